@@ -1,0 +1,37 @@
+# How our own code is compiled: holdfast_compile_options(TARGET...).
+
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_POSITION_INDEPENDENT_CODE ON)
+
+if(NOT CMAKE_BUILD_TYPE AND NOT CMAKE_CONFIGURATION_TYPES)
+  set(CMAKE_BUILD_TYPE Release CACHE STRING "Kind of build" FORCE)
+endif()
+
+find_program(HOLDFAST_CCACHE ccache)
+mark_as_advanced(HOLDFAST_CCACHE)
+if(HOLDFAST_CCACHE AND NOT CMAKE_CXX_COMPILER_LAUNCHER)
+  set(CMAKE_CXX_COMPILER_LAUNCHER ${HOLDFAST_CCACHE})
+endif()
+
+if(HOLDFAST_SANITIZE)
+  # For everything at once: a sanitizer that sees half of a program reports nonsense.
+  add_compile_options(-fsanitize=${HOLDFAST_SANITIZE} -fno-omit-frame-pointer)
+  add_link_options(-fsanitize=${HOLDFAST_SANITIZE})
+  if(HOLDFAST_SANITIZE MATCHES "undefined")
+    add_compile_options(-fno-sanitize-recover=undefined) # a finding fails the test, not only the log
+  endif()
+endif()
+
+function(holdfast_compile_options)
+  foreach(target IN LISTS ARGN)
+    target_compile_features(${target} PRIVATE cxx_std_20)
+    set_target_properties(${target} PROPERTIES
+      CXX_EXTENSIONS OFF
+      CXX_VISIBILITY_PRESET hidden
+      VISIBILITY_INLINES_HIDDEN ON)
+    target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic
+      $<$<BOOL:${HOLDFAST_WERROR}>:-Werror>
+      # g++ warns that ThreadSanitizer does not model fences, for every header that has one; Boost.Asio has.
+      $<$<AND:$<CXX_COMPILER_ID:GNU>,$<IN_LIST:thread,${HOLDFAST_SANITIZE}>>:-Wno-tsan>)
+  endforeach()
+endfunction()

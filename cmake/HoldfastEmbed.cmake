@@ -1,0 +1,30 @@
+# holdfast_embed(TARGET HEADER header NAMESPACE namespace FILES glob)
+#
+# Turns the text files of the calling folder that match the glob into one header of constants, named after the files:
+# acquire.sql becomes `inline constexpr std::string_view acquire`. TARGET and its dependents find it as "header", here
+# "protocol/sql/statements.hpp". It is made anew when a file changes, appears or goes.
+#
+# The header lies beside the layer's link to src/, in an include folder of its own, so that nothing is generated into src/.
+set(holdfast_embed_script ${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
+
+function(holdfast_embed TARGET)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "HEADER;NAMESPACE;FILES" "")
+  set(include_root ${PROJECT_BINARY_DIR}/generated/${TARGET})
+  set(header ${include_root}/${ARG_HEADER})
+  file(GLOB files CONFIGURE_DEPENDS ${ARG_FILES})
+
+  add_custom_command(OUTPUT ${header}
+    COMMAND ${CMAKE_COMMAND} -DHEADER=${header} -DNAMESPACE=${ARG_NAMESPACE} -P ${holdfast_embed_script} -- ${files}
+    DEPENDS ${files} ${holdfast_embed_script}
+    COMMENT "Embedding ${ARG_FILES} as ${ARG_HEADER}"
+    VERBATIM)
+  add_custom_target(${TARGET}_embedded DEPENDS ${header})
+  add_dependencies(${TARGET} ${TARGET}_embedded)
+
+  get_target_property(type ${TARGET} TYPE)
+  if(type STREQUAL "INTERFACE_LIBRARY")
+    target_include_directories(${TARGET} INTERFACE ${include_root})
+  else()
+    target_include_directories(${TARGET} PUBLIC ${include_root})
+  endif()
+endfunction()

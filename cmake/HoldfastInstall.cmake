@@ -1,0 +1,77 @@
+# What is installed, as three components that are also the three Debian packages:
+#   library      libholdfast0      the shared library
+#   development  libholdfast-dev   headers, CMake package, pkg-config file
+#   command      holdfast          the command, its man page, its completions
+include(CMakePackageConfigHelpers)
+
+install(TARGETS holdfast EXPORT holdfast
+  LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development)
+
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/holdfast DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
+install(FILES ${PROJECT_BINARY_DIR}/include/holdfast/version.hpp
+  DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/holdfast COMPONENT development)
+
+set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/holdfast)
+set(holdfast_components)
+if(HOLDFAST_SQLITE)
+  list(APPEND holdfast_components sqlite)
+endif()
+configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/holdfast-config.cmake.in
+  ${PROJECT_BINARY_DIR}/holdfast-config.cmake INSTALL_DESTINATION ${package_dir})
+# Before 1.0 a minor version may break what the one before promised.
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/holdfast-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ${PROJECT_BINARY_DIR}/holdfast-config.cmake ${PROJECT_BINARY_DIR}/holdfast-config-version.cmake
+  DESTINATION ${package_dir} COMPONENT development)
+install(EXPORT holdfast NAMESPACE holdfast:: FILE holdfast-targets.cmake
+  DESTINATION ${package_dir} COMPONENT development)
+
+# The file finds its prefix from where it lies, so that a tree may be moved or staged.
+file(RELATIVE_PATH pc_to_prefix
+  /prefix/${CMAKE_INSTALL_LIBDIR}/pkgconfig /prefix)
+configure_file(${CMAKE_CURRENT_LIST_DIR}/holdfast.pc.in ${PROJECT_BINARY_DIR}/holdfast.pc @ONLY)
+install(FILES ${PROJECT_BINARY_DIR}/holdfast.pc
+  DESTINATION ${CMAKE_INSTALL_LIBDIR}/pkgconfig COMPONENT development)
+
+if(TARGET holdfast-cli)
+  install(TARGETS holdfast-cli RUNTIME DESTINATION ${CMAKE_INSTALL_BINDIR} COMPONENT command)
+  if(EXISTS ${PROJECT_SOURCE_DIR}/cli/holdfast.1)
+    install(FILES ${PROJECT_SOURCE_DIR}/cli/holdfast.1 DESTINATION ${CMAKE_INSTALL_MANDIR}/man1 COMPONENT command)
+  endif()
+  if(TARGET holdfast-completions)
+    set(completion ${PROJECT_BINARY_DIR}/cli/completion)
+    set(share ${CMAKE_INSTALL_DATADIR})
+    install(FILES ${completion}.bash DESTINATION ${share}/bash-completion/completions RENAME holdfast COMPONENT command)
+    install(FILES ${completion}.zsh DESTINATION ${share}/zsh/vendor-completions RENAME _holdfast COMPONENT command)
+    install(FILES ${completion}.fish DESTINATION ${share}/fish/vendor_completions.d RENAME holdfast.fish
+      COMPONENT command)
+  endif()
+endif()
+
+set(CPACK_GENERATOR DEB)
+set(CPACK_PACKAGE_NAME holdfast)
+set(CPACK_PACKAGE_CONTACT "The Holdfast authors")
+set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "${PROJECT_DESCRIPTION}")
+set(CPACK_RESOURCE_FILE_LICENSE ${PROJECT_SOURCE_DIR}/LICENSE)
+set(CPACK_PACKAGING_INSTALL_PREFIX /usr)
+set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
+set(CPACK_STRIP_FILES ON)
+set(CPACK_COMPONENTS_ALL library development)
+if(TARGET holdfast-cli)
+  list(APPEND CPACK_COMPONENTS_ALL command)
+endif()
+set(CPACK_DEB_COMPONENT_INSTALL ON)
+set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
+set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/src) # where the command finds libholdfast.so.0
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libholdfast0)
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libholdfast-dev)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS libboost-dev) # for <holdfast/async.hpp>
+set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME holdfast)
+set(CPACK_DEBIAN_COMMAND_PACKAGE_SECTION admin)
+set(CPACK_COMPONENT_DEVELOPMENT_DEPENDS library)
+set(CPACK_COMPONENT_COMMAND_DEPENDS library)
+include(CPack)
