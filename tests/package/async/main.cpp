@@ -1,0 +1,29 @@
+// A user's coroutine, compiled with the user's own Boost.
+#include <holdfast/async.hpp>
+#include <holdfast/holdfast.hpp>
+
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/detached.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/use_awaitable.hpp>
+
+#include <cstdio>
+
+boost::asio::awaitable<void> deduct(holdfast::mutex& stock, bool& held) {
+  auto lease = co_await stock.async_acquire(boost::asio::use_awaitable);
+  held = lease.token().value() > 0;
+}
+
+int main() {
+  holdfast::client locks{"memory:"};
+  holdfast::mutex stock{locks, "stock/sku-42"};
+  bool held = false;
+
+  boost::asio::io_context io;
+  boost::asio::co_spawn(io, deduct(stock, held), boost::asio::detached);
+  io.run();
+
+  std::puts(held ? "held" : "not held");
+  return held ? 0 : 1;
+}

@@ -1,0 +1,41 @@
+#!/usr/bin/env bash
+# The three Debian packages: what is in them, what they depend on, and that nothing else slips in.
+set -euo pipefail
+source "$(dirname "$0")/lib.sh"
+
+(cd "$build" && "${CMAKE%cmake}cpack" -G DEB -B "$work/debs" >"$work/cpack.log" 2>&1) || {
+  cat "$work/cpack.log"
+  exit 1
+}
+library=$(echo "$work"/debs/libholdfast0_*.deb)
+development=$(echo "$work"/debs/libholdfast-dev_*.deb)
+command=$(echo "$work"/debs/holdfast_*.deb)
+
+contains() { dpkg-deb -c "$1" | awk '{print $6}' | grep -qE "^\./usr/$2\$"; }
+depends() { dpkg-deb -f "$1" Depends | grep -qE "$2"; }
+
+for package in "$library" "$development" "$command"; do
+  expect "$package has version $VERSION" test "$(dpkg-deb -f "$package" Version)" = "$VERSION"
+  dpkg-deb -c "$package"
+done
+expect "libholdfast0 has the library" contains "$library" 'lib/(.*/)?libholdfast\.so\.0'
+expect "libholdfast0 has nothing but the library" test "$(dpkg-deb -c "$library" | grep -vc -e '/$' -e libholdfast.so)" = 0
+expect "libholdfast0 depends on SQLite" depends "$library" libsqlite3-0
+expect "libholdfast0 does not depend on Boost" bash -c "! dpkg-deb -f '$library' Depends | grep -q boost"
+expect "libholdfast-dev has the headers" contains "$development" 'include/holdfast/holdfast\.hpp'
+expect "libholdfast-dev has the CMake package" contains "$development" 'lib/(.*/)?cmake/holdfast/holdfast-config\.cmake'
+expect "libholdfast-dev has the pkg-config file" contains "$development" 'lib/(.*/)?pkgconfig/holdfast\.pc'
+expect "libholdfast-dev depends on its library" depends "$development" 'libholdfast0 \(= '
+expect "holdfast has the command" contains "$command" bin/holdfast
+expect "holdfast has its completion" contains "$command" share/bash-completion/completions/holdfast
+if [[ -f $here/../../cli/holdfast.1 ]]; then
+  expect "holdfast has its man page" contains "$command" share/man/man1/holdfast.1
+fi
+expect "holdfast depends on its library" depends "$command" libholdfast0
+
+# Unpacked as dpkg would, the command runs with the packaged library.
+dpkg-deb -x "$library" "$work/root"
+dpkg-deb -x "$command" "$work/root"
+LD_LIBRARY_PATH=$(dirname "$(find "$work/root" -name libholdfast.so.0)") "$work/root/usr/bin/holdfast" --version |
+  tee "$work/version"
+expect "the packaged command says its version" grep -q "$VERSION" "$work/version"
