@@ -1,0 +1,199 @@
+#pragma once
+
+#include <memory>
+#include <type_traits>
+#include <utility>
+
+#include "holdfast/counting_semaphore.hpp"
+#include "holdfast/detail/completion.hpp"
+#include "holdfast/lease.hpp"
+#include "holdfast/mutex.hpp"
+#include "holdfast/recursive_mutex.hpp"
+#include "holdfast/shared_mutex.hpp"
+
+/// \file
+/// The asynchronous forms of all lock types, for any Boost.Asio completion token: `use_awaitable`,
+/// `use_future`, `deferred`, `as_tuple(…)`, `bind_cancellation_slot(…)`, a plain function …
+///
+///     auto lease = co_await stock.async_acquire(boost::asio::use_awaitable);
+///
+/// It is compiled with the Boost of whoever includes it (1.74 or newer; cancellation needs 1.77). What
+/// follows holds for every function of this file.
+///
+/// *Completion signature.* `void(boost::system::error_code, holdfast::lease)`. The code compares with
+/// `holdfast::errc`; tokens that throw throw boost::system::system_error with it. With an error, the
+/// lease is inert. The try forms complete without an error and with an inert lease where the name was
+/// merely held by another: `if (lease)` tells.
+///
+/// *Exactly once.* Each operation completes once, after the initiating function has begun and never from
+/// within it; errors of arguments arrive this way too. If the handler's executor is destroyed first, a
+/// lease on its way to the handler is released.
+///
+/// *Executor.* The handler is posted to its associated executor (by default Asio's system executor), with
+/// its associated allocator. Outstanding work is counted there, so that `io_context::run()` does not
+/// return before. An executor that does nothing holds up no one else: leases are renewed all the same.
+///
+/// *Cancellation.* By the handler's associated cancellation slot: terminal, partial and total all mean
+/// the same. A cancelled acquisition completes with errc::cancelled and leaves nothing at the store: what
+/// was granted meanwhile is given back in the background. Cancelling what is complete has no effect.
+///
+/// *Lifetime.* The lock object must live until the operation has been started, which lazy tokens
+/// (`deferred`, `use_awaitable`) put off until they are awaited. From then on it may be destroyed; the
+/// operation goes on. Closing the client ends it with errc::closed.
+///
+/// *Errors.* Those of the blocking form, and errc::cancelled.
+
+namespace holdfast {
+
+// mutex ------------------------------------------------------------------------------------------
+
+/// Waits in the queue for an exclusive hold; for at most the `wait_limit` of the options, if they have
+/// one (errc::timeout).
+template <class Token>
+auto mutex::async_acquire(Token&& token) {
+  return detail::initiate_acquire(handle_, {mode::exclusive, 1, std::nullopt}, std::forward<Token>(token));
+}
+
+/// Asks once.
+template <class Token>
+auto mutex::async_try_acquire(Token&& token) {
+  return detail::initiate_acquire(handle_, {mode::exclusive, 1, duration::zero()},
+                                  std::forward<Token>(token));
+}
+
+/// Waits in the queue for at most `limit`.
+template <class Rep, class Period, class Token>
+auto mutex::async_try_acquire_for(const std::chrono::duration<Rep, Period>& limit, Token&& token) {
+  return detail::initiate_acquire(handle_, {mode::exclusive, 1, detail::to_limit(limit)},
+                                  std::forward<Token>(token));
+}
+
+// recursive_mutex: each operation is a claim of its own, none nests ------------------------------
+
+/// As mutex::async_acquire.
+template <class Token>
+auto recursive_mutex::async_acquire(Token&& token) {
+  return detail::initiate_acquire(handle_, {mode::exclusive, 1, std::nullopt}, std::forward<Token>(token));
+}
+
+/// As mutex::async_try_acquire.
+template <class Token>
+auto recursive_mutex::async_try_acquire(Token&& token) {
+  return detail::initiate_acquire(handle_, {mode::exclusive, 1, duration::zero()},
+                                  std::forward<Token>(token));
+}
+
+/// As mutex::async_try_acquire_for.
+template <class Rep, class Period, class Token>
+auto recursive_mutex::async_try_acquire_for(const std::chrono::duration<Rep, Period>& limit, Token&& token) {
+  return detail::initiate_acquire(handle_, {mode::exclusive, 1, detail::to_limit(limit)},
+                                  std::forward<Token>(token));
+}
+
+// shared_mutex -----------------------------------------------------------------------------------
+
+/// As mutex::async_acquire.
+template <class Token>
+auto shared_mutex::async_acquire(Token&& token) {
+  return detail::initiate_acquire(handle_, {mode::exclusive, 1, std::nullopt}, std::forward<Token>(token));
+}
+
+/// As mutex::async_try_acquire.
+template <class Token>
+auto shared_mutex::async_try_acquire(Token&& token) {
+  return detail::initiate_acquire(handle_, {mode::exclusive, 1, duration::zero()},
+                                  std::forward<Token>(token));
+}
+
+/// As mutex::async_try_acquire_for.
+template <class Rep, class Period, class Token>
+auto shared_mutex::async_try_acquire_for(const std::chrono::duration<Rep, Period>& limit, Token&& token) {
+  return detail::initiate_acquire(handle_, {mode::exclusive, 1, detail::to_limit(limit)},
+                                  std::forward<Token>(token));
+}
+
+/// Waits for a shared hold, in one queue with the writers.
+template <class Token>
+auto shared_mutex::async_acquire_shared(Token&& token) {
+  return detail::initiate_acquire(handle_, {mode::shared, 1, std::nullopt}, std::forward<Token>(token));
+}
+
+/// Asks once for a shared hold; refused also while a writer is waiting.
+template <class Token>
+auto shared_mutex::async_try_acquire_shared(Token&& token) {
+  return detail::initiate_acquire(handle_, {mode::shared, 1, duration::zero()}, std::forward<Token>(token));
+}
+
+/// Waits for a shared hold for at most `limit`.
+template <class Rep, class Period, class Token>
+auto shared_mutex::async_try_acquire_shared_for(const std::chrono::duration<Rep, Period>& limit,
+                                                Token&& token) {
+  return detail::initiate_acquire(handle_, {mode::shared, 1, detail::to_limit(limit)},
+                                  std::forward<Token>(token));
+}
+
+// counting_semaphore -----------------------------------------------------------------------------
+
+/// Waits for `count` permits as one lease, all or none. Completes with errc::invalid_argument unless
+/// 1 <= count <= max().
+template <class Token>
+auto counting_semaphore::async_acquire_permits(std::ptrdiff_t count, Token&& token) {
+  return detail::initiate_acquire(handle_, {mode::permits, count, std::nullopt}, std::forward<Token>(token));
+}
+
+/// Asks once for `count` permits.
+template <class Token>
+auto counting_semaphore::async_try_acquire_permits(std::ptrdiff_t count, Token&& token) {
+  return detail::initiate_acquire(handle_, {mode::permits, count, duration::zero()},
+                                  std::forward<Token>(token));
+}
+
+/// Waits for `count` permits for at most `limit`.
+template <class Rep, class Period, class Token>
+auto counting_semaphore::async_try_acquire_permits_for(std::ptrdiff_t count,
+                                                       const std::chrono::duration<Rep, Period>& limit,
+                                                       Token&& token) {
+  return detail::initiate_acquire(handle_, {mode::permits, count, detail::to_limit(limit)},
+                                  std::forward<Token>(token));
+}
+
+// lease ------------------------------------------------------------------------------------------
+
+/// Gives a lease back and completes with the store's word, as `lease::release()` does. Its signature is
+/// `void(boost::system::error_code)`.
+///
+/// Cancelling gives up only the waiting (errc::cancelled): the release is on its way and is retried in
+/// the background until the store confirms it or the lease has ended.
+///
+/// \code
+/// co_await holdfast::async_release(std::move(lease), boost::asio::use_awaitable);
+/// \endcode
+template <class Token>
+auto async_release(lease held, Token&& token) {
+  return detail::initiate<detail::plain_signature>(
+      [held = std::move(held)](std::unique_ptr<detail::completion> done) mutable {
+        return detail::async_release(std::move(held), std::move(done));
+      },
+      std::forward<Token>(token));
+}
+
+/// From exclusive to shared without letting go, as `lease::downgrade()`. The lease comes back with the
+/// completion, after an error as what it was before: tokens that throw drop it, and so release it; use
+/// `as_tuple(…)` to keep it.
+template <class Token>
+auto async_downgrade(lease held, Token&& token) {
+  return detail::initiate<detail::lease_signature>(
+      [held = std::move(held)](std::unique_ptr<detail::completion> done) mutable {
+        return detail::async_downgrade(std::move(held), std::move(done));
+      },
+      std::forward<Token>(token));
+}
+
+/// Boost before 1.76 cannot compare its codes with enumerations of the standard's kind.
+template <class Code>
+  requires(std::is_same_v<Code, boost::system::error_code> && !std::is_constructible_v<Code, std::error_code>)
+[[nodiscard]] bool operator==(const Code& code, errc expected) noexcept {
+  return code.value() == static_cast<int>(expected) && code.category() == detail::boost_category();
+}
+
+}  // namespace holdfast
