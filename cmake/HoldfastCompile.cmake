@@ -29,9 +29,13 @@ function(holdfast_compile_options)
       CXX_EXTENSIONS OFF
       CXX_VISIBILITY_PRESET hidden
       VISIBILITY_INLINES_HIDDEN ON)
-    target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic
-      $<$<BOOL:${HOLDFAST_WERROR}>:-Werror>
-      # g++ warns that ThreadSanitizer does not model fences, for every header that has one; Boost.Asio has.
-      $<$<AND:$<CXX_COMPILER_ID:GNU>,$<IN_LIST:thread,${HOLDFAST_SANITIZE}>>:-Wno-tsan>)
+    target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic)
+    if(HOLDFAST_WERROR)
+      target_compile_options(${target} PRIVATE -Werror)
+    endif()
+    if(HOLDFAST_SANITIZE STREQUAL "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      # g++ warns of every fence, Boost.Asio's included, that ThreadSanitizer does not model it.
+      target_compile_options(${target} PRIVATE -Wno-tsan)
+    endif()
   endforeach()
 endfunction()

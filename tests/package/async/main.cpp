@@ -1,6 +1,5 @@
 // A user's coroutine, compiled with the user's own Boost.
-#include <holdfast/async.hpp>
-#include <holdfast/holdfast.hpp>
+#include <cstdio>
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
@@ -8,7 +7,8 @@
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_awaitable.hpp>
 
-#include <cstdio>
+#include <holdfast/async.hpp>
+#include <holdfast/holdfast.hpp>
 
 boost::asio::awaitable<void> deduct(holdfast::mutex& stock, bool& held) {
   auto lease = co_await stock.async_acquire(boost::asio::use_awaitable);

@@ -1,8 +1,8 @@
 // A user's first program: the library is linked, a lock is taken, its token grows.
-#include <holdfast/holdfast.hpp>
-
 #include <cstdio>
 #include <mutex>
+
+#include <holdfast/holdfast.hpp>
 
 int main() {
   holdfast::client locks{"memory:"};
