@@ -1,0 +1,57 @@
+# shellcheck shell=bash
+# What scripts/setup, scripts/test and scripts/demo have in common: steps that are shown with their time, whose long
+# output goes to a log, and which say what to do when they fail.
+# To be sourced, by bash, after `set -euo pipefail`.
+
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+logs=$root/build/logs
+cd "$root"
+mkdir -p "$logs"
+
+# Colours help a person and harm a log: terminal only, and never against NO_COLOR (no-color.org).
+if [[ -t 1 && -z ${NO_COLOR:-} && ${TERM:-dumb} != dumb ]]; then
+  bold=$'\e[1m' green=$'\e[32m' red=$'\e[31m' dim=$'\e[2m' plain=$'\e[0m'
+else
+  bold='' green='' red='' dim='' plain=''
+fi
+
+say() { printf '%s==>%s %s%s%s\n' "$green" "$plain" "$bold" "$*" "$plain"; }
+note() { printf '    %s\n' "$*"; }
+fail() { printf '%serror:%s %s\n' "$red" "$plain" "$*" >&2; }
+die() {
+  fail "$@"
+  exit 1
+}
+
+# step TITLE COMMAND...: runs the command with its output in a log; on failure shows the end of that log and returns
+# the command's status, so that the caller decides whether to go on.
+step() {
+  local title=$1 log started=$SECONDS status=0
+  shift
+  log=$logs/$(tr -cs 'a-zA-Z0-9\n' - <<<"$title" | sed 's/-$//').log
+  say "$title"
+  ("$@") >"$log" 2>&1 </dev/null || status=$? # a subshell, so that an exit within ends up here too
+  if ((status == 0)); then
+    printf '    %sdone in %d s%s\n' "$dim" $((SECONDS - started)) "$plain"
+    return 0
+  fi
+  tail -n 40 "$log" | sed 's/^/    | /'
+  if ((status == 124)); then
+    fail "'$title' took too long and was stopped after $((SECONDS - started)) s"
+  else
+    fail "'$title' failed (status $status) after $((SECONDS - started)) s"
+  fi
+  note "all of its output: ${log#"$root"/}"
+  return "$status"
+}
+
+# Sets up CMake's build folder for a preset. A folder that exists is configured again only by CMake itself, when one of
+# its inputs changed, or when the caller asks for options: that keeps a second run quick.
+configure() {
+  local preset=$1
+  shift
+  if (($# == 0)) && [[ -f build/$preset/build.ninja ]]; then return 0; fi
+  cmake --preset "$preset" "$@"
+}
+
+cores() { nproc 2>/dev/null || echo 2; }
