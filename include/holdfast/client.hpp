@@ -1,0 +1,84 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "holdfast/error.hpp"
+#include "holdfast/export.hpp"
+#include "holdfast/lease.hpp"
+#include "holdfast/options.hpp"
+#include "holdfast/state.hpp"
+
+namespace holdfast {
+
+namespace detail {
+class session;
+class client_access;
+}  // namespace detail
+
+/// One store, its connection, and one keeper for all leases taken through it.
+///
+/// URLs: `sqlite:/var/lib/app/locks.db`, `sqlite:` (the file of this user:
+/// `$XDG_STATE_HOME/holdfast/locks.db`), `memory:` (private to this client), `memory:NAME` (shared by all
+/// clients of this process that say the same name). `docs/stores.md` lists each store's options.
+///
+/// *Threads.* All members may be called from any thread. One client serves any number of locks, waits and
+/// leases with one connection and a fixed number of threads; make one per store and process.
+///
+/// *Lifetime.* Closing (the destructor) fails pending waits with errc::closed, ends all leases, sends what
+/// is still to be released, and waits for the store's word at most `client_options::flush_limit`. Locks
+/// and leases may outlive the client; they hold nothing then. Not usable in a child after fork(): every
+/// call fails with errc::closed there, and the destructor leaves everything to the parent.
+class HOLDFAST_EXPORT client {
+ public:
+  /// Opens the store.
+  /// \throws holdfast::error errc::invalid_url, errc::unavailable, errc::permission_denied,
+  ///         errc::foreign_store, errc::corrupt_store, errc::exhausted.
+  explicit client(std::string_view url, client_options options = {});
+  ~client();
+  client(client&&) noexcept;
+  client& operator=(client&&) noexcept;
+  client(const client&) = delete;
+  client& operator=(const client&) = delete;
+
+  /// What the store has of a name; empty where it has never heard of it.
+  /// \throws holdfast::error errc::invalid_name, errc::unavailable …
+  [[nodiscard]] std::optional<lock_state> inspect(std::string_view name) const;
+  /// The names that are held or waited for, sorted by their bytes; with `idle`, also those that the store
+  /// merely remembers the last token of.
+  [[nodiscard]] std::vector<lock_summary> list(bool idle = false) const;
+  /// Ends every hold of a name, whoever has it, and hands it to the next waiter. Its holders are told of
+  /// the loss, but nothing waits for them: what they do until they hear it, only the token fences.
+  /// \return how many holds were ended.
+  std::size_t force_release(std::string_view name) const;
+  /// Calls `changed` whenever the store may have changed, at least once soon after the call and again
+  /// after every burst of changes, on the client's own thread, until the returned handle is destroyed.
+  /// It tells that something happened, not what: inspect or list then.
+  [[nodiscard]] std::shared_ptr<void> watch(std::function<void()> changed) const;
+
+  /// The URL with its password masked.
+  [[nodiscard]] const std::string& url() const noexcept;
+  /// Ends this client now, as the destructor would. Idempotent.
+  void close() noexcept;
+
+ private:
+  friend class detail::client_access;
+  std::shared_ptr<detail::session> session_;
+};
+
+/// The store that is meant when nobody names one: `HOLDFAST_STORE`, else `sqlite:`.
+[[nodiscard]] HOLDFAST_EXPORT std::string default_store();
+
+/// A store URL as it may be shown: its password masked, everything else as it was.
+[[nodiscard]] HOLDFAST_EXPORT std::string masked_url(std::string_view url);
+
+/// "0.1.0"
+[[nodiscard]] HOLDFAST_EXPORT std::string_view version() noexcept;
+/// The URL schemes that this build understands, such as "memory" and "sqlite".
+[[nodiscard]] HOLDFAST_EXPORT std::vector<std::string_view> schemes();
+
+}  // namespace holdfast

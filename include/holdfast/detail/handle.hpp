@@ -1,0 +1,111 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "holdfast/client.hpp"
+#include "holdfast/export.hpp"
+#include "holdfast/lease.hpp"
+#include "holdfast/options.hpp"
+
+// What the lock types share. Not for users: names and shapes here may change with any version.
+
+namespace holdfast::detail {
+
+/// What is asked of the store: how to hold, and how long to wait.
+struct want {
+  mode how = mode::exclusive;
+  std::int64_t permits = 1;
+  /// Empty: as the lock's options say. Zero: do not wait.
+  std::optional<duration> limit;
+};
+
+/// Receives the end of an asynchronous operation, exactly once, on a thread of the client's, under none of
+/// its locks. A lease that could not be had comes with a code and no lease; for a want with a limit of
+/// its own, "held by another" comes with neither.
+class HOLDFAST_EXPORT completion {
+ public:
+  completion() = default;
+  completion(const completion&) = delete;
+  completion& operator=(const completion&) = delete;
+  virtual ~completion();
+  virtual void complete(std::error_code code, lease granted) noexcept = 0;
+};
+
+/// A pending asynchronous operation; a handle that may outlive it.
+class HOLDFAST_EXPORT pending {
+ public:
+  /// Asks for an early end: the operation completes with errc::cancelled, unless it is already complete,
+  /// and what it may have left at the store is withdrawn. Any thread; never waits.
+  void cancel() noexcept;
+
+  std::weak_ptr<session> owner;
+  std::uint64_t id = 0;
+};
+
+/// One name on one client, and the holds that the std-shaped verbs keep in the lock object itself.
+class HOLDFAST_EXPORT handle {
+ public:
+  /// \param capacity zero for everything but semaphores.
+  /// \throws holdfast::error errc::invalid_name, errc::invalid_argument.
+  handle(client& locks, std::string_view name, std::int64_t capacity,
+         const std::optional<lock_options>& options);
+  ~handle();
+  handle(const handle&) = delete;
+  handle& operator=(const handle&) = delete;
+
+  /// Empty only when a want with a limit of its own was not served within it.
+  [[nodiscard]] std::optional<lease> acquire(want what);
+  pending async_acquire(want what, std::unique_ptr<completion> done);
+
+  /// Acquires and keeps the lease in the handle. False as `acquire` is empty.
+  bool lock(want what);
+  /// Releases the `count` oldest kept holds of that mode without waiting for the store. Fewer kept: those.
+  void unlock(mode how, std::ptrdiff_t count = 1) noexcept;
+  /// Downgrades the kept exclusive hold and keeps it as a shared one.
+  void downgrade();
+
+  /// The newest kept hold; errc::not_owner where there is none.
+  [[nodiscard]] fencing_token token() const;
+  [[nodiscard]] std::stop_token lost() const;
+  [[nodiscard]] bool held() const noexcept;
+  [[nodiscard]] const std::string& name() const noexcept;
+  [[nodiscard]] std::int64_t capacity() const noexcept;
+
+ private:
+  struct state;
+  std::unique_ptr<state> state_;
+};
+
+/// Starts `lease.release()` and `lease.downgrade()` without waiting; the lease comes back through the
+/// completion: empty after a release, still held after a downgrade.
+HOLDFAST_EXPORT pending async_release(lease what, std::unique_ptr<completion> done);
+HOLDFAST_EXPORT pending async_downgrade(lease what, std::unique_ptr<completion> done);
+
+/// A limit of any unit as ours: rounded up, so that no wait ends early, and bounded, so that
+/// `duration::max()` means "for ever" instead of overflowing.
+template <class Rep, class Period>
+[[nodiscard]] constexpr duration to_limit(const std::chrono::duration<Rep, Period>& limit) {
+  using seconds = std::chrono::duration<double>;
+  constexpr duration longest = std::chrono::hours{24 * 365 * 100};
+  if (limit <= limit.zero()) return duration::zero();
+  if (std::chrono::duration_cast<seconds>(limit) >= seconds{longest}) return longest;
+  return std::chrono::ceil<duration>(limit);
+}
+
+/// Waits until a time point of any clock: what is left by that clock, asked again until it has passed,
+/// because a clock that is set while we wait makes the first answer wrong.
+template <class Clock, class Duration, class Try>
+[[nodiscard]] auto until(const std::chrono::time_point<Clock, Duration>& limit, Try attempt) {
+  auto result = attempt(to_limit(limit - Clock::now()));
+  while (!result && Clock::now() < limit) result = attempt(to_limit(limit - Clock::now()));
+  return result;
+}
+
+}  // namespace holdfast::detail

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <compare>
+#include <cstdint>
+#include <functional>
+
+namespace holdfast {
+
+/// The number that every grant of a name carries, larger than that of every earlier grant of it.
+///
+/// A paused client cannot be stopped from acting late; it can only be fenced: hand the token to the
+/// resource with each write, and let the resource refuse a token below the largest it has seen
+/// (M. Kleppmann, "How to do distributed locking", 2016). Zero means "no grant".
+class fencing_token {
+ public:
+  constexpr fencing_token() noexcept = default;
+  constexpr explicit fencing_token(std::uint64_t value) noexcept : value_{value} {}
+
+  [[nodiscard]] constexpr std::uint64_t value() const noexcept { return value_; }
+  [[nodiscard]] constexpr explicit operator bool() const noexcept { return value_ != 0; }
+
+  friend constexpr auto operator<=>(fencing_token, fencing_token) noexcept = default;
+
+ private:
+  std::uint64_t value_ = 0;
+};
+
+}  // namespace holdfast
+
+template <>
+struct std::hash<holdfast::fencing_token> {
+  std::size_t operator()(holdfast::fencing_token token) const noexcept {
+    return std::hash<std::uint64_t>{}(token.value());
+  }
+};

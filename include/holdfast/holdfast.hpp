@@ -1,0 +1,14 @@
+#pragma once
+
+// Everything but <holdfast/async.hpp>, which needs the Boost.Asio of whoever includes it.
+
+#include "holdfast/client.hpp"              // IWYU pragma: export
+#include "holdfast/counting_semaphore.hpp"  // IWYU pragma: export
+#include "holdfast/error.hpp"               // IWYU pragma: export
+#include "holdfast/fencing_token.hpp"       // IWYU pragma: export
+#include "holdfast/lease.hpp"               // IWYU pragma: export
+#include "holdfast/mutex.hpp"               // IWYU pragma: export
+#include "holdfast/options.hpp"             // IWYU pragma: export
+#include "holdfast/recursive_mutex.hpp"     // IWYU pragma: export
+#include "holdfast/shared_mutex.hpp"        // IWYU pragma: export
+#include "holdfast/state.hpp"               // IWYU pragma: export

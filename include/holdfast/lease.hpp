@@ -1,0 +1,108 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <ctime>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <string>
+#include <system_error>
+
+#include "holdfast/export.hpp"
+#include "holdfast/fencing_token.hpp"
+#include "holdfast/options.hpp"
+#include "holdfast/state.hpp"
+
+namespace holdfast {
+
+namespace detail {
+class lease_record;
+class lease_access;
+}  // namespace detail
+
+/// The clock of deadlines: CLOCK_BOOTTIME, which goes on while the machine sleeps and which nobody sets.
+struct boot_clock {
+  using duration = std::chrono::nanoseconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<boot_clock>;
+  static constexpr bool is_steady = true;
+  [[nodiscard]] static time_point now() noexcept {
+    std::timespec t{};
+    ::clock_gettime(CLOCK_BOOTTIME, &t);
+    return time_point{std::chrono::seconds{t.tv_sec} + std::chrono::nanoseconds{t.tv_nsec}};
+  }
+};
+
+/// What `lease::renew()` learned.
+enum class renewal : std::uint8_t {
+  renewed,  ///< the store confirmed it; the deadline moved
+  lost,     ///< the store no longer has it, or the deadline passed first
+  unknown,  ///< no answer; the lease is held until its unchanged deadline, and the keeper goes on trying
+};
+
+/// A granted claim: a token, a deadline, and a signal for its loss.
+///
+/// *Guarantee.* While `held()` answers true, no other client holds a conflicting grant of the name, under
+/// the conditions that docs/guarantees.md lists for the store. Between that answer and the act, time
+/// passes: pass `token()` to whatever must not be touched by a late holder.
+///
+/// *Loss.* `lost()` fires at or before `deadline()`: when the store says that the lease is gone, when the
+/// deadline passes without a confirmed renewal, or when the client is closed. A lost lease stays lost.
+///
+/// *Lifetime.* Movable, not copyable; the destructor releases without waiting, as `mutex::unlock()` does.
+/// It may outlive its client, whose closing ends it. In a child after fork() it is inert: it is not held,
+/// and destroying it does nothing.
+///
+/// *Threads.* Const members may be called from any thread at any time; the others, by one at a time.
+class HOLDFAST_EXPORT lease {
+ public:
+  /// An inert lease: holds nothing, and its `lost()` has fired.
+  lease() noexcept;
+  ~lease();
+  lease(lease&&) noexcept;
+  lease& operator=(lease&&) noexcept;
+  lease(const lease&) = delete;
+  lease& operator=(const lease&) = delete;
+
+  /// Whether there is a lease in the handle, held or lost.
+  [[nodiscard]] explicit operator bool() const noexcept { return record_ != nullptr; }
+  /// Whether it is held now. Reads the clock: false from the deadline on, however busy the process was.
+  [[nodiscard]] bool held() const noexcept;
+  /// The fencing token; also of a lost lease. Zero for an inert one.
+  [[nodiscard]] fencing_token token() const noexcept;
+  /// Until when this process may believe that it holds. Moves with every renewal.
+  [[nodiscard]] boot_clock::time_point deadline() const noexcept;
+  /// What is left until the deadline; zero when lost.
+  [[nodiscard]] duration remaining() const noexcept;
+  [[nodiscard]] const std::string& name() const noexcept;
+  [[nodiscard]] holdfast::mode mode() const noexcept;
+  /// Permits held; 1 for the other modes.
+  [[nodiscard]] std::int64_t permits() const noexcept;
+  /// Fires when the lease is lost; never after a release. Callbacks on it run on the client's own thread,
+  /// under none of its locks; they must not block for long, because renewals of this client wait for them.
+  [[nodiscard]] std::stop_token lost() const noexcept;
+  /// Calls `action` once when the lease is lost, with the reason (errc::lost, errc::closed), on the same
+  /// terms as callbacks of `lost()`; at once, on this thread, when that has already happened. Not called
+  /// after a release. What it throws ends the process.
+  void on_lost(std::function<void(std::error_code reason)> action);
+
+  /// Gives the lock back and waits for the store's word, retrying until the deadline.
+  /// \return nothing on success; errc::lost when it had ended before; errc::not_owner for an inert lease;
+  ///         errc::unknown_outcome when the store could not be asked until the ttl had surely ended it.
+  std::error_code release() noexcept;
+  /// Renews now, for one more ttl, and waits for the store's word at most until the deadline.
+  [[nodiscard]] renewal renew() noexcept;
+  /// From exclusive to shared without letting go: readers that wait behind are let in, no writer between.
+  /// The token stays. Of a lock that is already shared: nothing happens.
+  /// \throws holdfast::error errc::lost, errc::unavailable; errc::wrong_type for permits.
+  void downgrade();
+
+ private:
+  friend class detail::lease_access;
+  explicit lease(std::shared_ptr<detail::lease_record> record) noexcept;
+  std::shared_ptr<detail::lease_record> record_;
+};
+
+}  // namespace holdfast

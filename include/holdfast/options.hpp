@@ -1,0 +1,106 @@
+#pragma once
+
+#include <chrono>
+#include <optional>
+#include <string>
+
+#include "holdfast/export.hpp"
+
+namespace holdfast {
+
+/// Durations of this library: whole microseconds. Any coarser std::chrono duration converts.
+using duration = std::chrono::microseconds;
+
+// The option types are classes with setters that return *this, so that they read as one expression:
+//
+//     holdfast::mutex m{locks, "nightly", holdfast::lock_options{}.ttl(10s).label("reindex")};
+//
+// Setters throw holdfast::error (errc::invalid_argument) on values out of range, at once and by name.
+
+/// How often, and for how long, something that failed for a passing reason is tried again: a store
+/// that does not answer, a file that another process keeps busy. Delays grow exponentially from
+/// `first` to `longest`, each drawn at random from the upper half of its step.
+class HOLDFAST_EXPORT retry_policy {
+ public:
+  /// The delay before the first retry. Default 5 ms; at least 1 ms.
+  retry_policy& first(duration delay);
+  /// No delay is longer. Default 1 s; at least `first`.
+  retry_policy& longest(duration delay);
+  /// Give up after this long without one answer from the store. Default 10 s; zero: never retry.
+  /// Renewals do not heed it: they are tried until the lease's deadline. Releases neither.
+  retry_policy& limit(duration total);
+
+  [[nodiscard]] duration first() const noexcept { return first_; }
+  [[nodiscard]] duration longest() const noexcept { return longest_; }
+  [[nodiscard]] duration limit() const noexcept { return limit_; }
+
+ private:
+  duration first_ = std::chrono::milliseconds{5};
+  duration longest_ = std::chrono::seconds{1};
+  duration limit_ = std::chrono::seconds{10};
+};
+
+/// How one lock is held and waited for.
+class HOLDFAST_EXPORT lock_options {
+ public:
+  /// How long a grant lives at the store without renewal: the longest time a name stays locked after
+  /// its holder died. Default 30 s; 100 ms to 24 h.
+  lock_options& ttl(duration ttl);
+  /// On (the default): the client renews the lease at a third of its ttl until it is released.
+  /// Off: a fixed lease that ends at its deadline unless `lease::renew()` is called.
+  lock_options& renewal(bool on);
+  /// The longest that `lock()` and `acquire()` wait before they fail with errc::timeout. Default: as
+  /// long as it takes, as std::mutex does. The timed and try calls have limits of their own.
+  lock_options& wait_limit(duration limit);
+  /// See retry_policy.
+  lock_options& retry(retry_policy policy);
+  /// A text for people, shown beside host, pid and program wherever holders are listed. At most 256
+  /// bytes of UTF-8 without control characters.
+  lock_options& label(std::string text);
+  /// What is taken off every deadline for clocks that run at different rates: deadline = time of
+  /// sending + ttl - margin. Default: 1 % of the ttl + 2 ms (as in Redlock); less than half the ttl.
+  lock_options& drift_margin(duration margin);
+
+  [[nodiscard]] duration ttl() const noexcept { return ttl_; }
+  [[nodiscard]] bool renewal() const noexcept { return renewal_; }
+  [[nodiscard]] std::optional<duration> wait_limit() const noexcept { return wait_limit_; }
+  [[nodiscard]] const retry_policy& retry() const noexcept { return retry_; }
+  [[nodiscard]] const std::string& label() const noexcept { return label_; }
+  [[nodiscard]] duration drift_margin() const noexcept {
+    return drift_margin_.value_or(ttl_ / 100 + std::chrono::milliseconds{2});
+  }
+
+ private:
+  duration ttl_ = std::chrono::seconds{30};
+  bool renewal_ = true;
+  std::optional<duration> wait_limit_;
+  retry_policy retry_;
+  std::string label_;
+  std::optional<duration> drift_margin_;
+};
+
+/// How a client behaves; its lock options are the defaults of every lock made on it.
+class HOLDFAST_EXPORT client_options {
+ public:
+  client_options& locks(lock_options defaults);
+  /// The longest that closing waits for releases and withdrawals that are still under way; what is
+  /// not confirmed by then ends with its ttl. Default 2 s; zero: do not wait.
+  client_options& flush_limit(duration limit);
+  /// The name of the program in the metadata of every claim. Default: that of this process.
+  client_options& program(std::string name);
+  /// The password of the store, where it should not stand in the URL. It wins over the URL's.
+  client_options& password(std::string secret);
+
+  [[nodiscard]] const lock_options& locks() const noexcept { return locks_; }
+  [[nodiscard]] duration flush_limit() const noexcept { return flush_limit_; }
+  [[nodiscard]] const std::string& program() const noexcept { return program_; }
+  [[nodiscard]] const std::string& password() const noexcept { return password_; }
+
+ private:
+  lock_options locks_;
+  duration flush_limit_ = std::chrono::seconds{2};
+  std::string program_;
+  std::string password_;
+};
+
+}  // namespace holdfast

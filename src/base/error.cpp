@@ -1,0 +1,59 @@
+#include "holdfast/error.hpp"
+
+namespace holdfast {
+
+namespace {
+
+class errc_category final : public std::error_category {
+ public:
+  [[nodiscard]] const char* name() const noexcept override { return "holdfast"; }
+  [[nodiscard]] std::string message(int value) const override {
+    switch (static_cast<errc>(value)) {
+      case errc::timeout: return "not had within the wait limit";
+      case errc::contended: return "held by another";
+      case errc::lost: return "the lease was lost";
+      case errc::not_owner: return "nothing is held here";
+      case errc::unavailable: return "the store is unavailable";
+      case errc::unknown_outcome: return "it may or may not have happened";
+      case errc::invalid_name: return "invalid lock name";
+      case errc::invalid_argument: return "invalid argument";
+      case errc::invalid_url: return "invalid store URL";
+      case errc::wrong_type: return "in use as another kind of lock";
+      case errc::foreign_store: return "not a Holdfast store";
+      case errc::corrupt_store: return "the store is damaged";
+      case errc::permission_denied: return "permission denied";
+      case errc::exhausted: return "out of resources";
+      case errc::cancelled: return "cancelled";
+      case errc::closed: return "the client is closed";
+    }
+    return "unknown error " + std::to_string(value);
+  }
+  /// So that `code == std::errc::timed_out` and its kin work for those who know only the standard's.
+  [[nodiscard]] std::error_condition default_error_condition(int value) const noexcept override {
+    switch (static_cast<errc>(value)) {
+      case errc::timeout: return std::errc::timed_out;
+      case errc::contended: return std::errc::resource_unavailable_try_again;
+      case errc::not_owner: return std::errc::operation_not_permitted;
+      case errc::invalid_name:
+      case errc::invalid_argument:
+      case errc::invalid_url: return std::errc::invalid_argument;
+      case errc::permission_denied: return std::errc::permission_denied;
+      case errc::cancelled: return std::errc::operation_canceled;
+      default: return {value, *this};
+    }
+  }
+};
+
+}  // namespace
+
+const std::error_category& category() noexcept {
+  static const errc_category instance;
+  return instance;
+}
+
+error::error(std::error_code code, const std::string& what)
+    : std::system_error{code, what}, detail_{what} {}
+
+error::~error() = default;
+
+}  // namespace holdfast

@@ -1,0 +1,112 @@
+#include "holdfast/options.hpp"
+
+#include "base/name.hpp"
+#include "holdfast/error.hpp"
+
+namespace holdfast {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr duration shortest_ttl = 100ms;
+constexpr duration longest_ttl = 24h;
+constexpr std::size_t longest_label = 256;
+
+std::string in_ms(duration d) {
+  return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(d).count()) + " ms";
+}
+
+void require(bool holds, const std::string& what) {
+  if (!holds) throw error{errc::invalid_argument, what};
+}
+
+void require_text(const std::string& text, const char* option) {
+  const auto problem = problem_of_text(text, longest_label);
+  require(!problem, std::string{option} + ": " + problem.value_or(""));
+}
+
+}  // namespace
+
+retry_policy& retry_policy::first(duration delay) {
+  require(delay >= 1ms, "retry_policy::first: " + in_ms(delay) + " is less than 1 ms");
+  first_ = delay;
+  if (longest_ < first_) longest_ = first_;
+  return *this;
+}
+
+retry_policy& retry_policy::longest(duration delay) {
+  require(delay >= first_, "retry_policy::longest: " + in_ms(delay) + " is less than the first delay, " +
+                               in_ms(first_));
+  longest_ = delay;
+  return *this;
+}
+
+retry_policy& retry_policy::limit(duration total) {
+  require(total >= 0s, "retry_policy::limit: " + in_ms(total) + " is negative");
+  limit_ = total;
+  return *this;
+}
+
+lock_options& lock_options::ttl(duration ttl) {
+  require(ttl >= shortest_ttl && ttl <= longest_ttl,
+          "lock_options::ttl: " + in_ms(ttl) + " is not between 100 ms and 24 h");
+  require(!drift_margin_ || *drift_margin_ < ttl / 2,
+          "lock_options::ttl: " + in_ms(ttl) + " is not more than twice the drift margin, " +
+              in_ms(drift_margin_.value_or(0s)));
+  ttl_ = ttl;
+  return *this;
+}
+
+lock_options& lock_options::renewal(bool on) {
+  renewal_ = on;
+  return *this;
+}
+
+lock_options& lock_options::wait_limit(holdfast::duration limit) {
+  require(limit >= 0s, "lock_options::wait_limit: " + in_ms(limit) + " is negative");
+  wait_limit_ = limit;
+  return *this;
+}
+
+lock_options& lock_options::retry(retry_policy policy) {
+  retry_ = policy;
+  return *this;
+}
+
+lock_options& lock_options::label(std::string text) {
+  require_text(text, "lock_options::label");
+  label_ = std::move(text);
+  return *this;
+}
+
+lock_options& lock_options::drift_margin(holdfast::duration margin) {
+  require(margin >= 0s && margin < ttl_ / 2, "lock_options::drift_margin: " + in_ms(margin) +
+                                                 " is not less than half the ttl, " + in_ms(ttl_));
+  drift_margin_ = margin;
+  return *this;
+}
+
+client_options& client_options::locks(lock_options defaults) {
+  locks_ = std::move(defaults);
+  return *this;
+}
+
+client_options& client_options::flush_limit(duration limit) {
+  require(limit >= 0s, "client_options::flush_limit: " + in_ms(limit) + " is negative");
+  flush_limit_ = limit;
+  return *this;
+}
+
+client_options& client_options::program(std::string name) {
+  require_text(name, "client_options::program");
+  program_ = std::move(name);
+  return *this;
+}
+
+client_options& client_options::password(std::string secret) {
+  password_ = std::move(secret);
+  return *this;
+}
+
+}  // namespace holdfast

@@ -1,0 +1,68 @@
+#include "base/owner_id.hpp"
+
+#include <sys/random.h>
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+
+#include "holdfast/error.hpp"
+
+namespace holdfast {
+
+namespace {
+
+/// A pool, because a system call for each claim would cost as much as the claim. Per thread, and void in
+/// a child after fork(), which must not draw its parent's next ids.
+struct pool {
+  std::array<std::uint8_t, 512> bytes{};
+  std::size_t used = 512;
+  pid_t filled_by = 0;
+};
+
+void fill(pool& p, pid_t self) {
+  for (std::size_t have = 0; have < p.bytes.size();) {
+    const ssize_t n = ::getrandom(p.bytes.data() + have, p.bytes.size() - have, 0);
+    if (n > 0) {
+      have += static_cast<std::size_t>(n);
+    } else if (errno != EINTR) {
+      throw error{errc::exhausted, "the kernel gives no random bytes (getrandom)"};
+    }
+  }
+  p.used = 0;
+  p.filled_by = self;
+}
+
+}  // namespace
+
+owner_id owner_id::random() {
+  thread_local pool p;
+  const pid_t self = ::getpid();
+  if (p.used == p.bytes.size() || p.filled_by != self) fill(p, self);
+  bytes_type bytes;
+  const auto from = p.bytes.begin() + static_cast<std::ptrdiff_t>(p.used);
+  std::copy_n(from, size, bytes.begin());
+  std::fill_n(from, size, std::uint8_t{0});
+  p.used += size;
+  return owner_id{bytes};
+}
+
+std::optional<owner_id> owner_id::from_bytes(std::string_view raw) {
+  if (raw.size() != size) return std::nullopt;
+  bytes_type bytes;
+  std::memcpy(bytes.data(), raw.data(), size);
+  return owner_id{bytes};
+}
+
+std::string owner_id::hex() const {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  text.reserve(2 * size);
+  for (const std::uint8_t b : bytes_) {
+    text.push_back(digits[b >> 4U]);
+    text.push_back(digits[b & 0xFU]);
+  }
+  return text;
+}
+
+}  // namespace holdfast

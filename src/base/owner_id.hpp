@@ -1,0 +1,50 @@
+#pragma once
+
+#include <array>
+#include <compare>
+#include <cstddef>
+#include <cstdint>
+#include <cstring>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace holdfast {
+
+/// 128 random bits that name one claim for ever, or one client. Nobody else can know a claim's, so only
+/// its maker releases it.
+class owner_id {
+ public:
+  static constexpr std::size_t size = 16;
+  using bytes_type = std::array<std::uint8_t, size>;
+
+  constexpr owner_id() noexcept = default;
+  constexpr explicit owner_id(const bytes_type& bytes) noexcept : bytes_{bytes} {}
+
+  /// From the kernel's randomness.
+  [[nodiscard]] static owner_id random();
+  /// From 16 raw bytes.
+  [[nodiscard]] static std::optional<owner_id> from_bytes(std::string_view raw);
+
+  [[nodiscard]] std::string_view bytes() const noexcept {
+    return {reinterpret_cast<const char*>(bytes_.data()), size};
+  }
+  [[nodiscard]] std::string hex() const;
+
+  friend constexpr auto operator<=>(const owner_id&, const owner_id&) noexcept = default;
+
+ private:
+  bytes_type bytes_{};
+};
+
+}  // namespace holdfast
+
+template <>
+struct std::hash<holdfast::owner_id> {
+  std::size_t operator()(const holdfast::owner_id& id) const noexcept {
+    std::size_t value = 0;  // the bytes are random already
+    std::memcpy(&value, id.bytes().data(), sizeof value);
+    return value;
+  }
+};

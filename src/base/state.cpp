@@ -1,0 +1,14 @@
+#include "holdfast/state.hpp"
+
+namespace holdfast {
+
+std::string_view to_string(mode how) noexcept {
+  switch (how) {
+    case mode::exclusive: return "exclusive";
+    case mode::shared: return "shared";
+    case mode::permits: return "permits";
+  }
+  return "?";
+}
+
+}  // namespace holdfast

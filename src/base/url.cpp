@@ -1,0 +1,188 @@
+#include "base/url.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <limits>
+
+#include "base/name.hpp"
+#include "holdfast/client.hpp"
+#include "holdfast/error.hpp"
+
+namespace holdfast {
+
+namespace {
+
+constexpr std::string_view mask = "***";
+
+/// The end of the scheme, where there is one: letters, digits, +, - and . before the first colon.
+std::size_t scheme_end(std::string_view text) {
+  const std::size_t colon = text.find(':');
+  if (colon == std::string_view::npos || colon == 0) return std::string_view::npos;
+  const bool plain = std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(colon), [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '+' ||
+           c == '-' || c == '.';
+  });
+  return plain ? colon : std::string_view::npos;
+}
+
+int hex_digit(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  if (c >= 'a' && c <= 'f') return c - 'a' + 10;
+  if (c >= 'A' && c <= 'F') return c - 'A' + 10;
+  return -1;
+}
+
+/// Nothing where an escape is broken or hides a NUL.
+std::optional<std::string> decoded(std::string_view text) {
+  std::string plain;
+  plain.reserve(text.size());
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      plain.push_back(text[i]);
+      continue;
+    }
+    if (i + 2 >= text.size()) return std::nullopt;
+    const int high = hex_digit(text[i + 1]);
+    const int low = hex_digit(text[i + 2]);
+    if (high < 0 || low < 0 || high + low == 0) return std::nullopt;
+    plain.push_back(static_cast<char>(high * 16 + low));
+    i += 2;
+  }
+  return plain;
+}
+
+std::string masked_query(std::string_view query) {
+  std::string shown;
+  while (!query.empty()) {
+    const std::string_view part = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(part.size() + 1, query.size()));
+    const std::size_t equals = part.find('=');
+    std::string key = decoded(part.substr(0, equals)).value_or(std::string{part.substr(0, equals)});
+    std::transform(key.begin(), key.end(), key.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
+    const bool secret = key.find("pass") != std::string::npos || key.find("secret") != std::string::npos ||
+                        key.find("auth") != std::string::npos || key.find("token") != std::string::npos;
+    if (!shown.empty()) shown += '&';
+    if (secret && equals != std::string_view::npos) {
+      shown.append(part.substr(0, equals + 1)).append(mask);
+    } else {
+      shown.append(part);
+    }
+  }
+  return shown;
+}
+
+}  // namespace
+
+std::string masked_url(std::string_view url) {
+  // Read as generously as any driver might: a secret is everything from the first colon of the user part
+  // to the last @ before the query, however badly it was escaped.
+  const std::size_t colon = scheme_end(url);
+  std::string shown;
+  std::string_view rest = url;
+  if (colon != std::string_view::npos) {
+    shown.append(url.substr(0, colon + 1));
+    rest.remove_prefix(colon + 1);
+  }
+  const std::size_t question = rest.rfind('?');
+  // A password may hold an unescaped '?': the query starts at the last one that no '@' follows.
+  const bool has_query =
+      question != std::string_view::npos && rest.find('@', question) == std::string_view::npos;
+  std::string_view body = has_query ? rest.substr(0, question) : rest;
+  const std::string_view query = has_query ? rest.substr(question + 1) : std::string_view{};
+  if (const std::size_t at = body.rfind('@'); at != std::string_view::npos) {
+    const std::size_t start = body.starts_with("//") ? 2 : 0;
+    const std::size_t secret = body.substr(0, at).find(':', start);
+    if (secret != std::string_view::npos) {
+      shown.append(body.substr(0, secret + 1)).append(mask);
+      body.remove_prefix(at);
+    }
+  }
+  shown.append(body);
+  if (has_query) shown.append("?").append(masked_query(query));
+  return shown;
+}
+
+store_url::store_url(std::string_view text) : masked_{masked_url(text)} {
+  if (const auto problem = problem_of_text(text, 4096)) {
+    masked_ = "(unreadable)";
+    refuse(*problem);
+  }
+  const std::size_t colon = scheme_end(text);
+  if (colon == std::string_view::npos) {
+    refuse("it does not begin with a scheme, such as sqlite: or memory:");
+  }
+  scheme_ = text.substr(0, colon);
+  text.remove_prefix(colon + 1);
+  std::string_view query;
+  if (const std::size_t question = text.find('?'); question != std::string_view::npos) {
+    query = text.substr(question + 1);
+    text = text.substr(0, question);
+  }
+  const auto path = decoded(text);
+  if (!path) refuse("a % in it is not followed by two hexadecimal digits, or hides a NUL");
+  path_ = *path;
+  while (!query.empty()) {
+    const std::string_view part = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(part.size() + 1, query.size()));
+    const std::size_t equals = part.find('=');
+    const auto key = decoded(part.substr(0, equals));
+    const auto value =
+        decoded(equals == std::string_view::npos ? std::string_view{} : part.substr(equals + 1));
+    if (!key || !value) refuse("a % in its options is not followed by two hexadecimal digits");
+    if (key->empty()) refuse("an option in it has no name");
+    if (!options_.emplace(*key, *value).second) refuse("the option '" + *key + "' stands in it twice");
+  }
+}
+
+std::optional<std::string> store_url::take(const std::string& key) {
+  const auto found = options_.find(key);
+  if (found == options_.end()) return std::nullopt;
+  std::string value = std::move(found->second);
+  options_.erase(found);
+  return value;
+}
+
+bool store_url::take_flag(const std::string& key, bool otherwise) {
+  const auto text = take(key);
+  if (!text) return otherwise;
+  constexpr std::array<std::string_view, 4> yes{"1", "true", "yes", "on"};
+  constexpr std::array<std::string_view, 4> no{"0", "false", "no", "off"};
+  if (std::find(yes.begin(), yes.end(), *text) != yes.end()) return true;
+  if (std::find(no.begin(), no.end(), *text) != no.end()) return false;
+  refuse("the option '" + key + "' is neither 1 nor 0");
+}
+
+duration store_url::take_duration(const std::string& key, duration otherwise) {
+  const auto text = take(key);
+  if (!text) return otherwise;
+  struct unit {
+    std::string_view suffix;
+    duration length;
+  };
+  using namespace std::chrono_literals;
+  constexpr std::array<unit, 6> units{unit{"ms", 1ms}, unit{"s", 1s},  unit{"", 1s},
+                                      unit{"m", 1min}, unit{"h", 1h}, unit{"d", 24h}};
+  std::int64_t count = 0;
+  const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), count);
+  const std::string_view suffix{end, static_cast<std::size_t>(text->data() + text->size() - end)};
+  const auto found = std::find_if(units.begin(), units.end(), [&](const unit& u) { return u.suffix == suffix; });
+  const bool fits = found != units.end() && count >= 0 && count <= duration::max() / found->length;
+  if (problem != std::errc{} || !fits) {
+    refuse("the option '" + key + "' is not a time such as 250ms, 30s, 5m, 12h or 7d");
+  }
+  return count * found->length;
+}
+
+void store_url::refuse_rest(std::string_view known) const {
+  if (options_.empty()) return;
+  refuse("the option '" + options_.begin()->first + "' is unknown; " + scheme_ + ": has " +
+         (known.empty() ? std::string{"none"} : std::string{known}));
+}
+
+void store_url::refuse(const std::string& why) const {
+  throw error{errc::invalid_url, "the store URL " + masked_ + " cannot be used: " + why};
+}
+
+}  // namespace holdfast

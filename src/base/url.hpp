@@ -1,0 +1,43 @@
+#pragma once
+
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "holdfast/options.hpp"
+
+namespace holdfast {
+
+/// A store URL, taken apart: `scheme:rest?key=value&…`, where rest is a path or `//authority/path`.
+/// Percent-escapes are decoded in every part.
+class store_url {
+ public:
+  /// \throws holdfast::error errc::invalid_url, with the URL masked.
+  explicit store_url(std::string_view text);
+
+  [[nodiscard]] const std::string& scheme() const noexcept { return scheme_; }
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  /// As it may be shown.
+  [[nodiscard]] const std::string& masked() const noexcept { return masked_; }
+
+  /// Takes an option out; `refuse_rest()` then complains of what nobody took.
+  [[nodiscard]] std::optional<std::string> take(const std::string& key);
+  /// As `take`, for yes/no: 1, 0, true, false, yes, no, on, off.
+  [[nodiscard]] bool take_flag(const std::string& key, bool otherwise);
+  /// As `take`, for times such as 250ms, 30s, 5m, 12h, 7d; a bare number counts seconds.
+  [[nodiscard]] duration take_duration(const std::string& key, duration otherwise);
+  /// \throws errc::invalid_url naming the first option left, and those that there are.
+  void refuse_rest(std::string_view known) const;
+
+  /// An error about this URL.
+  [[noreturn]] void refuse(const std::string& why) const;
+
+ private:
+  std::string scheme_;
+  std::string path_;
+  std::string masked_;
+  std::map<std::string, std::string> options_;
+};
+
+}  // namespace holdfast
