@@ -7,6 +7,9 @@ include(CMakePackageConfigHelpers)
 install(TARGETS holdfast EXPORT holdfast
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development)
 
+install(FILES ${PROJECT_SOURCE_DIR}/LICENSE
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libholdfast0 RENAME copyright COMPONENT library) # where Debian looks for it
+
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/holdfast DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(FILES ${PROJECT_BINARY_DIR}/include/holdfast/version.hpp
   DESTINATION ${CMAKE_INSTALL_INCLUDEDIR}/holdfast COMPONENT development)

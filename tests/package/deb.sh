@@ -19,7 +19,9 @@ for package in "$library" "$development" "$command"; do
   dpkg-deb -c "$package"
 done
 expect "libholdfast0 has the library" contains "$library" 'lib/(.*/)?libholdfast\.so\.0'
-expect "libholdfast0 has nothing but the library" test "$(dpkg-deb -c "$library" | grep -vc -e '/$' -e libholdfast.so)" = 0
+expect "libholdfast0 has its licence" contains "$library" share/doc/libholdfast0/copyright
+expect "libholdfast0 has nothing else" \
+  test "$(dpkg-deb -c "$library" | grep -vc -e '/$' -e libholdfast.so -e /copyright)" = 0
 expect "libholdfast0 depends on SQLite" depends "$library" libsqlite3-0
 expect "libholdfast0 does not depend on Boost" bash -c "! dpkg-deb -f '$library' Depends | grep -q boost"
 expect "libholdfast-dev has the headers" contains "$development" 'include/holdfast/holdfast\.hpp'
