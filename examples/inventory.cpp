@@ -118,8 +118,7 @@ pid_t start_worker(const options& wanted, const fs::path& folder) {
   arguments.push_back(nullptr);
 
   pid_t child = 0;
-  const int failure =
-      ::posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, arguments.data(), environ);
+  const int failure = ::posix_spawn(&child, "/proc/self/exe", nullptr, nullptr, arguments.data(), environ);
   if (failure != 0) throw std::system_error{failure, std::generic_category(), "starting a process"};
   return child;
 }
@@ -169,9 +168,8 @@ int sell(const options& wanted) {
   const std::chrono::duration<double> took = std::chrono::steady_clock::now() - start;
 
   const int oversold = books.units_sold() - wanted.stock;
-  std::printf("lock %s: stock %d, sold %d by %d processes in %.2f s%s\n", wanted.lock.c_str(),
-              wanted.stock, books.units_sold(), wanted.processes, took.count(),
-              oversold > 0 ? ": oversold" : "");
+  std::printf("lock %s: stock %d, sold %d by %d processes in %.2f s%s\n", wanted.lock.c_str(), wanted.stock,
+              books.units_sold(), wanted.processes, took.count(), oversold > 0 ? ": oversold" : "");
   return wanted.lock != "none" && oversold != 0 ? EXIT_FAILURE : EXIT_SUCCESS;
 }
 
