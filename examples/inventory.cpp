@@ -113,8 +113,7 @@ pid_t start_worker(const options& wanted, const fs::path& folder) {
   std::vector<std::string> words{"inventory", "--worker", folder.string(), "--lock",
                                  wanted.lock, "--store",  wanted.store};
   std::vector<char*> arguments;
-  for (std::string& word : words)
-    arguments.push_back(word.data());
+  for (std::string& word : words) arguments.push_back(word.data());
   arguments.push_back(nullptr);
 
   pid_t child = 0;
@@ -126,8 +125,7 @@ pid_t start_worker(const options& wanted, const fs::path& folder) {
 /// \return whether all of them ended well.
 bool run_workers(const options& wanted, const fs::path& folder) {
   std::vector<pid_t> workers;
-  for (int i = 0; i < wanted.processes; ++i)
-    workers.push_back(start_worker(wanted, folder));
+  for (int i = 0; i < wanted.processes; ++i) workers.push_back(start_worker(wanted, folder));
   bool good = true;
   for (const pid_t worker : workers) {
     int status = 0;
