@@ -81,8 +81,11 @@ class cancellation {
   std::optional<pending> operation_;
 };
 
+using lease_signature = void(boost::system::error_code, lease);
+using plain_signature = void(boost::system::error_code);
+
 /// What the handler's executor runs in the end: the handler, with the outcome.
-template <class Handler>
+template <class Signature, class Handler>
 class delivery {
  public:
   using allocator_type = boost::asio::associated_allocator_t<Handler>;
@@ -101,7 +104,7 @@ class delivery {
     if (slot.is_connected()) slot.clear();
 #endif
     const auto code = to_boost(code_);
-    if constexpr (std::is_invocable_v<Handler, boost::system::error_code, lease>) {
+    if constexpr (std::is_same_v<Signature, lease_signature>) {
       std::move(handler_)(code, std::move(granted_));
     } else {
       std::move(handler_)(code);
@@ -116,7 +119,7 @@ class delivery {
 
 /// Waits at the library for the outcome and posts it to the handler's executor, which is kept running
 /// until then.
-template <class Handler>
+template <class Signature, class Handler>
 class posted_completion final : public completion {
  public:
   explicit posted_completion(Handler handler)
@@ -124,7 +127,8 @@ class posted_completion final : public completion {
 
   void complete(std::error_code code, lease granted) noexcept override {
     const auto work = std::move(work_);
-    boost::asio::post(work.get_executor(), delivery<Handler>{std::move(handler_), code, std::move(granted)});
+    boost::asio::post(work.get_executor(),
+                      delivery<Signature, Handler>{std::move(handler_), code, std::move(granted)});
   }
 
  private:
@@ -134,7 +138,7 @@ class posted_completion final : public completion {
 
 /// Starts an operation of the library for one handler. `Start` is called as
 /// `pending start(std::unique_ptr<completion>)`.
-template <class Start, class Handler>
+template <class Signature, class Start, class Handler>
 void start_for(Start start, Handler handler) {
 #if BOOST_VERSION >= 107700
   auto slot = boost::asio::get_associated_cancellation_slot(handler);
@@ -143,11 +147,11 @@ void start_for(Start start, Handler handler) {
     slot.assign([cancelled](boost::asio::cancellation_type type) {
       if (type != boost::asio::cancellation_type::none) cancelled->request();
     });
-    cancelled->attach(start(std::make_unique<posted_completion<Handler>>(std::move(handler))));
+    cancelled->attach(start(std::make_unique<posted_completion<Signature, Handler>>(std::move(handler))));
     return;
   }
 #endif
-  start(std::make_unique<posted_completion<Handler>>(std::move(handler)));
+  start(std::make_unique<posted_completion<Signature, Handler>>(std::move(handler)));
 }
 
 template <class Signature, class Start, class Token>
@@ -155,13 +159,10 @@ auto initiate(Start start, Token&& token) {
   return boost::asio::async_initiate<Token, Signature>(
       [start = std::move(start)](auto&& handler) mutable {
         using handler_type = std::decay_t<decltype(handler)>;
-        start_for(std::move(start), handler_type(std::forward<decltype(handler)>(handler)));
+        start_for<Signature>(std::move(start), handler_type(std::forward<decltype(handler)>(handler)));
       },
       token);
 }
-
-using lease_signature = void(boost::system::error_code, lease);
-using plain_signature = void(boost::system::error_code);
 
 template <class Token>
 auto initiate_acquire(handle& lock, want what, Token&& token) {

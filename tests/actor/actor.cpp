@@ -1,0 +1,275 @@
+// A process that uses the library as the lines on its standard input tell it, and answers each with one
+// line. It ends with its input.
+//
+//   open URL [ttl=MS] [retry=MS] [flush=MS]  -> open | failed CODE TEXT     one client; later ones replace it
+//   hold NAME [OPTION…]                      -> held TOKEN | refused | failed CODE TEXT
+//   release                                  -> released | failed CODE TEXT      waits for the store
+//   drop                                     -> dropped                          does not
+//   report                                   -> holding | lost                   by lease::held() and lost()
+//   claim                                    -> claimed NANOSECONDS    asks held() until it says no; when it
+//                                               said yes last, by CLOCK_BOOTTIME
+//   crowd NAME WITNESS TURNS [OPTION…]       -> crowded | failed CODE TEXT       lock, visit, unlock
+//   cycle NAME TURNS [OPTION…]               -> cycled | failed CODE TEXT        lock, unlock
+//   clients URL TURNS                        -> cycled | failed CODE TEXT        open, lock, close
+//   inspect NAME                             -> holders N waiters N | failed CODE TEXT
+//   close                                    -> closed
+//   usage                                    -> usage RESIDENT_KIB DESCRIPTORS THREADS
+//   limit files|size NUMBER                  -> limited
+//   user NUMBER                              -> user                             gives up being root
+//   wall                                     -> wall SECONDS                     by the wall clock
+//
+// OPTION: shared, permits=N/CAPACITY, ttl=MS, fixed, within=MS, label=TEXT. A lease of `hold` that is lost
+// is told at once: lost CODE TEXT.
+
+#include <algorithm>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <sys/resource.h>
+#include <unistd.h>
+#include <vector>
+
+#include "support/witness.hpp"
+#include <holdfast/holdfast.hpp>
+
+namespace {
+
+using holdfast::duration;
+using holdfast::lease;
+using holdfast::mode;
+using std::chrono::milliseconds;
+
+void say(std::string line) {
+  line += '\n';
+  [[maybe_unused]] const auto written = ::write(STDOUT_FILENO, line.data(), line.size());
+}
+
+std::string failure(const std::error_code& code, const std::string& text) {
+  return "failed " + std::to_string(code.value()) + ' ' + text;
+}
+
+/// A command's words, split into those in order and those of the form KEY=VALUE or a known flag.
+class command {
+ public:
+  explicit command(const std::string& line) {
+    std::istringstream words{line};
+    for (std::string word; words >> word;)
+      words_.push_back(word);
+  }
+
+  [[nodiscard]] const std::string& at(std::size_t index) const { return words_.at(index); }
+  [[nodiscard]] bool has(const std::string& flag) const {
+    return std::find(words_.begin(), words_.end(), flag) != words_.end();
+  }
+  [[nodiscard]] std::optional<std::string> option(const std::string& key) const {
+    for (const auto& word : words_) {
+      if (word.starts_with(key + '=')) return word.substr(key.size() + 1);
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] std::optional<milliseconds> time(const std::string& key) const {
+    if (const auto text = option(key)) return milliseconds{std::stoll(*text)};
+    return std::nullopt;
+  }
+
+ private:
+  std::vector<std::string> words_;
+};
+
+/// One name, locked as a command's options say.
+class contender {
+ public:
+  contender(holdfast::client& locks, const std::string& name, const command& how)
+      : within_{how.time("within")}, mode_{how.has("shared") ? mode::shared : mode::exclusive} {
+    holdfast::lock_options options;
+    if (const auto ttl = how.time("ttl")) options.ttl(*ttl);
+    if (const auto label = how.option("label")) options.label(*label);
+    options.renewal(!how.has("fixed"));
+    if (const auto permits = how.option("permits")) {
+      mode_ = mode::permits;
+      permits_ = std::stoll(*permits);
+      capacity_ = std::stoll(permits->substr(permits->find('/') + 1));
+      semaphore_.emplace(locks, name, capacity_, options);
+    } else {
+      mutex_.emplace(locks, name, options);
+    }
+  }
+
+  std::optional<lease> acquire() {
+    if (mode_ == mode::permits) {
+      return within_ ? semaphore_->try_acquire_permits_for(permits_, *within_)
+                     : semaphore_->acquire_permits(permits_);
+    }
+    if (mode_ == mode::shared) {
+      return within_ ? mutex_->try_acquire_shared_for(*within_) : mutex_->acquire_shared();
+    }
+    return within_ ? mutex_->try_acquire_for(*within_) : mutex_->acquire();
+  }
+
+  void visit(holdfast::test::witness& place, const lease& held) const {
+    place.visit(mode_, held.token(), permits_, capacity_);
+  }
+
+ private:
+  std::optional<milliseconds> within_;
+  mode mode_;
+  std::int64_t permits_ = 1;
+  std::int64_t capacity_ = 0;
+  std::optional<holdfast::shared_mutex> mutex_;
+  std::optional<holdfast::counting_semaphore> semaphore_;
+};
+
+std::string usage() {
+  const auto entries = [](const char* folder) {
+    return std::to_string(std::distance(std::filesystem::directory_iterator{folder}, {}));
+  };
+  std::ifstream memory{"/proc/self/statm"};
+  std::uint64_t size_pages = 0;
+  std::uint64_t resident_pages = 0;
+  memory >> size_pages >> resident_pages;
+  const auto kib = resident_pages * static_cast<std::uint64_t>(::sysconf(_SC_PAGESIZE)) / 1024;
+  return "usage " + std::to_string(kib) + ' ' + entries("/proc/self/fd") + ' ' + entries("/proc/self/task");
+}
+
+class actor {
+ public:
+  std::string perform(const command& what) {
+    static const std::map<std::string, std::string (actor::*)(const command&)> verbs{
+        {"open", &actor::open},   {"hold", &actor::hold},       {"release", &actor::release},
+        {"drop", &actor::drop},   {"report", &actor::report},   {"claim", &actor::claim},
+        {"crowd", &actor::crowd}, {"cycle", &actor::cycle},     {"clients", &actor::clients},
+        {"close", &actor::close}, {"inspect", &actor::inspect}, {"usage", &actor::resources},
+        {"limit", &actor::limit}, {"user", &actor::user},       {"wall", &actor::wall}};
+    try {
+      return (this->*verbs.at(what.at(0)))(what);
+    } catch (const std::system_error& failed) {
+      return failure(failed.code(), failed.what());
+    }
+  }
+
+ private:
+  std::string open(const command& what) {
+    holdfast::client_options options;
+    holdfast::lock_options locks;
+    if (const auto ttl = what.time("ttl")) locks.ttl(*ttl);
+    if (const auto limit = what.time("retry")) locks.retry(holdfast::retry_policy{}.limit(*limit));
+    if (const auto limit = what.time("flush")) options.flush_limit(*limit);
+    locks_.reset();
+    locks_.emplace(what.at(1), options.locks(locks));
+    return "open";
+  }
+
+  std::string hold(const command& what) {
+    contender by{locks_.value(), what.at(1), what};
+    auto held = by.acquire();
+    if (!held) return "refused";
+    held_ = std::move(*held);
+    say("held " + std::to_string(held_.token().value()));
+    held_.on_lost([](std::error_code reason) {
+      say("lost " + std::to_string(reason.value()) + ' ' + reason.message());
+    });
+    return {};
+  }
+
+  std::string release(const command&) {
+    if (const auto code = held_.release()) return failure(code, code.message());
+    return "released";
+  }
+
+  std::string drop(const command&) {
+    held_ = lease{};
+    return "dropped";
+  }
+
+  std::string report(const command&) {
+    return held_.held() && !held_.lost().stop_requested() ? "holding" : "lost";
+  }
+
+  std::string claim(const command&) {
+    auto claimed = holdfast::boot_clock::time_point{};
+    for (;;) {
+      const auto now = holdfast::boot_clock::now();
+      if (!held_.held()) break;
+      claimed = now;
+    }
+    return "claimed " + std::to_string(claimed.time_since_epoch().count());
+  }
+
+  std::string crowd(const command& what) {
+    contender by{locks_.value(), what.at(1), what};
+    holdfast::test::witness place{what.at(2)};
+    for (auto turn = std::stoll(what.at(3)); turn > 0; --turn) {
+      if (const auto held = by.acquire()) by.visit(place, *held);
+    }
+    return "crowded";
+  }
+
+  std::string cycle(const command& what) {
+    contender by{locks_.value(), what.at(1), what};
+    for (auto turn = std::stoll(what.at(2)); turn > 0; --turn)
+      by.acquire();
+    return "cycled";
+  }
+
+  std::string clients(const command& what) {
+    for (auto turn = std::stoll(what.at(2)); turn > 0; --turn) {
+      holdfast::client locks{what.at(1)};
+      holdfast::mutex lock{locks, "clients"};
+      const std::scoped_lock held{lock};
+    }
+    return "cycled";
+  }
+
+  std::string inspect(const command& what) {
+    const auto state = locks_.value().inspect(what.at(1)).value_or(holdfast::lock_state{});
+    return "holders " + std::to_string(state.holders.size()) + " waiters " +
+           std::to_string(state.waiters.size());
+  }
+
+  std::string close(const command&) {
+    locks_.reset();
+    return "closed";
+  }
+
+  std::string resources(const command&) { return usage(); }
+
+  std::string limit(const command& what) {
+    // A write beyond the limit then fails as a full disk does, instead of ending the process.
+    std::signal(SIGXFSZ, SIG_IGN);
+    const auto resource = what.at(1) == "files" ? RLIMIT_NOFILE : RLIMIT_FSIZE;
+    const ::rlim_t most = std::stoull(what.at(2));
+    const ::rlimit limits{most, most};
+    if (::setrlimit(resource, &limits) != 0) throw std::system_error{errno, std::generic_category()};
+    return "limited";
+  }
+
+  std::string user(const command& what) {
+    const auto id = static_cast<::uid_t>(std::stoul(what.at(1)));
+    if (::setgid(id) != 0 || ::setuid(id) != 0) throw std::system_error{errno, std::generic_category()};
+    return "user";
+  }
+
+  std::string wall(const command&) {
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    return "wall " + std::to_string(std::chrono::duration_cast<std::chrono::seconds>(now).count());
+  }
+
+  std::optional<holdfast::client> locks_;
+  lease held_;
+};
+
+}  // namespace
+
+int main() {
+  actor self;
+  for (std::string line; std::getline(std::cin, line);) {
+    if (const auto answer = self.perform(command{line}); !answer.empty()) say(answer);
+  }
+}

@@ -1,0 +1,211 @@
+// What ends with a client, and what a child after fork() has.
+
+#include <algorithm>
+#include <array>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "contract/contract.hpp"
+
+namespace holdfast::contract {
+namespace {
+
+class closing : public in_both_flavours {};
+
+TEST_P(closing, ends_all_waits) {
+  const auto held = by(one(), "stock").take(exclusive);
+  auto first = by(two(), "stock").start(exclusive);
+  auto second = by(two(), "stock").start(shared.within(60s));
+  ASSERT_TRUE(look().sees_waiters("stock", 2));
+  two().close();
+  EXPECT_EQ(get(first).code, errc::closed);
+  EXPECT_EQ(get(second).code, errc::closed);
+  EXPECT_TRUE(look().sees_waiters("stock", 0));
+  EXPECT_TRUE(held.held.held());
+}
+
+TEST_P(closing, ends_all_leases_and_tells_so) {
+  auto held = by(one(), "stock").take(exclusive);
+  std::promise<std::error_code> told;
+  held.held.on_lost([&](std::error_code reason) { told.set_value(reason); });
+  one().close();
+  EXPECT_FALSE(held.held.held());
+  EXPECT_TRUE(held.held.lost().stop_requested());
+  EXPECT_EQ(told.get_future().get(), errc::closed);
+  EXPECT_TRUE(inspect("stock").holders.empty()) << "the store was not told";
+  EXPECT_TRUE(by(one(), "stock").release(std::move(held.held)));
+}
+
+TEST_P(closing, flushes_what_was_unlocked_without_waiting) {
+  mutex lock{one(), "stock"};
+  lock.lock();
+  lock.unlock();
+  one().close();
+  EXPECT_TRUE(by(two(), "stock").take(exclusive.at_once()).held);
+}
+
+TEST_P(closing, fails_what_is_asked_afterwards) {
+  one().close();
+  one().close();  // idempotent
+  EXPECT_EQ(by(one(), "stock").take(exclusive).code, errc::closed);
+  EXPECT_EQ(by(one(), "stock").take(exclusive.at_once()).code, errc::closed);
+  const auto code_of = [](auto ask) -> std::error_code {
+    try {
+      ask();
+      return {};
+    } catch (const error& failed) {
+      return failed.code();
+    }
+  };
+  EXPECT_EQ(code_of([&] { static_cast<void>(one().inspect("stock")); }), errc::closed);
+  EXPECT_EQ(code_of([&] { static_cast<void>(one().list()); }), errc::closed);
+  EXPECT_EQ(code_of([&] { one().force_release("stock"); }), errc::closed);
+}
+
+TEST_P(closing, happens_once_when_several_threads_ask_for_it) {
+  const auto held = by(one(), "stock").take(exclusive);
+  {
+    std::array<std::jthread, 3> threads;
+    for (auto& thread : threads) thread = std::jthread{[&] { one().close(); }};
+  }
+  EXPECT_FALSE(held.held.held());
+  EXPECT_TRUE(inspect("stock").holders.empty());
+}
+
+HOLDFAST_IN_BOTH_FLAVOURS(closing, any_store);
+
+class outliving : public on_each_store {};
+
+TEST_P(outliving, a_client_leaves_leases_and_locks_that_hold_nothing) {
+  auto locks = std::make_unique<client>(store_->url());
+  mutex lock{*locks, "stock"};
+  shared_mutex kept{*locks, "kept"};
+  kept.lock_shared();
+  lease held = lock.acquire();
+  locks.reset();
+
+  EXPECT_FALSE(held.held());
+  EXPECT_TRUE(held.lost().stop_requested());
+  EXPECT_EQ(held.name(), "stock");
+  EXPECT_EQ(held.renew(), renewal::lost);
+  EXPECT_TRUE(held.release());
+  EXPECT_FALSE(kept.held());
+  kept.unlock_shared();
+  EXPECT_THROW(lock.lock(), error);
+  EXPECT_EQ(lock.name(), "stock");
+  EXPECT_TRUE(bystander().list().empty());
+}
+
+TEST_P(outliving, a_client_may_be_moved_with_everything_on_it) {
+  client first{store_->url()};
+  mutex lock{first, "stock"};
+  const lease held = lock.acquire();
+  client second{std::move(first)};
+  EXPECT_TRUE(held.held());
+  EXPECT_TRUE(second.inspect("stock"));
+  client third{store_->url()};
+  mutex other{third, "other"};
+  const lease ended = other.acquire();
+  third = std::move(second);  // closes what it was
+  EXPECT_FALSE(ended.held());
+  EXPECT_TRUE(held.held());
+  EXPECT_FALSE(mutex(third, "stock").try_lock());
+}
+
+TEST_P(outliving, a_lock_may_be_destroyed_while_its_lease_lives) {
+  auto lock = std::make_unique<mutex>(one(), "stock");
+  lease held = lock->acquire();
+  lock.reset();
+  EXPECT_TRUE(held.held());
+  EXPECT_FALSE(held.release());
+}
+
+TEST_P(outliving, a_lock_that_is_destroyed_locked_is_unlocked) {
+  {
+    mutex lock{one(), "stock"};
+    lock.lock();
+  }
+  EXPECT_TRUE(look().sees_holders("stock", 0));
+}
+
+HOLDFAST_ON_EACH_STORE(outliving, any_store);
+
+class after_fork : public on_each_store {
+ protected:
+  /// Runs `check` in a child and answers whether it said yes there, and ended well.
+  template <class Check>
+  static bool in_child(Check check) {
+    const ::pid_t child = ::fork();
+    if (child == 0) {
+      bool good = false;
+      try {
+        good = check();
+      } catch (...) {
+      }
+      ::_exit(good ? 0 : 1);  // nothing of the parent's is flushed or destroyed a second time
+    }
+    int status = 0;
+    return ::waitpid(child, &status, 0) == child && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+  }
+};
+
+TEST_P(after_fork, a_child_holds_nothing_and_takes_nothing_away) {
+  auto locks = std::make_unique<client>(store_->url());
+  auto lock = std::make_unique<mutex>(*locks, "stock");
+  auto held = std::make_unique<lease>(mutex{*locks, "lease"}.acquire());
+  lock->lock();
+  EXPECT_TRUE(in_child([&] {
+    const bool inert = !lock->held() && !held->held() && held->lost().stop_requested();
+    const bool refused = static_cast<bool>(held->release());
+    lock->unlock();
+    held.reset();
+    lock.reset();
+    locks.reset();
+    return inert && refused;
+  }));
+  EXPECT_TRUE(lock->held());
+  EXPECT_TRUE(held->held());
+  EXPECT_FALSE(mutex(two(), "stock").try_lock()) << "the child's unlock reached the store";
+  EXPECT_EQ(inspect("lease").holders.size(), 1U) << "the child's destructor reached the store";
+}
+
+TEST_P(after_fork, a_child_cannot_use_the_clients_of_its_parent) {
+  mutex lock{one(), "stock"};
+  EXPECT_TRUE(in_child([&] {
+    try {
+      lock.lock();
+    } catch (const error& failed) {
+      return failed.code() == errc::closed;
+    }
+    return false;
+  }));
+  EXPECT_TRUE(lock.try_lock());
+  lock.unlock();
+}
+
+HOLDFAST_ON_EACH_STORE(after_fork, any_store);
+
+class child_of_fork : public after_fork {};
+
+TEST_P(child_of_fork, opens_a_client_of_its_own) {
+  mutex lock{one(), "stock"};
+  lock.lock();
+  EXPECT_TRUE(in_child([&] {
+    client locks{store_->url()};
+    const bool parent_holds = !mutex(locks, "stock").try_lock();
+    const bool other_is_free = mutex(locks, "other").try_lock();
+    return parent_holds && other_is_free;
+  }));
+  EXPECT_TRUE(lock.held());
+  lock.unlock();
+}
+
+HOLDFAST_ON_EACH_STORE(child_of_fork, across_processes);
+
+}  // namespace
+
+}  // namespace holdfast::contract
+
+// ThreadSanitizer gives up on a child that starts threads unless it is told to go on.
+extern "C" __attribute__((visibility("default"))) const char* __tsan_default_options();
+extern "C" const char* __tsan_default_options() { return "die_after_fork=0"; }

@@ -1,0 +1,233 @@
+#include "contract/contract.hpp"
+
+#include <condition_variable>
+#include <mutex>
+
+#include <boost/asio/as_tuple.hpp>
+#include <boost/asio/awaitable.hpp>
+#include <boost/asio/co_spawn.hpp>
+#include <boost/asio/use_awaitable.hpp>
+#include <boost/asio/use_future.hpp>
+
+#include <holdfast/async.hpp>
+
+namespace holdfast::contract {
+
+namespace asio = boost::asio;
+
+namespace {
+
+constexpr auto hang = 60s;  // far longer than anything here takes on a loaded machine under a sanitizer
+constexpr auto as_pair = asio::as_tuple(asio::use_awaitable);
+
+outcome from_optional(std::optional<lease> held) { return {{}, held ? std::move(*held) : lease{}}; }
+
+// One coroutine for each operation, because a co_await may only stand alone or initialise a variable.
+
+asio::awaitable<outcome> take_exclusive(mutex& lock, std::optional<duration> limit) {
+  if (!limit) {
+    auto [code, held] = co_await lock.async_acquire(as_pair);
+    co_return outcome{code, std::move(held)};
+  }
+  if (*limit == duration::zero()) {
+    auto [code, held] = co_await lock.async_try_acquire(as_pair);
+    co_return outcome{code, std::move(held)};
+  }
+  auto [code, held] = co_await lock.async_try_acquire_for(*limit, as_pair);
+  co_return outcome{code, std::move(held)};
+}
+
+asio::awaitable<outcome> take_shared(shared_mutex& lock, std::optional<duration> limit) {
+  if (!limit) {
+    auto [code, held] = co_await lock.async_acquire_shared(as_pair);
+    co_return outcome{code, std::move(held)};
+  }
+  if (*limit == duration::zero()) {
+    auto [code, held] = co_await lock.async_try_acquire_shared(as_pair);
+    co_return outcome{code, std::move(held)};
+  }
+  auto [code, held] = co_await lock.async_try_acquire_shared_for(*limit, as_pair);
+  co_return outcome{code, std::move(held)};
+}
+
+asio::awaitable<outcome> take_permits(counting_semaphore& lock, std::ptrdiff_t count,
+                                      std::optional<duration> limit) {
+  if (!limit) {
+    auto [code, held] = co_await lock.async_acquire_permits(count, as_pair);
+    co_return outcome{code, std::move(held)};
+  }
+  if (*limit == duration::zero()) {
+    auto [code, held] = co_await lock.async_try_acquire_permits(count, as_pair);
+    co_return outcome{code, std::move(held)};
+  }
+  auto [code, held] = co_await lock.async_try_acquire_permits_for(count, *limit, as_pair);
+  co_return outcome{code, std::move(held)};
+}
+
+asio::awaitable<std::error_code> give_back(lease held) {
+  auto [code] = co_await async_release(std::move(held), as_pair);
+  co_return code;
+}
+
+asio::awaitable<outcome> make_shared_hold(lease held) {
+  auto [code, kept] = co_await async_downgrade(std::move(held), as_pair);
+  co_return outcome{code, std::move(kept)};
+}
+
+}  // namespace
+
+outcome get(pending_outcome& pending) {
+  if (pending.wait_for(hang) != std::future_status::ready) {
+    ADD_FAILURE() << "still waiting";
+    return {errc::timeout, {}};
+  }
+  return pending.get();
+}
+
+contender::contender(flavour way, asio::thread_pool& loop, client& locks, std::string_view name,
+                     std::ptrdiff_t capacity, const lock_options& options)
+    : way_{way},
+      loop_{loop},
+      mutex_{locks, name, options},
+      shared_mutex_{locks, name, options},
+      semaphore_{locks, name, capacity, options} {}
+
+outcome contender::take(const wish& what) {
+  if (way_ == flavour::blocking) return take_blocking(what);
+  auto pending = start(what);
+  return get(pending);
+}
+
+pending_outcome contender::start(wish what) {
+  if (way_ == flavour::blocking) {
+    std::packaged_task<outcome()> task{[this, what] { return take_blocking(what); }};
+    auto pending = task.get_future();
+    waiting_.emplace_back(std::move(task));
+    return pending;
+  }
+  switch (what.how) {
+    case mode::shared: return asio::co_spawn(loop_, take_shared(shared_mutex_, what.limit), asio::use_future);
+    case mode::permits:
+      return asio::co_spawn(loop_, take_permits(semaphore_, what.count, what.limit), asio::use_future);
+    default: return asio::co_spawn(loop_, take_exclusive(mutex_, what.limit), asio::use_future);
+  }
+}
+
+outcome contender::take_blocking(const wish& what) {
+  const bool forever = !what.limit;
+  const bool once = what.limit == duration::zero();
+  try {
+    switch (what.how) {
+      case mode::exclusive:
+        if (forever) return {{}, mutex_.acquire()};
+        return from_optional(once ? mutex_.try_acquire() : mutex_.try_acquire_for(*what.limit));
+      case mode::shared:
+        if (forever) return {{}, shared_mutex_.acquire_shared()};
+        return from_optional(once ? shared_mutex_.try_acquire_shared()
+                                  : shared_mutex_.try_acquire_shared_for(*what.limit));
+      case mode::permits:
+        if (forever) return {{}, semaphore_.acquire_permits(what.count)};
+        return from_optional(once ? semaphore_.try_acquire_permits(what.count)
+                                  : semaphore_.try_acquire_permits_for(what.count, *what.limit));
+    }
+    return {errc::invalid_argument, {}};
+  } catch (const error& failed) {
+    return {failed.code(), {}};
+  }
+}
+
+std::error_code contender::release(lease held) {
+  if (way_ == flavour::blocking) return held.release();
+  return asio::co_spawn(loop_, give_back(std::move(held)), asio::use_future).get();
+}
+
+outcome contender::downgrade(lease held) {
+  if (way_ == flavour::async) {
+    return asio::co_spawn(loop_, make_shared_hold(std::move(held)), asio::use_future).get();
+  }
+  try {
+    held.downgrade();
+    return {{}, std::move(held)};
+  } catch (const error& failed) {
+    return {failed.code(), std::move(held)};
+  }
+}
+
+bool observer::sees(const std::function<bool()>& seen) const {
+  std::mutex guard;
+  std::condition_variable changed;
+  bool news = true;
+  const auto watch = locks_.watch([&] {
+    const std::lock_guard held{guard};
+    news = true;
+    changed.notify_one();
+  });
+  const auto deadline = std::chrono::steady_clock::now() + hang;
+  while (!seen()) {
+    if (std::chrono::steady_clock::now() > deadline) return false;
+    std::unique_lock held{guard};
+    // Expiry changes nothing at the store by itself, so it is looked for now and then.
+    changed.wait_for(held, 20ms, [&] { return news; });
+    news = false;
+  }
+  return true;
+}
+
+bool observer::sees_waiters(std::string_view name, std::size_t count) const {
+  return sees([&] {
+    const auto state = locks_.inspect(name);
+    return (state ? state->waiters.size() : 0) == count;
+  });
+}
+
+bool observer::sees_holders(std::string_view name, std::size_t count) const {
+  return sees([&] {
+    const auto state = locks_.inspect(name);
+    return (state ? state->holders.size() : 0) == count;
+  });
+}
+
+client& on_store::open(client_options options) {
+  return clients_.emplace_back(store_->url(), std::move(options));
+}
+
+contender& on_store::in_flavour(flavour way, client& locks, std::string_view name, std::ptrdiff_t capacity,
+                                const lock_options& options) {
+  return contenders_.emplace_back(way, loop_, locks, name, capacity, options);
+}
+
+void on_store::TearDown() {
+  client& auditor = bystander();
+  for (client& each : clients_) {
+    if (&each != &auditor) each.close();  // also ends the waits of a test that failed
+  }
+  loop_.join();
+  contenders_.clear();
+  EXPECT_TRUE(observer{auditor}.sees([&] { return auditor.list().empty(); })) << "something stayed behind";
+  clients_.clear();
+}
+
+std::vector<variant> both_flavours(store_filter wanted) {
+  std::vector<variant> result;
+  for (const auto& kind : each_store(wanted)) {
+    result.push_back({kind, flavour::blocking});
+    result.push_back({kind, flavour::async});
+  }
+  return result;
+}
+
+std::vector<store_kind> each_store(store_filter wanted) {
+  std::vector<store_kind> result;
+  for (const auto& kind : store_kinds()) {
+    if (wanted(kind)) result.push_back(kind);
+  }
+  return result;
+}
+
+std::string name_of(const testing::TestParamInfo<variant>& info) {
+  return info.param.kind.name + (info.param.way == flavour::blocking ? "_blocking" : "_async");
+}
+
+std::string name_of_store(const testing::TestParamInfo<store_kind>& info) { return info.param.name; }
+
+}  // namespace holdfast::contract

@@ -1,0 +1,160 @@
+// Who may hold together, seen by a witness that is no lock.
+
+#include <memory>
+#include <thread>
+#include <vector>
+
+#include "contract/contract.hpp"
+#include "support/actor.hpp"
+
+namespace holdfast::contract {
+namespace {
+
+class exclusion : public in_both_flavours {
+ protected:
+  /// Lets every contender take and leave `turns` times, each in a thread of its own.
+  void crowd(const std::vector<std::pair<contender*, wish>>& all, int turns, std::int64_t capacity = 0) {
+    std::vector<std::jthread> threads;
+    for (const auto& [who, what] : all) {
+      threads.emplace_back([this, who = who, what = what, turns, capacity] {
+        for (int turn = 0; turn < turns; ++turn) {
+          const auto got = who->take(what);
+          ASSERT_TRUE(got.held) << got.code.message();
+          witness_.visit(what.how, got.held.token(), what.count, capacity);
+        }
+      });
+    }
+  }
+
+  test::witness witness_{folder_.file("witness")};
+};
+
+TEST_P(exclusion, one_holder_among_the_threads_of_a_client) {
+  std::vector<std::pair<contender*, wish>> all;
+  for (int each = 0; each < 4; ++each) all.emplace_back(&by(one(), "stock"), exclusive);
+  crowd(all, 40);
+  EXPECT_EQ(witness_.overlaps(), 0);
+  EXPECT_EQ(witness_.fragile_count(), 160);
+}
+
+TEST_P(exclusion, one_holder_among_clients) {
+  std::vector<std::pair<contender*, wish>> all;
+  for (int each = 0; each < 4; ++each) all.emplace_back(&by(open(), "stock"), exclusive);
+  crowd(all, 40);
+  EXPECT_EQ(witness_.overlaps(), 0);
+  EXPECT_EQ(witness_.fragile_count(), 160);
+}
+
+TEST_P(exclusion, one_holder_among_the_users_of_one_object) {
+  contender& lock = by(one(), "stock");
+  crowd({{&lock, exclusive}, {&lock, exclusive}, {&lock, exclusive}}, 40);
+  EXPECT_EQ(witness_.overlaps(), 0);
+  EXPECT_EQ(witness_.fragile_count(), 120);
+}
+
+TEST_P(exclusion, readers_come_together_and_writers_alone) {
+  crowd({{&by(one(), "stock"), shared},
+         {&by(two(), "stock"), shared},
+         {&by(one(), "stock"), exclusive},
+         {&by(two(), "stock"), exclusive}},
+        40);
+  EXPECT_EQ(witness_.overlaps(), 0);
+  EXPECT_EQ(witness_.fragile_count(), 80);
+  EXPECT_EQ(witness_.count(), 160);
+}
+
+TEST_P(exclusion, permits_never_exceed_the_capacity) {
+  crowd({{&by(one(), "stock", 3), permits(1)},
+         {&by(two(), "stock", 3), permits(1)},
+         {&by(one(), "stock", 3), permits(2)},
+         {&by(two(), "stock", 3), permits(3)}},
+        40, 3);
+  EXPECT_EQ(witness_.overlaps(), 0);
+  EXPECT_EQ(witness_.count(), 160);
+}
+
+TEST_P(exclusion, a_second_object_for_a_held_name_is_refused) {
+  const auto held = by(one(), "stock").take(exclusive);
+  ASSERT_TRUE(held.held.held());
+  for (client* locks : {&one(), &two()}) {
+    const auto refused = by(*locks, "stock").take(exclusive.at_once());
+    EXPECT_FALSE(refused.held);
+    EXPECT_FALSE(refused.code) << refused.code.message();
+  }
+}
+
+TEST_P(exclusion, readers_refuse_writers_and_a_writer_refuses_all) {
+  {
+    const auto reader = by(one(), "stock").take(shared);
+    ASSERT_TRUE(reader.held);
+    EXPECT_TRUE(by(two(), "stock").take(shared.at_once()).held);
+    EXPECT_FALSE(by(two(), "stock").take(exclusive.at_once()).held);
+  }
+  const auto writer = by(one(), "stock").take(exclusive);
+  ASSERT_TRUE(writer.held);
+  EXPECT_FALSE(by(two(), "stock").take(shared.at_once()).held);
+}
+
+TEST_P(exclusion, different_names_do_not_meet) {
+  const auto first = by(one(), "stock/1").take(exclusive);
+  const auto second = by(one(), "stock/2").take(exclusive.at_once());
+  EXPECT_TRUE(first.held);
+  EXPECT_TRUE(second.held);
+}
+
+HOLDFAST_IN_BOTH_FLAVOURS(exclusion, any_store);
+
+class processes : public on_each_store {
+ protected:
+  std::unique_ptr<test::actor> start() {
+    auto child = std::make_unique<test::actor>();
+    EXPECT_EQ(child->ask("open " + store_->url()), "open");
+    return child;
+  }
+};
+
+TEST_P(processes, exclude_each_other) {
+  const std::string place = folder_.file("witness");
+  std::vector<std::unique_ptr<test::actor>> children;
+  for (int each = 0; each < 3; ++each) {
+    children.push_back(start());
+    children.back()->tell("crowd stock " + place + " 50");
+  }
+  children.push_back(start());
+  children.back()->tell("crowd stock " + place + " 50 shared");
+
+  mutex lock{one(), "stock"};
+  test::witness witness{place};
+  for (int turn = 0; turn < 50; ++turn) {
+    const auto held = lock.acquire();
+    witness.visit(mode::exclusive, held.token());
+  }
+  for (const auto& child : children) EXPECT_EQ(child->hear(), "crowded");
+  EXPECT_EQ(witness.overlaps(), 0);
+  EXPECT_EQ(witness.fragile_count(), 200);
+  EXPECT_EQ(witness.count(), 250);
+}
+
+TEST_P(processes, that_die_holding_are_followed_when_their_ttl_ends) {
+  const auto child = start();
+  const auto first = child->hold("stock ttl=500");
+  child->kill();
+  const auto next = mutex{one(), "stock"}.acquire();
+  EXPECT_GT(next.token(), first);
+}
+
+TEST_P(processes, that_die_waiting_are_passed_over) {
+  mutex lock{one(), "stock"};
+  auto held = lock.acquire();
+  const auto child = start();
+  child->tell("hold stock ttl=500");
+  ASSERT_TRUE(look().sees_waiters("stock", 1));
+  child->kill();
+  EXPECT_FALSE(held.release());
+  EXPECT_TRUE(lock.acquire().held());
+}
+
+HOLDFAST_ON_EACH_STORE(processes, across_processes);
+
+}  // namespace
+}  // namespace holdfast::contract

@@ -1,0 +1,294 @@
+// How a hold lives and ends: renewal, expiry, loss, force, release.
+
+#include <atomic>
+
+#include "contract/contract.hpp"
+
+namespace holdfast::contract {
+namespace {
+
+class lifetime : public in_both_flavours {
+ protected:
+  static lock_options fixed(duration ttl) { return lock_options{}.ttl(ttl).renewal(false); }
+  /// Enough between a holder's deadline and the store's for any thread to be scheduled in.
+  static lock_options with_wide_margin() { return lock_options{}.ttl(900ms).drift_margin(400ms); }
+};
+
+/// What on_lost() told, and when.
+class loss {
+ public:
+  explicit loss(lease& held) {
+    held.on_lost([this](std::error_code why) {
+      at_ = boot_clock::now();
+      ++calls_;
+      reason_.set_value(why);
+    });
+  }
+  std::error_code reason() {
+    if (told_.wait_for(60s) != std::future_status::ready) return errc::timeout;
+    return told_.get();
+  }
+  [[nodiscard]] int calls() const { return calls_; }
+  /// Only after reason().
+  [[nodiscard]] boot_clock::time_point at() const { return at_; }
+
+ private:
+  boot_clock::time_point at_;
+  std::atomic<int> calls_{0};
+  std::promise<std::error_code> reason_;
+  std::future<std::error_code> told_ = reason_.get_future();
+};
+
+TEST_P(lifetime, a_deadline_is_within_the_ttl_and_its_margin) {
+  const auto before = boot_clock::now();
+  const auto got = by(one(), "stock", lock_options{}.ttl(20s).drift_margin(3s)).take(exclusive);
+  const auto after = boot_clock::now();
+  EXPECT_GE(got.held.deadline(), before + 17s);
+  EXPECT_LE(got.held.deadline(), after + 17s);
+  EXPECT_LE(got.held.remaining(), 17s);
+  EXPECT_GT(got.held.remaining(), 0s);
+}
+
+TEST_P(lifetime, a_fixed_lease_ends_and_the_next_waiter_gets_it) {
+  auto first = by(one(), "stock", fixed(100ms)).take(exclusive);
+  ASSERT_TRUE(first.held);
+  auto next = by(two(), "stock").take(exclusive);
+  EXPECT_FALSE(first.held.held());
+  EXPECT_EQ(first.held.remaining(), 0s);
+  EXPECT_GT(next.held.token(), first.held.token());
+  EXPECT_EQ(by(one(), "stock").release(std::move(first.held)), errc::lost);
+  EXPECT_TRUE(next.held.held());
+  EXPECT_EQ(inspect("stock").holders.size(), 1U);
+}
+
+TEST_P(lifetime, fixed_permits_and_shared_holds_end_too) {
+  const auto reader = by(one(), "stock", fixed(100ms)).take(shared);
+  EXPECT_TRUE(by(two(), "stock").take(exclusive).held.held());
+  counting_semaphore seats{one(), "seats", 2, fixed(100ms)};
+  const auto one_seat = seats.acquire_permits(1);
+  EXPECT_TRUE(by(two(), "seats", 2).take(permits(2)).held.held());
+}
+
+TEST_P(lifetime, a_renewed_lease_lives_on_for_many_ttls) {
+  const auto got = by(one(), "stock", lock_options{}.ttl(300ms)).take(exclusive);
+  const auto first_deadline = got.held.deadline();
+  EXPECT_FALSE(by(two(), "stock").take(exclusive.within(1500ms)).held) << "five ttls were not outlived";
+  EXPECT_TRUE(got.held.held());
+  EXPECT_GT(got.held.deadline(), first_deadline);
+  EXPECT_FALSE(got.held.lost().stop_requested());
+}
+
+TEST_P(lifetime, a_fixed_lease_may_be_renewed_by_hand) {
+  auto got = by(one(), "stock", fixed(10s)).take(exclusive);
+  const auto before = got.held.deadline();
+  EXPECT_EQ(got.held.renew(), renewal::renewed);
+  EXPECT_GT(got.held.deadline(), before);
+}
+
+TEST_P(lifetime, what_has_ended_is_never_renewed) {
+  auto first = by(one(), "stock", fixed(100ms)).take(exclusive);
+  const auto next = by(two(), "stock").take(exclusive);
+  EXPECT_EQ(first.held.renew(), renewal::lost);
+  EXPECT_FALSE(first.held.held());
+  EXPECT_TRUE(next.held.held());
+}
+
+TEST_P(lifetime, loss_is_told_before_the_next_one_holds) {
+  auto first = by(one(), "stock", with_wide_margin().renewal(false)).take(exclusive);
+  loss told{first.held};
+  const auto next = by(two(), "stock").take(exclusive);
+  const auto next_holds = boot_clock::now();
+  ASSERT_TRUE(next.held);
+  EXPECT_EQ(told.reason(), errc::lost);
+  EXPECT_LT(told.at(), next_holds);
+  EXPECT_TRUE(first.held.lost().stop_requested());
+}
+
+TEST_P(lifetime, loss_is_told_once_and_at_once_to_those_who_ask_late) {
+  auto got = by(one(), "stock", fixed(100ms)).take(exclusive);
+  loss early{got.held};
+  EXPECT_EQ(early.reason(), errc::lost);
+  loss late{got.held};
+  EXPECT_EQ(late.calls(), 1) << "told on this thread, before on_lost() returned";
+  EXPECT_EQ(late.reason(), errc::lost);
+  EXPECT_EQ(by(one(), "stock").release(std::move(got.held)), errc::lost);
+  EXPECT_EQ(early.calls(), 1);
+}
+
+TEST_P(lifetime, loss_is_not_told_of_what_was_released) {
+  auto got = by(one(), "stock", fixed(200ms)).take(exclusive);
+  std::atomic<int> calls{0};
+  got.held.on_lost([&](std::error_code) { ++calls; });
+  const auto lost = got.held.lost();
+  EXPECT_FALSE(by(one(), "stock").release(std::move(got.held)));
+  // A lease that began later and ends later is told of its end by the same keeper.
+  auto later = by(one(), "other", fixed(200ms)).take(exclusive);
+  EXPECT_EQ(loss{later.held}.reason(), errc::lost);
+  EXPECT_EQ(calls, 0);
+  EXPECT_FALSE(lost.stop_requested());
+}
+
+TEST_P(lifetime, a_loss_callback_may_use_the_library) {
+  auto got = by(one(), "stock", fixed(100ms)).take(exclusive);
+  mutex other{one(), "other"};
+  std::promise<void> done;
+  got.held.on_lost([&](std::error_code) {
+    EXPECT_FALSE(got.held.held());
+    EXPECT_EQ(got.held.release(), errc::lost);
+    auto second = other.try_acquire();
+    EXPECT_TRUE(second);
+    EXPECT_TRUE(one().inspect("other"));
+    EXPECT_FALSE(second->release());
+    done.set_value();
+  });
+  EXPECT_EQ(done.get_future().wait_for(60s), std::future_status::ready);
+}
+
+TEST_P(lifetime, a_loss_callback_may_close_the_client) {
+  auto got = by(one(), "stock", fixed(100ms)).take(exclusive);
+  std::promise<void> done;
+  got.held.on_lost([&](std::error_code) {
+    one().close();
+    done.set_value();
+  });
+  EXPECT_EQ(done.get_future().wait_for(60s), std::future_status::ready);
+}
+
+TEST_P(lifetime, force_ends_a_hold_and_serves_the_next_waiter) {
+  auto first = by(one(), "stock", lock_options{}.ttl(600ms)).take(exclusive);
+  loss told{first.held};
+  auto waiting = by(two(), "stock").start(exclusive);
+  ASSERT_TRUE(look().sees_waiters("stock", 1));
+
+  EXPECT_EQ(bystander().force_release("stock"), 1U);
+  auto next = get(waiting);
+  ASSERT_TRUE(next.held.held());
+  EXPECT_GT(next.held.token(), first.held.token());
+  EXPECT_EQ(told.reason(), errc::lost) << "the holder was not told by its next renewal";
+  EXPECT_FALSE(first.held.held());
+  EXPECT_EQ(by(one(), "stock").release(std::move(first.held)), errc::lost);
+  EXPECT_TRUE(next.held.held());
+  EXPECT_EQ(inspect("stock").holders.size(), 1U) << "the loser's release hit the next holder";
+}
+
+TEST_P(lifetime, force_ends_all_holds_of_a_name_and_no_other) {
+  const auto first = by(one(), "stock").take(shared);
+  const auto second = by(two(), "stock").take(shared);
+  const auto other = by(one(), "other").take(exclusive);
+  EXPECT_EQ(bystander().force_release("stock"), 2U);
+  EXPECT_EQ(bystander().force_release("stock"), 0U);
+  EXPECT_EQ(bystander().force_release("never heard of"), 0U);
+  EXPECT_EQ(inspect("other").holders.size(), 1U);
+}
+
+TEST_P(lifetime, a_release_reports_and_happens_once) {
+  contender& lock = by(one(), "stock");
+  auto got = lock.take(exclusive);
+  EXPECT_FALSE(lock.release(std::move(got.held)));
+  EXPECT_TRUE(inspect("stock").holders.empty()) << "reported before the store had done it";
+  EXPECT_EQ(lock.release(lease{}), errc::not_owner);
+}
+
+TEST_P(lifetime, a_dropped_lease_is_given_back) {
+  {
+    const auto got = by(one(), "stock").take(exclusive);
+  }
+  EXPECT_TRUE(look().sees_holders("stock", 0));
+  auto got = by(one(), "stock").take(exclusive);
+  got.held = lease{};
+  EXPECT_TRUE(by(two(), "stock").take(exclusive.within(60s)).held);
+}
+
+TEST_P(lifetime, a_moved_lease_is_held_once) {
+  auto got = by(one(), "stock").take(exclusive);
+  lease moved{std::move(got.held)};
+  EXPECT_TRUE(moved.held());
+  EXPECT_FALSE(got.held);  // NOLINT(bugprone-use-after-move): that is the question
+  lease assigned;
+  EXPECT_FALSE(assigned.held());
+  EXPECT_TRUE(assigned.lost().stop_requested());
+  assigned = std::move(moved);
+  EXPECT_TRUE(assigned.held());
+  EXPECT_FALSE(by(two(), "stock").take(exclusive.at_once()).held);
+  EXPECT_FALSE(assigned.release());
+  EXPECT_TRUE(by(two(), "stock").take(exclusive.at_once()).held);
+}
+
+HOLDFAST_IN_BOTH_FLAVOURS(lifetime, any_store);
+
+class kept_holds : public on_each_store {};
+
+TEST_P(kept_holds, are_unlocked_by_their_object_alone) {
+  mutex lock{one(), "stock"};
+  mutex other{one(), "stock"};
+  lock.lock();
+  other.unlock();
+  EXPECT_TRUE(lock.held());
+  EXPECT_FALSE(other.try_lock());
+  lock.unlock();
+  EXPECT_FALSE(lock.held());
+  lock.unlock();  // a second time: nothing to give back
+  EXPECT_TRUE(other.try_lock_for(60s));
+  lock.unlock();  // another's hold by now
+  EXPECT_TRUE(other.held());
+  EXPECT_EQ(inspect("stock").holders.size(), 1U);
+  other.unlock();
+}
+
+TEST_P(kept_holds, that_were_lost_release_nobody_else) {
+  mutex lock{one(), "stock", lock_options{}.ttl(100ms).renewal(false)};
+  mutex next{two(), "stock"};
+  lock.lock();
+  const auto lost = lock.lost();
+  next.lock();
+  EXPECT_TRUE(lost.stop_requested());
+  EXPECT_FALSE(lock.held());
+  lock.unlock();
+  EXPECT_TRUE(next.held());
+  EXPECT_EQ(inspect("stock").holders.size(), 1U);
+  next.unlock();
+}
+
+TEST_P(kept_holds, tell_their_token_and_their_absence) {
+  mutex lock{one(), "stock"};
+  EXPECT_FALSE(lock.held());
+  const auto nothing_held = [](auto ask) {
+    try {
+      static_cast<void>(ask());
+      return false;
+    } catch (const error& failed) {
+      return failed.code() == errc::not_owner;
+    }
+  };
+  EXPECT_TRUE(nothing_held([&] { return lock.token(); }));
+  EXPECT_TRUE(nothing_held([&] { return lock.lost(); }));
+  lock.lock();
+  EXPECT_EQ(lock.token(), inspect("stock").holders.at(0).token);
+  EXPECT_FALSE(lock.lost().stop_requested());
+  lock.unlock();
+  EXPECT_TRUE(nothing_held([&] { return lock.token(); }));
+}
+
+TEST_P(kept_holds, of_a_shared_mutex_are_several_and_may_be_downgraded) {
+  shared_mutex lock{one(), "stock"};
+  shared_mutex other{two(), "stock"};
+  lock.lock_shared();
+  EXPECT_TRUE(lock.try_lock_shared());
+  EXPECT_EQ(inspect("stock").holders.size(), 2U);
+  lock.unlock_shared();
+  EXPECT_FALSE(other.try_lock());
+  lock.unlock_shared();
+  EXPECT_TRUE(other.try_lock_for(60s));
+  other.unlock_and_lock_shared();
+  EXPECT_TRUE(lock.try_lock_shared_for(60s));
+  other.unlock_shared();
+  lock.unlock_shared();
+  EXPECT_TRUE(lock.try_lock_for(60s));
+  lock.unlock();
+  EXPECT_THROW(lock.unlock_and_lock_shared(), error);
+}
+
+HOLDFAST_ON_EACH_STORE(kept_holds, any_store);
+
+}  // namespace
+}  // namespace holdfast::contract

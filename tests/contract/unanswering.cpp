@@ -1,0 +1,101 @@
+// A store that stops answering, for a while or for good.
+
+#include "contract/contract.hpp"
+
+namespace holdfast::contract {
+namespace {
+
+class unanswering : public in_both_flavours {
+ protected:
+  void TearDown() override {
+    if (broken_) mend();
+    in_both_flavours::TearDown();
+  }
+  void stop() {
+    store_->stop_answering();
+    broken_ = true;
+  }
+  void mend() {
+    store_->answer_again();
+    broken_ = false;
+  }
+  static retry_policy brief() { return retry_policy{}.limit(200ms).longest(50ms); }
+
+ private:
+  bool broken_ = false;
+};
+
+TEST_P(unanswering, loss_is_told_at_the_deadline_all_the_same) {
+  auto got = by(one(), "stock", lock_options{}.ttl(400ms)).take(exclusive);
+  std::promise<std::error_code> told;
+  got.held.on_lost([&](std::error_code reason) { told.set_value(reason); });
+  stop();
+  auto reason = told.get_future();
+  ASSERT_EQ(reason.wait_for(60s), std::future_status::ready);
+  EXPECT_EQ(reason.get(), errc::lost);
+  EXPECT_FALSE(got.held.held());
+  EXPECT_EQ(got.held.remaining(), 0s);
+}
+
+TEST_P(unanswering, an_acquisition_fails_within_its_retry_limit) {
+  contender& lock = by(one(), "stock", lock_options{}.retry(brief()));
+  ASSERT_TRUE(look().sees_holders("stock", 0));  // both are open by now
+  stop();
+  for (const auto& what : {exclusive, exclusive.at_once(), shared, exclusive.within(60s)}) {
+    const auto got = lock.take(what);
+    EXPECT_TRUE(got.code == errc::unavailable || got.code == errc::unknown_outcome) << got.code.message();
+    EXPECT_FALSE(got.held);
+  }
+  mend();
+  EXPECT_TRUE(lock.take(exclusive).held.held());
+}
+
+TEST_P(unanswering, a_pause_shorter_than_the_deadline_costs_no_lease) {
+  auto got = by(one(), "stock", lock_options{}.ttl(6s)).take(exclusive);
+  contender& other = by(two(), "other", lock_options{}.retry(brief()));
+  ASSERT_TRUE(other.take(exclusive).held);
+  const auto deadline = got.held.deadline();
+  stop();
+  EXPECT_TRUE(other.take(exclusive).code);  // a retry limit has passed, so a renewal may have failed
+  mend();
+  EXPECT_EQ(got.held.renew(), renewal::renewed);
+  EXPECT_GT(got.held.deadline(), deadline);
+  EXPECT_TRUE(got.held.held());
+}
+
+TEST_P(unanswering, an_unlock_is_not_lost) {
+  mutex lock{one(), "stock"};
+  lock.lock();
+  auto waiting = by(two(), "stock").start(exclusive);
+  ASSERT_TRUE(look().sees_waiters("stock", 1));
+  stop();
+  const auto before = boot_clock::now();
+  lock.unlock();
+  EXPECT_LT(boot_clock::now() - before, 5s) << "unlock waited for the store";
+  EXPECT_TRUE(is_pending(waiting));
+  mend();
+  EXPECT_TRUE(get(waiting).held.held());
+}
+
+TEST_P(unanswering, a_release_that_the_store_never_hears_has_an_unknown_outcome) {
+  auto got = by(one(), "stock", lock_options{}.ttl(400ms)).take(exclusive);
+  stop();
+  const auto code = by(one(), "stock").release(std::move(got.held));
+  EXPECT_TRUE(code == errc::unknown_outcome || code == errc::lost) << code.message();
+}
+
+TEST_P(unanswering, closing_takes_no_longer_than_the_flush_limit) {
+  client& hasty = open(client_options{}.flush_limit(200ms));
+  auto got = by(hasty, "stock", lock_options{}.ttl(1s)).take(exclusive);
+  ASSERT_TRUE(got.held);
+  stop();
+  const auto before = boot_clock::now();
+  hasty.close();
+  EXPECT_LT(boot_clock::now() - before, 8s) << "waited for more than 200 ms and a loaded machine";
+  EXPECT_FALSE(got.held.held());
+}
+
+HOLDFAST_IN_BOTH_FLAVOURS(unanswering, breakable);
+
+}  // namespace
+}  // namespace holdfast::contract

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <filesystem>
+#include <stdlib.h>
+#include <string>
+
+namespace holdfast::test {
+
+/// A new empty folder, removed with everything in it.
+class scratch_folder {
+ public:
+  scratch_folder() {
+    std::string pattern = (std::filesystem::temp_directory_path() / "holdfast-XXXXXX").string();
+    if (::mkdtemp(pattern.data()) == nullptr) {
+      throw std::filesystem::filesystem_error{"mkdtemp", pattern,
+                                              std::error_code{errno, std::generic_category()}};
+    }
+    path_ = pattern;
+  }
+  ~scratch_folder() {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+  scratch_folder(const scratch_folder&) = delete;
+  scratch_folder& operator=(const scratch_folder&) = delete;
+
+  [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
+  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
+
+ private:
+  std::filesystem::path path_;
+};
+
+}  // namespace holdfast::test
