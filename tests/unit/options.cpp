@@ -1,0 +1,106 @@
+#include <functional>
+#include <gmock/gmock.h>
+#include <limits>
+#include <string>
+#include <vector>
+
+#include <holdfast/error.hpp>
+#include <holdfast/options.hpp>
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Whether a setter refuses as it should: by code, naming the option.
+void expect_refusal(const std::string& option, const std::function<void()>& set) {
+  try {
+    set();
+    ADD_FAILURE() << option << " was accepted";
+  } catch (const error& failed) {
+    EXPECT_EQ(failed.code(), errc::invalid_argument) << option;
+    EXPECT_THAT(failed.what(), testing::HasSubstr(option));
+  }
+}
+
+TEST(options, have_the_documented_defaults) {
+  const lock_options locks;
+  EXPECT_EQ(locks.ttl(), 30s);
+  EXPECT_TRUE(locks.renewal());
+  EXPECT_FALSE(locks.wait_limit());
+  EXPECT_EQ(locks.label(), "");
+  EXPECT_EQ(locks.drift_margin(), 302ms) << "1 % of the ttl and 2 ms";
+  EXPECT_EQ(locks.retry().first(), 5ms);
+  EXPECT_EQ(locks.retry().longest(), 1s);
+  EXPECT_EQ(locks.retry().limit(), 10s);
+  EXPECT_EQ(client_options{}.flush_limit(), 2s);
+}
+
+TEST(options, are_set_in_one_expression) {
+  const auto locks =
+      lock_options{}.ttl(10s).renewal(false).wait_limit(3s).label("reindex").drift_margin(1s).retry(
+          retry_policy{}.first(2ms).longest(20ms).limit(0s));
+  EXPECT_EQ(locks.ttl(), 10s);
+  EXPECT_FALSE(locks.renewal());
+  EXPECT_EQ(locks.wait_limit(), 3s);
+  EXPECT_EQ(locks.label(), "reindex");
+  EXPECT_EQ(locks.drift_margin(), 1s);
+  EXPECT_EQ(locks.retry().first(), 2ms);
+  EXPECT_EQ(locks.retry().longest(), 20ms);
+  EXPECT_EQ(locks.retry().limit(), 0s);
+  const auto all = client_options{}.locks(locks).flush_limit(0s).program("worker").password("secret");
+  EXPECT_EQ(all.locks().label(), "reindex");
+  EXPECT_EQ(all.flush_limit(), 0s);
+  EXPECT_EQ(all.program(), "worker");
+  EXPECT_EQ(all.password(), "secret");
+}
+
+TEST(options, accept_the_ends_of_their_ranges_and_nothing_beyond) {
+  EXPECT_EQ(lock_options{}.ttl(100ms).ttl(), 100ms);
+  EXPECT_EQ(lock_options{}.ttl(24h).ttl(), 24h);
+  for (const duration bad : {duration{99'999us}, duration{0}, duration{-1s}, duration{24h + 1us},
+                             duration::max(), duration::min()}) {
+    expect_refusal("lock_options::ttl", [&] { lock_options{}.ttl(bad); });
+  }
+  EXPECT_EQ(lock_options{}.wait_limit(0s).wait_limit(), 0s);
+  expect_refusal("lock_options::wait_limit", [] { lock_options{}.wait_limit(-1us); });
+  EXPECT_EQ(retry_policy{}.first(1ms).first(), 1ms);
+  expect_refusal("retry_policy::first", [] { retry_policy{}.first(999us); });
+  expect_refusal("retry_policy::longest", [] { retry_policy{}.first(50ms).longest(49ms); });
+  expect_refusal("retry_policy::limit", [] { retry_policy{}.limit(-1us); });
+  expect_refusal("client_options::flush_limit", [] { client_options{}.flush_limit(-1us); });
+}
+
+TEST(options, keep_the_drift_margin_below_half_the_ttl_in_either_order) {
+  EXPECT_EQ(lock_options{}.drift_margin(0s).drift_margin(), 0s);
+  EXPECT_EQ(lock_options{}.ttl(1s).drift_margin(499ms).drift_margin(), 499ms);
+  expect_refusal("lock_options::drift_margin", [] { lock_options{}.ttl(1s).drift_margin(500ms); });
+  expect_refusal("lock_options::drift_margin", [] { lock_options{}.drift_margin(-1us); });
+  expect_refusal("lock_options::ttl", [] { lock_options{}.drift_margin(10s).ttl(20s); });
+}
+
+TEST(options, keep_retries_in_order) {
+  EXPECT_GE(retry_policy{}.first(3s).longest(), 3s) << "a first delay beyond the longest";
+}
+
+TEST(options, refuse_texts_that_cannot_be_shown) {
+  EXPECT_EQ(lock_options{}.label(std::string(256, 'x')).label().size(), 256U);
+  EXPECT_EQ(lock_options{}.label("").label(), "");
+  const std::vector<std::string> bad{
+      std::string(257, 'x'), "two\nlines", std::string("a\0b", 3), "\x1b[31m", "\xff", "\xc3"};
+  for (const auto& text : bad) {
+    expect_refusal("lock_options::label", [&] { lock_options{}.label(text); });
+    expect_refusal("client_options::program", [&] { client_options{}.program(text); });
+  }
+}
+
+TEST(options, that_were_refused_are_what_they_were) {
+  lock_options locks;
+  expect_refusal("lock_options::ttl", [&] { locks.ttl(1ms); });
+  EXPECT_EQ(locks.ttl(), 30s);
+  expect_refusal("lock_options::label", [&] { locks.label("\n"); });
+  EXPECT_EQ(locks.label(), "");
+}
+
+}  // namespace
+}  // namespace holdfast
