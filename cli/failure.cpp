@@ -1,0 +1,56 @@
+#include "failure.hpp"
+
+#include <cerrno>
+#include <cstdio>
+#include <fmt/core.h>
+
+#include "json.hpp"
+#include "text.hpp"
+
+namespace holdfast::cli {
+
+exit_status status_of(std::error_code code) noexcept {
+  if (code.category() != category()) return internal_error;
+  switch (static_cast<errc>(code.value())) {
+    case errc::timeout:
+    case errc::contended: return not_had_in_time;
+    case errc::lost:
+    case errc::not_owner: return lease_lost;
+    case errc::invalid_name:
+    case errc::invalid_argument:
+    case errc::invalid_url:
+    case errc::wrong_type: return bad_usage;
+    case errc::permission_denied: return permission_denied;
+    case errc::unavailable:
+    case errc::unknown_outcome:
+    case errc::foreign_store:
+    case errc::corrupt_store:
+    case errc::exhausted: return store_unavailable;
+    case errc::cancelled:
+    case errc::closed: return internal_error;
+  }
+  return internal_error;
+}
+
+failure to_failure(const std::system_error& cause) {
+  // The library's sentence says it all; its category's text would only say it again.
+  if (const auto* ours = dynamic_cast<const error*>(&cause); ours && !ours->detail().empty()) {
+    return {status_of(cause.code()), ours->detail()};
+  }
+  return {status_of(cause.code()), cause.what()};
+}
+
+void report(const failure& what, bool json_wanted) {
+  if (json_wanted) {
+    print_line(json{{"error", what.what()}, {"status", static_cast<int>(what.status())}}, stderr);
+  } else {
+    fmt::print(stderr, "holdfast: {}\n", printable_lines(what.what()));
+  }
+}
+
+int checked(int result, const char* call) {
+  if (result < 0) throw std::system_error{errno, std::generic_category(), call};
+  return result;
+}
+
+}  // namespace holdfast::cli

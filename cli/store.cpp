@@ -1,0 +1,43 @@
+#include "store.hpp"
+
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <fmt/core.h>
+#include <fstream>
+#include <utility>
+
+#include "failure.hpp"
+
+namespace holdfast::cli {
+
+std::string url_of(const store_choice& choice) { return choice.url.empty() ? default_store() : choice.url; }
+
+std::string password_of(const store_choice& choice) {
+  if (choice.password_file.empty()) {
+    const char* given = std::getenv("HOLDFAST_PASSWORD");
+    return given == nullptr ? "" : given;
+  }
+  std::ifstream file{choice.password_file};
+  if (!file) {
+    const int why = errno;
+    throw failure{
+        why == EACCES ? permission_denied : bad_usage,
+        fmt::format("cannot read the password file '{}': {}", choice.password_file, std::strerror(why))};
+  }
+  std::string secret;
+  std::getline(file, secret);  // the line feed that every editor leaves is not part of it
+  if (secret.ends_with('\r')) secret.pop_back();
+  if (secret.empty()) {
+    throw failure{bad_usage,
+                  fmt::format("the password file '{}' has nothing in its first line", choice.password_file)};
+  }
+  return secret;
+}
+
+client open_client(const store_choice& choice, client_options options) {
+  if (auto secret = password_of(choice); !secret.empty()) options.password(std::move(secret));
+  return client{url_of(choice), std::move(options)};
+}
+
+}  // namespace holdfast::cli

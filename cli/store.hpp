@@ -1,0 +1,25 @@
+#pragma once
+
+#include <string>
+
+#include <holdfast/client.hpp>
+
+namespace holdfast::cli {
+
+/// What every subcommand that asks a store can be told.
+struct store_choice {
+  std::string url;            ///< empty: HOLDFAST_STORE, else the embedded default
+  std::string password_file;  ///< empty: HOLDFAST_PASSWORD, else the URL's
+  bool json = false;
+};
+
+/// The store's URL, its password not masked: for the library only.
+[[nodiscard]] std::string url_of(const store_choice& choice);
+/// Empty where none is given beside the URL.
+/// \throws failure when the file cannot be read or is empty.
+[[nodiscard]] std::string password_of(const store_choice& choice);
+
+/// Opens the chosen store.
+[[nodiscard]] client open_client(const store_choice& choice, client_options options = {});
+
+}  // namespace holdfast::cli

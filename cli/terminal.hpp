@@ -1,0 +1,51 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdio>
+#include <string>
+#include <string_view>
+
+namespace holdfast::cli {
+
+[[nodiscard]] bool is_terminal(std::FILE* stream) noexcept;
+/// 80 where the terminal does not say.
+[[nodiscard]] std::size_t terminal_width(std::FILE* stream) noexcept;
+
+/// Colours for one stream: real ones only on a terminal that has them, unless NO_COLOR is set.
+/// (https://no-color.org: present and not empty.)
+class palette {
+ public:
+  explicit palette(std::FILE* stream) noexcept;
+
+  [[nodiscard]] std::string bold(std::string_view text) const { return styled("1", text); }
+  [[nodiscard]] std::string dim(std::string_view text) const { return styled("2", text); }
+  [[nodiscard]] std::string red(std::string_view text) const { return styled("31", text); }
+  [[nodiscard]] std::string green(std::string_view text) const { return styled("32", text); }
+  [[nodiscard]] std::string yellow(std::string_view text) const { return styled("33", text); }
+
+ private:
+  [[nodiscard]] std::string styled(std::string_view code, std::string_view text) const;
+
+  bool on_;
+};
+
+/// One line on standard error that is written over and over and leaves nothing behind. Where standard
+/// error is not a terminal, nothing happens.
+class status_line {
+ public:
+  status_line() noexcept : on_{is_terminal(stderr)} {}
+  ~status_line() { clear(); }
+  status_line(const status_line&) = delete;
+  status_line& operator=(const status_line&) = delete;
+
+  [[nodiscard]] bool on() const noexcept { return on_; }
+  /// Cut to the terminal's width, so that it stays one line.
+  void show(std::string_view text);
+  void clear() noexcept;
+
+ private:
+  bool on_;
+  bool shown_ = false;
+};
+
+}  // namespace holdfast::cli

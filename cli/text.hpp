@@ -1,0 +1,34 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <string_view>
+
+#include <holdfast/options.hpp>
+#include <holdfast/state.hpp>
+
+namespace holdfast::cli {
+
+/// Foreign text as it may be shown: control characters, characters that are invisible or turn the
+/// direction of writing, and bytes that are not UTF-8 appear as \x1b or \u{202e}.
+[[nodiscard]] std::string printable(std::string_view foreign);
+/// The same, but line feeds stay: for our own messages, which may quote foreign text.
+[[nodiscard]] std::string printable_lines(std::string_view message);
+/// Passwords of all URLs in a text masked: for messages that quote the command line.
+[[nodiscard]] std::string without_secrets(std::string_view text);
+
+/// How many columns of a terminal a printable text takes.
+[[nodiscard]] std::size_t columns(std::string_view text);
+/// The longest beginning of a printable text that fits, with an ellipsis where something was cut off.
+[[nodiscard]] std::string shortened(std::string_view text, std::size_t width);
+
+/// `500ms`, `30s`, `5m`, `2h`, `1d`, `1h30m`; a bare number means seconds.
+/// \throws failure that says what is wrong with it.
+[[nodiscard]] duration parse_duration(std::string_view text);
+/// Two units at most: `250ms`, `3s`, `2m05s`, `1h04m`, `3d02h`.
+[[nodiscard]] std::string to_text(duration length);
+
+/// `backup on alpha, pid 4711 (nightly)`, printable.
+[[nodiscard]] std::string to_text(const claimant& who);
+
+}  // namespace holdfast::cli
