@@ -1,0 +1,34 @@
+#pragma once
+
+#include <csignal>
+#include <initializer_list>
+#include <optional>
+
+#include "descriptor.hpp"
+
+namespace holdfast::cli {
+
+/// Takes signals as messages instead of interruptions. Make it before the first thread, so that all
+/// threads leave them to it. Dispositions stay as they were: what nohup ignores stays ignored.
+class signal_inbox {
+ public:
+  explicit signal_inbox(std::initializer_list<int> taken);
+  /// Gives the signals back to their dispositions.
+  ~signal_inbox();
+  signal_inbox(const signal_inbox&) = delete;
+  signal_inbox& operator=(const signal_inbox&) = delete;
+
+  [[nodiscard]] int get() const noexcept { return fd_.get(); }
+  /// The oldest signal that has come and was not taken; empty where there is none.
+  std::optional<int> take() noexcept;
+  /// What was blocked before: for programs that are to be started as if we were not there.
+  [[nodiscard]] const sigset_t& mask_before() const noexcept { return before_; }
+  /// From now on signals act as if there were no inbox.
+  void close() noexcept;
+
+ private:
+  sigset_t before_{};
+  descriptor fd_;
+};
+
+}  // namespace holdfast::cli
