@@ -1,0 +1,30 @@
+#include "release.hpp"
+
+#include <fmt/core.h>
+
+#include "failure.hpp"
+#include "json.hpp"
+#include "text.hpp"
+
+namespace holdfast::cli {
+
+int perform(const release_command& what) {
+  if (!what.force) {
+    throw failure{bad_usage, fmt::format("a lock is released by its holder. To take '{}' from whoever holds "
+                                         "it, say --force: they are told, but nothing waits for them, and "
+                                         "only the fencing token keeps out what they still do",
+                                         what.name)};
+  }
+  const auto ended = open_client(what.store).force_release(what.name);
+  if (what.store.json) {
+    print_line({{"name", what.name}, {"ended", ended}});
+  } else if (ended == 0) {
+    fmt::print("nobody held '{}'\n", printable(what.name));
+  } else {
+    fmt::print("ended {} of '{}'\n", ended == 1 ? "the hold" : fmt::format("{} holds", ended),
+               printable(what.name));
+  }
+  return 0;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,17 @@
+#pragma once
+
+#include <string>
+
+#include "store.hpp"
+
+namespace holdfast::cli {
+
+/// `holdfast show NAME`
+struct show_command {
+  store_choice store;
+  std::string name;
+};
+
+int perform(const show_command& what);
+
+}  // namespace holdfast::cli

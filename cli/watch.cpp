@@ -1,0 +1,124 @@
+#include "watch.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+#include <map>
+#include <memory>
+
+#include "descriptor.hpp"
+#include "json.hpp"
+#include "signal_inbox.hpp"
+#include "terminal.hpp"
+#include "text.hpp"
+#include "watch_changes.hpp"
+
+namespace holdfast::cli {
+
+namespace {
+
+using wall_clock = std::chrono::system_clock;
+
+/// Claims that began before the first look show when that was; what has ended, ended just now.
+wall_clock::time_point time_of(const change& seen) {
+  const bool began = seen.what == happening::granted || seen.what == happening::waiting;
+  return wall_clock::now() - (began ? seen.claim.age : duration::zero());
+}
+
+std::string clock_text(wall_clock::time_point when) {
+  using namespace std::chrono;
+  const auto part = duration_cast<milliseconds>(when.time_since_epoch()) % 1000;
+  return fmt::format("{:%H:%M:%S}.{:03}", fmt::localtime(wall_clock::to_time_t(when)), part.count());
+}
+
+std::string coloured(happening what, const palette& colours) {
+  const auto word = fmt::format("{:<8}", to_string(what));
+  switch (what) {
+    case happening::granted: return colours.green(word);
+    case happening::waiting: return colours.yellow(word);
+    default: return colours.dim(word);
+  }
+}
+
+void print_text(const std::string& name, const change& seen, const palette& colours) {
+  const auto& claim = seen.claim;
+  const auto token = claim.token ? fmt::format("  token {}", claim.token.value()) : "";
+  fmt::print("{}  {}  {}  {}  {}{}\n", clock_text(time_of(seen)), coloured(seen.what, colours),
+             printable(name), to_string(claim.how), to_text(claim.who), token);
+  std::fflush(stdout);
+}
+
+void print_json(const std::string& name, const change& seen) {
+  json object{{"time", to_seconds(time_of(seen).time_since_epoch())},
+              {"event", to_string(seen.what)},
+              {"name", name}};
+  object.update(describe(seen.claim));
+  print_line(object);
+}
+
+/// Remembers what was seen last of each name, and tells what is new.
+class observer {
+ public:
+  observer(const client& locks, const watch_command& what) : locks_{locks}, what_{what} {}
+
+  void look() {
+    if (!what_.name.empty()) return look_at(what_.name);
+    // Names that are neither held nor waited for are not listed any more: their last claims have ended.
+    std::map<std::string, bool> names;
+    for (const auto& [name, last] : seen_) names[name] = last.holders.size() + last.waiters.size() > 0;
+    for (const auto& lock : locks_.list()) names[lock.name] = may_have_changed(lock);
+    for (const auto& [name, changed] : names) {
+      if (changed) look_at(name);
+    }
+  }
+
+ private:
+  /// Every grant draws a larger token; so with nobody waiting, these numbers tell holders apart.
+  [[nodiscard]] bool may_have_changed(const lock_summary& now) const {
+    const auto last = seen_.find(now.name);
+    return last == seen_.end() || now.waiters > 0 || !last->second.waiters.empty() ||
+           last->second.holders.size() != now.holders || last->second.last_token != now.last_token;
+  }
+
+  void look_at(const std::string& name) {
+    const auto now = locks_.inspect(name).value_or(lock_state{});
+    for (const auto& seen : changes_between(seen_[name], now)) {
+      if (what_.store.json) {
+        print_json(name, seen);
+      } else {
+        print_text(name, seen, colours_);
+      }
+    }
+    if (now.holders.empty() && now.waiters.empty()) {
+      seen_.erase(name);
+    } else {
+      seen_[name] = now;
+    }
+  }
+
+  const client& locks_;
+  const watch_command& what_;
+  palette colours_{stdout};
+  std::map<std::string, lock_state> seen_;
+};
+
+}  // namespace
+
+int perform(const watch_command& what) {
+  using namespace std::chrono_literals;
+  signal_inbox signals{SIGINT, SIGTERM, SIGHUP};
+  const auto locks = open_client(what.store);
+  const auto changed = std::make_shared<event>();
+  const auto watch = locks.watch([changed] { changed->raise(); });
+  observer eyes{locks, what};
+  while (!signals.take()) {
+    changed->take();
+    eyes.look();
+    // A claim that ends with its ttl changes nothing at the store: look now and then.
+    await_any({signals.get(), changed->get()}, 1s);
+  }
+  return 0;
+}
+
+}  // namespace holdfast::cli
