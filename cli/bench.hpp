@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+
+#include "store.hpp"
+
+namespace holdfast::cli {
+
+/// `holdfast bench SCENARIO`; what is not given has a default of the scenario's.
+struct bench_command {
+  store_choice store;
+  std::string scenario;
+  std::optional<std::int64_t> count;
+  std::optional<std::int64_t> concurrency;
+  std::optional<std::int64_t> processes;
+  std::optional<duration> length;
+  std::optional<duration> ttl;
+};
+
+/// One process of `bench handoff`, started by it and by nobody else.
+struct contender_command {
+  std::string board;         ///< the file that all of them share
+  std::int64_t process = 0;  ///< which one this is, from 0
+};
+
+int perform(const bench_command& what);
+int perform(const contender_command& what);
+
+}  // namespace holdfast::cli

@@ -1,0 +1,87 @@
+#pragma once
+
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <ctime>
+#include <string>
+
+namespace holdfast::cli {
+
+/// CLOCK_MONOTONIC, which all processes of a machine read alike.
+[[nodiscard]] inline std::int64_t monotonic_ns() noexcept {
+  std::timespec now{};
+  ::clock_gettime(CLOCK_MONOTONIC, &now);
+  return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+}
+
+/// A counter in shared memory that only the holder of the lock changes: load, then store. On purpose not
+/// one atomic step: if two held the lock at once, increments would get lost, and the sums would tell.
+class guarded_counter {
+ public:
+  [[nodiscard]] std::int64_t get() const noexcept { return value_.load(std::memory_order_acquire); }
+  void set(std::int64_t value) noexcept { value_.store(value, std::memory_order_release); }
+  void add(std::int64_t more) noexcept { set(get() + more); }
+
+ private:
+  std::atomic<std::int64_t> value_ = 0;
+};
+
+/// What one contender has had.
+struct contender_record {
+  guarded_counter grants;
+  guarded_counter asked_at_ns;
+  guarded_counter later_waits;  ///< waits after its first hold: the first ones fill the queue
+  guarded_counter later_wait_ns;
+};
+
+/// What all processes of `bench handoff` write on. In shared memory; zeroed at first.
+struct handoff_board {
+  static constexpr std::size_t contenders_max = 4096;
+  static constexpr std::size_t samples_max = 1 << 20;
+
+  // Set by the parent before the first contender starts.
+  std::array<char, 64> name{};
+  std::int64_t contenders_per_process = 0;
+  std::int64_t ttl_us = 0;
+  std::int64_t grants_wanted = 0;
+
+  std::atomic<std::int64_t> ready = 0;
+  std::atomic<bool> go = false;
+  std::atomic<bool> stop = false;
+
+  // Touched by who holds the lock.
+  guarded_counter grants;
+  guarded_counter last_token;
+  guarded_counter token_violations;
+  guarded_counter unlocked_at_ns;
+  guarded_counter unlocked_by;  ///< a process, counted from 1; 0: nobody yet
+  guarded_counter handovers;    ///< from one process to another
+  std::array<guarded_counter, samples_max> handover_ns;
+  std::array<contender_record, contenders_max> contenders;
+};
+
+static_assert(std::atomic<std::int64_t>::is_always_lock_free, "shared between processes");
+
+/// The board, mapped from a file.
+class shared_board {
+ public:
+  /// Makes the file.
+  static shared_board create(const std::string& path) { return {path, true}; }
+  /// Maps what create() made.
+  static shared_board open(const std::string& path) { return {path, false}; }
+  ~shared_board();
+  shared_board(const shared_board&) = delete;
+  shared_board& operator=(const shared_board&) = delete;
+
+  handoff_board* operator->() const noexcept { return board_; }
+  handoff_board& operator*() const noexcept { return *board_; }
+
+ private:
+  shared_board(const std::string& path, bool create);
+
+  handoff_board* board_;
+};
+
+}  // namespace holdfast::cli
