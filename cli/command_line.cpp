@@ -1,0 +1,300 @@
+#include "command_line.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+#include <functional>
+#include <memory>
+#include <utility>
+
+#include <CLI/App.hpp>
+#include <CLI/Config.hpp>
+#include <CLI/Formatter.hpp>
+
+#include "completion.hpp"
+#include "failure.hpp"
+#include "text.hpp"
+
+namespace holdfast::cli {
+
+namespace {
+
+/// CLI11 knows nothing of a command line within a command line.
+class formatter : public CLI::Formatter {
+ public:
+  std::string make_usage(const CLI::App* command, std::string name) const override {
+    if (command->get_name() != "run") return CLI::Formatter::make_usage(command, name);
+    return "Usage: holdfast run NAME [OPTIONS] -- COMMAND [ARGUMENT]...\n\n";
+  }
+};
+
+/// The options of all subcommands, and where their values go.
+class parser {
+ public:
+  parser() {
+    app_.formatter(std::make_shared<formatter>());
+    app_.get_formatter()->column_width(30);
+    app_.require_subcommand(1);
+    app_.set_version_flag("--version", version_text(), "Print the version and the stores it knows");
+    app_.set_help_flag("-h,--help", "Explain this command");
+    app_.footer(
+        "Which store: --store URL, else HOLDFAST_STORE, else the embedded store of this user.\n"
+        "'holdfast help COMMAND' and 'man holdfast' tell more.");
+    add_run();
+    add_ls();
+    add_show();
+    add_release();
+    add_watch();
+    add_bench();
+    add_completion();
+    add_help();
+    add_hidden();
+  }
+
+  any_command parse(std::vector<std::string> arguments) {
+    take_command_to_run(arguments);
+    std::ranges::reverse(arguments);  // as CLI11 wants them
+    try {
+      app_.parse(arguments);
+    } catch (const CLI::CallForHelp&) {
+      return print_command{app_.help()};
+    } catch (const CLI::CallForVersion&) {
+      return print_command{version_text() + "\n"};
+    } catch (const CLI::RequiredError& problem) {
+      if (app_.get_subcommands().empty())
+        throw usage("say what to do: run, ls, show, release, watch or bench");
+      throw usage(problem.what());
+    } catch (const CLI::ExtrasError& problem) {
+      const bool runs = app_.got_subcommand("run") && run_.command.empty();
+      throw usage(runs ? "put -- between the lock's name and the command to run" : problem.what());
+    } catch (const CLI::ParseError& problem) {
+      throw usage(problem.what());
+    }
+    return chosen();
+  }
+
+ private:
+  static std::string version_text() {
+    return fmt::format("holdfast {} (stores: {})", version(), fmt::join(schemes(), ", "));
+  }
+
+  /// The command line is quoted in messages: no password on it may be.
+  [[nodiscard]] failure usage(std::string message) const {
+    const auto selected = app_.get_subcommands();
+    const auto where = selected.empty() ? "" : " " + selected.front()->get_name();
+    while (message.ends_with('\n') || message.ends_with('.')) message.pop_back();
+    return {bad_usage, fmt::format("{}. Try 'holdfast{} --help'", without_secrets(message), where)};
+  }
+
+  /// What follows `--` is another program's business, whatever it looks like.
+  void take_command_to_run(std::vector<std::string>& arguments) {
+    if (arguments.empty() || arguments.front() != "run") return;
+    const auto dashes = std::ranges::find(arguments, "--");
+    if (dashes == arguments.end()) return;
+    run_.command.assign(dashes + 1, arguments.end());
+    arguments.erase(dashes, arguments.end());
+  }
+
+  static void add_store(CLI::App* command, store_choice& store) {
+    command->add_option("--store", store.url, "Where the locks live, such as sqlite:/srv/locks.db")
+        ->type_name("URL");
+    command
+        ->add_option("--password-file", store.password_file, "Take the store's password from its first line")
+        ->type_name("FILE");
+    command->add_flag("--json", store.json, "Print one JSON object a line");
+  }
+
+  static void add_name(CLI::App* command, std::string& name, const std::string& help, bool required = true) {
+    command->add_option("NAME", name, help)->required(required)->type_name("");
+  }
+
+  static void add_text(CLI::App* command, const std::string& flag, const std::string& value,
+                       const std::string& help, const std::function<void(const std::string&)>& take) {
+    command->add_option_function<std::string>(flag, take, help)->type_name(value);
+  }
+
+  static void add_duration(CLI::App* command, const std::string& flag, std::optional<duration>& into,
+                           const std::string& help) {
+    add_text(command, flag, "DURATION", help,
+             [flag, &into](const std::string& text) { into = duration_of(flag, text); });
+  }
+
+  static duration duration_of(const std::string& flag, const std::string& text) {
+    try {
+      return parse_duration(text);
+    } catch (const failure& problem) {
+      throw failure{bad_usage, fmt::format("{}: {}", flag, problem.what())};
+    }
+  }
+
+  static void add_number(CLI::App* command, const std::string& flag, std::optional<std::int64_t>& into,
+                         const std::string& help) {
+    command->add_option(flag, into, help)->type_name("N")->check(CLI::PositiveNumber);
+  }
+
+  void add_run() {
+    auto* command = app_.add_subcommand("run", "Run a command while a lock is held");
+    add_name(command, run_.wish.name, "The lock to hold");
+    command
+        ->add_flag(
+            "--shared", [this](std::int64_t) { run_.wish.how = mode::shared; },
+            "Hold it together with other shared holders")
+        ->excludes(command
+                       ->add_option_function<std::string>(
+                           "--permits", [this](const std::string& text) { set_permits(run_.wish, text); },
+                           "Hold N permits of a semaphore that has OF")
+                       ->type_name("N/OF"));
+    add_duration(command, "--wait", run_.wish.wait, "Give up after so long (0: ask once); default: wait");
+    add_duration(command, "--ttl", run_.wish.ttl, "How long the lock outlives a crash; default: 30s");
+    command->add_option("--label", run_.wish.label, "A text shown beside the holder")->type_name("TEXT");
+    add_store(command, run_.store);
+    command->footer(
+        "The command finds HOLDFAST_TOKEN and HOLDFAST_NAME in its environment; its status is passed on.\n"
+        "75: not had in time. 76: lost while it ran. 69: no store. 64: bad usage. 127, 126: no command.");
+  }
+
+  void add_ls() {
+    auto* command = app_.add_subcommand("ls", "List locks that are held or waited for");
+    command->add_flag("--all", ls_.all, "Idle names too, of which the store remembers the last token");
+    add_store(command, ls_.store);
+  }
+
+  void add_show() {
+    auto* command = app_.add_subcommand("show", "Show who holds a lock and who waits for it");
+    add_name(command, show_.name, "The lock");
+    add_store(command, show_.store);
+  }
+
+  void add_release() {
+    auto* command = app_.add_subcommand("release", "Take a lock from whoever holds it");
+    add_name(command, release_.name, "The lock");
+    command->add_flag("--force", release_.force, "Yes, although its holder has not released it");
+    add_store(command, release_.store);
+  }
+
+  void add_watch() {
+    auto* command = app_.add_subcommand("watch", "Print what happens to locks, as it happens");
+    add_name(command, watch_.name, "Only this lock", false);
+    add_store(command, watch_.store);
+  }
+
+  void add_bench() {
+    auto* command = app_.add_subcommand("bench", "Measure a store");
+    command->add_option("SCENARIO", bench_.scenario, "pair, spread, handoff, idle or held")
+        ->required()
+        ->type_name("");
+    add_number(command, "--count", bench_.count,
+               "Pairs or hand-overs at most; waiters (idle); leases (held)");
+    add_number(command, "--concurrency", bench_.concurrency,
+               "Claims in flight; contenders per process (handoff)");
+    add_number(command, "--processes", bench_.processes, "Processes (handoff)");
+    add_duration(command, "--duration", bench_.length, "How long to measure");
+    add_duration(command, "--ttl", bench_.ttl, "The ttl of every lease; default: 30s");
+    add_store(command, bench_.store);
+    command->footer("Without --store, a fresh SQLite file is measured and removed afterwards.");
+  }
+
+  void add_completion() {
+    auto* command = app_.add_subcommand("completion", "Print a completion script");
+    command->add_option("SHELL", shell_, "bash, zsh or fish")->required()->type_name("");
+  }
+
+  void add_help() {
+    auto* command = app_.add_subcommand("help", "Explain a command");
+    command->add_option("COMMAND", help_topic_, "Which one")->type_name("");
+  }
+
+  void add_hidden() {
+    auto* names = app_.add_subcommand("__names", "")->group("");
+    add_store(names, names_.store);
+    auto* contender = app_.add_subcommand("__contender", "")->group("");
+    contender->add_option("BOARD", contender_.board)->required();
+    contender->add_option("PROCESS", contender_.process)->required();
+  }
+
+  any_command chosen() {
+    const auto name = app_.get_subcommands().front()->get_name();
+    if (name == "run") return checked_run();
+    if (name == "ls") return ls_;
+    if (name == "show") return show_;
+    if (name == "release") return release_;
+    if (name == "watch") return watch_;
+    if (name == "bench") return bench_;
+    if (name == "__names") return names_;
+    if (name == "__contender") return contender_;
+    if (name == "completion") return print_command{completion_script(shell_, synopses())};
+    return print_command{help_text()};
+  }
+
+  run_command checked_run() const {
+    if (run_.command.empty()) throw usage("say what to run, after --");
+    return run_;
+  }
+
+  std::string help_text() const {
+    if (help_topic_.empty()) return app_.help("", CLI::AppFormatMode::Normal);
+    const auto topics =
+        app_.get_subcommands([this](const CLI::App* each) { return each->get_name() == help_topic_; });
+    if (topics.empty()) throw usage(fmt::format("there is no command '{}'", help_topic_));
+    return topics.front()->help();
+  }
+
+  std::vector<command_synopsis> synopses() const {
+    std::vector<command_synopsis> all;
+    for (const auto* command :
+         app_.get_subcommands([](const CLI::App* each) { return each->get_group() != ""; })) {
+      all.push_back(synopsis_of(*command));
+    }
+    for (auto& command : all) {
+      if (command.name == "bench") command.choices = {"pair", "spread", "handoff", "idle", "held"};
+      if (command.name == "completion") command.choices = {"bash", "zsh", "fish"};
+      if (command.name == "help") {
+        for (const auto& other : all) command.choices.push_back(other.name);
+      }
+    }
+    return all;
+  }
+
+  static command_synopsis synopsis_of(const CLI::App& command) {
+    command_synopsis synopsis;
+    synopsis.name = command.get_name();
+    synopsis.help = command.get_description();
+    for (const auto* option : command.get_options()) {
+      if (option->get_positional()) {
+        synopsis.takes_name = synopsis.takes_name || option->get_name() == "NAME";
+        continue;
+      }
+      option_synopsis each{.flags = {}, .help = option->get_description(), .value = {}};
+      for (const auto& flag : option->get_lnames()) each.flags.push_back("--" + flag);
+      for (const auto& flag : option->get_snames()) each.flags.push_back("-" + flag);
+      if (option->get_items_expected_max() > 0) each.value = option->get_type_name();
+      synopsis.options.push_back(each);
+    }
+    return synopsis;
+  }
+
+  CLI::App app_{"Locks across processes and hosts, with fencing tokens", "holdfast"};
+  run_command run_;
+  ls_command ls_;
+  names_command names_;
+  show_command show_;
+  release_command release_;
+  watch_command watch_;
+  bench_command bench_;
+  contender_command contender_;
+  std::string shell_;
+  std::string help_topic_;
+};
+
+}  // namespace
+
+any_command parse_command_line(std::vector<std::string> arguments) {
+  return parser{}.parse(std::move(arguments));
+}
+
+bool asks_for_json(const std::vector<std::string>& arguments) {
+  const auto own_end = std::ranges::find(arguments, "--");
+  return std::find(arguments.begin(), own_end, "--json") != own_end;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "bench.hpp"
+#include "ls.hpp"
+#include "release.hpp"
+#include "run.hpp"
+#include "show.hpp"
+#include "watch.hpp"
+
+namespace holdfast::cli {
+
+/// Something to print, and nothing else to do: a help text, a version, a completion script.
+struct print_command {
+  std::string text;
+};
+
+using any_command = std::variant<run_command, ls_command, names_command, show_command, release_command,
+                                 watch_command, bench_command, contender_command, print_command>;
+
+/// What the arguments, without the program's own name, ask for.
+/// \throws failure that says what is wrong with them.
+[[nodiscard]] any_command parse_command_line(std::vector<std::string> arguments);
+
+/// Whether --json is among them; also of a command line that cannot be parsed.
+[[nodiscard]] bool asks_for_json(const std::vector<std::string>& arguments);
+
+}  // namespace holdfast::cli

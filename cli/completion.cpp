@@ -1,0 +1,180 @@
+#include "completion.hpp"
+
+#include <fmt/format.h>
+#include <fmt/ranges.h>
+
+#include "failure.hpp"
+
+namespace holdfast::cli {
+
+namespace {
+
+using synopses = std::vector<command_synopsis>;
+
+/// Between single quotes, for all three shells.
+std::string quoted(std::string_view text) {
+  std::string inside;
+  for (const char c : text) inside += c == '\'' ? std::string{"'\\''"} : std::string{c};
+  return "'" + inside + "'";
+}
+
+std::string words(const synopses& commands) {
+  std::vector<std::string> names;
+  for (const auto& command : commands) names.push_back(command.name);
+  return fmt::format("{}", fmt::join(names, " "));
+}
+
+std::string flags_of(const command_synopsis& command) {
+  std::vector<std::string> flags;
+  for (const auto& option : command.options) {
+    flags.insert(flags.end(), option.flags.begin(), option.flags.end());
+  }
+  return fmt::format("{}", fmt::join(flags, " "));
+}
+
+// Names of locks are data from others: they are never handed to anything that would expand them, such as
+// compgen -W does, and are quoted when they are put on the line.
+constexpr std::string_view bash_head = R"sh(# bash completion for holdfast
+_holdfast_offer_names() {
+  local name
+  while IFS= read -r name; do
+    [[ $name == "$current"* ]] && COMPREPLY+=("$(printf '%q' "$name")")
+  done < <("${COMP_WORDS[0]}" __names 2>/dev/null)
+}
+
+_holdfast() {
+  local current=${COMP_WORDS[COMP_CWORD]} previous=${COMP_WORDS[COMP_CWORD-1]} i
+  COMPREPLY=()
+  if ((COMP_CWORD == 1)); then
+)sh";
+
+std::string bash_case(const command_synopsis& command) {
+  auto text = fmt::format("    {})\n", command.name);
+  text += fmt::format("      if [[ $current == -* ]]; then COMPREPLY=($(compgen -W {} -- \"$current\"))\n",
+                      quoted(flags_of(command)));
+  if (command.takes_name) text += "      else _holdfast_offer_names\n";
+  if (!command.choices.empty()) {
+    text += fmt::format("      else COMPREPLY=($(compgen -W {} -- \"$current\"))\n",
+                        quoted(fmt::format("{}", fmt::join(command.choices, " "))));
+  }
+  return text + "      fi ;;\n";
+}
+
+std::string bash_script(const synopses& commands) {
+  std::string text{bash_head};
+  text += fmt::format("    COMPREPLY=($(compgen -W {} -- \"$current\"))\n    return\n  fi\n",
+                      quoted(words(commands) + " --help --version"));
+  text += R"sh(  for ((i = 2; i < COMP_CWORD; i++)); do
+    # Behind the -- stands another command, with a completion of its own.
+    if [[ ${COMP_WORDS[1]} == run && ${COMP_WORDS[i]} == -- ]]; then
+      if declare -F _command_offset >/dev/null; then _command_offset $((i + 1)); fi
+      return
+    fi
+  done
+  if [[ $previous == --password-file ]]; then
+    COMPREPLY=($(compgen -f -- "$current"))
+    return
+  fi
+  case ${COMP_WORDS[1]} in
+)sh";
+  for (const auto& command : commands) text += bash_case(command);
+  return text + "  esac\n}\n\ncomplete -o bashdefault -F _holdfast holdfast\n";
+}
+
+/// `'--store[which store]:URL: '`
+std::string zsh_option(const option_synopsis& option, const std::string& flag) {
+  std::string help;
+  for (const char c : option.help) {
+    if (c == '[' || c == ']' || c == ':') help += '\\';
+    help += c;
+  }
+  auto text = fmt::format("{}[{}]", flag, help);
+  if (option.value == "FILE")
+    text += ":file:_files";
+  else if (!option.value.empty())
+    text += fmt::format(":{}: ", option.value);
+  return quoted(text);
+}
+
+std::string zsh_case(const command_synopsis& command) {
+  auto text = fmt::format("    {})\n      _arguments -s", command.name);
+  for (const auto& option : command.options) {
+    for (const auto& flag : option.flags) text += " \\\n        " + zsh_option(option, flag);
+  }
+  if (command.takes_name) text += " \\\n        '1:lock:_holdfast_names'";
+  if (!command.choices.empty()) {
+    text += fmt::format(" \\\n        '1:choice:({})'", fmt::join(command.choices, " "));
+  }
+  if (command.name == "run") text += " \\\n        '*::command:_normal'";
+  return text + " ;;\n";
+}
+
+std::string zsh_script(const synopses& commands) {
+  std::string text = R"sh(#compdef holdfast
+_holdfast_names() {
+  local -a names
+  names=("${(@f)$(holdfast __names 2>/dev/null)}")
+  compadd -a names
+}
+
+_holdfast() {
+  local -a commands
+  if ((CURRENT == 2)); then
+    commands=(
+)sh";
+  for (const auto& command : commands) {
+    text += fmt::format("      {}\n", quoted(command.name + ":" + command.help));
+  }
+  text += R"sh(    )
+    _describe command commands
+    return
+  fi
+  shift words
+  ((CURRENT--))
+  case $words[1] in
+)sh";
+  for (const auto& command : commands) text += zsh_case(command);
+  return text +
+         "  esac\n}\n\nif [[ $funcstack[1] == _holdfast ]]; then _holdfast \"$@\"; "
+         "else compdef _holdfast holdfast; fi\n";
+}
+
+std::string fish_lines(const command_synopsis& command) {
+  const auto here = fmt::format("complete -c holdfast -n '__fish_seen_subcommand_from {}'", command.name);
+  auto text = fmt::format("complete -c holdfast -n __fish_use_subcommand -f -a {} -d {}\n", command.name,
+                          quoted(command.help));
+  for (const auto& option : command.options) {
+    for (const auto& flag : option.flags) {
+      const bool is_long = flag.starts_with("--");
+      text += fmt::format("{} {} {} -d {}", here, is_long ? "-l" : "-s", flag.substr(is_long ? 2 : 1),
+                          quoted(option.help));
+      if (option.value == "FILE")
+        text += " -r -F";
+      else if (!option.value.empty())
+        text += " -x";
+      text += '\n';
+    }
+  }
+  if (command.takes_name) text += here + " -f -a '(holdfast __names 2>/dev/null)'\n";
+  if (!command.choices.empty()) {
+    text += fmt::format("{} -f -a {}\n", here, quoted(fmt::format("{}", fmt::join(command.choices, " "))));
+  }
+  return text;
+}
+
+std::string fish_script(const synopses& commands) {
+  std::string text = "# fish completion for holdfast\n";
+  for (const auto& command : commands) text += fish_lines(command);
+  return text;
+}
+
+}  // namespace
+
+std::string completion_script(std::string_view shell, const synopses& commands) {
+  if (shell == "bash") return bash_script(commands);
+  if (shell == "zsh") return zsh_script(commands);
+  if (shell == "fish") return fish_script(commands);
+  throw failure{bad_usage, fmt::format("there is no completion for '{}': bash, zsh or fish", shell)};
+}
+
+}  // namespace holdfast::cli

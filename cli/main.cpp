@@ -1,0 +1,57 @@
+#include <algorithm>
+#include <cerrno>
+#include <cstdio>
+#include <cstring>
+#include <exception>
+#include <fmt/core.h>
+#include <string>
+#include <system_error>
+#include <variant>
+#include <vector>
+
+#include "command_line.hpp"
+#include "failure.hpp"
+#include <holdfast/error.hpp>
+
+namespace holdfast::cli {
+
+namespace {
+
+int perform(const print_command& what) {
+  fmt::print("{}", what.text);
+  return success;
+}
+
+/// A result that could not be written is no success: the disk may be full.
+int flushed(int status) {
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
+  throw failure{output_failed, fmt::format("cannot write the output: {}", std::strerror(errno))};
+}
+
+int carry_out(const std::vector<std::string>& arguments) {
+  const auto command = parse_command_line(arguments);
+  return flushed(std::visit([](const auto& what) { return perform(what); }, command));
+}
+
+int guarded_main(const std::vector<std::string>& arguments) {
+  const bool json = asks_for_json(arguments);
+  const auto fail = [json](const failure& what) {
+    report(what, json);
+    return static_cast<int>(what.status());
+  };
+  try {
+    return carry_out(arguments);
+  } catch (const failure& known) {
+    return fail(known);
+  } catch (const std::system_error& cause) {
+    return fail(to_failure(cause));
+  } catch (const std::exception& bug) {
+    return fail({internal_error, fmt::format("internal error: {}", bug.what())});
+  }
+}
+
+}  // namespace
+
+}  // namespace holdfast::cli
+
+int main(int argc, char** argv) { return holdfast::cli::guarded_main({argv + 1, argv + std::max(argc, 1)}); }
