@@ -58,24 +58,22 @@ TEST(limits, of_any_unit_are_rounded_up_and_bounded) {
   EXPECT_GT(detail::to_limit(std::chrono::hours::max()), std::chrono::years{99});
 }
 
+struct jumping_clock {
+  using duration = std::chrono::seconds;
+  using rep = duration::rep;
+  using period = duration::period;
+  using time_point = std::chrono::time_point<jumping_clock>;
+  static time_point now() { return time_point{std::chrono::seconds{seconds}}; }
+  static inline int seconds = 0;
+};
+
 TEST(limits, by_a_clock_that_is_set_while_we_wait_are_asked_again) {
   using namespace std::chrono_literals;
-  struct jumping_clock {
-    using duration = std::chrono::seconds;
-    using rep = duration::rep;
-    using period = duration::period;
-    using time_point = std::chrono::time_point<jumping_clock>;
-    static time_point now() { return time_point{std::chrono::seconds{seconds()}}; }
-    static int& seconds() {
-      static int value = 0;
-      return value;
-    }
-  };
   std::vector<duration> waits;
   const bool got = detail::until(jumping_clock::time_point{10s}, [&](duration left) {
     waits.push_back(left);
     // The first wait ends early by this clock, which somebody has put back.
-    jumping_clock::seconds() = waits.size() == 1 ? 4 : 10;
+    jumping_clock::seconds = waits.size() == 1 ? 4 : 10;
     return false;
   });
   EXPECT_FALSE(got);
