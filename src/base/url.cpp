@@ -52,55 +52,53 @@ std::optional<std::string> decoded(std::string_view text) {
   return plain;
 }
 
+bool is_secret(std::string_view raw_key) {
+  std::string key = decoded(raw_key).value_or(std::string{raw_key});
+  std::transform(key.begin(), key.end(), key.begin(),
+                 [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; });
+  constexpr std::array<std::string_view, 4> words{"pass", "secret", "auth", "token"};
+  return std::any_of(words.begin(), words.end(),
+                     [&](std::string_view w) { return key.find(w) != std::string::npos; });
+}
+
+/// Options with the values of secret ones masked; `?` separates like `&`, in case one was meant as such.
 std::string masked_query(std::string_view query) {
   std::string shown;
-  while (!query.empty()) {
-    const std::string_view part = query.substr(0, query.find('&'));
-    query.remove_prefix(std::min(part.size() + 1, query.size()));
+  while (true) {
+    const std::string_view part = query.substr(0, query.find_first_of("&?"));
     const std::size_t equals = part.find('=');
-    std::string key = decoded(part.substr(0, equals)).value_or(std::string{part.substr(0, equals)});
-    std::transform(key.begin(), key.end(), key.begin(),
-                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + 32) : c; });
-    const bool secret = key.find("pass") != std::string::npos || key.find("secret") != std::string::npos ||
-                        key.find("auth") != std::string::npos || key.find("token") != std::string::npos;
-    if (!shown.empty()) shown += '&';
-    if (secret && equals != std::string_view::npos) {
+    if (equals != std::string_view::npos && is_secret(part.substr(0, equals))) {
       shown.append(part.substr(0, equals + 1)).append(mask);
     } else {
       shown.append(part);
     }
+    if (part.size() == query.size()) return shown;
+    shown += query[part.size()];
+    query.remove_prefix(part.size() + 1);
   }
-  return shown;
 }
 
 }  // namespace
 
 std::string masked_url(std::string_view url) {
-  // Read as generously as any driver might: a secret is everything from the first colon of the user part
-  // to the last @ before the query, however badly it was escaped.
+  // Read as generously as any driver might, and rather too much masked than too little: a password is all
+  // from the first colon of the user part to the last @, however badly it was escaped.
   const std::size_t colon = scheme_end(url);
   std::string shown;
-  std::string_view rest = url;
   if (colon != std::string_view::npos) {
     shown.append(url.substr(0, colon + 1));
-    rest.remove_prefix(colon + 1);
+    url.remove_prefix(colon + 1);
   }
-  const std::size_t question = rest.rfind('?');
-  // A password may hold an unescaped '?': the query starts at the last one that no '@' follows.
-  const bool has_query =
-      question != std::string_view::npos && rest.find('@', question) == std::string_view::npos;
-  std::string_view body = has_query ? rest.substr(0, question) : rest;
-  const std::string_view query = has_query ? rest.substr(question + 1) : std::string_view{};
-  if (const std::size_t at = body.rfind('@'); at != std::string_view::npos) {
-    const std::size_t start = body.starts_with("//") ? 2 : 0;
-    const std::size_t secret = body.substr(0, at).find(':', start);
+  if (const std::size_t at = url.rfind('@'); at != std::string_view::npos) {
+    const std::size_t secret = url.substr(0, at).find(':');
     if (secret != std::string_view::npos) {
-      shown.append(body.substr(0, secret + 1)).append(mask);
-      body.remove_prefix(at);
+      shown.append(url.substr(0, secret + 1)).append(mask);
+      url.remove_prefix(at);
     }
   }
-  shown.append(body);
-  if (has_query) shown.append("?").append(masked_query(query));
+  const std::size_t question = url.find('?');
+  shown.append(url.substr(0, question));
+  if (question != std::string_view::npos) shown.append("?").append(masked_query(url.substr(question + 1)));
   return shown;
 }
 

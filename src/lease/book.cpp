@@ -1,0 +1,145 @@
+#include "lease/book.hpp"
+
+#include <utility>
+
+namespace holdfast::lease_core {
+
+using store::time_point;
+
+book::book(store::scheduler& time, store::port& port, on_loss lost)
+    : time_{time},
+      port_{port},
+      lost_{std::move(lost)},
+      keeper_{time, port, [this](const record_ptr& lease, std::error_code why) { lose(lease, why); }} {
+  port_.on_revoked([this](const owner_id& owner) {
+    const auto found = by_owner_.find(owner);
+    const record_ptr lease = found == by_owner_.end() ? nullptr : found->second.lock();
+    if (lease) lose(lease, errc::lost);
+  });
+}
+
+book::~book() {
+  for (auto& [id, claim] : pending_) time_.cancel(claim.limit);
+}
+
+book::claim_id book::acquire(wish what, std::optional<time_point> limit, std::function<void(taken)> done) {
+  const claim_id id = ++last_;
+  pending& p = pending_[id];
+  p.owner = what.claim.owner;
+  p.done = std::move(done);
+  if (limit) p.limit = time_.at(*limit, [this, id] { abandon(id, not_had{}); });
+  store::claim claim = what.claim;
+  port_.acquire(std::move(claim), [this, id, what = std::move(what)](store::acquired result) {
+    on_acquired(id, what, std::move(result));
+  });
+  return id;
+}
+
+void book::on_acquired(claim_id id, const wish& what, store::acquired result) {
+  if (const auto* failed = std::get_if<failure>(&result)) return finish(id, *failed);
+  if (std::holds_alternative<store::refused>(result)) return finish(id, not_had{});
+  const auto& grant = std::get<store::granted>(result);
+  const store::claim& c = what.claim;
+  const auto lease = std::make_shared<record>(store::hold{c.name, c.owner, grant.token, c.ttl}, c.how,
+                                              c.permits, what.margin, what.renews, c.retry);
+  if (time_.now() >= deadline_of(grant.valid_from, c.ttl, what.margin)) {
+    // It came too late to be believed. The store may still think otherwise.
+    lease->set_deadline(deadline_of(grant.valid_from, c.ttl, what.margin));
+    give_back(lease, nullptr);
+    return finish(id, failure{errc::lost, "the grant took longer to arrive than its ttl lasts; ask for a longer ttl"});
+  }
+  keeper_.add(lease, grant.valid_from);
+  by_owner_[c.owner] = lease;
+  finish(id, lease);
+}
+
+void book::finish(claim_id id, taken result) {
+  const auto found = pending_.find(id);
+  if (found == pending_.end()) return;
+  pending p = std::move(found->second);
+  pending_.erase(found);
+  time_.cancel(p.limit);
+  p.done(std::move(result));
+}
+
+void book::abandon(claim_id id, taken result) {
+  const auto found = pending_.find(id);
+  if (found == pending_.end()) return;
+  port_.cancel(found->second.owner);
+  finish(id, std::move(result));
+}
+
+void book::cancel(claim_id which) {
+  abandon(which, failure{errc::cancelled, "the claim was cancelled"});
+}
+
+void book::release(const record_ptr& lease, std::function<void(std::error_code)> done) {
+  check(lease);
+  if (lease->state() != record::phase::held) {
+    if (done) done(lease->state() == record::phase::lost ? errc::lost : errc::not_owner);
+    return;
+  }
+  lease->set_state(record::phase::releasing);
+  keeper_.remove(lease);
+  by_owner_.erase(lease->hold.owner);
+  give_back(lease, [done = std::move(done)](store::released how) {
+    if (!done) return;
+    switch (how) {
+      case store::released::done: return done({});
+      case store::released::was_gone: return done(errc::lost);
+      case store::released::unknown: return done(errc::unknown_outcome);
+    }
+  });
+}
+
+void book::give_back(const record_ptr& lease, std::function<void(store::released)> done) {
+  // By then the store has counted a whole ttl since the last renewal that it may have heard of.
+  const time_point ended = std::max(lease->deadline(), time_.now()) + lease->hold.ttl;
+  port_.release(lease->hold, ended, [done = std::move(done)](store::released how) {
+    if (done) done(how);
+  });
+}
+
+void book::renew(const record_ptr& lease, std::function<void(renewal)> done) {
+  check(lease);
+  if (lease->state() != record::phase::held) return done(renewal::lost);
+  keeper_.renew(lease, std::move(done));
+}
+
+void book::downgrade(const record_ptr& lease, std::function<void(std::optional<failure>)> done) {
+  check(lease);
+  if (lease->state() != record::phase::held) {
+    return done(failure{errc::lost, "the lease had ended before it could be downgraded"});
+  }
+  if (lease->how() == mode::permits) {
+    return done(failure{errc::wrong_type, "permits cannot be downgraded"});
+  }
+  if (lease->how() == mode::shared) return done(std::nullopt);
+  port_.downgrade(lease->hold, lease->deadline(), [this, lease, done = std::move(done)](store::lowered failed) {
+    if (!failed) lease->set_mode(mode::shared);
+    if (failed && failed->code == errc::lost) lose(lease, errc::lost);
+    done(std::move(failed));
+  });
+}
+
+void book::check(const record_ptr& lease) {
+  if (lease->state() == record::phase::held && time_.now() >= lease->deadline()) lose(lease, errc::lost);
+}
+
+void book::lose(const record_ptr& lease, std::error_code reason) {
+  if (lease->state() != record::phase::held) return;
+  lease->set_state(record::phase::lost);
+  lease->reason = reason;
+  keeper_.remove(lease);
+  by_owner_.erase(lease->hold.owner);
+  // A late renewal may have reached the store: do not leave others waiting for the rest of its ttl.
+  give_back(lease, nullptr);
+  lost_(lease);
+}
+
+void book::close() {
+  while (!pending_.empty()) abandon(pending_.begin()->first, failure{errc::closed, "the client was closed"});
+  for (const record_ptr& lease : keeper_.all()) lose(lease, errc::closed);
+}
+
+}  // namespace holdfast::lease_core

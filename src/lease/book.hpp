@@ -1,0 +1,82 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <system_error>
+#include <unordered_map>
+#include <variant>
+
+#include "lease/keeper.hpp"
+#include "lease/record.hpp"
+#include "store/port.hpp"
+#include "store/scheduler.hpp"
+
+namespace holdfast::lease_core {
+
+/// What somebody wants to hold, and on what terms.
+struct wish {
+  store::claim claim;
+  duration margin{};
+  bool renews = true;
+};
+
+/// The claim is held by another, and the limit for waiting is over.
+struct not_had {};
+using taken = std::variant<record_ptr, not_had, failure>;
+
+/// Everything that one client holds, waits for and still has to give back: claims with their limits,
+/// cancellation and withdrawal, leases from grant to release or loss. Called in turns; handlers are called
+/// in turns too, and the caller carries user code out of them.
+class book {
+ public:
+  using claim_id = std::uint64_t;
+  /// Told of each loss, once, in a turn; the record has its reason by then.
+  using on_loss = std::function<void(const record_ptr&)>;
+
+  book(store::scheduler& time, store::port& port, on_loss lost);
+  ~book();
+  book(const book&) = delete;
+  book& operator=(const book&) = delete;
+
+  /// \param limit until when to wait in the queue; empty: as long as it takes.
+  claim_id acquire(wish what, std::optional<store::time_point> limit, std::function<void(taken)> done);
+  /// The claim, unless it is answered already, ends with errc::cancelled, and is withdrawn at the store.
+  void cancel(claim_id which);
+
+  /// Gives back: at once for this process, in the background at the store.
+  /// \param done may be empty; errc::lost when the lease had ended before.
+  void release(const record_ptr& lease, std::function<void(std::error_code)> done);
+  void renew(const record_ptr& lease, std::function<void(renewal)> done);
+  void downgrade(const record_ptr& lease, std::function<void(std::optional<failure>)> done);
+  /// Declares the loss now if the deadline has passed, for those who come before the keeper's timer.
+  void check(const record_ptr& lease);
+
+  /// Ends every claim and lease with errc::closed. What has to be given back goes on in the background; ask
+  /// the port when it is idle.
+  void close();
+
+ private:
+  struct pending {
+    owner_id owner;
+    std::function<void(taken)> done;
+    store::scheduler::timer limit = 0;
+  };
+
+  void on_acquired(claim_id id, const wish& what, store::acquired result);
+  void finish(claim_id id, taken result);
+  void abandon(claim_id id, taken result);
+  void lose(const record_ptr& lease, std::error_code reason);
+  void give_back(const record_ptr& lease, std::function<void(store::released)> done);
+
+  store::scheduler& time_;
+  store::port& port_;
+  on_loss lost_;
+  keeper keeper_;
+  claim_id last_ = 0;
+  std::unordered_map<claim_id, pending> pending_;
+  std::unordered_map<owner_id, std::weak_ptr<record>> by_owner_;
+};
+
+}  // namespace holdfast::lease_core

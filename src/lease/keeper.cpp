@@ -1,0 +1,120 @@
+#include "lease/keeper.hpp"
+
+#include <algorithm>
+
+namespace holdfast::lease_core {
+
+using store::time_point;
+
+namespace {
+
+/// As many as travel in one request: enough to make the round trips few, and few enough not to hold up
+/// others at the store.
+constexpr std::size_t batch_size = 256;
+
+/// A renewal comes up to this much early, to travel with others. They stay together from then on.
+duration slack(const record& lease) { return lease.hold.ttl / 24; }
+
+}  // namespace
+
+keeper::keeper(store::scheduler& time, store::port& port, on_loss lost)
+    : time_{time}, port_{port}, lost_{std::move(lost)} {}
+
+keeper::~keeper() { time_.cancel(timer_); }
+
+void keeper::add(const record_ptr& lease, time_point valid_from) {
+  lease->kept = true;
+  confirm(lease, valid_from);
+}
+
+void keeper::remove(const record_ptr& lease) {
+  if (!lease->kept) return;
+  agenda_.erase({lease->attention, lease});
+  lease->kept = false;
+}
+
+void keeper::renew(const record_ptr& lease, std::function<void(renewal)> done) {
+  send({lease}, std::move(done));
+}
+
+std::vector<record_ptr> keeper::all() const {
+  std::vector<record_ptr> leases;
+  leases.reserve(agenda_.size());
+  for (const auto& [when, lease] : agenda_) leases.push_back(lease);
+  return leases;
+}
+
+void keeper::confirm(const record_ptr& lease, time_point valid_from) {
+  const duration ttl = lease->hold.ttl;
+  lease->set_deadline(deadline_of(valid_from, ttl, lease->margin));
+  lease->pause.reset();
+  plan(lease, lease->renews ? valid_from + ttl / 3 : time_point::max());
+}
+
+void keeper::plan(const record_ptr& lease, time_point renew_at) {
+  agenda_.erase({lease->attention, lease});
+  lease->renew_at = renew_at;
+  lease->attention = std::min(renew_at, lease->deadline());
+  agenda_.emplace(lease->attention, lease);
+  if (lease->attention < armed_) arm();
+}
+
+void keeper::arm() {
+  if (agenda_.empty()) return;
+  time_.cancel(timer_);
+  armed_ = agenda_.begin()->first;
+  timer_ = time_.at(armed_, [this] { tick(); });
+}
+
+void keeper::tick() {
+  armed_ = time_point::max();
+  const time_point now = time_.now();
+  batch due;
+  while (!agenda_.empty()) {
+    const record_ptr lease = agenda_.begin()->second;
+    if (const auto until = port_.session_until()) lease->set_deadline(*until - lease->margin);
+    if (now >= lease->deadline()) {
+      lost_(lease, errc::lost);  // which removes it
+    } else if (lease->renew_at - slack(*lease) > now) {
+      break;
+    } else if (port_.session_until()) {
+      plan(lease, now + lease->hold.ttl / 3);  // the link keeps the session; nothing to send
+    } else {
+      plan(lease, time_point::max());  // until the answer is here
+      due.push_back(lease);
+      if (due.size() == batch_size) send(std::exchange(due, {}), nullptr);
+    }
+  }
+  if (!due.empty()) send(std::move(due), nullptr);
+  arm();
+}
+
+void keeper::send(batch leases, std::function<void(renewal)> done) {
+  std::vector<store::hold> holds;
+  holds.reserve(leases.size());
+  for (const record_ptr& lease : leases) holds.push_back(lease->hold);
+  port_.renew(std::move(holds), [this, leases = std::move(leases), done = std::move(done)](
+                                    const store::renewals& answer) {
+    for (std::size_t i = 0; i < leases.size(); ++i) {
+      const renewal how = settle(leases[i], answer.each[i], answer.sent);
+      if (done) done(how);
+    }
+  });
+}
+
+renewal keeper::settle(const record_ptr& lease, store::renewed how, time_point sent) {
+  if (!lease->kept) return renewal::lost;  // released or lost while the answer was under way
+  const time_point now = time_.now();
+  if (how == store::renewed::lost || now >= lease->deadline()) {
+    lost_(lease, errc::lost);
+    return renewal::lost;
+  }
+  if (how == store::renewed::unknown) {
+    if (lease->renews) plan(lease, now + lease->pause.next(time_.random()));
+    return renewal::unknown;
+  }
+  confirm(lease, sent);
+  return renewal::renewed;
+}
+
+}  // namespace holdfast::lease_core

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <functional>
+#include <set>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "holdfast/lease.hpp"
+#include "lease/record.hpp"
+#include "store/port.hpp"
+#include "store/scheduler.hpp"
+
+namespace holdfast::lease_core {
+
+/// Keeps the leases of one client: renews them before their deadlines, many in one request, and declares
+/// the loss of those whose deadline comes first, by a timer that waits for nobody's reply.
+///
+/// A lease is renewed at a third of its ttl, and again and again until its deadline when no answer comes.
+/// Its deadline is moved by nothing but a confirmed renewal that arrives before it, so an expired hold never
+/// comes back. Called in turns.
+class keeper {
+ public:
+  using on_loss = std::function<void(const record_ptr&, std::error_code)>;
+
+  /// \param lost called in a turn for each lease at its deadline, or when the store denies it.
+  keeper(store::scheduler& time, store::port& port, on_loss lost);
+  ~keeper();
+  keeper(const keeper&) = delete;
+  keeper& operator=(const keeper&) = delete;
+
+  void add(const record_ptr& lease, store::time_point valid_from);
+  /// Nothing is sent for it from now on; answers still under way are ignored.
+  void remove(const record_ptr& lease);
+  /// Renews one lease now, whether or not it renews by itself.
+  void renew(const record_ptr& lease, std::function<void(renewal)> done);
+
+  /// Everything that is kept now.
+  [[nodiscard]] std::vector<record_ptr> all() const;
+
+ private:
+  using batch = std::vector<record_ptr>;
+
+  void tick();
+  void arm();
+  void send(batch leases, std::function<void(renewal)> done);
+  renewal settle(const record_ptr& lease, store::renewed how, store::time_point sent);
+  /// The store keeps it for one more ttl, counted from `valid_from`.
+  void confirm(const record_ptr& lease, store::time_point valid_from);
+  /// Decides when to look at it next.
+  void plan(const record_ptr& lease, store::time_point renew_at);
+
+  store::scheduler& time_;
+  store::port& port_;
+  on_loss lost_;
+  std::set<std::pair<store::time_point, record_ptr>> agenda_;  // by when to look at what
+  store::scheduler::timer timer_ = 0;
+  store::time_point armed_ = store::time_point::max();
+};
+
+}  // namespace holdfast::lease_core

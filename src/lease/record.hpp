@@ -1,0 +1,80 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <memory>
+#include <stop_token>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+#include "store/backoff.hpp"
+#include "store/claim.hpp"
+
+namespace holdfast::detail {
+
+class session;
+
+/// One lease, shared by the user's handle and the keeper. What any thread may read without a turn is atomic;
+/// the rest belongs to turns.
+class lease_record {
+ public:
+  enum class phase : std::uint8_t { held, releasing, lost };
+
+  lease_record(store::hold what, holdfast::mode how, std::int64_t permits, duration margin, bool renews,
+               const retry_policy& retry)
+      : hold{std::move(what)}, permits{permits}, margin{margin}, renews{renews}, pause{retry}, how_{how} {}
+
+  [[nodiscard]] store::time_point deadline() const noexcept {
+    return store::time_point{std::chrono::nanoseconds{deadline_.load(std::memory_order_acquire)}};
+  }
+  [[nodiscard]] phase state() const noexcept { return phase_.load(std::memory_order_acquire); }
+  [[nodiscard]] bool held_at(store::time_point now) const noexcept {
+    return state() == phase::held && now < deadline();
+  }
+  [[nodiscard]] holdfast::mode how() const noexcept { return how_.load(std::memory_order_relaxed); }
+
+  // In turns:
+  void set_deadline(store::time_point when) noexcept {
+    deadline_.store(when.time_since_epoch().count(), std::memory_order_release);
+  }
+  void set_state(phase p) noexcept { phase_.store(p, std::memory_order_release); }
+  void set_mode(holdfast::mode how) noexcept { how_.store(how, std::memory_order_relaxed); }
+
+  std::weak_ptr<session> owner;      // set before the record is shown to anybody
+  std::uint32_t generation = 0;      // of the process that holds; likewise
+  const store::hold hold;
+  const std::int64_t permits;
+  const duration margin;
+  const bool renews;
+  std::stop_source lost;  // requested once, outside turns
+  std::error_code reason;  // of the loss
+  std::vector<std::function<void(std::error_code)>> on_lost;
+
+  // The keeper's.
+  store::backoff pause;
+  store::time_point attention;  // when to look at it next
+  store::time_point renew_at;   // time_point::max(): not by itself, or an answer is under way
+  bool kept = false;
+
+ private:
+  std::atomic<std::chrono::nanoseconds::rep> deadline_ = 0;
+  std::atomic<phase> phase_ = phase::held;
+  std::atomic<holdfast::mode> how_;
+};
+
+}  // namespace holdfast::detail
+
+namespace holdfast::lease_core {
+
+using record = detail::lease_record;
+using record_ptr = std::shared_ptr<record>;
+
+/// Until when a lease may be believed: counted from the sending, because the store began to count later; a
+/// margin off for clocks that run at different rates (Redlock's "clock drift").
+[[nodiscard]] constexpr store::time_point deadline_of(store::time_point sent, duration ttl, duration margin) {
+  return sent + ttl - margin;
+}
+
+}  // namespace holdfast::lease_core

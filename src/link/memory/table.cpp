@@ -1,0 +1,257 @@
+#include "link/memory/table.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "base/metadata.hpp"
+
+namespace holdfast::memory {
+
+using store::time_point;
+
+namespace {
+
+duration between(time_point from, time_point to) { return std::chrono::duration_cast<duration>(to - from); }
+
+std::int64_t public_capacity(std::int64_t capacity) { return capacity == store::whole_room ? 0 : capacity; }
+
+}  // namespace
+
+sql::reply table::carry_out(const sql::request& asked, const owner_id& client, time_point now,
+                            std::int64_t wall_us, std::vector<word>& words) {
+  switch (asked.what) {
+    case sql::task::acquire: return acquire(asked, client, now, wall_us);
+    case sql::task::find: return find(asked, now);
+    case sql::task::look: {
+      if (!keep({asked.name, asked.owner, asked.token, asked.ttl}, now)) return sql::nothing{};
+      const sql::place at = place_of(names_.at(asked.name), asked.token.value(), now);
+      serve(asked.name, now, words);
+      return at;
+    }
+    case sql::task::renew: {
+      sql::kept answer;
+      for (const store::hold& h : asked.batch) answer.each.push_back(keep(h, now));
+      return answer;
+    }
+    case sql::task::release:
+    case sql::task::withdraw:
+      if (!drop(asked.name, token_of(asked), asked.owner)) return sql::nothing{};
+      serve(asked.name, now, words);
+      return sql::done{};
+    case sql::task::downgrade: {
+      const auto n = names_.find(asked.name);
+      claim* own = n == names_.end() ? nullptr : living(n->second, asked.token.value(), asked.owner, now);
+      if (own == nullptr) return sql::nothing{};
+      own->weight = asked.weight;
+      serve(asked.name, now, words);
+      return sql::done{};
+    }
+    case sql::task::evict: return evict(asked.name, now, words);
+    case sql::task::inspect: return inspect(asked.name, now);
+    case sql::task::list: return list(asked.idle, now);
+  }
+  return sql::nothing{};
+}
+
+std::int64_t table::weight_held(const named& n, time_point now) {
+  std::int64_t weight = 0;
+  for (const auto& [token, c] : n.claims) {
+    if (token > n.granted) break;
+    if (c.expires > now) weight += c.weight;
+  }
+  return weight;
+}
+
+table::claims::const_iterator table::first_waiter(const named& n, time_point now) {
+  return std::find_if(n.claims.upper_bound(n.granted), n.claims.end(),
+                      [&](const auto& entry) { return entry.second.expires > now; });
+}
+
+bool table::in_use(const named& n, time_point now) {
+  return std::any_of(n.claims.begin(), n.claims.end(), [&](const auto& entry) { return entry.second.expires > now; });
+}
+
+sql::place table::place_of(const named& n, std::uint64_t token, time_point now) {
+  sql::place at;
+  at.token = fencing_token{token};
+  at.granted = token <= n.granted;
+  const auto first = first_waiter(n, now);
+  at.head = first == n.claims.end() || first->first >= token;
+  for (const auto& [place, c] : n.claims) {
+    if (place > n.granted) break;
+    if (c.expires <= now) continue;
+    const duration left = between(now, c.expires);
+    at.holder_left = std::min(at.holder_left.value_or(left), left);
+  }
+  return at;
+}
+
+table::claim* table::living(named& n, std::uint64_t token, const owner_id& owner, time_point now) {
+  const auto found = n.claims.find(token);
+  const bool ours = found != n.claims.end() && found->second.owner == owner && found->second.expires > now;
+  return ours ? &found->second : nullptr;
+}
+
+sql::reply table::acquire(const sql::request& asked, const owner_id& client, time_point now, std::int64_t wall_us) {
+  named& n = names_.try_emplace(asked.name, named{0, 0, asked.capacity, {}}).first->second;
+  if (n.capacity != asked.capacity && in_use(n, now)) return sql::other_capacity{n.capacity};
+  const std::uint64_t token = std::max(n.token + 1, static_cast<std::uint64_t>(wall_us));
+  sql::place at = place_of(n, token, now);
+  at.granted = at.head && asked.weight + weight_held(n, now) <= asked.capacity;
+  if (!at.granted && !asked.wait) return sql::refused{};
+  n.token = token;
+  n.capacity = asked.capacity;
+  if (at.granted) n.granted = token;
+  n.claims.emplace(token, claim{asked.owner, client, asked.weight, now + asked.ttl, now, asked.metadata});
+  return at;
+}
+
+sql::reply table::find(const sql::request& asked, time_point now) {
+  const std::uint64_t token = token_of(asked);
+  if (token == 0) return sql::nothing{};
+  return place_of(names_.at(asked.name), token, now);
+}
+
+bool table::keep(const store::hold& h, time_point now) {
+  const auto n = names_.find(h.name);
+  claim* own = n == names_.end() ? nullptr : living(n->second, h.token.value(), h.owner, now);
+  if (own != nullptr) own->expires = now + h.ttl;
+  return own != nullptr;
+}
+
+/// The token asked for, or, where it is not known, that of the owner's claim; zero where there is none.
+std::uint64_t table::token_of(const sql::request& asked) const {
+  if (asked.token) return asked.token.value();
+  const auto n = names_.find(asked.name);
+  if (n == names_.end()) return 0;
+  const auto& all = n->second.claims;
+  const auto own = std::find_if(all.begin(), all.end(), [&](const auto& e) { return e.second.owner == asked.owner; });
+  return own == all.end() ? 0 : own->first;
+}
+
+bool table::drop(const std::string& name, std::uint64_t token, const owner_id& owner) {
+  const auto n = names_.find(name);
+  if (n == names_.end()) return false;
+  const auto own = n->second.claims.find(token);
+  if (own == n->second.claims.end() || own->second.owner != owner) return false;
+  n->second.claims.erase(own);
+  return true;
+}
+
+sql::reply table::evict(const std::string& name, time_point now, std::vector<word>& words) {
+  const auto found = names_.find(name);
+  if (found == names_.end()) return sql::count{0};
+  named& n = found->second;
+  const auto end = n.claims.upper_bound(n.granted);
+  std::size_t holders = 0;
+  for (auto c = n.claims.begin(); c != end; ++c) {
+    if (c->second.expires <= now) continue;
+    ++holders;
+    words.push_back({c->second.client, c->second.owner, {store::notice::revoked, {}}});
+  }
+  n.claims.erase(n.claims.begin(), end);
+  serve(name, now, words);
+  return sql::count{holders};
+}
+
+/// Grants to as many of the first waiters as now fit together; see serve.sql.
+void table::serve(const std::string& name, time_point now, std::vector<word>& words) {
+  named& n = names_.at(name);
+  std::int64_t weight = weight_held(n, now);
+  for (auto next = n.claims.upper_bound(n.granted); next != n.claims.end(); ++next) {
+    claim& c = next->second;
+    if (c.expires <= now) continue;
+    if (weight + c.weight > n.capacity) break;
+    weight += c.weight;
+    n.granted = next->first;
+    c.since = now;
+    words.push_back({c.client, c.owner, {store::notice::granted, fencing_token{next->first}}});
+  }
+  std::erase_if(n.claims, [&](const auto& e) { return e.first <= n.granted && e.second.expires <= now; });
+}
+
+std::optional<lock_state> table::inspect(const std::string& name, time_point now) const {
+  const auto found = names_.find(name);
+  if (found == names_.end()) return std::nullopt;
+  const named& n = found->second;
+  lock_state state;
+  state.name = name;
+  state.capacity = public_capacity(n.capacity);
+  state.last_token = fencing_token{n.token};
+  for (const auto& [token, c] : n.claims) {
+    if (c.expires <= now) continue;
+    claim_state s;
+    s.owner = c.owner.hex();
+    s.how = store::mode_of(c.weight, n.capacity);
+    s.permits = s.how == mode::permits ? c.weight : 0;
+    s.token = fencing_token{token};
+    s.age = between(c.since, now);
+    s.expires_in = between(now, c.expires);
+    if (c.metadata) s.who = from_metadata(*c.metadata);
+    (token <= n.granted ? state.holders : state.waiters).push_back(std::move(s));
+  }
+  return state;
+}
+
+std::vector<lock_summary> table::list(bool idle, time_point now) const {
+  std::vector<lock_summary> all;
+  for (const auto& [name, n] : names_) {
+    if (!idle && !in_use(n, now)) continue;
+    lock_summary s;
+    s.name = name;
+    s.capacity = public_capacity(n.capacity);
+    s.how = store::mode_of(n.capacity, n.capacity);
+    s.last_token = fencing_token{n.token};
+    for (const auto& [token, c] : n.claims) {
+      if (c.expires <= now) continue;
+      if (token > n.granted) {
+        ++s.waiters;
+      } else if (++s.holders == 1) {
+        s.how = store::mode_of(c.weight, n.capacity);
+        s.held_for = between(c.since, now);
+        if (c.metadata) s.holder = from_metadata(*c.metadata);
+      }
+    }
+    all.push_back(std::move(s));
+  }
+  return all;
+}
+
+std::shared_ptr<shelf> shelf::named(const std::string& name) {
+  static std::mutex mutex;
+  static std::map<std::string, std::weak_ptr<shelf>> all;
+  if (name.empty()) return std::make_shared<shelf>();
+  const std::lock_guard hold{mutex};
+  std::erase_if(all, [](const auto& entry) { return entry.second.expired(); });
+  std::shared_ptr<shelf> found = all[name].lock();
+  if (!found) all[name] = found = std::make_shared<shelf>();
+  return found;
+}
+
+void shelf::join(const owner_id& client, listener l) {
+  const std::unique_lock hold{listeners_mutex_};
+  listeners_.emplace(client, std::move(l));
+}
+
+void shelf::leave(const owner_id& client) {
+  const std::unique_lock hold{listeners_mutex_};
+  listeners_.erase(client);
+}
+
+void shelf::with_table(const std::function<void(table&, std::vector<word>&)>& tasks) {
+  std::map<owner_id, std::vector<word>> by_client;
+  {
+    const std::lock_guard hold{mutex_};
+    std::vector<word> words;
+    tasks(table_, words);
+    for (word& w : words) by_client[w.client].push_back(w);
+  }
+  const std::shared_lock hold{listeners_mutex_};
+  for (const auto& [client, l] : listeners_) {
+    if (const auto words = by_client.find(client); words != by_client.end()) l.told(words->second);
+    l.changed();
+  }
+}
+
+}  // namespace holdfast::memory

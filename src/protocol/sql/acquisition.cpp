@@ -1,0 +1,212 @@
+#include "protocol/sql/acquisition.hpp"
+
+#include <cassert>
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace holdfast::sql {
+
+using store::time_point;
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr duration backstop = 1s;
+/// A little after the holder's time is up by the store's clock, so that one look is enough.
+constexpr duration after_expiry = 1ms;
+
+request place_of(const store::claim& c, task what) {
+  request r;
+  r.what = what;
+  r.name = c.name;
+  r.owner = c.owner;
+  r.ttl = c.ttl;
+  return r;
+}
+
+}  // namespace
+
+time_point next_look(const place& at, time_point kept, duration ttl, time_point now, std::uint64_t jitter) {
+  const duration third = ttl / 3;
+  const auto spread = [&](duration d) {
+    return d - duration{static_cast<std::int64_t>(jitter % (static_cast<std::uint64_t>(d.count()) / 10 + 1))};
+  };
+  time_point next = kept + spread(third);
+  if (at.head) {
+    next = std::min<time_point>(next, now + spread(backstop));
+    if (at.holder_left) next = std::min<time_point>(next, now + *at.holder_left + after_expiry);
+  }
+  return next;
+}
+
+acquisition::acquisition(store::claim what) : claim_{std::move(what)}, pause_{claim_.retry} {}
+
+acquisition::step acquisition::resume(time_point now, std::uint64_t random, const store::event<reply>& e) {
+  if (std::holds_alternative<store::started>(e)) {
+    silent_since_ = now;
+    return ask(now);
+  }
+  if (const auto* r = std::get_if<store::replied<reply>>(&e)) {
+    in_flight_ = false;
+    if (const auto* t = std::get_if<store::trouble>(&r->what)) return on_trouble(now, random, *t);
+    silent_since_ = now;
+    pause_.reset();
+    return on_reply(now, random, std::get<reply>(r->what));
+  }
+  if (const auto* n = std::get_if<store::noticed>(&e)) return on_notice(*n);
+  if (std::holds_alternative<store::cancelled>(e)) return on_cancelled(now);
+  return on_woken(now);
+}
+
+acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, const reply& r) {
+  switch (state_) {
+    case state::asking:
+      if (const auto* other = std::get_if<other_capacity>(&r)) {
+        const bool semaphore = other->capacity != store::whole_room;
+        maybe_there_ = false;
+        return fail(now, {errc::wrong_type,
+                     semaphore ? "it is in use as a semaphore of " + std::to_string(other->capacity) + " permits"
+                               : "it is in use as a mutex"});
+      }
+      if (std::holds_alternative<refused>(r)) {
+        step s = over();
+        s.answer = store::refused{};
+        return s;
+      }
+      kept_ = sent_;
+      return take_place(now, random, std::get<place>(r));
+    case state::finding:
+      // Not there: the request was never carried out, or whatever came of it has expired since.
+      if (std::holds_alternative<nothing>(r)) return ask(now);
+      kept_ = touched_;
+      return take_place(now, random, std::get<place>(r));
+    case state::looking:
+      // The ticket expired before it could be kept (this process was paused, or cut off): queue anew.
+      if (std::holds_alternative<nothing>(r)) return ask(now);
+      kept_ = sent_;
+      return take_place(now, random, std::get<place>(r));
+    case state::leaving: return withdrawing_ ? over() : leave(now);
+    case state::waiting:
+    case state::over: break;
+  }
+  assert(!"a reply that no request is waiting for");
+  return {};
+}
+
+acquisition::step acquisition::take_place(time_point now, std::uint64_t random, const place& at) {
+  token_ = at.token;
+  // The word of a grant may overtake the reply that tells us our place.
+  if (at.granted || early_ == token_) return grant();
+  state_ = state::waiting;
+  return wake(next_look(at, kept_, claim_.ttl, now, random));
+}
+
+acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, const store::trouble& t) {
+  if (state_ == state::asking && t.unknown) {
+    // It may stand in the queue by now, or even hold. Only the store can tell: never guess.
+    state_ = state::finding;
+      }
+  if (state_ == state::asking && !t.unknown) maybe_there_ = false;
+  const time_point next = now + pause_.next(random);
+  if (state_ == state::leaving) {
+    if (!withdrawing_) return leave(now);
+    // What is left at the store ends with its ttl anyway.
+    return t.passing && next <= touched_ + claim_.ttl ? wake(next) : over();
+  }
+  if (!t.passing || next > silent_since_ + claim_.retry.limit()) return fail(now, t.what);
+  return wake(next);
+}
+
+acquisition::step acquisition::on_notice(const store::noticed& n) {
+  // Notices may be late, repeated, or about a place this claim no longer has.
+  if (n.what != store::notice::granted) return {};
+  if (state_ == state::asking || state_ == state::finding) early_ = n.token;
+  const bool ours = state_ == state::waiting || state_ == state::looking;
+  return ours && n.token == token_ ? grant() : step{};
+}
+
+acquisition::step acquisition::on_woken(time_point now) {
+  if (in_flight_) return {};
+  switch (state_) {
+    case state::asking: return ask(now);
+    case state::finding: return send(now, state::finding, place_of(claim_, task::find));
+    case state::waiting:
+    case state::looking: return look(now);
+    case state::leaving: return leave(now);
+    case state::over: break;
+  }
+  return {};
+}
+
+acquisition::step acquisition::on_cancelled(time_point now) {
+  if (state_ == state::over) return {};
+  if (!in_flight_) return leave(now);
+  // Whatever the reply will be: withdraw after it, so that the two cannot overtake each other.
+  state_ = state::leaving;
+  withdrawing_ = false;
+  return {};
+}
+
+acquisition::step acquisition::ask(time_point now) {
+  request r = place_of(claim_, task::acquire);
+  r.weight = store::weight_of(claim_);
+  r.capacity = store::room_of(claim_);
+  r.wait = claim_.wait;
+  r.metadata = claim_.metadata;
+  token_ = {};
+  early_ = {};
+  touched_ = now;
+  maybe_there_ = true;
+  return send(now, state::asking, std::move(r));
+}
+
+acquisition::step acquisition::look(time_point now) {
+  request r = place_of(claim_, task::look);
+  touched_ = now;
+  r.token = token_;
+  return send(now, state::looking, std::move(r));
+}
+
+acquisition::step acquisition::leave(time_point now) {
+  if (!maybe_there_) return over();
+  withdrawing_ = true;
+  return send(now, state::leaving, place_of(claim_, task::withdraw));
+}
+
+acquisition::step acquisition::grant() {
+  step s = over();
+  s.answer = store::granted{token_, kept_};
+  return s;
+}
+
+acquisition::step acquisition::fail(time_point now, failure why) {
+  step s = leave(now);
+  s.answer = std::move(why);
+  return s;
+}
+
+acquisition::step acquisition::over() {
+  state_ = state::over;
+  step s;
+  s.finished = true;
+  return s;
+}
+
+acquisition::step acquisition::send(time_point now, state next, request what) {
+  state_ = next;
+  sent_ = now;
+  in_flight_ = true;
+  step s;
+  s.send = std::move(what);
+  return s;
+}
+
+acquisition::step acquisition::wake(time_point when) {
+  step s;
+  s.wake_at = when;
+  return s;
+}
+
+}  // namespace holdfast::sql

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+
+#include "protocol/sql/request.hpp"
+#include "store/backoff.hpp"
+#include "store/machine.hpp"
+
+namespace holdfast::sql {
+
+/// When a waiter looks again: a third of the ttl after it was last kept, so that it survives two lost looks;
+/// the head of the queue also as soon as a holder's time is up, and every `backstop`, because the word that
+/// its turn has come may get lost with the process that was to send it.
+/// \param jitter any 64 random bits; spreads waiters that arrived together over a tenth of the time.
+[[nodiscard]] store::time_point next_look(const place& at, store::time_point kept, duration ttl,
+                                          store::time_point now, std::uint64_t jitter);
+
+/// The machine of one claim, from the first request until it is granted, refused, failed or withdrawn.
+///
+///     asking --place--> waiting --woken--> looking --place--> waiting ... --noticed/granted--> (granted)
+///        \--unknown--> finding --nothing--> asking
+///     any --cancelled--> leaving --done--> (finished)
+///
+/// A claim that waits is granted by whoever makes room, in the same transaction. It is believed from the
+/// last request of its own known to be answered: the store counted its ttl from later than that.
+class acquisition {
+ public:
+  using step = store::actions<request, store::acquired>;
+
+  explicit acquisition(store::claim what);
+
+  [[nodiscard]] step resume(store::time_point now, std::uint64_t random, const store::event<reply>& e);
+
+ private:
+  enum class state : std::uint8_t { asking, finding, waiting, looking, leaving, over };
+
+  step on_reply(store::time_point now, std::uint64_t random, const reply& r);
+  step on_trouble(store::time_point now, std::uint64_t random, const store::trouble& t);
+  step on_notice(const store::noticed& n);
+  step on_woken(store::time_point now);
+  step on_cancelled(store::time_point now);
+
+  step ask(store::time_point now);
+  step look(store::time_point now);
+  step leave(store::time_point now);
+  step take_place(store::time_point now, std::uint64_t random, const place& at);
+  step grant();
+  step fail(store::time_point now, failure why);
+  step over();
+  step send(store::time_point now, state next, request what);
+  static step wake(store::time_point when);
+
+  store::claim claim_;
+  store::backoff pause_;
+  state state_ = state::asking;
+  bool in_flight_ = false;
+  bool withdrawing_ = false;          // leaving: the withdrawal itself has been sent
+  bool maybe_there_ = false;          // something of ours may stand at the store
+  fencing_token token_;               // of the place in the queue; zero until known
+  fencing_token early_;               // a grant told before its place was
+  store::time_point sent_;            // the request under way
+  store::time_point touched_;         // the last request that may have started the claim's ttl
+  store::time_point kept_;            // the last one known to have
+  store::time_point silent_since_;    // no answer of the store since
+};
+
+}  // namespace holdfast::sql

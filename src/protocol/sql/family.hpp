@@ -1,0 +1,37 @@
+#pragma once
+
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "protocol/sql/acquisition.hpp"
+#include "protocol/sql/request.hpp"
+#include "store/results.hpp"
+
+namespace holdfast::sql {
+
+/// The port's questions in this family's words, and its replies in the port's: all that a driver needs to
+/// know besides the acquisition's machine. Pure functions.
+struct family {
+  using request = sql::request;
+  using reply = sql::reply;
+  using link = sql::link;
+  using acquisition = sql::acquisition;
+
+  static request renewal(std::vector<store::hold> holds);
+  static request release(const store::hold& h);
+  static request downgrade(const store::hold& h);
+  static request inspection(std::string name);
+  static request listing(bool idle);
+  static request eviction(std::string name);
+
+  static std::vector<store::renewed> renewed(const reply& r);
+  /// \param doubted an earlier try may have done it already.
+  static store::released released(const reply& r, bool doubted);
+  static store::lowered lowered(const reply& r);
+  static std::optional<lock_state> inspected(const reply& r);
+  static std::vector<lock_summary> listed(const reply& r);
+  static std::size_t evicted(const reply& r);
+};
+
+}  // namespace holdfast::sql

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/owner_id.hpp"
+#include "store/link.hpp"
+#include "store/results.hpp"
+
+namespace holdfast::sql {
+
+/// What can be asked of the tables; each is one short transaction.
+enum class task : std::uint8_t {
+  acquire,    // name owner weight capacity ttl wait metadata -> place, refused, other_capacity
+  find,       // name owner -> place, nothing                  where a claim stands whose reply was lost
+  look,       // name owner token ttl -> place, nothing        keep a waiting claim, and serve
+  renew,      // batch of (name owner token ttl) -> kept
+  release,    // name owner token -> done, nothing
+  withdraw,   // name owner -> done, nothing                   as release, for a token not known
+  downgrade,  // name owner token -> done, nothing
+  evict,      // name -> count
+  inspect,    // name -> state
+  list,       // idle -> summaries
+};
+
+struct request {
+  task what{};
+  std::string name;
+  owner_id owner;
+  fencing_token token;
+  std::int64_t weight = 0;
+  std::int64_t capacity = 0;
+  duration ttl{};
+  bool wait = false;
+  bool idle = false;
+  std::shared_ptr<const std::string> metadata;
+  std::vector<store::hold> batch;
+};
+
+struct nothing {};  // the claim is not there (any more)
+struct done {};
+struct refused {};
+struct other_capacity {
+  std::int64_t capacity = 0;
+};
+/// Where a claim stands in its queue.
+struct place {
+  fencing_token token;
+  bool granted = false;
+  bool head = false;                     // nobody waits before it
+  std::optional<duration> holder_left;   // until the first of the holders expires
+};
+struct kept {
+  std::vector<bool> each;
+};
+struct count {
+  std::size_t value = 0;
+};
+
+using reply = std::variant<nothing, done, refused, other_capacity, place, kept, count,
+                           std::optional<lock_state>, std::vector<lock_summary>>;
+
+using link = store::link<request, reply>;
+
+}  // namespace holdfast::sql

@@ -1,0 +1,116 @@
+#include "protocol/sql/rows.hpp"
+
+#include "base/metadata.hpp"
+
+namespace holdfast::sql {
+
+namespace {
+
+std::int64_t number(const row& r, std::size_t column) {
+  const auto* n = std::get_if<std::int64_t>(&r.at(column));
+  return n != nullptr ? *n : 0;
+}
+
+std::string text(const row& r, std::size_t column) {
+  const auto* t = std::get_if<std::string>(&r.at(column));
+  return t != nullptr ? *t : std::string{};
+}
+
+bool is_null(const row& r, std::size_t column) {
+  return std::holds_alternative<std::monostate>(r.at(column));
+}
+
+fencing_token token(const row& r, std::size_t column) {
+  return fencing_token{static_cast<std::uint64_t>(number(r, column))};
+}
+
+duration time(const row& r, std::size_t column) { return duration{number(r, column)}; }
+
+std::optional<duration> time_if_any(const row& r, std::size_t column) {
+  if (is_null(r, column)) return std::nullopt;
+  return time(r, column);
+}
+
+/// room: token, fits, other, head, holder_left
+reply placed(const run& result) {
+  const row& room = result.rows.at(0);
+  if (!is_null(room, 2)) return other_capacity{number(room, 2)};
+  if (!result.ended_at.empty()) return refused{};
+  return place{token(room, 0), number(room, 1) != 0, number(room, 3) != 0, time_if_any(room, 4)};
+}
+
+/// place: granted, head, holder_left
+place position(const row& at, fencing_token own) {
+  return {own, number(at, 0) != 0, number(at, 1) != 0, time_if_any(at, 2)};
+}
+
+/// inspect: token, granted, capacity, place, owner, weight, age, expires_in, metadata
+std::optional<lock_state> state_of(const request& asked, const std::vector<row>& rows) {
+  if (rows.empty()) return std::nullopt;
+  lock_state state;
+  state.name = asked.name;
+  state.last_token = token(rows[0], 0);
+  const std::int64_t granted = number(rows[0], 1);
+  const std::int64_t capacity = number(rows[0], 2);
+  state.capacity = capacity == store::whole_room ? 0 : capacity;
+  for (const row& r : rows) {
+    if (is_null(r, 3)) continue;
+    claim_state c;
+    c.token = token(r, 3);
+    if (const auto owner = owner_id::from_bytes(text(r, 4))) c.owner = owner->hex();
+    c.how = store::mode_of(number(r, 5), capacity);
+    c.permits = c.how == mode::permits ? number(r, 5) : 0;
+    c.age = time(r, 6);
+    c.expires_in = time(r, 7);
+    c.who = from_metadata(text(r, 8));
+    auto& side = number(r, 3) <= granted ? state.holders : state.waiters;
+    side.push_back(std::move(c));
+  }
+  return state;
+}
+
+/// list: name, token, capacity, holders, waiters, weight, held_for, metadata
+std::vector<lock_summary> summaries(const std::vector<row>& rows) {
+  std::vector<lock_summary> all;
+  for (const row& r : rows) {
+    lock_summary s;
+    s.name = text(r, 0);
+    s.last_token = token(r, 1);
+    const std::int64_t capacity = number(r, 2);
+    s.capacity = capacity == store::whole_room ? 0 : capacity;
+    s.holders = static_cast<std::uint64_t>(number(r, 3));
+    s.waiters = static_cast<std::uint64_t>(number(r, 4));
+    s.how = store::mode_of(is_null(r, 5) ? capacity : number(r, 5), capacity);
+    s.held_for = time(r, 6);
+    if (!is_null(r, 7)) s.holder = from_metadata(text(r, 7));
+    all.push_back(std::move(s));
+  }
+  return all;
+}
+
+}  // namespace
+
+reply to_reply(const request& asked, const run& result) {
+  switch (asked.what) {
+    case task::acquire: return placed(result);
+    case task::find:
+      if (!result.ended_at.empty()) return nothing{};
+      return position(result.rows.at(1), token(result.rows.at(0), 0));
+    case task::look:
+      if (result.ended_at == "keep" || result.rows.empty()) return nothing{};
+      return position(result.rows.at(0), asked.token);
+    case task::release:
+    case task::withdraw:
+    case task::downgrade: {
+      const bool none = result.ended_at == "drop" || result.ended_at == "find" || result.ended_at == "lower";
+      return none ? reply{nothing{}} : reply{done{}};
+    }
+    case task::evict: return count{static_cast<std::size_t>(number(result.rows.at(0), 0))};
+    case task::inspect: return state_of(asked, result.rows);
+    case task::list: return summaries(result.rows);
+    case task::renew: break;
+  }
+  return nothing{};
+}
+
+}  // namespace holdfast::sql

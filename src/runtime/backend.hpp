@@ -1,0 +1,59 @@
+#pragma once
+
+#include <memory>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "base/url.hpp"
+#include "holdfast/options.hpp"
+#include "runtime/driver.hpp"
+#include "runtime/loop.hpp"
+#include "store/port.hpp"
+
+namespace holdfast::runtime {
+
+/// An opened store: its port, and the means by which callers help it along.
+class backend {
+ public:
+  backend() = default;
+  backend(const backend&) = delete;
+  backend& operator=(const backend&) = delete;
+  virtual ~backend() = default;
+
+  [[nodiscard]] virtual store::port& port() = 0;
+  /// See store::link.
+  virtual bool drive() = 0;
+  virtual void kick() = 0;
+  /// Cuts the link: no reply arrives any more, no thread of it is left. Idempotent.
+  virtual void shut() = 0;
+};
+
+/// A protocol and a link, put together.
+template <class Family, class Link>
+class connected final : public backend {
+ public:
+  template <class... Arguments>
+  explicit connected(loop& on, Arguments&&... link_arguments)
+      : link_{on, std::forward<Arguments>(link_arguments)...}, driver_{on, link_} {}
+  ~connected() override { connected::shut(); }  // before the driver goes, to which the link reports
+  connected(const connected&) = delete;
+  connected& operator=(const connected&) = delete;
+
+  [[nodiscard]] store::port& port() override { return driver_; }
+  bool drive() override { return link_.drive(); }
+  void kick() override { link_.kick(); }
+  void shut() override { link_.shut(); }
+
+ private:
+  Link link_;
+  driver<Family> driver_;
+};
+
+/// Opens the store of a URL. Defined where schemes are known.
+/// \throws holdfast::error.
+[[nodiscard]] std::unique_ptr<backend> open(store_url url, const client_options& options, loop& on);
+/// The schemes of this build.
+[[nodiscard]] std::vector<std::string_view> known_schemes();
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,198 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <cstdint>
+#include <cstddef>
+#include <iterator>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "runtime/loop.hpp"
+#include "runtime/signals.hpp"
+#include "store/link.hpp"
+
+namespace holdfast::runtime {
+
+/// A link over calls that block, for stores inside this process or on this host: whatever has been sent by
+/// the time somebody gets to it is carried out together, by the link's own thread or by a caller who drives.
+///
+/// A derived class supplies `execute`, and calls `start` last in its constructor; `shut` has to be called before it is
+/// destroyed.
+template <class Request, class Reply>
+class batching_link : public store::link<Request, Reply> {
+ public:
+  using typename store::link<Request, Reply>::outcome;
+  using typename store::link<Request, Reply>::on_reply;
+  using typename store::link<Request, Reply>::on_notice;
+
+  void send(Request what, on_reply done) override {
+    const std::lock_guard hold{queue_mutex_};
+    queue_.push_back({std::move(what), std::move(done), {}});
+    queued_.store(queue_.size(), std::memory_order_relaxed);
+  }
+  void on_notices(on_notice told) override { told_ = std::move(told); }
+  bool drive() override;
+  void kick() override;
+  /// Ends the link's thread. Nothing is delivered afterwards. Idempotent.
+  virtual void shut() {
+    {
+      const std::lock_guard hold{wake_mutex_};
+      stopping_ = true;
+    }
+    wake_.notify_one();
+    if (thread_.joinable()) thread_.join();
+  }
+
+ protected:
+  struct job {
+    Request what;
+    on_reply done;
+    outcome result;
+  };
+  struct word {
+    owner_id owner;
+    store::noticed what;
+  };
+
+  explicit batching_link(loop& owner) : loop_{owner} {}
+  ~batching_link() override = default;
+
+  /// Carries out all of them, in order, and fills in their results. Called by one thread at a time, outside
+  /// turns.
+  /// \return false with nothing done when others keep the store busy. Not on the last try, which fails all
+  ///         of them instead.
+  virtual bool execute(std::vector<job>& batch, bool last_try) = 0;
+
+  void start() {
+    thread_ = quiet_thread([this] { work(); });
+  }
+  /// For `execute`: words for claims of this client, passed on with the batch's results.
+  void say(word w) { words_.push_back(std::move(w)); }
+  /// The same from elsewhere; any thread, outside turns.
+  void say_now(const std::vector<word>& words) {
+    {
+      const turn now{loop_, true};  // users' callbacks are not to run inside whatever calls this
+      for (const word& w : words) told_(w.owner, w.what);
+    }
+    kick();
+  }
+  [[nodiscard]] loop& owner() { return loop_; }
+  /// Held by whoever executes: for those who need the link at rest.
+  [[nodiscard]] std::mutex& executing() { return executing_; }
+
+ private:
+  enum class progress : std::uint8_t { none, some, blocked };
+
+  /// One batch. Takes the lock of `executing_` along, and lets go of it before anything is delivered: what
+  /// is delivered runs user code.
+  progress run(std::unique_lock<std::mutex> hold, bool last_try, bool drives);
+  void work();
+
+  std::vector<job> take_queue() {
+    const std::lock_guard hold{queue_mutex_};
+    queued_ = 0;
+    return std::exchange(queue_, {});
+  }
+  void put_back(std::vector<job> batch) {
+    const std::lock_guard hold{queue_mutex_};
+    batch.insert(batch.end(), std::make_move_iterator(queue_.begin()), std::make_move_iterator(queue_.end()));
+    queue_ = std::move(batch);
+    queued_ = queue_.size();
+  }
+
+  loop& loop_;
+  on_notice told_;
+  std::mutex queue_mutex_;
+  std::vector<job> queue_;
+  std::atomic<std::size_t> queued_ = 0;
+  std::mutex executing_;
+  std::vector<word> words_;  // under executing_
+
+  std::thread thread_;
+  std::mutex wake_mutex_;
+  std::condition_variable wake_;
+  std::atomic<bool> wanted_ = false;  // the thread has been asked for and has not come yet
+  bool stopping_ = false;             // under wake_mutex_
+};
+
+template <class Request, class Reply>
+typename batching_link<Request, Reply>::progress batching_link<Request, Reply>::run(
+    std::unique_lock<std::mutex> hold, bool last_try, bool drives) {
+  std::vector<job> batch = take_queue();
+  if (batch.empty()) return progress::none;
+  if (!execute(batch, last_try)) {
+    put_back(std::move(batch));
+    return progress::blocked;
+  }
+  const std::vector<word> words = std::exchange(words_, {});
+  hold.unlock();
+  const turn now{loop_, drives};
+  for (job& j : batch) j.done(std::move(j.result));
+  for (const word& w : words) told_(w.owner, w.what);
+  return progress::some;
+}
+
+template <class Request, class Reply>
+bool batching_link<Request, Reply>::drive() {
+  // Whoever is at it needs microseconds as a rule: less than it takes to be put to sleep and woken.
+  constexpr int patience = 200;
+  std::unique_lock<std::mutex> hold{executing_, std::defer_lock};
+  for (int i = 0; !hold.try_lock(); ++i) {
+    if (i == patience) return false;
+    std::this_thread::yield();
+  }
+  return run(std::move(hold), false, true) == progress::some;
+}
+
+template <class Request, class Reply>
+void batching_link<Request, Reply>::kick() {
+  if (queued_ == 0 || wanted_.exchange(true)) return;
+  {
+    const std::lock_guard hold{wake_mutex_};
+  }
+  wake_.notify_one();
+}
+
+template <class Request, class Reply>
+void batching_link<Request, Reply>::work() {
+  using namespace std::chrono_literals;
+  constexpr std::chrono::microseconds first_pause = 50us;
+  constexpr std::chrono::microseconds longest_pause = 2ms;
+  constexpr std::chrono::seconds limit = 5s;  // for another process to finish what takes microseconds
+
+  std::chrono::microseconds pause = first_pause;
+  std::optional<store::time_point> blocked_since;
+  while (true) {
+    {
+      std::unique_lock<std::mutex> hold{wake_mutex_};
+      if (blocked_since) {
+        wake_.wait_for(hold, pause, [this] { return stopping_; });
+      } else {
+        wake_.wait(hold, [this] { return wanted_ || stopping_; });
+      }
+      if (stopping_ && queued_ == 0) return;
+      if (stopping_ && blocked_since) return;
+    }
+    wanted_ = false;
+    const bool last_try = blocked_since && boot_clock::now() > *blocked_since + limit;
+    switch (run(std::unique_lock{executing_}, last_try, false)) {
+      case progress::blocked:
+        if (!blocked_since) blocked_since = boot_clock::now();
+        pause = std::min(pause * 2, longest_pause);
+        break;
+      case progress::some: wanted_ = true; [[fallthrough]];
+      case progress::none:
+        blocked_since.reset();
+        pause = first_pause;
+    }
+  }
+}
+
+}  // namespace holdfast::runtime

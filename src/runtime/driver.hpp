@@ -1,0 +1,223 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "store/exchange.hpp"
+#include "store/port.hpp"
+#include "store/scheduler.hpp"
+
+namespace holdfast::runtime {
+
+/// The port of any family: runs its machines over its link, and turns their actions into requests and
+/// timers, replies and ticks into their events. The simulator runs the very same driver.
+///
+/// `Family` names request, reply, link and acquisition, and translates (see sql::family).
+template <class Family>
+class driver final : public store::port {
+ public:
+  using request = typename Family::request;
+  using reply = typename Family::reply;
+  using link = typename Family::link;
+
+  /// Both must outlive the driver; the link must have stopped calling back before.
+  driver(store::scheduler& time, link& to) : time_{time}, link_{to} {
+    link_.on_notices([this](const owner_id& owner, store::noticed n) { on_notice(owner, n); });
+  }
+  ~driver() override {
+    for (auto& [id, op] : running_) time_.cancel(op->timer);
+  }
+  driver(const driver&) = delete;
+  driver& operator=(const driver&) = delete;
+
+  void acquire(store::claim what, store::handler<store::acquired> done) override {
+    const owner_id owner = what.owner;
+    const op_id id = start<store::acquired>(typename Family::acquisition{std::move(what)}, std::move(done));
+    running_.at(id)->owner = owner;
+    claiming_.emplace(owner, id);
+    feed(id, store::started{});
+  }
+
+  void cancel(const owner_id& owner) override {
+    const auto found = claiming_.find(owner);
+    if (found == claiming_.end()) return;
+    running_.at(found->second)->forget_user();
+    feed(found->second, store::cancelled{});
+  }
+
+  void renew(std::vector<store::hold> holds, store::handler<store::renewals> done) override {
+    const std::size_t n = holds.size();
+    exchange<store::renewals>(
+        Family::renewal(std::move(holds)), time_.now(),
+        [](const reply& r, store::time_point sent, bool) {
+          return store::renewals{sent, Family::renewed(r)};
+        },
+        [n](const store::trouble&) {
+          return store::renewals{{}, std::vector<store::renewed>(n, store::renewed::unknown)};
+        },
+        std::move(done));
+  }
+
+  void release(store::hold what, store::time_point give_up, store::handler<store::released> done) override {
+    exchange<store::released>(
+        Family::release(what), give_up,
+        [](const reply& r, store::time_point, bool doubted) { return Family::released(r, doubted); },
+        [](const store::trouble&) { return store::released::unknown; }, std::move(done));
+  }
+
+  void downgrade(store::hold what, store::time_point give_up, store::handler<store::lowered> done) override {
+    exchange<store::lowered>(
+        Family::downgrade(what), give_up,
+        [](const reply& r, store::time_point, bool) { return Family::lowered(r); },
+        [](const store::trouble& t) { return store::lowered{t.what}; }, std::move(done));
+  }
+
+  void inspect(std::string name, store::time_point give_up, store::handler<store::inspected> done) override {
+    ask<std::optional<lock_state>>(Family::inspection(std::move(name)), give_up, Family::inspected,
+                                   std::move(done));
+  }
+  void list(bool idle, store::time_point give_up, store::handler<store::listed> done) override {
+    ask<std::vector<lock_summary>>(Family::listing(idle), give_up, Family::listed, std::move(done));
+  }
+  void force_release(std::string name, store::time_point give_up,
+                     store::handler<store::forced> done) override {
+    ask<std::size_t>(Family::eviction(std::move(name)), give_up, Family::evicted, std::move(done));
+  }
+  std::shared_ptr<void> watch(std::function<void()> changed) override {
+    return link_.watch(std::move(changed));
+  }
+
+  void on_revoked(std::function<void(const owner_id&)> told) override { revoked_ = std::move(told); }
+  [[nodiscard]] std::optional<store::time_point> session_until() const override {
+    return link_.session_until();
+  }
+  [[nodiscard]] std::size_t busy() const override { return running_.size(); }
+  void when_idle(std::function<void()> action) override {
+    idle_ = std::move(action);
+    tell_if_idle();
+  }
+  void abandon() override {
+    while (!running_.empty()) {
+      feed(running_.begin()->first,
+           store::replied<reply>{store::trouble{{errc::closed, "the client was closed"}, false, true}});
+    }
+  }
+
+ private:
+  using op_id = std::uint64_t;
+
+  struct operation {
+    operation() = default;
+    operation(const operation&) = delete;
+    operation& operator=(const operation&) = delete;
+    virtual ~operation() = default;
+    /// What the machine wants, its answer already bound to its user, if there is one.
+    struct wants {
+      std::optional<request> send;
+      std::optional<store::time_point> wake_at;
+      std::function<void()> answer;
+      bool finished = false;
+    };
+    virtual wants resume(store::time_point now, std::uint64_t random, const store::event<reply>& e) = 0;
+    virtual void forget_user() = 0;
+
+    store::scheduler::timer timer = 0;
+    owner_id owner;  // of acquisitions
+  };
+
+  template <class Machine, class Result>
+  struct operation_of final : operation {
+    operation_of(Machine m, store::handler<Result> d) : machine{std::move(m)}, done{std::move(d)} {}
+    typename operation::wants resume(store::time_point now, std::uint64_t random,
+                                     const store::event<reply>& e) override {
+      auto step = machine.resume(now, random, e);
+      typename operation::wants w;
+      w.send = std::move(step.send);
+      w.wake_at = step.wake_at;
+      w.finished = step.finished;
+      if (step.answer && done) {
+        w.answer = [handler = std::exchange(done, nullptr), result = std::move(*step.answer)]() mutable {
+          handler(std::move(result));
+        };
+      }
+      return w;
+    }
+    void forget_user() override { done = nullptr; }
+
+    Machine machine;
+    store::handler<Result> done;
+  };
+
+  template <class Result, class Machine>
+  op_id start(Machine m, store::handler<Result> done) {
+    const op_id id = ++last_;
+    running_.emplace(id, std::make_unique<operation_of<Machine, Result>>(std::move(m), std::move(done)));
+    return id;
+  }
+
+  template <class Result, class Read, class GiveUp>
+  void exchange(request what, store::time_point until, Read read, GiveUp give_up,
+                store::handler<Result> done) {
+    using machine = store::exchange<request, reply, Result>;
+    feed(start<Result>(machine{std::move(what), retry_policy{}, until, std::move(read), std::move(give_up)},
+                       std::move(done)),
+         store::started{});
+  }
+
+  /// An exchange whose result is a value or a failure.
+  template <class Value, class Read>
+  void ask(request what, store::time_point until, Read read, store::handler<store::answer<Value>> done) {
+    exchange<store::answer<Value>>(
+        std::move(what), until,
+        [read](const reply& r, store::time_point, bool) { return store::answer<Value>{read(r)}; },
+        [](const store::trouble& t) { return store::answer<Value>{t.what}; }, std::move(done));
+  }
+
+  void feed(op_id id, const store::event<reply>& e) {
+    const auto found = running_.find(id);
+    if (found == running_.end()) return;
+    operation& op = *found->second;
+    auto wants = op.resume(time_.now(), time_.random(), e);
+    if (wants.wake_at || wants.finished) time_.cancel(std::exchange(op.timer, 0));
+    if (wants.send) {
+      link_.send(std::move(*wants.send), [this, id](typename link::outcome o) {
+        feed(id, store::replied<reply>{std::move(o)});
+      });
+    }
+    if (wants.wake_at) op.timer = time_.at(*wants.wake_at, [this, id] { feed(id, store::woken{}); });
+    if (wants.finished) {
+      claiming_.erase(op.owner);
+      running_.erase(found);
+    }
+    if (wants.answer) wants.answer();
+    if (wants.finished) tell_if_idle();
+  }
+
+  void on_notice(const owner_id& owner, const store::noticed& n) {
+    const auto found = claiming_.find(owner);
+    if (found != claiming_.end()) {
+      feed(found->second, n);
+    } else if (n.what == store::notice::revoked && revoked_) {
+      revoked_(owner);
+    }
+  }
+
+  void tell_if_idle() {
+    if (running_.empty() && idle_) std::exchange(idle_, nullptr)();
+  }
+
+  store::scheduler& time_;
+  link& link_;
+  op_id last_ = 0;
+  std::unordered_map<op_id, std::unique_ptr<operation>> running_;
+  std::unordered_map<owner_id, op_id> claiming_;
+  std::function<void(const owner_id&)> revoked_;
+  std::function<void()> idle_;
+};
+
+}  // namespace holdfast::runtime

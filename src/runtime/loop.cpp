@@ -1,0 +1,215 @@
+#include "runtime/loop.hpp"
+
+#include <sys/timerfd.h>
+#include <unistd.h>
+
+#include <boost/asio/executor_work_guard.hpp>
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/posix/stream_descriptor.hpp>
+#include <boost/asio/post.hpp>
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <optional>
+#include <thread>
+#include <unordered_map>
+
+#include "base/owner_id.hpp"
+#include "holdfast/error.hpp"
+#include "runtime/signals.hpp"
+
+namespace holdfast::runtime {
+
+namespace asio = boost::asio;
+
+namespace {
+
+[[noreturn]] void exhausted(const char* what, int code) {
+  throw error{errc::exhausted, std::string{what} + ": " + std::strerror(code)};
+}
+
+std::timespec to_timespec(store::time_point when) {
+  const auto since = when.time_since_epoch();
+  const auto seconds = std::chrono::duration_cast<std::chrono::seconds>(since);
+  return {static_cast<time_t>(seconds.count()), static_cast<long>((since - seconds).count())};
+}
+
+/// SplitMix64 (S. Vigna): jitter needs no more.
+std::uint64_t mix(std::uint64_t& state) {
+  std::uint64_t z = (state += 0x9E3779B97F4A7C15U);
+  z = (z ^ (z >> 30U)) * 0xBF58476D1CE4E5B9U;
+  z = (z ^ (z >> 27U)) * 0x94D049BB133111EBU;
+  return z ^ (z >> 31U);
+}
+
+}  // namespace
+
+/// What is to happen when, and a timerfd that is armed for the earliest of it. Disarming is left out: a
+/// tick for nothing is cheaper than a system call with every cancelled timer.
+class loop::timers {
+ public:
+  timers() : descriptor_{::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)} {
+    if (descriptor_ < 0) exhausted("no timer (timerfd_create)", errno);
+  }
+  ~timers() { ::close(descriptor_); }
+  timers(const timers&) = delete;
+  timers& operator=(const timers&) = delete;
+
+  timer add(store::time_point when, std::function<void()> action) {
+    const timer id = ++last_;
+    due_.emplace(std::pair{when, id}, std::move(action));
+    when_.emplace(id, when);
+    if (when < armed_) arm(when);
+    return id;
+  }
+  void remove(timer id) {
+    const auto found = when_.find(id);
+    if (found == when_.end()) return;
+    due_.erase({found->second, id});
+    when_.erase(found);
+  }
+  /// Takes out the first that is due, or arms for the next and gives nothing.
+  std::function<void()> take(store::time_point now) {
+    if (due_.empty()) {
+      armed_ = store::time_point::max();
+      return nullptr;
+    }
+    const auto first = due_.begin();
+    if (first->first.first > now) {
+      arm(first->first.first);
+      return nullptr;
+    }
+    std::function<void()> action = std::move(first->second);
+    when_.erase(first->first.second);
+    due_.erase(first);
+    return action;
+  }
+  [[nodiscard]] int descriptor() const { return descriptor_; }
+
+ private:
+  void arm(store::time_point when) {
+    armed_ = when;
+    itimerspec spec{};
+    spec.it_value = to_timespec(std::max(when, store::time_point{std::chrono::nanoseconds{1}}));
+    ::timerfd_settime(descriptor_, TFD_TIMER_ABSTIME, &spec, nullptr);
+  }
+
+  int descriptor_;
+  timer last_ = 0;
+  store::time_point armed_ = store::time_point::max();
+  std::map<std::pair<store::time_point, timer>, std::function<void()>> due_;
+  std::unordered_map<timer, store::time_point> when_;
+};
+
+struct loop::io {
+  asio::io_context context;
+  std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work{context.get_executor()};
+  std::thread thread;
+  std::shared_ptr<void> ticks;
+};
+
+namespace {
+
+/// A descriptor that is listened to; lives as long as either its registration or its handler.
+struct listener : std::enable_shared_from_this<listener> {
+  listener(asio::io_context& context, int fd, std::function<void()> on_heard)
+      : descriptor{context, fd}, heard{std::move(on_heard)} {}
+  listener(const listener&) = delete;
+  listener& operator=(const listener&) = delete;
+
+  void listen() {
+    descriptor.async_wait(asio::posix::stream_descriptor::wait_read,
+                          [self = shared_from_this()](const boost::system::error_code& code) {
+                            const std::lock_guard hold{self->mutex};
+                            if (code || self->ended) return;
+                            self->heard();
+                            self->listen();
+                          });
+  }
+  /// After this returns, `heard` is not running and never will be again, unless it is the caller.
+  void end() {
+    const std::lock_guard hold{mutex};
+    ended = true;
+    descriptor.release();  // off the reactor now; closing it is up to whoever registered it
+  }
+
+  asio::posix::stream_descriptor descriptor;
+  std::function<void()> heard;
+  std::recursive_mutex mutex;  // held while `heard` runs, which may end its own registration
+  bool ended = false;
+};
+
+}  // namespace
+
+loop::loop() : timers_{std::make_unique<timers>()} {
+  const owner_id seed = owner_id::random();
+  std::memcpy(&random_state_, seed.bytes().data(), sizeof random_state_);
+  try {
+    io_ = std::make_unique<io>();
+    io_->ticks = on_readable(timers_->descriptor(), [this] {
+      std::uint64_t ticks = 0;
+      while (::read(timers_->descriptor(), &ticks, sizeof ticks) > 0) {
+      }
+      fire();
+    });
+    io_->thread = quiet_thread([context = &io_->context] { context->run(); });
+  } catch (const std::system_error& e) {
+    throw error{errc::exhausted, std::string{"no event loop for the client: "} + e.what()};
+  }
+}
+
+loop::~loop() { stop(); }
+
+void loop::stop() {
+  if (!io_->thread.joinable()) return;
+  io_->ticks.reset();
+  io_->work.reset();
+  io_->thread.join();
+}
+
+bool loop::is_this_thread() const { return std::this_thread::get_id() == io_->thread.get_id(); }
+
+std::shared_ptr<void> loop::on_readable(int descriptor, std::function<void()> heard) {
+  auto entry = std::make_shared<listener>(io_->context, descriptor, std::move(heard));
+  {
+    const std::lock_guard hold{entry->mutex};
+    entry->listen();
+  }
+  return {static_cast<void*>(entry.get()), [entry](void*) { entry->end(); }};
+}
+
+std::uint64_t loop::random() { return mix(random_state_); }
+
+store::scheduler::timer loop::at(store::time_point when, std::function<void()> action) {
+  return timers_->add(when, std::move(action));
+}
+
+void loop::cancel(timer which) {
+  if (which != 0) timers_->remove(which);
+}
+
+void loop::fire() {
+  const turn now_firing{*this};
+  while (auto action = timers_->take(now())) action();
+}
+
+turn::~turn() {
+  std::vector<std::function<void()>> here;
+  std::vector<std::function<void()>> for_users;
+  here.swap(loop_.deferred_);
+  for_users.swap(loop_.for_users_);
+  lock_.unlock();
+  if (!drives_ && loop_.kick_) loop_.kick_();
+  for (auto& action : here) action();
+  if (for_users.empty()) return;
+  auto run = [actions = std::move(for_users)] {
+    for (const auto& action : actions) action();
+  };
+  if (is_own_thread() && !drives_) {
+    run();
+  } else {
+    asio::post(loop_.io_->context, std::move(run));
+  }
+}
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+#include <vector>
+
+#include "store/scheduler.hpp"
+
+namespace holdfast::runtime {
+
+/// The thread of a client that never blocks on a store: it fires timers and hears descriptors. And the one
+/// mutex under which the client's core runs, in turns; turns are taken by this thread, by a link's, and by
+/// users' threads, so that a caller need not wake anybody to get its own work done.
+///
+/// Timers run on CLOCK_BOOTTIME, so that a lease also ends while the machine sleeps.
+class loop final : public store::scheduler {
+ public:
+  /// \throws holdfast::error errc::exhausted when the process is out of descriptors or threads.
+  loop();
+  /// Stops the thread; what has not fired by then never does. Not to be called by that thread itself.
+  ~loop() override;
+
+  /// From now on `action` is called after every turn but those that say they drive. Set once.
+  void after_turns(std::function<void()> action) { kick_ = std::move(action); }
+
+  /// Calls `heard` on the loop's thread, outside turns, whenever `descriptor` can be read, until the
+  /// returned object is destroyed. It has to read until it would block.
+  [[nodiscard]] std::shared_ptr<void> on_readable(int descriptor, std::function<void()> heard);
+  /// Whether the calling thread is the loop's own.
+  [[nodiscard]] bool is_this_thread() const;
+  /// Runs what is still due to users, then ends the thread: no timers and descriptors any more. Idempotent.
+  void stop();
+
+  // In a turn:
+  [[nodiscard]] store::time_point now() const override { return boot_clock::now(); }
+  [[nodiscard]] std::uint64_t random() override;
+  timer at(store::time_point when, std::function<void()> action) override;
+  void cancel(timer which) override;
+  void after_turn(std::function<void()> action) override { for_users_.push_back(std::move(action)); }
+  /// As `after_turn`, for what is not user code and may run on whatever thread has the turn.
+  void right_after_turn(std::function<void()> action) { deferred_.push_back(std::move(action)); }
+
+ private:
+  friend class turn;
+  class timers;
+  struct io;
+
+  void fire();
+
+  std::mutex mutex_;
+  std::vector<std::function<void()>> deferred_;
+  std::vector<std::function<void()>> for_users_;
+  std::function<void()> kick_;
+  std::uint64_t random_state_;
+  std::unique_ptr<timers> timers_;
+  std::unique_ptr<io> io_;
+};
+
+/// A turn in a client's core: exclusive from construction to destruction. Then, with the mutex free, what
+/// the turn left for outside is done: the link is kicked, and users' callbacks run. These run on threads of
+/// the library only: a user's thread may hold locks of its own while it is in one of our calls.
+class turn {
+ public:
+  /// \param drives the caller is about to drive the link itself, which makes waking another thread for it
+  ///        unnecessary.
+  explicit turn(loop& of, bool drives = false) : loop_{of}, drives_{drives}, lock_{of.mutex_} {}
+  ~turn();
+  turn(const turn&) = delete;
+  turn& operator=(const turn&) = delete;
+
+ private:
+  loop& loop_;
+  bool drives_;
+  std::unique_lock<std::mutex> lock_;
+};
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,66 @@
+#pragma once
+
+#include <functional>
+#include <utility>
+#include <variant>
+
+#include "store/backoff.hpp"
+#include "store/machine.hpp"
+
+namespace holdfast::store {
+
+/// The machine of every operation that is one request and one reply, and that may safely be carried out
+/// twice: send, retry what passes, give up at a time given.
+template <class Request, class Reply, class Result>
+class exchange {
+ public:
+  /// \param doubted an earlier try may have been carried out, so "not there" may be its doing.
+  using read = std::function<Result(const Reply&, time_point sent, bool doubted)>;
+  using give_up = std::function<Result(const trouble&)>;
+  using step = actions<Request, Result>;
+
+  /// \param until no try begins later. At least one is made.
+  exchange(Request what, const retry_policy& policy, time_point until, read on_reply, give_up on_failure)
+      : what_{std::move(what)}, pause_{policy}, until_{until}, read_{std::move(on_reply)},
+        give_up_{std::move(on_failure)} {}
+
+  [[nodiscard]] step resume(time_point now, std::uint64_t random, const event<Reply>& e) {
+    if (std::holds_alternative<started>(e) || std::holds_alternative<woken>(e)) return send(now);
+    const auto* reply = std::get_if<replied<Reply>>(&e);
+    if (reply == nullptr) return {};
+    if (const auto* failed = std::get_if<trouble>(&reply->what)) return retry(now, random, *failed);
+    return end(read_(std::get<Reply>(reply->what), sent_, doubted_));
+  }
+
+ private:
+  step send(time_point now) {
+    sent_ = now;
+    step s;
+    s.send = what_;
+    return s;
+  }
+  step retry(time_point now, std::uint64_t random, const trouble& t) {
+    doubted_ = doubted_ || t.unknown;
+    const time_point next = now + pause_.next(random);
+    if (!t.passing || next > until_) return end(give_up_(t));
+    step s;
+    s.wake_at = next;
+    return s;
+  }
+  static step end(Result result) {
+    step s;
+    s.answer = std::move(result);
+    s.finished = true;
+    return s;
+  }
+
+  Request what_;
+  backoff pause_;
+  time_point until_;
+  time_point sent_;
+  bool doubted_ = false;
+  read read_;
+  give_up give_up_;
+};
+
+}  // namespace holdfast::store

@@ -1,0 +1,47 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <variant>
+
+#include "base/owner_id.hpp"
+#include "store/machine.hpp"
+
+namespace holdfast::store {
+
+/// What every family of stores asks of its link: carry requests, and pass on what the store says.
+///
+/// `Request` and `Reply` are the family's own. All calls but `drive` and `kick` are made in a turn of the
+/// client's scheduler, and all callbacks are called in one.
+template <class Request, class Reply>
+class link {
+ public:
+  using outcome = std::variant<Reply, trouble>;
+  using on_reply = std::function<void(outcome)>;
+  using on_notice = std::function<void(const owner_id&, noticed)>;
+
+  link() = default;
+  link(const link&) = delete;
+  link& operator=(const link&) = delete;
+  virtual ~link() = default;
+
+  /// Requests are carried out in the order of sending. Never answers within the call. Always answers: a
+  /// request cut off is trouble, `unknown` where it may have been carried out.
+  virtual void send(Request what, on_reply done) = 0;
+  /// Where words of the store about a claim go. Set once, before the first request.
+  virtual void on_notices(on_notice told) = 0;
+  /// See port::watch.
+  virtual std::shared_ptr<void> watch(std::function<void()> changed) = 0;
+
+  /// See port::session_until.
+  [[nodiscard]] virtual std::optional<time_point> session_until() const { return std::nullopt; }
+
+  /// Carries out what was sent, on the calling thread, outside every turn. For callers that would otherwise
+  /// wait for another thread to be woken. False when there was nothing to do, or another is at it.
+  virtual bool drive() = 0;
+  /// Sees to it that what was sent gets carried out without anybody driving. Any thread; does not block.
+  virtual void kick() = 0;
+};
+
+}  // namespace holdfast::store

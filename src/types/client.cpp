@@ -1,0 +1,71 @@
+#include "holdfast/client.hpp"
+
+#include <cstdlib>
+#include <variant>
+
+#include "base/name.hpp"
+#include "holdfast/version.hpp"
+#include "types/access.hpp"
+
+namespace holdfast {
+
+namespace {
+
+/// The value of an answer, or its failure thrown.
+template <class Value>
+Value value_of(store::answer<Value> answer, const std::string& attempt, const detail::session& where) {
+  if (const auto* failed = std::get_if<failure>(&answer)) throw detail::explained(*failed, attempt, where);
+  return std::get<Value>(std::move(answer));
+}
+
+}  // namespace
+
+client::client(std::string_view url, client_options options)
+    : session_{detail::session::open(url, std::move(options))} {}
+
+client::~client() { close(); }
+client::client(client&&) noexcept = default;
+
+client& client::operator=(client&& other) noexcept {
+  if (this != &other) {
+    close();
+    session_ = std::move(other.session_);
+  }
+  return *this;
+}
+
+std::optional<lock_state> client::inspect(std::string_view name) const {
+  const lock_name checked{name};
+  return value_of(session_->inspect(checked.str()), "cannot inspect '" + checked.str() + "'", *session_);
+}
+
+std::vector<lock_summary> client::list(bool idle) const {
+  return value_of(session_->list(idle), "cannot list the locks", *session_);
+}
+
+std::size_t client::force_release(std::string_view name) const {
+  const lock_name checked{name};
+  return value_of(session_->force_release(checked.str()), "cannot force the release of '" + checked.str() + "'",
+                  *session_);
+}
+
+std::shared_ptr<void> client::watch(std::function<void()> changed) const {
+  return session_->watch(std::move(changed));
+}
+
+const std::string& client::url() const noexcept { return session_->url(); }
+
+void client::close() noexcept {
+  if (session_) session_->close();
+}
+
+std::string default_store() {
+  const char* store = std::getenv("HOLDFAST_STORE");
+  return store != nullptr && *store != '\0' ? store : "sqlite:";
+}
+
+std::string_view version() noexcept { return HOLDFAST_VERSION; }
+
+std::vector<std::string_view> schemes() { return runtime::known_schemes(); }
+
+}  // namespace holdfast

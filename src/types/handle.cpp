@@ -1,0 +1,285 @@
+#include "holdfast/detail/handle.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+#include "base/metadata.hpp"
+#include "base/name.hpp"
+#include "holdfast/counting_semaphore.hpp"
+#include "holdfast/recursive_mutex.hpp"
+#include "runtime/process.hpp"
+#include "types/access.hpp"
+
+namespace holdfast::detail {
+
+completion::~completion() = default;
+
+void pending::cancel() noexcept {
+  if (const auto session = owner.lock()) session->cancel(id);
+}
+
+struct handle::state {
+  std::shared_ptr<session> locks;
+  std::string name;
+  std::int64_t capacity;
+  lock_options options;
+  std::shared_ptr<const std::string> metadata;
+
+  std::mutex mutex;
+  std::condition_variable unlocked;
+  std::deque<lease> kept;  // oldest first; at most one of mode::exclusive
+
+  [[nodiscard]] lease_core::wish wish_for(const want& what) const;
+  [[nodiscard]] std::optional<duration> limit_of(const want& what) const {
+    return what.limit ? what.limit : options.wait_limit();
+  }
+  [[nodiscard]] lease lease_of(const lease_core::record_ptr& record) const {
+    record->owner = locks;
+    record->generation = runtime::process_generation();
+    return lease_access::make(record);
+  }
+  [[nodiscard]] std::string attempt() const { return "cannot lock '" + name + "'"; }
+  [[nodiscard]] error timed_out() const {
+    return explained({errc::timeout, "it was held by another for all of the wait limit"}, attempt(), *locks);
+  }
+  [[nodiscard]] bool keeps(mode how) const {
+    return std::any_of(kept.begin(), kept.end(), [&](const lease& l) { return l.mode() == how; });
+  }
+  /// The newest kept lease; null where there is none.
+  [[nodiscard]] const lease* newest() const { return kept.empty() ? nullptr : &kept.back(); }
+};
+
+lease_core::wish handle::state::wish_for(const want& what) const {
+  if (what.how == mode::permits && (what.permits < 1 || what.permits > capacity)) {
+    throw error{errc::invalid_argument, std::to_string(what.permits) + " permits of '" + name + "', which has " +
+                                            std::to_string(capacity)};
+  }
+  lease_core::wish wish;
+  wish.margin = options.drift_margin();
+  wish.renews = options.renewal();
+  store::claim& c = wish.claim;
+  c.name = name;
+  c.owner = owner_id::random();
+  c.how = what.how;
+  c.permits = what.permits;
+  c.capacity = capacity;
+  c.ttl = options.ttl();
+  c.retry = options.retry();
+  c.metadata = metadata;
+  c.wait = limit_of(what) != duration::zero();
+  // A try asks once; what it asked and got no answer to is withdrawn in the background.
+  if (!c.wait) c.retry.limit(duration::zero());
+  return wish;
+}
+
+handle::handle(client& locks, std::string_view name, std::int64_t capacity,
+               const std::optional<lock_options>& options)
+    : state_{std::make_unique<state>()} {
+  state& s = *state_;
+  s.locks = client_access::session_of(locks);
+  s.name = lock_name{name}.str();
+  s.capacity = capacity;
+  s.options = options.value_or(s.locks->options().locks());
+  claimant who = this_process();
+  if (!s.locks->options().program().empty()) who.program = s.locks->options().program();
+  who.label = s.options.label();
+  s.metadata = std::make_shared<const std::string>(to_metadata(who));
+}
+
+handle::~handle() = default;
+
+std::optional<lease> handle::acquire(want what) {
+  const state& s = *state_;
+  s.locks->require_open();
+  auto result = s.locks->acquire(s.wish_for(what), s.limit_of(what));
+  if (const auto* record = std::get_if<lease_core::record_ptr>(&result)) return s.lease_of(*record);
+  if (const auto* failed = std::get_if<failure>(&result)) throw explained(*failed, s.attempt(), *s.locks);
+  if (!what.limit) throw s.timed_out();
+  return std::nullopt;
+}
+
+pending handle::async_acquire(want what, std::unique_ptr<completion> done) {
+  const state& s = *state_;
+  const std::shared_ptr<completion> shared{std::move(done)};
+  lease_core::wish wish;
+  try {
+    s.locks->require_open();
+    wish = s.wish_for(what);
+  } catch (const error& e) {
+    shared->complete(e.code(), lease{});
+    return {};
+  }
+  const bool empty_is_fine = what.limit.has_value();
+  pending p;
+  p.owner = s.locks;
+  p.id = s.locks->start_acquire(
+      std::move(wish), s.limit_of(what),
+      [shared, empty_is_fine, weak = std::weak_ptr{s.locks}](lease_core::taken result) {
+        if (const auto* record = std::get_if<lease_core::record_ptr>(&result)) {
+          (*record)->owner = weak;
+          (*record)->generation = runtime::process_generation();
+          shared->complete({}, lease_access::make(*record));
+        } else if (const auto* failed = std::get_if<failure>(&result)) {
+          shared->complete(failed->code, lease{});
+        } else {
+          shared->complete(empty_is_fine ? std::error_code{} : make_error_code(errc::timeout), lease{});
+        }
+      });
+  return p;
+}
+
+bool handle::lock(want what) {
+  state& s = *state_;
+  const auto limit = s.limit_of(what);
+  const auto until = std::chrono::steady_clock::now() + limit.value_or(duration::zero());
+  auto granted = acquire(what);
+  if (!granted) return false;
+  std::unique_lock hold{s.mutex};
+  // A hold that was lost stays here until its user unlocks it: nobody may come to unlock another's.
+  const auto vacant = [&] { return what.how != mode::exclusive || !s.keeps(mode::exclusive); };
+  if (!limit) {
+    s.unlocked.wait(hold, vacant);
+  } else if (!s.unlocked.wait_until(hold, until, vacant)) {
+    hold.unlock();
+    granted.reset();
+    if (!what.limit) throw s.timed_out();
+    return false;
+  }
+  s.kept.push_back(std::move(*granted));
+  return true;
+}
+
+void handle::unlock(mode how, std::ptrdiff_t count) noexcept {
+  state& s = *state_;
+  for (; count > 0; --count) {
+    lease released;
+    {
+      const std::lock_guard hold{s.mutex};
+      const auto found = std::find_if(s.kept.begin(), s.kept.end(), [&](const lease& l) { return l.mode() == how; });
+      if (found == s.kept.end()) return;
+      released = std::move(*found);
+      s.kept.erase(found);
+    }
+    s.unlocked.notify_one();
+  }
+}
+
+void handle::downgrade() {
+  state& s = *state_;
+  lease own;
+  {
+    const std::lock_guard hold{s.mutex};
+    if (s.kept.empty() || s.kept.back().mode() != mode::exclusive) {
+      throw error{errc::not_owner, "no exclusive hold of '" + s.name + "' is kept here"};
+    }
+    own = std::move(s.kept.back());
+    s.kept.pop_back();
+  }
+  const auto put_back = [&] {
+    const std::lock_guard hold{s.mutex};
+    s.kept.push_back(std::move(own));
+  };
+  try {
+    own.downgrade();
+  } catch (...) {
+    put_back();
+    throw;
+  }
+  put_back();
+  s.unlocked.notify_one();
+}
+
+fencing_token handle::token() const {
+  const std::lock_guard hold{state_->mutex};
+  if (const lease* newest = state_->newest()) return newest->token();
+  throw error{errc::not_owner, "no hold of '" + state_->name + "' is kept here"};
+}
+
+std::stop_token handle::lost() const {
+  const std::lock_guard hold{state_->mutex};
+  if (const lease* newest = state_->newest()) return newest->lost();
+  throw error{errc::not_owner, "no hold of '" + state_->name + "' is kept here"};
+}
+
+bool handle::held() const noexcept {
+  const std::lock_guard hold{state_->mutex};
+  const lease* newest = state_->newest();
+  return newest != nullptr && newest->held();
+}
+
+const std::string& handle::name() const noexcept { return state_->name; }
+std::int64_t handle::capacity() const noexcept { return state_->capacity; }
+
+pending async_release(lease what, std::unique_ptr<completion> done) {
+  const auto record = lease_access::take(std::move(what));
+  const auto session = record ? record->owner.lock() : nullptr;
+  if (!session) {
+    done->complete(record ? errc::lost : errc::not_owner, lease{});
+    return {};
+  }
+  session->start_release(record, [done = std::shared_ptr<completion>{std::move(done)}](std::error_code code) {
+    done->complete(code, lease{});
+  });
+  return {};
+}
+
+pending async_downgrade(lease what, std::unique_ptr<completion> done) {
+  const auto record = lease_access::take(std::move(what));
+  const auto session = record ? record->owner.lock() : nullptr;
+  if (!session) {
+    done->complete(record ? errc::lost : errc::not_owner, lease{});
+    return {};
+  }
+  session->start_downgrade(record, [done = std::shared_ptr<completion>{std::move(done)},
+                                    record](const std::optional<failure>& failed) {
+    done->complete(failed ? failed->code : std::error_code{}, lease_access::make(record));
+  });
+  return {};
+}
+
+}  // namespace holdfast::detail
+
+namespace holdfast {
+
+std::int64_t counting_semaphore::checked(std::ptrdiff_t capacity) {
+  constexpr std::ptrdiff_t largest = 1'000'000'000;
+  if (capacity < 1 || capacity > largest) {
+    throw error{errc::invalid_argument,
+                "a semaphore of " + std::to_string(capacity) + " permits; 1 to 1000000000 are possible"};
+  }
+  return capacity;
+}
+
+bool recursive_mutex::lock(std::optional<duration> limit) {
+  const auto self = std::this_thread::get_id();
+  {
+    const std::lock_guard hold{guard_};
+    if (owner_ == self) {
+      if (!handle_.held()) {
+        throw error{errc::lost, "'" + name() + "' was lost since this thread locked it; unlock it as often as it was locked"};
+      }
+      ++depth_;
+      return true;
+    }
+  }
+  if (!handle_.lock({mode::exclusive, 1, limit})) return false;
+  const std::lock_guard hold{guard_};
+  owner_ = self;
+  depth_ = 1;
+  return true;
+}
+
+void recursive_mutex::unlock() noexcept {
+  {
+    const std::lock_guard hold{guard_};
+    if (owner_ != std::this_thread::get_id() || --depth_ > 0) return;
+    owner_ = {};
+  }
+  handle_.unlock(mode::exclusive);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,262 @@
+#include "types/session.hpp"
+
+#include <condition_variable>
+#include <mutex>
+#include <thread>
+#include <utility>
+
+#include "runtime/process.hpp"
+
+namespace holdfast::detail {
+
+using lease_core::record_ptr;
+using runtime::turn;
+
+namespace {
+
+/// Where a blocked caller finds its result. Shared, because whoever wakes it may still be at it when the
+/// caller is gone.
+template <class Result>
+struct slot {
+  std::atomic<bool> ready = false;
+  std::optional<Result> value;
+
+  void put(Result r) {
+    value = std::move(r);
+    ready.store(true, std::memory_order_release);
+  }
+  [[nodiscard]] bool is_ready() const { return ready.load(std::memory_order_acquire); }
+};
+
+/// The same for one who does not wait for ever.
+struct bell {
+  std::mutex mutex;
+  std::condition_variable rung_now;
+  bool rung = false;
+
+  void ring() {
+    {
+      const std::lock_guard hold{mutex};
+      rung = true;
+    }
+    rung_now.notify_one();
+  }
+  bool wait_until(std::chrono::steady_clock::time_point limit) {
+    std::unique_lock hold{mutex};
+    return rung_now.wait_until(hold, limit, [this] { return rung; });
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<session> session::open(std::string_view url, client_options options) {
+  return std::make_shared<session>(url, std::move(options));
+}
+
+session::session(std::string_view url, client_options options)
+    : options_{std::move(options)},
+      generation_{runtime::process_generation()},
+      parts_{std::make_unique<parts>()} {
+  store_url parsed{url};
+  url_ = parsed.masked();
+  parts_->store = runtime::open(std::move(parsed), options_, parts_->loop);
+  parts_->book = std::make_unique<lease_core::book>(
+      parts_->loop, parts_->store->port(), [this](const record_ptr& lease) { announce_loss(lease); });
+  parts_->loop.after_turns([store = parts_->store.get()] { store->kick(); });
+}
+
+session::~session() {
+  if (!is_ours()) {
+    // The parent's threads and connections: leave everything as it is.
+    static_cast<void>(parts_.release());
+    return;
+  }
+  close();
+  const auto take_apart = [](std::unique_ptr<parts> p) {
+    p->store->shut();  // no reply arrives any more
+    p->loop.stop();    // no timer fires; users have heard everything
+  };
+  if (!runtime::is_own_thread()) {
+    take_apart(std::move(parts_));
+  } else {
+    // The last user let go in a callback of ours; a thread cannot wait for its own end.
+    std::thread{take_apart, std::move(parts_)}.detach();
+  }
+}
+
+bool session::is_ours() const noexcept { return generation_ == runtime::process_generation(); }
+
+void session::require_open() const {
+  if (!is_ours()) {
+    throw error{errc::closed, "the client of " + url_ + " belongs to the parent process; after fork() a child opens its own"};
+  }
+  if (closed_) throw error{errc::closed, "the client of " + url_ + " has been closed"};
+}
+
+/// Starts an operation and helps the store along until its result is there.
+template <class Result, class Start>
+Result session::wait_for(Start start) {
+  const auto result = std::make_shared<slot<Result>>();
+  {
+    const turn now{parts_->loop, true};
+    start([this, result](Result r) {
+      result->put(std::move(r));
+      parts_->loop.right_after_turn([result] { result->ready.notify_one(); });
+    });
+  }
+  while (!result->is_ready()) {
+    if (parts_->store->drive()) continue;
+    parts_->store->kick();
+    result->ready.wait(false);
+  }
+  parts_->store->kick();  // for what others sent meanwhile, relying on us
+  return std::move(*result->value);
+}
+
+template <class Function>
+auto session::outside(Function action) {
+  return [this, action = std::move(action)](auto value) {
+    parts_->loop.after_turn(
+        [action, value = std::move(value)]() mutable { action(std::move(value)); });
+  };
+}
+
+lease_core::taken session::acquire(lease_core::wish what, std::optional<duration> limit) {
+  return wait_for<lease_core::taken>([&](auto done) {
+    if (closed_) return done(failure{errc::closed, "the client was closed"});
+    std::optional<store::time_point> until;
+    if (limit && what.claim.wait) until = parts_->loop.now() + *limit;
+    parts_->book->acquire(std::move(what), until, std::move(done));
+  });
+}
+
+session::op_id session::start_acquire(lease_core::wish what, std::optional<duration> limit, on_acquired done) {
+  const turn now{parts_->loop};
+  auto later = outside(std::move(done));
+  if (closed_) {
+    later(lease_core::taken{failure{errc::closed, "the client was closed"}});
+    return 0;
+  }
+  std::optional<store::time_point> until;
+  if (limit && what.claim.wait) until = parts_->loop.now() + *limit;
+  return parts_->book->acquire(std::move(what), until, std::move(later));
+}
+
+void session::cancel(op_id which) {
+  if (!is_ours()) return;
+  const turn now{parts_->loop};
+  parts_->book->cancel(which);
+}
+
+void session::drop(const record_ptr& lease) noexcept {
+  if (!is_ours()) return;
+  const turn now{parts_->loop};
+  parts_->book->release(lease, nullptr);
+}
+
+std::error_code session::release(const record_ptr& lease) {
+  if (!is_ours()) return errc::closed;
+  return wait_for<std::error_code>([&](auto done) { parts_->book->release(lease, std::move(done)); });
+}
+
+renewal session::renew(const record_ptr& lease) {
+  if (!is_ours()) return renewal::lost;
+  return wait_for<renewal>([&](auto done) { parts_->book->renew(lease, std::move(done)); });
+}
+
+std::optional<failure> session::downgrade(const record_ptr& lease) {
+  require_open();
+  return wait_for<std::optional<failure>>(
+      [&](auto done) { parts_->book->downgrade(lease, std::move(done)); });
+}
+
+void session::start_release(const record_ptr& lease, std::function<void(std::error_code)> done) {
+  const turn now{parts_->loop};
+  parts_->book->release(lease, outside(std::move(done)));
+}
+
+void session::start_downgrade(const record_ptr& lease, std::function<void(std::optional<failure>)> done) {
+  const turn now{parts_->loop};
+  parts_->book->downgrade(lease, outside(std::move(done)));
+}
+
+void session::check(const record_ptr& lease) {
+  if (!is_ours()) return;
+  const turn now{parts_->loop};
+  parts_->book->check(lease);
+}
+
+void session::announce_loss(const record_ptr& lease) {
+  parts_->loop.after_turn([lease, actions = std::exchange(lease->on_lost, {})] {
+    lease->lost.request_stop();
+    for (const auto& action : actions) action(lease->reason);
+  });
+}
+
+void session::on_lost(const record_ptr& lease, std::function<void(std::error_code)> action) {
+  if (!is_ours()) return;
+  const turn now{parts_->loop};
+  parts_->book->check(lease);
+  if (lease->state() == lease_core::record::phase::lost) {
+    parts_->loop.after_turn([lease, action = std::move(action)] { action(lease->reason); });
+  } else {
+    lease->on_lost.push_back(std::move(action));
+  }
+}
+
+store::time_point session::give_up() const {
+  return parts_->loop.now() + options_.locks().retry().limit();
+}
+
+store::inspected session::inspect(std::string name) {
+  require_open();
+  return wait_for<store::inspected>(
+      [&](auto done) { parts_->store->port().inspect(std::move(name), give_up(), std::move(done)); });
+}
+
+store::listed session::list(bool idle) {
+  require_open();
+  return wait_for<store::listed>(
+      [&](auto done) { parts_->store->port().list(idle, give_up(), std::move(done)); });
+}
+
+store::forced session::force_release(std::string name) {
+  require_open();
+  return wait_for<store::forced>(
+      [&](auto done) { parts_->store->port().force_release(std::move(name), give_up(), std::move(done)); });
+}
+
+std::shared_ptr<void> session::watch(std::function<void()> changed) {
+  require_open();
+  std::shared_ptr<void> registration;
+  {
+    const turn now{parts_->loop};
+    registration = parts_->store->port().watch(
+        [this, changed = std::move(changed)] { parts_->loop.after_turn(changed); });
+  }
+  // The registration lives in the store's link, which has to outlive it.
+  void* const any = registration.get();
+  return {any, [self = shared_from_this(), registration = std::move(registration)](void*) mutable {
+            registration.reset();
+          }};
+}
+
+void session::close() noexcept {
+  if (!is_ours() || closed_.exchange(true)) return;
+  const auto limit = std::chrono::steady_clock::now() + options_.flush_limit();
+  const auto idle = std::make_shared<bell>();
+  {
+    const turn now{parts_->loop, true};
+    parts_->book->close();
+    parts_->store->port().when_idle([idle] { idle->ring(); });
+  }
+  while (parts_->store->drive()) {
+  }
+  parts_->store->kick();
+  if (!idle->wait_until(limit)) {
+    const turn now{parts_->loop};
+    parts_->store->port().abandon();
+  }
+}
+
+}  // namespace holdfast::detail
