@@ -14,15 +14,19 @@
 //   inspect NAME                             -> holders N waiters N | failed CODE TEXT
 //   close                                    -> closed
 //   usage                                    -> usage RESIDENT_KIB DESCRIPTORS THREADS
-//   limit files|size NUMBER                  -> limited
-//   user NUMBER                              -> user                             gives up being root
-//   wall                                     -> wall SECONDS                     by the wall clock
+//   limit files NUMBER | limit files         -> limited    so many descriptors; as many as at first
+//   limit size BYTES | limit size            -> limited    of any file that is written; any
+//   disk FOLDER KIB                          -> disk       a disk of that size there, seen by this process
+//   alone fill FOLDER | clear FOLDER               -> filled | cleared    to the last byte user NUMBER ->
+//   user                             gives up being root wall                                     -> wall
+//   SECONDS                     by the wall clock
 //
 // OPTION: shared, permits=N/CAPACITY, ttl=MS, fixed, within=MS, label=TEXT. A lease of `hold` that is lost
 // is told at once: lost CODE TEXT.
 
 #include <algorithm>
 #include <csignal>
+#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -30,8 +34,10 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <sched.h>
 #include <sstream>
 #include <string>
+#include <sys/mount.h>
 #include <sys/resource.h>
 #include <unistd.h>
 #include <vector>
@@ -51,6 +57,10 @@ void say(std::string line) {
   [[maybe_unused]] const auto written = ::write(STDOUT_FILENO, line.data(), line.size());
 }
 
+void check(bool good, const char* what) {
+  if (!good) throw std::system_error{errno, std::generic_category(), what};
+}
+
 std::string failure(const std::error_code& code, const std::string& text) {
   return "failed " + std::to_string(code.value()) + ' ' + text;
 }
@@ -60,11 +70,11 @@ class command {
  public:
   explicit command(const std::string& line) {
     std::istringstream words{line};
-    for (std::string word; words >> word;)
-      words_.push_back(word);
+    for (std::string word; words >> word;) words_.push_back(word);
   }
 
   [[nodiscard]] const std::string& at(std::size_t index) const { return words_.at(index); }
+  [[nodiscard]] std::size_t size() const { return words_.size(); }
   [[nodiscard]] bool has(const std::string& flag) const {
     return std::find(words_.begin(), words_.end(), flag) != words_.end();
   }
@@ -146,7 +156,8 @@ class actor {
         {"drop", &actor::drop},   {"report", &actor::report},   {"claim", &actor::claim},
         {"crowd", &actor::crowd}, {"cycle", &actor::cycle},     {"clients", &actor::clients},
         {"close", &actor::close}, {"inspect", &actor::inspect}, {"usage", &actor::resources},
-        {"limit", &actor::limit}, {"user", &actor::user},       {"wall", &actor::wall}};
+        {"limit", &actor::limit}, {"user", &actor::user},       {"wall", &actor::wall},
+        {"disk", &actor::disk},   {"fill", &actor::fill},       {"clear", &actor::clear}};
     try {
       return (this->*verbs.at(what.at(0)))(what);
     } catch (const std::system_error& failed) {
@@ -213,8 +224,7 @@ class actor {
 
   std::string cycle(const command& what) {
     contender by{locks_.value(), what.at(1), what};
-    for (auto turn = std::stoll(what.at(2)); turn > 0; --turn)
-      by.acquire();
+    for (auto turn = std::stoll(what.at(2)); turn > 0; --turn) by.acquire();
     return "cycled";
   }
 
@@ -241,18 +251,43 @@ class actor {
   std::string resources(const command&) { return usage(); }
 
   std::string limit(const command& what) {
-    // A write beyond the limit then fails as a full disk does, instead of ending the process.
+    // A write beyond the limit then fails, instead of ending the process.
     std::signal(SIGXFSZ, SIG_IGN);
     const auto resource = what.at(1) == "files" ? RLIMIT_NOFILE : RLIMIT_FSIZE;
-    const ::rlim_t most = std::stoull(what.at(2));
-    const ::rlimit limits{most, most};
-    if (::setrlimit(resource, &limits) != 0) throw std::system_error{errno, std::generic_category()};
+    ::rlimit limits{};
+    ::getrlimit(resource, &limits);
+    limits.rlim_cur = what.size() > 2 ? std::stoull(what.at(2)) : limits.rlim_max;
+    check(::setrlimit(resource, &limits) == 0, "setrlimit");
     return "limited";
+  }
+
+  std::string disk(const command& what) {
+    const std::string size = "size=" + what.at(2) + 'k';
+    check(::unshare(CLONE_NEWNS) == 0, "unshare");
+    check(::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "mount private");
+    check(::mount("none", what.at(1).c_str(), "tmpfs", 0, size.c_str()) == 0, "mount tmpfs");
+    return "disk";
+  }
+
+  std::string fill(const command& what) {
+    const int file =
+        ::open((what.at(1) + "/filler").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+    check(file >= 0, "open");
+    const std::string page(4096, 'x');
+    while (::write(file, page.data(), page.size()) > 0) {
+    }
+    ::close(file);
+    return "filled";
+  }
+
+  std::string clear(const command& what) {
+    std::filesystem::remove(what.at(1) + "/filler");
+    return "cleared";
   }
 
   std::string user(const command& what) {
     const auto id = static_cast<::uid_t>(std::stoul(what.at(1)));
-    if (::setgid(id) != 0 || ::setuid(id) != 0) throw std::system_error{errno, std::generic_category()};
+    check(::setgid(id) == 0 && ::setuid(id) == 0, "setuid");
     return "user";
   }
 

@@ -249,6 +249,21 @@ TEST_P(kept_holds, that_were_lost_release_nobody_else) {
   next.unlock();
 }
 
+TEST_P(kept_holds, that_were_lost_keep_the_object_locked_and_the_name_free) {
+  mutex lock{one(), "stock", lock_options{}.ttl(100ms).renewal(false)};
+  mutex next{two(), "stock"};
+  lock.lock();
+  next.lock();
+  next.unlock();
+  EXPECT_FALSE(lock.try_lock()) << "its first user has not unlocked it";
+  EXPECT_FALSE(lock.try_lock_for(20ms));
+  EXPECT_TRUE(next.try_lock_for(60s));
+  next.unlock();
+  lock.unlock();
+  EXPECT_TRUE(lock.try_lock_for(60s));
+  lock.unlock();
+}
+
 TEST_P(kept_holds, tell_their_token_and_their_absence) {
   mutex lock{one(), "stock"};
   EXPECT_FALSE(lock.held());

@@ -1,0 +1,93 @@
+// A wall clock that jumps while the machine's own goes on. libfaketime does it to one process.
+
+#include "weather/weather.hpp"
+
+namespace holdfast::weather {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool sanitized = true;  // a sanitizer wants to be loaded first, and so does libfaketime
+#else
+constexpr bool sanitized = false;
+#endif
+
+constexpr auto library = "/usr/lib/x86_64-linux-gnu/faketime/libfaketime.so.1";
+
+class clocks : public on_a_file {
+ protected:
+  void SetUp() override {
+    if (sanitized) GTEST_SKIP() << "not under a sanitizer";
+    if (!std::filesystem::exists(library)) GTEST_SKIP() << "needs Debian's package libfaketime";
+    set_clock("+0");
+    lives_elsewhen_ = std::make_unique<actor>(std::vector<std::string>{
+        std::string{"LD_PRELOAD="} + library, "FAKETIME_TIMESTAMP_FILE=" + folder_.file("clock"),
+        "FAKETIME_NO_CACHE=1", "FAKETIME_DONT_FAKE_MONOTONIC=1"});
+    ASSERT_EQ(lives_elsewhen_->ask("open " + url()), "open");
+  }
+  void set_clock(const std::string& offset) const { write_bytes(folder_.file("clock"), offset + '\n'); }
+  /// Sets the other process's wall clock, and sees that it did.
+  void jump(const std::string& offset, std::chrono::hours by) {
+    set_clock(offset);
+    long long there = 0;
+    ASSERT_EQ(std::sscanf(lives_elsewhen_->ask("wall").c_str(), "wall %lld", &there), 1);
+    const auto here = std::chrono::system_clock::now().time_since_epoch();
+    EXPECT_LT(std::chrono::abs(std::chrono::seconds{there} - here - by), 60s) << "the clock did not jump";
+  }
+
+  std::unique_ptr<actor> lives_elsewhen_;
+};
+
+TEST_F(clocks, that_jump_end_nobody_elses_lease) {
+  client locks = open();
+  mutex lock{locks, "stock"};
+  const auto held = lock.acquire();
+  for (const auto& [offset, by] : {std::pair{"+2d", 48h}, {"-2d", -48h}, {"+3650d", 87'600h}, {"+0", 0h}}) {
+    jump(offset, by);
+    EXPECT_EQ(lives_elsewhen_->ask("hold stock within=0"), "refused") << offset;
+    EXPECT_EQ(lives_elsewhen_->ask("inspect stock"), "holders 1 waiters 0") << offset;
+    EXPECT_EQ(lives_elsewhen_->ask("cycle other 10"), "cycled");
+  }
+  EXPECT_TRUE(held.held());
+}
+
+TEST_F(clocks, that_jump_end_no_lease_of_their_own) {
+  client locks = open();
+  mutex lock{locks, "stock"};
+  const auto first = lives_elsewhen_->hold("stock ttl=600");
+  ASSERT_TRUE(first);
+  for (const auto& [offset, by] : {std::pair{"+2d", 48h}, {"-2d", -48h}}) {
+    jump(offset, by);
+    EXPECT_FALSE(lock.try_lock_for(900ms)) << "renewed no longer after " << offset;
+    EXPECT_EQ(lives_elsewhen_->ask("report"), "holding") << offset;
+  }
+  EXPECT_EQ(lives_elsewhen_->ask("release"), "released");
+  EXPECT_GT(lock.acquire().token(), first);
+}
+
+TEST_F(clocks, that_jump_do_not_keep_the_dead_alive) {
+  client locks = open();
+  mutex lock{locks, "stock"};
+  jump("+2d", 48h);
+  const auto first = lives_elsewhen_->hold("stock ttl=300");
+  lives_elsewhen_->kill();
+  const auto next = lock.try_acquire_for(60s);
+  ASSERT_TRUE(next) << "it would have to wait for two days";
+  EXPECT_GT(next->token(), first);
+}
+
+TEST_F(clocks, that_go_back_do_not_take_tokens_with_them) {
+  client locks = open();
+  mutex lock{locks, "stock"};
+  auto last = lock.acquire().token();
+  for (const auto& [offset, by] : {std::pair{"+2d", 48h}, {"-2d", -48h}, {"-3650d", -87'600h}}) {
+    jump(offset, by);
+    const auto there = lives_elsewhen_->hold("stock");
+    EXPECT_GT(there, last) << offset;
+    EXPECT_EQ(lives_elsewhen_->ask("release"), "released");
+    last = lock.acquire().token();
+    EXPECT_GT(last, there) << offset;
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::weather
