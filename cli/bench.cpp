@@ -2,14 +2,20 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <filesystem>
 #include <fmt/core.h>
+#include <optional>
 #include <system_error>
+#include <thread>
 #include <unistd.h>
 
 #include "bench_scenarios.hpp"
+#include "descriptor.hpp"
 #include "failure.hpp"
+#include "signal_inbox.hpp"
 
 namespace holdfast::cli {
 
@@ -43,17 +49,19 @@ const scenario& chosen(const bench_command& what) {
   return *found;
 }
 
-/// A folder that is gone when the measurement is over.
+/// A folder that is gone when the measurement is over, also when Ctrl-C ends it.
 class temporary_folder {
  public:
   temporary_folder() : path_{(std::filesystem::temp_directory_path() / "holdfast-bench-XXXXXX").string()} {
     if (::mkdtemp(path_.data()) == nullptr) {
       throw std::system_error{errno, std::generic_category(), "cannot make " + path_};
     }
+    janitor_ = std::jthread{[this] { clean_up_after_signal(); }};
   }
   ~temporary_folder() {
-    std::error_code ignored;
-    std::filesystem::remove_all(path_, ignored);
+    over_.raise();
+    janitor_.join();
+    remove();
   }
   temporary_folder(const temporary_folder&) = delete;
   temporary_folder& operator=(const temporary_folder&) = delete;
@@ -61,7 +69,24 @@ class temporary_folder {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
 
  private:
+  void remove() noexcept {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  void clean_up_after_signal() {
+    await_any({signals_.get(), over_.get()});
+    const auto number = signals_.take();
+    if (!number) return;
+    remove();
+    signals_.close();
+    ::raise(*number);
+  }
+
+  signal_inbox signals_{SIGINT, SIGTERM, SIGHUP};  // before all threads, so that none of them is interrupted
+  event over_;
   std::string path_;
+  std::jthread janitor_;
 };
 
 }  // namespace

@@ -21,7 +21,7 @@ struct bench_command {
 
 /// One process of `bench handoff`, started by it and by nobody else.
 struct contender_command {
-  std::string board;         ///< the file that all of them share
+  std::string board;         ///< where the memory is found that all of them share
   std::int64_t process = 0;  ///< which one this is, from 0
 };
 

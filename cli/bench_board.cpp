@@ -2,26 +2,34 @@
 
 #include <cerrno>
 #include <fcntl.h>
+#include <fmt/core.h>
 #include <new>
 #include <sys/mman.h>
 #include <system_error>
 #include <unistd.h>
 
-#include "descriptor.hpp"
 #include "failure.hpp"
 
 namespace holdfast::cli {
 
-shared_board::shared_board(const std::string& path, bool create) {
-  constexpr auto size = sizeof(handoff_board);
-  const int flags = O_RDWR | O_CLOEXEC | (create ? O_CREAT | O_EXCL : 0);
-  const descriptor file{checked(::open(path.c_str(), flags, 0600), "open")};
-  if (create) checked(::ftruncate(file.get(), size), "ftruncate");
-  void* memory = ::mmap(nullptr, size, PROT_READ | PROT_WRITE, MAP_SHARED, file.get(), 0);
-  if (memory == MAP_FAILED) throw std::system_error{errno, std::generic_category(), "mmap"};
-  board_ = create ? new (memory) handoff_board : static_cast<handoff_board*>(memory);
+shared_board::shared_board()
+    : memory_{checked(::memfd_create("holdfast-board", MFD_CLOEXEC), "memfd_create")} {
+  checked(::ftruncate(memory_.get(), sizeof(handoff_board)), "ftruncate");
+  board_ = new (map()) handoff_board;
 }
 
+shared_board::shared_board(const std::string& path)
+    : memory_{checked(::open(path.c_str(), O_RDWR | O_CLOEXEC), "open")},
+      board_{static_cast<handoff_board*>(map())} {}
+
 shared_board::~shared_board() { ::munmap(board_, sizeof(handoff_board)); }
+
+std::string shared_board::path() const { return fmt::format("/proc/{}/fd/{}", ::getpid(), memory_.get()); }
+
+void* shared_board::map() const {
+  void* memory = ::mmap(nullptr, sizeof(handoff_board), PROT_READ | PROT_WRITE, MAP_SHARED, memory_.get(), 0);
+  if (memory == MAP_FAILED) throw std::system_error{errno, std::generic_category(), "mmap"};
+  return memory;
+}
 
 }  // namespace holdfast::cli

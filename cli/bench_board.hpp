@@ -7,6 +7,8 @@
 #include <ctime>
 #include <string>
 
+#include "descriptor.hpp"
+
 namespace holdfast::cli {
 
 /// CLOCK_MONOTONIC, which all processes of a machine read alike.
@@ -64,23 +66,26 @@ struct handoff_board {
 
 static_assert(std::atomic<std::int64_t>::is_always_lock_free, "shared between processes");
 
-/// The board, mapped from a file.
+/// The board, mapped into this process.
 class shared_board {
  public:
-  /// Makes the file.
-  static shared_board create(const std::string& path) { return {path, true}; }
-  /// Maps what create() made.
-  static shared_board open(const std::string& path) { return {path, false}; }
+  /// Makes it: memory with a descriptor and no file, so that nothing can be left behind.
+  shared_board();
+  /// Maps what another process made, found by its path().
+  explicit shared_board(const std::string& path);
   ~shared_board();
   shared_board(const shared_board&) = delete;
   shared_board& operator=(const shared_board&) = delete;
 
+  /// Good for other processes of this user, for as long as this one lives.
+  [[nodiscard]] std::string path() const;
   handoff_board* operator->() const noexcept { return board_; }
   handoff_board& operator*() const noexcept { return *board_; }
 
  private:
-  shared_board(const std::string& path, bool create);
+  [[nodiscard]] void* map() const;
 
+  descriptor memory_;
   handoff_board* board_;
 };
 

@@ -62,7 +62,7 @@ void contend(handoff_board& board, contender_record& mine, std::int64_t process)
 
 int perform(const contender_command& what) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody is left to say stop when the parent is gone
-  const auto board = shared_board::open(what.board);
+  const shared_board board{what.board};
   std::atomic<int> status = success;
   const auto contender = [&](std::int64_t index) {
     const auto place = static_cast<std::size_t>(what.process * board->contenders_per_process + index);

@@ -6,8 +6,6 @@
 
 #include <algorithm>
 #include <cmath>
-#include <fcntl.h>
-#include <filesystem>
 #include <fmt/core.h>
 #include <span>
 #include <spawn.h>
@@ -162,12 +160,9 @@ bench_result bench_handoff(const bench_command& what) {
   open_for_bench(what).close();  // a store that does not work is better reported once than by everybody
   hand_down_store(what.store);
 
-  const auto path =
-      (std::filesystem::temp_directory_path() / fmt::format("holdfast-handoff-{}", ::getpid())).string();
-  const auto board = shared_board::create(path);
-  const std::shared_ptr<void> removed{nullptr, [&](void*) { ::unlink(path.c_str()); }};
+  const shared_board board;
   prepare(*board, size, what);
-  contending_processes processes{path, size.processes};
+  contending_processes processes{board.path(), size.processes};
   const auto [started_at_ns, stopped_at_ns] = contend(*board, size, processes);
 
   const std::span contenders{board->contenders.data(),
