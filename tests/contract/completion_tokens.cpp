@@ -104,7 +104,7 @@ TEST_P(completion_tokens, throw_codes_that_compare_with_ours) {
   } catch (const boost::system::system_error& failed) {
     EXPECT_EQ(failed.code(), errc::timeout);
     EXPECT_NE(failed.code(), errc::lost);
-    EXPECT_STREQ(failed.code().category().name(), category().name());
+    EXPECT_EQ(std::error_code{failed.code()}, errc::timeout) << "the standard's code is the same";
     EXPECT_EQ(failed.code().message(), make_error_code(errc::timeout).message());
   }
 }

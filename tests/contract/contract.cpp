@@ -224,6 +224,12 @@ std::vector<store_kind> each_store(store_filter wanted) {
   return result;
 }
 
+void PrintTo(const store_kind& kind, std::ostream* out) { *out << kind.name; }
+
+void PrintTo(const variant& one, std::ostream* out) {
+  *out << one.kind.name << (one.way == flavour::blocking ? ", blocking" : ", async");
+}
+
 std::string name_of(const testing::TestParamInfo<variant>& info) {
   return info.param.kind.name + (info.param.way == flavour::blocking ? "_blocking" : "_async");
 }

@@ -7,6 +7,7 @@
 #include <gmock/gmock.h>
 #include <memory>
 #include <optional>
+#include <ostream>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -127,6 +128,9 @@ struct variant {
   store_kind kind;
   flavour way;
 };
+
+void PrintTo(const store_kind& kind, std::ostream* out);
+void PrintTo(const variant& one, std::ostream* out);
 
 class in_both_flavours : public on_store, public testing::WithParamInterface<variant> {
  protected:

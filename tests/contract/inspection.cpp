@@ -40,7 +40,7 @@ TEST_P(inspection, shows_who_holds_and_who_waits) {
   const auto state = inspect("stock");
   EXPECT_EQ(state.name, "stock");
   EXPECT_EQ(state.capacity, 0);
-  EXPECT_EQ(state.last_token, held.token());
+  EXPECT_GE(state.last_token, held.token()) << "waiters may have drawn theirs already";
   ASSERT_THAT(state.holders, SizeIs(1));
   const auto& holder = state.holders[0];
   EXPECT_THAT(holder.owner, testing::MatchesRegex("[0-9a-f]+"));
@@ -92,7 +92,7 @@ TEST_P(inspection, lists_what_is_held_or_waited_for_by_the_bytes_of_names) {
   EXPECT_EQ(list[3].how, mode::exclusive);
   EXPECT_EQ(list[3].holders, 1U);
   EXPECT_EQ(list[3].waiters, 1U);
-  EXPECT_EQ(list[3].last_token, held[0].token());
+  EXPECT_GE(list[3].last_token, held[0].token());
   EXPECT_EQ(list[3].holder.pid, ::getpid());
   EXPECT_GE(list[3].held_for, 0s);
   EXPECT_EQ(list[0].waiters, 0U);
