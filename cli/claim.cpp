@@ -12,14 +12,6 @@ namespace holdfast::cli {
 
 namespace {
 
-std::optional<std::int64_t> positive_number(std::string_view text) {
-  std::int64_t number = 0;
-  const char* last = text.data() + text.size();
-  const auto [end, problem] = std::from_chars(text.data(), last, number);
-  if (problem != std::errc{} || end != last || number < 1) return std::nullopt;
-  return number;
-}
-
 lock_options options_of(const claim& wish) {
   lock_options options;
   if (wish.ttl) options.ttl(*wish.ttl);
@@ -28,6 +20,14 @@ lock_options options_of(const claim& wish) {
 }
 
 }  // namespace
+
+std::optional<std::int64_t> positive_number(std::string_view text) {
+  std::int64_t number = 0;
+  const char* last = text.data() + text.size();
+  const auto [end, problem] = std::from_chars(text.data(), last, number);
+  if (problem != std::errc{} || end != last || number < 1) return std::nullopt;
+  return number;
+}
 
 void set_permits(claim& wish, std::string_view text) {
   const auto slash = text.find('/');

@@ -20,6 +20,9 @@ struct claim {
   std::string label;
 };
 
+/// Empty where the text is anything else.
+[[nodiscard]] std::optional<std::int64_t> positive_number(std::string_view text);
+
 /// Reads `n/of`. \throws failure
 void set_permits(claim& wish, std::string_view text);
 

@@ -14,17 +14,29 @@
 #include "completion.hpp"
 #include "failure.hpp"
 #include "text.hpp"
+#include <holdfast/error.hpp>
+#include <holdfast/options.hpp>
 
 namespace holdfast::cli {
 
 namespace {
 
-/// CLI11 knows nothing of a command line within a command line.
+/// Says less than CLI11 would, and knows of a command line within a command line.
 class formatter : public CLI::Formatter {
  public:
+  formatter() {
+    label("SUBCOMMAND", "COMMAND");
+    column_width(30);
+  }
+
   std::string make_usage(const CLI::App* command, std::string name) const override {
     if (command->get_name() != "run") return CLI::Formatter::make_usage(command, name);
-    return "Usage: holdfast run NAME [OPTIONS] -- COMMAND [ARGUMENT]...\n\n";
+    return "Usage: holdfast run NAME [OPTIONS] -- COMMAND [ARGUMENT]...\n";
+  }
+
+  std::string make_option_opts(const CLI::Option* option) const override {
+    const bool takes_value = !option->get_positional() && option->get_items_expected_max() > 0;
+    return takes_value ? " " + option->get_type_name() : "";
   }
 };
 
@@ -33,7 +45,6 @@ class parser {
  public:
   parser() {
     app_.formatter(std::make_shared<formatter>());
-    app_.get_formatter()->column_width(30);
     app_.require_subcommand(1);
     app_.set_version_flag("--version", version_text(), "Print the version and the stores it knows");
     app_.set_help_flag("-h,--help", "Explain this command");
@@ -95,6 +106,10 @@ class parser {
     arguments.erase(dashes, arguments.end());
   }
 
+  CLI::App* add(const std::string& name, const std::string& help) {
+    return app_.add_subcommand(name, help)->group("Commands");
+  }
+
   static void add_store(CLI::App* command, store_choice& store) {
     command->add_option("--store", store.url, "Where the locks live, such as sqlite:/srv/locks.db")
         ->type_name("URL");
@@ -119,6 +134,24 @@ class parser {
              [flag, &into](const std::string& text) { into = duration_of(flag, text); });
   }
 
+  static void add_ttl(CLI::App* command, std::optional<duration>& into, const std::string& help) {
+    add_text(command, "--ttl", "DURATION", help, [&into](const std::string& text) {
+      into = duration_of("--ttl", text);
+      check([&] { lock_options{}.ttl(*into); },
+            fmt::format("--ttl: '{}' is not between 100ms and 24h", text));
+    });
+  }
+
+  /// The library knows what is allowed; the sentence about it should speak of the command's options.
+  template <class Attempt>
+  static void check(Attempt attempt, const std::string& complaint) {
+    try {
+      attempt();
+    } catch (const error&) {
+      throw failure{bad_usage, complaint};
+    }
+  }
+
   static duration duration_of(const std::string& flag, const std::string& text) {
     try {
       return parse_duration(text);
@@ -129,11 +162,14 @@ class parser {
 
   static void add_number(CLI::App* command, const std::string& flag, std::optional<std::int64_t>& into,
                          const std::string& help) {
-    command->add_option(flag, into, help)->type_name("N")->check(CLI::PositiveNumber);
+    add_text(command, flag, "N", help, [flag, &into](const std::string& text) {
+      into = positive_number(text);
+      if (!into) throw failure{bad_usage, fmt::format("{}: '{}' is not a number above 0", flag, text)};
+    });
   }
 
   void add_run() {
-    auto* command = app_.add_subcommand("run", "Run a command while a lock is held");
+    auto* command = add("run", "Run a command while a lock is held");
     add_name(command, run_.wish.name, "The lock to hold");
     command
         ->add_flag(
@@ -145,8 +181,12 @@ class parser {
                            "Hold N permits of a semaphore that has OF")
                        ->type_name("N/OF"));
     add_duration(command, "--wait", run_.wish.wait, "Give up after so long (0: ask once); default: wait");
-    add_duration(command, "--ttl", run_.wish.ttl, "How long the lock outlives a crash; default: 30s");
-    command->add_option("--label", run_.wish.label, "A text shown beside the holder")->type_name("TEXT");
+    add_ttl(command, run_.wish.ttl, "How long the lock outlives a crash; default: 30s");
+    add_text(command, "--label", "TEXT", "A text shown beside the holder", [this](const std::string& text) {
+      check([&] { lock_options{}.label(text); },
+            "--label: at most 256 bytes of UTF-8, no control characters");
+      run_.wish.label = text;
+    });
     add_store(command, run_.store);
     command->footer(
         "The command finds HOLDFAST_TOKEN and HOLDFAST_NAME in its environment; its status is passed on.\n"
@@ -154,32 +194,32 @@ class parser {
   }
 
   void add_ls() {
-    auto* command = app_.add_subcommand("ls", "List locks that are held or waited for");
+    auto* command = add("ls", "List locks that are held or waited for");
     command->add_flag("--all", ls_.all, "Idle names too, of which the store remembers the last token");
     add_store(command, ls_.store);
   }
 
   void add_show() {
-    auto* command = app_.add_subcommand("show", "Show who holds a lock and who waits for it");
+    auto* command = add("show", "Show who holds a lock and who waits for it");
     add_name(command, show_.name, "The lock");
     add_store(command, show_.store);
   }
 
   void add_release() {
-    auto* command = app_.add_subcommand("release", "Take a lock from whoever holds it");
+    auto* command = add("release", "Take a lock from whoever holds it");
     add_name(command, release_.name, "The lock");
     command->add_flag("--force", release_.force, "Yes, although its holder has not released it");
     add_store(command, release_.store);
   }
 
   void add_watch() {
-    auto* command = app_.add_subcommand("watch", "Print what happens to locks, as it happens");
+    auto* command = add("watch", "Print what happens to locks, as it happens");
     add_name(command, watch_.name, "Only this lock", false);
     add_store(command, watch_.store);
   }
 
   void add_bench() {
-    auto* command = app_.add_subcommand("bench", "Measure a store");
+    auto* command = add("bench", "Measure a store");
     command->add_option("SCENARIO", bench_.scenario, "pair, spread, handoff, idle or held")
         ->required()
         ->type_name("");
@@ -189,18 +229,18 @@ class parser {
                "Claims in flight; contenders per process (handoff)");
     add_number(command, "--processes", bench_.processes, "Processes (handoff)");
     add_duration(command, "--duration", bench_.length, "How long to measure");
-    add_duration(command, "--ttl", bench_.ttl, "The ttl of every lease; default: 30s");
+    add_ttl(command, bench_.ttl, "The ttl of every lease; default: 30s");
     add_store(command, bench_.store);
     command->footer("Without --store, a fresh SQLite file is measured and removed afterwards.");
   }
 
   void add_completion() {
-    auto* command = app_.add_subcommand("completion", "Print a completion script");
+    auto* command = add("completion", "Print a completion script");
     command->add_option("SHELL", shell_, "bash, zsh or fish")->required()->type_name("");
   }
 
   void add_help() {
-    auto* command = app_.add_subcommand("help", "Explain a command");
+    auto* command = add("help", "Explain a command");
     command->add_option("COMMAND", help_topic_, "Which one")->type_name("");
   }
 
