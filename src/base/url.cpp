@@ -61,19 +61,27 @@ bool is_secret(std::string_view raw_key) {
                      [&](std::string_view w) { return key.find(w) != std::string::npos; });
 }
 
-/// Options with the values of secret ones masked; `?` separates like `&`, in case one was meant as such.
+/// One `key=value`. A secret's value ends with it; so does one behind a stray `?`, which may have been meant
+/// to begin the options.
+std::string masked_option(std::string_view part) {
+  for (std::size_t from = 0; from <= part.size();) {
+    const std::size_t next = std::min(part.find('?', from), part.size());
+    const std::size_t equals = part.find('=', from);
+    if (equals < next && is_secret(part.substr(from, equals - from))) {
+      return std::string{part.substr(0, equals + 1)}.append(mask);
+    }
+    from = next + 1;
+  }
+  return std::string{part};
+}
+
 std::string masked_query(std::string_view query) {
   std::string shown;
   while (true) {
-    const std::string_view part = query.substr(0, query.find_first_of("&?"));
-    const std::size_t equals = part.find('=');
-    if (equals != std::string_view::npos && is_secret(part.substr(0, equals))) {
-      shown.append(part.substr(0, equals + 1)).append(mask);
-    } else {
-      shown.append(part);
-    }
+    const std::string_view part = query.substr(0, query.find('&'));
+    shown += masked_option(part);
     if (part.size() == query.size()) return shown;
-    shown += query[part.size()];
+    shown += '&';
     query.remove_prefix(part.size() + 1);
   }
 }

@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <iterator>
 #include <mutex>
-#include <optional>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -168,28 +167,28 @@ void batching_link<Request, Reply>::work() {
   constexpr std::chrono::seconds limit = 5s;  // for another process to finish what takes microseconds
 
   std::chrono::microseconds pause = first_pause;
-  std::optional<store::time_point> blocked_since;
+  bool blocked = false;
+  store::time_point blocked_since{};
   while (true) {
     {
       std::unique_lock<std::mutex> hold{wake_mutex_};
-      if (blocked_since) {
+      if (blocked) {
         wake_.wait_for(hold, pause, [this] { return stopping_; });
       } else {
         wake_.wait(hold, [this] { return wanted_ || stopping_; });
       }
-      if (stopping_ && queued_ == 0) return;
-      if (stopping_ && blocked_since) return;
+      if (stopping_ && (queued_ == 0 || blocked)) return;
     }
     wanted_ = false;
-    const bool last_try = blocked_since && boot_clock::now() > *blocked_since + limit;
+    const bool last_try = blocked && boot_clock::now() > blocked_since + limit;
     switch (run(std::unique_lock{executing_}, last_try, false)) {
       case progress::blocked:
-        if (!blocked_since) blocked_since = boot_clock::now();
+        if (!std::exchange(blocked, true)) blocked_since = boot_clock::now();
         pause = std::min(pause * 2, longest_pause);
         break;
       case progress::some: wanted_ = true; [[fallthrough]];
       case progress::none:
-        blocked_since.reset();
+        blocked = false;
         pause = first_pause;
     }
   }

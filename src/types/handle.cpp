@@ -46,8 +46,17 @@ struct handle::state {
   [[nodiscard]] error timed_out() const {
     return explained({errc::timeout, "it was held by another for all of the wait limit"}, attempt(), *locks);
   }
-  [[nodiscard]] bool keeps(mode how) const {
-    return std::any_of(kept.begin(), kept.end(), [&](const lease& l) { return l.mode() == how; });
+  /// Waits while a hold is kept here that was lost: it keeps its place until its user unlocks it, so that
+  /// nobody comes to unlock another's.
+  bool wait_for_unlock(std::unique_lock<std::mutex>& hold, std::optional<duration> limit,
+                       std::chrono::steady_clock::time_point until) {
+    const auto vacant = [this] {
+      return std::none_of(kept.begin(), kept.end(),
+                          [](const lease& l) { return l.mode() == mode::exclusive && !l.held(); });
+    };
+    if (limit) return unlocked.wait_until(hold, until, vacant);
+    unlocked.wait(hold, vacant);
+    return true;
   }
   /// The newest kept lease; null where there is none.
   [[nodiscard]] const lease* newest() const { return kept.empty() ? nullptr : &kept.back(); }
@@ -136,18 +145,25 @@ bool handle::lock(want what) {
   state& s = *state_;
   const auto limit = s.limit_of(what);
   const auto until = std::chrono::steady_clock::now() + limit.value_or(duration::zero());
-  auto granted = acquire(what);
-  if (!granted) return false;
-  std::unique_lock hold{s.mutex};
-  // A hold that was lost stays here until its user unlocks it: nobody may come to unlock another's.
-  const auto vacant = [&] { return what.how != mode::exclusive || !s.keeps(mode::exclusive); };
-  if (!limit) {
-    s.unlocked.wait(hold, vacant);
-  } else if (!s.unlocked.wait_until(hold, until, vacant)) {
-    hold.unlock();
-    granted.reset();
+  const auto not_had = [&] {
     if (!what.limit) throw s.timed_out();
     return false;
+  };
+  std::unique_lock hold{s.mutex};
+  if (what.how == mode::exclusive && !s.wait_for_unlock(hold, limit, until)) return not_had();
+  hold.unlock();
+  if (what.limit && *what.limit > duration::zero()) {
+    const auto left = std::chrono::ceil<duration>(until - std::chrono::steady_clock::now());
+    what.limit = std::max(left, duration::zero());
+  }
+  auto granted = acquire(what);
+  if (!granted) return false;
+  hold.lock();
+  // Lost to its keeper while we waited in the queue: its place here is still taken.
+  if (what.how == mode::exclusive && !s.wait_for_unlock(hold, limit, until)) {
+    hold.unlock();
+    granted.reset();
+    return not_had();
   }
   s.kept.push_back(std::move(*granted));
   return true;

@@ -25,5 +25,6 @@ CREATE TABLE IF NOT EXISTS {claims} (
 
 -- boot
 CREATE TABLE IF NOT EXISTS {boot} (
-  id TEXT NOT NULL                       -- the boot of the machine to which the lease clock belongs
+  id    TEXT   NOT NULL,                 -- the boot of the machine to which the lease clock belongs
+  swept BIGINT NOT NULL                  -- when rows that nobody uses were last looked for
 );

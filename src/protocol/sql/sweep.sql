@@ -1,15 +1,22 @@
--- Forget what nobody has used for long, a bounded number of rows at a time. A name's last token is a time
--- at which it was used, and the next one is drawn no lower than the clock: forgetting keeps tokens rising.
+-- Forget what nobody has used for long, a bounded number of rows at a time, and not more often than `every`.
+-- A name's last token is a time at which it was used, and the next one is drawn no lower than the clock:
+-- forgetting keeps tokens rising.
 --
--- In: before (names with a token below), at_most
+-- In: before (names with a token below), every, limit
+
+-- due
+SELECT 1 AS due FROM {boot} WHERE swept <= :now - :every;
 
 -- bury?
 DELETE FROM {claims}
- WHERE (name, token) IN (SELECT name, token FROM {claims} WHERE expires <= :now LIMIT :at_most);
+ WHERE (name, token) IN (SELECT name, token FROM {claims} WHERE expires <= :now LIMIT :limit);
 
 -- forget?
 DELETE FROM {locks}
  WHERE name IN (SELECT l.name FROM {locks} l
                  WHERE l.token < :before
                    AND NOT EXISTS (SELECT 1 FROM {claims} c WHERE c.name = l.name)
-                 LIMIT :at_most);
+                 LIMIT :limit);
+
+-- swept
+UPDATE {boot} SET swept = :now;

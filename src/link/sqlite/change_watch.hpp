@@ -1,0 +1,37 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+
+#include "runtime/loop.hpp"
+
+namespace holdfast::sqlite {
+
+/// Notices commits to a database by any process, for those who want to look on: inotify(7) on its folder,
+/// which also sees the -wal file being replaced, and a look at the -wal file now and then in case the kernel
+/// has no watch left to give. For lookers-on only: a claim's turn comes by mail.
+class change_watch {
+ public:
+  /// In a turn.
+  /// \param changed called outside turns, on the loop's thread.
+  change_watch(runtime::loop& on, const std::string& database, std::function<void()> changed);
+  ~change_watch();
+  change_watch(const change_watch&) = delete;
+  change_watch& operator=(const change_watch&) = delete;
+
+ private:
+  void receive();
+  void look_again();
+
+  runtime::loop& loop_;
+  std::string file_;  // the name in its folder
+  std::string wal_;   // the path
+  std::function<void()> changed_;
+  int inotify_ = -1;
+  std::shared_ptr<void> listening_;
+  std::shared_ptr<bool> alive_ = std::make_shared<bool>(true);
+  std::pair<long, long> seen_{};  // size and time of the -wal file
+};
+
+}  // namespace holdfast::sqlite

@@ -1,0 +1,334 @@
+#include "link/sqlite/database.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <utility>
+
+#include "holdfast/error.hpp"
+#include "link/sqlite/trouble.hpp"
+#include "protocol/sql/statements.hpp"
+
+namespace holdfast::sqlite {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::int64_t application_id = 0x486F6C64;  // "Hold", in the file's header
+constexpr std::int64_t schema_version = 1;
+constexpr int opening_limit_ms = 5000;  // for others who open or recover the file at this moment
+constexpr duration sweep_every = 1h;
+constexpr std::int64_t sweep_rows = 256;
+
+/// Every name that a statement may take as a parameter: what a request has, what the link adds, and what
+/// statements hand to those after them.
+constexpr auto slot_names = std::to_array<std::string_view>(
+    {"name", "owner", "client", "token", "weight", "capacity", "ttl", "wait", "idle", "metadata", "now",
+     "floor", "before", "every", "limit", "fits", "other", "after", "upto"});
+constexpr int no_slot = -1;
+
+constexpr int slot_of(std::string_view name) {
+  const auto found = std::find(slot_names.begin(), slot_names.end(), name);
+  return found == slot_names.end() ? no_slot : static_cast<int>(found - slot_names.begin());
+}
+
+std::int64_t micros(std::chrono::nanoseconds t) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(t).count();
+}
+
+}  // namespace
+
+/// The values for the parameters of one task. Texts stay where they are, in the request.
+class database::inputs {
+ public:
+  void set(std::string_view name, std::int64_t value) { cells_[index(name)] = {kind::number, value, nullptr, 0}; }
+  void set_text(std::string_view name, std::string_view value) { set(name, kind::text, value); }
+  void set_blob(std::string_view name, std::string_view value) { set(name, kind::blob, value); }
+  /// What a query found.
+  void capture(int slot, sqlite3_stmt* from, int column) {
+    const bool null = sqlite3_column_type(from, column) == SQLITE_NULL;
+    cells_[static_cast<std::size_t>(slot)] = {null ? kind::null : kind::number, sqlite3_column_int64(from, column), nullptr, 0};
+  }
+  [[nodiscard]] int bind(sqlite3_stmt* to, int parameter, int slot) const {
+    const cell& c = cells_[static_cast<std::size_t>(slot)];
+    switch (c.what) {
+      case kind::null: return sqlite3_bind_null(to, parameter);
+      case kind::number: return sqlite3_bind_int64(to, parameter, c.value);
+      case kind::text: return sqlite3_bind_text(to, parameter, c.bytes, c.size, SQLITE_STATIC);
+      case kind::blob: return sqlite3_bind_blob(to, parameter, c.bytes, c.size, SQLITE_STATIC);
+    }
+    return SQLITE_MISUSE;
+  }
+
+ private:
+  enum class kind : std::uint8_t { null, number, text, blob };
+  struct cell {
+    kind what = kind::null;
+    std::int64_t value = 0;
+    const char* bytes = nullptr;
+    int size = 0;
+  };
+  static std::size_t index(std::string_view name) { return static_cast<std::size_t>(slot_of(name)); }
+  void set(std::string_view name, kind what, std::string_view value) {
+    cells_[index(name)] = {what, 0, value.data(), static_cast<int>(value.size())};
+  }
+
+  std::array<cell, slot_names.size()> cells_;
+};
+
+/// A statement, and where its parameters come from and its columns go.
+struct database::prepared {
+  sqlite3_stmt* statement = nullptr;
+  std::string label;
+  bool optional = false;
+  bool is_query = false;
+  bool is_answer = false;
+  bool is_tell = false;
+  std::vector<int> parameters;  // slots
+  std::vector<int> columns;     // slots, or no_slot
+};
+
+database::database(const settings& s) : settings_{s} {
+  try {
+    open_file();
+    make_tables();
+    expire_former_boot();
+    const auto plain = [this](const char* text) { return prepare({{text, false, text}}).at(0).statement; };
+    begin_read_ = plain("BEGIN");
+    begin_write_ = plain("BEGIN IMMEDIATE");
+    commit_ = plain("COMMIT");
+    for (const auto what : {sql::task::acquire, sql::task::find, sql::task::look, sql::task::renew,
+                            sql::task::release, sql::task::withdraw, sql::task::downgrade, sql::task::evict,
+                            sql::task::inspect, sql::task::list}) {
+      tasks_.emplace(what, prepare(sql::statements_of(what, settings_.names)));
+    }
+    sweep_ = std::make_unique<script>(prepare(sql::statements_of(sql::text::sweep, settings_.names)));
+    sqlite3_busy_timeout(db_, 0);  // from here on, those who wait do it outside
+  } catch (const broken& b) {
+    close();
+    throw error{b.why.what.code, b.why.what.what};
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+database::~database() { close(); }
+
+void database::close() noexcept {
+  while (sqlite3_stmt* any = sqlite3_next_stmt(db_, nullptr)) sqlite3_finalize(any);
+  sqlite3_close(std::exchange(db_, nullptr));
+}
+
+void database::open_file() {
+  const int code = sqlite3_open_v2(
+      settings_.path.c_str(), &db_,
+      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+  if (code != SQLITE_OK) throw failed(code);
+  sqlite3_busy_timeout(db_, opening_limit_ms);
+  // Whose file it is comes first: a foreign one is not to be changed by a single byte.
+  const std::int64_t objects = number("SELECT count(*) FROM sqlite_master");
+  const std::int64_t application = number("PRAGMA application_id");
+  const std::int64_t version = number("PRAGMA user_version");
+  if (objects > 0 && application != application_id) {
+    throw error{errc::foreign_store, settings_.path + " is a database of another program; choose another path"};
+  }
+  if (version > schema_version) {
+    throw error{errc::foreign_store, settings_.path + " was made by a newer Holdfast (layout " +
+                                         std::to_string(version) + ", and this one knows " +
+                                         std::to_string(schema_version) + ")"};
+  }
+  // Readers and one writer at a time without blocking each other; and a commit is safe from a crash of any
+  // process without waiting for the disk. What a crash of the machine may take back, the boot check voids.
+  execute("PRAGMA journal_mode = WAL");
+  execute("PRAGMA synchronous = NORMAL");
+  identity_ = file_identity::of(settings_.path.c_str());
+}
+
+void database::make_tables() {
+  const auto exists = [this](const std::string& table) {
+    return number(("SELECT count(*) FROM sqlite_master WHERE name = '" + table + "'").c_str()) > 0;
+  };
+  const sql::tables& names = settings_.names;
+  if (exists(names.locks) && exists(names.claims) && exists(names.boot)) return;
+  execute("BEGIN IMMEDIATE");
+  execute(("PRAGMA application_id = " + std::to_string(application_id)).c_str());
+  execute(("PRAGMA user_version = " + std::to_string(schema_version)).c_str());
+  for (const sql::statement& s : sql::statements_of(sql::text::schema, names)) execute(s.text.c_str());
+  execute("COMMIT");
+}
+
+/// The lease clock began anew with this boot of the machine, and every process of the last one is gone.
+void database::expire_former_boot() {
+  const std::string id = boot_id();  // hexadecimal digits and dashes, from the kernel
+  const std::string same = "SELECT count(*) FROM " + settings_.names.boot + " WHERE id = '" + id + "'";
+  if (number(same.c_str()) > 0) return;
+  execute("BEGIN IMMEDIATE");
+  if (number(same.c_str()) == 0) {
+    execute(("DELETE FROM " + settings_.names.claims).c_str());
+    execute(("DELETE FROM " + settings_.names.boot).c_str());
+    execute(("INSERT INTO " + settings_.names.boot + " (id, swept) VALUES ('" + id + "', 0)").c_str());
+  }
+  execute("COMMIT");
+}
+
+bool database::is_in_place() const noexcept { return file_identity::of(settings_.path.c_str()) == identity_; }
+
+bool database::begin(access how) {
+  sqlite3_stmt* const statement = how == access::write ? begin_write_ : begin_read_;
+  const int code = sqlite3_step(statement);
+  sqlite3_reset(statement);
+  if ((code & 0xFF) == SQLITE_BUSY) return false;
+  if (code != SQLITE_DONE) throw failed(code);
+  lease_now_us_ = micros(boot_clock::now().time_since_epoch());
+  wall_now_us_ = micros(std::chrono::system_clock::now().time_since_epoch());
+  return true;
+}
+
+void database::commit() {
+  const int code = sqlite3_step(commit_);
+  sqlite3_reset(commit_);
+  if (code != SQLITE_DONE) throw failed(code, true);
+}
+
+void database::roll_back() noexcept { sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr); }
+
+sql::reply database::carry_out(const sql::request& asked, const owner_id& client, std::vector<told>& words) {
+  inputs in;
+  in.set_text("name", asked.name);
+  in.set_blob("owner", asked.owner.bytes());
+  in.set_blob("client", client.bytes());
+  in.set("token", static_cast<std::int64_t>(asked.token.value()));
+  in.set("weight", asked.weight);
+  in.set("capacity", asked.capacity);
+  in.set("ttl", asked.ttl.count());
+  in.set("wait", asked.wait ? 1 : 0);
+  in.set("idle", asked.idle ? 1 : 0);
+  in.set_text("metadata", asked.metadata ? std::string_view{*asked.metadata} : std::string_view{});
+  in.set("now", lease_now_us_);
+  in.set("floor", wall_now_us_);
+  script& statements = tasks_.at(asked.what);
+  if (asked.what != sql::task::renew) return sql::to_reply(asked, run(statements, in, words));
+  sql::kept answer;
+  for (const store::hold& h : asked.batch) {
+    in.set_text("name", h.name);
+    in.set_blob("owner", h.owner.bytes());
+    in.set("token", static_cast<std::int64_t>(h.token.value()));
+    in.set("ttl", h.ttl.count());
+    answer.each.push_back(run(statements, in, words).ended_at.empty());
+  }
+  return answer;
+}
+
+void database::sweep_if_due() {
+  if (lease_now_us_ < next_sweep_us_) return;
+  next_sweep_us_ = lease_now_us_ + duration{sweep_every}.count();
+  inputs in;
+  in.set("now", lease_now_us_);
+  in.set("before", wall_now_us_ - settings_.keep_idle.count());
+  in.set("every", sweep_every.count());
+  in.set("limit", sweep_rows);
+  std::vector<told> none;
+  static_cast<void>(run(*sweep_, in, none));
+}
+
+namespace {
+
+sql::value value_at(sqlite3_stmt* from, int column) {
+  switch (sqlite3_column_type(from, column)) {
+    case SQLITE_NULL: return std::monostate{};
+    case SQLITE_INTEGER: return sqlite3_column_int64(from, column);
+    default: break;
+  }
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(from, column));
+  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(from, column));
+  return bytes == nullptr ? std::string{} : std::string{bytes, size};
+}
+
+owner_id id_at(sqlite3_stmt* from, int column) {
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(from, column));
+  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(from, column));
+  return owner_id::from_bytes({bytes, bytes == nullptr ? 0 : size}).value_or(owner_id{});
+}
+
+}  // namespace
+
+sql::run database::run(script& statements, inputs& in, std::vector<told>& words) {
+  sql::run result;
+  for (prepared& p : statements) {
+    for (std::size_t i = 0; i < p.parameters.size(); ++i) {
+      const int code = in.bind(p.statement, static_cast<int>(i) + 1, p.parameters[i]);
+      if (code != SQLITE_OK) throw failed(code);
+    }
+    bool found = false;
+    int code = SQLITE_ROW;
+    while ((code = sqlite3_step(p.statement)) == SQLITE_ROW) {
+      if (p.is_tell) {
+        words.push_back({id_at(p.statement, 0), id_at(p.statement, 1),
+                         fencing_token{static_cast<std::uint64_t>(sqlite3_column_int64(p.statement, 2))}});
+      } else if (p.is_answer) {
+        sql::row row;
+        for (int c = 0; c < static_cast<int>(p.columns.size()); ++c) row.push_back(value_at(p.statement, c));
+        result.rows.push_back(std::move(row));
+      }
+      for (int c = 0; !found && c < static_cast<int>(p.columns.size()); ++c) {
+        const int slot = p.columns[static_cast<std::size_t>(c)];
+        if (slot != no_slot) in.capture(slot, p.statement, c);
+      }
+      found = true;
+    }
+    if (code == SQLITE_DONE && !p.is_query) found = sqlite3_changes(db_) > 0;
+    sqlite3_reset(p.statement);
+    if (code != SQLITE_DONE) throw failed(code);
+    if (!found && !p.optional) {
+      result.ended_at = p.label;
+      return result;
+    }
+  }
+  return result;
+}
+
+database::script database::prepare(const std::vector<sql::statement>& statements) {
+  script all;
+  for (const sql::statement& s : statements) {
+    prepared& p = all.emplace_back();
+    const int code = sqlite3_prepare_v3(db_, s.text.data(), static_cast<int>(s.text.size()),
+                                        SQLITE_PREPARE_PERSISTENT, &p.statement, nullptr);
+    if (code != SQLITE_OK) throw failed(code);
+    p.label = s.label;
+    p.optional = s.optional;
+    p.is_tell = s.label == "tell";
+    p.is_query = sqlite3_column_count(p.statement) > 0;
+    p.is_answer = p.is_query && sql::is_answer(s.label);
+    for (int i = 1; i <= sqlite3_bind_parameter_count(p.statement); ++i) {
+      p.parameters.push_back(slot_of(std::string_view{sqlite3_bind_parameter_name(p.statement, i)}.substr(1)));
+    }
+    for (int c = 0; c < sqlite3_column_count(p.statement); ++c) {
+      p.columns.push_back(p.is_tell ? no_slot : slot_of(sqlite3_column_name(p.statement, c)));
+    }
+  }
+  return all;
+}
+
+void database::execute(const char* text) {
+  const int code = sqlite3_exec(db_, text, nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) throw failed(code);
+}
+
+std::int64_t database::number(const char* query) {
+  sqlite3_stmt* statement = nullptr;
+  int code = sqlite3_prepare_v2(db_, query, -1, &statement, nullptr);
+  if (code == SQLITE_OK) code = sqlite3_step(statement);
+  const std::int64_t value = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+  sqlite3_finalize(statement);
+  if (code != SQLITE_ROW) throw failed(code);
+  return value;
+}
+
+broken database::failed(int code, bool committing) const { return {trouble_of(db_, code, settings_.path, committing)}; }
+
+}  // namespace holdfast::sqlite

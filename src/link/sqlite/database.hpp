@@ -1,0 +1,90 @@
+#pragma once
+
+#include <sqlite3.h>
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/owner_id.hpp"
+#include "link/sqlite/place.hpp"
+#include "protocol/sql/rows.hpp"
+#include "protocol/sql/script.hpp"
+#include "store/machine.hpp"
+
+namespace holdfast::sqlite {
+
+/// A word for a client, found by a `tell`.
+struct told {
+  owner_id client;
+  owner_id owner;
+  fencing_token token;
+};
+
+/// Thrown inside the link, as what its caller gets.
+struct broken {
+  store::trouble why;
+};
+
+/// An open database with our tables in it, and the tasks' statements prepared. Used by one thread at a time.
+class database {
+ public:
+  struct settings {
+    std::string path;
+    sql::tables names;
+    duration keep_idle{};  // how long a name is remembered that nobody uses
+  };
+
+  /// Opens or makes it. \throws holdfast::error errc::foreign_store, errc::corrupt_store ….
+  explicit database(const settings& s);
+  ~database();
+  database(const database&) = delete;
+  database& operator=(const database&) = delete;
+
+  /// Whether the file at the path is still the one that was opened.
+  [[nodiscard]] bool is_in_place() const noexcept;
+
+  enum class access : std::uint8_t { read, write };
+  /// False when another process is writing. \throws broken.
+  [[nodiscard]] bool begin(access how);
+  /// \throws broken, with the outcome unknown.
+  void commit();
+  void roll_back() noexcept;
+
+  /// In a transaction. \throws broken.
+  [[nodiscard]] sql::reply carry_out(const sql::request& asked, const owner_id& client, std::vector<told>& words);
+  /// In a writing transaction: forgets some of what nobody uses, if no client has for an hour. \throws broken.
+  void sweep_if_due();
+
+ private:
+  struct prepared;
+  using script = std::vector<prepared>;
+  class inputs;
+
+  void open_file();
+  void close() noexcept;
+  void make_tables();
+  void expire_former_boot();
+  void execute(const char* text);
+  [[nodiscard]] std::int64_t number(const char* query);
+  [[nodiscard]] script prepare(const std::vector<sql::statement>& statements);
+  [[nodiscard]] sql::run run(script& statements, inputs& in, std::vector<told>& words);
+  [[nodiscard]] broken failed(int code, bool committing = false) const;
+
+  settings settings_;
+  sqlite3* db_ = nullptr;
+  file_identity identity_;
+  std::int64_t lease_now_us_ = 0;  // read once a transaction, after its lock was had
+  std::int64_t wall_now_us_ = 0;
+  std::int64_t next_sweep_us_ = 0;  // not to ask sooner
+  sqlite3_stmt* begin_read_ = nullptr;
+  sqlite3_stmt* begin_write_ = nullptr;
+  sqlite3_stmt* commit_ = nullptr;
+  std::map<sql::task, script> tasks_;
+  std::unique_ptr<script> sweep_;
+};
+
+}  // namespace holdfast::sqlite

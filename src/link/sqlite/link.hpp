@@ -1,0 +1,46 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "link/sqlite/change_watch.hpp"
+#include "link/sqlite/database.hpp"
+#include "link/sqlite/mailbox.hpp"
+#include "protocol/sql/request.hpp"
+#include "runtime/batching_link.hpp"
+#include "runtime/watchers.hpp"
+
+namespace holdfast::sqlite {
+
+/// Carries requests to an SQLite file: whatever is waiting, in one transaction.
+///
+/// A file that was deleted or replaced is opened, or made, anew: leases in the old one are lost then, as they
+/// would be with a server that comes back empty.
+class link final : public runtime::batching_link<sql::request, sql::reply> {
+ public:
+  /// \throws holdfast::error as `database` does.
+  link(runtime::loop& on, const database::settings& s);
+  ~link() override;
+  link(const link&) = delete;
+  link& operator=(const link&) = delete;
+
+  std::shared_ptr<void> watch(std::function<void()> changed) override;
+  void shut() override;
+
+ private:
+  friend class fork_guard;
+
+  bool execute(std::vector<job>& batch, bool last_try) override;
+  [[nodiscard]] bool begin(database::access how);
+  void deliver(const std::vector<told>& words);
+
+  database::settings settings_;
+  std::unique_ptr<database> database_;  // null after it broke, until the next request
+  mailbox mailbox_;
+  runtime::watchers watchers_;
+  std::unique_ptr<change_watch> changes_;
+};
+
+}  // namespace holdfast::sqlite

@@ -1,0 +1,130 @@
+#include "link/sqlite/place.hpp"
+
+#include <pwd.h>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
+
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "holdfast/error.hpp"
+
+namespace holdfast::sqlite {
+
+namespace {
+
+[[noreturn]] void refuse(errc code, const std::string& what) { throw error{code, what}; }
+
+std::string reason() { return std::strerror(errno); }
+
+errc code_of(int system_error) {
+  switch (system_error) {
+    case EACCES:
+    case EPERM:
+    case EROFS: return errc::permission_denied;
+    case EMFILE:
+    case ENFILE:
+    case ENOSPC: return errc::exhausted;
+    default: return errc::unavailable;
+  }
+}
+
+/// As `mkdir -p`, with folders for this user alone.
+void make_folders(const std::string& folder) {
+  if (::mkdir(folder.c_str(), 0700) == 0 || errno == EEXIST) return;
+  if (errno != ENOENT) refuse(code_of(errno), "the folder " + folder + " cannot be made: " + reason());
+  make_folders(std::filesystem::path{folder}.parent_path().string());
+  if (::mkdir(folder.c_str(), 0700) != 0 && errno != EEXIST) {
+    refuse(code_of(errno), "the folder " + folder + " cannot be made: " + reason());
+  }
+}
+
+void require_access(const std::string& path, const char* what) {
+  if (::access(path.c_str(), R_OK | W_OK) == 0) return;
+  if (errno == ENOENT) return;  // a file still to be made
+  refuse(code_of(errno), std::string{"the "} + what + " " + path + " cannot be read and written by this user: " + reason());
+}
+
+}  // namespace
+
+std::string default_path() {
+  const char* state = std::getenv("XDG_STATE_HOME");
+  if (state != nullptr && *state == '/') return std::string{state} + "/holdfast/locks.db";
+  const char* home = std::getenv("HOME");
+  if (home == nullptr || *home != '/') {
+    const passwd* user = ::getpwuid(::getuid());
+    home = user != nullptr ? user->pw_dir : nullptr;
+  }
+  if (home == nullptr || *home != '/') {
+    refuse(errc::invalid_url, "sqlite: without a path means a file below XDG_STATE_HOME or HOME, and neither is set");
+  }
+  return std::string{home} + "/.local/state/holdfast/locks.db";
+}
+
+const char* network_filesystem(long magic) {
+  struct known {
+    long magic;
+    const char* name;
+  };
+  // From linux/magic.h and statfs(2). Their locks or their shared memory do not reach other hosts reliably.
+  constexpr std::array<known, 13> all{{{0x6969, "NFS"},
+                                       {0xFF534D42, "CIFS"},
+                                       {0x517B, "SMB"},
+                                       {0xFE534D42, "SMB2"},
+                                       {0x00C36400, "Ceph"},
+                                       {0x5346414F, "AFS"},
+                                       {0x6B414653, "kAFS"},
+                                       {0x01021997, "9p"},
+                                       {0x65735546, "FUSE"},
+                                       {0x7461636F, "OCFS2"},
+                                       {0x01161970, "GFS2"},
+                                       {0x0BD00BD0, "Lustre"},
+                                       {0x47504653, "GPFS"}}};
+  for (const known& fs : all) {
+    if ((magic & 0xFFFFFFFFL) == fs.magic) return fs.name;
+  }
+  return nullptr;
+}
+
+void prepare_place(const std::string& path, bool anywhere) {
+  const std::string parent = std::filesystem::path{path}.parent_path().string();
+  const std::string folder = parent.empty() ? "." : parent;
+  make_folders(folder);
+  struct statfs fs {};
+  if (!anywhere && ::statfs(folder.c_str(), &fs) == 0) {
+    if (const char* name = network_filesystem(fs.f_type)) {
+      refuse(errc::unavailable, folder + " is on a network file system (" + name +
+                                    "), where SQLite's locks are not safe; choose a local folder, or insist with ?network_fs=1");
+    }
+  }
+  struct stat info {};
+  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+    refuse(errc::foreign_store, path + " is not a plain file; choose another path");
+  }
+  if (::access(folder.c_str(), R_OK | W_OK | X_OK) != 0) {
+    refuse(code_of(errno), "the folder " + folder + " cannot be written by this user, and SQLite needs it for its -wal file: " + reason());
+  }
+  require_access(path, "file");
+}
+
+file_identity file_identity::of(const char* path) noexcept {
+  struct stat info {};
+  if (::stat(path, &info) != 0) return {};
+  return {info.st_dev, info.st_ino};
+}
+
+std::string boot_id() {
+  std::ifstream file{"/proc/sys/kernel/random/boot_id"};
+  std::string id;
+  if (!std::getline(file, id)) {
+    refuse(errc::unavailable, "/proc/sys/kernel/random/boot_id cannot be read, and without it leases of an earlier boot look alive");
+  }
+  return id;
+}
+
+}  // namespace holdfast::sqlite

@@ -1,0 +1,16 @@
+#pragma once
+
+#include <sqlite3.h>
+
+#include <string>
+
+#include "store/machine.hpp"
+
+namespace holdfast::sqlite {
+
+/// The failure of an SQLite call, told for people: what is wrong with which file, and what to do.
+/// \param path of the database.
+/// \param committing the transaction may have been carried out.
+[[nodiscard]] store::trouble trouble_of(sqlite3* db, int code, const std::string& path, bool committing = false);
+
+}  // namespace holdfast::sqlite

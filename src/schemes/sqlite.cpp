@@ -1,0 +1,55 @@
+#include <algorithm>
+
+#include "link/sqlite/link.hpp"
+#include "link/sqlite/place.hpp"
+#include "protocol/sql/family.hpp"
+#include "schemes/scheme.hpp"
+
+namespace holdfast::schemes {
+
+namespace {
+
+constexpr std::string_view known_options =
+    "table (name of the lock table), keep_idle (how long an unused name's token is remembered), network_fs (1: insist)";
+
+/// The characters are those that need no quoting anywhere; the table's name is the one text that goes into
+/// statements.
+bool is_table_name(const std::string& name) {
+  const auto plain = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
+  };
+  const bool digit_first = !name.empty() && name.front() >= '0' && name.front() <= '9';
+  return !name.empty() && name.size() <= 48 && !digit_first && !name.starts_with("sqlite_") &&
+         std::all_of(name.begin(), name.end(), plain);
+}
+
+/// `sqlite:/path`, `sqlite:path`, and, because people write it, `sqlite:///path`.
+std::string path_of(const store_url& url) {
+  std::string path = url.path();
+  if (path.starts_with("//")) {
+    path.erase(0, 2);
+    if (!path.starts_with('/')) url.refuse("a host has no place in it; write sqlite:/path/to/locks.db");
+  }
+  if (path.ends_with('/')) url.refuse("it names a folder; add a file's name");
+  return path.empty() ? sqlite::default_path() : path;
+}
+
+}  // namespace
+
+std::unique_ptr<runtime::backend> open_sqlite(store_url& url, const client_options&, runtime::loop& on) {
+  using namespace std::chrono_literals;
+  sqlite::database::settings s;
+  const std::string table = url.take("table").value_or("holdfast_locks");
+  if (!is_table_name(table)) {
+    url.refuse("the option 'table' is not 1 to 48 letters, digits and underscores that begin with no digit");
+  }
+  s.names = sql::tables::named(table);
+  s.keep_idle = url.take_duration("keep_idle", 30 * 24h);
+  const bool anywhere = url.take_flag("network_fs", false);
+  url.refuse_rest(known_options);
+  s.path = path_of(url);
+  sqlite::prepare_place(s.path, anywhere);
+  return std::make_unique<runtime::connected<sql::family, sqlite::link>>(on, s);
+}
+
+}  // namespace holdfast::schemes
