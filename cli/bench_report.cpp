@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <fmt/core.h>
 #include <sys/resource.h>
 #include <thread>
@@ -15,7 +16,10 @@ namespace holdfast::cli {
 namespace {
 
 /// Figures are measured, not computed: digits beyond the third behind the point are noise.
-double rounded(double value) { return std::round(value * 1000) / 1000; }
+json rounded(double value) {
+  if (value == std::floor(value)) return static_cast<std::int64_t>(value);
+  return std::round(value * 1000) / 1000;
+}
 
 std::string number_text(double value) {
   if (value == std::floor(value)) return fmt::format("{:.0f}", value);
@@ -38,13 +42,13 @@ std::chrono::microseconds cpu_time() noexcept {
 void print(const bench_result& result, const bench_command& what, const std::string& store) {
   if (what.store.json) {
     json object{{"scenario", what.scenario}, {"store", store}};
-    object.update(result.parameters);
+    for (const auto& [name, value] : result.parameters.items()) object[name] = rounded(value);
     for (const auto& each : result.figures) object[each.name] = rounded(each.value);
     return print_line(object);
   }
   std::string parameters;
   for (const auto& [name, value] : result.parameters.items()) {
-    parameters += fmt::format("{}{} {}", parameters.empty() ? "" : ", ", name, value.dump());
+    parameters += fmt::format("{}{} {}", parameters.empty() ? "" : ", ", name, number_text(value));
   }
   const palette colours{stdout};
   fmt::print("{} on {} ({})\n\n", colours.bold(what.scenario), printable(store), parameters);

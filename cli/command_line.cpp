@@ -64,6 +64,7 @@ class parser {
 
   any_command parse(std::vector<std::string> arguments) {
     take_command_to_run(arguments);
+    const auto first = arguments.empty() ? "" : arguments.front();
     std::ranges::reverse(arguments);  // as CLI11 wants them
     try {
       app_.parse(arguments);
@@ -72,8 +73,7 @@ class parser {
     } catch (const CLI::CallForVersion&) {
       return print_command{version_text() + "\n"};
     } catch (const CLI::RequiredError& problem) {
-      if (app_.get_subcommands().empty())
-        throw usage("say what to do: run, ls, show, release, watch or bench");
+      if (app_.get_subcommands().empty()) throw no_command(first);
       throw usage(problem.what());
     } catch (const CLI::ExtrasError& problem) {
       const bool runs = app_.got_subcommand("run") && run_.command.empty();
@@ -89,12 +89,16 @@ class parser {
     return fmt::format("holdfast {} (stores: {})", version(), fmt::join(schemes(), ", "));
   }
 
-  /// The command line is quoted in messages: no password on it may be.
   [[nodiscard]] failure usage(std::string message) const {
     const auto selected = app_.get_subcommands();
     const auto where = selected.empty() ? "" : " " + selected.front()->get_name();
     while (message.ends_with('\n') || message.ends_with('.')) message.pop_back();
-    return {bad_usage, fmt::format("{}. Try 'holdfast{} --help'", without_secrets(message), where)};
+    return {bad_usage, fmt::format("{}. Try 'holdfast{} --help'", message, where)};
+  }
+
+  [[nodiscard]] failure no_command(const std::string& said) const {
+    return usage(said.empty() ? "say what to do: run, ls, show, release, watch or bench"
+                              : fmt::format("there is no command '{}'", said));
   }
 
   /// What follows `--` is another program's business, whatever it looks like.
@@ -275,8 +279,8 @@ class parser {
     if (help_topic_.empty()) return app_.help("", CLI::AppFormatMode::Normal);
     const auto topics =
         app_.get_subcommands([this](const CLI::App* each) { return each->get_name() == help_topic_; });
-    if (topics.empty()) throw usage(fmt::format("there is no command '{}'", help_topic_));
-    return topics.front()->help();
+    if (topics.empty()) throw no_command(help_topic_);
+    return topics.front()->help("holdfast");
   }
 
   std::vector<command_synopsis> synopses() const {

@@ -41,10 +41,12 @@ failure to_failure(const std::system_error& cause) {
 }
 
 void report(const failure& what, bool json_wanted) {
+  // It may quote a command line on which somebody put a URL where none belongs.
+  const auto message = without_secrets(what.what());
   if (json_wanted) {
-    print_line(json{{"error", what.what()}, {"status", static_cast<int>(what.status())}}, stderr);
+    print_line(json{{"error", message}, {"status", static_cast<int>(what.status())}}, stderr);
   } else {
-    fmt::print(stderr, "holdfast: {}\n", printable_lines(what.what()));
+    fmt::print(stderr, "holdfast: {}\n", printable_lines(message));
   }
 }
 

@@ -1,0 +1,128 @@
+#include "process.hpp"
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cerrno>
+#include <cstdlib>
+#include <fcntl.h>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <iterator>
+#include <signal.h>
+#include <spawn.h>
+#include <stdexcept>
+#include <sys/wait.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+
+namespace holdfast::test {
+
+namespace {
+
+std::vector<char*> pointers(std::vector<std::string>& strings) {
+  std::vector<char*> list;
+  for (auto& each : strings) list.push_back(each.data());
+  list.push_back(nullptr);
+  return list;
+}
+
+}  // namespace
+
+bool eventually(const std::function<bool()>& is_so) {
+  const auto end = std::chrono::steady_clock::now() + patience;
+  while (!is_so()) {
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::sleep_for(std::chrono::milliseconds{3});
+  }
+  return true;
+}
+
+scratch_folder::scratch_folder() {
+  auto name = (std::filesystem::temp_directory_path() / "holdfast-test-XXXXXX").string();
+  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error{"cannot make a scratch folder"};
+  path_ = name;
+}
+
+scratch_folder::~scratch_folder() {
+  std::error_code ignored;
+  std::filesystem::remove_all(path_, ignored);
+}
+
+std::string contents(const std::string& path) {
+  std::ifstream file{path, std::ios::binary};
+  return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+void write_file(const std::string& path, std::string_view text) {
+  std::ofstream{path, std::ios::binary} << text;
+}
+
+std::optional<char> state_of(pid_t pid) {
+  const auto stat = contents("/proc/" + std::to_string(pid) + "/stat");
+  const auto name_end = stat.rfind(") ");
+  if (name_end == stat.npos) return std::nullopt;
+  return stat[name_end + 2];
+}
+
+bool is_dead(pid_t pid) {
+  const auto state = state_of(pid);
+  return !state || *state == 'Z' || *state == 'X';
+}
+
+std::vector<std::string> environment_with(const std::vector<std::string>& additions) {
+  std::vector<std::string> variables = additions;
+  const auto replaced = [&](std::string_view variable) {
+    const auto name = variable.substr(0, variable.find('=') + 1);
+    return std::ranges::any_of(additions, [&](const auto& each) { return each.starts_with(name); });
+  };
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view variable{*each};
+    if (!variable.starts_with("HOLDFAST_") && !replaced(variable)) variables.emplace_back(variable);
+  }
+  return variables;
+}
+
+process::process(const scratch_folder& scratch, std::vector<std::string> arguments, const settings& how) {
+  static std::atomic<int> count = 0;
+  const auto number = std::to_string(++count);
+  out_ = scratch.file("out." + number);
+  err_ = scratch.file("err." + number);
+  auto environment = environment_with(how.environment);
+  const auto* input = how.input.empty() ? "/dev/null" : how.input.c_str();
+
+  posix_spawn_file_actions_t files;
+  ::posix_spawn_file_actions_init(&files);
+  ::posix_spawn_file_actions_addopen(&files, 0, input, O_RDONLY, 0);
+  ::posix_spawn_file_actions_addopen(&files, 1, out_.c_str(), O_WRONLY | O_CREAT, 0600);
+  ::posix_spawn_file_actions_addopen(&files, 2, err_.c_str(), O_WRONLY | O_CREAT, 0600);
+  const int problem = ::posix_spawnp(&pid_, arguments.front().c_str(), &files, nullptr,
+                                     pointers(arguments).data(), pointers(environment).data());
+  ::posix_spawn_file_actions_destroy(&files);
+  if (problem != 0) throw std::runtime_error{"cannot start " + arguments.front()};
+}
+
+process::~process() {
+  if (!running()) return;
+  ::kill(pid_, SIGKILL);
+  ::waitpid(pid_, nullptr, 0);
+}
+
+void process::signal(int number) const { ::kill(pid_, number); }
+
+bool process::running() {
+  if (pid_ < 0) return false;
+  int status = 0;
+  if (::waitpid(pid_, &status, WNOHANG) == 0) return true;
+  pid_ = -1;
+  status_ = WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+  return false;
+}
+
+result process::wait() {
+  EXPECT_TRUE(eventually([this] { return !running(); })) << "still running; so far it said: " << err();
+  return {status_, out(), err()};
+}
+
+}  // namespace holdfast::test

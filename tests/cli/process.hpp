@@ -1,0 +1,81 @@
+#pragma once
+
+#include <chrono>
+#include <filesystem>
+#include <functional>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/types.h>
+#include <vector>
+
+namespace holdfast::test {
+
+/// How long anything may take before a test gives up: long, for busy machines and sanitizers, because it
+/// is only ever waited for in full by a test that fails.
+inline constexpr std::chrono::seconds patience{60};
+
+/// Looks until it is so. \return false when patience ran out.
+[[nodiscard]] bool eventually(const std::function<bool()>& is_so);
+
+/// A folder that goes with the test.
+class scratch_folder {
+ public:
+  scratch_folder();
+  ~scratch_folder();
+  scratch_folder(const scratch_folder&) = delete;
+  scratch_folder& operator=(const scratch_folder&) = delete;
+
+  [[nodiscard]] std::string file(std::string_view name) const { return (path_ / name).string(); }
+  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
+
+ private:
+  std::filesystem::path path_;
+};
+
+[[nodiscard]] std::string contents(const std::string& path);
+void write_file(const std::string& path, std::string_view text);
+
+/// The state letter of /proc/PID/stat; empty where there is no such process.
+[[nodiscard]] std::optional<char> state_of(pid_t pid);
+/// Gone, or a zombie.
+[[nodiscard]] bool is_dead(pid_t pid);
+
+struct result {
+  int status = 0;  ///< as a shell has it
+  std::string out;
+  std::string err;
+};
+
+/// A running program; its output goes to files. Killed, if need be, and reaped at the end.
+class process {
+ public:
+  struct settings {
+    std::vector<std::string> environment;  ///< NAME=value, added or replaced
+    std::string input;                     ///< a file; empty: /dev/null
+  };
+
+  process(const scratch_folder& scratch, std::vector<std::string> arguments, const settings& how);
+  ~process();
+  process(const process&) = delete;
+  process& operator=(const process&) = delete;
+
+  [[nodiscard]] pid_t pid() const { return pid_; }
+  void signal(int number) const;
+  [[nodiscard]] std::string out() const { return contents(out_); }
+  [[nodiscard]] std::string err() const { return contents(err_); }
+  /// Waits for its end; a status of -1 when patience ran out.
+  result wait();
+  [[nodiscard]] bool running();
+
+ private:
+  std::string out_;
+  std::string err_;
+  pid_t pid_ = -1;
+  int status_ = -1;
+};
+
+/// Our environment, with these replaced or added, and without HOLDFAST_* from outside.
+[[nodiscard]] std::vector<std::string> environment_with(const std::vector<std::string>& additions);
+
+}  // namespace holdfast::test

@@ -1,0 +1,74 @@
+#include <filesystem>
+#include <gmock/gmock.h>
+
+#include "fixture.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using testing::HasSubstr;
+
+class bench : public command_test {
+ protected:
+  json measure(words arguments) {
+    arguments.insert(arguments.begin(), "bench");
+    arguments.push_back("--json");
+    const auto said = holdfast(arguments, {{"TMPDIR=" + file("tmp")}, ""});
+    EXPECT_EQ(said.status, 0) << said.err;
+    const auto lines = parse_lines(said.out);
+    EXPECT_EQ(lines.size(), 1U);
+    EXPECT_TRUE(std::filesystem::is_empty(file("tmp"))) << "something was left behind";
+    return lines.empty() ? json{} : lines.front();
+  }
+
+  void SetUp() override { std::filesystem::create_directory(file("tmp")); }
+};
+
+TEST_F(bench, pair) {
+  const auto measured = measure({"pair", "--count", "50"});
+  EXPECT_EQ(measured["scenario"], "pair");
+  EXPECT_EQ(measured["count"], 50);
+  EXPECT_GT(measured["p50_us"], 0);
+  EXPECT_GE(measured["p99_us"], measured["p50_us"]);
+  EXPECT_GT(measured["per_s"], 0);
+}
+
+TEST_F(bench, spread) {
+  const auto measured = measure({"spread", "--count", "100", "--concurrency", "16"});
+  EXPECT_EQ(measured["count"], 100);
+  EXPECT_GT(measured["per_s"], 0);
+}
+
+TEST_F(bench, handoff) {
+  const auto measured = measure({"handoff", "--processes", "2", "--concurrency", "2", "--count", "60"});
+  EXPECT_GE(measured["grants"], 60);
+  EXPECT_GT(measured["handovers"], 0);
+  EXPECT_GT(measured["p50_us"], 0);
+  EXPECT_GE(measured["max_wait_ratio"], 1);
+  EXPECT_LE(measured["grants_min"], measured["grants_max"]);
+}
+
+TEST_F(bench, idle) {
+  const auto measured = measure({"idle", "--count", "20", "--duration", "200ms"});
+  EXPECT_EQ(measured["count"], 20);
+  EXPECT_GE(measured["cpu_percent"], 0);
+}
+
+TEST_F(bench, held) {
+  const auto measured = measure({"held", "--count", "50", "--ttl", "3s", "--duration", "100ms"});
+  EXPECT_EQ(measured["lost"], 0);
+  EXPECT_GE(measured["duration_s"], 1) << "at least one round of renewals";
+  EXPECT_TRUE(measured.contains("bytes_per_lease"));
+}
+
+TEST_F(bench, measures_the_store_it_is_given_and_prints_a_table) {
+  const auto said = holdfast({"bench", "pair", "--count", "10", "--store", store()});
+  EXPECT_EQ(said.status, 0) << said.err;
+  EXPECT_THAT(said.out, HasSubstr("pair on " + store()));
+  EXPECT_THAT(said.out, HasSubstr("p99_us"));
+  EXPECT_EQ(said.err, "");
+  EXPECT_EQ(measure({"pair", "--count", "10", "--store", "memory:"})["store"], "memory:");
+}
+
+}  // namespace
+}  // namespace holdfast::test

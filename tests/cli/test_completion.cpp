@@ -1,0 +1,65 @@
+#include <gmock/gmock.h>
+
+#include "fixture.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+
+class completion : public command_test {
+ protected:
+  /// What bash offers after this line; the last word is being typed.
+  std::string bash_offers(const words& line) {
+    write_file(file("completion.bash"), holdfast({"completion", "bash"}).out);
+    std::string script = "source $D/completion.bash; COMP_WORDS=(" HOLDFAST_COMMAND;
+    for (const auto& word : line) script += " '" + word + "'";
+    script +=
+        "); COMP_CWORD=" + std::to_string(line.size()) + "; _holdfast; printf '%s\\n' \"${COMPREPLY[@]}\"";
+    process bash{scratch_, {"bash", "--norc", "-c", script}, {environment(), ""}};
+    const auto said = bash.wait();
+    EXPECT_EQ(said.err, "");
+    return "\n" + said.out;
+  }
+};
+
+TEST_F(completion, of_bash_has_no_syntax_error) {
+  write_file(file("script"), holdfast({"completion", "bash"}).out);
+  process check{scratch_, {"bash", "-n", file("script")}, {}};
+  const auto said = check.wait();
+  EXPECT_EQ(said.status, 0) << said.err;
+}
+
+TEST_F(completion, knows_commands_options_and_choices) {
+  EXPECT_THAT(bash_offers({""}), HasSubstr("\nrelease\n"));
+  EXPECT_THAT(bash_offers({"re"}), Not(HasSubstr("\nrun\n")));
+  EXPECT_THAT(bash_offers({"run", "--"}), HasSubstr("\n--permits\n"));
+  EXPECT_THAT(bash_offers({"ls", "--"}), HasSubstr("\n--all\n"));
+  EXPECT_THAT(bash_offers({"bench", "h"}), HasSubstr("\nhandoff\nheld\n"));
+  EXPECT_THAT(bash_offers({"completion", ""}), HasSubstr("\nfish\n"));
+}
+
+TEST_F(completion, offers_names_as_words_and_never_expands_them) {
+  const std::string hostile = "$(touch $D/wrong) `touch $D/wrong`";
+  holdfast({"run", "nightly", "--", "true"});
+  holdfast({"run", hostile, "--", "true"});
+  const auto offered = bash_offers({"show", ""});
+  EXPECT_THAT(offered, HasSubstr("\nnightly\n"));
+  EXPECT_THAT(offered, HasSubstr("\\$\\(touch"));
+  EXPECT_FALSE(std::filesystem::exists(file("wrong")));
+}
+
+TEST_F(completion, of_the_others_covers_every_command) {
+  for (const auto* shell : {"zsh", "fish"}) {
+    const auto script = holdfast({"completion", shell});
+    EXPECT_EQ(script.status, 0);
+    for (const auto* word : {"run", "show", "permits", "password-file", "handoff"}) {
+      EXPECT_THAT(script.out, HasSubstr(word)) << shell;
+    }
+    EXPECT_THAT(script.out, Not(HasSubstr("__contender"))) << shell;
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,162 @@
+#include <algorithm>
+#include <csignal>
+#include <gmock/gmock.h>
+#include <sstream>
+
+#include "fixture.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+
+class listing : public command_test {
+ protected:
+  static words lines_of(const std::string& text) {
+    words lines;
+    std::istringstream stream{text};
+    for (std::string line; std::getline(stream, line);) lines.push_back(line);
+    return lines;
+  }
+};
+
+TEST_F(listing, of_nothing_is_nothing) {
+  EXPECT_EQ(holdfast({"ls"}).out, "");
+  EXPECT_EQ(holdfast({"ls", "--json"}).out, "");
+}
+
+TEST_F(listing, has_what_is_held_and_with_all_what_is_remembered) {
+  holdfast({"run", "idle", "--", "true"});
+  const auto holder = start_holder("busy", {"--label", "mine"});
+  auto waiter = start({"run", "busy", "--", "true"});
+  ASSERT_TRUE(waiters("busy", 1));
+
+  const auto busy = parse_lines(holdfast({"ls", "--json"}).out);
+  ASSERT_EQ(busy.size(), 1U);
+  EXPECT_EQ(busy[0]["name"], "busy");
+  EXPECT_EQ(busy[0]["mode"], "exclusive");
+  EXPECT_EQ(busy[0]["holders"], 1);
+  EXPECT_EQ(busy[0]["waiters"], 1);
+  EXPECT_GE(busy[0]["held_for_s"], 0);
+  EXPECT_EQ(busy[0]["holder"]["label"], "mine");
+  EXPECT_EQ(busy[0]["holder"]["pid"], holder->pid());
+
+  const auto all = parse_lines(holdfast({"ls", "--all", "--json"}).out);
+  ASSERT_EQ(all.size(), 2U);
+  EXPECT_EQ(all[1]["name"], "idle");
+  EXPECT_EQ(all[1]["holders"], 0);
+  EXPECT_GT(all[1]["last_token"], 0);
+}
+
+TEST_F(listing, is_aligned_by_what_a_terminal_shows) {
+  const words names{"a", "größe", "much-longer-than-that", "日本語"};  // sorted by their bytes
+  for (const auto& name : names) holdfast({"run", name, "--", "true"});
+  const auto lines = lines_of(holdfast({"ls", "--all"}).out);
+  ASSERT_EQ(lines.size(), 1 + names.size());
+  const auto mode_column = lines[0].find("MODE");
+  for (const auto& line : lines) EXPECT_FALSE(line.ends_with(' ')) << line;
+  EXPECT_EQ(lines[1].find("exclusive"), mode_column);
+  EXPECT_EQ(lines[2].find("exclusive"), mode_column + 2) << "two letters of two bytes and one column each";
+  EXPECT_EQ(lines[3].find("exclusive"), mode_column);
+  EXPECT_EQ(lines[4].find("exclusive"), mode_column + 3)
+      << "three letters of three bytes and two columns each";
+}
+
+TEST_F(listing, shows_a_lock_in_detail) {
+  const auto reader = start_holder("x", {"--shared", "--label", "reader"});
+  auto writer = start({"run", "x", "--label", "writer", "--", "true"});
+  ASSERT_TRUE(waiters("x", 1));
+  const auto text = holdfast({"show", "x"}).out;
+  EXPECT_THAT(text, AllOf(HasSubstr("1 holding, 1 waiting"), HasSubstr("(reader)"), HasSubstr("(writer)"),
+                          HasSubstr("EXPIRES IN")));
+  const auto object = show("x");
+  EXPECT_EQ(object["holders"][0]["mode"], "shared");
+  EXPECT_EQ(object["holders"][0]["owner"].get<std::string>().size(), 32U);
+  EXPECT_EQ(object["waiters"][0]["label"], "writer");
+}
+
+TEST_F(listing, a_name_nobody_used_is_free) {
+  EXPECT_THAT(holdfast({"show", "new"}).out, HasSubstr("new: free"));
+  EXPECT_EQ(show("new")["last_token"], 0);
+}
+
+TEST_F(listing, force_is_needed_to_release_for_others) {
+  const auto holder = start_holder("x");
+  EXPECT_EQ(holdfast({"release", "x"}).status, 64);
+  EXPECT_TRUE(held("x"));
+  EXPECT_EQ(holdfast({"release", "--force", "x"}).out, "ended the hold of 'x'\n");
+  EXPECT_FALSE(held("x"));
+  EXPECT_EQ(holdfast({"release", "--force", "x"}).out, "nobody held 'x'\n");
+  EXPECT_EQ(parse_lines(holdfast({"release", "--force", "x", "--json"}).out).at(0)["ended"], 0);
+}
+
+TEST_F(listing, foreign_text_cannot_act_on_the_terminal) {
+  // Right-to-left override, zero width space, a combining mark, C1 control.
+  const std::string name = "x\u202ey\u200bz";
+  const auto holder = start_holder(name, {"--label", "a\u2066b"});
+  for (const auto& line :
+       {words{"ls"}, words{"show", name}, words{"ls", "--json"}, words{"show", name, "--json"}}) {
+    const auto out = holdfast(line).out;
+    EXPECT_THAT(out, AllOf(Not(HasSubstr("\u202e")), Not(HasSubstr("\u200b")), Not(HasSubstr("\u2066"))));
+  }
+  EXPECT_THAT(holdfast({"ls"}).out, HasSubstr("x\\u{202e}y\\u{200b}z"));
+  EXPECT_EQ(show(name)["name"], name);
+  const auto refused = holdfast({"run", name, "--wait", "0", "--", "true"});
+  EXPECT_EQ(refused.status, 75);
+  EXPECT_THAT(refused.err, Not(HasSubstr("\u202e")));
+  EXPECT_THAT(holdfast({"show", "\x1b[31mred"}).err, Not(HasSubstr("\x1b")));
+}
+
+class watching : public command_test {
+ protected:
+  bool sees(process& watch, const std::string& event, const std::string& label) {
+    return eventually([&] {
+      for (const auto& line : whole_lines(watch.out())) {
+        if (line["event"] == event && line["label"] == label) return true;
+      }
+      return false;
+    });
+  }
+
+  static std::vector<json> whole_lines(const std::string& text) {
+    return parse_lines(text.substr(0, text.rfind('\n') + 1));
+  }
+};
+
+TEST_F(watching, tells_what_happens) {
+  const auto watch = start({"watch", "--json"});
+  const auto holder = start_holder("x", {"--label", "one"});
+  EXPECT_TRUE(sees(*watch, "granted", "one"));
+  const auto second = start({"run", "x", "--label", "two", "--", "sleep", "1000"});
+  EXPECT_TRUE(sees(*watch, "waiting", "two"));
+  const auto third = start({"run", "x", "--label", "three", "--", "true"});
+  EXPECT_TRUE(sees(*watch, "waiting", "three"));
+  third->signal(SIGINT);
+  EXPECT_TRUE(sees(*watch, "gone", "three"));
+  holder->signal(SIGTERM);
+  EXPECT_TRUE(sees(*watch, "released", "one"));
+  EXPECT_TRUE(sees(*watch, "granted", "two"));
+  second->signal(SIGTERM);
+  EXPECT_TRUE(sees(*watch, "released", "two"));
+  watch->signal(SIGINT);
+  EXPECT_EQ(watch->wait().status, 0);
+}
+
+TEST_F(watching, one_name_sees_no_other_and_begins_with_what_is) {
+  const auto other = start_holder("other", {"--label", "not this"});
+  const auto holder = start_holder("x", {"--label", "this"});
+  const auto watch = start({"watch", "x"});
+  EXPECT_TRUE(eventually([&] { return watch->out().find("(this)") != std::string::npos; }));
+  holder->signal(SIGTERM);
+  EXPECT_TRUE(eventually([&] { return watch->out().find("released") != std::string::npos; }));
+  watch->signal(SIGTERM);
+  const auto said = watch->wait();
+  EXPECT_EQ(said.status, 0);
+  EXPECT_THAT(said.out, Not(HasSubstr("not this")));
+}
+
+}  // namespace
+}  // namespace holdfast::test

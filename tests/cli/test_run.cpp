@@ -1,0 +1,177 @@
+#include <cstdint>
+#include <gmock/gmock.h>
+#include <sys/stat.h>
+
+#include "fixture.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class run : public command_test {};
+
+TEST_F(run, passes_on_the_status) {
+  EXPECT_EQ(holdfast({"run", "x", "--", "true"}).status, 0);
+  EXPECT_EQ(holdfast({"run", "x", "--", "sh", "-c", "exit 37"}).status, 37);
+  EXPECT_EQ(holdfast({"run", "x", "--", "sh", "-c", "kill -USR1 $$"}).status, 128 + SIGUSR1);
+  EXPECT_EQ(holdfast({"run", "x", "--", "sh", "-c", "kill -KILL $$"}).status, 128 + SIGKILL);
+}
+
+TEST_F(run, passes_on_input_output_and_every_argument) {
+  write_file(file("input"), "from the input\n");
+  const auto said = holdfast({"run", "x", "--", "sh", "-c", "cat; printf '<%s>' \"$@\"; echo oops >&2", "sh",
+                              "two words", "", "--", "--json", "-x", "$HOME"},
+                             {{}, file("input")});
+  EXPECT_EQ(said.status, 0);
+  EXPECT_EQ(said.out, "from the input\n<two words><><--><--json><-x><$HOME>");
+  EXPECT_EQ(said.err, "oops\n");
+}
+
+TEST_F(run, tells_the_command_name_and_token) {
+  const words print{"run", "a name", "--", "sh", "-c", "echo $HOLDFAST_TOKEN; echo $HOLDFAST_NAME"};
+  const auto first = holdfast(print);
+  const auto second = holdfast(print);
+  EXPECT_THAT(first.out, HasSubstr("\na name\n"));
+  EXPECT_GT(std::stoull(first.out), 0U);
+  EXPECT_GT(std::stoull(second.out), std::stoull(first.out));
+  EXPECT_EQ(show("a name")["last_token"], std::stoull(second.out));
+}
+
+TEST_F(run, keeps_secrets_from_the_command) {
+  const auto said = holdfast({"run", "x", "--store", store(), "--", "env"},
+                             {{"HOLDFAST_PASSWORD=correct-horse", "HOLDFAST_TOKEN=1", "HOLDFAST_NAME=old",
+                               "HOLDFAST_STORE=redis://u:correct-horse@h/0", "KEPT=yes"},
+                              ""});
+  EXPECT_EQ(said.status, 0) << said.err;
+  EXPECT_THAT(said.out, AllOf(Not(HasSubstr("correct-horse")), Not(HasSubstr("HOLDFAST_PASSWORD")),
+                              Not(HasSubstr("HOLDFAST_NAME=old")), HasSubstr("KEPT=yes"),
+                              HasSubstr("HOLDFAST_STORE=redis://")));
+}
+
+TEST_F(run, gives_the_command_no_descriptor_of_ours) {
+  process bare{scratch_, {"ls", "/proc/self/fd"}, {}};
+  EXPECT_EQ(holdfast({"run", "x", "--", "ls", "/proc/self/fd"}).out, bare.wait().out);
+}
+
+/// What a line of /proc/PID/status says of the signals 1 to 31; those above belong to the C library.
+std::uint64_t signals_in(const std::string& status, const std::string& line) {
+  const auto place = status.find(line + ":\t");
+  EXPECT_NE(place, status.npos);
+  return std::stoull(status.substr(place + line.size() + 2), nullptr, 16) & 0x7fffffffU;
+}
+
+TEST_F(run, gives_the_command_signals_as_it_found_them) {
+  process bare{scratch_, {"cat", "/proc/self/status"}, {}};
+  const auto expected = bare.wait().out;
+  const auto found = holdfast({"run", "x", "--", "cat", "/proc/self/status"}).out;
+  EXPECT_EQ(signals_in(found, "SigBlk"), signals_in(expected, "SigBlk"));
+  EXPECT_EQ(signals_in(found, "SigIgn"), signals_in(expected, "SigIgn"));
+
+  // As nohup would start it.
+  const auto script =
+      "trap '' HUP; exec " HOLDFAST_COMMAND " run x --store " + store() + " -- cat /proc/self/status";
+  process ignoring{scratch_, {"sh", "-c", script}, {}};
+  EXPECT_EQ(signals_in(ignoring.wait().out, "SigIgn"), signals_in(expected, "SigIgn") | 1U);
+}
+
+TEST_F(run, looks_the_command_up_before_it_waits) {
+  const auto holder = start_holder("x");
+  EXPECT_EQ(holdfast({"run", "x", "--", "no-such-command-here"}).status, 127);
+  EXPECT_EQ(holdfast({"run", "x", "--", "./no/such/file"}).status, 127);
+  EXPECT_EQ(holdfast({"run", "x", "--", ""}).status, 127);
+  EXPECT_EQ(holdfast({"run", "x", "--", "/"}).status, 126);
+  write_file(file("plain"), "echo hello\n");
+  EXPECT_EQ(holdfast({"run", "x", "--", file("plain")}).status, 126);
+}
+
+TEST_F(run, runs_a_script_without_a_first_line_as_shells_do) {
+  write_file(file("script"), "echo ran $1\n");
+  ::chmod(file("script").c_str(), 0700);
+  const auto said = holdfast({"run", "x", "--", file("script"), "well"});
+  EXPECT_EQ(said.status, 0) << said.err;
+  EXPECT_EQ(said.out, "ran well\n");
+}
+
+TEST_F(run, an_interpreter_that_is_missing_is_reported_and_the_lock_released) {
+  write_file(file("script"), "#!/no/such/interpreter\n");
+  ::chmod(file("script").c_str(), 0700);
+  EXPECT_EQ(holdfast({"run", "x", "--", file("script")}).status, 127);
+  EXPECT_EQ(holdfast({"run", "x", "--wait", "0", "--", "true"}).status, 0);
+}
+
+TEST_F(run, excludes_and_says_who_holds) {
+  const auto holder = start_holder("x", {"--label", "first of all"});
+  for (const auto* wait : {"0", "50ms"}) {
+    const auto said = holdfast({"run", "x", "--wait", wait, "--", "true"});
+    EXPECT_EQ(said.status, 75);
+    EXPECT_THAT(said.err, AllOf(StartsWith("holdfast: "), HasSubstr("first of all"), HasSubstr("sh on ")));
+  }
+  EXPECT_EQ(holdfast({"run", "y", "--wait", "0", "--", "true"}).status, 0) << "another name is free";
+}
+
+TEST_F(run, waits_for_its_turn) {
+  auto holder = start_holder("x", {}, "while [ ! -e $D/go ]; do sleep 0.01; done; echo first >>$D/order");
+  auto second = start({"run", "x", "--", "sh", "-c", "echo second >>$D/order"});
+  ASSERT_TRUE(waiters("x", 1));
+  auto third = start({"run", "x", "--wait", "1m", "--", "sh", "-c", "echo third >>$D/order"});
+  ASSERT_TRUE(waiters("x", 2));
+  write_file(file("go"), "");
+  EXPECT_EQ(holder->wait().status, 0);
+  EXPECT_EQ(second->wait().status, 0);
+  EXPECT_EQ(third->wait().status, 0);
+  EXPECT_EQ(contents(file("order")), "first\nsecond\nthird\n");
+}
+
+TEST_F(run, releases_before_it_ends) {
+  for (int i = 0; i < 5; ++i) EXPECT_EQ(holdfast({"run", "x", "--wait", "0", "--", "true"}).status, 0);
+  EXPECT_FALSE(held("x"));
+}
+
+TEST_F(run, shares_among_readers) {
+  const auto reader = start_holder("x", {"--shared"});
+  EXPECT_EQ(holdfast({"run", "x", "--shared", "--wait", "0", "--", "true"}).status, 0);
+  EXPECT_EQ(holdfast({"run", "x", "--wait", "0", "--", "true"}).status, 75);
+}
+
+TEST_F(run, hands_out_permits) {
+  const auto two_of_three = start_holder("x", {"--permits", "2/3"});
+  EXPECT_EQ(holdfast({"run", "x", "--permits", "1/3", "--wait", "0", "--", "true"}).status, 0);
+  EXPECT_EQ(holdfast({"run", "x", "--permits", "2/3", "--wait", "0", "--", "true"}).status, 75);
+  EXPECT_EQ(holdfast({"run", "x", "--permits", "1/4", "--wait", "0", "--", "true"}).status, 64)
+      << "another capacity is another kind of lock";
+  EXPECT_EQ(show("x")["holders"][0]["permits"], 2);
+}
+
+TEST_F(run, reports_in_json_at_the_end) {
+  const auto said = holdfast({"run", "x", "--json", "--", "sh", "-c", "exit 3"});
+  EXPECT_EQ(said.status, 3);
+  const auto lines = parse_lines(said.err);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0]["name"], "x");
+  EXPECT_GT(lines[0]["token"], 0);
+  EXPECT_GE(lines[0]["waited_s"], 0);
+  EXPECT_GE(lines[0]["held_s"], 0);
+  EXPECT_EQ(lines[0]["lost"], false);
+  EXPECT_EQ(lines[0]["status"], 3);
+
+  const auto holder = start_holder("x");
+  const auto refused = parse_lines(holdfast({"run", "x", "--json", "--wait", "0", "--", "true"}).err);
+  ASSERT_EQ(refused.size(), 1U);
+  EXPECT_EQ(refused[0]["status"], 75);
+}
+
+TEST_F(run, shows_the_commands_name_to_others) {
+  const auto holder = start_holder("x", {"--ttl", "1h", "--label", "weekly"});
+  const auto first = show("x")["holders"][0];
+  EXPECT_EQ(first["program"], "sh");
+  EXPECT_EQ(first["label"], "weekly");
+  EXPECT_EQ(first["pid"], holder->pid());
+  EXPECT_GT(first["expires_in_s"], 1800);
+}
+
+}  // namespace
+}  // namespace holdfast::test

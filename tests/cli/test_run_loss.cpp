@@ -1,0 +1,131 @@
+#include <chrono>
+#include <csignal>
+#include <ctime>
+#include <gmock/gmock.h>
+#include <sstream>
+
+#include "fixture.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using namespace std::chrono_literals;
+using boot_time = std::chrono::nanoseconds;
+using testing::HasSubstr;
+
+boot_time boot_now() {
+  std::timespec now{};
+  ::clock_gettime(CLOCK_BOOTTIME, &now);
+  return std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec};
+}
+
+class run_loss : public command_test {
+ protected:
+  /// A wrapper around a script with a process of its own in the background, both deaf to SIGTERM.
+  std::unique_ptr<process> start_deaf(const std::string& ttl) {
+    auto wrapper = start_holder("x", {"--ttl", ttl},
+                                "trap '' TERM\nsh -c 'while :; do sleep 0.01; done' &\n"
+                                "echo $! >$D/grandchild\nwhile :; do sleep 0.01; done");
+    EXPECT_TRUE(eventually([&] { return contents(file("grandchild")).ends_with('\n'); }));
+    grandchild_ = std::stoi(contents(file("grandchild")));
+    return wrapper;
+  }
+
+  bool all_dead() {
+    return eventually([&] { return is_dead(holder_pid()) && is_dead(grandchild_); });
+  }
+
+  pid_t grandchild_ = 0;
+};
+
+TEST_F(run_loss, asks_the_command_to_end_and_exits_76) {
+  auto wrapper = start_holder("x", {"--ttl", "30s"},
+                              "trap 'echo asked >$D/log; exit 5' TERM\n"
+                              "echo ready >$D/ready\nwhile :; do sleep 0.01; done");
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(file("ready")); }));
+  EXPECT_EQ(holdfast({"release", "--force", "x"}).status, 0);
+  const auto ended = wrapper->wait();
+  EXPECT_EQ(ended.status, 76);
+  EXPECT_EQ(contents(file("log")), "asked\n");
+  EXPECT_THAT(ended.err, HasSubstr("was lost"));
+}
+
+TEST_F(run_loss, tells_of_it_in_json) {
+  auto wrapper = start_holder("x", {"--json"});
+  EXPECT_EQ(holdfast({"release", "--force", "x"}).status, 0);
+  const auto lines = parse_lines(wrapper->wait().err);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0]["lost"], true);
+  EXPECT_EQ(lines[0]["status"], 76);
+  EXPECT_EQ(lines[0]["command_status"], 128 + SIGTERM);
+}
+
+TEST_F(run_loss, kills_who_does_not_listen_before_the_deadline) {
+  auto wrapper = start_deaf("3s");
+  const auto latest = boot_now() + 3s;  // no renewal after the loss can have moved the deadline further
+  EXPECT_EQ(holdfast({"release", "--force", "x"}).status, 0);
+  EXPECT_TRUE(all_dead());
+  EXPECT_LT(boot_now(), latest);
+  EXPECT_EQ(wrapper->wait().status, 76);
+}
+
+TEST_F(run_loss, reaches_a_command_that_is_stopped) {
+  auto wrapper = start_holder("x", {"--ttl", "30s"}, "exec sleep 1000");
+  ::kill(holder_pid(), SIGSTOP);
+  ASSERT_TRUE(eventually([&] { return state_of(holder_pid()) == 'T'; }));
+  EXPECT_EQ(holdfast({"release", "--force", "x"}).status, 0);
+  EXPECT_EQ(wrapper->wait().status, 76);
+}
+
+TEST_F(run_loss, a_killed_wrapper_takes_all_of_the_command_along) {
+  auto wrapper = start_deaf("1h");
+  wrapper->signal(SIGKILL);
+  EXPECT_TRUE(all_dead());
+}
+
+TEST_F(run_loss, a_stopped_wrapper_cannot_keep_the_command_past_the_deadline) {
+  auto wrapper = start_deaf("3s");
+  wrapper->signal(SIGSTOP);
+  ASSERT_TRUE(eventually([&] { return state_of(wrapper->pid()) == 'T'; }));
+  const auto latest = boot_now() + 3s;
+  EXPECT_TRUE(all_dead());
+  EXPECT_LT(boot_now(), latest);
+  EXPECT_EQ(state_of(wrapper->pid()), 'T') << "it was not the wrapper that did it";
+  wrapper->signal(SIGCONT);
+  EXPECT_EQ(wrapper->wait().status, 76);
+}
+
+TEST_F(run_loss, the_next_in_line_goes_on_after_a_crash) {
+  auto wrapper = start_holder("x", {"--ttl", "500ms"});
+  auto next = start({"run", "x", "--", "true"});
+  ASSERT_TRUE(waiters("x", 1));
+  wrapper->signal(SIGKILL);
+  EXPECT_EQ(next->wait().status, 0);
+}
+
+TEST_F(run_loss, an_ended_command_leaves_no_guardian_behind) {
+  auto wrapper = start_holder("x", {},
+                              "for each in $(cat /proc/$PPID/task/*/children); do\n"
+                              "  echo $each $(cat /proc/$each/comm) >>$D/children\ndone\nexit 0");
+  EXPECT_EQ(wrapper->wait().status, 0);
+  std::istringstream children{contents(file("children"))};
+  int guardians = 0;
+  for (std::string pid, name; children >> pid >> name;) {
+    if (name.starts_with("holdfast")) {
+      ++guardians;
+      EXPECT_TRUE(is_dead(std::stoi(pid)));
+    }
+  }
+  EXPECT_EQ(guardians, 1);
+}
+
+TEST_F(run_loss, what_the_command_leaves_in_the_background_lives_on) {
+  auto wrapper = start_holder("x", {}, "sleep 1000 & echo $! >$D/left; exit 0");
+  EXPECT_EQ(wrapper->wait().status, 0);
+  const pid_t left = std::stoi(contents(file("left")));
+  EXPECT_FALSE(is_dead(left));
+  ::kill(left, SIGKILL);
+}
+
+}  // namespace
+}  // namespace holdfast::test

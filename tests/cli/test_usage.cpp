@@ -1,0 +1,127 @@
+#include <gmock/gmock.h>
+#include <ostream>
+
+#include "fixture.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+class usage : public command_test {};
+
+TEST_F(usage, version_names_the_stores) {
+  const auto said = holdfast({"--version"});
+  EXPECT_EQ(said.status, 0);
+  EXPECT_THAT(said.out, StartsWith("holdfast "));
+  EXPECT_THAT(said.out, HasSubstr("sqlite"));
+}
+
+TEST_F(usage, help_explains_every_command) {
+  EXPECT_THAT(holdfast({"--help"}).out, HasSubstr("watch"));
+  EXPECT_THAT(holdfast({"help"}).out, HasSubstr("HOLDFAST_STORE"));
+  for (const auto* command : {"run", "ls", "show", "release", "watch", "bench", "completion", "help"}) {
+    const auto by_word = holdfast({"help", command});
+    const auto by_flag = holdfast({command, "--help"});
+    EXPECT_EQ(by_word.status, 0) << command;
+    EXPECT_EQ(by_flag.status, 0) << command;
+    EXPECT_EQ(by_word.out, by_flag.out);
+    EXPECT_THAT(by_word.out, HasSubstr("Usage: holdfast"));
+  }
+  EXPECT_THAT(holdfast({"help", "run"}).out, HasSubstr("-- COMMAND"));
+}
+
+struct bad_line {
+  words arguments;
+  std::string says;
+};
+
+/// For reports of failures.
+void PrintTo(const bad_line& line, std::ostream* out) {
+  for (const auto& word : line.arguments) *out << '<' << word << '>';
+}
+
+class bad_usage : public command_test, public testing::WithParamInterface<bad_line> {};
+
+TEST_P(bad_usage, is_refused_with_64_and_a_sentence) {
+  const auto said = holdfast(GetParam().arguments);
+  EXPECT_EQ(said.status, 64);
+  EXPECT_EQ(said.out, "");
+  EXPECT_THAT(said.err, StartsWith("holdfast: "));
+  EXPECT_THAT(said.err, HasSubstr(GetParam().says));
+}
+
+INSTANTIATE_TEST_SUITE_P(
+    lines, bad_usage,
+    testing::Values(bad_line{{}, "say what to do"}, bad_line{{"frobnicate"}, "no command 'frobnicate'"},
+                    bad_line{{"run"}, "NAME"}, bad_line{{"run", "x"}, "say what to run"},
+                    bad_line{{"run", "x", "--"}, "say what to run"}, bad_line{{"run", "x", "true"}, "put --"},
+                    bad_line{{"run", "x", "--wait", "soon", "--", "true"}, "'soon' is not a duration"},
+                    bad_line{{"run", "x", "--wait", "5parsecs", "--", "true"}, "--wait"},
+                    bad_line{{"run", "x", "--wait", "", "--", "true"}, "not a duration"},
+                    bad_line{{"run", "x", "--ttl", "1ms", "--", "true"}, "ttl"},
+                    bad_line{{"run", "x", "--permits", "3", "--", "true"}, "1/4"},
+                    bad_line{{"run", "x", "--permits", "5/4", "--", "true"}, "'5/4'"},
+                    bad_line{{"run", "x", "--permits", "1/4", "--shared", "--", "true"}, "--shared"},
+                    bad_line{{"run", "x\ny", "--", "true"}, ""}, bad_line{{"run", "", "--", "true"}, ""},
+                    bad_line{{"show", std::string(600, 'n')}, ""}, bad_line{{"show", "\xff\xfe"}, ""},
+                    bad_line{{"show"}, "NAME"}, bad_line{{"ls", "--store", "gopher://x"}, "gopher"},
+                    bad_line{{"ls", "--frob"}, "--frob"}, bad_line{{"release", "x"}, "--force"},
+                    bad_line{{"ls", "--password-file", "/does/not/exist"}, "/does/not/exist"},
+                    bad_line{{"bench", "frob"}, "pair, spread, handoff, idle or held"},
+                    bad_line{{"bench", "pair", "--processes", "2"}, "--processes"},
+                    bad_line{{"bench", "handoff", "--store", "memory:"}, "share"},
+                    bad_line{{"completion", "tcsh"}, "bash, zsh or fish"},
+                    bad_line{{"help", "frob"}, "frob"}));
+
+TEST_F(usage, errors_are_json_on_request) {
+  const auto said = holdfast({"show", "", "--json"});
+  EXPECT_EQ(said.status, 64);
+  const auto lines = parse_lines(said.err);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0]["status"], 64);
+  EXPECT_FALSE(lines[0]["error"].get<std::string>().empty());
+  EXPECT_EQ(parse_lines(holdfast({"frobnicate", "--json"}).err).size(), 1U);
+}
+
+TEST_F(usage, an_output_that_cannot_be_written_is_a_failure) {
+  process shell{scratch_, {"sh", "-c", HOLDFAST_COMMAND " --version >/dev/full"}, {}};
+  const auto said = shell.wait();
+  EXPECT_EQ(said.status, 74);
+  EXPECT_THAT(said.err, HasSubstr("No space left"));
+}
+
+TEST_F(usage, a_store_that_cannot_be_is_unavailable_or_forbidden) {
+  write_file(file("no-database"), std::string(4096, 'x'));
+  EXPECT_EQ(holdfast({"ls", "--store", "sqlite:" + file("no-database")}).status, 69);
+  EXPECT_EQ(contents(file("no-database")), std::string(4096, 'x'));
+}
+
+TEST_F(usage, no_secret_is_ever_shown) {
+  constexpr auto secret = "correct-horse";
+  const std::string url = "redis://alice:correct-horse@localhost:1/0";
+  write_file(file("password"), "correct-horse\n");
+  const process::settings from_environment{{"HOLDFAST_STORE=" + url, "HOLDFAST_PASSWORD=correct-horse"}, ""};
+  const std::vector<words> lines{{"ls"},
+                                 {"ls", "--json"},
+                                 {"ls", url},
+                                 {"show", "x", url},
+                                 {"run", "x", url, "--", "true"},
+                                 {"run", "x", "--wait", "0", "--json", "--", "true"},
+                                 {"ls", "--password-file", file("password")},
+                                 {"ls", "--frob=" + url},
+                                 {url},
+                                 {"bench", url},
+                                 {"bench", "pair", "--store", url},
+                                 {"watch", "--json"}};
+  for (const auto& line : lines) {
+    const auto said = holdfast(line, from_environment);
+    EXPECT_NE(said.status, 0) << line.front();
+    EXPECT_THAT(said.out + said.err, Not(HasSubstr(secret))) << line.front();
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::test
