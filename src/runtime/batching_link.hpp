@@ -1,5 +1,7 @@
 #pragma once
 
+#include <sys/prctl.h>
+
 #include <algorithm>
 #include <atomic>
 #include <chrono>
@@ -21,6 +23,10 @@ namespace holdfast::runtime {
 
 /// A link over calls that block, for stores inside this process or on this host: whatever has been sent by
 /// the time somebody gets to it is carried out together, by the link's own thread or by a caller who drives.
+///
+/// Waking a sleeping thread costs several times what a small transaction does. So the thread, once woken,
+/// lingers in short naps before it sleeps deeply again; and it keeps out of the way while callers drive, who
+/// carry out what others have sent along with their own.
 ///
 /// A derived class supplies `execute`, and calls `start` last in its constructor; `shut` has to be called before it is
 /// destroyed.
@@ -93,6 +99,8 @@ class batching_link : public store::link<Request, Reply> {
   /// is delivered runs user code.
   progress run(std::unique_lock<std::mutex> hold, bool last_try, bool drives);
   void work();
+  bool sleep();
+  bool take_nap(std::chrono::microseconds how_long);
 
   std::vector<job> take_queue() {
     const std::lock_guard hold{queue_mutex_};
@@ -117,7 +125,8 @@ class batching_link : public store::link<Request, Reply> {
   std::thread thread_;
   std::mutex wake_mutex_;
   std::condition_variable wake_;
-  std::atomic<bool> wanted_ = false;  // the thread has been asked for and has not come yet
+  std::atomic<bool> wanted_ = false;      // the thread is up, or has been asked for
+  std::atomic<std::size_t> driven_ = 0;   // how often callers have driven
   bool stopping_ = false;             // under wake_mutex_
 };
 
@@ -147,6 +156,7 @@ bool batching_link<Request, Reply>::drive() {
     if (i == patience) return false;
     std::this_thread::yield();
   }
+  driven_.fetch_add(1, std::memory_order_relaxed);
   return run(std::move(hold), false, true) == progress::some;
 }
 
@@ -162,36 +172,53 @@ void batching_link<Request, Reply>::kick() {
 template <class Request, class Reply>
 void batching_link<Request, Reply>::work() {
   using namespace std::chrono_literals;
-  constexpr std::chrono::microseconds first_pause = 50us;
-  constexpr std::chrono::microseconds longest_pause = 2ms;
+  constexpr std::chrono::microseconds shortest_nap = 50us;
+  constexpr std::chrono::microseconds longest_nap = 2ms;
+  constexpr int linger = 20;                  // naps without work before a deep sleep
   constexpr std::chrono::seconds limit = 5s;  // for another process to finish what takes microseconds
 
-  std::chrono::microseconds pause = first_pause;
-  bool blocked = false;
-  store::time_point blocked_since{};
-  while (true) {
-    {
-      std::unique_lock<std::mutex> hold{wake_mutex_};
-      if (blocked) {
-        wake_.wait_for(hold, pause, [this] { return stopping_; });
-      } else {
-        wake_.wait(hold, [this] { return wanted_ || stopping_; });
+  ::prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);  // a nap is as long as it says
+  while (sleep()) {
+    std::chrono::microseconds nap = shortest_nap;
+    store::time_point blocked_since{};
+    std::size_t driven = driven_;
+    for (int idle = 0; idle < linger; ++idle) {
+      const bool last_try = nap > shortest_nap && boot_clock::now() > blocked_since + limit;
+      if (queued_ != 0 && driven_ == driven) {
+        const progress made = run(std::unique_lock{executing_}, last_try, false);
+        if (made == progress::some) {
+          idle = 0;
+          nap = shortest_nap;
+          continue;
+        }
+        if (made == progress::blocked) {
+          if (nap == shortest_nap) blocked_since = boot_clock::now();
+          nap = std::min(nap * 2, longest_nap);
+        }
       }
-      if (stopping_ && (queued_ == 0 || blocked)) return;
-    }
-    wanted_ = false;
-    const bool last_try = blocked && boot_clock::now() > blocked_since + limit;
-    switch (run(std::unique_lock{executing_}, last_try, false)) {
-      case progress::blocked:
-        if (!std::exchange(blocked, true)) blocked_since = boot_clock::now();
-        pause = std::min(pause * 2, longest_pause);
-        break;
-      case progress::some: wanted_ = true; [[fallthrough]];
-      case progress::none:
-        blocked = false;
-        pause = first_pause;
+      if (queued_ != 0) idle = 0;
+      driven = driven_;
+      if (!take_nap(nap) && (queued_ == 0 || nap > shortest_nap)) return;
     }
   }
+}
+
+/// Until somebody asks for the thread. False when it is to end, and nothing is left to do.
+template <class Request, class Reply>
+bool batching_link<Request, Reply>::sleep() {
+  std::unique_lock<std::mutex> hold{wake_mutex_};
+  wanted_ = false;
+  if (queued_ != 0) wanted_ = true;  // sent while nobody was asked, because the thread seemed to be up
+  wake_.wait(hold, [this] { return wanted_ || stopping_; });
+  wanted_ = true;
+  return !stopping_ || queued_ != 0;
+}
+
+/// False when the thread is to end.
+template <class Request, class Reply>
+bool batching_link<Request, Reply>::take_nap(std::chrono::microseconds how_long) {
+  std::unique_lock<std::mutex> hold{wake_mutex_};
+  return !wake_.wait_for(hold, how_long, [this] { return stopping_; });
 }
 
 }  // namespace holdfast::runtime

@@ -171,10 +171,12 @@ bool loop::is_this_thread() const { return std::this_thread::get_id() == io_->th
 
 std::shared_ptr<void> loop::on_readable(int descriptor, std::function<void()> heard) {
   auto entry = std::make_shared<listener>(io_->context, descriptor, std::move(heard));
-  {
+  // From the loop's own thread, so that no caller comes to hold the entry's mutex in a turn: the order is
+  // always the other way round.
+  asio::post(io_->context, [entry] {
     const std::lock_guard hold{entry->mutex};
-    entry->listen();
-  }
+    if (!entry->ended) entry->listen();
+  });
   return {static_cast<void*>(entry.get()), [entry](void*) { entry->end(); }};
 }
 

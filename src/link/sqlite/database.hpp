@@ -3,8 +3,6 @@
 #include <sqlite3.h>
 
 #include <cstdint>
-#include <map>
-#include <memory>
 #include <string>
 #include <variant>
 #include <vector>
@@ -60,7 +58,17 @@ class database {
   void sweep_if_due();
 
  private:
-  struct prepared;
+  /// A statement, and where its parameters come from and its columns go.
+  struct prepared {
+    sqlite3_stmt* statement = nullptr;
+    std::string label;
+    bool optional = false;
+    bool is_query = false;
+    bool is_answer = false;
+    bool is_tell = false;
+    std::vector<int> parameters;  // slots of `inputs`
+    std::vector<int> columns;     // likewise; -1 for one that no statement asks for
+  };
   using script = std::vector<prepared>;
   class inputs;
 
@@ -83,8 +91,9 @@ class database {
   sqlite3_stmt* begin_read_ = nullptr;
   sqlite3_stmt* begin_write_ = nullptr;
   sqlite3_stmt* commit_ = nullptr;
-  std::map<sql::task, script> tasks_;
-  std::unique_ptr<script> sweep_;
+  std::vector<script> tasks_;  // by task
+  script open_;
+  script sweep_;
 };
 
 }  // namespace holdfast::sqlite

@@ -1,30 +1,27 @@
 -- Take a place in the queue of a name. Whoever is served at once holds.
 --
 -- In:  name, owner, client, weight, capacity, ttl, metadata, wait
--- Out: token, fits (granted at once), other (in use with that capacity), head, holder_left
--- Ends at draw: refused; nothing was written.
-
--- open?
-INSERT INTO {locks} (name, token, granted, capacity)
-VALUES (:name, 0, 0, :capacity)
-ON CONFLICT (name) DO NOTHING;
+-- Out: token, fits (granted at once), other (in use with that capacity), head (nobody waits before it),
+--      holder_left (until the first of the holders expires), dead (expired holds to bury)
+-- Ends at room: the name has never been used; see open.sql. Ends at draw: refused; nothing was written.
 
 -- room
-SELECT max(l.token + 1, :floor) AS token,
-       NOT EXISTS (SELECT 1 FROM {claims} w
-                    WHERE w.name = :name AND w.token > l.granted AND w.expires > :now)
-         AND :weight + (SELECT coalesce(sum(h.weight), 0) FROM {claims} h
-                         WHERE h.name = :name AND h.token <= l.granted AND h.expires > :now)
-             <= :capacity AS fits,
-       CASE WHEN l.capacity <> :capacity
-             AND EXISTS (SELECT 1 FROM {claims} c WHERE c.name = :name AND c.expires > :now)
-            THEN l.capacity END AS other,
-       NOT EXISTS (SELECT 1 FROM {claims} w
-                    WHERE w.name = :name AND w.token > l.granted AND w.expires > :now) AS head,
-       (SELECT min(h.expires) - :now FROM {claims} h
-         WHERE h.name = :name AND h.token <= l.granted AND h.expires > :now) AS holder_left
-  FROM {locks} l
- WHERE l.name = :name;
+SELECT token, head AND :weight + held <= :capacity AS fits, other, head, holder_left, dead
+  FROM (SELECT max(l.token + 1, :floor) AS token,
+               NOT EXISTS (SELECT 1 FROM {claims} w
+                            WHERE w.name = :name AND w.token > l.granted AND w.expires > :now) AS head,
+               CASE WHEN l.capacity <> :capacity
+                     AND EXISTS (SELECT 1 FROM {claims} c WHERE c.name = :name AND c.expires > :now)
+                    THEN l.capacity END AS other,
+               h.held, h.holder_left, h.dead
+          FROM {locks} l,
+               (SELECT coalesce(sum(CASE WHEN c.expires > :now THEN c.weight END), 0) AS held,
+                       min(CASE WHEN c.expires > :now THEN c.expires END) - :now AS holder_left,
+                       coalesce(sum(c.expires <= :now), 0) AS dead
+                  FROM {claims} c
+                 WHERE c.name = :name
+                   AND c.token <= (SELECT granted FROM {locks} WHERE name = :name)) h
+         WHERE l.name = :name);
 
 -- draw
 UPDATE {locks}
@@ -36,3 +33,8 @@ UPDATE {locks}
 -- enter
 INSERT INTO {claims} (name, token, owner, client, weight, ttl, expires, since, metadata)
 VALUES (:name, :token, :owner, :client, :weight, :ttl, :now + :ttl, :now, :metadata);
+
+-- bury?
+DELETE FROM {claims}
+ WHERE :dead AND name = :name AND expires <= :now
+   AND token <= (SELECT granted FROM {locks} WHERE name = :name);

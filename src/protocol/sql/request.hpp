@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -26,6 +27,7 @@ enum class task : std::uint8_t {
   inspect,    // name -> state
   list,       // idle -> summaries
 };
+inline constexpr std::size_t task_count = static_cast<std::size_t>(task::list) + 1;
 
 struct request {
   task what{};

@@ -1,14 +1,9 @@
 -- Hand a name on: grant it to as many of the first waiters as now fit together, and tell exactly those.
--- Runs after whatever made room. Dead claims are passed over; each is deleted once it has been passed.
+-- Runs after whatever made room. Dead claims are passed over, and deleted once they have been.
 -- What it does not do is look at the waiters behind: the recursion ends at the first who does not fit, so
 -- the cost does not grow with the queue.
 --
 -- In: name
-
--- bury?
-DELETE FROM {claims}
- WHERE name = :name AND expires <= :now
-   AND token <= (SELECT granted FROM {locks} WHERE name = :name);
 
 -- next
 WITH RECURSIVE served (token, weight, capacity) AS (
@@ -42,3 +37,8 @@ UPDATE {claims}
 SELECT client, owner, token
   FROM {claims}
  WHERE name = :name AND token > :after AND token <= :upto AND expires > :now;
+
+-- bury?
+DELETE FROM {claims}
+ WHERE name = :name AND expires <= :now
+   AND token <= (SELECT granted FROM {locks} WHERE name = :name);
