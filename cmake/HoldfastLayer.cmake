@@ -1,4 +1,4 @@
-# holdfast_layer(NAME [DEPENDS layer...] [LINK library...])
+# holdfast_layer(NAME [DEPENDS layer...] [LINK library...] [WITHOUT file.cpp...])
 #
 # One layer of src/, as the target holdfast_NAME: all *.cpp of the calling folder. It may include the public headers, its
 # own, and those of the layers in DEPENDS (and of what these depend on), and nothing else: a wrong include does not
@@ -6,7 +6,7 @@
 # in it, build/layers/NAME/<path below src> -> src/<path below src>, and passes it on to its dependents. So
 # "store/port.hpp" is found from lease, while "lease/keeper.hpp" is not found from store.
 #
-# LINK names libraries for this layer alone: a vendor's headers stop there.
+# WITHOUT names sources of components that are not built. LINK names libraries for this layer alone: a vendor's headers stop there.
 #
 # A layer that has no *.cpp is an INTERFACE library. The layers are OBJECT libraries, so that nothing is dropped at link
 # time (a URL scheme that registers itself), gathered by holdfast_internal in src/CMakeLists.txt.
@@ -19,7 +19,7 @@ target_include_directories(holdfast_headers INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
 
 function(holdfast_layer NAME)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "DEPENDS;LINK")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "DEPENDS;LINK;WITHOUT")
   set(target holdfast_${NAME})
 
   file(RELATIVE_PATH place ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
@@ -28,7 +28,10 @@ function(holdfast_layer NAME)
   file(MAKE_DIRECTORY ${include_root}/${parent})
   file(CREATE_LINK ${CMAKE_CURRENT_SOURCE_DIR} ${include_root}/${place} SYMBOLIC)
 
-  file(GLOB sources CONFIGURE_DEPENDS *.cpp)
+  file(GLOB sources RELATIVE ${CMAKE_CURRENT_SOURCE_DIR} CONFIGURE_DEPENDS *.cpp)
+  if(ARG_WITHOUT)
+    list(REMOVE_ITEM sources ${ARG_WITHOUT})
+  endif()
   if(sources)
     set(scope PUBLIC)
     add_library(${target} OBJECT ${sources})
