@@ -76,11 +76,8 @@ std::stop_token lease::lost() const noexcept {
 
 void lease::on_lost(std::function<void(std::error_code)> action) {
   const auto session = record_ ? record_->owner.lock() : nullptr;
-  if (session && is_ours(*record_)) {
-    session->on_lost(record_, std::move(action));
-  } else {
-    action(errc::closed);
-  }
+  if (!session || !is_ours(*record_)) return action(errc::closed);
+  if (const auto reason = session->on_lost(record_, action)) action(*reason);
 }
 
 std::error_code lease::release() noexcept {

@@ -193,15 +193,13 @@ void session::announce_loss(const record_ptr& lease) {
   });
 }
 
-void session::on_lost(const record_ptr& lease, std::function<void(std::error_code)> action) {
-  if (!is_ours()) return;
+std::optional<std::error_code> session::on_lost(const record_ptr& lease,
+                                                const std::function<void(std::error_code)>& action) {
   const turn now{parts_->loop};
   parts_->book->check(lease);
-  if (lease->state() == lease_core::record::phase::lost) {
-    parts_->loop.after_turn([lease, action = std::move(action)] { action(lease->reason); });
-  } else {
-    lease->on_lost.push_back(std::move(action));
-  }
+  if (lease->state() == lease_core::record::phase::lost) return lease->reason;
+  lease->on_lost.push_back(action);
+  return std::nullopt;
 }
 
 store::time_point session::give_up() const {

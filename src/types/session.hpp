@@ -51,7 +51,9 @@ class session : public std::enable_shared_from_this<session> {
                        std::function<void(std::optional<failure>)> done);
   /// Declares a loss that is due, on this thread.
   void check(const lease_core::record_ptr& lease);
-  void on_lost(const lease_core::record_ptr& lease, std::function<void(std::error_code)> action);
+  /// The reason, for a lease that is lost already; `action` is then left to the caller.
+  [[nodiscard]] std::optional<std::error_code> on_lost(const lease_core::record_ptr& lease,
+                                                       const std::function<void(std::error_code)>& action);
 
   [[nodiscard]] store::inspected inspect(std::string name);
   [[nodiscard]] store::listed list(bool idle);
