@@ -26,6 +26,7 @@ struct order {
 // Everything from here to stand_guard runs between fork and exec of a process that may have had many
 // threads: system calls only, no allocation, no lock.
 
+constexpr int struck_status = 1;
 constexpr int orders_fd = 0;
 constexpr int alarm_fd = 1;
 
@@ -56,6 +57,7 @@ void kill_group(pid_t group) noexcept {
 /// while both were stopped.
 [[noreturn]] void stand_guard() noexcept {
   pid_t group = 0;
+  bool struck = false;
   for (;;) {
     std::array<pollfd, 2> both{pollfd{orders_fd, POLLIN, 0}, pollfd{alarm_fd, POLLIN, 0}};
     if (::poll(both.data(), both.size(), -1) < 0) continue;
@@ -65,11 +67,12 @@ void kill_group(pid_t group) noexcept {
         kill_group(group);
         ::_exit(0);
       }
-      if (next.group == 0) ::_exit(0);
+      if (next.group == 0) ::_exit(struck ? struck_status : 0);
       group = next.group;
       set_alarm(next.kill_at);
     } else if (both[1].revents != 0) {
       kill_group(std::exchange(group, 0));  // once: later the number may belong to others
+      struck = true;
       set_alarm(boot_clock::time_point{});  // zero turns it off
     }
   }
@@ -109,9 +112,11 @@ void guardian::guard(pid_t group, boot_clock::time_point kill_at) noexcept {
   [[maybe_unused]] const auto written = ::write(orders_.get(), &next, sizeof next);
 }
 
-void guardian::dismiss() noexcept {
+bool guardian::dismiss() noexcept {
   guard(0, {});
-  ::waitpid(std::exchange(pid_, -1), nullptr, 0);
+  int status = 0;
+  ::waitpid(std::exchange(pid_, -1), &status, 0);
+  return WIFEXITED(status) && WEXITSTATUS(status) == struck_status;
 }
 
 }  // namespace holdfast::cli

@@ -26,7 +26,8 @@ class guardian {
   void guard(pid_t group, boot_clock::time_point kill_at) noexcept;
   /// Sends it home and waits until it is gone. To be called before the group's leader is reaped, so that
   /// it never signals a group whose number belongs to others by then.
-  void dismiss() noexcept;
+  /// \return whether it had to kill.
+  bool dismiss() noexcept;
 
  private:
   descriptor orders_;

@@ -28,8 +28,8 @@ ending supervisor::run() {
   }
   // Who was asked to end, and left processes behind, has had its time.
   if (asked_for_) command_.signal_group(SIGKILL);
-  guard_.dismiss();
-  return {command_.reap(), asked_for_.has_value()};
+  const bool killed = guard_.dismiss();
+  return {command_.reap(), killed || asked_for_};
 }
 
 void supervisor::follow_lease() {

@@ -16,7 +16,7 @@ namespace holdfast::cli {
 /// What became of a supervised command.
 struct ending {
   int status = 0;     ///< as a shell would have it
-  bool lost = false;  ///< it was told to end because the lease was lost, or could not be renewed in time
+  bool lost = false;  ///< it was made to end because the lease was lost, or could not be renewed in time
 };
 
 /// Lets a command run for as long as it may, and not longer.
