@@ -28,7 +28,7 @@ constexpr std::int64_t sweep_rows = 256;
 /// statements hand to those after them.
 constexpr auto slot_names = std::to_array<std::string_view>(
     {"name", "owner", "client", "token", "weight", "capacity", "ttl", "wait", "idle", "metadata", "now",
-     "floor", "before", "every", "limit", "fits", "other", "dead", "after", "upto"});
+     "floor", "before", "every", "limit", "head", "held", "dead", "other", "after", "upto"});
 constexpr int no_slot = -1;
 
 constexpr int slot_of(std::string_view name) {
@@ -131,10 +131,9 @@ void database::open_file() {
   }
   // Readers and one writer at a time without blocking each other; and a commit is safe from a crash of any
   // process without waiting for the disk. What a crash of the machine may take back, the boot check voids.
-  // Small pages, since a commit writes whole ones and touches a row in each; as many bytes of -wal as ever.
+  // Small pages, since a commit writes whole ones and touches a row in each.
   if (objects == 0) execute("PRAGMA page_size = 1024");
   execute("PRAGMA journal_mode = WAL");
-  execute("PRAGMA wal_autocheckpoint = 4000");
   execute("PRAGMA synchronous = NORMAL");
   identity_ = file_identity::of(settings_.path.c_str());
 }

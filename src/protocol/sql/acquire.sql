@@ -1,34 +1,32 @@
 -- Take a place in the queue of a name. Whoever is served at once holds.
 --
 -- In:  name, owner, client, weight, capacity, ttl, metadata, wait
--- Out: token, fits (granted at once), other (in use with that capacity), head (nobody waits before it),
---      holder_left (until the first of the holders expires), dead (expired holds to bury)
+-- Out: token, head (nobody waits before it), held (what the holders weigh), holder_left (until the first of
+--      them expires), dead (expired holds to bury), other (in use with that capacity)
+-- Served at once is: head, and held + weight within the capacity.
 -- Ends at room: the name has never been used; see open.sql. Ends at draw: refused; nothing was written.
 
 -- room
-SELECT token, head AND :weight + held <= :capacity AS fits, other, head, holder_left, dead
-  FROM (SELECT max(l.token + 1, :floor) AS token,
-               NOT EXISTS (SELECT 1 FROM {claims} w
-                            WHERE w.name = :name AND w.token > l.granted AND w.expires > :now) AS head,
-               CASE WHEN l.capacity <> :capacity
-                     AND EXISTS (SELECT 1 FROM {claims} c WHERE c.name = :name AND c.expires > :now)
-                    THEN l.capacity END AS other,
-               h.held, h.holder_left, h.dead
-          FROM {locks} l,
-               (SELECT coalesce(sum(CASE WHEN c.expires > :now THEN c.weight END), 0) AS held,
-                       min(CASE WHEN c.expires > :now THEN c.expires END) - :now AS holder_left,
-                       coalesce(sum(c.expires <= :now), 0) AS dead
-                  FROM {claims} c
-                 WHERE c.name = :name
-                   AND c.token <= (SELECT granted FROM {locks} WHERE name = :name)) h
-         WHERE l.name = :name);
+SELECT max(l.token + 1, :floor) AS token,
+       NOT EXISTS (SELECT 1 FROM {claims} w
+                    WHERE w.name = :name AND w.token > l.granted AND w.expires > :now) AS head,
+       coalesce(sum(CASE WHEN h.expires > :now THEN h.weight END), 0) AS held,
+       min(CASE WHEN h.expires > :now THEN h.expires END) - :now AS holder_left,
+       coalesce(sum(h.expires <= :now), 0) AS dead,
+       CASE WHEN l.capacity <> :capacity
+             AND EXISTS (SELECT 1 FROM {claims} c WHERE c.name = :name AND c.expires > :now)
+            THEN l.capacity END AS other
+  FROM {locks} l
+  LEFT JOIN {claims} h ON h.name = l.name AND h.token <= l.granted
+ WHERE l.name = :name
+ GROUP BY l.name;
 
 -- draw
 UPDATE {locks}
    SET token = :token,
-       granted = CASE WHEN :fits THEN :token ELSE granted END,
+       granted = CASE WHEN :head AND :held + :weight <= :capacity THEN :token ELSE granted END,
        capacity = :capacity
- WHERE name = :name AND :other IS NULL AND (:fits OR :wait);
+ WHERE name = :name AND :other IS NULL AND (:wait OR (:head AND :held + :weight <= :capacity));
 
 -- enter
 INSERT INTO {claims} (name, token, owner, client, weight, ttl, expires, since, metadata)

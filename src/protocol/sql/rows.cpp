@@ -31,12 +31,14 @@ std::optional<duration> time_if_any(const row& r, std::size_t column) {
   return time(r, column);
 }
 
-/// room: token, fits, other, head, holder_left
-reply placed(const run& result) {
+/// room: token, head, held, holder_left, dead, other
+reply placed(const request& asked, const run& result) {
   const row& room = result.rows.at(0);
-  if (!is_null(room, 2)) return other_capacity{number(room, 2)};
+  if (!is_null(room, 5)) return other_capacity{number(room, 5)};
   if (!result.ended_at.empty()) return refused{};
-  return place{token(room, 0), number(room, 1) != 0, number(room, 3) != 0, time_if_any(room, 4)};
+  const bool head = number(room, 1) != 0;
+  const bool fits = number(room, 2) + asked.weight <= asked.capacity;
+  return place{token(room, 0), head && fits, head, time_if_any(room, 3)};
 }
 
 /// place: granted, head, holder_left
@@ -92,7 +94,7 @@ std::vector<lock_summary> summaries(const std::vector<row>& rows) {
 
 reply to_reply(const request& asked, const run& result) {
   switch (asked.what) {
-    case task::acquire: return placed(result);
+    case task::acquire: return placed(asked, result);
     case task::find:
       if (!result.ended_at.empty()) return nothing{};
       return position(result.rows.at(1), token(result.rows.at(0), 0));
