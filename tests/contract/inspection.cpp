@@ -112,7 +112,7 @@ TEST_P(inspection, lists_idle_names_on_request) {
 }
 
 TEST_P(inspection, does_not_show_what_has_expired) {
-  const auto held = mutex{one(), "stock", lock_options{}.ttl(100ms).renewal(false)}.acquire();
+  const auto held = mutex{one(), "stock", lock_options{}.ttl(300ms).renewal(false)}.acquire();
   EXPECT_TRUE(look().sees_holders("stock", 0));
   EXPECT_TRUE(bystander().list().empty());
 }
