@@ -5,13 +5,12 @@
 //
 // Prints one JSON object. PAGE_SIZE is SQLite's default unless given.
 
-#include <sqlite3.h>
-
 #include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
+#include <sqlite3.h>
 #include <string>
 #include <vector>
 
@@ -82,9 +81,10 @@ int main(int argc, char** argv) {
   }
   const double seconds = std::chrono::duration<double>(clock::now() - begin).count();
   std::sort(us.begin(), us.end());
-  std::printf("{\"scenario\": \"floor\", \"store\": \"sqlite3 alone\", \"page_size\": %ld, \"count\": %ld, "
-              "\"p50_us\": %.2f, \"p99_us\": %.2f, \"per_s\": %.0f}\n",
-              page_size, count, us[us.size() / 2], us[us.size() * 99 / 100], static_cast<double>(count) / seconds);
+  std::printf(
+      "{\"scenario\": \"floor\", \"store\": \"sqlite3 alone\", \"page_size\": %ld, \"count\": %ld, "
+      "\"p50_us\": %.2f, \"p99_us\": %.2f, \"per_s\": %.0f}\n",
+      page_size, count, us[us.size() / 2], us[us.size() * 99 / 100], static_cast<double>(count) / seconds);
 
   sqlite3_finalize(insert);
   sqlite3_finalize(erase);

@@ -67,8 +67,8 @@ class HOLDFAST_EXPORT counting_semaphore {
   template <class Token>
   auto async_try_acquire_permits(std::ptrdiff_t count, Token&& token);
   template <class Rep, class Period, class Token>
-  auto async_try_acquire_permits_for(std::ptrdiff_t count,
-                                     const std::chrono::duration<Rep, Period>& limit, Token&& token);
+  auto async_try_acquire_permits_for(std::ptrdiff_t count, const std::chrono::duration<Rep, Period>& limit,
+                                     Token&& token);
 
  private:
   static std::int64_t checked(std::ptrdiff_t capacity);

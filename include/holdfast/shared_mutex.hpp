@@ -57,8 +57,7 @@ class HOLDFAST_EXPORT shared_mutex {
     return handle_.acquire({mode::shared, 1, duration::zero()});
   }
   template <class Rep, class Period>
-  [[nodiscard]] std::optional<lease> try_acquire_shared_for(
-      const std::chrono::duration<Rep, Period>& limit) {
+  [[nodiscard]] std::optional<lease> try_acquire_shared_for(const std::chrono::duration<Rep, Period>& limit) {
     return handle_.acquire({mode::shared, 1, detail::to_limit(limit)});
   }
 

@@ -31,22 +31,22 @@ struct claimant {
 
 /// One holder or waiter of a name, as the store had it when it was asked.
 struct claim_state {
-  std::string owner;       ///< the claim's random id, 32 hexadecimal digits
+  std::string owner;  ///< the claim's random id, 32 hexadecimal digits
   mode how = mode::exclusive;
   std::int64_t permits = 0;  ///< for mode::permits: how many of the capacity
-  fencing_token token;     ///< zero where the store draws it only at the grant
-  duration age{};          ///< since it was granted (holders) or queued (waiters)
-  duration expires_in{};   ///< until it ends unless it is renewed
+  fencing_token token;       ///< zero where the store draws it only at the grant
+  duration age{};            ///< since it was granted (holders) or queued (waiters)
+  duration expires_in{};     ///< until it ends unless it is renewed
   claimant who;
 };
 
 /// One name, as the store had it when it was asked.
 struct lock_state {
   std::string name;
-  std::int64_t capacity = 0;          ///< of a semaphore; zero for every other lock
-  fencing_token last_token;           ///< the largest ever drawn for the name
-  std::vector<claim_state> holders;   ///< in the order of their grants
-  std::vector<claim_state> waiters;   ///< in the order in which they will be served
+  std::int64_t capacity = 0;         ///< of a semaphore; zero for every other lock
+  fencing_token last_token;          ///< the largest ever drawn for the name
+  std::vector<claim_state> holders;  ///< in the order of their grants
+  std::vector<claim_state> waiters;  ///< in the order in which they will be served
 };
 
 /// One line of a listing.

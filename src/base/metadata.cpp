@@ -1,9 +1,9 @@
 #include "base/metadata.hpp"
 
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>  // program_invocation_short_name
+#include <unistd.h>
+
 #include <nlohmann/json.hpp>
 
 namespace holdfast {

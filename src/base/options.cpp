@@ -36,8 +36,8 @@ retry_policy& retry_policy::first(duration delay) {
 }
 
 retry_policy& retry_policy::longest(duration delay) {
-  require(delay >= first_, "retry_policy::longest: " + in_ms(delay) + " is less than the first delay, " +
-                               in_ms(first_));
+  require(delay >= first_,
+          "retry_policy::longest: " + in_ms(delay) + " is less than the first delay, " + in_ms(first_));
   longest_ = delay;
   return *this;
 }
@@ -51,9 +51,9 @@ retry_policy& retry_policy::limit(duration total) {
 lock_options& lock_options::ttl(duration ttl) {
   require(ttl >= shortest_ttl && ttl <= longest_ttl,
           "lock_options::ttl: " + in_ms(ttl) + " is not between 100 ms and 24 h");
-  require(!drift_margin_ || *drift_margin_ < ttl / 2,
-          "lock_options::ttl: " + in_ms(ttl) + " is not more than twice the drift margin, " +
-              in_ms(drift_margin_.value_or(0s)));
+  require(!drift_margin_ || *drift_margin_ < ttl / 2, "lock_options::ttl: " + in_ms(ttl) +
+                                                          " is not more than twice the drift margin, " +
+                                                          in_ms(drift_margin_.value_or(0s)));
   ttl_ = ttl;
   return *this;
 }
@@ -81,8 +81,8 @@ lock_options& lock_options::label(std::string text) {
 }
 
 lock_options& lock_options::drift_margin(holdfast::duration margin) {
-  require(margin >= 0s && margin < ttl_ / 2, "lock_options::drift_margin: " + in_ms(margin) +
-                                                 " is not less than half the ttl, " + in_ms(ttl_));
+  require(margin >= 0s && margin < ttl_ / 2,
+          "lock_options::drift_margin: " + in_ms(margin) + " is not less than half the ttl, " + in_ms(ttl_));
   drift_margin_ = margin;
   return *this;
 }

@@ -1,10 +1,9 @@
 #include "base/owner_id.hpp"
 
-#include <sys/random.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <cerrno>
+#include <sys/random.h>
+#include <unistd.h>
 
 #include "holdfast/error.hpp"
 

@@ -168,12 +168,13 @@ duration store_url::take_duration(const std::string& key, duration otherwise) {
     duration length;
   };
   using namespace std::chrono_literals;
-  constexpr std::array<unit, 6> units{unit{"ms", 1ms}, unit{"s", 1s},  unit{"", 1s},
+  constexpr std::array<unit, 6> units{unit{"ms", 1ms}, unit{"s", 1s}, unit{"", 1s},
                                       unit{"m", 1min}, unit{"h", 1h}, unit{"d", 24h}};
   std::int64_t count = 0;
   const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), count);
   const std::string_view suffix{end, static_cast<std::size_t>(text->data() + text->size() - end)};
-  const auto found = std::find_if(units.begin(), units.end(), [&](const unit& u) { return u.suffix == suffix; });
+  const auto found =
+      std::find_if(units.begin(), units.end(), [&](const unit& u) { return u.suffix == suffix; });
   const bool fits = found != units.end() && count >= 0 && count <= duration::max() / found->length;
   if (problem != std::errc{} || !fits) {
     refuse("the option '" + key + "' is not a time such as 250ms, 30s, 5m, 12h or 7d");

@@ -46,7 +46,8 @@ void book::on_acquired(claim_id id, const wish& what, store::acquired result) {
     // It came too late to be believed. The store may still think otherwise.
     lease->set_deadline(deadline_of(grant.valid_from, c.ttl, what.margin));
     give_back(lease, nullptr);
-    return finish(id, failure{errc::lost, "the grant took longer to arrive than its ttl lasts; ask for a longer ttl"});
+    return finish(
+        id, failure{errc::lost, "the grant took longer to arrive than its ttl lasts; ask for a longer ttl"});
   }
   keeper_.add(lease, grant.valid_from);
   by_owner_[c.owner] = lease;
@@ -69,9 +70,7 @@ void book::abandon(claim_id id, taken result) {
   finish(id, std::move(result));
 }
 
-void book::cancel(claim_id which) {
-  abandon(which, failure{errc::cancelled, "the claim was cancelled"});
-}
+void book::cancel(claim_id which) { abandon(which, failure{errc::cancelled, "the claim was cancelled"}); }
 
 void book::release(const record_ptr& lease, std::function<void(std::error_code)> done) {
   check(lease);
@@ -115,11 +114,12 @@ void book::downgrade(const record_ptr& lease, std::function<void(std::optional<f
     return done(failure{errc::wrong_type, "permits cannot be downgraded"});
   }
   if (lease->how() == mode::shared) return done(std::nullopt);
-  port_.downgrade(lease->hold, lease->deadline(), [this, lease, done = std::move(done)](store::lowered failed) {
-    if (!failed) lease->set_mode(mode::shared);
-    if (failed && failed->code == errc::lost) lose(lease, errc::lost);
-    done(std::move(failed));
-  });
+  port_.downgrade(lease->hold, lease->deadline(),
+                  [this, lease, done = std::move(done)](store::lowered failed) {
+                    if (!failed) lease->set_mode(mode::shared);
+                    if (failed && failed->code == errc::lost) lose(lease, errc::lost);
+                    done(std::move(failed));
+                  });
 }
 
 void book::check(const record_ptr& lease) {

@@ -93,13 +93,13 @@ void keeper::send(batch leases, std::function<void(renewal)> done) {
   std::vector<store::hold> holds;
   holds.reserve(leases.size());
   for (const record_ptr& lease : leases) holds.push_back(lease->hold);
-  port_.renew(std::move(holds), [this, leases = std::move(leases), done = std::move(done)](
-                                    const store::renewals& answer) {
-    for (std::size_t i = 0; i < leases.size(); ++i) {
-      const renewal how = settle(leases[i], answer.each[i], answer.sent);
-      if (done) done(how);
-    }
-  });
+  port_.renew(std::move(holds),
+              [this, leases = std::move(leases), done = std::move(done)](const store::renewals& answer) {
+                for (std::size_t i = 0; i < leases.size(); ++i) {
+                  const renewal how = settle(leases[i], answer.each[i], answer.sent);
+                  if (done) done(how);
+                }
+              });
 }
 
 renewal keeper::settle(const record_ptr& lease, store::renewed how, time_point sent) {

@@ -42,13 +42,13 @@ class lease_record {
   void set_state(phase p) noexcept { phase_.store(p, std::memory_order_release); }
   void set_mode(holdfast::mode how) noexcept { how_.store(how, std::memory_order_relaxed); }
 
-  std::weak_ptr<session> owner;      // set before the record is shown to anybody
-  std::uint32_t generation = 0;      // of the process that holds; likewise
+  std::weak_ptr<session> owner;  // set before the record is shown to anybody
+  std::uint32_t generation = 0;  // of the process that holds; likewise
   const store::hold hold;
   const std::int64_t permits;
   const duration margin;
   const bool renews;
-  std::stop_source lost;  // requested once, outside turns
+  std::stop_source lost;   // requested once, outside turns
   std::error_code reason;  // of the loss
   std::vector<std::function<void(std::error_code)>> on_lost;
 

@@ -1,15 +1,14 @@
 #pragma once
 
-#include <sys/prctl.h>
-
 #include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <condition_variable>
-#include <cstdint>
 #include <cstddef>
+#include <cstdint>
 #include <iterator>
 #include <mutex>
+#include <sys/prctl.h>
 #include <thread>
 #include <utility>
 #include <variant>
@@ -24,12 +23,12 @@ namespace holdfast::runtime {
 /// A link over calls that block, for stores inside this process or on this host: whatever has been sent by
 /// the time somebody gets to it is carried out together, by the link's own thread or by a caller who drives.
 ///
-/// Waking a sleeping thread costs several times what a small transaction does. So the thread, once woken,
-/// lingers in short naps before it sleeps deeply again; and it keeps out of the way while callers drive, who
-/// carry out what others have sent along with their own.
+/// Waking a sleeping thread costs several times what a small transaction does. So the thread keeps out of the
+/// way while callers drive, who carry out what others have sent along with their own; and it lingers in short
+/// naps then, not to be woken for every release.
 ///
-/// A derived class supplies `execute`, and calls `start` last in its constructor; `shut` has to be called before it is
-/// destroyed.
+/// A derived class supplies `execute`, and calls `start` last in its constructor; `shut` has to be called
+/// before it is destroyed.
 template <class Request, class Reply>
 class batching_link : public store::link<Request, Reply> {
  public:
@@ -125,9 +124,9 @@ class batching_link : public store::link<Request, Reply> {
   std::thread thread_;
   std::mutex wake_mutex_;
   std::condition_variable wake_;
-  std::atomic<bool> wanted_ = false;      // the thread is up, or has been asked for
-  std::atomic<std::size_t> driven_ = 0;   // how often callers have driven
-  bool stopping_ = false;             // under wake_mutex_
+  std::atomic<bool> wanted_ = false;     // the thread is up, or has been asked for
+  std::atomic<std::size_t> driven_ = 0;  // how often callers have driven
+  bool stopping_ = false;                // under wake_mutex_
 };
 
 template <class Request, class Reply>
@@ -174,7 +173,7 @@ void batching_link<Request, Reply>::work() {
   using namespace std::chrono_literals;
   constexpr std::chrono::microseconds shortest_nap = 50us;
   constexpr std::chrono::microseconds longest_nap = 2ms;
-  constexpr int linger = 20;                  // naps without work before a deep sleep
+  constexpr int linger = 20;                  // naps without work before a deep sleep, after others drove
   constexpr std::chrono::seconds limit = 5s;  // for another process to finish what takes microseconds
 
   ::prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);  // a nap is as long as it says
@@ -182,24 +181,24 @@ void batching_link<Request, Reply>::work() {
     std::chrono::microseconds nap = shortest_nap;
     store::time_point blocked_since{};
     std::size_t driven = driven_;
-    for (int idle = 0; idle < linger; ++idle) {
-      const bool last_try = nap > shortest_nap && boot_clock::now() > blocked_since + limit;
-      if (queued_ != 0 && driven_ == driven) {
-        const progress made = run(std::unique_lock{executing_}, last_try, false);
-        if (made == progress::some) {
-          idle = 0;
-          nap = shortest_nap;
-          continue;
-        }
-        if (made == progress::blocked) {
-          if (nap == shortest_nap) blocked_since = boot_clock::now();
-          nap = std::min(nap * 2, longest_nap);
+    int naps_left = 0;
+    do {
+      const bool others_drive = std::exchange(driven, driven_) != driven;
+      if (others_drive) naps_left = linger;
+      if (queued_ != 0 && !others_drive) {
+        const bool last_try = nap > shortest_nap && boot_clock::now() > blocked_since + limit;
+        switch (run(std::unique_lock{executing_}, last_try, false)) {
+          case progress::some: nap = shortest_nap; continue;
+          case progress::blocked:
+            if (nap == shortest_nap) blocked_since = boot_clock::now();
+            nap = std::min(nap * 2, longest_nap);
+            break;
+          case progress::none: break;
         }
       }
-      if (queued_ != 0) idle = 0;
-      driven = driven_;
+      if (queued_ == 0 && naps_left-- == 0) break;
       if (!take_nap(nap) && (queued_ == 0 || nap > shortest_nap)) return;
-    }
+    } while (true);
   }
 }
 

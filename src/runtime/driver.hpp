@@ -185,9 +185,8 @@ class driver final : public store::port {
     auto wants = op.resume(time_.now(), time_.random(), e);
     if (wants.wake_at || wants.finished) time_.cancel(std::exchange(op.timer, 0));
     if (wants.send) {
-      link_.send(std::move(*wants.send), [this, id](typename link::outcome o) {
-        feed(id, store::replied<reply>{std::move(o)});
-      });
+      link_.send(std::move(*wants.send),
+                 [this, id](typename link::outcome o) { feed(id, store::replied<reply>{std::move(o)}); });
     }
     if (wants.wake_at) op.timer = time_.at(*wants.wake_at, [this, id] { feed(id, store::woken{}); });
     if (wants.finished) {

@@ -1,18 +1,18 @@
 #include "runtime/loop.hpp"
 
+#include <cerrno>
+#include <cstring>
+#include <map>
+#include <optional>
 #include <sys/timerfd.h>
+#include <thread>
 #include <unistd.h>
+#include <unordered_map>
 
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/posix/stream_descriptor.hpp>
 #include <boost/asio/post.hpp>
-#include <cerrno>
-#include <cstring>
-#include <map>
-#include <optional>
-#include <thread>
-#include <unordered_map>
 
 #include "base/owner_id.hpp"
 #include "holdfast/error.hpp"

@@ -1,8 +1,7 @@
 #include "runtime/process.hpp"
 
-#include <pthread.h>
-
 #include <atomic>
+#include <pthread.h>
 
 namespace holdfast::runtime {
 

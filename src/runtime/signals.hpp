@@ -9,7 +9,8 @@
 
 namespace holdfast::runtime {
 
-/// A thread of this library's. It takes no signals: they are the program's business, and belong to its own threads.
+/// A thread of this library's. It takes no signals: they are the program's business, and belong to its own
+/// threads.
 template <class Function>
 [[nodiscard]] std::thread quiet_thread(Function body) {
   sigset_t all;

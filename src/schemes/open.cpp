@@ -23,8 +23,8 @@ constexpr auto entries = std::to_array<entry>({
 }  // namespace
 
 std::unique_ptr<backend> open(store_url url, const client_options& options, loop& on) {
-  const auto found = std::find_if(entries.begin(), entries.end(),
-                                  [&](const entry& e) { return e.scheme == url.scheme(); });
+  const auto found =
+      std::find_if(entries.begin(), entries.end(), [&](const entry& e) { return e.scheme == url.scheme(); });
   if (found != entries.end()) return found->open(url, options, on);
   std::string known;
   for (const entry& e : entries) known.append(known.empty() ? "" : ", ").append(e.scheme).append(":");

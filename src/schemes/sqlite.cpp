@@ -10,7 +10,8 @@ namespace holdfast::schemes {
 namespace {
 
 constexpr std::string_view known_options =
-    "table (name of the lock table), keep_idle (how long an unused name's token is remembered), network_fs (1: insist)";
+    "table (name of the lock table), keep_idle (how long an unused name's token is remembered), network_fs "
+    "(1: insist)";
 
 /// The characters are those that need no quoting anywhere; the table's name is the one text that goes into
 /// statements.
@@ -31,7 +32,7 @@ std::string path_of(const store_url& url) {
     if (!path.starts_with('/')) url.refuse("a host has no place in it; write sqlite:/path/to/locks.db");
   }
   if (path.ends_with('/')) url.refuse("it names a folder; add a file's name");
-  return path.empty() ? sqlite::default_path() : path;
+  return sqlite::resolved(path.empty() ? sqlite::default_path() : path);
 }
 
 }  // namespace
@@ -47,6 +48,7 @@ std::unique_ptr<runtime::backend> open_sqlite(store_url& url, const client_optio
   s.keep_idle = url.take_duration("keep_idle", 30 * 24h);
   const bool anywhere = url.take_flag("network_fs", false);
   url.refuse_rest(known_options);
+  s.lease_clock = [ahead = sqlite::boottime_offset()] { return boot_clock::now() - ahead; };
   s.path = path_of(url);
   sqlite::prepare_place(s.path, anywhere);
   return std::make_unique<runtime::connected<sql::family, sqlite::link>>(on, s);

@@ -21,7 +21,10 @@ class exchange {
 
   /// \param until no try begins later. At least one is made.
   exchange(Request what, const retry_policy& policy, time_point until, read on_reply, give_up on_failure)
-      : what_{std::move(what)}, pause_{policy}, until_{until}, read_{std::move(on_reply)},
+      : what_{std::move(what)},
+        pause_{policy},
+        until_{until},
+        read_{std::move(on_reply)},
         give_up_{std::move(on_failure)} {}
 
   [[nodiscard]] step resume(time_point now, std::uint64_t random, const event<Reply>& e) {

@@ -11,8 +11,8 @@ namespace holdfast::store {
 /// Why a request has no reply.
 struct trouble {
   failure what;
-  bool passing = false;   // worth another try
-  bool unknown = false;   // it may have been carried out all the same
+  bool passing = false;  // worth another try
+  bool unknown = false;  // it may have been carried out all the same
 };
 
 // What a machine is told.

@@ -45,8 +45,8 @@ std::vector<lock_summary> client::list(bool idle) const {
 
 std::size_t client::force_release(std::string_view name) const {
   const lock_name checked{name};
-  return value_of(session_->force_release(checked.str()), "cannot force the release of '" + checked.str() + "'",
-                  *session_);
+  return value_of(session_->force_release(checked.str()),
+                  "cannot force the release of '" + checked.str() + "'", *session_);
 }
 
 std::shared_ptr<void> client::watch(std::function<void()> changed) const {

@@ -64,8 +64,8 @@ struct handle::state {
 
 lease_core::wish handle::state::wish_for(const want& what) const {
   if (what.how == mode::permits && (what.permits < 1 || what.permits > capacity)) {
-    throw error{errc::invalid_argument, std::to_string(what.permits) + " permits of '" + name + "', which has " +
-                                            std::to_string(capacity)};
+    throw error{errc::invalid_argument, std::to_string(what.permits) + " permits of '" + name +
+                                            "', which has " + std::to_string(capacity)};
   }
   lease_core::wish wish;
   wish.margin = options.drift_margin();
@@ -175,7 +175,8 @@ void handle::unlock(mode how, std::ptrdiff_t count) noexcept {
     lease released;
     {
       const std::lock_guard hold{s.mutex};
-      const auto found = std::find_if(s.kept.begin(), s.kept.end(), [&](const lease& l) { return l.mode() == how; });
+      const auto found =
+          std::find_if(s.kept.begin(), s.kept.end(), [&](const lease& l) { return l.mode() == how; });
       if (found == s.kept.end()) return;
       released = std::move(*found);
       s.kept.erase(found);
@@ -276,7 +277,9 @@ bool recursive_mutex::lock(std::optional<duration> limit) {
     const std::lock_guard hold{guard_};
     if (owner_ == self) {
       if (!handle_.held()) {
-        throw error{errc::lost, "'" + name() + "' was lost since this thread locked it; unlock it as often as it was locked"};
+        throw error{
+            errc::lost,
+            "'" + name() + "' was lost since this thread locked it; unlock it as often as it was locked"};
       }
       ++depth_;
       return true;

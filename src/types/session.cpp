@@ -88,7 +88,8 @@ bool session::is_ours() const noexcept { return generation_ == runtime::process_
 
 void session::require_open() const {
   if (!is_ours()) {
-    throw error{errc::closed, "the client of " + url_ + " belongs to the parent process; after fork() a child opens its own"};
+    throw error{errc::closed, "the client of " + url_ +
+                                  " belongs to the parent process; after fork() a child opens its own"};
   }
   if (closed_) throw error{errc::closed, "the client of " + url_ + " has been closed"};
 }
@@ -116,8 +117,7 @@ Result session::wait_for(Start start) {
 template <class Function>
 auto session::outside(Function action) {
   return [this, action = std::move(action)](auto value) {
-    parts_->loop.after_turn(
-        [action, value = std::move(value)]() mutable { action(std::move(value)); });
+    parts_->loop.after_turn([action, value = std::move(value)]() mutable { action(std::move(value)); });
   };
 }
 
@@ -130,7 +130,8 @@ lease_core::taken session::acquire(lease_core::wish what, std::optional<duration
   });
 }
 
-session::op_id session::start_acquire(lease_core::wish what, std::optional<duration> limit, on_acquired done) {
+session::op_id session::start_acquire(lease_core::wish what, std::optional<duration> limit,
+                                      on_acquired done) {
   const turn now{parts_->loop};
   auto later = outside(std::move(done));
   if (closed_) {
@@ -202,9 +203,7 @@ std::optional<std::error_code> session::on_lost(const record_ptr& lease,
   return std::nullopt;
 }
 
-store::time_point session::give_up() const {
-  return parts_->loop.now() + options_.locks().retry().limit();
-}
+store::time_point session::give_up() const { return parts_->loop.now() + options_.locks().retry().limit(); }
 
 store::inspected session::inspect(std::string name) {
   require_open();

@@ -47,8 +47,7 @@ class session : public std::enable_shared_from_this<session> {
   [[nodiscard]] renewal renew(const lease_core::record_ptr& lease);
   [[nodiscard]] std::optional<failure> downgrade(const lease_core::record_ptr& lease);
   void start_release(const lease_core::record_ptr& lease, std::function<void(std::error_code)> done);
-  void start_downgrade(const lease_core::record_ptr& lease,
-                       std::function<void(std::optional<failure>)> done);
+  void start_downgrade(const lease_core::record_ptr& lease, std::function<void(std::optional<failure>)> done);
   /// Declares a loss that is due, on this thread.
   void check(const lease_core::record_ptr& lease);
   /// The reason, for a lease that is lost already; `action` is then left to the caller.

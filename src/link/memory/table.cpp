@@ -69,7 +69,8 @@ table::claims::const_iterator table::first_waiter(const named& n, time_point now
 }
 
 bool table::in_use(const named& n, time_point now) {
-  return std::any_of(n.claims.begin(), n.claims.end(), [&](const auto& entry) { return entry.second.expires > now; });
+  return std::any_of(n.claims.begin(), n.claims.end(),
+                     [&](const auto& entry) { return entry.second.expires > now; });
 }
 
 sql::place table::place_of(const named& n, std::uint64_t token, time_point now) {
@@ -93,7 +94,8 @@ table::claim* table::living(named& n, std::uint64_t token, const owner_id& owner
   return ours ? &found->second : nullptr;
 }
 
-sql::reply table::acquire(const sql::request& asked, const owner_id& client, time_point now, std::int64_t wall_us) {
+sql::reply table::acquire(const sql::request& asked, const owner_id& client, time_point now,
+                          std::int64_t wall_us) {
   named& n = names_.try_emplace(asked.name, named{0, 0, asked.capacity, {}}).first->second;
   if (n.capacity != asked.capacity && in_use(n, now)) return sql::other_capacity{n.capacity};
   const std::uint64_t token = std::max(n.token + 1, static_cast<std::uint64_t>(wall_us));
@@ -126,7 +128,8 @@ std::uint64_t table::token_of(const sql::request& asked) const {
   const auto n = names_.find(asked.name);
   if (n == names_.end()) return 0;
   const auto& all = n->second.claims;
-  const auto own = std::find_if(all.begin(), all.end(), [&](const auto& e) { return e.second.owner == asked.owner; });
+  const auto own =
+      std::find_if(all.begin(), all.end(), [&](const auto& e) { return e.second.owner == asked.owner; });
   return own == all.end() ? 0 : own->first;
 }
 

@@ -1,15 +1,14 @@
 #include "link/sqlite/change_watch.hpp"
 
-#include <sys/inotify.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <array>
 #include <chrono>
 #include <cstddef>
 #include <cstring>
 #include <filesystem>
 #include <string_view>
+#include <sys/inotify.h>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 
 namespace holdfast::sqlite {
@@ -19,7 +18,7 @@ namespace {
 constexpr std::chrono::seconds backstop{1};
 
 std::pair<long, long> look_of(const std::string& path) {
-  struct stat info {};
+  struct stat info{};
   if (::stat(path.c_str(), &info) != 0) return {};
   return {info.st_size, info.st_mtim.tv_sec * 1'000'000'000L + info.st_mtim.tv_nsec};
 }
@@ -32,7 +31,8 @@ change_watch::change_watch(runtime::loop& on, const std::string& database, std::
   file_ = path.filename().string();
   const std::string folder = path.has_parent_path() ? path.parent_path().string() : ".";
   inotify_ = ::inotify_init1(IN_NONBLOCK | IN_CLOEXEC);
-  if (inotify_ >= 0 && ::inotify_add_watch(inotify_, folder.c_str(), IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_DELETE) >= 0) {
+  if (inotify_ >= 0 &&
+      ::inotify_add_watch(inotify_, folder.c_str(), IN_MODIFY | IN_CREATE | IN_MOVED_TO | IN_DELETE) >= 0) {
     listening_ = on.on_readable(inotify_, [this] { receive(); });
   }
   look_again();
@@ -64,9 +64,10 @@ void change_watch::look_again() {
   loop_.at(loop_.now() + backstop, [this, alive = alive_] {
     if (!*alive) return;
     const auto look = look_of(wal_);
-    if (std::exchange(seen_, look) != look) loop_.right_after_turn([this, alive] {
-      if (*alive) changed_();
-    });
+    if (std::exchange(seen_, look) != look)
+      loop_.right_after_turn([this, alive] {
+        if (*alive) changed_();
+      });
     look_again();
   });
 }

@@ -27,8 +27,8 @@ constexpr std::int64_t sweep_rows = 256;
 /// Every name that a statement may take as a parameter: what a request has, what the link adds, and what
 /// statements hand to those after them.
 constexpr auto slot_names = std::to_array<std::string_view>(
-    {"name", "owner", "client", "token", "weight", "capacity", "ttl", "wait", "idle", "metadata", "now",
-     "floor", "before", "every", "limit", "head", "held", "dead", "other", "after", "upto"});
+    {"name",  "owner",  "client", "token", "weight", "capacity", "ttl",  "wait",  "idle",  "metadata", "now",
+     "floor", "before", "every",  "limit", "head",   "held",     "dead", "other", "after", "upto"});
 constexpr int no_slot = -1;
 
 constexpr int slot_of(std::string_view name) {
@@ -45,13 +45,16 @@ std::int64_t micros(std::chrono::nanoseconds t) {
 /// The values for the parameters of one task. Texts stay where they are, in the request.
 class database::inputs {
  public:
-  void set(std::string_view name, std::int64_t value) { cells_[index(name)] = {kind::number, value, nullptr, 0}; }
+  void set(std::string_view name, std::int64_t value) {
+    cells_[index(name)] = {kind::number, value, nullptr, 0};
+  }
   void set_text(std::string_view name, std::string_view value) { set(name, kind::text, value); }
   void set_blob(std::string_view name, std::string_view value) { set(name, kind::blob, value); }
   /// What a query found.
   void capture(int slot, sqlite3_stmt* from, int column) {
     const bool null = sqlite3_column_type(from, column) == SQLITE_NULL;
-    cells_[static_cast<std::size_t>(slot)] = {null ? kind::null : kind::number, sqlite3_column_int64(from, column), nullptr, 0};
+    cells_[static_cast<std::size_t>(slot)] = {null ? kind::null : kind::number,
+                                              sqlite3_column_int64(from, column), nullptr, 0};
   }
   [[nodiscard]] int bind(sqlite3_stmt* to, int parameter, int slot) const {
     const cell& c = cells_[static_cast<std::size_t>(slot)];
@@ -122,7 +125,8 @@ void database::open_file() {
   const std::int64_t application = number("PRAGMA application_id");
   const std::int64_t version = number("PRAGMA user_version");
   if (objects > 0 && application != application_id) {
-    throw error{errc::foreign_store, settings_.path + " is a database of another program; choose another path"};
+    throw error{errc::foreign_store,
+                settings_.path + " is a database of another program; choose another path"};
   }
   if (version > schema_version) {
     throw error{errc::foreign_store, settings_.path + " was made by a newer Holdfast (layout " +
@@ -143,7 +147,7 @@ void database::make_tables() {
     return number(("SELECT count(*) FROM sqlite_master WHERE name = '" + table + "'").c_str()) > 0;
   };
   const sql::tables& names = settings_.names;
-  if (exists(names.locks) && exists(names.claims) && exists(names.boot)) return;
+  if (exists(names.locks) && exists(names.claims) && exists(names.sweeps)) return;
   execute("BEGIN IMMEDIATE");
   execute(("PRAGMA application_id = " + std::to_string(application_id)).c_str());
   execute(("PRAGMA user_version = " + std::to_string(schema_version)).c_str());
@@ -153,16 +157,23 @@ void database::make_tables() {
 
 /// The lease clock began anew with this boot of the machine, and every process of the last one is gone.
 void database::expire_former_boot() {
-  const std::string id = boot_id();  // hexadecimal digits and dashes, from the kernel
-  const std::string same = "SELECT count(*) FROM " + settings_.names.boot + " WHERE id = '" + id + "'";
-  if (number(same.c_str()) > 0) return;
+  read_clocks();
+  // Looked at before it is locked: an opening that has nothing to write must not wait for those who write.
+  const std::string any = "SELECT EXISTS (SELECT 1 FROM " + settings_.names.claims +
+                          " WHERE expires - ttl > " + std::to_string(lease_now_us_) + ")";
+  if (number(any.c_str()) == 0) return;
+  script end = prepare(sql::statements_of(sql::text::former_boot, settings_.names));
   execute("BEGIN IMMEDIATE");
-  if (number(same.c_str()) == 0) {
-    execute(("DELETE FROM " + settings_.names.claims).c_str());
-    execute(("DELETE FROM " + settings_.names.boot).c_str());
-    execute(("INSERT INTO " + settings_.names.boot + " (id, swept) VALUES ('" + id + "', 0)").c_str());
-  }
+  inputs in;
+  in.set("now", lease_now_us_);
+  std::vector<told> none;
+  static_cast<void>(run(end, in, none));
   execute("COMMIT");
+}
+
+void database::read_clocks() {
+  lease_now_us_ = micros(settings_.lease_clock().time_since_epoch());
+  wall_now_us_ = micros(settings_.wall_clock().time_since_epoch());
 }
 
 bool database::is_in_place() const noexcept { return file_identity::of(settings_.path.c_str()) == identity_; }
@@ -173,8 +184,8 @@ bool database::begin(access how) {
   sqlite3_reset(statement);
   if ((code & 0xFF) == SQLITE_BUSY) return false;
   if (code != SQLITE_DONE) throw failed(code);
-  lease_now_us_ = micros(boot_clock::now().time_since_epoch());
-  wall_now_us_ = micros(std::chrono::system_clock::now().time_since_epoch());
+  lease_now_us_ = micros(settings_.lease_clock().time_since_epoch());
+  wall_now_us_ = micros(settings_.wall_clock().time_since_epoch());
   return true;
 }
 
@@ -301,7 +312,8 @@ database::script database::prepare(const std::vector<sql::statement>& statements
     p.is_query = sqlite3_column_count(p.statement) > 0;
     p.is_answer = p.is_query && sql::is_answer(s.label);
     for (int i = 1; i <= sqlite3_bind_parameter_count(p.statement); ++i) {
-      p.parameters.push_back(slot_of(std::string_view{sqlite3_bind_parameter_name(p.statement, i)}.substr(1)));
+      p.parameters.push_back(
+          slot_of(std::string_view{sqlite3_bind_parameter_name(p.statement, i)}.substr(1)));
     }
     for (int c = 0; c < sqlite3_column_count(p.statement); ++c) {
       p.columns.push_back(p.is_tell ? no_slot : slot_of(sqlite3_column_name(p.statement, c)));
@@ -325,6 +337,8 @@ std::int64_t database::number(const char* query) {
   return value;
 }
 
-broken database::failed(int code, bool committing) const { return {trouble_of(db_, code, settings_.path, committing)}; }
+broken database::failed(int code, bool committing) const {
+  return {trouble_of(db_, code, settings_.path, committing)};
+}
 
 }  // namespace holdfast::sqlite

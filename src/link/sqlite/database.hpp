@@ -1,8 +1,9 @@
 #pragma once
 
-#include <sqlite3.h>
-
+#include <chrono>
 #include <cstdint>
+#include <functional>
+#include <sqlite3.h>
 #include <string>
 #include <variant>
 #include <vector>
@@ -34,6 +35,10 @@ class database {
     std::string path;
     sql::tables names;
     duration keep_idle{};  // how long a name is remembered that nobody uses
+    // Read once a transaction: the clock that ends leases, and the one below which no token is drawn. All
+    // that use the file share them; tests and the simulator bring their own.
+    std::function<store::time_point()> lease_clock = boot_clock::now;
+    std::function<std::chrono::system_clock::time_point()> wall_clock = std::chrono::system_clock::now;
   };
 
   /// Opens or makes it. \throws holdfast::error errc::foreign_store, errc::corrupt_store ….
@@ -53,8 +58,10 @@ class database {
   void roll_back() noexcept;
 
   /// In a transaction. \throws broken.
-  [[nodiscard]] sql::reply carry_out(const sql::request& asked, const owner_id& client, std::vector<told>& words);
-  /// In a writing transaction: forgets some of what nobody uses, if no client has for an hour. \throws broken.
+  [[nodiscard]] sql::reply carry_out(const sql::request& asked, const owner_id& client,
+                                     std::vector<told>& words);
+  /// In a writing transaction: forgets some of what nobody uses, if no client has for an hour. \throws
+  /// broken.
   void sweep_if_due();
 
  private:
@@ -76,6 +83,7 @@ class database {
   void close() noexcept;
   void make_tables();
   void expire_former_boot();
+  void read_clocks();
   void execute(const char* text);
   [[nodiscard]] std::int64_t number(const char* query);
   [[nodiscard]] script prepare(const std::vector<sql::statement>& statements);

@@ -1,8 +1,7 @@
 #include "link/sqlite/fork_guard.hpp"
 
-#include <pthread.h>
-
 #include <mutex>
+#include <pthread.h>
 #include <set>
 
 #include "link/sqlite/link.hpp"

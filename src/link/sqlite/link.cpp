@@ -14,7 +14,8 @@ namespace {
 bool only_reads(const sql::request& r) { return r.what == sql::task::inspect || r.what == sql::task::list; }
 
 store::noticed notice_of(fencing_token token) {
-  return token ? store::noticed{store::notice::granted, token} : store::noticed{store::notice::revoked, token};
+  return token ? store::noticed{store::notice::granted, token}
+               : store::noticed{store::notice::revoked, token};
 }
 
 }  // namespace
@@ -43,7 +44,8 @@ void link::shut() {
 }
 
 std::shared_ptr<void> link::watch(std::function<void()> changed) {
-  if (!changes_) changes_ = std::make_unique<change_watch>(owner(), settings_.path, [this] { watchers_.ring(); });
+  if (!changes_)
+    changes_ = std::make_unique<change_watch>(owner(), settings_.path, [this] { watchers_.ring(); });
   return watchers_.add(std::move(changed));
 }
 
@@ -58,9 +60,15 @@ bool link::execute(std::vector<job>& batch, bool last_try) {
       database_.reset();
       database_ = std::make_unique<database>(settings_);
     }
-    const bool reads = std::all_of(batch.begin(), batch.end(), [](const job& j) { return only_reads(j.what); });
+    const bool reads =
+        std::all_of(batch.begin(), batch.end(), [](const job& j) { return only_reads(j.what); });
     if (!begin(reads ? database::access::read : database::access::write)) {
-      return last_try && fail_all({{errc::unavailable, settings_.path + ": another process keeps it busy; look for one that holds a transaction open"}, true, false});
+      return last_try &&
+             fail_all({{errc::unavailable,
+                        settings_.path +
+                            ": another process keeps it busy; look for one that holds a transaction open"},
+                       true,
+                       false});
     }
     for (job& j : batch) j.result = database_->carry_out(j.what, mailbox_.address(), words);
     if (!reads) database_->sweep_if_due();
@@ -70,7 +78,8 @@ bool link::execute(std::vector<job>& batch, bool last_try) {
     if (b.why.what.code != errc::exhausted) database_.reset();
     return fail_all(b.why);
   } catch (const error& e) {
-    return fail_all({{e.code(), e.detail()}, e.code() == errc::unavailable || e.code() == errc::exhausted, false});
+    return fail_all(
+        {{e.code(), e.detail()}, e.code() == errc::unavailable || e.code() == errc::exhausted, false});
   }
   deliver(words);
   return true;

@@ -1,10 +1,5 @@
 #include "link/sqlite/mailbox.hpp"
 
-#include <dirent.h>
-#include <fcntl.h>
-#include <sys/stat.h>
-#include <unistd.h>
-
 #include <algorithm>
 #include <array>
 #include <cerrno>
@@ -12,7 +7,11 @@
 #include <csignal>
 #include <cstring>
 #include <ctime>
+#include <dirent.h>
+#include <fcntl.h>
 #include <string_view>
+#include <sys/stat.h>
+#include <unistd.h>
 #include <utility>
 
 namespace holdfast::sqlite {
@@ -67,7 +66,7 @@ void mailbox::close() noexcept {
 
 /// Whoever may write the database may also write to its clients: the same mode and group.
 void mailbox::make(const std::string& database) {
-  struct stat info {};
+  struct stat info{};
   if (::stat(database.c_str(), &info) != 0) return;
   const mode_t mode = info.st_mode & 0666U;
   const auto give_to_group = [&](int at, const char* path) {

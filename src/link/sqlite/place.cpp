@@ -1,16 +1,17 @@
 #include "link/sqlite/place.hpp"
 
-#include <pwd.h>
-#include <sys/stat.h>
-#include <sys/vfs.h>
-#include <unistd.h>
-
 #include <array>
 #include <cerrno>
+#include <chrono>
 #include <cstdlib>
 #include <cstring>
 #include <filesystem>
 #include <fstream>
+#include <pwd.h>
+#include <sstream>
+#include <sys/stat.h>
+#include <sys/vfs.h>
+#include <unistd.h>
 
 #include "holdfast/error.hpp"
 
@@ -47,7 +48,8 @@ void make_folders(const std::string& folder) {
 void require_access(const std::string& path, const char* what) {
   if (::access(path.c_str(), R_OK | W_OK) == 0) return;
   if (errno == ENOENT) return;  // a file still to be made
-  refuse(code_of(errno), std::string{"the "} + what + " " + path + " cannot be read and written by this user: " + reason());
+  refuse(code_of(errno),
+         std::string{"the "} + what + " " + path + " cannot be read and written by this user: " + reason());
 }
 
 }  // namespace
@@ -61,7 +63,8 @@ std::string default_path() {
     home = user != nullptr ? user->pw_dir : nullptr;
   }
   if (home == nullptr || *home != '/') {
-    refuse(errc::invalid_url, "sqlite: without a path means a file below XDG_STATE_HOME or HOME, and neither is set");
+    refuse(errc::invalid_url,
+           "sqlite: without a path means a file below XDG_STATE_HOME or HOME, and neither is set");
   }
   return std::string{home} + "/.local/state/holdfast/locks.db";
 }
@@ -91,40 +94,62 @@ const char* network_filesystem(long magic) {
   return nullptr;
 }
 
+std::string resolved(const std::string& path) {
+  std::error_code code;
+  const auto whole = std::filesystem::weakly_canonical(std::filesystem::absolute(path, code), code);
+  if (code) refuse(errc::unavailable, "the path " + path + " cannot be followed: " + code.message());
+  return whole.string();
+}
+
 void prepare_place(const std::string& path, bool anywhere) {
   const std::string parent = std::filesystem::path{path}.parent_path().string();
   const std::string folder = parent.empty() ? "." : parent;
   make_folders(folder);
-  struct statfs fs {};
+  struct statfs fs{};
   if (!anywhere && ::statfs(folder.c_str(), &fs) == 0) {
     if (const char* name = network_filesystem(fs.f_type)) {
-      refuse(errc::unavailable, folder + " is on a network file system (" + name +
-                                    "), where SQLite's locks are not safe; choose a local folder, or insist with ?network_fs=1");
+      refuse(errc::unavailable,
+             folder + " is on a network file system (" + name +
+                 "), where SQLite's locks are not safe; choose a local folder, or insist with ?network_fs=1");
     }
   }
-  struct stat info {};
+  struct stat info{};
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     refuse(errc::foreign_store, path + " is not a plain file; choose another path");
   }
   if (::access(folder.c_str(), R_OK | W_OK | X_OK) != 0) {
-    refuse(code_of(errno), "the folder " + folder + " cannot be written by this user, and SQLite needs it for its -wal file: " + reason());
+    refuse(code_of(errno),
+           "the folder " + folder +
+               " cannot be written by this user, and SQLite needs it for its -wal file: " + reason());
   }
   require_access(path, "file");
 }
 
 file_identity file_identity::of(const char* path) noexcept {
-  struct stat info {};
+  struct stat info{};
   if (::stat(path, &info) != 0) return {};
   return {info.st_dev, info.st_ino};
 }
 
-std::string boot_id() {
-  std::ifstream file{"/proc/sys/kernel/random/boot_id"};
-  std::string id;
-  if (!std::getline(file, id)) {
-    refuse(errc::unavailable, "/proc/sys/kernel/random/boot_id cannot be read, and without it leases of an earlier boot look alive");
+duration boottime_offset_in(const std::string& timens_offsets) {
+  std::istringstream lines{timens_offsets};
+  std::string clock;
+  std::int64_t seconds = 0;
+  std::int64_t nanoseconds = 0;
+  while (lines >> clock >> seconds >> nanoseconds) {
+    // The kernel writes names, and once wrote numbers (CLOCK_BOOTTIME is 7).
+    if (clock != "boottime" && clock != "7") continue;
+    return std::chrono::duration_cast<duration>(std::chrono::seconds{seconds} +
+                                                std::chrono::nanoseconds{nanoseconds});
   }
-  return id;
+  return duration::zero();
+}
+
+duration boottime_offset() {
+  std::ifstream file{"/proc/self/timens_offsets"};  // absent from kernels without time namespaces
+  std::ostringstream text;
+  text << file.rdbuf();
+  return boottime_offset_in(text.str());
 }
 
 }  // namespace holdfast::sqlite

@@ -1,14 +1,19 @@
 #pragma once
 
+#include <string>
 #include <sys/types.h>
 
-#include <string>
+#include "holdfast/options.hpp"
 
 namespace holdfast::sqlite {
 
 /// Where the database is when nobody says: `$XDG_STATE_HOME/holdfast/locks.db`, `~/.local/state/…` without
 /// that variable. \throws holdfast::error errc::invalid_url without a home.
 [[nodiscard]] std::string default_path();
+
+/// The one absolute name of a file, symbolic links followed: what lies beside a database is found by its
+/// name, and so has to be the same for all, wherever they are when they ask.
+[[nodiscard]] std::string resolved(const std::string& path);
 
 /// Makes the folder of a database that does not exist yet, and checks what would fail later with a less
 /// helpful word: the folder and the file must be this user's to write, the file a plain one.
@@ -29,8 +34,10 @@ struct file_identity {
   friend bool operator==(const file_identity&, const file_identity&) = default;
 };
 
-/// Names this boot of the machine: CLOCK_BOOTTIME begins anew with each.
-/// \throws holdfast::error errc::unavailable without /proc.
-[[nodiscard]] std::string boot_id();
+/// How far CLOCK_BOOTTIME of this process is ahead of the machine's: the offset of its time namespace. All
+/// clients of a file have to agree on the time.
+[[nodiscard]] duration boottime_offset();
+/// The same from the text of /proc/self/timens_offsets; zero where there is no such line.
+[[nodiscard]] duration boottime_offset_in(const std::string& timens_offsets);
 
 }  // namespace holdfast::sqlite

@@ -17,11 +17,13 @@ verdict verdict_of(int primary, int system_error) {
   switch (primary) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return {errc::unavailable, "another process keeps it busy; look for one that holds a transaction open", true};
+      return {errc::unavailable, "another process keeps it busy; look for one that holds a transaction open",
+              true};
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
-      return {errc::permission_denied, "this user may not write it; check the file, its -wal and -shm, and their folder", false};
+      return {errc::permission_denied,
+              "this user may not write it; check the file, its -wal and -shm, and their folder", false};
     case SQLITE_CANTOPEN:
       if (system_error == EMFILE || system_error == ENFILE) {
         return {errc::exhausted, "out of file descriptors; raise the limit (ulimit -n)", true};
@@ -34,7 +36,8 @@ verdict verdict_of(int primary, int system_error) {
     case SQLITE_NOMEM: return {errc::exhausted, "out of memory", true};
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return {errc::corrupt_store, "it is damaged or no SQLite file; move it away, and a new one is made", false};
+      return {errc::corrupt_store, "it is damaged or no SQLite file; move it away, and a new one is made",
+              false};
     case SQLITE_IOERR: return {errc::unavailable, "reading or writing it failed; check the disk", true};
     default: return {errc::unavailable, "SQLite refused a statement", false};
   }
@@ -45,7 +48,8 @@ verdict verdict_of(int primary, int system_error) {
 store::trouble trouble_of(sqlite3* db, int code, const std::string& path, bool committing) {
   const int system_error = db != nullptr ? sqlite3_system_errno(db) : errno;
   const verdict v = verdict_of(code & 0xFF, system_error);
-  std::string what = path + ": " + v.advice + " (" + (db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code));
+  std::string what =
+      path + ": " + v.advice + " (" + (db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code));
   if (system_error != 0 && (v.code == errc::unavailable || v.code == errc::permission_denied) &&
       (code & 0xFF) != SQLITE_BUSY) {
     what.append("; ").append(std::strerror(system_error));

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <sqlite3.h>
-
 #include <string>
 
 #include "store/machine.hpp"
@@ -11,6 +10,7 @@ namespace holdfast::sqlite {
 /// The failure of an SQLite call, told for people: what is wrong with which file, and what to do.
 /// \param path of the database.
 /// \param committing the transaction may have been carried out.
-[[nodiscard]] store::trouble trouble_of(sqlite3* db, int code, const std::string& path, bool committing = false);
+[[nodiscard]] store::trouble trouble_of(sqlite3* db, int code, const std::string& path,
+                                        bool committing = false);
 
 }  // namespace holdfast::sqlite

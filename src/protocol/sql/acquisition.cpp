@@ -66,9 +66,9 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
       if (const auto* other = std::get_if<other_capacity>(&r)) {
         const bool semaphore = other->capacity != store::whole_room;
         maybe_there_ = false;
-        return fail(now, {errc::wrong_type,
-                     semaphore ? "it is in use as a semaphore of " + std::to_string(other->capacity) + " permits"
-                               : "it is in use as a mutex"});
+        return fail(now, {errc::wrong_type, semaphore ? "it is in use as a semaphore of " +
+                                                            std::to_string(other->capacity) + " permits"
+                                                      : "it is in use as a mutex"});
       }
       if (std::holds_alternative<refused>(r)) {
         step s = over();
@@ -107,7 +107,7 @@ acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, 
   if (state_ == state::asking && t.unknown) {
     // It may stand in the queue by now, or even hold. Only the store can tell: never guess.
     state_ = state::finding;
-      }
+  }
   if (state_ == state::asking && !t.unknown) maybe_there_ = false;
   const time_point next = now + pause_.next(random);
   if (state_ == state::leaving) {

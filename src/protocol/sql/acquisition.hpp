@@ -54,14 +54,14 @@ class acquisition {
   store::backoff pause_;
   state state_ = state::asking;
   bool in_flight_ = false;
-  bool withdrawing_ = false;          // leaving: the withdrawal itself has been sent
-  bool maybe_there_ = false;          // something of ours may stand at the store
-  fencing_token token_;               // of the place in the queue; zero until known
-  fencing_token early_;               // a grant told before its place was
-  store::time_point sent_;            // the request under way
-  store::time_point touched_;         // the last request that may have started the claim's ttl
-  store::time_point kept_;            // the last one known to have
-  store::time_point silent_since_;    // no answer of the store since
+  bool withdrawing_ = false;        // leaving: the withdrawal itself has been sent
+  bool maybe_there_ = false;        // something of ours may stand at the store
+  fencing_token token_;             // of the place in the queue; zero until known
+  fencing_token early_;             // a grant told before its place was
+  store::time_point sent_;          // the request under way
+  store::time_point touched_;       // the last request that may have started the claim's ttl
+  store::time_point kept_;          // the last one known to have
+  store::time_point silent_since_;  // no answer of the store since
 };
 
 }  // namespace holdfast::sql

@@ -70,9 +70,7 @@ store::lowered family::lowered(const reply& r) {
   return failure{errc::lost, "the lease had ended before it could be downgraded"};
 }
 
-std::optional<lock_state> family::inspected(const reply& r) {
-  return std::get<std::optional<lock_state>>(r);
-}
+std::optional<lock_state> family::inspected(const reply& r) { return std::get<std::optional<lock_state>>(r); }
 
 std::vector<lock_summary> family::listed(const reply& r) { return std::get<std::vector<lock_summary>>(r); }
 

@@ -53,8 +53,8 @@ struct other_capacity {
 struct place {
   fencing_token token;
   bool granted = false;
-  bool head = false;                     // nobody waits before it
-  std::optional<duration> holder_left;   // until the first of the holders expires
+  bool head = false;                    // nobody waits before it
+  std::optional<duration> holder_left;  // until the first of the holders expires
 };
 struct kept {
   std::vector<bool> each;

@@ -16,8 +16,8 @@ using row = std::vector<value>;
 
 /// How the statements of a task went.
 struct run {
-  std::string_view ended_at;   // the label of the statement that found nothing; empty: all were carried out
-  std::vector<row> rows;       // of all its queries but `next` and `tell`
+  std::string_view ended_at;  // the label of the statement that found nothing; empty: all were carried out
+  std::vector<row> rows;      // of all its queries but `next` and `tell`
 };
 
 /// The statements' results as the reply that the machines understand. For every task but renew, which is a

@@ -23,8 +23,10 @@ CREATE TABLE IF NOT EXISTS {claims} (
   PRIMARY KEY (name, token)
 ) WITHOUT ROWID;
 
--- boot
-CREATE TABLE IF NOT EXISTS {boot} (
-  id    TEXT   NOT NULL,                 -- the boot of the machine to which the lease clock belongs
+-- sweeps
+CREATE TABLE IF NOT EXISTS {sweeps} (
   swept BIGINT NOT NULL                  -- when rows that nobody uses were last looked for
 );
+
+-- first
+INSERT INTO {sweeps} (swept) SELECT 0 WHERE NOT EXISTS (SELECT 1 FROM {sweeps});

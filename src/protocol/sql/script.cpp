@@ -17,7 +17,8 @@ std::string_view label_in(std::string_view line) {
   if (!line.starts_with(mark)) return {};
   line.remove_prefix(mark.size());
   const std::string_view word = line.substr(0, line.ends_with('?') ? line.size() - 1 : line.size());
-  const bool plain = !word.empty() && std::all_of(word.begin(), word.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+  const bool plain =
+      !word.empty() && std::all_of(word.begin(), word.end(), [](char c) { return c >= 'a' && c <= 'z'; });
   return plain ? line : std::string_view{};
 }
 
@@ -45,7 +46,7 @@ std::vector<std::string_view> files_of(task what) {
 
 }  // namespace
 
-tables tables::named(const std::string& locks) { return {locks, locks + "_claims", locks + "_boot"}; }
+tables tables::named(const std::string& locks) { return {locks, locks + "_claims", locks + "_sweeps"}; }
 
 std::vector<statement> statements_of(std::string_view file, const tables& names) {
   std::vector<statement> all;
@@ -62,7 +63,7 @@ std::vector<statement> statements_of(std::string_view file, const tables& names)
   for (statement& s : all) {
     replace_all(s.text, "{locks}", names.locks);
     replace_all(s.text, "{claims}", names.claims);
-    replace_all(s.text, "{boot}", names.boot);
+    replace_all(s.text, "{sweeps}", names.sweeps);
   }
   return all;
 }

@@ -24,9 +24,9 @@ struct statement {
 struct tables {
   std::string locks;
   std::string claims;
-  std::string boot;
+  std::string sweeps;
 
-  /// locks as given, claims and boot named after it.
+  /// locks as given, claims and sweeps named after it.
   [[nodiscard]] static tables named(const std::string& locks);
 };
 

@@ -5,7 +5,7 @@
 -- In: before (names with a token below), every, limit
 
 -- due
-SELECT 1 AS due FROM {boot} WHERE swept <= :now - :every;
+SELECT 1 AS due FROM {sweeps} WHERE swept <= :now - :every;
 
 -- bury?
 DELETE FROM {claims}
@@ -19,4 +19,4 @@ DELETE FROM {locks}
                  LIMIT :limit);
 
 -- swept
-UPDATE {boot} SET swept = :now;
+UPDATE {sweeps} SET swept = :now;
