@@ -237,7 +237,7 @@ TEST_P(kept_holds, are_unlocked_by_their_object_alone) {
 }
 
 TEST_P(kept_holds, that_were_lost_release_nobody_else) {
-  mutex lock{one(), "stock", lock_options{}.ttl(300ms).renewal(false)};
+  mutex lock{one(), "stock", lock_options{}.ttl(600ms).drift_margin(250ms).renewal(false)};
   mutex next{two(), "stock"};
   lock.lock();
   const auto lost = lock.lost();
