@@ -50,7 +50,7 @@ struct handoff_board {
   std::int64_t grants_wanted = 0;
 
   std::atomic<std::int64_t> ready = 0;
-  std::atomic<bool> go = false;
+  std::atomic<std::int64_t> start_at_ns = 0;  ///< for all at the same moment; 0: not known yet
   std::atomic<bool> stop = false;
 
   // Touched by who holds the lock.

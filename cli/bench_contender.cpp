@@ -38,12 +38,18 @@ void note_grant(handoff_board& board, contender_record& mine, std::int64_t proce
   board.handovers.add(1);
 }
 
+/// Who began a little earlier could have had all the grants before the others came.
+void await_start(const handoff_board& board) {
+  while (board.start_at_ns == 0) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  std::this_thread::sleep_for(std::chrono::nanoseconds{board.start_at_ns - monotonic_ns()});
+}
+
 void contend(handoff_board& board, contender_record& mine, std::int64_t process) {
   const auto options = lock_options{}.ttl(duration{board.ttl_us});
   auto locks = open_client({}, client_options{}.locks(options));
   mutex lock{locks, board.name.data()};
   ++board.ready;
-  while (!board.go) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  await_start(board);
   while (!board.stop) {
     mine.asked_at_ns.set(monotonic_ns());
     lock.lock();

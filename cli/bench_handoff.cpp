@@ -143,9 +143,10 @@ run_times contend(handoff_board& board, const scale& size, contending_processes&
   const auto everybody = size.processes * size.contenders;
   const auto state = [&] { return fmt::format("{} hand-overs", board.handovers.get()); };
   wait_until(shown, [&] { return contenders.all_ended() || board.ready == everybody; }, state);
-  const auto started_at_ns = monotonic_ns();
+  constexpr std::int64_t head_start_ns = 20'000'000;
+  const auto started_at_ns = monotonic_ns() + head_start_ns;
   const auto end_ns = started_at_ns + size.length.count() * 1'000;
-  board.go = true;
+  board.start_at_ns = started_at_ns;
   wait_until(shown, [&] { return contenders.all_ended() || board.stop || monotonic_ns() >= end_ns; }, state);
   const auto stopped_at_ns = monotonic_ns();
   board.stop = true;

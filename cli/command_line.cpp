@@ -241,11 +241,13 @@ class parser {
   void add_completion() {
     auto* command = add("completion", "Print a completion script");
     command->add_option("SHELL", shell_, "bash, zsh or fish")->required()->type_name("");
+    command->footer("");
   }
 
   void add_help() {
     auto* command = add("help", "Explain a command");
     command->add_option("COMMAND", help_topic_, "Which one")->type_name("");
+    command->footer("");
   }
 
   void add_hidden() {
@@ -276,7 +278,7 @@ class parser {
   }
 
   std::string help_text() const {
-    if (help_topic_.empty()) return app_.help("", CLI::AppFormatMode::Normal);
+    if (help_topic_.empty()) return parser{}.app_.help();  // ours would explain "help", which was chosen
     const auto topics =
         app_.get_subcommands([this](const CLI::App* each) { return each->get_name() == help_topic_; });
     if (topics.empty()) throw no_command(help_topic_);

@@ -34,10 +34,9 @@ struct run_record {
   } catch (const error&) {
     // Who holds it is a courtesy; that it could not be had is the message.
   }
-  const auto within =
-      *wish.wait == duration::zero() ? "was not free" : "was not to be had within " + to_text(*wish.wait);
-  throw failure{not_had_in_time,
-                fmt::format("'{}' {}{}. A longer --wait gives it more time", wish.name, within, who)};
+  const auto within = *wish.wait == duration::zero() ? "" : " within " + to_text(*wish.wait);
+  throw failure{not_had_in_time, fmt::format("'{}' was not free{}{}. A longer --wait gives it more time",
+                                             wish.name, within, who)};
 }
 
 /// Runs the command under the lease, and lets go of it.
