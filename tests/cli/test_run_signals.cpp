@@ -1,4 +1,5 @@
 #include <csignal>
+#include <fstream>
 #include <gmock/gmock.h>
 
 #include "fixture.hpp"
@@ -8,9 +9,15 @@ namespace {
 
 class run_signals : public command_test {
  protected:
+  /// In the file "log", which the scripts below append to.
   bool line_appears(const std::string& line) {
-    return eventually(
-        [&] { return ("\n" + contents(file("log"))).find("\n" + line + "\n") != std::string::npos; });
+    return eventually([&] {
+      std::ifstream log{file("log")};
+      for (std::string each; std::getline(log, each);) {
+        if (each == line) return true;
+      }
+      return false;
+    });
   }
 };
 
