@@ -1,7 +1,9 @@
 // Trying, waiting for a time, waiting for as long as it takes; giving up.
 
 #include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/post.hpp>
 #include <boost/asio/use_future.hpp>
 
 #include "contract/contract.hpp"
@@ -99,14 +101,19 @@ HOLDFAST_IN_BOTH_FLAVOURS(waiting, any_store);
 
 class cancelling : public on_each_store {
  protected:
-  pending_outcome start(mutex& lock, asio::cancellation_signal& cancel) {
+  pending_outcome start(mutex& lock, asio::cancellation_slot slot = {}) {
     std::promise<outcome> promise;
     auto pending = promise.get_future();
-    lock.async_acquire(asio::bind_cancellation_slot(
-        cancel.slot(), [promise = std::move(promise)](boost::system::error_code code, lease held) mutable {
-          promise.set_value({code, std::move(held)});
-        }));
+    auto handler = [promise = std::move(promise)](boost::system::error_code code, lease held) mutable {
+      promise.set_value({code, std::move(held)});
+    };
+    lock.async_acquire(
+        asio::bind_cancellation_slot(slot, asio::bind_executor(loop_.get_executor(), std::move(handler))));
     return pending;
+  }
+  /// Where the handlers run, as Asio demands of whoever cancels.
+  void emit(asio::cancellation_signal& cancel, asio::cancellation_type type) {
+    asio::post(loop_, asio::use_future([&] { cancel.emit(type); })).get();
   }
 };
 
@@ -115,10 +122,10 @@ TEST_P(cancelling, ends_a_wait_and_leaves_no_ticket) {
   mutex second{two(), "stock"};
   auto held = first.acquire();
   asio::cancellation_signal cancel;
-  auto waiting = start(second, cancel);
+  auto waiting = start(second, cancel.slot());
   ASSERT_TRUE(look().sees_waiters("stock", 1));
 
-  cancel.emit(asio::cancellation_type::terminal);
+  emit(cancel, asio::cancellation_type::terminal);
   const auto got = get(waiting);
   EXPECT_EQ(got.code, errc::cancelled);
   EXPECT_FALSE(got.held);
@@ -131,16 +138,15 @@ TEST_P(cancelling, one_in_the_middle_leaves_the_others_in_their_order) {
   mutex first{one(), "stock"};
   mutex second{two(), "stock"};
   auto held = first.acquire();
-  asio::cancellation_signal keep;
   asio::cancellation_signal cancel;
-  auto a = start(second, keep);
+  auto a = start(second);
   ASSERT_TRUE(look().sees_waiters("stock", 1));
-  auto b = start(first, cancel);
+  auto b = start(first, cancel.slot());
   ASSERT_TRUE(look().sees_waiters("stock", 2));
-  auto c = start(second, keep);
+  auto c = start(second);
   ASSERT_TRUE(look().sees_waiters("stock", 3));
 
-  cancel.emit(asio::cancellation_type::total);
+  emit(cancel, asio::cancellation_type::total);
   EXPECT_EQ(get(b).code, errc::cancelled);
   EXPECT_FALSE(held.release());
   auto got = get(a);
@@ -158,9 +164,9 @@ TEST_P(cancelling, may_race_with_the_grant) {
   for (int turn = 0; turn < 50; ++turn) {
     auto held = first.acquire();
     asio::cancellation_signal cancel;
-    auto waiting = start(second, cancel);
+    auto waiting = start(second, cancel.slot());
     std::jthread releasing{[&] { EXPECT_FALSE(held.release()); }};
-    cancel.emit(asio::cancellation_type::partial);
+    emit(cancel, asio::cancellation_type::partial);
     const auto got = get(waiting);
     EXPECT_EQ(got.held.held(), !got.code) << got.code.message();
     EXPECT_TRUE(!got.code || got.code == errc::cancelled) << got.code.message();
