@@ -1,0 +1,225 @@
+// The acquisition's paths while the weather is good: what it asks for, when, and from when a grant counts.
+
+#include <gmock/gmock.h>
+#include <memory>
+
+#include "machine/stepper.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace test;
+using sql::task;
+
+constexpr std::uint64_t ticket = 7;
+
+void expect_grant(const stepper::step& s, std::uint64_t token, store::time_point valid_from) {
+  ASSERT_TRUE(grant_of(s));
+  EXPECT_EQ(grant_of(s)->token, fencing_token{token});
+  EXPECT_EQ(grant_of(s)->valid_from, valid_from);
+  EXPECT_TRUE(s.finished);
+  EXPECT_FALSE(s.send);
+}
+
+TEST(acquisition, asks_for_all_that_is_claimed) {
+  store::claim c = a_claim(3);
+  c.how = mode::permits;
+  c.permits = 2;
+  c.capacity = 5;
+  stepper it{c};
+  const auto s = it.start();
+  ASSERT_EQ(task_of(s), task::acquire);
+  EXPECT_EQ(s.send->name, "stock");
+  EXPECT_EQ(s.send->owner, id(3));
+  EXPECT_EQ(s.send->weight, 2);
+  EXPECT_EQ(s.send->capacity, 5);
+  EXPECT_EQ(s.send->ttl, 30s);
+  EXPECT_TRUE(s.send->wait);
+  EXPECT_EQ(s.send->metadata, c.metadata);
+  EXPECT_FALSE(s.send->token) << "the store draws it";
+  EXPECT_FALSE(s.wake_at || s.answer || s.finished);
+}
+
+TEST(acquisition, is_granted_at_once_and_counts_from_the_sending) {
+  stepper it;
+  it.start();
+  it.pass(80ms);
+  expect_grant(it.reply(granted_at(ticket)), ticket, epoch);
+}
+
+TEST(acquisition, is_refused_without_a_trace) {
+  stepper it;
+  it.start();
+  const auto s = it.reply(sql::refused{});
+  ASSERT_TRUE(s.answer);
+  EXPECT_TRUE(std::holds_alternative<store::refused>(*s.answer));
+  EXPECT_TRUE(s.finished);
+  EXPECT_FALSE(s.send);
+}
+
+TEST(acquisition, says_what_else_the_name_is_used_as) {
+  for (const auto& [capacity, word] :
+       {std::pair<std::int64_t, const char*>{5, "semaphore of 5"}, {store::whole_room, "mutex"}}) {
+    stepper it;
+    it.start();
+    const auto s = it.reply(sql::other_capacity{capacity});
+    EXPECT_EQ(failure_of(s), errc::wrong_type);
+    EXPECT_THAT(std::get<failure>(*s.answer).what, testing::HasSubstr(word));
+    EXPECT_TRUE(s.finished) << "there is nothing to withdraw";
+    EXPECT_FALSE(s.send);
+  }
+}
+
+TEST(acquisition, keeps_its_place_by_looking_again) {
+  stepper it;
+  auto s = it.queue(waiting_at(ticket));
+  EXPECT_EQ(s.wake_at, sql::next_look(waiting_at(ticket), epoch, 30s, epoch, it.chance));
+  EXPECT_FALSE(s.send || s.answer || s.finished);
+
+  it.pass_until(s.wake_at);
+  s = it.wake();
+  ASSERT_EQ(task_of(s), task::look);
+  EXPECT_EQ(s.send->name, "stock");
+  EXPECT_EQ(s.send->owner, id(1));
+  EXPECT_EQ(s.send->token, fencing_token{ticket});
+  EXPECT_EQ(s.send->ttl, 30s);
+
+  const auto looked = it.now;
+  it.pass(50ms);
+  s = it.reply(head_at(ticket, 200ms));
+  EXPECT_EQ(s.wake_at, sql::next_look(head_at(ticket, 200ms), looked, 30s, it.now, it.chance));
+}
+
+TEST(acquisition, granted_by_a_word_counts_from_its_last_answered_request) {
+  stepper it;
+  it.start();
+  it.pass(20ms);
+  it.reply(waiting_at(ticket));
+  it.pass(4s);
+  expect_grant(it.notice(word_of_grant(ticket)), ticket, epoch);
+}
+
+TEST(acquisition, granted_by_a_word_after_a_look_counts_from_that_look) {
+  stepper it;
+  it.queue(waiting_at(ticket));
+  it.pass(9s);
+  it.wake();
+  it.pass(20ms);
+  it.reply(waiting_at(ticket));
+  it.pass(4s);
+  expect_grant(it.notice(word_of_grant(ticket)), ticket, epoch + 9s);
+}
+
+TEST(acquisition, granted_while_it_looks_does_not_count_from_the_look) {
+  stepper it;
+  it.queue(waiting_at(ticket));
+  it.pass(9s);
+  it.wake();
+  it.pass(20ms);
+  expect_grant(it.notice(word_of_grant(ticket)), ticket, epoch);
+}
+
+TEST(acquisition, learns_from_a_look_that_its_word_was_lost) {
+  stepper it;
+  it.queue(waiting_at(ticket));
+  it.pass(9s);
+  it.wake();
+  it.pass(20ms);
+  expect_grant(it.reply(granted_at(ticket)), ticket, epoch + 9s);
+}
+
+TEST(acquisition, may_hear_of_its_grant_before_it_hears_of_its_place) {
+  stepper it;
+  it.start();
+  it.pass(10ms);
+  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket))))
+      << "an older claim of this owner's? the reply will tell";
+  it.pass(10ms);
+  expect_grant(it.reply(waiting_at(ticket)), ticket, epoch);
+}
+
+TEST(acquisition, takes_no_word_for_a_place_that_it_does_not_have) {
+  stepper it;
+  it.start();
+  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket - 1))));
+  EXPECT_FALSE(it.reply(waiting_at(ticket)).answer);
+  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket - 1))));
+  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket + 1))));
+  it.wake();
+  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket - 1))));
+}
+
+TEST(acquisition, queues_anew_when_its_ticket_has_expired) {
+  stepper it;
+  it.queue(waiting_at(ticket));
+  it.pass(40s);
+  it.wake();
+  it.pass(10ms);
+  const auto s = it.reply(sql::nothing{});
+  EXPECT_EQ(task_of(s), task::acquire);
+  EXPECT_FALSE(s.send->token);
+  const auto asked = it.now;
+  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket)))) << "the old ticket's";
+  it.pass(10ms);
+  EXPECT_FALSE(it.reply(waiting_at(ticket + 5)).answer) << "nor is it remembered for the new one";
+  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket))));
+  expect_grant(it.notice(word_of_grant(ticket + 5)), ticket + 5, asked);
+}
+
+TEST(acquisition, is_not_moved_by_a_tick_that_comes_while_it_is_asking) {
+  stepper it;
+  it.start();
+  EXPECT_TRUE(is_quiet(it.wake()));
+  it.reply(waiting_at(ticket));
+  it.wake();
+  EXPECT_TRUE(is_quiet(it.wake()));
+}
+
+// Cancelled.
+
+TEST(acquisition, withdraws_at_once_while_it_waits) {
+  stepper it;
+  it.queue(waiting_at(ticket));
+  it.pass(1s);
+  auto s = it.cancel();
+  ASSERT_EQ(task_of(s), task::withdraw);
+  EXPECT_EQ(s.send->name, "stock");
+  EXPECT_EQ(s.send->owner, id(1));
+  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket)))) << "too late: the withdrawal gives it back";
+  EXPECT_TRUE(is_quiet(it.wake())) << "the tick asked for before";
+  s = it.reply(sql::done{});
+  EXPECT_TRUE(s.finished);
+  EXPECT_FALSE(s.answer);
+}
+
+TEST(acquisition, is_done_with_a_withdrawal_that_finds_nothing) {
+  stepper it;
+  it.queue(waiting_at(ticket));
+  it.cancel();
+  EXPECT_TRUE(it.reply(sql::nothing{}).finished);
+}
+
+TEST(acquisition, withdraws_after_the_reply_that_is_under_way) {
+  const sql::reply replies[] = {granted_at(ticket), waiting_at(ticket), sql::refused{}, sql::nothing{}};
+  for (const sql::reply& r : replies) {
+    stepper it;
+    it.start();
+    EXPECT_TRUE(is_quiet(it.cancel())) << "the two must not overtake each other";
+    EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket))));
+    EXPECT_EQ(task_of(it.reply(r)), task::withdraw);
+    EXPECT_TRUE(it.reply(sql::done{}).finished);
+    EXPECT_FALSE(it.answered());
+  }
+}
+
+TEST(acquisition, withdraws_after_the_look_that_is_under_way) {
+  stepper it;
+  it.queue(waiting_at(ticket));
+  it.wake();
+  EXPECT_TRUE(is_quiet(it.cancel()));
+  EXPECT_EQ(task_of(it.reply(granted_at(ticket))), task::withdraw);
+  EXPECT_TRUE(it.reply(sql::done{}).finished);
+}
+
+}  // namespace
+}  // namespace holdfast

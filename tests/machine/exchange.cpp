@@ -1,0 +1,99 @@
+// One request, one reply: the machine behind renewals, releases and questions.
+
+#include "store/exchange.hpp"
+
+#include <gtest/gtest.h>
+#include <string>
+
+#include "machine/samples.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace test;
+
+/// Asks "how many?", and tells what it got.
+struct result {
+  int reply = -1;
+  store::time_point sent;
+  bool doubted = false;
+};
+using machine = store::exchange<std::string, int, result>;
+
+class exchange : public testing::Test {
+ protected:
+  machine::step feed(const store::event<int>& e) { return it.resume(now, 0, e); }
+  machine::step reply(int r) { return feed(store::replied<int>{r}); }
+  machine::step fail(const store::trouble& t) { return feed(store::replied<int>{t}); }
+
+  store::time_point now = epoch;
+  machine it{"how many?", retry_policy{}.first(10ms).longest(80ms), epoch + 1s,
+             [](int r, store::time_point sent, bool doubted) { return result{r, sent, doubted}; },
+             [](const store::trouble&) { return result{}; }};
+};
+
+TEST_F(exchange, sends_and_ends_with_the_reply) {
+  EXPECT_EQ(feed(store::started{}).send, "how many?");
+  now += 30ms;
+  const auto s = reply(3);
+  ASSERT_TRUE(s.answer);
+  EXPECT_EQ(s.answer->reply, 3);
+  EXPECT_EQ(s.answer->sent, epoch);
+  EXPECT_FALSE(s.answer->doubted);
+  EXPECT_TRUE(s.finished);
+  EXPECT_FALSE(s.send || s.wake_at);
+}
+
+TEST_F(exchange, tries_again_after_growing_pauses_and_counts_from_the_last_try) {
+  feed(store::started{});
+  for (const duration pause : {10ms, 20ms, 40ms, 80ms, 80ms}) {
+    const auto s = fail(passing);
+    EXPECT_EQ(s.wake_at, now + pause);
+    EXPECT_FALSE(s.answer || s.finished || s.send);
+    now += pause;
+    EXPECT_EQ(feed(store::woken{}).send, "how many?");
+  }
+  const auto s = reply(3);
+  EXPECT_EQ(s.answer->sent, now);
+  EXPECT_FALSE(s.answer->doubted);
+}
+
+TEST_F(exchange, says_that_an_earlier_try_may_have_been_carried_out) {
+  feed(store::started{});
+  fail(passing_unknown);
+  feed(store::woken{});
+  fail(passing);  // the doubt stays
+  feed(store::woken{});
+  EXPECT_TRUE(reply(3).answer->doubted);
+}
+
+TEST_F(exchange, begins_no_try_after_its_time) {
+  feed(store::started{});
+  now = epoch + 1s - 10ms;
+  EXPECT_EQ(fail(passing).wake_at, epoch + 1s) << "just in time";
+  now = epoch + 1s;
+  feed(store::woken{});
+  const auto s = fail(passing);
+  EXPECT_TRUE(s.finished);
+  EXPECT_EQ(s.answer->reply, -1);
+  EXPECT_FALSE(s.wake_at);
+}
+
+TEST_F(exchange, does_not_retry_what_will_not_pass) {
+  feed(store::started{});
+  const auto s = fail(lasting);
+  EXPECT_TRUE(s.finished && s.answer);
+  EXPECT_FALSE(s.wake_at);
+}
+
+TEST_F(exchange, is_not_moved_by_what_does_not_concern_it) {
+  feed(store::started{});
+  for (const store::event<int>& e :
+       {store::event<int>{word_of_grant(3)}, store::event<int>{store::cancelled{}}}) {
+    const auto s = feed(e);
+    EXPECT_FALSE(s.send || s.wake_at || s.answer || s.finished);
+  }
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <string>
+
+#include "protocol/sql/request.hpp"
+#include "store/claim.hpp"
+#include "store/machine.hpp"
+
+namespace holdfast::test {
+
+using namespace std::chrono_literals;
+
+inline constexpr store::time_point epoch{std::chrono::hours{1}};
+
+/// The n-th owner, or client.
+[[nodiscard]] inline owner_id id(std::uint8_t n) {
+  owner_id::bytes_type bytes{};
+  bytes.fill(n);
+  return owner_id{bytes};
+}
+
+/// A wish for "stock", for 30 s, that waits.
+[[nodiscard]] inline store::claim a_claim(std::uint8_t owner = 1) {
+  store::claim c;
+  c.name = "stock";
+  c.owner = id(owner);
+  c.ttl = 30s;
+  c.wait = true;
+  c.metadata = std::make_shared<const std::string>("somebody");
+  return c;
+}
+
+[[nodiscard]] inline sql::place waiting_at(std::uint64_t token) {
+  return {fencing_token{token}, false, false, {}};
+}
+[[nodiscard]] inline sql::place head_at(std::uint64_t token, duration holder_left) {
+  return {fencing_token{token}, false, true, holder_left};
+}
+[[nodiscard]] inline sql::place granted_at(std::uint64_t token) {
+  return {fencing_token{token}, true, true, {}};
+}
+
+/// The four kinds of trouble, by what they leave open.
+[[nodiscard]] inline store::trouble trouble(bool passing, bool unknown) {
+  return {{errc::unavailable, "the store does not answer"}, passing, unknown};
+}
+inline const store::trouble passing = trouble(true, false);
+inline const store::trouble passing_unknown = trouble(true, true);
+inline const store::trouble lasting = trouble(false, false);
+inline const store::trouble lasting_unknown = trouble(false, true);
+
+[[nodiscard]] inline store::noticed word_of_grant(std::uint64_t token) {
+  return {store::notice::granted, fencing_token{token}};
+}
+[[nodiscard]] inline store::noticed word_of_end() { return {store::notice::revoked, {}}; }
+
+}  // namespace holdfast::test

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <utility>
+
+#include "store/link.hpp"
+
+namespace holdfast::test {
+
+/// A link with the test at its other end: it keeps what was sent, in order, until the test answers.
+template <class Request, class Reply>
+class scripted_link final : public store::link<Request, Reply> {
+ public:
+  using base = store::link<Request, Reply>;
+  using typename base::on_notice;
+  using typename base::on_reply;
+  using typename base::outcome;
+
+  void send(Request what, on_reply done) override {
+    ++sent_;
+    open_.push_back({std::move(what), std::move(done)});
+  }
+  void on_notices(on_notice told) override { told_ = std::move(told); }
+  std::shared_ptr<void> watch(std::function<void()>) override { return nullptr; }
+  [[nodiscard]] std::optional<store::time_point> session_until() const override { return session; }
+  bool drive() override { return false; }
+  void kick() override {}
+
+  /// How many requests were ever sent, and how many of them have no answer yet.
+  [[nodiscard]] std::size_t sent() const { return sent_; }
+  [[nodiscard]] std::size_t open() const { return open_.size(); }
+  [[nodiscard]] const Request& asked(std::size_t which = 0) const { return open_.at(which).what; }
+  /// Answers one; the oldest, unless told otherwise.
+  void answer(outcome with, std::size_t which = 0) {
+    if (which >= open_.size()) throw std::out_of_range{"nothing was asked that could be answered"};
+    const auto at = open_.begin() + static_cast<std::ptrdiff_t>(which);
+    const on_reply done = std::move(at->done);
+    open_.erase(at);
+    done(std::move(with));
+  }
+  void tell(const owner_id& owner, store::noticed word) { told_(owner, word); }
+
+  std::optional<store::time_point> session;
+
+ private:
+  struct pending {
+    Request what;
+    on_reply done;
+  };
+  std::deque<pending> open_;
+  std::size_t sent_ = 0;
+  on_notice told_;
+};
+
+}  // namespace holdfast::test
