@@ -132,14 +132,20 @@ void book::lose(const record_ptr& lease, std::error_code reason) {
   lease->reason = reason;
   keeper_.remove(lease);
   by_owner_.erase(lease->hold.owner);
+  lost_(lease);
+}
+
+void book::after_loss(const record_ptr& lease) {
   // A late renewal may have reached the store: do not leave others waiting for the rest of its ttl.
   give_back(lease, nullptr);
-  lost_(lease);
 }
 
 void book::close() {
   while (!pending_.empty()) abandon(pending_.begin()->first, failure{errc::closed, "the client was closed"});
-  for (const record_ptr& lease : keeper_.all()) lose(lease, errc::closed);
+  for (const record_ptr& lease : keeper_.all()) {
+    lose(lease, errc::closed);
+    give_back(lease, nullptr);
+  }
 }
 
 }  // namespace holdfast::lease_core

@@ -32,7 +32,8 @@ using taken = std::variant<record_ptr, not_had, failure>;
 class book {
  public:
   using claim_id = std::uint64_t;
-  /// Told of each loss, once, in a turn; the record has its reason by then.
+  /// Told of each loss, once, in a turn; the record has its reason by then. Whoever hears it passes it on to
+  /// the user, and calls `after_loss` then.
   using on_loss = std::function<void(const record_ptr&)>;
 
   book(store::scheduler& time, store::port& port, on_loss lost);
@@ -52,6 +53,9 @@ class book {
   void downgrade(const record_ptr& lease, std::function<void(std::optional<failure>)> done);
   /// Declares the loss now if the deadline has passed, for those who come before the keeper's timer.
   void check(const record_ptr& lease);
+
+  /// The user of a lost lease has been told: what may be left of it at the store may go to others now.
+  void after_loss(const record_ptr& lease);
 
   /// Ends every claim and lease with errc::closed. What has to be given back goes on in the background; ask
   /// the port when it is idle.

@@ -15,6 +15,11 @@ constexpr std::size_t batch_size = 256;
 /// A renewal comes up to this much early, to travel with others. They stay together from then on.
 duration slack(const record& lease) { return lease.hold.ttl / 24; }
 
+/// A loss is told this much before the deadline, so that it has been heard by then.
+duration lead(const record& lease) {
+  return std::min<duration>(lease.margin / 2, std::chrono::milliseconds{1});
+}
+
 }  // namespace
 
 keeper::keeper(store::scheduler& time, store::port& port, on_loss lost)
@@ -54,7 +59,7 @@ void keeper::confirm(const record_ptr& lease, time_point valid_from) {
 void keeper::plan(const record_ptr& lease, time_point renew_at) {
   agenda_.erase({lease->attention, lease});
   lease->renew_at = renew_at;
-  lease->attention = std::min(renew_at, lease->deadline());
+  lease->attention = std::min<time_point>(renew_at, lease->deadline() - lead(*lease));
   agenda_.emplace(lease->attention, lease);
   if (lease->attention < armed_) arm();
 }
@@ -73,7 +78,7 @@ void keeper::tick() {
   while (!agenda_.empty()) {
     const record_ptr lease = agenda_.begin()->second;
     if (const auto until = port_.session_until()) lease->set_deadline(*until - lease->margin);
-    if (now >= lease->deadline()) {
+    if (now >= lease->deadline() - lead(*lease)) {
       lost_(lease, errc::lost);  // which removes it
     } else if (lease->renew_at - slack(*lease) > now) {
       break;

@@ -173,8 +173,8 @@ void batching_link<Request, Reply>::work() {
   using namespace std::chrono_literals;
   constexpr std::chrono::microseconds shortest_nap = 50us;
   constexpr std::chrono::microseconds longest_nap = 2ms;
-  constexpr int linger = 20;                  // naps without work before a deep sleep, after others drove
-  constexpr std::chrono::seconds limit = 5s;  // for another process to finish what takes microseconds
+  constexpr int linger = 20;  // naps without work before a deep sleep, after others drove
+  constexpr std::chrono::milliseconds limit = 500ms;  // for others to finish what takes microseconds
 
   ::prctl(PR_SET_TIMERSLACK, 1000, 0, 0, 0);  // a nap is as long as it says
   while (sleep()) {

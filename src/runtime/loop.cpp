@@ -101,11 +101,31 @@ class loop::timers {
   std::unordered_map<timer, store::time_point> when_;
 };
 
-struct loop::io {
-  asio::io_context context;
+namespace {
+
+/// A thread that runs what is posted to it, in order, until it is told that this was all.
+struct lane {
+  asio::io_context context{1};
   std::optional<asio::executor_work_guard<asio::io_context::executor_type>> work{context.get_executor()};
   std::thread thread;
+
+  void start() {
+    thread = quiet_thread([this] { context.run(); });
+  }
+  void finish() {
+    if (!thread.joinable()) return;
+    work.reset();
+    thread.join();
+  }
+};
+
+}  // namespace
+
+struct loop::io {
+  lane own;  // timers and descriptors
   std::shared_ptr<void> ticks;
+  lane users;
+  std::once_flag users_started;  // with the first callback: most clients never have one
 };
 
 namespace {
@@ -152,7 +172,7 @@ loop::loop() : timers_{std::make_unique<timers>()} {
       }
       fire();
     });
-    io_->thread = quiet_thread([context = &io_->context] { context->run(); });
+    io_->own.start();
   } catch (const std::system_error& e) {
     throw error{errc::exhausted, std::string{"no event loop for the client: "} + e.what()};
   }
@@ -161,19 +181,23 @@ loop::loop() : timers_{std::make_unique<timers>()} {
 loop::~loop() { stop(); }
 
 void loop::stop() {
-  if (!io_->thread.joinable()) return;
   io_->ticks.reset();
-  io_->work.reset();
-  io_->thread.join();
+  io_->own.finish();
+  io_->users.finish();
 }
 
-bool loop::is_this_thread() const { return std::this_thread::get_id() == io_->thread.get_id(); }
+void loop::run_for_users(std::vector<std::function<void()>> actions) {
+  std::call_once(io_->users_started, [this] { io_->users.start(); });
+  asio::post(io_->users.context, [actions = std::move(actions)] {
+    for (const auto& action : actions) action();
+  });
+}
 
 std::shared_ptr<void> loop::on_readable(int descriptor, std::function<void()> heard) {
-  auto entry = std::make_shared<listener>(io_->context, descriptor, std::move(heard));
+  auto entry = std::make_shared<listener>(io_->own.context, descriptor, std::move(heard));
   // From the loop's own thread, so that no caller comes to hold the entry's mutex in a turn: the order is
   // always the other way round.
-  asio::post(io_->context, [entry] {
+  asio::post(io_->own.context, [entry] {
     const std::lock_guard hold{entry->mutex};
     if (!entry->ended) entry->listen();
   });
@@ -203,15 +227,7 @@ turn::~turn() {
   lock_.unlock();
   if (!drives_ && loop_.kick_) loop_.kick_();
   for (auto& action : here) action();
-  if (for_users.empty()) return;
-  auto run = [actions = std::move(for_users)] {
-    for (const auto& action : actions) action();
-  };
-  if (is_own_thread() && !drives_) {
-    run();
-  } else {
-    asio::post(loop_.io_->context, std::move(run));
-  }
+  if (!for_users.empty()) loop_.run_for_users(std::move(for_users));
 }
 
 }  // namespace holdfast::runtime

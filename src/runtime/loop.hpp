@@ -29,8 +29,6 @@ class loop final : public store::scheduler {
   /// Calls `heard` on the loop's thread, outside turns, whenever `descriptor` can be read, until the
   /// returned object is destroyed. It has to read until it would block.
   [[nodiscard]] std::shared_ptr<void> on_readable(int descriptor, std::function<void()> heard);
-  /// Whether the calling thread is the loop's own.
-  [[nodiscard]] bool is_this_thread() const;
   /// Runs what is still due to users, then ends the thread: no timers and descriptors any more. Idempotent.
   void stop();
 
@@ -49,6 +47,7 @@ class loop final : public store::scheduler {
   struct io;
 
   void fire();
+  void run_for_users(std::vector<std::function<void()>> actions);
 
   std::mutex mutex_;
   std::vector<std::function<void()>> deferred_;
@@ -60,8 +59,9 @@ class loop final : public store::scheduler {
 };
 
 /// A turn in a client's core: exclusive from construction to destruction. Then, with the mutex free, what
-/// the turn left for outside is done: the link is kicked, and users' callbacks run. These run on threads of
-/// the library only: a user's thread may hold locks of its own while it is in one of our calls.
+/// the turn left for outside is done: the link is kicked, and users' callbacks go to a thread of their own,
+/// one after another. Not here: a user's thread may hold locks of its own while it is in one of our calls,
+/// and a callback that takes its time must hold up neither timers nor replies.
 class turn {
  public:
   /// \param drives the caller is about to drive the link itself, which makes waking another thread for it

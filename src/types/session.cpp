@@ -172,11 +172,13 @@ std::optional<failure> session::downgrade(const record_ptr& lease) {
 }
 
 void session::start_release(const record_ptr& lease, std::function<void(std::error_code)> done) {
+  if (!is_ours()) return done(errc::closed);
   const turn now{parts_->loop};
   parts_->book->release(lease, outside(std::move(done)));
 }
 
 void session::start_downgrade(const record_ptr& lease, std::function<void(std::optional<failure>)> done) {
+  if (!is_ours()) return done(failure{errc::closed, "the lease belongs to the parent process"});
   const turn now{parts_->loop};
   parts_->book->downgrade(lease, outside(std::move(done)));
 }
@@ -188,8 +190,12 @@ void session::check(const record_ptr& lease) {
 }
 
 void session::announce_loss(const record_ptr& lease) {
-  parts_->loop.after_turn([lease, actions = std::exchange(lease->on_lost, {})] {
+  parts_->loop.after_turn([this, lease, actions = std::exchange(lease->on_lost, {})] {
     lease->lost.request_stop();
+    if (lease->reason != errc::closed) {  // closing gives back by itself
+      const turn now{parts_->loop};
+      parts_->book->after_loss(lease);
+    }
     for (const auto& action : actions) action(lease->reason);
   });
 }

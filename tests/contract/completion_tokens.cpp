@@ -156,16 +156,6 @@ TEST_P(completion_tokens, keep_to_a_strand) {
   EXPECT_EQ(unguarded, 100);
 }
 
-TEST_P(completion_tokens, release_the_lease_when_the_handler_can_no_longer_be_called) {
-  mutex lock{one(), "stock"};
-  {
-    asio::io_context abandoned;
-    lock.async_acquire(asio::bind_executor(abandoned, [](error_code, lease) { FAIL(); }));
-    ASSERT_TRUE(look().sees_holders("stock", 1));
-  }
-  EXPECT_TRUE(look().sees_holders("stock", 0));
-}
-
 /// A resource that counts, for allocators that point at it.
 class counted_memory final : public std::pmr::memory_resource {
  public:

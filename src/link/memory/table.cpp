@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
+#include <pthread.h>
 #include <utility>
 
 #include "base/metadata.hpp"
+#include "runtime/process.hpp"
 
 namespace holdfast::memory {
 
@@ -36,7 +38,7 @@ sql::reply table::carry_out(const sql::request& asked, const owner_id& client, t
     }
     case sql::task::release:
     case sql::task::withdraw:
-      if (!drop(asked.name, token_of(asked), asked.owner)) return sql::nothing{};
+      if (!drop(asked.name, token_of(asked, now), asked.owner)) return sql::nothing{};
       serve(asked.name, now, words);
       return sql::done{};
     case sql::task::downgrade: {
@@ -110,7 +112,7 @@ sql::reply table::acquire(const sql::request& asked, const owner_id& client, tim
 }
 
 sql::reply table::find(const sql::request& asked, time_point now) {
-  const std::uint64_t token = token_of(asked);
+  const std::uint64_t token = token_of(asked, now);
   if (token == 0) return sql::nothing{};
   return place_of(names_.at(asked.name), token, now);
 }
@@ -122,14 +124,16 @@ bool table::keep(const store::hold& h, time_point now) {
   return own != nullptr;
 }
 
-/// The token asked for, or, where it is not known, that of the owner's claim; zero where there is none.
-std::uint64_t table::token_of(const sql::request& asked) const {
+/// The token asked for, or, where it is not known, that of the owner's living claim; zero where there is
+/// none.
+std::uint64_t table::token_of(const sql::request& asked, time_point now) const {
   if (asked.token) return asked.token.value();
   const auto n = names_.find(asked.name);
   if (n == names_.end()) return 0;
   const auto& all = n->second.claims;
-  const auto own =
-      std::find_if(all.begin(), all.end(), [&](const auto& e) { return e.second.owner == asked.owner; });
+  const auto own = std::find_if(all.begin(), all.end(), [&](const auto& e) {
+    return e.second.owner == asked.owner && e.second.expires > now;
+  });
   return own == all.end() ? 0 : own->first;
 }
 
@@ -222,10 +226,16 @@ std::vector<lock_summary> table::list(bool idle, time_point now) const {
 }
 
 std::shared_ptr<shelf> shelf::named(const std::string& name) {
-  static std::mutex mutex;
-  static std::map<std::string, std::weak_ptr<shelf>> all;
   if (name.empty()) return std::make_shared<shelf>();
+  // Never destroyed: clients may be opened and forked as late as the last destructor.
+  static std::mutex& mutex = *new std::mutex;
+  static auto& all = *new std::map<std::string, std::weak_ptr<shelf>>;
+  static std::uint32_t generation = runtime::process_generation();
+  [[maybe_unused]] static const int registered =
+      ::pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
   const std::lock_guard hold{mutex};
+  if (std::exchange(generation, runtime::process_generation()) != generation)
+    all.clear();  // a child's are its own
   std::erase_if(all, [](const auto& entry) { return entry.second.expired(); });
   std::shared_ptr<shelf> found = all[name].lock();
   if (!found) all[name] = found = std::make_shared<shelf>();

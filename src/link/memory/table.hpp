@@ -58,7 +58,7 @@ class table {
   sql::reply find(const sql::request& asked, store::time_point now);
   bool keep(const store::hold& h, store::time_point now);
   bool drop(const std::string& name, std::uint64_t token, const owner_id& owner);
-  std::uint64_t token_of(const sql::request& asked) const;
+  std::uint64_t token_of(const sql::request& asked, store::time_point now) const;
   sql::reply evict(const std::string& name, store::time_point now, std::vector<word>& words);
   [[nodiscard]] std::optional<lock_state> inspect(const std::string& name, store::time_point now) const;
   [[nodiscard]] std::vector<lock_summary> list(bool idle, store::time_point now) const;

@@ -134,7 +134,7 @@ void mailbox::receive() {
 /// Removes what clients that were killed have left; a bounded number at each opening.
 void mailbox::remove_dead() {
   constexpr int at_most = 64;
-  const int again = ::dup(folder_);
+  const int again = ::fcntl(folder_, F_DUPFD_CLOEXEC, 0);
   DIR* entries = again < 0 ? nullptr : ::fdopendir(again);
   if (entries == nullptr) return close_if_open(again);
   for (int i = 0; i < at_most; ++i) {

@@ -117,6 +117,10 @@ void prepare_place(const std::string& path, bool anywhere) {
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     refuse(errc::foreign_store, path + " is not a plain file; choose another path");
   }
+  if (info.st_nlink > 1) {
+    refuse(errc::unavailable, path + " has " + std::to_string(info.st_nlink) +
+                                  " names (hard links), and SQLite is safe only with one; remove the others");
+  }
   if (::access(folder.c_str(), R_OK | W_OK | X_OK) != 0) {
     refuse(code_of(errno),
            "the folder " + folder +

@@ -115,8 +115,10 @@ acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, 
     // What is left at the store ends with its ttl anyway.
     return t.passing && next <= touched_ + claim_.ttl ? wake(next) : over();
   }
-  if (!t.passing || next > silent_since_ + claim_.retry.limit()) return fail(now, t.what);
-  return wake(next);
+  if (t.passing && next <= silent_since_ + claim_.retry.limit()) return wake(next);
+  if (state_ != state::finding) return fail(now, t.what);
+  return fail(now,
+              {errc::unknown_outcome, "it may have been granted, and is being withdrawn: " + t.what.what});
 }
 
 acquisition::step acquisition::on_notice(const store::noticed& n) {

@@ -25,7 +25,7 @@ CREATE TABLE IF NOT EXISTS {claims} (
 
 -- sweeps
 CREATE TABLE IF NOT EXISTS {sweeps} (
-  swept BIGINT NOT NULL                  -- when rows that nobody uses were last looked for
+  swept BIGINT NOT NULL                  -- wall clock: when nothing was left to forget
 );
 
 -- first

@@ -1,11 +1,12 @@
--- Forget what nobody has used for long, a bounded number of rows at a time, and not more often than `every`.
--- A name's last token is a time at which it was used, and the next one is drawn no lower than the clock:
--- forgetting keeps tokens rising.
+-- Forget what nobody has used for long, a bounded number of rows at a time, and not again within `every` once
+-- nothing is left to forget. A name's last token is a time at which it was used, and the next one is drawn no
+-- lower than the clock: forgetting keeps tokens rising.
 --
 -- In: before (names with a token below), every, limit
+-- Ends at due: it is not time. Ends at swept: there is more.
 
 -- due
-SELECT 1 AS due FROM {sweeps} WHERE swept <= :now - :every;
+SELECT 1 AS due FROM {sweeps} WHERE swept NOT BETWEEN :floor - :every AND :floor;
 
 -- bury?
 DELETE FROM {claims}
@@ -19,4 +20,9 @@ DELETE FROM {locks}
                  LIMIT :limit);
 
 -- swept
-UPDATE {sweeps} SET swept = :now;
+UPDATE {sweeps}
+   SET swept = :floor
+ WHERE NOT EXISTS (SELECT 1 FROM {locks} l
+                    WHERE l.token < :before
+                      AND NOT EXISTS (SELECT 1 FROM {claims} c WHERE c.name = l.name))
+   AND NOT EXISTS (SELECT 1 FROM {claims} WHERE expires <= :now);
