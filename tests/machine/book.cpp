@@ -51,6 +51,7 @@ class book : public testing::Test {
 
   rig it;
   std::vector<record_ptr> losses;
+  tasks before_telling;
   std::vector<taken> ends;
   store::time_point ended_at;
   std::vector<std::error_code> released;
@@ -58,6 +59,12 @@ class book : public testing::Test {
                          EXPECT_EQ(lease->state(), phase::lost);
                          EXPECT_TRUE(lease->reason) << "it has its reason by then";
                          losses.push_back(lease);
+                         if (lease->reason == errc::closed) return;  // closing gives back by itself
+                         it.time.after_turn([this, lease] {
+                           EXPECT_EQ(it.asked(), before_telling) << "given back before its user was told";
+                           all.after_loss(lease);
+                         });
+                         before_telling = it.asked();
                        }};
 };
 

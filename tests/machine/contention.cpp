@@ -110,7 +110,11 @@ class contender {
   std::uint8_t number_;
   weather_link link_;
   runtime::driver<sql::family> port_{time_, link_};
-  lease_core::book book_{time_, port_, [this](const record_ptr& lease) { sees_.lost(lease); }};
+  lease_core::book book_{time_, port_, [this](const record_ptr& lease) {
+                           sees_.lost(lease);
+                           if (lease->reason == errc::closed) return;
+                           time_.after_turn([this, lease] { book_.after_loss(lease); });
+                         }};
   std::uint32_t claims_ = 0;
   bool waits_ = false;
   bool retired_ = false;
