@@ -26,8 +26,8 @@
 /// merely held by another: `if (lease)` tells.
 ///
 /// *Exactly once.* Each operation completes once, after the initiating function has begun and never from
-/// within it; errors of arguments arrive this way too. If the handler's executor is destroyed first, a
-/// lease on its way to the handler is released.
+/// within it; errors of arguments arrive this way too. A handler that was posted and is destroyed before it
+/// ran, with its executor for instance, takes its lease along: it is released.
 ///
 /// *Executor.* The handler is posted to its associated executor (by default Asio's system executor), with
 /// its associated allocator. Outstanding work is counted there, so that `io_context::run()` does not
@@ -39,7 +39,9 @@
 ///
 /// *Lifetime.* The lock object must live until the operation has been started, which lazy tokens
 /// (`deferred`, `use_awaitable`) put off until they are awaited. From then on it may be destroyed; the
-/// operation goes on. Closing the client ends it with errc::closed.
+/// operation goes on. The execution context must live until the handler was posted to it: before it is
+/// destroyed, run it until it is out of work, or close the client. Closing the client ends all operations
+/// with errc::closed.
 ///
 /// *Errors.* Those of the blocking form, and errc::cancelled.
 
