@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <limits>
+#include <vector>
 
 #include "base/name.hpp"
 #include "holdfast/client.hpp"
@@ -61,52 +61,37 @@ bool is_secret(std::string_view raw_key) {
                      [&](std::string_view w) { return key.find(w) != std::string::npos; });
 }
 
-/// One `key=value`. A secret's value ends with it; so does one behind a stray `?`, which may have been meant
-/// to begin the options.
-std::string masked_option(std::string_view part) {
-  for (std::size_t from = 0; from <= part.size();) {
-    const std::size_t next = std::min(part.find('?', from), part.size());
-    const std::size_t equals = part.find('=', from);
-    if (equals < next && is_secret(part.substr(from, equals - from))) {
-      return std::string{part.substr(0, equals + 1)}.append(mask);
-    }
-    from = next + 1;
-  }
-  return std::string{part};
-}
-
-std::string masked_query(std::string_view query) {
-  std::string shown;
-  while (true) {
-    const std::string_view part = query.substr(0, query.find('&'));
-    shown += masked_option(part);
-    if (part.size() == query.size()) return shown;
-    shown += '&';
-    query.remove_prefix(part.size() + 1);
-  }
-}
-
 }  // namespace
 
 std::string masked_url(std::string_view url) {
   // Read as generously as any driver might, and rather too much masked than too little: a password is all
-  // from the first colon of the user part to the last @, however badly it was escaped.
-  const std::size_t colon = scheme_end(url);
-  std::string shown;
-  if (colon != std::string_view::npos) {
-    shown.append(url.substr(0, colon + 1));
-    url.remove_prefix(colon + 1);
+  // from the first colon of the user part to the last @, and all from the = of a secret option, wherever one
+  // might begin, to the next &.
+  std::vector<bool> hidden(url.size(), false);
+  const auto hide = [&](std::size_t from, std::size_t to) {
+    std::fill(hidden.begin() + static_cast<std::ptrdiff_t>(from),
+              hidden.begin() + static_cast<std::ptrdiff_t>(to), true);
+  };
+  const std::size_t scheme = scheme_end(url);
+  const std::size_t start = scheme == std::string_view::npos ? 0 : scheme + 1;
+  if (const std::size_t at = url.rfind('@'); at != std::string_view::npos && at > start) {
+    const std::size_t colon = url.find(':', start);
+    if (colon < at) hide(colon + 1, at);
   }
-  if (const std::size_t at = url.rfind('@'); at != std::string_view::npos) {
-    const std::size_t secret = url.substr(0, at).find(':');
-    if (secret != std::string_view::npos) {
-      shown.append(url.substr(0, secret + 1)).append(mask);
-      url.remove_prefix(at);
+  for (std::size_t i = url.find_first_of("?&"); i != std::string_view::npos;
+       i = url.find_first_of("?&", i + 1)) {
+    const std::size_t end = std::min(url.find('&', i + 1), url.size());
+    const std::size_t equals = url.find('=', i + 1);
+    if (equals < end && is_secret(url.substr(i + 1, equals - i - 1))) hide(equals + 1, end);
+  }
+  std::string shown;
+  for (std::size_t i = 0; i < url.size(); ++i) {
+    if (!hidden[i]) {
+      shown += url[i];
+    } else if (i == 0 || !hidden[i - 1]) {
+      shown += mask;
     }
   }
-  const std::size_t question = url.find('?');
-  shown.append(url.substr(0, question));
-  if (question != std::string_view::npos) shown.append("?").append(masked_query(url.substr(question + 1)));
   return shown;
 }
 

@@ -116,7 +116,9 @@ void book::downgrade(const record_ptr& lease, std::function<void(std::optional<f
   if (lease->how() == mode::shared) return done(std::nullopt);
   port_.downgrade(lease->hold, lease->deadline(),
                   [this, lease, done = std::move(done)](store::lowered failed) {
-                    if (!failed) lease->set_mode(mode::shared);
+                    // Unknown: readers may have come in. It is no less than shared, and no more can be relied
+                    // on.
+                    if (!failed || failed->code == errc::unknown_outcome) lease->set_mode(mode::shared);
                     if (failed && failed->code == errc::lost) lose(lease, errc::lost);
                     done(std::move(failed));
                   });

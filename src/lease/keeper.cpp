@@ -51,9 +51,17 @@ std::vector<record_ptr> keeper::all() const {
 
 void keeper::confirm(const record_ptr& lease, time_point valid_from) {
   const duration ttl = lease->hold.ttl;
-  lease->set_deadline(deadline_of(valid_from, ttl, lease->margin));
+  // Answers may come in another order than their requests went.
+  lease->set_deadline(std::max(lease->deadline(), deadline_of(valid_from, ttl, lease->margin)));
+  follow_session(lease);
   lease->pause.reset();
   plan(lease, lease->renews ? valid_from + ttl / 3 : time_point::max());
+}
+
+bool keeper::follow_session(const record_ptr& lease) {
+  const auto until = port_.session_until();
+  if (until) lease->set_deadline(*until - lease->margin);
+  return until.has_value();
 }
 
 void keeper::plan(const record_ptr& lease, time_point renew_at) {
@@ -77,13 +85,13 @@ void keeper::tick() {
   batch due;
   while (!agenda_.empty()) {
     const record_ptr lease = agenda_.begin()->second;
-    if (const auto until = port_.session_until()) lease->set_deadline(*until - lease->margin);
+    const bool by_session = follow_session(lease);
     if (now >= lease->deadline() - lead(*lease)) {
       lost_(lease, errc::lost);  // which removes it
-    } else if (lease->renew_at - slack(*lease) > now) {
-      break;
-    } else if (port_.session_until()) {
+    } else if (by_session && lease->attention <= now) {
       plan(lease, now + lease->hold.ttl / 3);  // the link keeps the session; nothing to send
+    } else if (by_session || lease->renew_at - slack(*lease) > now) {
+      break;
     } else {
       plan(lease, time_point::max());  // until the answer is here
       due.push_back(lease);

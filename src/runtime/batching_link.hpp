@@ -39,7 +39,7 @@ class batching_link : public store::link<Request, Reply> {
   void send(Request what, on_reply done) override {
     const std::lock_guard hold{queue_mutex_};
     queue_.push_back({std::move(what), std::move(done), {}});
-    queued_.store(queue_.size(), std::memory_order_relaxed);
+    queued_ = queue_.size();
   }
   void on_notices(on_notice told) override { told_ = std::move(told); }
   bool drive() override;

@@ -74,7 +74,11 @@ class driver final : public store::port {
     exchange<store::lowered>(
         Family::downgrade(what), give_up,
         [](const reply& r, store::time_point, bool) { return Family::lowered(r); },
-        [](const store::trouble& t) { return store::lowered{t.what}; }, std::move(done));
+        [](const store::trouble& t) {
+          return store::lowered{
+              {t.unknown ? make_error_code(errc::unknown_outcome) : t.what.code, t.what.what}};
+        },
+        std::move(done));
   }
 
   void inspect(std::string name, store::time_point give_up, store::handler<store::inspected> done) override {

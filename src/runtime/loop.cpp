@@ -225,7 +225,7 @@ turn::~turn() {
   here.swap(loop_.deferred_);
   for_users.swap(loop_.for_users_);
   lock_.unlock();
-  if (!drives_ && loop_.kick_) loop_.kick_();
+  if (!drives_ && loop_.kicks_.load(std::memory_order_acquire)) loop_.kick_();
   for (auto& action : here) action();
   if (!for_users.empty()) loop_.run_for_users(std::move(for_users));
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <functional>
 #include <memory>
@@ -24,7 +25,10 @@ class loop final : public store::scheduler {
   ~loop() override;
 
   /// From now on `action` is called after every turn but those that say they drive. Set once.
-  void after_turns(std::function<void()> action) { kick_ = std::move(action); }
+  void after_turns(std::function<void()> action) {
+    kick_ = std::move(action);
+    kicks_.store(true, std::memory_order_release);
+  }
 
   /// Calls `heard` on the loop's thread, outside turns, whenever `descriptor` can be read, until the
   /// returned object is destroyed. It has to read until it would block.
@@ -52,7 +56,8 @@ class loop final : public store::scheduler {
   std::mutex mutex_;
   std::vector<std::function<void()>> deferred_;
   std::vector<std::function<void()>> for_users_;
-  std::function<void()> kick_;
+  std::function<void()> kick_;  // may be read once `kicks_` is true
+  std::atomic<bool> kicks_ = false;
   std::uint64_t random_state_;
   std::unique_ptr<timers> timers_;
   std::unique_ptr<io> io_;

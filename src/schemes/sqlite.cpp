@@ -37,7 +37,8 @@ std::string path_of(const store_url& url) {
 
 }  // namespace
 
-std::unique_ptr<runtime::backend> open_sqlite(store_url& url, const client_options&, runtime::loop& on) {
+std::unique_ptr<runtime::backend> open_sqlite(store_url& url, const client_options& options,
+                                              runtime::loop& on) {
   using namespace std::chrono_literals;
   sqlite::database::settings s;
   const std::string table = url.take("table").value_or("holdfast_locks");
@@ -45,6 +46,7 @@ std::unique_ptr<runtime::backend> open_sqlite(store_url& url, const client_optio
     url.refuse("the option 'table' is not 1 to 48 letters, digits and underscores that begin with no digit");
   }
   s.names = sql::tables::named(table);
+  s.opening_limit = std::min<duration>(options.locks().retry().limit(), 5s);
   s.keep_idle = url.take_duration("keep_idle", 30 * 24h);
   const bool anywhere = url.take_flag("network_fs", false);
   url.refuse_rest(known_options);

@@ -231,16 +231,29 @@ store::forced session::force_release(std::string name) {
 
 std::shared_ptr<void> session::watch(std::function<void()> changed) {
   require_open();
+  /// Between a callback that runs and the one who ends the watch: as with std::stop_callback, ending it
+  /// waits, unless the callback itself does it.
+  struct gate {
+    std::recursive_mutex mutex;
+    std::function<void()> changed;
+  };
+  const auto shared = std::make_shared<gate>();
+  shared->changed = std::move(changed);
   std::shared_ptr<void> registration;
   {
     const turn now{parts_->loop};
-    registration = parts_->store->port().watch(
-        [this, changed = std::move(changed)] { parts_->loop.after_turn(changed); });
+    registration = parts_->store->port().watch([this, shared] {
+      parts_->loop.after_turn([shared] {
+        const std::lock_guard hold{shared->mutex};
+        if (const auto action = shared->changed) action();
+      });
+    });
   }
   // The registration lives in the store's link, which has to outlive it.
-  void* const any = registration.get();
-  return {any, [self = shared_from_this(), registration = std::move(registration)](void*) mutable {
+  return {shared.get(), [self = shared_from_this(), shared, registration](void*) mutable {
             registration.reset();
+            const std::lock_guard hold{shared->mutex};
+            shared->changed = nullptr;
           }};
 }
 

@@ -4,9 +4,22 @@
 
 namespace holdfast::test {
 
-twin_stores::twin_stores()
-    : real_{{folder_.file("locks.db"), sql::tables::named("holdfast_locks"),
-             std::chrono::hours{24 * 365 * 100}, [this] { return now; }, [this] { return wall; }}} {}
+namespace {
+
+sqlite::database::settings settings_of(const std::string& path, const store::time_point& now,
+                                       const std::chrono::system_clock::time_point& wall) {
+  sqlite::database::settings s;
+  s.path = path;
+  s.names = sql::tables::named("holdfast_locks");
+  s.keep_idle = std::chrono::hours{24 * 365 * 100};
+  s.lease_clock = [&now] { return now; };
+  s.wall_clock = [&wall] { return wall; };
+  return s;
+}
+
+}  // namespace
+
+twin_stores::twin_stores() : real_{settings_of(folder_.file("locks.db"), now, wall)} {}
 
 twin_stores::pair twin_stores::carry_out(const sql::request& asked, const owner_id& client) {
   return {ask_model(asked, client), ask_real(asked, client)};
@@ -30,8 +43,10 @@ twin_stores::answer twin_stores::ask_real(const sql::request& asked, const owner
   if (!reads) real_.sweep_if_due();  // as the link does; it must never be noticed
   real_.commit();
   for (const sqlite::told& t : told) {
-    a.words.push_back(
-        {t.client, t.owner, {t.token ? store::notice::granted : store::notice::revoked, t.token}});
+    const auto token = static_cast<std::uint64_t>(t.token > 0 ? t.token : -t.token);
+    a.words.push_back({t.client,
+                       t.owner,
+                       {t.token > 0 ? store::notice::granted : store::notice::revoked, fencing_token{token}}});
   }
   return a;
 }

@@ -38,7 +38,7 @@ sql::reply table::carry_out(const sql::request& asked, const owner_id& client, t
     }
     case sql::task::release:
     case sql::task::withdraw:
-      if (!drop(asked.name, token_of(asked, now), asked.owner)) return sql::nothing{};
+      if (!drop(asked.name, token_of(asked, now), asked.owner, now)) return sql::nothing{};
       serve(asked.name, now, words);
       return sql::done{};
     case sql::task::downgrade: {
@@ -137,12 +137,10 @@ std::uint64_t table::token_of(const sql::request& asked, time_point now) const {
   return own == all.end() ? 0 : own->first;
 }
 
-bool table::drop(const std::string& name, std::uint64_t token, const owner_id& owner) {
+bool table::drop(const std::string& name, std::uint64_t token, const owner_id& owner, time_point now) {
   const auto n = names_.find(name);
-  if (n == names_.end()) return false;
-  const auto own = n->second.claims.find(token);
-  if (own == n->second.claims.end() || own->second.owner != owner) return false;
-  n->second.claims.erase(own);
+  if (n == names_.end() || living(n->second, token, owner, now) == nullptr) return false;
+  n->second.claims.erase(token);
   return true;
 }
 
@@ -155,7 +153,7 @@ sql::reply table::evict(const std::string& name, time_point now, std::vector<wor
   for (auto c = n.claims.begin(); c != end; ++c) {
     if (c->second.expires <= now) continue;
     ++holders;
-    words.push_back({c->second.client, c->second.owner, {store::notice::revoked, {}}});
+    words.push_back({c->second.client, c->second.owner, {store::notice::revoked, fencing_token{c->first}}});
   }
   n.claims.erase(n.claims.begin(), end);
   serve(name, now, words);

@@ -57,7 +57,7 @@ class table {
                      std::int64_t wall_us);
   sql::reply find(const sql::request& asked, store::time_point now);
   bool keep(const store::hold& h, store::time_point now);
-  bool drop(const std::string& name, std::uint64_t token, const owner_id& owner);
+  bool drop(const std::string& name, std::uint64_t token, const owner_id& owner, store::time_point now);
   std::uint64_t token_of(const sql::request& asked, store::time_point now) const;
   sql::reply evict(const std::string& name, store::time_point now, std::vector<word>& words);
   [[nodiscard]] std::optional<lock_state> inspect(const std::string& name, store::time_point now) const;

@@ -20,7 +20,6 @@ using namespace std::chrono_literals;
 
 constexpr std::int64_t application_id = 0x486F6C64;  // "Hold", in the file's header
 constexpr std::int64_t schema_version = 1;
-constexpr int opening_limit_ms = 5000;  // for others who open or recover the file at this moment
 constexpr duration sweep_every = 1h;
 constexpr duration sweep_again = 100ms;  // where there was more than one sweep takes
 constexpr std::int64_t sweep_rows = 256;
@@ -120,7 +119,7 @@ void database::open_file() {
       settings_.path.c_str(), &db_,
       SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
   if (code != SQLITE_OK) throw failed(code);
-  sqlite3_busy_timeout(db_, opening_limit_ms);
+  sqlite3_busy_timeout(db_, static_cast<int>(settings_.opening_limit.count() / 1000));
   // Whose file it is comes first: a foreign one is not to be changed by a single byte.
   const std::int64_t objects = number("SELECT count(*) FROM sqlite_master");
   const std::int64_t application = number("PRAGMA application_id");
@@ -194,7 +193,9 @@ bool database::begin(access how) {
 void database::commit() {
   const int code = sqlite3_step(commit_);
   sqlite3_reset(commit_);
-  if (code != SQLITE_DONE) throw failed(code, true);
+  if (code == SQLITE_DONE) return;
+  // Still in the transaction: it was not carried out, and will be rolled back. Otherwise nobody knows.
+  throw failed(code, sqlite3_get_autocommit(db_) != 0);
 }
 
 void database::roll_back() noexcept { sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr); }
@@ -278,8 +279,7 @@ sql::run database::run(script& statements, inputs& in, std::vector<told>& words)
     int code = SQLITE_ROW;
     while ((code = sqlite3_step(p.statement)) == SQLITE_ROW) {
       if (p.is_tell) {
-        words.push_back({id_at(p.statement, 0), id_at(p.statement, 1),
-                         fencing_token{static_cast<std::uint64_t>(sqlite3_column_int64(p.statement, 2))}});
+        words.push_back({id_at(p.statement, 0), id_at(p.statement, 1), sqlite3_column_int64(p.statement, 2)});
       } else if (p.is_answer) {
         sql::row row;
         for (int c = 0; c < static_cast<int>(p.columns.size()); ++c) row.push_back(value_at(p.statement, c));

@@ -20,7 +20,7 @@ namespace holdfast::sqlite {
 struct told {
   owner_id client;
   owner_id owner;
-  fencing_token token;
+  std::int64_t token = 0;  // negative: revoked
 };
 
 /// Thrown inside the link, as what its caller gets.
@@ -34,7 +34,8 @@ class database {
   struct settings {
     std::string path;
     sql::tables names;
-    duration keep_idle{};  // how long a name is remembered that nobody uses
+    duration opening_limit{};  // for others who open or recover the file at the same moment
+    duration keep_idle{};      // how long a name is remembered that nobody uses
     // Read once a transaction: the clock that ends leases, and the one below which no token is drawn. All
     // that use the file share them; tests and the simulator bring their own.
     std::function<store::time_point()> lease_clock = boot_clock::now;

@@ -13,9 +13,9 @@ namespace {
 
 bool only_reads(const sql::request& r) { return r.what == sql::task::inspect || r.what == sql::task::list; }
 
-store::noticed notice_of(fencing_token token) {
-  return token ? store::noticed{store::notice::granted, token}
-               : store::noticed{store::notice::revoked, token};
+store::noticed notice_of(std::int64_t token) {
+  const auto what = token > 0 ? store::notice::granted : store::notice::revoked;
+  return {what, fencing_token{static_cast<std::uint64_t>(token > 0 ? token : -token)}};
 }
 
 }  // namespace

@@ -18,7 +18,7 @@ namespace holdfast::sqlite {
 
 namespace {
 
-constexpr std::size_t letter_size = owner_id::size + sizeof(std::uint64_t);
+constexpr std::size_t letter_size = owner_id::size + sizeof(std::int64_t);
 constexpr std::size_t letters_at_most = PIPE_BUF / letter_size;  // in one write, which is then atomic
 constexpr std::size_t name_size = 2 * owner_id::size;
 
@@ -107,9 +107,8 @@ void mailbox::send(const owner_id& to, const std::vector<letter>& letters) noexc
     std::array<char, letters_at_most * letter_size> bytes;
     for (std::size_t i = 0; i < count; ++i) {
       const letter& l = letters[first + i];
-      const std::uint64_t token = l.token.value();
       std::memcpy(&bytes[i * letter_size], l.owner.bytes().data(), owner_id::size);
-      std::memcpy(&bytes[i * letter_size + owner_id::size], &token, sizeof token);
+      std::memcpy(&bytes[i * letter_size + owner_id::size], &l.token, sizeof l.token);
     }
     write_quietly(out, bytes.data(), count * letter_size);
   }
@@ -123,9 +122,9 @@ void mailbox::receive() {
     if (got <= 0) return;
     std::vector<letter> letters;
     for (std::size_t at = 0; at + letter_size <= static_cast<std::size_t>(got); at += letter_size) {
-      std::uint64_t token = 0;
+      std::int64_t token = 0;
       std::memcpy(&token, &bytes[at + owner_id::size], sizeof token);
-      letters.push_back({*owner_id::from_bytes({&bytes[at], owner_id::size}), fencing_token{token}});
+      letters.push_back({*owner_id::from_bytes({&bytes[at], owner_id::size}), token});
     }
     read_(letters);
   }

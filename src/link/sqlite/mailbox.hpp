@@ -7,15 +7,14 @@
 #include <vector>
 
 #include "base/owner_id.hpp"
-#include "holdfast/fencing_token.hpp"
 #include "runtime/loop.hpp"
 
 namespace holdfast::sqlite {
 
-/// A word for a claim: that it is granted, or, with token 0, that it was ended by somebody else.
+/// A word for a claim: that it is granted, or, with its token negative, that it was ended by somebody else.
 struct letter {
   owner_id owner;
-  fencing_token token;
+  std::int64_t token = 0;
 };
 
 /// How the clients of a database wake one another: each has a FIFO of its own in the folder

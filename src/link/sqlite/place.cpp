@@ -117,6 +117,11 @@ void prepare_place(const std::string& path, bool anywhere) {
   if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     refuse(errc::foreign_store, path + " is not a plain file; choose another path");
   }
+  constexpr off_t header = 100;  // what every SQLite file begins with; SQLite takes less for an empty file
+  if (info.st_size > 0 && info.st_size < header) {
+    refuse(errc::corrupt_store,
+           path + " is neither empty nor an SQLite file; move it away, or choose another path");
+  }
   if (info.st_nlink > 1) {
     refuse(errc::unavailable, path + " has " + std::to_string(info.st_nlink) +
                                   " names (hard links), and SQLite is safe only with one; remove the others");

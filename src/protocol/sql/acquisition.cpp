@@ -45,17 +45,21 @@ acquisition::acquisition(store::claim what) : claim_{std::move(what)}, pause_{cl
 
 acquisition::step acquisition::resume(time_point now, std::uint64_t random, const store::event<reply>& e) {
   if (std::holds_alternative<store::started>(e)) {
-    silent_since_ = now;
     return ask(now);
   }
   if (const auto* r = std::get_if<store::replied<reply>>(&e)) {
     in_flight_ = false;
     if (const auto* t = std::get_if<store::trouble>(&r->what)) return on_trouble(now, random, *t);
-    silent_since_ = now;
-    pause_.reset();
+    // That a request was not carried out is no sign that the next one will be.
+    const bool in_vain =
+        state_ == state::finding && std::holds_alternative<nothing>(std::get<reply>(r->what));
+    if (!in_vain) {
+      silent_since_.reset();
+      pause_.reset();
+    }
     return on_reply(now, random, std::get<reply>(r->what));
   }
-  if (const auto* n = std::get_if<store::noticed>(&e)) return on_notice(*n);
+  if (const auto* n = std::get_if<store::noticed>(&e)) return on_notice(now, *n);
   if (std::holds_alternative<store::cancelled>(e)) return on_cancelled(now);
   return on_woken(now);
 }
@@ -98,7 +102,7 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
 acquisition::step acquisition::take_place(time_point now, std::uint64_t random, const place& at) {
   token_ = at.token;
   // The word of a grant may overtake the reply that tells us our place.
-  if (at.granted || early_ == token_) return grant();
+  if (at.granted || early_ == token_) return grant(now);
   state_ = state::waiting;
   return wake(next_look(at, kept_, claim_.ttl, now, random));
 }
@@ -115,18 +119,22 @@ acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, 
     // What is left at the store ends with its ttl anyway.
     return t.passing && next <= touched_ + claim_.ttl ? wake(next) : over();
   }
-  if (t.passing && next <= silent_since_ + claim_.retry.limit()) return wake(next);
+  if (t.passing && next <= silent_since_.value_or(now) + claim_.retry.limit()) return wake(next);
   if (state_ != state::finding) return fail(now, t.what);
   return fail(now,
               {errc::unknown_outcome, "it may have been granted, and is being withdrawn: " + t.what.what});
 }
 
-acquisition::step acquisition::on_notice(const store::noticed& n) {
-  // Notices may be late, repeated, or about a place this claim no longer has.
-  if (n.what != store::notice::granted) return {};
+acquisition::step acquisition::on_notice(time_point now, const store::noticed& n) {
+  // Notices may be late, repeated, about a place this claim no longer has, or before the reply that tells the
+  // place.
+  if (n.what == store::notice::revoked) {
+    revoked_ = n.token;
+    return state_ == state::waiting && n.token == token_ ? ask(now) : step{};
+  }
   if (state_ == state::asking || state_ == state::finding) early_ = n.token;
   const bool ours = state_ == state::waiting || state_ == state::looking;
-  return ours && n.token == token_ ? grant() : step{};
+  return ours && n.token == token_ ? grant(now) : step{};
 }
 
 acquisition::step acquisition::on_woken(time_point now) {
@@ -177,7 +185,8 @@ acquisition::step acquisition::leave(time_point now) {
   return send(now, state::leaving, place_of(claim_, task::withdraw));
 }
 
-acquisition::step acquisition::grant() {
+acquisition::step acquisition::grant(time_point now) {
+  if (token_ == revoked_) return in_flight_ ? step{} : ask(now);  // what was granted has been ended since
   step s = over();
   s.answer = store::granted{token_, kept_};
   return s;
@@ -199,6 +208,7 @@ acquisition::step acquisition::over() {
 acquisition::step acquisition::send(time_point now, state next, request what) {
   state_ = next;
   sent_ = now;
+  if (!silent_since_) silent_since_ = now;
   in_flight_ = true;
   step s;
   s.send = std::move(what);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 
 #include "protocol/sql/request.hpp"
 #include "store/backoff.hpp"
@@ -36,7 +37,7 @@ class acquisition {
 
   step on_reply(store::time_point now, std::uint64_t random, const reply& r);
   step on_trouble(store::time_point now, std::uint64_t random, const store::trouble& t);
-  step on_notice(const store::noticed& n);
+  step on_notice(store::time_point now, const store::noticed& n);
   step on_woken(store::time_point now);
   step on_cancelled(store::time_point now);
 
@@ -44,7 +45,7 @@ class acquisition {
   step look(store::time_point now);
   step leave(store::time_point now);
   step take_place(store::time_point now, std::uint64_t random, const place& at);
-  step grant();
+  step grant(store::time_point now);
   step fail(store::time_point now, failure why);
   step over();
   step send(store::time_point now, state next, request what);
@@ -54,14 +55,15 @@ class acquisition {
   store::backoff pause_;
   state state_ = state::asking;
   bool in_flight_ = false;
-  bool withdrawing_ = false;        // leaving: the withdrawal itself has been sent
-  bool maybe_there_ = false;        // something of ours may stand at the store
-  fencing_token token_;             // of the place in the queue; zero until known
-  fencing_token early_;             // a grant told before its place was
-  store::time_point sent_;          // the request under way
-  store::time_point touched_;       // the last request that may have started the claim's ttl
-  store::time_point kept_;          // the last one known to have
-  store::time_point silent_since_;  // no answer of the store since
+  bool withdrawing_ = false;                       // leaving: the withdrawal itself has been sent
+  bool maybe_there_ = false;                       // something of ours may stand at the store
+  fencing_token token_;                            // of the place in the queue; zero until known
+  fencing_token early_;                            // a grant told before its place was
+  fencing_token revoked_;                          // the last place that somebody else ended
+  store::time_point sent_;                         // the request under way
+  store::time_point touched_;                      // the last request that may have started the claim's ttl
+  store::time_point kept_;                         // the last one known to have
+  std::optional<store::time_point> silent_since_;  // the first request that has had no answer
 };
 
 }  // namespace holdfast::sql

@@ -10,11 +10,11 @@ SELECT count(*) AS holders
    AND c.token <= (SELECT granted FROM {locks} WHERE name = :name);
 
 -- tell?
-SELECT client, owner, 0 AS token
+SELECT client, owner, -token
   FROM {claims} c
  WHERE c.name = :name AND c.expires > :now
    AND c.token <= (SELECT granted FROM {locks} WHERE name = :name);
 
--- evict
+-- evict?
 DELETE FROM {claims}
  WHERE name = :name AND token <= (SELECT granted FROM {locks} WHERE name = :name);

@@ -13,7 +13,7 @@ namespace holdfast::sql {
 /// Statements run in order, in one transaction. What a query returns is bound, by the names of its columns,
 /// in the statements after it. A task ends at the first statement that finds nothing (no row returned, none
 /// changed), unless that one is optional. The rows of `tell` (client, owner, token) are words for clients:
-/// a grant, or, with token 0, a revocation.
+/// a grant, or, with its token negative, a revocation.
 struct statement {
   std::string label;
   bool optional = false;
