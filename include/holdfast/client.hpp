@@ -56,8 +56,8 @@ class HOLDFAST_EXPORT client {
   /// \return how many holds were ended.
   std::size_t force_release(std::string_view name) const;
   /// Calls `changed` whenever the store may have changed, at least once soon after the call and again
-  /// after every burst of changes, on the client's thread for callbacks, until the returned handle is destroyed.
-  /// It tells that something happened, not what: inspect or list then.
+  /// after every burst of changes, on the client's thread for callbacks, until the returned handle is
+  /// destroyed. It tells that something happened, not what: inspect or list then.
   [[nodiscard]] std::shared_ptr<void> watch(std::function<void()> changed) const;
 
   /// The URL with its password masked.

@@ -81,8 +81,8 @@ class HOLDFAST_EXPORT lease {
   /// Permits held; 1 for the other modes.
   [[nodiscard]] std::int64_t permits() const noexcept;
   /// Fires when the lease is lost; never after a release. Callbacks on it run on a thread that the client
-  /// keeps for callbacks, one at a time and under none of its locks: one that blocks holds up other callbacks,
-  /// but neither renewals nor the deadlines of other leases.
+  /// keeps for callbacks, one at a time and under none of its locks: one that blocks holds up other
+  /// callbacks, but neither renewals nor the deadlines of other leases.
   [[nodiscard]] std::stop_token lost() const noexcept;
   /// Calls `action` once when the lease is lost, with the reason (errc::lost, errc::closed), on the same
   /// terms as callbacks of `lost()`; at once, on this thread, when that has already happened. Not called

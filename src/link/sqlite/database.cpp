@@ -193,9 +193,8 @@ bool database::begin(access how) {
 void database::commit() {
   const int code = sqlite3_step(commit_);
   sqlite3_reset(commit_);
-  if (code == SQLITE_DONE) return;
-  // Still in the transaction: it was not carried out, and will be rolled back. Otherwise nobody knows.
-  throw failed(code, sqlite3_get_autocommit(db_) != 0);
+  // In WAL mode, a commit that fails has not happened: readers see it by a header that is written last.
+  if (code != SQLITE_DONE) throw failed(code);
 }
 
 void database::roll_back() noexcept { sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr); }
@@ -340,8 +339,6 @@ std::int64_t database::number(const char* query) {
   return value;
 }
 
-broken database::failed(int code, bool committing) const {
-  return {trouble_of(db_, code, settings_.path, committing)};
-}
+broken database::failed(int code) const { return {trouble_of(db_, code, settings_.path)}; }
 
 }  // namespace holdfast::sqlite

@@ -54,7 +54,7 @@ class database {
   enum class access : std::uint8_t { read, write };
   /// False when another process is writing. \throws broken.
   [[nodiscard]] bool begin(access how);
-  /// \throws broken, with the outcome unknown.
+  /// \throws broken; then nothing has been carried out.
   void commit();
   void roll_back() noexcept;
 
@@ -89,7 +89,7 @@ class database {
   [[nodiscard]] std::int64_t number(const char* query);
   [[nodiscard]] script prepare(const std::vector<sql::statement>& statements);
   [[nodiscard]] sql::run run(script& statements, inputs& in, std::vector<told>& words);
-  [[nodiscard]] broken failed(int code, bool committing = false) const;
+  [[nodiscard]] broken failed(int code) const;
 
   settings settings_;
   sqlite3* db_ = nullptr;

@@ -45,7 +45,7 @@ verdict verdict_of(int primary, int system_error) {
 
 }  // namespace
 
-store::trouble trouble_of(sqlite3* db, int code, const std::string& path, bool committing) {
+store::trouble trouble_of(sqlite3* db, int code, const std::string& path) {
   const int system_error = db != nullptr ? sqlite3_system_errno(db) : errno;
   const verdict v = verdict_of(code & 0xFF, system_error);
   std::string what =
@@ -54,7 +54,7 @@ store::trouble trouble_of(sqlite3* db, int code, const std::string& path, bool c
       (code & 0xFF) != SQLITE_BUSY) {
     what.append("; ").append(std::strerror(system_error));
   }
-  return {{v.code, what + ")"}, v.passing, committing};
+  return {{v.code, what + ")"}, v.passing, false};
 }
 
 }  // namespace holdfast::sqlite

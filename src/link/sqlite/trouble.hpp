@@ -9,8 +9,6 @@ namespace holdfast::sqlite {
 
 /// The failure of an SQLite call, told for people: what is wrong with which file, and what to do.
 /// \param path of the database.
-/// \param committing the transaction may have been carried out.
-[[nodiscard]] store::trouble trouble_of(sqlite3* db, int code, const std::string& path,
-                                        bool committing = false);
+[[nodiscard]] store::trouble trouble_of(sqlite3* db, int code, const std::string& path);
 
 }  // namespace holdfast::sqlite
