@@ -190,11 +190,12 @@ void session::check(const record_ptr& lease) {
 }
 
 void session::announce_loss(const record_ptr& lease) {
-  parts_->loop.after_turn([this, lease, actions = std::exchange(lease->on_lost, {})] {
+  // The parts and not the session: this may run while the session is being taken apart.
+  parts_->loop.after_turn([p = parts_.get(), lease, actions = std::exchange(lease->on_lost, {})] {
     lease->lost.request_stop();
     if (lease->reason != errc::closed) {  // closing gives back by itself
-      const turn now{parts_->loop};
-      parts_->book->after_loss(lease);
+      const turn now{p->loop};
+      p->book->after_loss(lease);
     }
     for (const auto& action : actions) action(lease->reason);
   });
