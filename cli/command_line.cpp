@@ -116,6 +116,9 @@ class parser {
 
   static void add_store(CLI::App* command, store_choice& store) {
     command->add_option("--store", store.url, "Where the locks live, such as sqlite:/srv/locks.db")
+        ->check([](const std::string& url) {  // the variable of a script that was never set, say
+          return url.empty() ? "an empty URL; leave --store out for the default" : "";
+        })
         ->type_name("URL");
     command
         ->add_option("--password-file", store.password_file, "Take the store's password from its first line")
@@ -319,7 +322,7 @@ class parser {
     return synopsis;
   }
 
-  CLI::App app_{"Locks across processes and hosts, with fencing tokens", "holdfast"};
+  CLI::App app_{"Locks across processes, with fencing tokens", "holdfast"};
   run_command run_;
   ls_command ls_;
   names_command names_;

@@ -5,6 +5,7 @@
 #include <fmt/core.h>
 
 #include "json.hpp"
+#include "terminal.hpp"
 #include "text.hpp"
 
 namespace holdfast::cli {
@@ -46,7 +47,7 @@ void report(const failure& what, bool json_wanted) {
   if (json_wanted) {
     print_line(json{{"error", message}, {"status", static_cast<int>(what.status())}}, stderr);
   } else {
-    fmt::print(stderr, "holdfast: {}\n", printable_lines(message));
+    complain(fmt::format("holdfast: {}\n", printable_lines(message)));
   }
 }
 

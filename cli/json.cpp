@@ -1,7 +1,10 @@
 #include "json.hpp"
 
 #include <fmt/core.h>
+#include <string>
 #include <vector>
+
+#include "terminal.hpp"
 
 namespace holdfast::cli {
 
@@ -46,6 +49,7 @@ json describe(const lock_summary& lock) {
   object["last_token"] = lock.last_token.value();
   if (lock.holders != 0) {
     object["held_for_s"] = to_seconds(lock.held_for);
+    object["holder_token"] = lock.holder_token.value();
     object["holder"] = describe_claimant(lock.holder);
   }
   return object;
@@ -54,8 +58,10 @@ json describe(const lock_summary& lock) {
 void print_line(const json& object, std::FILE* where) {
   constexpr int on_one_line = -1;
   constexpr bool ascii_only = true;
-  fmt::print(where, "{}\n", object.dump(on_one_line, ' ', ascii_only, json::error_handler_t::replace));
-  std::fflush(where);
+  const std::string line = object.dump(on_one_line, ' ', ascii_only, json::error_handler_t::replace) + '\n';
+  if (where == stderr) return complain(line);
+  std::fwrite(line.data(), 1, line.size(), where);
+  flush_output();
 }
 
 }  // namespace holdfast::cli

@@ -19,7 +19,7 @@ std::vector<std::string> row_of(const lock_summary& lock) {
           how,
           std::to_string(lock.holders),
           std::to_string(lock.waiters),
-          std::to_string(lock.last_token.value()),
+          lock.holder_token ? std::to_string(lock.holder_token.value()) : "",
           held ? to_text(lock.held_for) : "-",
           held ? to_text(lock.holder) : "-"};
 }

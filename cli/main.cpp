@@ -1,7 +1,5 @@
 #include <algorithm>
-#include <cerrno>
 #include <cstdio>
-#include <cstring>
 #include <exception>
 #include <fmt/core.h>
 #include <string>
@@ -11,6 +9,7 @@
 
 #include "command_line.hpp"
 #include "failure.hpp"
+#include "terminal.hpp"
 #include <holdfast/error.hpp>
 
 namespace holdfast::cli {
@@ -24,8 +23,8 @@ int perform(const print_command& what) {
 
 /// A result that could not be written is no success: the disk may be full.
 int flushed(int status) {
-  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return status;
-  throw failure{output_failed, fmt::format("cannot write the output: {}", std::strerror(errno))};
+  flush_output();
+  return status;
 }
 
 int carry_out(const std::vector<std::string>& arguments) {

@@ -11,6 +11,7 @@
 #include "program.hpp"
 #include "run_wait.hpp"
 #include "supervisor.hpp"
+#include "terminal.hpp"
 #include "text.hpp"
 #include "wait_line.hpp"
 #include <holdfast/error.hpp>
@@ -55,8 +56,8 @@ ending run_under(lease& held, const run_command& what, const program& command, s
 bool release_finds_it_lost(lease& held, const run_command& what) {
   const auto code = held.release();
   if (code && code != errc::lost && !what.store.json) {
-    fmt::print(stderr, "holdfast: the release of '{}' could not be confirmed ({}); it ends with its ttl\n",
-               printable(what.wish.name), code.message());
+    complain(fmt::format("holdfast: the release of '{}' could not be confirmed ({}); it ends with its ttl\n",
+                         printable(what.wish.name), code.message()));
   }
   return code == errc::lost;
 }
@@ -73,10 +74,10 @@ int conclude(const run_command& what, const ending& end, const run_record& recor
                 {"status", status}},
                stderr);
   } else if (end.lost) {
-    fmt::print(stderr,
-               "holdfast: '{}' (token {}) was lost while '{}' ran, and it was ended: it was released by "
-               "force, or could not be renewed in time. Others may hold it now\n",
-               printable(what.wish.name), record.token, printable(what.command.front()));
+    complain(
+        fmt::format("holdfast: '{}' (token {}) was lost while '{}' ran, and it was ended: it was released by "
+                    "force, or could not be renewed in time. Others may hold it now\n",
+                    printable(what.wish.name), record.token, printable(what.command.front())));
   }
   return status;
 }

@@ -1,10 +1,13 @@
 #include "terminal.hpp"
 
+#include <cerrno>
 #include <cstdlib>
+#include <cstring>
 #include <fmt/core.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "failure.hpp"
 #include "text.hpp"
 
 namespace holdfast::cli {
@@ -19,6 +22,19 @@ std::string_view environment(const char* name) noexcept {
 }  // namespace
 
 bool is_terminal(std::FILE* stream) noexcept { return ::isatty(::fileno(stream)) == 1; }
+
+void complain(std::string_view text) noexcept {
+  std::fwrite(text.data(), 1, text.size(), stderr);
+  std::fflush(stderr);
+}
+
+void flush_output() {
+  errno = 0;
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
+  // An earlier write may have failed, whose reason is gone by now.
+  throw failure{output_failed, fmt::format("cannot write the output{}{}", errno == 0 ? "" : ": ",
+                                           errno == 0 ? "" : std::strerror(errno))};
+}
 
 std::size_t terminal_width(std::FILE* stream) noexcept {
   winsize size{};
@@ -36,15 +52,13 @@ std::string palette::styled(std::string_view code, std::string_view text) const 
 void status_line::show(std::string_view text) {
   if (!on_) return;
   // The last column stays free: a character in it makes some terminals begin a new line.
-  fmt::print(stderr, "\r{}\x1b[K", shortened(text, terminal_width(stderr) - 1));
-  std::fflush(stderr);
+  complain(fmt::format("\r{}\x1b[K", shortened(text, terminal_width(stderr) - 1)));
   shown_ = true;
 }
 
 void status_line::clear() noexcept {
   if (!shown_) return;
-  std::fputs("\r\x1b[K", stderr);
-  std::fflush(stderr);
+  complain("\r\x1b[K");
   shown_ = false;
 }
 

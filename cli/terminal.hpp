@@ -8,6 +8,11 @@
 namespace holdfast::cli {
 
 [[nodiscard]] bool is_terminal(std::FILE* stream) noexcept;
+/// Writes to standard error. That it cannot be written (a full disk, a closed descriptor) is no reason to
+/// fail: there is nobody left to tell, and the exit status still speaks.
+void complain(std::string_view text) noexcept;
+/// Ends the writing of one piece of output. \throws failure (output_failed) when it did not get out.
+void flush_output();
 /// 80 where the terminal does not say.
 [[nodiscard]] std::size_t terminal_width(std::FILE* stream) noexcept;
 

@@ -44,9 +44,11 @@ std::string coloured(happening what, const palette& colours) {
 void print_text(const std::string& name, const change& seen, const palette& colours) {
   const auto& claim = seen.claim;
   const auto token = claim.token ? fmt::format("  token {}", claim.token.value()) : "";
-  fmt::print("{}  {}  {}  {}  {}{}\n", clock_text(time_of(seen)), coloured(seen.what, colours),
-             printable(name), to_string(claim.how), to_text(claim.who), token);
-  std::fflush(stdout);
+  const auto line =
+      fmt::format("{}  {}  {}  {}  {}{}\n", clock_text(time_of(seen)), coloured(seen.what, colours),
+                  printable(name), to_string(claim.how), to_text(claim.who), token);
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  flush_output();
 }
 
 void print_json(const std::string& name, const change& seen) {

@@ -32,7 +32,8 @@ class client_access;
 /// *Lifetime.* Closing (the destructor) fails pending waits with errc::closed, ends all leases, sends what
 /// is still to be released, and waits for the store's word at most `client_options::flush_limit`. Locks
 /// and leases may outlive the client; they hold nothing then. Not usable in a child after fork(): every
-/// call fails with errc::closed there, and the destructor leaves everything to the parent.
+/// call fails with errc::closed there, and the destructor leaves everything to the parent. One that was moved
+/// from may only be destroyed or assigned to.
 class HOLDFAST_EXPORT client {
  public:
   /// Opens the store.

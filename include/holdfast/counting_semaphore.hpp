@@ -6,8 +6,9 @@
 
 namespace holdfast {
 
-/// std::counting_semaphore across processes and hosts: at most `capacity` permits of a name are out at a
-/// time, first come first served; a large want at the head of the queue is not starved by small ones.
+/// std::counting_semaphore across processes, as far as the store reaches: at most `capacity` permits of a
+/// name are out at a time, first come first served; a large want at the head of the queue is not starved by
+/// small ones.
 ///
 /// The std verbs keep permits in this object, one each; a permit whose holder died comes back after its
 /// ttl, which no std::counting_semaphore could promise. Unlike std's, `release()` gives back only what

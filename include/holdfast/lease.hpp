@@ -86,7 +86,8 @@ class HOLDFAST_EXPORT lease {
   [[nodiscard]] std::stop_token lost() const noexcept;
   /// Calls `action` once when the lease is lost, with the reason (errc::lost, errc::closed), on the same
   /// terms as callbacks of `lost()`; at once, on this thread, when that has already happened. Not called
-  /// after a release. What it throws ends the process.
+  /// after a release. What it throws ends the process. \throws holdfast::error errc::invalid_argument if
+  /// empty.
   void on_lost(std::function<void(std::error_code reason)> action);
 
   /// Gives the lock back and waits for the store's word, retrying until the deadline.
@@ -97,7 +98,9 @@ class HOLDFAST_EXPORT lease {
   [[nodiscard]] renewal renew() noexcept;
   /// From exclusive to shared without letting go: readers that wait behind are let in, no writer between.
   /// The token stays. Of a lock that is already shared: nothing happens.
-  /// \throws holdfast::error errc::lost, errc::unavailable; errc::wrong_type for permits.
+  /// \throws holdfast::error errc::lost, errc::unavailable, errc::unknown_outcome (shared from then on, at
+  /// least);
+  ///         errc::wrong_type for permits; errc::not_owner for an inert lease.
   void downgrade();
 
  private:

@@ -4,7 +4,8 @@
 
 namespace holdfast {
 
-/// std::timed_mutex across processes and hosts: one holder of a name at a time, first come first served.
+/// std::timed_mutex across processes, as far as the store reaches: one holder of a name at a time, first come
+/// first served.
 ///
 /// Meets TimedLockable. Ownership is this object, never a thread: any thread may unlock it. Two objects
 /// for the same name exclude each other, in one process too; a second `lock()` on the same object waits

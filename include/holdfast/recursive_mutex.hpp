@@ -8,8 +8,9 @@
 
 namespace holdfast {
 
-/// std::recursive_timed_mutex across processes and hosts: the thread that holds may lock again, and the
-/// name is given back with its last unlock. Only the first lock and the last unlock reach the store.
+/// std::recursive_timed_mutex across processes, as far as the store reaches: the thread that holds may lock
+/// again, and the name is given back with its last unlock. Only the first lock and the last unlock reach the
+/// store.
 ///
 /// The one type whose ownership is a thread of this process: `unlock()` by another thread does nothing.
 /// Meets TimedLockable. Locking again what has been lost meanwhile fails with errc::lost; the earlier

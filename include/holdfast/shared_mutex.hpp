@@ -4,8 +4,8 @@
 
 namespace holdfast {
 
-/// std::shared_timed_mutex across processes and hosts, fair: readers and writers wait in one queue, so a
-/// stream of readers never starves a writer.
+/// std::shared_timed_mutex across processes, as far as the store reaches, fair: readers and writers wait in
+/// one queue, so a stream of readers never starves a writer.
 ///
 /// Meets TimedLockable and SharedTimedLockable. Everything that `mutex` says of ownership, loss and errors
 /// holds here. Several shared holds may be kept in one object; `unlock_shared()` gives back the oldest.

@@ -57,8 +57,9 @@ struct lock_summary {
   std::uint64_t holders = 0;
   std::uint64_t waiters = 0;
   fencing_token last_token;
-  duration held_for{};  ///< the age of the oldest hold; zero when nobody holds
-  claimant holder;      ///< the one behind the oldest hold
+  duration held_for{};         ///< the age of the oldest hold; zero when nobody holds
+  fencing_token holder_token;  ///< of the oldest hold; zero when nobody holds
+  claimant holder;             ///< the one behind the oldest hold
 };
 
 }  // namespace holdfast

@@ -28,11 +28,30 @@ book::claim_id book::acquire(wish what, std::optional<time_point> limit, std::fu
   p.owner = what.claim.owner;
   p.done = std::move(done);
   if (limit) p.limit = time_.at(*limit, [this, id] { abandon(id, not_had{}); });
+  ask(id, std::move(what));
+  return id;
+}
+
+void book::ask(claim_id id, wish what) {
   store::claim claim = what.claim;
   port_.acquire(std::move(claim), [this, id, what = std::move(what)](store::acquired result) {
     on_acquired(id, what, std::move(result));
   });
-  return id;
+}
+
+/// A grant came too late to be believed: this process was paused, or the way is longer than the ttl. Whoever
+/// wanted to wait goes on waiting, but not for ever.
+void book::ask_again(claim_id id, wish what) {
+  constexpr int at_most = 3;
+  const auto found = pending_.find(id);
+  if (found == pending_.end()) return;
+  if (!what.claim.wait || ++found->second.too_late == at_most) {
+    return finish(
+        id, failure{errc::lost, "the grant took longer to arrive than its ttl lasts; ask for a longer ttl"});
+  }
+  what.claim.owner = owner_id::random();  // the old one's withdrawal is still under way
+  found->second.owner = what.claim.owner;
+  ask(id, std::move(what));
 }
 
 void book::on_acquired(claim_id id, const wish& what, store::acquired result) {
@@ -46,8 +65,7 @@ void book::on_acquired(claim_id id, const wish& what, store::acquired result) {
     // It came too late to be believed. The store may still think otherwise.
     lease->set_deadline(deadline_of(grant.valid_from, c.ttl, what.margin));
     give_back(lease, nullptr);
-    return finish(
-        id, failure{errc::lost, "the grant took longer to arrive than its ttl lasts; ask for a longer ttl"});
+    return ask_again(id, what);
   }
   keeper_.add(lease, grant.valid_from);
   by_owner_[c.owner] = lease;

@@ -66,8 +66,11 @@ class book {
     owner_id owner;
     std::function<void(taken)> done;
     store::scheduler::timer limit = 0;
+    int too_late = 0;  // grants that could not be believed any more
   };
 
+  void ask(claim_id id, wish what);
+  void ask_again(claim_id id, wish what);
   void on_acquired(claim_id id, const wish& what, store::acquired result);
   void finish(claim_id id, taken result);
   void abandon(claim_id id, taken result);

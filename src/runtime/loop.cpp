@@ -173,7 +173,7 @@ loop::loop() : timers_{std::make_unique<timers>()} {
       fire();
     });
     io_->own.start();
-  } catch (const std::system_error& e) {
+  } catch (const std::exception& e) {  // Boost's, or the thread's: out of descriptors, memory or threads
     throw error{errc::exhausted, std::string{"no event loop for the client: "} + e.what()};
   }
 }

@@ -50,6 +50,7 @@ std::size_t client::force_release(std::string_view name) const {
 }
 
 std::shared_ptr<void> client::watch(std::function<void()> changed) const {
+  if (!changed) throw error{errc::invalid_argument, "client::watch: an empty function"};
   return session_->watch(std::move(changed));
 }
 

@@ -75,6 +75,7 @@ std::stop_token lease::lost() const noexcept {
 }
 
 void lease::on_lost(std::function<void(std::error_code)> action) {
+  if (!action) throw error{errc::invalid_argument, "lease::on_lost: an empty function"};
   const auto session = record_ ? record_->owner.lock() : nullptr;
   if (!session || !is_ours(*record_)) return action(errc::closed);
   if (const auto reason = session->on_lost(record_, action)) action(*reason);

@@ -93,6 +93,30 @@ TEST_F(usage, an_output_that_cannot_be_written_is_a_failure) {
   EXPECT_THAT(said.err, HasSubstr("No space left"));
 }
 
+TEST_F(usage, a_standard_error_that_cannot_be_written_changes_no_status) {
+  const auto status_of = [this](const std::string& rest) {
+    process shell{scratch_, {"sh", "-c", HOLDFAST_COMMAND " " + rest}, {}};
+    return shell.wait().status;
+  };
+  const std::string store = " --store sqlite:" + file("locks.db");
+  EXPECT_EQ(status_of("run x --json" + store + " -- sh -c 'exit 3' 2>/dev/full"), 3);
+  EXPECT_EQ(status_of("run x --json" + store + " -- true 2>&-"), 0);
+  EXPECT_EQ(status_of("run x --no-such-option -- true 2>/dev/full"), 64);
+}
+
+TEST_F(usage, watch_ends_with_the_first_line_that_cannot_be_written) {
+  const std::string store = " --store sqlite:" + file("locks.db");
+  process holder{scratch_, {"sh", "-c", HOLDFAST_COMMAND " run x" + store + " -- sleep 60"}, {}};
+  process watcher{scratch_, {"sh", "-c", HOLDFAST_COMMAND " watch" + store + " >/dev/full"}, {}};
+  EXPECT_EQ(watcher.wait().status, 74);
+}
+
+TEST_F(usage, an_empty_store_is_no_store) {
+  const auto said = holdfast({"ls", "--store", ""});
+  EXPECT_EQ(said.status, 64);
+  EXPECT_THAT(said.err, HasSubstr("--store"));
+}
+
 TEST_F(usage, a_store_that_cannot_be_is_unavailable_or_forbidden) {
   write_file(file("no-database"), std::string(4096, 'x'));
   EXPECT_EQ(holdfast({"ls", "--store", "sqlite:" + file("no-database")}).status, 69);

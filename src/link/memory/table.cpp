@@ -215,6 +215,7 @@ std::vector<lock_summary> table::list(bool idle, time_point now) const {
       } else if (++s.holders == 1) {
         s.how = store::mode_of(c.weight, n.capacity);
         s.held_for = between(c.since, now);
+        s.holder_token = fencing_token{token};
         if (c.metadata) s.holder = from_metadata(*c.metadata);
       }
     }

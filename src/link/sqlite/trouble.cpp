@@ -36,7 +36,9 @@ verdict verdict_of(int primary, int system_error) {
     case SQLITE_NOMEM: return {errc::exhausted, "out of memory", true};
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-      return {errc::corrupt_store, "it is damaged or no SQLite file; move it away, and a new one is made",
+      return {errc::corrupt_store,
+              "it is no SQLite file, or a damaged one; choose another path, or move it away if it was a lock "
+              "file",
               false};
     case SQLITE_IOERR: return {errc::unavailable, "reading or writing it failed; check the disk", true};
     default: return {errc::unavailable, "SQLite refused a statement", false};

@@ -8,7 +8,7 @@ SELECT l.name, l.token, l.capacity,
          WHERE h.name = l.name AND h.token <= l.granted AND h.expires > :now) AS holders,
        (SELECT count(*) FROM {claims} w
          WHERE w.name = l.name AND w.token > l.granted AND w.expires > :now) AS waiters,
-       f.weight, :now - f.since AS held_for, f.metadata
+       f.weight, :now - f.since AS held_for, f.metadata, f.token AS holder_token
   FROM {locks} l
   LEFT JOIN {claims} f
     ON f.name = l.name

@@ -71,7 +71,7 @@ std::optional<lock_state> state_of(const request& asked, const std::vector<row>&
   return state;
 }
 
-/// list: name, token, capacity, holders, waiters, weight, held_for, metadata
+/// list: name, token, capacity, holders, waiters, weight, held_for, metadata, holder_token
 std::vector<lock_summary> summaries(const std::vector<row>& rows) {
   std::vector<lock_summary> all;
   for (const row& r : rows) {
@@ -85,6 +85,7 @@ std::vector<lock_summary> summaries(const std::vector<row>& rows) {
     s.how = store::mode_of(is_null(r, 5) ? capacity : number(r, 5), capacity);
     s.held_for = time(r, 6);
     if (!is_null(r, 7)) s.holder = from_metadata(text(r, 7));
+    s.holder_token = token(r, 8);
     all.push_back(std::move(s));
   }
   return all;
