@@ -44,9 +44,10 @@ twin_stores::answer twin_stores::ask_real(const sql::request& asked, const owner
   real_.commit();
   for (const sqlite::told& t : told) {
     const auto token = static_cast<std::uint64_t>(t.token > 0 ? t.token : -t.token);
-    a.words.push_back({t.client,
-                       t.owner,
-                       {t.token > 0 ? store::notice::granted : store::notice::revoked, fencing_token{token}}});
+    a.words.push_back(
+        {t.client,
+         t.owner,
+         {t.token > 0 ? store::notice::granted : store::notice::revoked, fencing_token{token}}});
   }
   return a;
 }

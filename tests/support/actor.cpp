@@ -26,8 +26,7 @@ Number number_after(std::string_view answer, std::string_view word) {
 
 std::vector<char*> pointers(const std::vector<std::string>& texts) {
   std::vector<char*> result;
-  for (const auto& text : texts)
-    result.push_back(const_cast<char*>(text.c_str()));
+  for (const auto& text : texts) result.push_back(const_cast<char*>(text.c_str()));
   result.push_back(nullptr);
   return result;
 }
@@ -49,8 +48,7 @@ actor::actor(const std::vector<std::string>& environment) {
 
   const std::vector<std::string> arguments{HOLDFAST_TEST_ACTOR};
   std::vector<std::string> variables{environment};
-  for (char** variable = environ; *variable != nullptr; ++variable)
-    variables.emplace_back(*variable);
+  for (char** variable = environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);
   const int failed = ::posix_spawn(&pid_, HOLDFAST_TEST_ACTOR, &actions, nullptr, pointers(arguments).data(),
                                    pointers(variables).data());
   ::posix_spawn_file_actions_destroy(&actions);

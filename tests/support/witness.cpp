@@ -12,8 +12,7 @@ namespace {
 
 // Long enough for another holder to come in, if anything let one.
 void linger() {
-  for (int turn = 0; turn < 3; ++turn)
-    std::this_thread::yield();
+  for (int turn = 0; turn < 3; ++turn) std::this_thread::yield();
 }
 
 }  // namespace

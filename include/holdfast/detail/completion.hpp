@@ -84,14 +84,16 @@ class cancellation {
 using lease_signature = void(boost::system::error_code, lease);
 using plain_signature = void(boost::system::error_code);
 
-/// What the handler's executor runs in the end: the handler, with the outcome.
+/// What the handler's executor runs in the end: the handler, with the outcome. The work guard travels along,
+/// for once this has been posted, its context may run it, end, and be destroyed by its owner at any moment.
 template <class Signature, class Handler>
 class delivery {
  public:
   using allocator_type = boost::asio::associated_allocator_t<Handler>;
+  using work_guard = boost::asio::executor_work_guard<boost::asio::associated_executor_t<Handler>>;
 
-  delivery(Handler handler, std::error_code code, lease granted)
-      : handler_{std::move(handler)}, code_{code}, granted_{std::move(granted)} {}
+  delivery(Handler handler, std::error_code code, lease granted, work_guard work)
+      : handler_{std::move(handler)}, code_{code}, granted_{std::move(granted)}, work_{std::move(work)} {}
 
   [[nodiscard]] allocator_type get_allocator() const noexcept {
     return boost::asio::get_associated_allocator(handler_);
@@ -115,6 +117,7 @@ class delivery {
   Handler handler_;
   std::error_code code_;
   lease granted_;
+  work_guard work_;
 };
 
 /// Waits at the library for the outcome and posts it to the handler's executor, which is kept running
@@ -126,14 +129,14 @@ class posted_completion final : public completion {
       : handler_{std::move(handler)}, work_{boost::asio::make_work_guard(handler_)} {}
 
   void complete(std::error_code code, lease granted) noexcept override {
-    const auto work = std::move(work_);
-    boost::asio::post(work.get_executor(),
-                      delivery<Signature, Handler>{std::move(handler_), code, std::move(granted)});
+    const auto executor = work_.get_executor();
+    boost::asio::post(executor, delivery<Signature, Handler>{std::move(handler_), code, std::move(granted),
+                                                             std::move(work_)});
   }
 
  private:
   Handler handler_;
-  boost::asio::executor_work_guard<boost::asio::associated_executor_t<Handler>> work_;
+  typename delivery<Signature, Handler>::work_guard work_;
 };
 
 /// Starts an operation of the library for one handler. `Start` is called as
