@@ -127,7 +127,10 @@ class parser {
   }
 
   static void add_name(CLI::App* command, std::string& name, const std::string& help, bool required = true) {
-    command->add_option("NAME", name, help)->required(required)->type_name("");
+    command->add_option("NAME", name, help)
+        ->required(required)
+        ->check([](const std::string& given) { return given.empty() ? "an empty name" : ""; })
+        ->type_name("");
   }
 
   static void add_text(CLI::App* command, const std::string& flag, const std::string& value,

@@ -35,7 +35,9 @@
 ///
 /// *Cancellation.* By the handler's associated cancellation slot: terminal, partial and total all mean
 /// the same. A cancelled acquisition completes with errc::cancelled and leaves nothing at the store: what
-/// was granted meanwhile is given back in the background. Cancelling what is complete has no effect.
+/// was granted meanwhile is given back in the background. Cancelling what is complete has no effect. For a
+/// limit in time, the `async_try_…_for` forms wait in the queue no longer than that; `cancel_after` needs its
+/// form with a timer of yours, since these operations have no executor of their own to make one on.
 ///
 /// *Lifetime.* The lock object must live until the operation has been started, which lazy tokens
 /// (`deferred`, `use_awaitable`) put off until they are awaited. From then on it may be destroyed; the

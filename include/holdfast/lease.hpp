@@ -88,10 +88,11 @@ class HOLDFAST_EXPORT lease {
   /// terms as callbacks of `lost()`; at once, on this thread, when that has already happened. Not called
   /// after a release. What it throws ends the process. \throws holdfast::error errc::invalid_argument if
   /// empty.
-  void on_lost(std::function<void(std::error_code reason)> action);
+  void on_lost(const std::function<void(std::error_code reason)>& action);
 
   /// Gives the lock back and waits for the store's word, retrying until the deadline.
-  /// \return nothing on success; errc::lost when it had ended before; errc::not_owner for an inert lease;
+  /// \return nothing on success; errc::lost when it had ended before; errc::not_owner for an inert lease,
+  /// errc::closed in a forked child;
   ///         errc::unknown_outcome when the store could not be asked until the ttl had surely ended it.
   std::error_code release() noexcept;
   /// Renews now, for one more ttl, and waits for the store's word at most until the deadline.

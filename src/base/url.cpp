@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <utility>
 #include <vector>
 
 #include "base/name.hpp"
@@ -61,9 +62,7 @@ bool is_secret(std::string_view raw_key) {
                      [&](std::string_view w) { return key.find(w) != std::string::npos; });
 }
 
-}  // namespace
-
-std::string masked_url(std::string_view url) {
+std::string masked_once(std::string_view url) {
   // Read as generously as any driver might, and rather too much masked than too little: a password is all
   // from the first colon of the user part to the last @, and all from the = of a secret option, wherever one
   // might begin, to the next &.
@@ -92,6 +91,16 @@ std::string masked_url(std::string_view url) {
       shown += mask;
     }
   }
+  return shown;
+}
+
+}  // namespace
+
+std::string masked_url(std::string_view url) {
+  // What is hidden may have separated what is left: again, until nothing more is found.
+  std::string shown = masked_once(url);
+  for (std::string next = masked_once(shown); next != shown; next = masked_once(shown))
+    shown = std::move(next);
   return shown;
 }
 

@@ -75,7 +75,7 @@ void book::on_acquired(claim_id id, const wish& what, store::acquired result) {
 void book::finish(claim_id id, taken result) {
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
-  pending p = std::move(found->second);
+  const pending p = std::move(found->second);
   pending_.erase(found);
   time_.cancel(p.limit);
   p.done(std::move(result));

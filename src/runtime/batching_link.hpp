@@ -36,6 +36,8 @@ class batching_link : public store::link<Request, Reply> {
   using typename store::link<Request, Reply>::on_reply;
   using typename store::link<Request, Reply>::on_notice;
 
+  ~batching_link() override = default;
+
   void send(Request what, on_reply done) override {
     const std::lock_guard hold{queue_mutex_};
     queue_.push_back({std::move(what), std::move(done), {}});
@@ -66,7 +68,6 @@ class batching_link : public store::link<Request, Reply> {
   };
 
   explicit batching_link(loop& owner) : loop_{owner} {}
-  ~batching_link() override = default;
 
   /// Carries out all of them, in order, and fills in their results. Called by one thread at a time, outside
   /// turns.

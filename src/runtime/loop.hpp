@@ -58,7 +58,7 @@ class loop final : public store::scheduler {
   std::vector<std::function<void()>> for_users_;
   std::function<void()> kick_;  // may be read once `kicks_` is true
   std::atomic<bool> kicks_ = false;
-  std::uint64_t random_state_;
+  std::uint64_t random_state_ = 0;
   std::unique_ptr<timers> timers_;
   std::unique_ptr<io> io_;
 };

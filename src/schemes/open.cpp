@@ -33,6 +33,7 @@ std::unique_ptr<backend> open(store_url url, const client_options& options, loop
 
 std::vector<std::string_view> known_schemes() {
   std::vector<std::string_view> names;
+  names.reserve(entries.size());
   for (const entry& e : entries) names.push_back(e.scheme);
   return names;
 }

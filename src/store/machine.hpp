@@ -26,7 +26,7 @@ struct replied {
 };
 /// The store said something about its claim.
 struct noticed {
-  notice what;
+  notice what{};
   fencing_token token;
 };
 /// The time asked for has come.

@@ -25,7 +25,7 @@ void pending::cancel() noexcept {
 struct handle::state {
   std::shared_ptr<session> locks;
   std::string name;
-  std::int64_t capacity;
+  std::int64_t capacity = 0;
   lock_options options;
   std::shared_ptr<const std::string> metadata;
 

@@ -30,7 +30,7 @@ lease::lease(std::shared_ptr<detail::lease_record> record) noexcept : record_{st
 lease::lease(lease&&) noexcept = default;
 
 lease& lease::operator=(lease&& other) noexcept {
-  lease old{std::move(*this)};  // released at the end of this call
+  const lease old{std::move(*this)};  // released at the end of this call
   record_ = std::move(other.record_);
   return *this;
 }
@@ -74,7 +74,7 @@ std::stop_token lease::lost() const noexcept {
   return record_->state() == lease_record::phase::lost ? fired() : record_->lost.get_token();
 }
 
-void lease::on_lost(std::function<void(std::error_code)> action) {
+void lease::on_lost(const std::function<void(std::error_code)>& action) {
   if (!action) throw error{errc::invalid_argument, "lease::on_lost: an empty function"};
   const auto session = record_ ? record_->owner.lock() : nullptr;
   if (!session || !is_ours(*record_)) return action(errc::closed);

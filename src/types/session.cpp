@@ -68,7 +68,7 @@ session::session(std::string_view url, client_options options)
 session::~session() {
   if (!is_ours()) {
     // The parent's threads and connections: leave everything as it is.
-    static_cast<void>(parts_.release());
+    [[maybe_unused]] const parts* const left_alone = parts_.release();
     return;
   }
   close();

@@ -8,6 +8,7 @@ link::link(runtime::loop& on, const std::string& name)
     : batching_link{on}, shelf_{shelf::named(name)}, watchers_{on} {
   shelf_->join(client_, {[this](const std::vector<memory::word>& told) {
                            std::vector<word> words;
+                           words.reserve(told.size());
                            for (const auto& w : told) words.push_back({w.owner, w.what});
                            say_now(words);
                          },

@@ -257,7 +257,7 @@ void shelf::with_table(const std::function<void(table&, std::vector<word>&)>& ta
     const std::lock_guard hold{mutex_};
     std::vector<word> words;
     tasks(table_, words);
-    for (word& w : words) by_client[w.client].push_back(w);
+    for (const word& w : words) by_client[w.client].push_back(w);
   }
   const std::shared_lock hold{listeners_mutex_};
   for (const auto& [client, l] : listeners_) {

@@ -45,7 +45,7 @@ change_watch::~change_watch() {
 }
 
 void change_watch::receive() {
-  alignas(inotify_event) std::array<char, 16384> events;
+  alignas(inotify_event) std::array<char, 16384> events{};
   bool ours = false;
   for (ssize_t got = 0; (got = ::read(inotify_, events.data(), events.size())) > 0;) {
     for (std::size_t at = 0; at < static_cast<std::size_t>(got);) {

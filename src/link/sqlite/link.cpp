@@ -27,6 +27,7 @@ link::link(runtime::loop& on, const database::settings& s)
       mailbox_{on, s.path,
                [this](const std::vector<letter>& letters) {
                  std::vector<word> words;
+                 words.reserve(letters.size());
                  for (const letter& l : letters) words.push_back({l.owner, notice_of(l.token)});
                  say_now(words);
                }},

@@ -104,7 +104,7 @@ void mailbox::send(const owner_id& to, const std::vector<letter>& letters) noexc
   }
   for (std::size_t first = 0; first < letters.size(); first += letters_at_most) {
     const std::size_t count = std::min(letters_at_most, letters.size() - first);
-    std::array<char, letters_at_most * letter_size> bytes;
+    std::array<char, letters_at_most * letter_size> bytes{};
     for (std::size_t i = 0; i < count; ++i) {
       const letter& l = letters[first + i];
       std::memcpy(&bytes[i * letter_size], l.owner.bytes().data(), owner_id::size);
@@ -116,7 +116,7 @@ void mailbox::send(const owner_id& to, const std::vector<letter>& letters) noexc
 }
 
 void mailbox::receive() {
-  std::array<char, letters_at_most * letter_size> bytes;
+  std::array<char, letters_at_most * letter_size> bytes{};
   while (true) {
     const ssize_t got = ::read(in_, bytes.data(), bytes.size());
     if (got <= 0) return;

@@ -155,7 +155,7 @@ duration boottime_offset_in(const std::string& timens_offsets) {
 }
 
 duration boottime_offset() {
-  std::ifstream file{"/proc/self/timens_offsets"};  // absent from kernels without time namespaces
+  const std::ifstream file{"/proc/self/timens_offsets"};  // absent from kernels without time namespaces
   std::ostringstream text;
   text << file.rdbuf();
   return boottime_offset_in(text.str());
