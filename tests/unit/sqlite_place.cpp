@@ -1,5 +1,4 @@
 #include <chrono>
-#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <gtest/gtest.h>
@@ -7,6 +6,7 @@
 
 #include "holdfast/error.hpp"
 #include "link/sqlite/place.hpp"
+#include "support/scratch_folder.hpp"
 
 namespace holdfast::sqlite {
 namespace {
@@ -14,17 +14,10 @@ namespace {
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-/// A folder of its own, gone with the test.
 class sqlite_place : public testing::Test {
  protected:
-  void SetUp() override {
-    std::string name = (fs::temp_directory_path() / "holdfast-place-XXXXXX").string();
-    ASSERT_NE(::mkdtemp(name.data()), nullptr);
-    folder_ = fs::canonical(name);
-  }
-  void TearDown() override { fs::remove_all(folder_); }
-
-  fs::path folder_;
+  test::scratch_folder scratch_;
+  const fs::path folder_ = fs::canonical(scratch_.path());
 };
 
 TEST(network_filesystem, is_known_by_its_magic_number) {
