@@ -193,11 +193,10 @@ void session::announce_loss(const record_ptr& lease) {
   // The parts and not the session: this may run while the session is being taken apart.
   parts_->loop.after_turn([p = parts_.get(), lease, actions = std::exchange(lease->on_lost, {})] {
     lease->lost.request_stop();
-    if (lease->reason != errc::closed) {  // closing gives back by itself
-      const turn now{p->loop};
-      p->book->after_loss(lease);
-    }
     for (const auto& action : actions) action(lease->reason);
+    if (lease->reason == errc::closed) return;  // closing gives back by itself
+    const turn now{p->loop};
+    p->book->after_loss(lease);
   });
 }
 

@@ -157,20 +157,6 @@ TEST_P(completion_tokens, keep_to_a_strand) {
   EXPECT_EQ(unguarded, 100);
 }
 
-TEST_P(completion_tokens, release_a_lease_that_is_destroyed_on_its_way) {
-  mutex lock{one(), "stock"};
-  {
-    asio::io_context abandoned;
-    lock.async_acquire(asio::bind_executor(abandoned, [&](error_code code, lease held) {
-      EXPECT_FALSE(code);
-      asio::post(abandoned, [held = std::move(held)] { FAIL() << "nobody runs this"; });
-    }));
-    EXPECT_EQ(abandoned.run_one(), 1U);
-    EXPECT_EQ(inspect("stock").holders.size(), 1U);
-  }
-  EXPECT_TRUE(look().sees_holders("stock", 0));
-}
-
 /// A resource that counts, for allocators that point at it.
 class counted_memory final : public std::pmr::memory_resource {
  public:

@@ -90,10 +90,9 @@ template <class Signature, class Handler>
 class delivery {
  public:
   using allocator_type = boost::asio::associated_allocator_t<Handler>;
-  using work_guard = boost::asio::executor_work_guard<boost::asio::associated_executor_t<Handler>>;
 
-  delivery(Handler handler, std::error_code code, lease granted, work_guard work)
-      : handler_{std::move(handler)}, code_{code}, granted_{std::move(granted)}, work_{std::move(work)} {}
+  delivery(Handler handler, std::error_code code, lease granted)
+      : handler_{std::move(handler)}, code_{code}, granted_{std::move(granted)} {}
 
   [[nodiscard]] allocator_type get_allocator() const noexcept {
     return boost::asio::get_associated_allocator(handler_);
@@ -117,7 +116,6 @@ class delivery {
   Handler handler_;
   std::error_code code_;
   lease granted_;
-  work_guard work_;
 };
 
 /// Waits at the library for the outcome and posts it to the handler's executor, which is kept running
@@ -129,14 +127,16 @@ class posted_completion final : public completion {
       : handler_{std::move(handler)}, work_{boost::asio::make_work_guard(handler_)} {}
 
   void complete(std::error_code code, lease granted) noexcept override {
-    const auto executor = work_.get_executor();
-    boost::asio::post(executor, delivery<Signature, Handler>{std::move(handler_), code, std::move(granted),
-                                                             std::move(work_)});
+    // Kept beyond the posting: a context that runs until it is out of work is not destroyed in the midst of
+    // it.
+    const auto work = std::move(work_);
+    boost::asio::post(work.get_executor(),
+                      delivery<Signature, Handler>{std::move(handler_), code, std::move(granted)});
   }
 
  private:
   Handler handler_;
-  typename delivery<Signature, Handler>::work_guard work_;
+  boost::asio::executor_work_guard<boost::asio::associated_executor_t<Handler>> work_;
 };
 
 /// Starts an operation of the library for one handler. `Start` is called as
