@@ -84,8 +84,7 @@ class cancellation {
 using lease_signature = void(boost::system::error_code, lease);
 using plain_signature = void(boost::system::error_code);
 
-/// What the handler's executor runs in the end: the handler, with the outcome. The work guard travels along,
-/// for once this has been posted, its context may run it, end, and be destroyed by its owner at any moment.
+/// What the handler's executor runs in the end: the handler, with the outcome.
 template <class Signature, class Handler>
 class delivery {
  public:
