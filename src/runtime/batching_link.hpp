@@ -82,11 +82,8 @@ class batching_link : public store::link<Request, Reply> {
   void say(word w) { words_.push_back(std::move(w)); }
   /// The same from elsewhere; any thread, outside turns.
   void say_now(const std::vector<word>& words) {
-    {
-      const turn now{loop_, true};  // users' callbacks are not to run inside whatever calls this
-      for (const word& w : words) told_(w.owner, w.what);
-    }
-    kick();
+    const turn now{loop_};
+    for (const word& w : words) told_(w.owner, w.what);
   }
   [[nodiscard]] loop& owner() { return loop_; }
   /// Held by whoever executes: for those who need the link at rest.
@@ -95,8 +92,8 @@ class batching_link : public store::link<Request, Reply> {
  private:
   enum class progress : std::uint8_t { none, some, blocked };
 
-  /// One batch. Takes the lock of `executing_` along, and lets go of it before anything is delivered: what
-  /// is delivered runs user code.
+  /// One batch. Takes the lock of `executing_` along, and lets go of it before anything is delivered:
+  /// others can execute meanwhile.
   progress run(std::unique_lock<std::mutex> hold, bool last_try, bool drives);
   void work();
   bool sleep();

@@ -39,17 +39,6 @@ bool eventually(const std::function<bool()>& is_so) {
   return true;
 }
 
-scratch_folder::scratch_folder() {
-  auto name = (std::filesystem::temp_directory_path() / "holdfast-test-XXXXXX").string();
-  if (::mkdtemp(name.data()) == nullptr) throw std::runtime_error{"cannot make a scratch folder"};
-  path_ = name;
-}
-
-scratch_folder::~scratch_folder() {
-  std::error_code ignored;
-  std::filesystem::remove_all(path_, ignored);
-}
-
 std::string contents(const std::string& path) {
   std::ifstream file{path, std::ios::binary};
   return {std::istreambuf_iterator<char>{file}, {}};

@@ -9,6 +9,8 @@
 #include <sys/types.h>
 #include <vector>
 
+#include "support/scratch_folder.hpp"
+
 namespace holdfast::test {
 
 /// How long anything may take before a test gives up: long, for busy machines and sanitizers, because it
@@ -17,21 +19,6 @@ inline constexpr std::chrono::seconds patience{60};
 
 /// Looks until it is so. \return false when patience ran out.
 [[nodiscard]] bool eventually(const std::function<bool()>& is_so);
-
-/// A folder that goes with the test.
-class scratch_folder {
- public:
-  scratch_folder();
-  ~scratch_folder();
-  scratch_folder(const scratch_folder&) = delete;
-  scratch_folder& operator=(const scratch_folder&) = delete;
-
-  [[nodiscard]] std::string file(std::string_view name) const { return (path_ / name).string(); }
-  [[nodiscard]] const std::filesystem::path& path() const { return path_; }
-
- private:
-  std::filesystem::path path_;
-};
 
 [[nodiscard]] std::string contents(const std::string& path);
 void write_file(const std::string& path, std::string_view text);

@@ -3,6 +3,7 @@
 #include <filesystem>
 #include <stdlib.h>
 #include <string>
+#include <string_view>
 
 namespace holdfast::test {
 
@@ -25,7 +26,7 @@ class scratch_folder {
   scratch_folder& operator=(const scratch_folder&) = delete;
 
   [[nodiscard]] const std::filesystem::path& path() const noexcept { return path_; }
-  [[nodiscard]] std::string file(const std::string& name) const { return (path_ / name).string(); }
+  [[nodiscard]] std::string file(std::string_view name) const { return (path_ / name).string(); }
 
  private:
   std::filesystem::path path_;
