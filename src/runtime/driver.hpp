@@ -17,7 +17,7 @@ namespace holdfast::runtime {
 /// The port of any family: runs its machines over its link, and turns their actions into requests and
 /// timers, replies and ticks into their events. The simulator runs the very same driver.
 ///
-/// `Family` names request, reply, link and acquisition, and translates (see sql::family).
+/// `Family` names request, reply, link and acquisition, and translates (see tickets::family).
 template <class Family>
 class driver final : public store::port {
  public:

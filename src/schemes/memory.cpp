@@ -1,12 +1,12 @@
 #include "link/memory/link.hpp"
-#include "protocol/sql/family.hpp"
+#include "protocol/tickets/family.hpp"
 #include "schemes/scheme.hpp"
 
 namespace holdfast::schemes {
 
 std::unique_ptr<runtime::backend> open_memory(store_url& url, const client_options&, runtime::loop& on) {
   url.refuse_rest("no options");
-  return std::make_unique<runtime::connected<sql::family, memory::link>>(on, url.path());
+  return std::make_unique<runtime::connected<tickets::family, memory::link>>(on, url.path());
 }
 
 }  // namespace holdfast::schemes

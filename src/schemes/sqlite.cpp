@@ -2,7 +2,7 @@
 
 #include "link/sqlite/link.hpp"
 #include "link/sqlite/place.hpp"
-#include "protocol/sql/family.hpp"
+#include "protocol/tickets/family.hpp"
 #include "schemes/scheme.hpp"
 
 namespace holdfast::schemes {
@@ -53,7 +53,7 @@ std::unique_ptr<runtime::backend> open_sqlite(store_url& url, const client_optio
   s.lease_clock = [ahead = sqlite::boottime_offset()] { return boot_clock::now() - ahead; };
   s.path = path_of(url);
   sqlite::prepare_place(s.path, anywhere);
-  return std::make_unique<runtime::connected<sql::family, sqlite::link>>(on, s);
+  return std::make_unique<runtime::connected<tickets::family, sqlite::link>>(on, s);
 }
 
 }  // namespace holdfast::schemes

@@ -9,7 +9,7 @@ namespace holdfast {
 namespace {
 
 using namespace test;
-using sql::task;
+using tickets::task;
 
 constexpr std::uint64_t ticket = 7;
 
@@ -50,7 +50,7 @@ TEST(acquisition, is_granted_at_once_and_counts_from_the_sending) {
 TEST(acquisition, is_refused_without_a_trace) {
   stepper it;
   it.start();
-  const auto s = it.reply(sql::refused{});
+  const auto s = it.reply(tickets::refused{});
   ASSERT_TRUE(s.answer);
   EXPECT_TRUE(std::holds_alternative<store::refused>(*s.answer));
   EXPECT_TRUE(s.finished);
@@ -62,7 +62,7 @@ TEST(acquisition, says_what_else_the_name_is_used_as) {
        {std::pair<std::int64_t, const char*>{5, "semaphore of 5"}, {store::whole_room, "mutex"}}) {
     stepper it;
     it.start();
-    const auto s = it.reply(sql::other_capacity{capacity});
+    const auto s = it.reply(tickets::other_capacity{capacity});
     EXPECT_EQ(failure_of(s), errc::wrong_type);
     EXPECT_THAT(std::get<failure>(*s.answer).what, testing::HasSubstr(word));
     EXPECT_TRUE(s.finished) << "there is nothing to withdraw";
@@ -73,7 +73,7 @@ TEST(acquisition, says_what_else_the_name_is_used_as) {
 TEST(acquisition, keeps_its_place_by_looking_again) {
   stepper it;
   auto s = it.queue(waiting_at(ticket));
-  EXPECT_EQ(s.wake_at, sql::next_look(waiting_at(ticket), epoch, 30s, epoch, it.chance));
+  EXPECT_EQ(s.wake_at, tickets::next_look(waiting_at(ticket), epoch, 30s, epoch, it.chance));
   EXPECT_FALSE(s.send || s.answer || s.finished);
 
   it.pass_until(s.wake_at);
@@ -87,7 +87,7 @@ TEST(acquisition, keeps_its_place_by_looking_again) {
   const auto looked = it.now;
   it.pass(50ms);
   s = it.reply(head_at(ticket, 200ms));
-  EXPECT_EQ(s.wake_at, sql::next_look(head_at(ticket, 200ms), looked, 30s, it.now, it.chance));
+  EXPECT_EQ(s.wake_at, tickets::next_look(head_at(ticket, 200ms), looked, 30s, it.now, it.chance));
 }
 
 TEST(acquisition, granted_by_a_word_counts_from_its_last_answered_request) {
@@ -155,7 +155,7 @@ TEST(acquisition, queues_anew_when_its_ticket_has_expired) {
   it.pass(40s);
   it.wake();
   it.pass(10ms);
-  const auto s = it.reply(sql::nothing{});
+  const auto s = it.reply(tickets::nothing{});
   EXPECT_EQ(task_of(s), task::acquire);
   EXPECT_FALSE(s.send->token);
   const auto asked = it.now;
@@ -187,7 +187,7 @@ TEST(acquisition, withdraws_at_once_while_it_waits) {
   EXPECT_EQ(s.send->owner, id(1));
   EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket)))) << "too late: the withdrawal gives it back";
   EXPECT_TRUE(is_quiet(it.wake())) << "the tick asked for before";
-  s = it.reply(sql::done{});
+  s = it.reply(tickets::done{});
   EXPECT_TRUE(s.finished);
   EXPECT_FALSE(s.answer);
 }
@@ -196,18 +196,19 @@ TEST(acquisition, is_done_with_a_withdrawal_that_finds_nothing) {
   stepper it;
   it.queue(waiting_at(ticket));
   it.cancel();
-  EXPECT_TRUE(it.reply(sql::nothing{}).finished);
+  EXPECT_TRUE(it.reply(tickets::nothing{}).finished);
 }
 
 TEST(acquisition, withdraws_after_the_reply_that_is_under_way) {
-  const sql::reply replies[] = {granted_at(ticket), waiting_at(ticket), sql::refused{}, sql::nothing{}};
-  for (const sql::reply& r : replies) {
+  const tickets::reply replies[] = {granted_at(ticket), waiting_at(ticket), tickets::refused{},
+                                    tickets::nothing{}};
+  for (const tickets::reply& r : replies) {
     stepper it;
     it.start();
     EXPECT_TRUE(is_quiet(it.cancel())) << "the two must not overtake each other";
     EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket))));
     EXPECT_EQ(task_of(it.reply(r)), task::withdraw);
-    EXPECT_TRUE(it.reply(sql::done{}).finished);
+    EXPECT_TRUE(it.reply(tickets::done{}).finished);
     EXPECT_FALSE(it.answered());
   }
 }
@@ -218,7 +219,7 @@ TEST(acquisition, withdraws_after_the_look_that_is_under_way) {
   it.wake();
   EXPECT_TRUE(is_quiet(it.cancel()));
   EXPECT_EQ(task_of(it.reply(granted_at(ticket))), task::withdraw);
-  EXPECT_TRUE(it.reply(sql::done{}).finished);
+  EXPECT_TRUE(it.reply(tickets::done{}).finished);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace holdfast {
 namespace {
 
 using namespace test;
-using sql::task;
+using tickets::task;
 
 constexpr std::uint64_t ticket = 7;
 
@@ -64,7 +64,7 @@ stepper finding() {
 
 TEST(acquisition_trouble, finds_that_nothing_was_carried_out_and_asks_again) {
   stepper it = finding();
-  EXPECT_EQ(task_of(it.reply(sql::nothing{})), task::acquire);
+  EXPECT_EQ(task_of(it.reply(tickets::nothing{})), task::acquire);
   const auto asked = it.now;
   it.pass(1ms);
   EXPECT_EQ(grant_of(it.reply(granted_at(ticket)))->valid_from, asked);
@@ -73,7 +73,7 @@ TEST(acquisition_trouble, finds_that_nothing_was_carried_out_and_asks_again) {
 TEST(acquisition_trouble, finds_its_place_and_keeps_it) {
   stepper it = finding();
   const auto s = it.reply(waiting_at(ticket));
-  EXPECT_EQ(s.wake_at, sql::next_look(waiting_at(ticket), epoch, 30s, it.now, it.chance))
+  EXPECT_EQ(s.wake_at, tickets::next_look(waiting_at(ticket), epoch, 30s, it.now, it.chance))
       << "kept by the asking, not by the finding";
   EXPECT_EQ(grant_of(it.notice(word_of_grant(ticket)))->valid_from, epoch);
 }
@@ -189,7 +189,7 @@ TEST(acquisition_trouble, does_not_retry_what_will_not_pass) {
   s = doubtful.fail(lasting_unknown);
   EXPECT_EQ(failure_of(s), errc::unknown_outcome);
   EXPECT_EQ(task_of(s), task::withdraw) << "it may stand there";
-  EXPECT_TRUE(doubtful.reply(sql::done{}).finished);
+  EXPECT_TRUE(doubtful.reply(tickets::done{}).finished);
 
   stepper queued{patient()};
   queued.queue(waiting_at(ticket));
@@ -226,7 +226,7 @@ TEST(acquisition_trouble, withdraws_what_is_in_doubt) {
   it.start();
   it.fail(passing_unknown);
   EXPECT_EQ(task_of(it.cancel()), task::withdraw);
-  EXPECT_TRUE(it.reply(sql::nothing{}).finished);
+  EXPECT_TRUE(it.reply(tickets::nothing{}).finished);
 }
 
 TEST(acquisition_trouble, withdraws_whatever_became_of_the_request_under_way) {
@@ -235,7 +235,7 @@ TEST(acquisition_trouble, withdraws_whatever_became_of_the_request_under_way) {
     it.start();
     EXPECT_TRUE(is_quiet(it.cancel()));
     EXPECT_EQ(task_of(it.fail(t)), task::withdraw);
-    EXPECT_TRUE(it.reply(sql::done{}).finished);
+    EXPECT_TRUE(it.reply(tickets::done{}).finished);
   }
 }
 
@@ -253,7 +253,7 @@ TEST(acquisition_trouble, withdraws_until_the_store_confirms) {
   }
   it.pass_until(s.wake_at);
   it.wake();
-  s = it.reply(sql::nothing{});
+  s = it.reply(tickets::nothing{});
   EXPECT_TRUE(s.finished);
   EXPECT_FALSE(s.answer);
 }
@@ -280,8 +280,8 @@ TEST(acquisition_trouble, leaves_the_rest_to_the_ttl_where_no_withdrawal_can_suc
 
 TEST(acquisition_trouble, does_not_remember_the_doubts_of_a_settled_try) {
   stepper it = finding();
-  it.reply(sql::nothing{});  // asks again
-  it.fail(passing);          // surely not carried out
+  it.reply(tickets::nothing{});  // asks again
+  it.fail(passing);              // surely not carried out
   EXPECT_TRUE(it.cancel().finished) << "nothing of it is at the store";
 }
 

@@ -15,7 +15,7 @@ using lease_core::not_had;
 using lease_core::record_ptr;
 using lease_core::taken;
 using phase = lease_core::record::phase;
-using sql::task;
+using tickets::task;
 
 class book : public testing::Test {
  protected:
@@ -87,10 +87,10 @@ TEST_F(book, makes_a_lease_of_a_grant) {
 
 TEST_F(book, says_not_had_or_what_failed) {
   ask();
-  it.answer(sql::refused{});
+  it.answer(tickets::refused{});
   EXPECT_TRUE(not_had_at_end());
   ask();
-  it.answer(sql::other_capacity{4});
+  it.answer(tickets::other_capacity{4});
   EXPECT_EQ(failure_at_end(), errc::wrong_type);
   ask();
   it.answer(lasting);
@@ -108,7 +108,7 @@ TEST_F(book, waits_no_longer_than_its_limit) {
   EXPECT_TRUE(not_had_at_end());
   EXPECT_EQ(it.asked(), tasks{task::withdraw}) << "the ticket does not stay";
   it.tell(1, word_of_grant(7));
-  it.answer(sql::done{});
+  it.answer(tickets::done{});
   EXPECT_EQ(ends.size(), 1U);
   EXPECT_EQ(it.port.busy(), 0U);
 }
@@ -122,7 +122,7 @@ TEST_F(book, does_not_wait_for_a_silent_store_longer_than_its_limit) {
   it.answer(granted_at(7));
   EXPECT_EQ(it.asked(), tasks{task::withdraw});
   EXPECT_EQ(ends.size(), 1U);
-  it.answer(sql::done{});
+  it.answer(tickets::done{});
   EXPECT_EQ(it.port.busy(), 0U);
 }
 
@@ -161,7 +161,7 @@ TEST_F(book, withdraws_in_the_background_until_it_is_confirmed) {
   bool idle = false;
   it.port.when_idle([&] { idle = true; });
   EXPECT_FALSE(idle);
-  it.answer(sql::nothing{});
+  it.answer(tickets::nothing{});
   EXPECT_TRUE(idle);
 }
 
@@ -184,7 +184,7 @@ TEST_F(book, gives_back_a_grant_that_came_too_late_and_queues_again_but_not_for_
     it.answer(granted_at(static_cast<std::uint64_t>(late)));
     ASSERT_EQ(it.asked(), late < 3 ? (tasks{task::release, task::acquire}) : tasks{task::release});
     EXPECT_EQ(it.link.asked().token, fencing_token{static_cast<std::uint64_t>(late)});
-    it.answer(sql::done{});
+    it.answer(tickets::done{});
   }
   EXPECT_EQ(failure_at_end(), errc::lost);
   EXPECT_EQ(it.port.busy(), 0U);
@@ -203,7 +203,7 @@ TEST_F(book, releases) {
   EXPECT_EQ(it.link.asked().owner, id(1));
   EXPECT_EQ(it.link.asked().token, fencing_token{7});
   EXPECT_TRUE(released.empty());
-  it.answer(sql::done{});
+  it.answer(tickets::done{});
   EXPECT_EQ(released, std::vector{std::error_code{}});
   it.time.run_for(1h);
   EXPECT_EQ(it.link.open(), 0U) << "nothing is kept after its release";
@@ -212,19 +212,19 @@ TEST_F(book, releases) {
 
 TEST_F(book, reports_what_became_of_a_release) {
   release(hold());
-  it.answer(sql::nothing{});
+  it.answer(tickets::nothing{});
   EXPECT_EQ(released.back(), errc::lost);
 
   release(hold());
   it.answer(passing_unknown);
   it.time.run_for(5ms);
-  it.answer(sql::nothing{});
+  it.answer(tickets::nothing{});
   EXPECT_EQ(released.back(), std::error_code{}) << "gone, by the try that was not answered";
 
   release(hold());
   it.answer(passing);
   it.time.run_for(5ms);
-  it.answer(sql::nothing{});
+  it.answer(tickets::nothing{});
   EXPECT_EQ(released.back(), errc::lost) << "gone, and not by us";
 }
 
@@ -285,9 +285,9 @@ TEST_F(book, gives_back_what_it_lost) {
   EXPECT_EQ(lease->state(), phase::lost);
   EXPECT_EQ(lease->reason, errc::lost);
   EXPECT_EQ(it.asked(), (tasks{task::renew, task::release}));
-  it.answer(sql::kept{{true}});
+  it.answer(tickets::kept{{true}});
   EXPECT_EQ(lease->state(), phase::lost);
-  it.answer(sql::done{});
+  it.answer(tickets::done{});
   EXPECT_EQ(it.port.busy(), 0U);
   EXPECT_EQ(losses.size(), 1U);
 }
@@ -333,7 +333,7 @@ TEST_F(book, ends_everything_when_it_is_closed) {
   std::multiset<task> rest;
   while (it.link.open() > 0) {
     rest.insert(it.link.asked().what);
-    it.answer(sql::done{});
+    it.answer(tickets::done{});
   }
   EXPECT_EQ(rest, (std::multiset<task>{task::withdraw, task::withdraw, task::release, task::release}));
   EXPECT_TRUE(idle);
@@ -351,10 +351,10 @@ TEST_F(book, renews_by_hand) {
   const auto note = [&](renewal how) { told.push_back(how); };
   it.time.run_for(2s);
   all.renew(lease, note);
-  it.answer(sql::kept{{true}});
+  it.answer(tickets::kept{{true}});
   EXPECT_EQ(lease->deadline(), epoch + 32s - margin);
   all.renew(lease, note);
-  it.answer(sql::kept{{false}});
+  it.answer(tickets::kept{{false}});
   EXPECT_EQ(losses.size(), 1U);
   const auto sent = it.link.sent();
   all.renew(lease, note);
@@ -381,7 +381,7 @@ TEST_F(downgrading, makes_a_reader_of_a_writer) {
   EXPECT_EQ(it.link.asked().token, fencing_token{7});
   EXPECT_EQ(it.link.asked().weight, 1);
   EXPECT_EQ(lease->how(), mode::exclusive);
-  it.answer(sql::done{});
+  it.answer(tickets::done{});
   EXPECT_EQ(lease->how(), mode::shared);
   EXPECT_EQ(lease->hold.token, fencing_token{7}) << "the token stays";
   downgrade(lease);
@@ -392,7 +392,7 @@ TEST_F(downgrading, makes_a_reader_of_a_writer) {
 TEST_F(downgrading, finds_out_that_the_lease_was_lost) {
   const record_ptr lease = hold();
   downgrade(lease);
-  it.answer(sql::nothing{});
+  it.answer(tickets::nothing{});
   EXPECT_EQ(results, std::vector{make_error_code(errc::lost)});
   EXPECT_EQ(losses, std::vector{lease});
   downgrade(lease);
@@ -413,7 +413,7 @@ TEST_F(downgrading, is_tried_again_until_it_is_answered) {
   downgrade(lease);
   it.answer(passing_unknown);
   it.time.run_for(5ms);
-  it.answer(sql::done{});
+  it.answer(tickets::done{});
   EXPECT_EQ(results, std::vector<std::error_code>(1));
   EXPECT_EQ(lease->how(), mode::shared);
 }

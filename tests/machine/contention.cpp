@@ -9,7 +9,7 @@
 #include "lease/book.hpp"
 #include "machine/describe.hpp"
 #include "machine/weather_link.hpp"
-#include "protocol/sql/family.hpp"
+#include "protocol/tickets/family.hpp"
 #include "runtime/driver.hpp"
 
 namespace holdfast {
@@ -109,7 +109,7 @@ class contender {
   witness& sees_;
   std::uint8_t number_;
   weather_link link_;
-  runtime::driver<sql::family> port_{time_, link_};
+  runtime::driver<tickets::family> port_{time_, link_};
   lease_core::book book_{time_, port_, [this](const record_ptr& lease) {
                            sees_.lost(lease);
                            if (lease->reason == errc::closed) return;
@@ -120,9 +120,9 @@ class contender {
   bool retired_ = false;
 };
 
-sql::request inspection() {
-  sql::request r;
-  r.what = sql::task::inspect;
+tickets::request inspection() {
+  tickets::request r;
+  r.what = tickets::task::inspect;
   r.name = a_claim().name;
   return r;
 }

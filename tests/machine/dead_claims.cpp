@@ -12,13 +12,13 @@ namespace holdfast {
 namespace {
 
 using namespace test;
-using sql::task;
+using tickets::task;
 
 class dead_claims : public testing::Test {
  protected:
   /// Asks both, who have to agree.
-  sql::reply ask(task what, std::uint8_t owner, fencing_token token = {}) {
-    sql::request r;
+  tickets::reply ask(task what, std::uint8_t owner, fencing_token token = {}) {
+    tickets::request r;
     r.what = what;
     r.name = "stock";
     r.owner = id(owner);
@@ -34,7 +34,9 @@ class dead_claims : public testing::Test {
     words = real.words;
     return real.reply;
   }
-  fencing_token place(std::uint8_t owner) { return std::get<sql::place>(ask(task::acquire, owner)).token; }
+  fencing_token place(std::uint8_t owner) {
+    return std::get<tickets::place>(ask(task::acquire, owner)).token;
+  }
   void pass(duration time) {
     stores_.now += time;
     stores_.wall += time;
@@ -47,7 +49,7 @@ class dead_claims : public testing::Test {
     ask(task::look, 1, holder);
     pass(200ms);
     ask(task::release, 1, holder);
-    ASSERT_TRUE(std::get<sql::place>(ask(task::acquire, 3)).granted);
+    ASSERT_TRUE(std::get<tickets::place>(ask(task::acquire, 3)).granted);
   }
 
   std::vector<memory::word> words;
@@ -58,14 +60,14 @@ class dead_claims : public testing::Test {
 
 TEST_F(dead_claims, are_not_found_where_others_were_let_in_past_them) {
   pass_over_a_ticket();
-  EXPECT_TRUE(std::holds_alternative<sql::nothing>(ask(task::find, 2)))
+  EXPECT_TRUE(std::holds_alternative<tickets::nothing>(ask(task::find, 2)))
       << "it would look granted, beside the one who holds";
 }
 
 TEST_F(dead_claims, are_not_taken_for_the_living_claim_of_their_owner) {
   pass_over_a_ticket();
   const fencing_token anew = place(2);  // its machine noticed, and queued again; the reply gets lost
-  const auto found = std::get<sql::place>(ask(task::find, 2));
+  const auto found = std::get<tickets::place>(ask(task::find, 2));
   EXPECT_EQ(found.token, anew);
   EXPECT_FALSE(found.granted);
 }
@@ -73,8 +75,8 @@ TEST_F(dead_claims, are_not_taken_for_the_living_claim_of_their_owner) {
 TEST_F(dead_claims, are_not_withdrawn_in_the_place_of_the_living) {
   pass_over_a_ticket();
   const fencing_token anew = place(2);
-  EXPECT_TRUE(std::holds_alternative<sql::done>(ask(task::withdraw, 2)));
-  EXPECT_TRUE(std::holds_alternative<sql::nothing>(ask(task::look, 2, anew)));
+  EXPECT_TRUE(std::holds_alternative<tickets::done>(ask(task::withdraw, 2)));
+  EXPECT_TRUE(std::holds_alternative<tickets::nothing>(ask(task::look, 2, anew)));
 }
 
 TEST_F(dead_claims, hide_nobody_when_a_name_is_evicted) {
@@ -83,7 +85,7 @@ TEST_F(dead_claims, hide_nobody_when_a_name_is_evicted) {
   const fencing_token waiter = place(2);
   pass(600ms);
   place(3);  // buries the dead holder on its way
-  EXPECT_EQ(std::get<sql::count>(ask(task::evict, 9)).value, 0U);
+  EXPECT_EQ(std::get<tickets::count>(ask(task::evict, 9)).value, 0U);
   ASSERT_EQ(words.size(), 1U) << "whoever evicts hands on";
   EXPECT_EQ(words[0].what.token, waiter);
 }

@@ -20,22 +20,22 @@ std::string describe(const lock_summary& s) {
 }
 
 struct reply_text {
-  std::string operator()(const sql::nothing&) const { return "nothing"; }
-  std::string operator()(const sql::done&) const { return "done"; }
-  std::string operator()(const sql::refused&) const { return "refused"; }
-  std::string operator()(const sql::other_capacity& o) const {
+  std::string operator()(const tickets::nothing&) const { return "nothing"; }
+  std::string operator()(const tickets::done&) const { return "done"; }
+  std::string operator()(const tickets::refused&) const { return "refused"; }
+  std::string operator()(const tickets::other_capacity& o) const {
     return fmt::format("in use with {}", o.capacity);
   }
-  std::string operator()(const sql::place& at) const {
+  std::string operator()(const tickets::place& at) const {
     return fmt::format("#{}{}{}, holder left {}", at.token.value(), at.granted ? " granted" : "",
                        at.head ? " head" : "", at.holder_left.value_or(duration{-1}).count());
   }
-  std::string operator()(const sql::kept& k) const {
+  std::string operator()(const tickets::kept& k) const {
     std::string text = "kept";
     for (const bool yes : k.each) text += yes ? " yes" : " no";
     return text;
   }
-  std::string operator()(const sql::count& c) const { return fmt::format("count {}", c.value); }
+  std::string operator()(const tickets::count& c) const { return fmt::format("count {}", c.value); }
   std::string operator()(const std::optional<lock_state>& s) const { return test::describe(s); }
   std::string operator()(const std::vector<lock_summary>& all) const {
     std::string text;
@@ -44,14 +44,14 @@ struct reply_text {
   }
 };
 
-constexpr std::array<std::string_view, sql::task_count> task_names = {
+constexpr std::array<std::string_view, tickets::task_count> task_names = {
     "acquire", "find", "look", "renew", "release", "withdraw", "downgrade", "evict", "inspect", "list"};
 
 }  // namespace
 
-std::string describe(const sql::reply& r) { return std::visit(reply_text{}, r); }
+std::string describe(const tickets::reply& r) { return std::visit(reply_text{}, r); }
 
-std::string describe(const sql::request& r) {
+std::string describe(const tickets::request& r) {
   std::string text = fmt::format("{} {} owner {} #{} weight {} of {} ttl {}{}{}",
                                  task_names.at(static_cast<std::size_t>(r.what)), r.name,
                                  r.owner.hex().substr(0, 4), r.token.value(), r.weight, r.capacity,

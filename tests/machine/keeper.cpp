@@ -12,7 +12,7 @@ namespace {
 
 using namespace test;
 using lease_core::record_ptr;
-using sql::task;
+using tickets::task;
 
 class keeper : public testing::Test {
  protected:
@@ -68,7 +68,7 @@ TEST_F(keeper, counts_a_renewal_from_its_sending) {
   const record_ptr lease = keep(1);
   it.time.run_for(10s);
   it.time.run_for(3s);  // a slow store
-  it.answer(sql::kept{{true}});
+  it.answer(tickets::kept{{true}});
   EXPECT_EQ(lease->deadline(), epoch + 40s - margin);
   it.time.run_until(epoch + 20s - 1ns);
   EXPECT_EQ(it.link.open(), 0U);
@@ -81,7 +81,7 @@ TEST_F(keeper, goes_on_for_as_long_as_the_store_says_yes) {
   const record_ptr lease = keep(1);
   for (int i = 0; i < 1000; ++i) {
     it.time.run_for(10s);
-    it.answer(sql::kept{{true}});
+    it.answer(tickets::kept{{true}});
   }
   EXPECT_EQ(lease->deadline(), epoch + 10'000s + 30s - margin);
   EXPECT_EQ(it.link.sent(), 1000U);
@@ -106,9 +106,9 @@ TEST_F(keeper, lets_leases_travel_together_that_are_due_close_together) {
   it.time.run_until(epoch + 11s);
   ASSERT_EQ(it.link.sent(), 1U);
   EXPECT_EQ(it.link.asked().batch.size(), 100U);
-  it.answer(sql::kept{std::vector<bool>(100, true)});
+  it.answer(tickets::kept{std::vector<bool>(100, true)});
   it.time.run_until(epoch + 15s);
-  it.answer(sql::kept{{true}});
+  it.answer(tickets::kept{{true}});
   // And together they stay.
   it.time.run_until(epoch + 20s);
   ASSERT_EQ(it.link.open(), 1U);
@@ -159,7 +159,7 @@ TEST_F(keeper, survives_a_store_that_does_not_answer_for_a_while) {
   it.time.run_for(10ms);
   const auto sent = it.time.now();
   ASSERT_EQ(it.link.open(), 1U);
-  it.answer(sql::kept{{true}});
+  it.answer(tickets::kept{{true}});
   EXPECT_GT(lease->deadline(), epoch + 39s - margin);
   EXPECT_LE(lease->deadline(), sent + 30s - margin);
 }
@@ -168,7 +168,7 @@ TEST_F(keeper, never_brings_back_what_has_expired) {
   const record_ptr lease = keep(1);
   it.time.run_until(lease->deadline());
   ASSERT_EQ(losses.size(), 1U);
-  it.answer(sql::kept{{true}});
+  it.answer(tickets::kept{{true}});
   EXPECT_EQ(lease->deadline(), epoch + 30s - margin);
   EXPECT_TRUE(kept.all().empty());
   EXPECT_EQ(losses.size(), 1U);
@@ -178,7 +178,7 @@ TEST_F(keeper, takes_no_late_yes_even_before_its_own_timer_has_run) {
   const record_ptr lease = keep(1);
   it.time.run_for(10s);
   it.time.stop_for(20s);  // the process was stopped; on waking, the answer comes before the timer
-  it.answer(sql::kept{{true}});
+  it.answer(tickets::kept{{true}});
   ASSERT_EQ(losses.size(), 1U);
   EXPECT_EQ(losses[0].why, errc::lost);
   EXPECT_EQ(lease->deadline(), epoch + 30s - margin);
@@ -191,7 +191,7 @@ TEST_F(keeper, takes_no_yes_that_comes_at_the_deadline_itself) {
   it.time.run_for(10s);
   it.time.stop_for(20s - margin);
   ASSERT_EQ(it.time.now(), lease->deadline());
-  it.answer(sql::kept{{true}});
+  it.answer(tickets::kept{{true}});
   EXPECT_EQ(losses.size(), 1U);
 }
 
@@ -208,7 +208,7 @@ TEST_F(keeper, believes_a_store_that_says_lost) {
   keep(2);
   it.time.run_for(10s);
   const owner_id first = it.link.asked().batch.at(0).owner;
-  it.answer(sql::kept{{false, true}});
+  it.answer(tickets::kept{{false, true}});
   ASSERT_EQ(losses.size(), 1U);
   EXPECT_EQ(losses[0].lease->hold.owner, first);
   EXPECT_EQ(losses[0].when, epoch + 10s);
@@ -223,7 +223,7 @@ TEST_F(keeper, ignores_answers_about_what_was_removed_meanwhile) {
     const auto deadline = lease->deadline();
     it.time.run_for(10s);
     kept.remove(lease);
-    it.answer(sql::kept{{yes}});
+    it.answer(tickets::kept{{yes}});
     EXPECT_EQ(lease->deadline(), deadline);
     EXPECT_TRUE(kept.all().empty());
   }
@@ -259,7 +259,7 @@ TEST_F(keeper, renews_by_hand) {
   kept.renew(lease, [&](renewal how) { told.push_back(how); });
   ASSERT_EQ(it.asked(), tasks{task::renew});
   it.time.run_for(1s);
-  it.answer(sql::kept{{true}});
+  it.answer(tickets::kept{{true}});
   EXPECT_EQ(told, std::vector{renewal::renewed});
   EXPECT_EQ(lease->deadline(), epoch + 34s - margin);
   it.time.run_until(epoch + 14s - 1ns);
@@ -277,11 +277,11 @@ TEST_F(keeper, tells_who_renews_by_hand_what_became_of_it) {
   EXPECT_EQ(told.back(), renewal::unknown);
   EXPECT_EQ(lease->deadline(), epoch + 30s - margin);
   kept.renew(lease, note);
-  it.answer(sql::kept{{false}});
+  it.answer(tickets::kept{{false}});
   EXPECT_EQ(told.back(), renewal::lost);
   EXPECT_EQ(losses.size(), 1U);
   kept.renew(lease, note);
-  it.answer(sql::kept{{true}});
+  it.answer(tickets::kept{{true}});
   EXPECT_EQ(told, (std::vector{renewal::unknown, renewal::lost, renewal::lost}));
 }
 
@@ -290,9 +290,9 @@ TEST_F(keeper, is_not_set_back_by_an_older_answer) {
   it.time.run_for(10s);  // its own renewal is under way
   it.time.run_for(2s);
   kept.renew(lease, [](renewal) {});
-  it.answer(sql::kept{{true}}, 1);
+  it.answer(tickets::kept{{true}}, 1);
   EXPECT_EQ(lease->deadline(), epoch + 42s - margin);
-  it.answer(sql::kept{{true}});
+  it.answer(tickets::kept{{true}});
   EXPECT_EQ(lease->deadline(), epoch + 42s - margin);
 }
 
@@ -307,7 +307,7 @@ TEST_F(keeper, moves_a_fixed_lease_only_by_hand) {
   const record_ptr lease = keep(a_lease(1, false), epoch);
   it.time.run_for(20s);
   kept.renew(lease, [](renewal) {});
-  it.answer(sql::kept{{true}});
+  it.answer(tickets::kept{{true}});
   it.time.run_for(1h);
   expect_loss_at(epoch + 50s - margin);
   EXPECT_EQ(it.link.sent(), 1U);

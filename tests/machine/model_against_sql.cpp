@@ -19,7 +19,7 @@ namespace holdfast {
 namespace {
 
 using namespace test;
-using sql::task;
+using tickets::task;
 
 constexpr std::size_t slots = 6;  // clients that each have one claim in mind
 constexpr std::size_t name_count = 2;
@@ -120,20 +120,20 @@ class crowd {
       case act::ask_again:  // as a machine does whose claim is gone; its id stays
         return is_living(*current_) || current_->name.empty() ? void() : acquire(c);
       case act::steal: {
-        sql::request r = about(task::release);
+        tickets::request r = about(task::release);
         r.owner = id(255);
-        RC_ASSERT(std::holds_alternative<sql::nothing>(ask(r)));  // only its owner ends a claim
+        RC_ASSERT(std::holds_alternative<tickets::nothing>(ask(r)));  // only its owner ends a claim
         return;
       }
       case act::renew_all: return renew_all();
       case act::renew: {
-        sql::request r;
+        tickets::request r;
         r.what = task::renew;
         r.batch = {hold_of(*current_)};
         return static_cast<void>(ask(r));
       }
       case act::downgrade: {
-        sql::request r = about(task::downgrade);
+        tickets::request r = about(task::downgrade);
         r.weight = 1;
         const auto before = state_of(current_->name);
         // Asked for only by those who hold the whole.
@@ -142,13 +142,13 @@ class crowd {
         return;
       }
       case act::evict: {
-        sql::request r;
+        tickets::request r;
         r.what = task::evict;
         r.name = names_.at(c.name);
         return static_cast<void>(ask(r));
       }
       case act::list: {
-        sql::request r;
+        tickets::request r;
         r.what = task::list;
         r.idle = c.wait;
         return static_cast<void>(ask(r));
@@ -190,7 +190,7 @@ class crowd {
     claim.how = c.kind < 3 ? mode::exclusive : c.kind < 6 ? mode::shared : mode::permits;
     claim.capacity = 3;
     claim.permits = c.kind == 6 ? 1 : 2;
-    sql::request r = about(task::acquire);
+    tickets::request r = about(task::acquire);
     r.token = {};
     r.weight = store::weight_of(claim);
     r.capacity = store::room_of(claim);
@@ -198,8 +198,8 @@ class crowd {
     r.wait = c.wait;
     r.metadata = std::make_shared<const std::string>("{\"label\":\"l" + std::to_string(owners_) + "\"}");
     const fencing_token last = last_tokens_[r.name];
-    const sql::reply answer = ask(r);
-    const auto* at = std::get_if<sql::place>(&answer);
+    const tickets::reply answer = ask(r);
+    const auto* at = std::get_if<tickets::place>(&answer);
     if (at == nullptr) return;
     RC_ASSERT(at->token > last);
     last_tokens_[r.name] = at->token;
@@ -208,8 +208,8 @@ class crowd {
 
   void find() {
     const bool living = is_living(*current_);
-    const sql::reply answer = ask(about(task::find));
-    const auto* at = std::get_if<sql::place>(&answer);
+    const tickets::reply answer = ask(about(task::find));
+    const auto* at = std::get_if<tickets::place>(&answer);
     RC_ASSERT(living == (at != nullptr));
     if (at == nullptr) return;
     RC_ASSERT(at->token == current_->token);
@@ -217,17 +217,17 @@ class crowd {
   }
 
   void renew_all() {
-    sql::request r;
+    tickets::request r;
     r.what = task::renew;
     for (const slot& s : slots_) r.batch.push_back(hold_of(s));
     std::vector<bool> expected;
     for (const slot& s : slots_) expected.push_back(is_living(s));
-    RC_ASSERT(std::get<sql::kept>(ask(r)).each == expected);
+    RC_ASSERT(std::get<tickets::kept>(ask(r)).each == expected);
   }
 
   static store::hold hold_of(const slot& s) { return {s.name, s.owner, s.token, 100ms}; }
-  sql::request about(task what) const {
-    sql::request r;
+  tickets::request about(task what) const {
+    tickets::request r;
     r.what = what;
     r.name = current_->name;
     r.owner = current_->owner;
@@ -237,7 +237,7 @@ class crowd {
   }
 
   state state_of(const std::string& name) {
-    sql::request r;
+    tickets::request r;
     r.what = task::inspect;
     r.name = name;
     const auto both = stores_.carry_out(r, id(200));
@@ -252,7 +252,7 @@ class crowd {
   }
 
   /// Asks both, and compares all that can be seen of them.
-  sql::reply ask(const sql::request& asked) {
+  tickets::reply ask(const tickets::request& asked) {
     RC_LOG() << stores_.now.time_since_epoch().count() / 1000 << " us: " << describe(asked) << "\n";
     std::array<state, name_count> before;
     for (std::size_t i = 0; i < name_count; ++i) before.at(i) = state_of(names_.at(i));
@@ -269,8 +269,8 @@ class crowd {
     return both.model.reply;
   }
 
-  static std::string describe(const sql::reply& r) { return test::describe(r); }
-  static std::string describe(const sql::request& r) { return test::describe(r); }
+  static std::string describe(const tickets::reply& r) { return test::describe(r); }
+  static std::string describe(const tickets::request& r) { return test::describe(r); }
   static std::string describe(const std::vector<memory::word>& words) {
     std::string text;
     for (const memory::word& w : words) {
@@ -282,14 +282,14 @@ class crowd {
   }
 
   /// What is true of a name after every command.
-  static void check(const sql::request& asked, const twin_stores::answer& answer, const state& before,
+  static void check(const tickets::request& asked, const twin_stores::answer& answer, const state& before,
                     const state& after) {
     if (!after) return;
     const std::int64_t room = after->capacity == 0 ? store::whole_room : after->capacity;
     RC_ASSERT(weight_of(after->holders) <= room);
     RC_ASSERT(!before || before->last_token <= after->last_token);
 
-    const auto* place = std::get_if<sql::place>(&answer.reply);
+    const auto* place = std::get_if<tickets::place>(&answer.reply);
     for (const claim_state& h : after->holders) {
       if (before && has(before->holders, h.token)) continue;
       // Who holds now and did not before has been told, by the reply or by one word.
@@ -309,7 +309,7 @@ class crowd {
     if (asked.name != after->name) return;
     check_words(asked, answer, before, *after);
     // Whoever changes anything sees to it that nobody waits for room that is there.
-    const bool serves = std::holds_alternative<sql::done>(answer.reply) || asked.what == task::evict ||
+    const bool serves = std::holds_alternative<tickets::done>(answer.reply) || asked.what == task::evict ||
                         (asked.what == task::look && place != nullptr);
     if (serves && !after->waiters.empty()) {
       RC_ASSERT(weight_of(after->holders) + weight_of(after->waiters.front()) > room);
@@ -317,8 +317,8 @@ class crowd {
   }
 
   /// No word goes to anybody but those concerned.
-  static void check_words(const sql::request& asked, const twin_stores::answer& answer, const state& before,
-                          const lock_state& after) {
+  static void check_words(const tickets::request& asked, const twin_stores::answer& answer,
+                          const state& before, const lock_state& after) {
     std::size_t ended = 0;
     for (const memory::word& w : answer.words) {
       if (w.what.what == store::notice::granted) {

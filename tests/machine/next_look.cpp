@@ -5,7 +5,7 @@
 #include <rapidcheck/gtest.h>
 
 #include "machine/samples.hpp"
-#include "protocol/sql/acquisition.hpp"
+#include "protocol/tickets/acquisition.hpp"
 
 namespace holdfast {
 namespace {
@@ -18,7 +18,7 @@ std::uint64_t any_chance() { return *rc::gen::arbitrary<std::uint64_t>(); }
 RC_GTEST_PROP(next_look, of_a_place_in_the_middle_is_a_third_of_the_ttl_after_it_was_kept, ()) {
   const duration ttl = any_ttl();
   const store::time_point now = epoch + duration{*rc::gen::inRange<std::int64_t>(0, ttl.count())};
-  const auto next = sql::next_look(waiting_at(1), epoch, ttl, now, any_chance());
+  const auto next = tickets::next_look(waiting_at(1), epoch, ttl, now, any_chance());
   RC_ASSERT(next <= epoch + ttl / 3);  // a look that is lost twice still comes in time
   RC_ASSERT(next >= epoch + ttl / 3 - ttl / 30 - 1us);
 }
@@ -27,7 +27,7 @@ RC_GTEST_PROP(next_look, of_the_head_is_never_later_than_the_end_of_the_hold_bef
   const duration ttl = any_ttl();
   const store::time_point now = epoch + duration{*rc::gen::inRange<std::int64_t>(0, ttl.count())};
   const duration left{*rc::gen::inRange<std::int64_t>(0, 2 * ttl.count())};
-  const auto next = sql::next_look(head_at(1, left), epoch, ttl, now, any_chance());
+  const auto next = tickets::next_look(head_at(1, left), epoch, ttl, now, any_chance());
   RC_ASSERT(next <= std::max(now, epoch + ttl / 3));
   RC_ASSERT(next <= now + left + 1ms);
   RC_ASSERT(next <= now + 1s);  // the word may be lost with its sender
@@ -36,21 +36,21 @@ RC_GTEST_PROP(next_look, of_the_head_is_never_later_than_the_end_of_the_hold_bef
 }
 
 RC_GTEST_PROP(next_look, of_a_head_without_a_holder_is_a_second_away_at_most, ()) {
-  const sql::place head{fencing_token{1}, false, true, {}};
-  const auto next = sql::next_look(head, epoch, any_ttl(), epoch, any_chance());
+  const tickets::place head{fencing_token{1}, false, true, {}};
+  const auto next = tickets::next_look(head, epoch, any_ttl(), epoch, any_chance());
   RC_ASSERT(next > epoch);
   RC_ASSERT(next <= epoch + 1s);
 }
 
 TEST(next_look, is_spread_by_chance) {
-  const auto earliest = sql::next_look(waiting_at(1), epoch, 30s, epoch, 1'000'000);
-  const auto latest = sql::next_look(waiting_at(1), epoch, 30s, epoch, 0);
+  const auto earliest = tickets::next_look(waiting_at(1), epoch, 30s, epoch, 1'000'000);
+  const auto latest = tickets::next_look(waiting_at(1), epoch, 30s, epoch, 0);
   EXPECT_EQ(latest, epoch + 10s);
   EXPECT_EQ(earliest, epoch + 9s);
 }
 
 TEST(next_look, of_the_head_comes_after_the_hold_has_ended_not_just_before) {
-  EXPECT_EQ(sql::next_look(head_at(1, 300ms), epoch, 30s, epoch, 0), epoch + 301ms);
+  EXPECT_EQ(tickets::next_look(head_at(1, 300ms), epoch, 30s, epoch, 0), epoch + 301ms);
 }
 
 }  // namespace

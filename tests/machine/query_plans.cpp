@@ -14,7 +14,7 @@
 namespace holdfast {
 namespace {
 
-using sql::task;
+using tickets::task;
 
 /// A database as the link makes it, with its plans to be asked for.
 class query_plans : public testing::Test {
@@ -60,7 +60,7 @@ class query_plans : public testing::Test {
 
 TEST_F(query_plans, go_by_the_primary_key) {
   std::vector<std::string> all;
-  for (std::size_t i = 0; i < sql::task_count; ++i) {
+  for (std::size_t i = 0; i < tickets::task_count; ++i) {
     if (static_cast<task>(i) == task::list) continue;  // it is about all names
     for (const sql::statement& s : sql::statements_of(static_cast<task>(i), names)) {
       for (const std::string& scan : scans_of(s)) all.push_back(std::to_string(i) + " " + scan);

@@ -10,7 +10,7 @@
 #include "machine/samples.hpp"
 #include "machine/scripted_link.hpp"
 #include "machine/virtual_time.hpp"
-#include "protocol/sql/family.hpp"
+#include "protocol/tickets/family.hpp"
 #include "runtime/driver.hpp"
 
 namespace holdfast::test {
@@ -18,11 +18,11 @@ namespace holdfast::test {
 /// What production runs between the lease core and a link, on virtual time, with the test for a store.
 struct rig {
   virtual_time time;
-  scripted_link<sql::request, sql::reply> link;
-  runtime::driver<sql::family> port{time, link};
+  scripted_link<tickets::request, tickets::reply> link;
+  runtime::driver<tickets::family> port{time, link};
 
   /// The store's answer, in a turn of its own.
-  void answer(const sql::reply& with, std::size_t which = 0) {
+  void answer(const tickets::reply& with, std::size_t which = 0) {
     time.turn([&] { link.answer(with, which); });
   }
   void answer(const store::trouble& with, std::size_t which = 0) {
@@ -32,14 +32,14 @@ struct rig {
     time.turn([&] { link.tell(id(owner), word); });
   }
   /// What is asked and not answered, oldest first.
-  [[nodiscard]] std::vector<sql::task> asked() const {
-    std::vector<sql::task> tasks;
+  [[nodiscard]] std::vector<tickets::task> asked() const {
+    std::vector<tickets::task> tasks;
     for (std::size_t i = 0; i < link.open(); ++i) tasks.push_back(link.asked(i).what);
     return tasks;
   }
 };
 
-using tasks = std::vector<sql::task>;
+using tasks = std::vector<tickets::task>;
 
 inline constexpr duration margin = 302ms;
 

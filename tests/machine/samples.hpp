@@ -5,7 +5,7 @@
 #include <memory>
 #include <string>
 
-#include "protocol/sql/request.hpp"
+#include "protocol/tickets/request.hpp"
 #include "store/claim.hpp"
 #include "store/machine.hpp"
 
@@ -33,13 +33,13 @@ inline constexpr store::time_point epoch{std::chrono::hours{1}};
   return c;
 }
 
-[[nodiscard]] inline sql::place waiting_at(std::uint64_t token) {
+[[nodiscard]] inline tickets::place waiting_at(std::uint64_t token) {
   return {fencing_token{token}, false, false, {}};
 }
-[[nodiscard]] inline sql::place head_at(std::uint64_t token, duration holder_left) {
+[[nodiscard]] inline tickets::place head_at(std::uint64_t token, duration holder_left) {
   return {fencing_token{token}, false, true, holder_left};
 }
-[[nodiscard]] inline sql::place granted_at(std::uint64_t token) {
+[[nodiscard]] inline tickets::place granted_at(std::uint64_t token) {
   return {fencing_token{token}, true, true, {}};
 }
 

@@ -8,7 +8,7 @@
 #include <vector>
 
 #include "machine/samples.hpp"
-#include "protocol/sql/acquisition.hpp"
+#include "protocol/tickets/acquisition.hpp"
 
 namespace holdfast::test {
 
@@ -17,7 +17,7 @@ namespace holdfast::test {
 /// answered.
 class stepper {
  public:
-  using step = sql::acquisition::step;
+  using step = tickets::acquisition::step;
 
   explicit stepper(store::claim what = a_claim()) : machine_{std::move(what)} {}
 
@@ -25,19 +25,19 @@ class stepper {
   step wake() { return feed(store::woken{}); }
   step cancel() { return feed(store::cancelled{}); }
   step notice(const store::noticed& n) { return feed(n); }
-  step reply(sql::reply r) {
+  step reply(tickets::reply r) {
     // To find a claim is to hear, late, that asking for it was carried out.
-    const bool found = asked_ == sql::task::find && std::holds_alternative<sql::place>(r);
+    const bool found = asked_ == tickets::task::find && std::holds_alternative<tickets::place>(r);
     answered_.push_back(found ? claimed_ : sent_);
     under_way_ = false;
-    return feed(store::replied<sql::reply>{std::move(r)});
+    return feed(store::replied<tickets::reply>{std::move(r)});
   }
   step fail(const store::trouble& t) {
     under_way_ = false;
-    return feed(store::replied<sql::reply>{t});
+    return feed(store::replied<tickets::reply>{t});
   }
   /// Asks, and gets a place in the queue.
-  step queue(const sql::place& at) {
+  step queue(const tickets::place& at) {
     start();
     return reply(at);
   }
@@ -53,7 +53,7 @@ class stepper {
   std::uint64_t chance = 0;
 
  private:
-  step feed(const store::event<sql::reply>& e) {
+  step feed(const store::event<tickets::reply>& e) {
     EXPECT_FALSE(finished_) << "fed after its end";
     step s = machine_.resume(now, chance, e);
     if (s.send) {
@@ -62,7 +62,7 @@ class stepper {
       under_way_ = true;
       sent_ = now;
       asked_ = s.send->what;
-      if (asked_ == sql::task::acquire) claimed_ = now;
+      if (asked_ == tickets::task::acquire) claimed_ = now;
     }
     if (s.answer) {
       EXPECT_FALSE(std::exchange(has_answer_, true)) << "two answers";
@@ -79,9 +79,9 @@ class stepper {
     return s;
   }
 
-  sql::acquisition machine_;
+  tickets::acquisition machine_;
   std::vector<store::time_point> answered_;
-  sql::task asked_{};
+  tickets::task asked_{};
   store::time_point sent_;
   store::time_point claimed_;  // when a place was last asked for
   bool under_way_ = false;
@@ -95,7 +95,7 @@ class stepper {
   return !s.send && !s.wake_at && !s.answer && !s.finished;
 }
 /// What it sends, if anything.
-[[nodiscard]] inline std::optional<sql::task> task_of(const stepper::step& s) {
+[[nodiscard]] inline std::optional<tickets::task> task_of(const stepper::step& s) {
   return s.send ? std::optional{s.send->what} : std::nullopt;
 }
 [[nodiscard]] inline std::optional<store::granted> grant_of(const stepper::step& s) {

@@ -14,7 +14,7 @@ namespace holdfast::test {
 class twin_stores {
  public:
   struct answer {
-    sql::reply reply;
+    tickets::reply reply;
     std::vector<memory::word> words;
   };
   struct pair {
@@ -24,14 +24,14 @@ class twin_stores {
 
   twin_stores();
 
-  [[nodiscard]] pair carry_out(const sql::request& asked, const owner_id& client);
+  [[nodiscard]] pair carry_out(const tickets::request& asked, const owner_id& client);
 
   store::time_point now{std::chrono::hours{1}};
   std::chrono::system_clock::time_point wall{std::chrono::hours{24 * 365 * 50}};
 
  private:
-  answer ask_model(const sql::request& asked, const owner_id& client);
-  answer ask_real(const sql::request& asked, const owner_id& client);
+  answer ask_model(const tickets::request& asked, const owner_id& client);
+  answer ask_real(const tickets::request& asked, const owner_id& client);
 
   scratch_folder folder_;
   memory::table model_;

@@ -25,14 +25,14 @@ struct weathered_store {
 /// A link from one client to a store in memory, through a network that is slow and loses things: requests
 /// before they are carried out, replies after, words, for single messages and for long times. It keeps the
 /// promises of store::link: in order, always answered, and `unknown` wherever the client cannot know.
-class weather_link final : public store::link<sql::request, sql::reply> {
+class weather_link final : public store::link<tickets::request, tickets::reply> {
  public:
   weather_link(virtual_time& time, weathered_store& to, const owner_id& client)
       : time_{time}, store_{to}, client_{client} {
     store_.links.push_back(this);
   }
 
-  void send(sql::request what, on_reply done) override {
+  void send(tickets::request what, on_reply done) override {
     arrival_ = std::max(arrival_, time_.now() + delay());  // one way, in order
     const bool arrives = !loses();
     const bool answers = arrives && !loses();
@@ -40,7 +40,7 @@ class weather_link final : public store::link<sql::request, sql::reply> {
     time_.at(arrival_, [=, this, what = std::move(what), done = std::move(done)] {
       outcome result = refused ? passing : passing_unknown;
       if (arrives) {
-        sql::reply reply = carry_out(what);
+        tickets::reply reply = carry_out(what);
         if (answers) result = std::move(reply);
       }
       time_.at(time_.now() + (answers ? delay() : 50ms), [=] { done(result); });
@@ -59,10 +59,10 @@ class weather_link final : public store::link<sql::request, sql::reply> {
   [[nodiscard]] bool loses() { return !store_.fair && (time_.now() < cut_until_ || one_in(12)); }
   [[nodiscard]] duration delay() { return duration{static_cast<std::int64_t>(time_.random() % 20'000)}; }
 
-  sql::reply carry_out(const sql::request& what) {
+  tickets::reply carry_out(const tickets::request& what) {
     std::vector<memory::word> words;
     const auto wall_us = std::chrono::duration_cast<duration>(time_.now().time_since_epoch()).count();
-    sql::reply r = store_.table.carry_out(what, client_, time_.now(), wall_us, words);
+    tickets::reply r = store_.table.carry_out(what, client_, time_.now(), wall_us, words);
     for (const memory::word& w : words) {
       for (weather_link* to : store_.links) {
         if (to->client_ == w.client) to->hear(w);

@@ -5,14 +5,14 @@
 #include <vector>
 
 #include "link/memory/table.hpp"
-#include "protocol/sql/request.hpp"
+#include "protocol/tickets/request.hpp"
 #include "runtime/batching_link.hpp"
 #include "runtime/watchers.hpp"
 
 namespace holdfast::memory {
 
 /// Carries requests to a table in this process.
-class link final : public runtime::batching_link<sql::request, sql::reply> {
+class link final : public runtime::batching_link<tickets::request, tickets::reply> {
  public:
   /// \param name of the table to share with other clients of this process; empty: one of its own.
   link(runtime::loop& on, const std::string& name);

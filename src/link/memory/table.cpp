@@ -20,40 +20,40 @@ std::int64_t public_capacity(std::int64_t capacity) { return capacity == store::
 
 }  // namespace
 
-sql::reply table::carry_out(const sql::request& asked, const owner_id& client, time_point now,
-                            std::int64_t wall_us, std::vector<word>& words) {
+tickets::reply table::carry_out(const tickets::request& asked, const owner_id& client, time_point now,
+                                std::int64_t wall_us, std::vector<word>& words) {
   switch (asked.what) {
-    case sql::task::acquire: return acquire(asked, client, now, wall_us);
-    case sql::task::find: return find(asked, now);
-    case sql::task::look: {
-      if (!keep({asked.name, asked.owner, asked.token, asked.ttl}, now)) return sql::nothing{};
-      const sql::place at = place_of(names_.at(asked.name), asked.token.value(), now);
+    case tickets::task::acquire: return acquire(asked, client, now, wall_us);
+    case tickets::task::find: return find(asked, now);
+    case tickets::task::look: {
+      if (!keep({asked.name, asked.owner, asked.token, asked.ttl}, now)) return tickets::nothing{};
+      const tickets::place at = place_of(names_.at(asked.name), asked.token.value(), now);
       serve(asked.name, now, words);
       return at;
     }
-    case sql::task::renew: {
-      sql::kept answer;
+    case tickets::task::renew: {
+      tickets::kept answer;
       for (const store::hold& h : asked.batch) answer.each.push_back(keep(h, now));
       return answer;
     }
-    case sql::task::release:
-    case sql::task::withdraw:
-      if (!drop(asked.name, token_of(asked, now), asked.owner, now)) return sql::nothing{};
+    case tickets::task::release:
+    case tickets::task::withdraw:
+      if (!drop(asked.name, token_of(asked, now), asked.owner, now)) return tickets::nothing{};
       serve(asked.name, now, words);
-      return sql::done{};
-    case sql::task::downgrade: {
+      return tickets::done{};
+    case tickets::task::downgrade: {
       const auto n = names_.find(asked.name);
       claim* own = n == names_.end() ? nullptr : living(n->second, asked.token.value(), asked.owner, now);
-      if (own == nullptr) return sql::nothing{};
+      if (own == nullptr) return tickets::nothing{};
       own->weight = asked.weight;
       serve(asked.name, now, words);
-      return sql::done{};
+      return tickets::done{};
     }
-    case sql::task::evict: return evict(asked.name, now, words);
-    case sql::task::inspect: return inspect(asked.name, now);
-    case sql::task::list: return list(asked.idle, now);
+    case tickets::task::evict: return evict(asked.name, now, words);
+    case tickets::task::inspect: return inspect(asked.name, now);
+    case tickets::task::list: return list(asked.idle, now);
   }
-  return sql::nothing{};
+  return tickets::nothing{};
 }
 
 std::int64_t table::weight_held(const named& n, time_point now) {
@@ -75,8 +75,8 @@ bool table::in_use(const named& n, time_point now) {
                      [&](const auto& entry) { return entry.second.expires > now; });
 }
 
-sql::place table::place_of(const named& n, std::uint64_t token, time_point now) {
-  sql::place at;
+tickets::place table::place_of(const named& n, std::uint64_t token, time_point now) {
+  tickets::place at;
   at.token = fencing_token{token};
   at.granted = token <= n.granted;
   const auto first = first_waiter(n, now);
@@ -96,14 +96,14 @@ table::claim* table::living(named& n, std::uint64_t token, const owner_id& owner
   return ours ? &found->second : nullptr;
 }
 
-sql::reply table::acquire(const sql::request& asked, const owner_id& client, time_point now,
-                          std::int64_t wall_us) {
+tickets::reply table::acquire(const tickets::request& asked, const owner_id& client, time_point now,
+                              std::int64_t wall_us) {
   named& n = names_.try_emplace(asked.name, named{0, 0, asked.capacity, {}}).first->second;
-  if (n.capacity != asked.capacity && in_use(n, now)) return sql::other_capacity{n.capacity};
+  if (n.capacity != asked.capacity && in_use(n, now)) return tickets::other_capacity{n.capacity};
   const std::uint64_t token = std::max(n.token + 1, static_cast<std::uint64_t>(wall_us));
-  sql::place at = place_of(n, token, now);
+  tickets::place at = place_of(n, token, now);
   at.granted = at.head && asked.weight + weight_held(n, now) <= asked.capacity;
-  if (!at.granted && !asked.wait) return sql::refused{};
+  if (!at.granted && !asked.wait) return tickets::refused{};
   n.token = token;
   n.capacity = asked.capacity;
   if (at.granted) n.granted = token;
@@ -111,9 +111,9 @@ sql::reply table::acquire(const sql::request& asked, const owner_id& client, tim
   return at;
 }
 
-sql::reply table::find(const sql::request& asked, time_point now) {
+tickets::reply table::find(const tickets::request& asked, time_point now) {
   const std::uint64_t token = token_of(asked, now);
-  if (token == 0) return sql::nothing{};
+  if (token == 0) return tickets::nothing{};
   return place_of(names_.at(asked.name), token, now);
 }
 
@@ -126,7 +126,7 @@ bool table::keep(const store::hold& h, time_point now) {
 
 /// The token asked for, or, where it is not known, that of the owner's living claim; zero where there is
 /// none.
-std::uint64_t table::token_of(const sql::request& asked, time_point now) const {
+std::uint64_t table::token_of(const tickets::request& asked, time_point now) const {
   if (asked.token) return asked.token.value();
   const auto n = names_.find(asked.name);
   if (n == names_.end()) return 0;
@@ -144,9 +144,9 @@ bool table::drop(const std::string& name, std::uint64_t token, const owner_id& o
   return true;
 }
 
-sql::reply table::evict(const std::string& name, time_point now, std::vector<word>& words) {
+tickets::reply table::evict(const std::string& name, time_point now, std::vector<word>& words) {
   const auto found = names_.find(name);
-  if (found == names_.end()) return sql::count{0};
+  if (found == names_.end()) return tickets::count{0};
   named& n = found->second;
   const auto end = n.claims.upper_bound(n.granted);
   std::size_t holders = 0;
@@ -157,7 +157,7 @@ sql::reply table::evict(const std::string& name, time_point now, std::vector<wor
   }
   n.claims.erase(n.claims.begin(), end);
   serve(name, now, words);
-  return sql::count{holders};
+  return tickets::count{holders};
 }
 
 /// Grants to as many of the first waiters as now fit together; see serve.sql.

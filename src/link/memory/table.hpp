@@ -9,7 +9,7 @@
 #include <string>
 #include <vector>
 
-#include "protocol/sql/request.hpp"
+#include "protocol/tickets/request.hpp"
 
 namespace holdfast::memory {
 
@@ -26,8 +26,9 @@ class table {
  public:
   /// One task, by the store's clock.
   /// \param wall_us floor of new tokens, microseconds of the wall clock.
-  [[nodiscard]] sql::reply carry_out(const sql::request& asked, const owner_id& client, store::time_point now,
-                                     std::int64_t wall_us, std::vector<word>& words);
+  [[nodiscard]] tickets::reply carry_out(const tickets::request& asked, const owner_id& client,
+                                         store::time_point now, std::int64_t wall_us,
+                                         std::vector<word>& words);
 
  private:
   struct claim {
@@ -49,17 +50,17 @@ class table {
   [[nodiscard]] static std::int64_t weight_held(const named& n, store::time_point now);
   [[nodiscard]] static claims::const_iterator first_waiter(const named& n, store::time_point now);
   [[nodiscard]] static bool in_use(const named& n, store::time_point now);
-  [[nodiscard]] static sql::place place_of(const named& n, std::uint64_t token, store::time_point now);
+  [[nodiscard]] static tickets::place place_of(const named& n, std::uint64_t token, store::time_point now);
   [[nodiscard]] static claim* living(named& n, std::uint64_t token, const owner_id& owner,
                                      store::time_point now);
 
-  sql::reply acquire(const sql::request& asked, const owner_id& client, store::time_point now,
-                     std::int64_t wall_us);
-  sql::reply find(const sql::request& asked, store::time_point now);
+  tickets::reply acquire(const tickets::request& asked, const owner_id& client, store::time_point now,
+                         std::int64_t wall_us);
+  tickets::reply find(const tickets::request& asked, store::time_point now);
   bool keep(const store::hold& h, store::time_point now);
   bool drop(const std::string& name, std::uint64_t token, const owner_id& owner, store::time_point now);
-  std::uint64_t token_of(const sql::request& asked, store::time_point now) const;
-  sql::reply evict(const std::string& name, store::time_point now, std::vector<word>& words);
+  std::uint64_t token_of(const tickets::request& asked, store::time_point now) const;
+  tickets::reply evict(const std::string& name, store::time_point now, std::vector<word>& words);
   [[nodiscard]] std::optional<lock_state> inspect(const std::string& name, store::time_point now) const;
   [[nodiscard]] std::vector<lock_summary> list(bool idle, store::time_point now) const;
   void serve(const std::string& name, store::time_point now, std::vector<word>& words);

@@ -92,8 +92,8 @@ database::database(const settings& s) : settings_{s} {
     begin_read_ = plain("BEGIN");
     begin_write_ = plain("BEGIN IMMEDIATE");
     commit_ = plain("COMMIT");
-    for (std::size_t i = 0; i < sql::task_count; ++i) {
-      tasks_.push_back(prepare(sql::statements_of(static_cast<sql::task>(i), settings_.names)));
+    for (std::size_t i = 0; i < tickets::task_count; ++i) {
+      tasks_.push_back(prepare(sql::statements_of(static_cast<tickets::task>(i), settings_.names)));
     }
     open_ = prepare(sql::statements_of(sql::text::open, settings_.names));
     sweep_ = prepare(sql::statements_of(sql::text::sweep, settings_.names));
@@ -199,7 +199,8 @@ void database::commit() {
 
 void database::roll_back() noexcept { sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr); }
 
-sql::reply database::carry_out(const sql::request& asked, const owner_id& client, std::vector<told>& words) {
+tickets::reply database::carry_out(const tickets::request& asked, const owner_id& client,
+                                   std::vector<told>& words) {
   inputs in;
   in.set_text("name", asked.name);
   in.set_blob("owner", asked.owner.bytes());
@@ -214,7 +215,7 @@ sql::reply database::carry_out(const sql::request& asked, const owner_id& client
   in.set("now", lease_now_us_);
   in.set("floor", wall_now_us_);
   script& statements = tasks_[static_cast<std::size_t>(asked.what)];
-  if (asked.what != sql::task::renew) {
+  if (asked.what != tickets::task::renew) {
     sql::run result = run(statements, in, words);
     if (result.ended_at == "room") {  // nobody has used this name before
       static_cast<void>(run(open_, in, words));
@@ -222,7 +223,7 @@ sql::reply database::carry_out(const sql::request& asked, const owner_id& client
     }
     return sql::to_reply(asked, result);
   }
-  sql::kept answer;
+  tickets::kept answer;
   for (const store::hold& h : asked.batch) {
     in.set_text("name", h.name);
     in.set_blob("owner", h.owner.bytes());

@@ -59,8 +59,8 @@ class database {
   void roll_back() noexcept;
 
   /// In a transaction. \throws broken.
-  [[nodiscard]] sql::reply carry_out(const sql::request& asked, const owner_id& client,
-                                     std::vector<told>& words);
+  [[nodiscard]] tickets::reply carry_out(const tickets::request& asked, const owner_id& client,
+                                         std::vector<told>& words);
   /// In a writing transaction: forgets some of what nobody uses, if no client has for an hour. \throws
   /// broken.
   void sweep_if_due();

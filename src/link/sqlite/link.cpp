@@ -11,7 +11,9 @@ namespace holdfast::sqlite {
 
 namespace {
 
-bool only_reads(const sql::request& r) { return r.what == sql::task::inspect || r.what == sql::task::list; }
+bool only_reads(const tickets::request& r) {
+  return r.what == tickets::task::inspect || r.what == tickets::task::list;
+}
 
 store::noticed notice_of(std::int64_t token) {
   const auto what = token > 0 ? store::notice::granted : store::notice::revoked;

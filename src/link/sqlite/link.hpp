@@ -8,7 +8,7 @@
 #include "link/sqlite/change_watch.hpp"
 #include "link/sqlite/database.hpp"
 #include "link/sqlite/mailbox.hpp"
-#include "protocol/sql/request.hpp"
+#include "protocol/tickets/request.hpp"
 #include "runtime/batching_link.hpp"
 #include "runtime/watchers.hpp"
 
@@ -18,7 +18,7 @@ namespace holdfast::sqlite {
 ///
 /// A file that was deleted or replaced is opened, or made, anew: leases in the old one are lost then, as they
 /// would be with a server that comes back empty.
-class link final : public runtime::batching_link<sql::request, sql::reply> {
+class link final : public runtime::batching_link<tickets::request, tickets::reply> {
  public:
   /// \throws holdfast::error as `database` does.
   link(runtime::loop& on, const database::settings& s);

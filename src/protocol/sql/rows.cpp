@@ -4,6 +4,8 @@
 
 namespace holdfast::sql {
 
+using namespace tickets;
+
 namespace {
 
 std::int64_t number(const row& r, std::size_t column) {

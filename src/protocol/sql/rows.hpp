@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "protocol/sql/request.hpp"
+#include "protocol/tickets/request.hpp"
 
 namespace holdfast::sql {
 
@@ -22,6 +22,6 @@ struct run {
 
 /// The statements' results as the reply that the machines understand. For every task but renew, which is a
 /// run for each hold.
-[[nodiscard]] reply to_reply(const request& asked, const run& result);
+[[nodiscard]] tickets::reply to_reply(const tickets::request& asked, const run& result);
 
 }  // namespace holdfast::sql

@@ -9,6 +9,8 @@
 
 namespace holdfast::sql {
 
+using namespace tickets;
+
 namespace {
 
 /// The label of a line such as `-- bury?`; empty for any other line, comments of several words included.

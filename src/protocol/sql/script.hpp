@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include "protocol/sql/request.hpp"
+#include "protocol/tickets/request.hpp"
 
 namespace holdfast::sql {
 
@@ -34,7 +34,7 @@ struct tables {
 [[nodiscard]] std::vector<statement> statements_of(std::string_view file, const tables& names);
 
 /// All statements of a task.
-[[nodiscard]] std::vector<statement> statements_of(task what, const tables& names);
+[[nodiscard]] std::vector<statement> statements_of(tickets::task what, const tables& names);
 
 /// Whether a query's rows belong to the reply: not what only later statements or the link need.
 [[nodiscard]] bool is_answer(std::string_view label);

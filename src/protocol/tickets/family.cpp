@@ -1,6 +1,6 @@
-#include "protocol/sql/family.hpp"
+#include "protocol/tickets/family.hpp"
 
-namespace holdfast::sql {
+namespace holdfast::tickets {
 
 namespace {
 
@@ -76,4 +76,4 @@ std::vector<lock_summary> family::listed(const reply& r) { return std::get<std::
 
 std::size_t family::evicted(const reply& r) { return std::get<count>(r).value; }
 
-}  // namespace holdfast::sql
+}  // namespace holdfast::tickets

@@ -12,7 +12,7 @@
 #include "store/link.hpp"
 #include "store/results.hpp"
 
-namespace holdfast::sql {
+namespace holdfast::tickets {
 
 /// What can be asked of the tables; each is one short transaction.
 enum class task : std::uint8_t {
@@ -68,4 +68,4 @@ using reply = std::variant<nothing, done, refused, other_capacity, place, kept, 
 
 using link = store::link<request, reply>;
 
-}  // namespace holdfast::sql
+}  // namespace holdfast::tickets

@@ -4,19 +4,19 @@
 #include <utility>
 #include <vector>
 
-#include "protocol/sql/acquisition.hpp"
-#include "protocol/sql/request.hpp"
+#include "protocol/tickets/acquisition.hpp"
+#include "protocol/tickets/request.hpp"
 #include "store/results.hpp"
 
-namespace holdfast::sql {
+namespace holdfast::tickets {
 
 /// The port's questions in this family's words, and its replies in the port's: all that a driver needs to
 /// know besides the acquisition's machine. Pure functions.
 struct family {
-  using request = sql::request;
-  using reply = sql::reply;
-  using link = sql::link;
-  using acquisition = sql::acquisition;
+  using request = tickets::request;
+  using reply = tickets::reply;
+  using link = tickets::link;
+  using acquisition = tickets::acquisition;
 
   static request renewal(std::vector<store::hold> holds);
   static request release(const store::hold& h);
@@ -34,4 +34,4 @@ struct family {
   static std::size_t evicted(const reply& r);
 };
 
-}  // namespace holdfast::sql
+}  // namespace holdfast::tickets

@@ -3,11 +3,11 @@
 #include <cstdint>
 #include <optional>
 
-#include "protocol/sql/request.hpp"
+#include "protocol/tickets/request.hpp"
 #include "store/backoff.hpp"
 #include "store/machine.hpp"
 
-namespace holdfast::sql {
+namespace holdfast::tickets {
 
 /// When a waiter looks again: a third of the ttl after it was last kept, so that it survives two lost looks;
 /// the head of the queue also as soon as a holder's time is up, and every `backstop`, because the word that
@@ -66,4 +66,4 @@ class acquisition {
   std::optional<store::time_point> silent_since_;  // the first request that has had no answer
 };
 
-}  // namespace holdfast::sql
+}  // namespace holdfast::tickets

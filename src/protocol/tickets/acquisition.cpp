@@ -1,11 +1,11 @@
-#include "protocol/sql/acquisition.hpp"
+#include "protocol/tickets/acquisition.hpp"
 
 #include <cassert>
 #include <chrono>
 #include <string>
 #include <utility>
 
-namespace holdfast::sql {
+namespace holdfast::tickets {
 
 using store::time_point;
 
@@ -221,4 +221,4 @@ acquisition::step acquisition::wake(time_point when) {
   return s;
 }
 
-}  // namespace holdfast::sql
+}  // namespace holdfast::tickets
