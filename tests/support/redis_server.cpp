@@ -31,6 +31,13 @@ std::string faketime_library() {
   throw std::runtime_error{"libfaketime is not installed"};
 }
 
+/// It has them open by now; nobody else would remove them after a kill.
+void forget_faketime_files(::pid_t pid) {
+  for (const char* name : {"/dev/shm/faketime_shm_", "/dev/shm/sem.faketime_sem_"}) {
+    std::filesystem::remove(name + std::to_string(pid));
+  }
+}
+
 }  // namespace
 
 redis_server::redis_server(settings how) : how_{std::move(how)} {
@@ -71,11 +78,10 @@ void redis_server::launch() {
   child_process::settings where{.folder = folder_.path().string(), .output = folder_.file("redis.log")};
   if (how_.own_clock) {
     // libc's malloc instead of jemalloc, which asks for the time while libfaketime is still starting. Not the
-    // monotonic clock: it is the wall clock that somebody sets. Nothing in /dev/shm, which a kill would
-    // leave.
+    // monotonic clock: it is the wall clock that somebody sets.
     where.environment = {"LD_PRELOAD=" + faketime_library() + " libc.so.6",
                          "FAKETIME_TIMESTAMP_FILE=" + folder_.file("clock"), "FAKETIME_NO_CACHE=1",
-                         "FAKETIME_DONT_FAKE_MONOTONIC=1", "FAKETIME_DISABLE_SHM=1"};
+                         "FAKETIME_DONT_FAKE_MONOTONIC=1"};
   }
   process_ = std::make_unique<child_process>(
       std::vector<std::string>{"redis-server", folder_.file("redis.conf")}, where);
@@ -89,6 +95,7 @@ void redis_server::expect_answer(bool loading_will_do) {
     const bool loading = answer.starts_with("-LOADING");
     if (!answer.empty() && (!loading || loading_will_do)) {
       console_ = std::move(attempt);
+      if (how_.own_clock) forget_faketime_files(pid());
       return;
     }
     if (process_->wait(2ms)) throw std::runtime_error{"redis-server ended: " + log()};
