@@ -132,6 +132,7 @@ store_url::store_url(std::string_view text) : masked_{masked_url(text)} {
         decoded(equals == std::string_view::npos ? std::string_view{} : part.substr(equals + 1));
     if (!key || !value) refuse("a % in its options is not followed by two hexadecimal digits");
     if (key->empty()) refuse("an option in it has no name");
+    if (problem_of_text(*key, 4096)) refuse("the name of an option in it hides control characters");
     if (!options_.emplace(*key, *value).second) refuse("the option '" + *key + "' stands in it twice");
   }
 }

@@ -65,6 +65,7 @@ TEST(a_client, refuses_urls_that_it_cannot_read_and_says_why) {
       {"memory:a%2", "%"},
       {"memory:a%00b", "%"},
       {"memory:a?=1", "option"},
+      {"memory:a?x%1Ay=1", "control"},
   };
   for (const auto& [url, reason] : bad) {
     try {
