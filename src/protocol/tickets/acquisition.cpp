@@ -14,6 +14,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr duration backstop = 1s;
+/// Behind a silent holder, at least this.
+constexpr duration often = 50ms;
 /// A little after the holder's time is up by the store's clock, so that one look is enough.
 constexpr duration after_expiry = 1ms;
 
@@ -34,7 +36,9 @@ time_point next_look(const place& at, time_point kept, duration ttl, time_point 
     return d - duration{static_cast<std::int64_t>(jitter % (static_cast<std::uint64_t>(d.count()) / 10 + 1))};
   };
   time_point next = kept + spread(third);
-  if (at.head) {
+  if (at.head && at.silent) {
+    next = std::min<time_point>(next, now + 2 * often - spread(often));
+  } else if (at.head) {
     next = std::min<time_point>(next, now + spread(backstop));
     if (at.holder_left) next = std::min<time_point>(next, now + *at.holder_left + after_expiry);
   }
@@ -103,6 +107,7 @@ acquisition::step acquisition::take_place(time_point now, std::uint64_t random, 
   token_ = at.token;
   // The word of a grant may overtake the reply that tells us our place.
   if (at.granted || early_ == token_) return grant(now);
+  if (nudged_ == token_) return look(now);
   state_ = state::waiting;
   return wake(next_look(at, kept_, claim_.ttl, now, random));
 }
@@ -131,6 +136,10 @@ acquisition::step acquisition::on_notice(time_point now, const store::noticed& n
   if (n.what == store::notice::revoked) {
     revoked_ = n.token;
     return state_ == state::waiting && n.token == token_ ? ask(now) : step{};
+  }
+  if (n.what == store::notice::look) {
+    if (in_flight_) nudged_ = n.token;
+    return state_ == state::waiting && n.token == token_ ? look(now) : step{};
   }
   if (state_ == state::asking || state_ == state::finding) early_ = n.token;
   const bool ours = state_ == state::waiting || state_ == state::looking;
@@ -166,6 +175,7 @@ acquisition::step acquisition::ask(time_point now) {
   r.wait = claim_.wait;
   r.metadata = claim_.metadata;
   token_ = {};
+  nudged_ = {};
   early_ = {};
   touched_ = now;
   maybe_there_ = true;
@@ -175,6 +185,7 @@ acquisition::step acquisition::ask(time_point now) {
 acquisition::step acquisition::look(time_point now) {
   request r = place_of(claim_, task::look);
   touched_ = now;
+  nudged_ = {};
   r.token = token_;
   return send(now, state::looking, std::move(r));
 }
