@@ -90,10 +90,10 @@ class pipeline {
   void run(long pairs) {
     to_begin_ = pairs;
     for (auto& each : names_) begin(each);
+    std::array<char, 1 << 16> part{};
     while (!in_flight_.empty()) {
       server_.send(out_);
       out_.clear();
-      std::array<char, 1 << 16> part;
       in_.append(part.data(), server_.receive(part.data(), part.size()));
       std::size_t read = 0;
       while (!in_flight_.empty() && take_reply(read)) {

@@ -74,6 +74,7 @@ bench_result bench_pair(const bench_command& what) {
   workload work{count, what.length ? start + *what.length : bench_clock::time_point::max()};
   work.busy = threads;
   std::vector<std::future<share>> running;
+  running.reserve(names.size());
   for (auto& each : names) {
     running.push_back(std::async(std::launch::async, [&] { return work_through(each, work); }));
   }

@@ -1,5 +1,6 @@
 #include "bench_redis.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <netdb.h>
@@ -35,19 +36,22 @@ std::string unescaped(std::string_view text) {
   return plain;
 }
 
-/// unix:/PATH, or redis://[USER[:PASSWORD]@]HOST[:PORT][/DB]; options are of no interest here.
-std::optional<redis_place> place_of(std::string_view url) {
-  redis_place place;
-  url = url.substr(0, url.find('?'));
-  constexpr std::string_view local = "unix:";
-  if (url.starts_with(local)) {
-    url.remove_prefix(url.starts_with("unix://") ? local.size() + 2 : local.size());
-    place.host = unescaped(url);
-    return place;
+/// The value of an option of a URL, from what stands behind its question mark.
+std::string option(std::string_view query, std::string_view key) {
+  while (!query.empty()) {
+    const auto each = query.substr(0, query.find('&'));
+    query.remove_prefix(std::min(each.size() + 1, query.size()));
+    if (each.starts_with(key) && each.substr(key.size()).starts_with('=')) {
+      return unescaped(each.substr(key.size() + 1));
+    }
   }
-  constexpr std::string_view plain = "redis://";
-  if (!url.starts_with(plain)) return std::nullopt;
-  url.remove_prefix(plain.size());
+  return {};
+}
+
+/// redis://[USER[:PASSWORD]@]HOST[:PORT][/DB]
+redis_place tcp_place(std::string_view url) {
+  redis_place place;
+  url.remove_prefix(url.find("//") + 2);
   url = url.substr(0, url.find('/'));
   if (const auto at = url.rfind('@'); at != std::string_view::npos) {
     const auto user = url.substr(0, at);
@@ -56,14 +60,30 @@ std::optional<redis_place> place_of(std::string_view url) {
     if (colon != std::string_view::npos) place.password = unescaped(user.substr(colon + 1));
     url.remove_prefix(at + 1);
   }
-  if (const auto colon = url.rfind(':');
-      colon != std::string_view::npos && url.find(']', colon) == std::string_view::npos) {
+  const auto colon = url.rfind(':');
+  if (colon != std::string_view::npos && url.find(']', colon) == std::string_view::npos) {
     place.port = url.substr(colon + 1);
     url = url.substr(0, colon);
   }
   if (url.starts_with('[') && url.ends_with(']')) url = url.substr(1, url.size() - 2);
-  place.host = url.empty() ? "localhost" : unescaped(url);
+  place.host = unescaped(url);
   return place;
+}
+
+/// unix:PATH[?user=USER&password=PASSWORD]
+redis_place local_place(std::string_view path, std::string_view query) {
+  if (path.starts_with("//")) path.remove_prefix(2);
+  return {unescaped(path), {}, option(query, "user"), option(query, "password")};
+}
+
+std::optional<redis_place> place_of(std::string_view url) {
+  const auto question = std::min(url.find('?'), url.size());
+  const auto query = url.substr(std::min(question + 1, url.size()));
+  url = url.substr(0, question);
+  constexpr std::string_view local = "unix:";
+  if (url.starts_with(local)) return local_place(url.substr(local.size()), query);
+  if (url.starts_with("redis://")) return tcp_place(url);
+  return std::nullopt;
 }
 
 descriptor dial_local(const std::string& path) {
@@ -106,7 +126,7 @@ std::string conversation(const descriptor& socket, const std::string& commands) 
   ::setsockopt(socket.get(), SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience);
   if (::send(socket.get(), commands.data(), commands.size(), MSG_NOSIGNAL) != std::ssize(commands)) return {};
   std::string said;
-  std::array<char, 4096> part;
+  std::array<char, 4096> part{};
   constexpr std::size_t enough = 1 << 20;
   while (said.size() < enough) {
     const auto got = ::recv(socket.get(), part.data(), part.size(), 0);
