@@ -176,6 +176,7 @@ bench_result bench_handoff(const bench_command& what) {
   check_witness(*board, contenders);
   const auto fair = fairness_of(contenders, stopped_at_ns);
   std::vector<double> samples_us;
+  samples_us.reserve(static_cast<std::size_t>(board->handovers.get()));
   for (std::int64_t i = 0; i < board->handovers.get(); ++i) {
     samples_us.push_back(static_cast<double>(board->handover_ns[static_cast<std::size_t>(i)].get()) / 1e3);
   }

@@ -46,6 +46,7 @@ bench_result bench_idle(const bench_command& what) {
   auto held = holder.acquire();
   detail::handle queue{locks, name, 0, std::nullopt};
   std::vector<detail::pending> pending;
+  pending.reserve(static_cast<std::size_t>(waiters));
   for (std::int64_t i = 0; i < waiters; ++i) {
     pending.push_back(queue.async_acquire({}, on_completion([&](std::error_code code, const lease& granted) {
                                             if (granted || code != errc::cancelled) problem.note(code);
