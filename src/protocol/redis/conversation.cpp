@@ -190,7 +190,9 @@ std::size_t conversation::say_details(std::string& out) const {
 
 void conversation::say_script(std::string& out, bool in_full) const {
   const script s = script_of(asked_.what);
-  const std::int64_t keep = in_->keep.count();
+  duration longest = asked_.ttl;
+  for (const store::hold& h : asked_.batch) longest = std::max(longest, h.ttl);
+  const std::int64_t keep = std::max<std::int64_t>(in_->keep.count(), 2 * milliseconds_in(longest));
   if (asked_.what == task::renew) {
     begin(out, s, in_full, 5 * asked_.batch.size(), 1 + 2 * asked_.batch.size());
     for (const store::hold& h : asked_.batch) append_keys(out, keys::of(in_->prefix, h.name));
@@ -251,7 +253,7 @@ void conversation::say_release(std::string& out) const {
   append_number(out, in_->keep.count());
 }
 
-std::optional<std::pair<owner_id, store::noticed>> read_word(std::string_view payload) {
+std::optional<std::pair<owner_id, store::noticed>> read_word(std::string_view payload, const dialect& in) {
   const std::size_t first = payload.find(' ');
   const std::size_t second = payload.find(' ', first + 1);
   if (first == std::string_view::npos || second == std::string_view::npos) return std::nullopt;
@@ -264,7 +266,7 @@ std::optional<std::pair<owner_id, store::noticed>> read_word(std::string_view pa
   store::noticed n;
   n.token = fencing_token{token};
   if (what == "granted")
-    n.what = store::notice::granted;
+    n.what = in.replicas == 0 ? store::notice::granted : store::notice::look;
   else if (what == "revoked")
     n.what = store::notice::revoked;
   else if (what == "look")

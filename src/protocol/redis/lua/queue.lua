@@ -48,7 +48,7 @@ end
 local function draw(keep)
   local last, holder = string.match(redis.call('GET', fence) or '0', '^(%d+)(.*)$')
   local token = next_token(last)
-  redis.call('SET', fence, token .. holder, 'PX', keep)
+  redis.call('SET', fence, token .. holder, 'PX', math.max(redis.call('PTTL', fence), tonumber(keep)))
   return token
 end
 
@@ -60,11 +60,11 @@ local function held()
   return tonumber(redis.call('HGET', claims, 'held') or 0)
 end
 
--- Side keys live as long as anybody may need them, and a while longer.
+-- Side keys live as long as anybody may need them, and a while longer: nothing stays behind for ever.
 local function outlive(keep)
-  redis.call('PEXPIRE', claims, keep)
-  redis.call('PEXPIRE', expiries, keep)
-  redis.call('PEXPIRE', queue, keep)
+  for _, key in ipairs({ claims, expiries, queue }) do
+    if redis.call('PTTL', key) < tonumber(keep) then redis.call('PEXPIRE', key, keep) end
+  end
 end
 
 -- Strikes a claim off, waiting or holding together with others.
@@ -95,6 +95,7 @@ end
 -- Grants a claim that has its token; it waits no longer.
 local function grant(owner, claim, keep)
   local c = parts_of(claim)
+  keep = math.max(tonumber(keep), 2 * c.ttl)
   claim = claim_of(c.token, c.client, c.weight, c.ttl, now, c.metadata)
   if c.weight == whole then
     forget(owner)
