@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -93,6 +94,7 @@ std::vector<address> look_up(const std::string& host, const std::string& port, c
     std::vector<address> found;
     int problem = 0;
     closer ready{::eventfd(0, EFD_CLOEXEC)};
+    std::mutex mutex;
   };
   const auto ask = [](question& q, int flags) {
     addrinfo hints{};
@@ -116,12 +118,14 @@ std::vector<address> look_up(const std::string& host, const std::string& port, c
   ask(*q, AI_NUMERICHOST);
   if (q->problem == EAI_NONAME) {
     runtime::quiet_thread([q, ask] {
+      const std::lock_guard hold{q->mutex};
       ask(*q, AI_ADDRCONFIG);
       const std::uint64_t one = 1;
       [[maybe_unused]] const auto written = ::write(q->ready.fd, &one, sizeof one);
     }).detach();
     limit.wait(q->ready.fd, POLLIN);
   }
+  const std::lock_guard hold{q->mutex};
   if (q->problem != 0 || q->found.empty()) {
     throw cut_off{
         {errc::unavailable, "the host " + host + " cannot be found: " + ::gai_strerror(q->problem)}};
