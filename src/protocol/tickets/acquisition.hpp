@@ -41,6 +41,7 @@ class acquisition {
   step on_notice(store::time_point now, const store::noticed& n);
   step on_woken(store::time_point now);
   step on_cancelled(store::time_point now);
+  step give_up();
 
   step ask(store::time_point now);
   step look(store::time_point now);
