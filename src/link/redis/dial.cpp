@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -42,6 +43,8 @@ class patience {
   patience(std::chrono::milliseconds limit, int stop)
       : until_{clock::now() + limit}, limit_{limit}, stop_{stop} {}
 
+  /// What is waited for next, for the error.
+  void begin(const char* stage) { stage_ = stage; }
   void wait(int fd, short events) const {
     std::array<pollfd, 2> fds{pollfd{fd, events, 0}, pollfd{stop_, POLLIN, 0}};
     while (true) {
@@ -49,7 +52,8 @@ class patience {
       const int n = left <= 0 ? 0 : ::poll(fds.data(), fds.size(), static_cast<int>(left));
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) {
-        throw cut_off{{errc::unavailable, "no connection within " + std::to_string(limit_.count()) + " ms"}};
+        throw cut_off{{errc::unavailable, "no connection within " + std::to_string(limit_.count()) +
+                                              " ms; it was waiting for " + stage_}};
       }
       if (fds[1].revents != 0) throw cut_off{{errc::closed, "the client was closed"}, false};
       return;
@@ -60,6 +64,7 @@ class patience {
   clock::time_point until_;
   std::chrono::milliseconds limit_;
   int stop_;
+  const char* stage_ = "the host's address";
 };
 
 struct address {
@@ -93,6 +98,7 @@ std::vector<address> look_up(const std::string& host, const std::string& port, c
     std::vector<address> found;
     int problem = 0;
     closer ready{::eventfd(0, EFD_CLOEXEC)};
+    std::mutex mutex;
   };
   const auto ask = [](question& q, int flags) {
     addrinfo hints{};
@@ -116,12 +122,14 @@ std::vector<address> look_up(const std::string& host, const std::string& port, c
   ask(*q, AI_NUMERICHOST);
   if (q->problem == EAI_NONAME) {
     runtime::quiet_thread([q, ask] {
+      const std::lock_guard hold{q->mutex};
       ask(*q, AI_ADDRCONFIG);
       const std::uint64_t one = 1;
       [[maybe_unused]] const auto written = ::write(q->ready.fd, &one, sizeof one);
     }).detach();
     limit.wait(q->ready.fd, POLLIN);
   }
+  const std::lock_guard hold{q->mutex};
   if (q->problem != 0 || q->found.empty()) {
     throw cut_off{
         {errc::unavailable, "the host " + host + " cannot be found: " + ::gai_strerror(q->problem)}};
@@ -152,9 +160,10 @@ int connect_to(const address& a, const patience& limit) {
   return fd.release();
 }
 
-int connect_any(const settings& to, const patience& limit) {
+int connect_any(const settings& to, patience& limit) {
   const auto addresses =
       to.path.empty() ? look_up(to.host, to.port, limit) : std::vector<address>{unix_address(to.path)};
+  limit.begin("the host to answer");
   int problem = 0;
   for (const address& a : addresses) {
     const int fd = connect_to(a, limit);
@@ -250,11 +259,13 @@ void append_tracking(std::string& out, const std::string& prefix) {
 
 connection dial(const settings& to, const tls_context* secure, const owner_id& client, bool tracked,
                 const std::string& former, int stop) {
-  const patience limit{to.connect_limit, stop};
+  patience limit{to.connect_limit, stop};
   connection made;
   const int socket = connect_any(to, limit);
+  limit.begin("TLS to begin");
   made.stream = secure == nullptr ? plain_stream(socket)
                                   : secure->open(socket, [&](short events) { limit.wait(socket, events); });
+  limit.begin("the server to answer");
   introduction talk{made, limit};
   std::string hello;
   if (to.password.empty())

@@ -128,10 +128,16 @@ void link::help(store::caller& who) {
 
 void link::flush() {
   if (queued_ == 0) return;
-  const std::lock_guard hold{wire_mutex_};
-  if (!wire_) return;
-  for (job_ptr& j : take_queue()) put_on_wire(std::move(j));
-  write_out();
+  std::optional<cut_off> down;
+  {
+    const std::lock_guard hold{wire_mutex_};
+    if (wire_) {
+      for (job_ptr& j : take_queue()) put_on_wire(std::move(j));
+      return write_out();
+    }
+    down = down_;
+  }
+  if (down) fail_queue(*down);
 }
 
 void link::put_on_wire(job_ptr j) {
@@ -303,6 +309,7 @@ void link::hang_up(const failure& why) {
     out_.clear();
     former_ = std::move(wire_->kill);
     wire_.reset();
+    down_ = cut_off{why};
     connected_ = false;
   }
   deliver(std::move(answers), {});
@@ -338,18 +345,27 @@ void link::connect() {
       wire_ = std::move(made);
       heard_ = clock::now();
       former_.clear();
+      down_.reset();
       connected_ = true;
     }
     pause_.reset();
     flush();
     if (tracked_) watchers_.ring();  // something may have changed meanwhile
   } catch (const cut_off& c) {
-    fail_queue(c);
-    pause();
+    give_up(c);
   } catch (const parser::garbage& g) {
-    fail_queue({{errc::corrupt_store, "what answers there is no Redis server: " + g.what}, false});
-    pause();
+    give_up({{errc::corrupt_store, "what answers there is no Redis server: " + g.what}, false});
   }
+}
+
+/// For now. Who asks meanwhile hears why.
+void link::give_up(const cut_off& why) {
+  {
+    const std::lock_guard hold{wire_mutex_};
+    down_ = why;
+  }
+  fail_queue(why);
+  pause();
 }
 
 void link::fail_queue(const cut_off& why) {
