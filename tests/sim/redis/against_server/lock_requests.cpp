@@ -38,6 +38,7 @@ std::optional<difference> compare(const std::string& socket, const redis::dialec
     redis::value a = at_real.perform(steps[at]);
     redis::value b = at_model.perform(steps[at]);
     if (!same(a, b, slack_ms)) return difference{at, describe(a), describe(b)};
+    if ((at + 1) % 10 != 0 && at + 1 != steps.size()) continue;  // many questions, seldom
     a = at_real.all_keys();
     b = at_model.all_keys();
     if (!same(a, b, slack_ms)) return difference{at, describe(a), describe(b)};

@@ -110,7 +110,7 @@ constexpr std::array specials = {
     special{"PEXPIRETIME $k", comparison::milliseconds},
     special{"SMEMBERS $k", comparison::set},
     special{"SCAN 0 [MATCH $g] [COUNT $n] [TYPE $t]", comparison::scan},
-    special{"SCAN $i [COUNT $i] [MATCH] [TYPO $k]", comparison::scan},
+    special{"SCAN $i [COUNT $i] [MATCH] [TYPO $k]", comparison::error},
     special{"FLUSHALL [$v]", comparison::exact},
     special{"FLUSHDB [ASYNC]", comparison::exact},
     special{"SELECT $z", comparison::exact},
@@ -174,12 +174,12 @@ std::string upper_or_lower(std::string word, dice& d) {
 
 std::string raw_steps::argument() { return filled(dice_.one_in(2) ? 'v' : 'i'); }
 
-std::string raw_steps::filled(char placeholder) {
+std::string raw_steps::filled(char placeholder, const std::string* home) {
   constexpr std::int64_t unit_s = 10;  // so that no delay of a test decides which of two times is later
   const auto ahead = [&] { return static_cast<std::int64_t>(10 + dice_.below(100'000)) * unit_s; };
   const auto mishap = [&] { return dice_.of(mishaps); };
   switch (placeholder) {
-    case 'k': return dice_.of(keys);
+    case 'k': return home != nullptr && !dice_.one_in(4) ? *home : dice_.of(keys);
     case 'v': return dice_.of(values);
     case 'f': return dice_.of(fields);
     case 'i': return dice_.of(integers);
@@ -221,12 +221,27 @@ std::vector<std::string> parts_of(std::string_view shape, dice& d) {
   return parts;
 }
 
+/// Each type has a key, so that most commands find one of theirs. Null: any.
+const std::string* home_of(std::string_view shape) {
+  const std::string_view name = shape.substr(0, shape.find(' '));
+  const auto is_one_of = [&](auto... names) { return ((name == names) || ...); };
+  if (name.starts_with('H')) return &keys[1];
+  if (name.starts_with('Z')) return &keys[2];
+  if (is_one_of("LPUSH", "RPUSH", "LPOP", "RPOP", "LLEN", "LRANGE", "LREM")) return &keys[3];
+  if (is_one_of("SADD", "SREM", "SCARD", "SISMEMBER")) return &keys[4];
+  if (is_one_of("SETNX", "GET", "STRLEN", "INCR", "DECR", "INCRBY", "DECRBY")) return &keys[0];
+  if (is_one_of("SET") && shape.find('[') != std::string_view::npos) return &keys[0];
+  return nullptr;
+}
+
 }  // namespace
 
 words raw_steps::command() {
   words made;
-  for (const std::string& part : parts_of(dice_.of(shapes), dice_))
-    made.push_back(part.starts_with('$') ? filled(part[1]) : upper_or_lower(part, dice_));
+  const std::string_view shape = dice_.of(shapes);
+  const std::string* const home = home_of(shape);
+  for (const std::string& part : parts_of(shape, dice_))
+    made.push_back(part.starts_with('$') ? filled(part[1], home) : upper_or_lower(part, dice_));
   if (dice_.one_in(40)) made.pop_back();
   if (made.empty()) made.emplace_back("PING");
   if (dice_.one_in(40)) made.push_back(argument());

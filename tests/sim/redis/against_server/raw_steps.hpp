@@ -22,7 +22,8 @@ class raw_steps {
   [[nodiscard]] std::string argument();
 
  private:
-  [[nodiscard]] std::string filled(char placeholder);
+  /// \param home the key that is taken mostly, if any.
+  [[nodiscard]] std::string filled(char placeholder, const std::string* home = nullptr);
 
   dice& dice_;
 };

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <stdexcept>
 #include <utility>
 
 #include "sim/redis/against_server/values.hpp"
@@ -97,12 +98,15 @@ redis::value scanned(twin& of, const step& s) {
 
 }  // namespace
 
-redis::value answer_of(twin& of, const step& s) {
+redis::value answer_of(twin& of, const step& s) try {
   if (s.how == step::comparison::scan) return scanned(of, s);
   if (s.how == step::comparison::messages) return of.subscribe(s.client, s.command);
   redis::value reply = of.ask(s.client, s.command);
   if (s.how == step::comparison::set) sort_items(reply);
+  if (s.how == step::comparison::error && !reply.is(kind::error)) return {};
   return reply;
+} catch (const std::runtime_error& problem) {
+  throw std::runtime_error{describe(s) + ": " + problem.what()};
 }
 
 bool agree(const redis::value& a, const redis::value& b, step::comparison how) {

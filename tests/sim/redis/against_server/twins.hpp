@@ -73,6 +73,7 @@ struct step {
     seconds,       // numbers are times
     milliseconds,  //
     scan,          // all keys that the whole loop finds
+    error,         // or none
     messages,      // (UN)SUBSCRIBE: by pushes
   };
   std::size_t client = 0;

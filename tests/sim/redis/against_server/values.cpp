@@ -29,7 +29,7 @@ std::string describe(const redis::value& v) {
     case kind::null: return "(nil)";
     case kind::number: return std::to_string(v.number);
     case kind::text: return quoted(v.text);
-    case kind::error: return "-" + v.text;
+    case kind::error: return std::string{"-"}.append(quoted(v.text));
     case kind::list:
     case kind::push: break;
   }
