@@ -55,7 +55,8 @@ void unknown_subcommand(call& c) {
   std::string group{c[0]};
   std::transform(group.begin(), group.end(), group.begin(),
                  [](char ch) { return ch >= 'a' && ch <= 'z' ? static_cast<char>(ch - ('a' - 'A')) : ch; });
-  c.error("ERR unknown subcommand '" + std::string{up_to_nul(c[1].substr(0, 128))} + "'. Try " + group + " HELP.");
+  c.error("ERR unknown subcommand '" + std::string{up_to_nul(c[1].substr(0, 128))} + "'. Try " + group +
+          " HELP.");
 }
 
 void wrong_number_of_arguments(call& c, std::string_view name) {

@@ -92,7 +92,9 @@ std::span<const command> script_commands();
 const command* find_command(std::string_view name);
 
 /// What "%s" prints of it.
-[[nodiscard]] inline std::string_view up_to_nul(std::string_view word) { return word.substr(0, word.find('\0')); }
+[[nodiscard]] inline std::string_view up_to_nul(std::string_view word) {
+  return word.substr(0, word.find('\0'));
+}
 
 /// A subcommand's errors, as Redis 7 has them.
 void unknown_subcommand(call& c);

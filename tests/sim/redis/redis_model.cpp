@@ -25,8 +25,8 @@ redis::value text_of(std::string_view text) { return {redis::value::kind::text, 
 
 /// As Redis 7 says that it does not know a command.
 std::string unknown(std::span<const std::string_view> words) {
-  std::string text =
-      "ERR unknown command '" + std::string{up_to_nul(words[0].substr(0, 128))} + "', with args beginning with: ";
+  std::string text = "ERR unknown command '" + std::string{up_to_nul(words[0].substr(0, 128))} +
+                     "', with args beginning with: ";
   const std::size_t head = text.size();
   for (const std::string_view word : words.subspan(1)) {
     const std::size_t used = text.size() - head;

@@ -2,12 +2,20 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <cstdlib>
 #include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace holdfast::sim {
+
+/// How many sequences to try: as many, or what HOLDFAST_SEQUENCES says, for a longer look than CI's.
+[[nodiscard]] inline std::uint64_t sequences(std::uint64_t usual) {
+  const char* wanted = std::getenv("HOLDFAST_SEQUENCES");
+  return wanted == nullptr ? usual : std::strtoull(wanted, nullptr, 10);
+}
 
 struct difference {
   std::size_t at;  // how many steps went well before

@@ -14,8 +14,7 @@ namespace holdfast::sim {
 
 namespace {
 
-constexpr std::uint64_t sequences = 300;
-constexpr std::size_t requests_each = 60;
+constexpr std::size_t requests_each = most_lock_steps;
 
 redis::dialect dialect_of(std::uint64_t seed) {
   redis::dialect in;
@@ -49,17 +48,16 @@ std::optional<difference> compare(const std::string& socket, const redis::dialec
 }  // namespace
 
 TEST(redis_model, answers_clients_as_the_server_does) {
-  const test::redis_server server;
+  // A server that looks at its clock often: WAIT ends with a look.
+  const test::redis_server server{{.lines = {"hz 500"}}};
   constexpr int few = 20;  // as many differences are worth a look at once
   int found = 0;
-  for (std::uint64_t seed = 1; seed <= sequences; ++seed) {
+  for (std::uint64_t seed = 1; seed <= sequences(300); ++seed) {
     const redis::dialect in = dialect_of(seed);
     const auto both = [&](const std::vector<lock_step>& steps) {
       return compare(server.socket(), in, steps);
     };
-    dice d{seed};
-    std::vector<lock_step> steps;
-    while (steps.size() < requests_each) steps.push_back(draw_lock_step(d));
+    std::vector<lock_step> steps = draw_lock_steps(seed, requests_each);
     const auto first = both(steps);
     if (!first) continue;
     steps.resize(first->at + 1);

@@ -31,14 +31,10 @@ void draw_mode(lock_step& s, dice& d) {
   }
 }
 
-}  // namespace
-
 lock_step draw_lock_step(dice& d) {
   lock_step s;
   s.name = d.below(lock_names);
   s.owner = d.below(lock_owners);
-  // Ten seconds apart, so that no delay of a test decides which of two ends first.
-  s.ttl_ms = static_cast<std::int64_t>(10'000 * (6 + d.below(50)));
   if (d.one_in(8)) {
     s.played = d.of(tricks);
     return s;
@@ -54,6 +50,20 @@ lock_step draw_lock_step(dice& d) {
       s.batch.push_back({d.below(lock_names), d.below(lock_owners)});
   }
   return s;
+}
+
+}  // namespace
+
+std::vector<lock_step> draw_lock_steps(std::uint64_t seed, std::size_t count) {
+  dice d{seed};
+  const std::size_t first = d.below(most_lock_steps);
+  std::vector<lock_step> steps;
+  for (std::size_t i = 0; i < count; ++i) {
+    constexpr std::size_t stride = 37;  // has no divisor in common with how many there are: none comes twice
+    steps.push_back(draw_lock_step(d));
+    steps.back().ttl_ms = static_cast<std::int64_t>(10'000 * (6 + (first + stride * i) % most_lock_steps));
+  }
+  return steps;
 }
 
 std::string describe(const lock_step& s) {

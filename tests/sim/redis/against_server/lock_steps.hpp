@@ -46,7 +46,10 @@ struct lock_step {
 inline constexpr std::size_t lock_owners = 6;
 inline constexpr std::size_t lock_names = 3;
 
-[[nodiscard]] lock_step draw_lock_step(dice& d);
+/// Up to `most_lock_steps`: each has a ttl of its own, ten seconds from any other's, so that no delay of a
+/// test decides which of two claims ends first.
+[[nodiscard]] std::vector<lock_step> draw_lock_steps(std::uint64_t seed, std::size_t count);
+inline constexpr std::size_t most_lock_steps = 61;
 [[nodiscard]] std::string describe(const lock_step& s);
 
 }  // namespace holdfast::sim

@@ -163,6 +163,11 @@ const std::array patterns = {"*"s, "a"s, "[a-c]"s, "?"s, "e\\*"s, "d{*"s, "[^a]*
 const std::array types = {"string"s, "hash"s, "zset"s, "list"s, "set"s, "stream"s};
 const std::array mishaps = {"0"s, "-1"s, "9223372036854775807"s, "-9223372036854775808"s, "soon"s, "1.5"s};
 
+/// See dataset::never.
+std::string before_never(const std::string& time) {
+  return time == "9223372036854775807" ? "9223372036854775806" : time;
+}
+
 std::string upper_or_lower(std::string word, dice& d) {
   if (d.one_in(8)) {
     for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
@@ -190,7 +195,8 @@ std::string raw_steps::filled(char placeholder, const std::string* home) {
     case 'e': return dice_.one_in(6) ? mishap() : std::to_string(ahead());
     case 'p': return dice_.one_in(6) ? mishap() : std::to_string(1000 * ahead());
     case 'E': return dice_.one_in(6) ? mishap() : std::to_string(real_now_us() / 1'000'000 + ahead());
-    case 'P': return dice_.one_in(6) ? mishap() : std::to_string(real_now_us() / 1000 + 1000 * ahead());
+    case 'P':
+      return dice_.one_in(6) ? before_never(mishap()) : std::to_string(real_now_us() / 1000 + 1000 * ahead());
     case 'g': return dice_.of(patterns);
     case 't': return dice_.of(types);
     case 'c': return dice_.of(channels);
