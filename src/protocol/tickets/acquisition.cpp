@@ -31,11 +31,10 @@ request place_of(const store::claim& c, task what) {
 }  // namespace
 
 time_point next_look(const place& at, time_point kept, duration ttl, time_point now, std::uint64_t jitter) {
-  const duration third = ttl / 3;
   const auto spread = [&](duration d) {
     return d - duration{static_cast<std::int64_t>(jitter % (static_cast<std::uint64_t>(d.count()) / 10 + 1))};
   };
-  time_point next = kept + spread(third);
+  time_point next = kept + ttl / 3;
   if (at.head && at.silent) {
     next = std::min<time_point>(next, now + 2 * often - spread(often));
   } else if (at.head) {
@@ -124,7 +123,9 @@ acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, 
     // What is left at the store ends with its ttl anyway.
     return t.passing && next <= touched_ + claim_.ttl ? wake(next) : over();
   }
-  if (t.passing && next <= silent_since_.value_or(now) + claim_.retry.limit()) return wake(next);
+  // A try asks once; what it asked and got no answer to is withdrawn in the background.
+  const duration patience = claim_.wait ? claim_.retry.limit() : duration::zero();
+  if (t.passing && next <= silent_since_.value_or(now) + patience) return wake(next);
   if (state_ != state::finding) return fail(now, t.what);
   return fail(now,
               {errc::unknown_outcome, "it may have been granted, and is being withdrawn: " + t.what.what});
@@ -147,7 +148,10 @@ acquisition::step acquisition::on_notice(time_point now, const store::noticed& n
 }
 
 acquisition::step acquisition::on_woken(time_point now) {
-  if (in_flight_) return {};
+  if (in_flight_) {
+    const bool too_long = now >= *silent_since_ + claim_.retry.limit();
+    return state_ != state::leaving && too_long ? give_up() : step{};
+  }
   switch (state_) {
     case state::asking: return ask(now);
     case state::finding: return send(now, state::finding, place_of(claim_, task::find));
@@ -157,6 +161,19 @@ acquisition::step acquisition::on_woken(time_point now) {
     case state::over: break;
   }
   return {};
+}
+
+/// The user has waited long enough for an answer. The store's, when it comes, only tells when to withdraw.
+acquisition::step acquisition::give_up() {
+  const bool may_hold = state_ == state::asking || state_ == state::finding;
+  state_ = state::leaving;
+  withdrawing_ = false;
+  const store::trouble why = store::no_answer();
+  step s;
+  s.answer = may_hold ? failure{errc::unknown_outcome,
+                                "it may be granted, and will be withdrawn then: " + why.what.what}
+                      : why.what;
+  return s;
 }
 
 acquisition::step acquisition::on_cancelled(time_point now) {
@@ -223,6 +240,8 @@ acquisition::step acquisition::send(time_point now, state next, request what) {
   in_flight_ = true;
   step s;
   s.send = std::move(what);
+  const duration patience = claim_.retry.limit();
+  if (next != state::leaving && patience > duration::zero()) s.wake_at = *silent_since_ + patience;
   return s;
 }
 

@@ -8,14 +8,16 @@
 local owner, keep = ARGV[1], ARGV[2]
 
 bury()
-local holder, its = lone_holder()
-if holder == owner and its then
+local its = holder == owner and lone_claim()
+if its then
   local c = parts_of(its)
   local left = redis.call('PTTL', lock)
-  redis.call('HSET', claims, owner, claim_of(c.token, c.client, 1, c.ttl, c.since, c.metadata),
-    'room', string.format('%d', whole), 'held', 1)
+  room, held = whole, 1
+  redis.call('HSET', claims, owner, c.token .. ' ' .. c.since .. ' ' .. c.client .. ' 1 ' .. c.ttl .. ' ' .. c.metadata,
+    'room', room, 'held', held)
   redis.call('ZADD', expiries, now + left, owner)
   redis.call('SET', lock, marker, 'PX', left)
+  holder = marker
   outlive(keep)
   serve(keep)
   return 1

@@ -13,12 +13,12 @@ if ends and tonumber(ends) <= now then forget(owner) end
 local place = place_of(owner)
 if place and token ~= '' and place[2] ~= token then place = nil end
 if place and ttl ~= '0' then
-  if redis.call('HEXISTS', claims, owner) == 1 then
-    redis.call('ZADD', expiries, now + ttl, owner)
-    if place[1] == 1 then mark(ttl) end
-    outlive(keep)
-  else
+  if holder == owner then
     redis.call('PEXPIRE', lock, ttl)
+  else
+    redis.call('ZADD', expiries, now + ttl, owner)
+    if place[1] == 1 and not is_held_alone() then mark(ttl) end
+    outlive(keep)
   end
 end
 serve(keep)

@@ -6,8 +6,8 @@
 --   queue     zset     owners that wait, in the order of their coming
 --   claims    hash     owner -> claim, for those that wait or hold together; `room` and `held`, their sums
 --   expiries  zset     owner -> when its claim ends unless kept, for the same
--- where a claim is "token client weight ttl since metadata", times in milliseconds of the server's clock. Numbers that
--- may exceed 2^53 stay strings.
+-- where a claim is "token since client weight ttl metadata": since when it waits or holds in microseconds, everything
+-- else in milliseconds, of the server's clock. A token is text of 20 digits: exact, and compared as it stands.
 
 local lock, fence, queue, claims, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local whole = 1073741824 -- the room of a mutex, and the weight of a writer
@@ -16,68 +16,74 @@ local bury_at_most, grant_at_most = 64, 128 -- in one call; what is left is for 
 
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local micros = clock[1] .. ('00000' .. clock[2]):sub(-6)
+
+-- What stands there, read once: whatever changes it below keeps these in step. Keys of a wrong type are found here,
+-- before anything is written.
+local holder = redis.call('GET', lock) -- an owner, the marker, something foreign, or false
+local known = redis.call('GET', fence) or '00000000000000000000'
+local sums = redis.call('HMGET', claims, 'room', 'held')
+local room, held = sums[1] and tonumber(sums[1]), tonumber(sums[2] or 0)
+
+local function is_held_alone() return holder and holder ~= marker end
+
+-- The claim of the lock's only holder, if it is one of ours.
+local function lone_claim()
+  local owner, claim = known:match('^%d+ (%x+) (.*)$')
+  return is_held_alone() and owner == holder and claim or nil
+end
 
 local function parts_of(claim)
-  local token, client, weight, ttl, since, metadata = claim:match('^(%d+) (%x+) (%d+) (%d+) (%d+) (.*)$')
-  return { token = token, client = client, weight = tonumber(weight), ttl = ttl, since = since, metadata = metadata }
+  local token, since, client, weight, ttl, metadata = claim:match('^(%d+) (%d+) (%x+) (%d+) (%d+) (.*)$')
+  return { token = token, since = since, client = client, weight = tonumber(weight), ttl = ttl, metadata = metadata }
 end
 
-local function claim_of(token, client, weight, ttl, since, metadata)
-  return token .. ' ' .. client .. ' ' .. weight .. ' ' .. ttl .. ' ' .. string.format('%.0f', since) .. ' ' .. metadata
-end
-
--- The lock's only holder: "owner", if it is one of ours its claim too.
-local function lone_holder()
-  local owner = redis.call('GET', lock)
-  if not owner or owner == marker then return nil end
-  local known, claim = string.match(redis.call('GET', fence) or '', '^%d+ (%x+) (.*)$')
-  if known ~= owner then claim = nil end
-  return owner, claim
-end
-
--- Digits, compared and counted up as text.
 local function next_token(last)
-  local floor = clock[1] .. string.format('%06d', clock[2])
-  if #floor > #last or (#floor == #last and floor > last) then return floor end
+  local floor = ('0000' .. micros):sub(-20)
+  if floor > last then return floor end
   local low = tonumber(last:sub(-9)) + 1
-  if low <= 999999999 then return last:sub(1, -10) .. string.format(#last > 9 and '%09d' or '%d', low) end
-  return string.format('%.0f', (tonumber(last:sub(1, -10)) or 0) + 1) .. '000000000'
+  if low <= 999999999 then return last:sub(1, 11) .. string.format('%09d', low) end
+  return string.format('%011d', tonumber(last:sub(1, 11)) + 1) .. '000000000'
 end
 
--- A new token. What the fence says of the lock's holder stays.
-local function draw(keep)
-  local last, holder = string.match(redis.call('GET', fence) or '0', '^(%d+)(.*)$')
-  local token = next_token(last)
-  redis.call('SET', fence, token .. holder, 'PX', keep)
-  return token
+local function know(text, keep)
+  known = text
+  redis.call('SET', fence, text, 'PX', math.max(redis.call('PTTL', fence), tonumber(keep)))
 end
 
 local function tell(client, what, owner, token)
   redis.call('PUBLISH', 'holdfast:client:' .. client, what .. ' ' .. owner .. ' ' .. token)
 end
 
-local function held()
-  return tonumber(redis.call('HGET', claims, 'held') or 0)
+-- Side keys live as long as anybody may need them, and a while longer: nothing stays behind for ever.
+local function outlive(keep)
+  for _, key in ipairs({ claims, expiries, queue }) do
+    if redis.call('PTTL', key) < tonumber(keep) then redis.call('PEXPIRE', key, keep) end
+  end
 end
 
--- Side keys live as long as anybody may need them, and a while longer.
-local function outlive(keep)
-  redis.call('PEXPIRE', claims, keep)
-  redis.call('PEXPIRE', expiries, keep)
-  redis.call('PEXPIRE', queue, keep)
+local function strike(owner)
+  redis.call('ZREM', expiries, owner)
+  local waited = redis.call('ZREM', queue, owner) == 1
+  if redis.call('EXISTS', expiries) == 1 then
+    redis.call('HDEL', claims, owner)
+  else
+    redis.call('DEL', claims)
+    room = nil
+  end
+  return waited
 end
 
 -- Strikes a claim off, waiting or holding together with others.
 local function forget(owner)
   local claim = redis.call('HGET', claims, owner)
-  redis.call('ZREM', expiries, owner)
-  local waited = redis.call('ZREM', queue, owner) == 1
-  if claim and not waited then
-    local left = redis.call('HINCRBY', claims, 'held', -parts_of(claim).weight)
-    if left <= 0 and redis.call('GET', lock) == marker then redis.call('DEL', lock) end
+  if strike(owner) or not claim then return end
+  held = math.max(0, held - parts_of(claim).weight)
+  if room then redis.call('HSET', claims, 'held', held) end
+  if held == 0 and holder == marker then
+    redis.call('DEL', lock)
+    holder = false
   end
-  redis.call('HDEL', claims, owner)
-  if redis.call('EXISTS', expiries) == 0 then redis.call('DEL', claims) end -- room and held
 end
 
 -- Strikes off claims whose time is up: holders whose client died, tickets that nobody kept.
@@ -88,68 +94,65 @@ end
 
 -- While several hold, outsiders see a marker that ends no sooner than the last of them.
 local function mark(ttl)
-  local left = redis.call('PTTL', lock)
-  if left < tonumber(ttl) then redis.call('SET', lock, marker, 'PX', ttl) end
+  if holder == marker and redis.call('PTTL', lock) >= tonumber(ttl) then return end
+  redis.call('SET', lock, marker, 'PX', ttl)
+  holder = marker
 end
 
--- Grants a claim that has its token; it waits no longer.
-local function grant(owner, claim, keep)
-  local c = parts_of(claim)
-  claim = claim_of(c.token, c.client, c.weight, c.ttl, now, c.metadata)
+-- Grants a claim that has its token. One that wants the lock alone has been struck off.
+local function grant(owner, c, claim, keep)
+  keep = math.max(tonumber(keep), 2 * c.ttl)
+  claim = c.token .. ' ' .. micros .. claim:sub(#c.token + #c.since + 2)
   if c.weight == whole then
-    forget(owner)
     redis.call('SET', lock, owner, 'PX', c.ttl)
-    local last = string.match(redis.call('GET', fence) or c.token, '^%d+')
-    redis.call('SET', fence, last .. ' ' .. owner .. ' ' .. claim, 'PX', keep)
+    holder = owner
+    know(known:sub(1, 20) .. ' ' .. owner .. ' ' .. claim, keep)
   else
+    held = held + c.weight
     redis.call('ZREM', queue, owner)
-    redis.call('HSET', claims, owner, claim)
-    redis.call('HINCRBY', claims, 'held', c.weight)
+    redis.call('HSET', claims, owner, claim, 'held', held)
     redis.call('ZADD', expiries, now + c.ttl, owner)
     mark(c.ttl)
     outlive(keep)
   end
-  return c
 end
 
 -- Hands the name on: to as many of the first waiters as fit together, and tells exactly those.
 local function serve(keep)
   for turn = 0, grant_at_most do
-    local owner = redis.call('ZRANGE', queue, 0, 0)[1]
+    local owner = not is_held_alone() and redis.call('ZRANGE', queue, 0, 0)[1]
     if not owner then return end
-    local ends = redis.call('ZSCORE', expiries, owner)
     local claim = redis.call('HGET', claims, owner)
-    if not claim or not ends or tonumber(ends) <= now then
+    if not claim or tonumber(redis.call('ZSCORE', expiries, owner) or 0) <= now then
       forget(owner)
     else
       local c = parts_of(claim)
-      local room = tonumber(redis.call('HGET', claims, 'room') or whole)
-      local free = room
-      if lone_holder() then free = 0 else free = room - held() end
-      if c.weight > free then return end
+      if c.weight > (room or whole) - held then return end
       if turn == grant_at_most then return tell(c.client, 'look', owner, c.token) end
-      grant(owner, claim, keep)
+      if c.weight == whole then strike(owner) end
+      grant(owner, c, claim, keep)
       tell(c.client, 'granted', owner, c.token)
     end
   end
 end
 
--- Where a claim stands: {granted, token, head, milliseconds until the first holder's time is up or -1, silent}, where
--- `silent` says that whoever holds will not tell when it ends; nil where there is none.
+-- Milliseconds until the first holder's time is up, or -1.
+local function holder_left()
+  if is_held_alone() then return redis.call('PTTL', lock) end
+  local first = redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]
+  return first and math.max(0, first - now) or -1
+end
+
+local function is_silent() return is_held_alone() and not lone_claim() and 1 or 0 end
+
+-- Where a claim stands: {granted, token, head, holder_left, silent}, where `silent` says that whoever holds will not
+-- tell when it ends; nil where there is none.
 local function place_of(owner)
-  local holder, its = lone_holder()
-  if holder == owner and its then return { 1, parts_of(its).token, 0, -1, 0 } end
-  local claim = redis.call('HGET', claims, owner)
+  local its = holder == owner and lone_claim()
+  local claim = its or redis.call('HGET', claims, owner)
   if not claim then return nil end
-  local token = parts_of(claim).token
-  if not redis.call('ZSCORE', queue, owner) then return { 1, token, 0, -1, 0 } end
+  local token = claim:match('^%d+')
+  if its or not redis.call('ZSCORE', queue, owner) then return { 1, token, 0, -1, 0 } end
   local head = redis.call('ZRANGE', queue, 0, 0)[1] == owner
-  local left = -1
-  if holder then
-    left = redis.call('PTTL', lock)
-  else
-    local first = redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]
-    if first then left = math.max(0, first - now) end
-  end
-  return { 0, token, head and 1 or 0, left, (holder and not its) and 1 or 0 }
+  return { 0, token, head and 1 or 0, holder_left(), is_silent() }
 end

@@ -8,11 +8,15 @@ local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local keep = ARGV[1]
 
+local function outlive(key)
+  if redis.call('PTTL', key) < tonumber(keep) then redis.call('PEXPIRE', key, keep) end
+end
+
 local function keep_one(lock, fence, queue, claims, expiries, owner, ttl)
-  local holder = redis.call('GET', lock)
+  local holder = redis.pcall('GET', lock) -- one key of a wrong type must not spoil it for the others
   if holder == owner then
     redis.call('PEXPIRE', lock, ttl)
-    redis.call('PEXPIRE', fence, keep)
+    outlive(fence)
     return '1'
   end
   if holder ~= 'holdfast:shared' then return '0' end
@@ -20,7 +24,7 @@ local function keep_one(lock, fence, queue, claims, expiries, owner, ttl)
   if not ends or tonumber(ends) <= now or redis.call('ZSCORE', queue, owner) then return '0' end
   redis.call('ZADD', expiries, now + ttl, owner)
   if redis.call('PTTL', lock) < tonumber(ttl) then redis.call('PEXPIRE', lock, ttl) end
-  for _, key in ipairs({ fence, queue, claims, expiries }) do redis.call('PEXPIRE', key, keep) end
+  for _, key in ipairs({ fence, queue, claims, expiries }) do outlive(key) end
   return '1'
 end
 
