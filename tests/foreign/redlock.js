@@ -46,6 +46,7 @@ function option(words, key) {
 }
 
 let redis;
+let locks;
 let lock;
 const verbs = {
   async open(socket) {
@@ -57,7 +58,9 @@ const verbs = {
   async hold(name, ...options) {
     const retryCount = option(options, 'within') === 0 ? 0 : -1;
     try {
-      lock = await new Redlock([redis], {retryCount, retryDelay: 10}).acquire([name], option(options, 'ttl'));
+      locks = new Redlock([redis], {retryCount, retryDelay: 10});
+      locks.on('error', () => {}); // it throws them too
+      lock = await locks.acquire([name], option(options, 'ttl'));
       return 'held';
     } catch (refused) {
       if (refused instanceof ExecutionError) return 'refused';
@@ -67,7 +70,7 @@ const verbs = {
 
   async release() {
     try {
-      await lock.release();
+      await locks.release(lock, {retryCount: 0});
       return 'released';
     } catch (refused) {
       return `failed ${refused.message}`;
@@ -76,11 +79,11 @@ const verbs = {
 
   async crowd(name, witness, milliseconds) {
     const place = new Witness(witness);
-    const locks = new Redlock([redis], {retryCount: -1, retryDelay: 20, retryJitter: 10});
+    const crowd = new Redlock([redis], {retryCount: -1, retryDelay: 20, retryJitter: 10});
     const end = Date.now() + Number(milliseconds);
     let turns = 0;
     for (; Date.now() < end; ++turns) {
-      const held = await locks.acquire([name], 30000);
+      const held = await crowd.acquire([name], 30000);
       await place.visit();
       await held.release();
     }
