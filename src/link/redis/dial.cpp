@@ -43,6 +43,12 @@ class patience {
   patience(std::chrono::milliseconds limit, int stop)
       : until_{clock::now() + limit}, limit_{limit}, stop_{stop} {}
 
+  /// The same, with that part of the time that is left.
+  [[nodiscard]] patience share(std::size_t parts) const {
+    patience part = *this;
+    part.until_ = clock::now() + (until_ - clock::now()) / static_cast<int>(parts);
+    return part;
+  }
   /// What is waited for next, for the error.
   void begin(const char* stage) { stage_ = stage; }
   void wait(int fd, short events) const {
@@ -165,10 +171,15 @@ int connect_any(const settings& to, patience& limit) {
       to.path.empty() ? look_up(to.host, to.port, limit) : std::vector<address>{unix_address(to.path)};
   limit.begin("the host to answer");
   int problem = 0;
-  for (const address& a : addresses) {
-    const int fd = connect_to(a, limit);
-    if (fd >= 0) return fd;
-    problem = errno;
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    try {  // an address that swallows everything must leave time for the others
+      const int fd = connect_to(addresses[i], limit.share(addresses.size() - i));
+      if (fd >= 0) return fd;
+      problem = errno;
+    } catch (const cut_off& c) {
+      if (c.why.code == errc::closed || i + 1 == addresses.size()) throw;
+      problem = ETIMEDOUT;
+    }
   }
   const errc as = problem == EACCES                        ? errc::permission_denied
                   : problem == EMFILE || problem == ENFILE ? errc::exhausted
@@ -268,7 +279,7 @@ connection dial(const settings& to, const tls_context* secure, const owner_id& c
   limit.begin("the server to answer");
   introduction talk{made, limit};
   std::string hello;
-  if (to.password.empty())
+  if (to.password.empty() && to.user == "default")
     append(hello, {"HELLO", "3"});
   else
     append(hello, {"HELLO", "3", "AUTH", to.user, to.password});
@@ -283,14 +294,14 @@ connection dial(const settings& to, const tls_context* secure, const owner_id& c
     append(rest, {"SELECT", std::to_string(to.database)});
     ++asked;
   }
-  if (tracked) {
-    append_tracking(rest, to.speech.prefix);
-    ++asked;
-  }
+  if (tracked) append_tracking(rest, to.speech.prefix);
   talk.send(rest);
   if (!former.empty()) [[maybe_unused]]
     const value ignored = talk.hear();  // not allowed, perhaps, or gone already
   for (std::size_t i = 0; i < asked; ++i) require_fine(talk.hear());
+  // Who may not have changes told may lock all the same.
+  if (tracked) [[maybe_unused]]
+    const value told = talk.hear();
 
   const std::string own = own_address(socket);
   const std::int64_t id = id_in(greeting);

@@ -256,8 +256,10 @@ void link::take_in(std::vector<value> messages) {
     owed_count_ = owed_.size();
   }
   std::vector<answered> answers;
+  bool demoted = false;
   for (job_ptr& j : heard) {
     if (!j->talk) continue;
+    demoted = demoted || (j->heard[0].is(value::kind::error) && j->heard[0].text.starts_with("READONLY"));
     if (auto outcome = j->talk->hear(std::exchange(j->heard, {}))) {
       answers.push_back({std::move(j->done), std::move(*outcome)});
     } else {
@@ -267,6 +269,8 @@ void link::take_in(std::vector<value> messages) {
     }
   }
   deliver(std::move(answers), pushes);
+  // After a failover the name of the host may lead to another server, this connection never will.
+  if (demoted) throw cut_off{{errc::unavailable, "the server is a replica (READONLY)"}};
 }
 
 void link::deliver(std::vector<answered> answers, const std::vector<value>& pushes) {

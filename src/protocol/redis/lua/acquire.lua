@@ -40,14 +40,15 @@ if not fits and not wait then return { 2 } end
 local token = next_token(known:sub(1, 20))
 claim = token .. ' ' .. micros .. ' ' .. claim
 know(token .. known:sub(21), keep)
-if not (fits and weight == whole) then
-  room = wanted
-  redis.call('HSET', claims, owner, claim, 'room', room)
-end
 if fits then
+  if weight < whole then
+    room = wanted
+    redis.call('HSET', claims, 'room', room)
+  end
   grant(owner, parts_of(claim), claim, keep)
   return token
 end
+redis.call('HSET', claims, owner, 'w' .. claim, 'room', wanted)
 redis.call('ZADD', expiries, now + ttl, owner)
 redis.call('ZADD', queue, (last[2] or 0) + 1, owner)
 outlive(keep)

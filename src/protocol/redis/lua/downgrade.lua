@@ -13,7 +13,7 @@ if its then
   local c = parts_of(its)
   local left = redis.call('PTTL', lock)
   room, held = whole, 1
-  redis.call('HSET', claims, owner, c.token .. ' ' .. c.since .. ' ' .. c.client .. ' 1 ' .. c.ttl .. ' ' .. c.metadata,
+  redis.call('HSET', claims, owner, 'h' .. c.token .. ' ' .. c.since .. ' ' .. c.client .. ' 1 ' .. c.ttl .. ' ' .. c.metadata,
     'room', room, 'held', held)
   redis.call('ZADD', expiries, now + left, owner)
   redis.call('SET', lock, marker, 'PX', left)
@@ -22,5 +22,5 @@ if its then
   serve(keep)
   return 1
 end
-local reads = redis.call('HEXISTS', claims, owner) == 1 and not redis.call('ZSCORE', queue, owner)
+local _, reads = claim_at(owner)
 return reads and 1 or 0

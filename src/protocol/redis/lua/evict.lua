@@ -23,9 +23,9 @@ if is_held_alone() then
   holder = false
 else
   for _, owner in ipairs(redis.call('ZRANGE', expiries, 0, -1)) do
-    if not redis.call('ZSCORE', queue, owner) then
-      local claim = redis.call('HGET', claims, owner)
-      if claim then revoke(owner, claim) end
+    local claim, holds = claim_at(owner)
+    if holds then
+      revoke(owner, claim)
       forget(owner)
     end
   end

@@ -17,6 +17,9 @@ if place and ttl ~= '0' then
     redis.call('PEXPIRE', lock, ttl)
   else
     redis.call('ZADD', expiries, now + ttl, owner)
+    if place[1] == 0 and not redis.call('ZSCORE', queue, owner) then -- evicted
+      redis.call('ZADD', queue, (redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0) + 1, owner)
+    end
     if place[1] == 1 and not is_held_alone() then mark(ttl) end
     outlive(keep)
   end

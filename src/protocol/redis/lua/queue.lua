@@ -4,7 +4,7 @@
 --   lock      string   the holder's owner id, or a marker while several hold; the key that foreign clients know
 --   fence     string   "last" or "last owner claim": the largest token ever drawn, and who drew the lock alone with what
 --   queue     zset     owners that wait, in the order of their coming
---   claims    hash     owner -> claim, for those that wait or hold together; `room` and `held`, their sums
+--   claims    hash     owner -> "w" or "h" and claim, for those that wait or hold together; `room` and `held`, their sums
 --   expiries  zset     owner -> when its claim ends unless kept, for the same
 -- where a claim is "token since client weight ttl metadata": since when it waits or holds in microseconds, everything
 -- else in milliseconds, of the server's clock. A token is text of 20 digits: exact, and compared as it stands.
@@ -38,6 +38,12 @@ local function parts_of(claim)
   return { token = token, since = since, client = client, weight = tonumber(weight), ttl = ttl, metadata = metadata }
 end
 
+-- The claim of one that waits or holds together with others, and whether it holds.
+local function claim_at(owner)
+  local entry = redis.call('HGET', claims, owner)
+  if entry then return entry:sub(2), entry:sub(1, 1) == 'h' end
+end
+
 local function next_token(last)
   local floor = ('0000' .. micros):sub(-20)
   if floor > last then return floor end
@@ -64,20 +70,20 @@ end
 
 local function strike(owner)
   redis.call('ZREM', expiries, owner)
-  local waited = redis.call('ZREM', queue, owner) == 1
+  redis.call('ZREM', queue, owner)
   if redis.call('EXISTS', expiries) == 1 then
     redis.call('HDEL', claims, owner)
   else
     redis.call('DEL', claims)
     room = nil
   end
-  return waited
 end
 
 -- Strikes a claim off, waiting or holding together with others.
 local function forget(owner)
-  local claim = redis.call('HGET', claims, owner)
-  if strike(owner) or not claim then return end
+  local claim, holds = claim_at(owner)
+  strike(owner)
+  if not holds then return end
   held = math.max(0, held - parts_of(claim).weight)
   if room then redis.call('HSET', claims, 'held', held) end
   if held == 0 and holder == marker then
@@ -86,8 +92,18 @@ local function forget(owner)
   end
 end
 
--- Strikes off claims whose time is up: holders whose client died, tickets that nobody kept.
+-- Strikes off claims whose time is up: holders whose client died, tickets that nobody kept. Where the server has evicted
+-- the times, everybody gets one more ttl.
 local function bury()
+  if room and redis.call('EXISTS', expiries) == 0 then
+    local all = redis.call('HGETALL', claims)
+    for i = 1, #all, 2 do
+      if all[i] ~= 'room' and all[i] ~= 'held' then
+        redis.call('ZADD', expiries, now + parts_of(all[i + 1]:sub(2)).ttl, all[i])
+      end
+    end
+    redis.call('PEXPIRE', expiries, redis.call('PTTL', claims))
+  end
   local dead = redis.call('ZRANGEBYSCORE', expiries, '-inf', now, 'LIMIT', 0, bury_at_most)
   for _, owner in ipairs(dead) do forget(owner) end
 end
@@ -99,10 +115,17 @@ local function mark(ttl)
   holder = marker
 end
 
--- Grants a claim that has its token. One that wants the lock alone has been struck off.
+-- Grants a claim that has its token. One that wants the lock alone has been struck off. Were the token not above that
+-- of the last holder, because the server evicted a key, its claimant could not be fenced: it gets another, and finds it.
 local function grant(owner, c, claim, keep)
   keep = math.max(tonumber(keep), 2 * c.ttl)
-  claim = c.token .. ' ' .. micros .. claim:sub(#c.token + #c.since + 2)
+  claim = claim:sub(#c.token + #c.since + 2)
+  local before = known:match('^%d+ %x+ (%d+)')
+  if before and before >= c.token then
+    c.token = next_token(known:sub(1, 20))
+    known = c.token .. known:sub(21)
+  end
+  claim = c.token .. ' ' .. micros .. claim
   if c.weight == whole then
     redis.call('SET', lock, owner, 'PX', c.ttl)
     holder = owner
@@ -110,7 +133,7 @@ local function grant(owner, c, claim, keep)
   else
     held = held + c.weight
     redis.call('ZREM', queue, owner)
-    redis.call('HSET', claims, owner, claim, 'held', held)
+    redis.call('HSET', claims, owner, 'h' .. claim, 'held', held)
     redis.call('ZADD', expiries, now + c.ttl, owner)
     mark(c.ttl)
     outlive(keep)
@@ -122,7 +145,7 @@ local function serve(keep)
   for turn = 0, grant_at_most do
     local owner = not is_held_alone() and redis.call('ZRANGE', queue, 0, 0)[1]
     if not owner then return end
-    local claim = redis.call('HGET', claims, owner)
+    local claim = claim_at(owner)
     if not claim or tonumber(redis.call('ZSCORE', expiries, owner) or 0) <= now then
       forget(owner)
     else
@@ -148,11 +171,11 @@ local function is_silent() return is_held_alone() and not lone_claim() and 1 or 
 -- Where a claim stands: {granted, token, head, holder_left, silent}, where `silent` says that whoever holds will not
 -- tell when it ends; nil where there is none.
 local function place_of(owner)
-  local its = holder == owner and lone_claim()
-  local claim = its or redis.call('HGET', claims, owner)
+  local claim, holds = holder == owner and lone_claim(), true
+  if not claim then claim, holds = claim_at(owner) end
   if not claim then return nil end
   local token = claim:match('^%d+')
-  if its or not redis.call('ZSCORE', queue, owner) then return { 1, token, 0, -1, 0 } end
+  if holds then return { 1, token, 0, -1, 0 } end
   local head = redis.call('ZRANGE', queue, 0, 0)[1] == owner
   return { 0, token, head and 1 or 0, holder_left(), is_silent() }
 end
