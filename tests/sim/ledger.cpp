@@ -1,0 +1,196 @@
+#include "sim/ledger.hpp"
+
+#include <algorithm>
+#include <string>
+
+namespace holdfast::sim {
+
+using tickets::task;
+
+void ledger::executed(const tickets::request& asked, bool late, const tickets::reply& answer,
+                      const std::vector<word>& words) {
+  ++requests_;
+  const std::size_t name = asked.name.empty() ? 0 : index_of(asked.name);
+  in_.note("executed", static_cast<std::uint64_t>(asked.what) << 8U | name, asked.token.value(),
+           answer.index());
+  const bool yes = !std::holds_alternative<tickets::nothing>(answer);
+  switch (asked.what) {
+    case task::acquire:
+      if (const auto* at = std::get_if<tickets::place>(&answer)) acquired(asked, late, *at);
+      break;
+    case task::find:
+      if (!yes && find(name, asked.owner) != nullptr) violated("a living claim is not found", name, 0);
+      break;
+    case task::look: kept(name, asked.owner, asked.token.value(), asked.ttl, yes); break;
+    case task::renew:
+      for (std::size_t i = 0; i < asked.batch.size(); ++i) {
+        const store::hold& h = asked.batch[i];
+        kept(index_of(h.name), h.owner, h.token.value(), h.ttl, std::get<tickets::kept>(answer).each[i]);
+      }
+      break;
+    case task::release: ended(name, asked.owner, asked.token.value(), yes); break;
+    case task::withdraw: ended(name, asked.owner, std::nullopt, yes); break;
+    case task::downgrade: {
+      fact* const f = find(name, asked.owner, asked.token.value());
+      if (yes != (f != nullptr)) violated("a downgrade was answered wrongly", name, asked.token.value());
+      if (yes && f != nullptr) f->weight = 1;
+      break;
+    }
+    case task::evict:
+      if (evictions_allowed) broken(name);
+      std::erase_if(facts_, [&](const fact& f) { return f.name == name && f.granted; });
+      break;
+    case task::inspect:
+    case task::list: return;
+  }
+  for (const word& w : words) told(w);
+  const bool serves =
+      yes && asked.what != task::acquire && asked.what != task::find && asked.what != task::renew;
+  if (serves) require_served(name);
+  std::erase_if(facts_, [&](const fact& f) { return f.name == name && !lives(f); });
+}
+
+void ledger::acquired(const tickets::request& asked, bool late, const tickets::place& at) {
+  const std::size_t name = index_of(asked.name);
+  const fact* const before = find(name, asked.owner);
+  if (late) late_.insert(asked.owner);
+  if (before != nullptr && !before->excused && !late_.contains(asked.owner)) {
+    violated("a claim was made twice", name, at.token.value());
+  }
+  fact f;
+  f.name = name;
+  f.owner = asked.owner;
+  f.token = at.token.value();
+  f.weight = asked.weight;
+  f.expires = at_.lease_now() + asked.ttl.count();
+  f.excused = late;
+  facts_.push_back(f);
+  if (at.granted) granted(facts_.back());
+}
+
+void ledger::kept(std::size_t name, const owner_id& owner, std::uint64_t token, duration ttl, bool yes) {
+  fact* const f = find(name, owner, token);
+  if (yes && f == nullptr) violated("what had ended lives again", name, token);
+  if (!yes && f != nullptr) violated("a living claim was denied", name, token);
+  if (yes && f != nullptr) f->expires = at_.lease_now() + ttl.count();
+}
+
+void ledger::ended(std::size_t name, const owner_id& owner, std::optional<std::uint64_t> token, bool yes) {
+  fact* const f = token ? find(name, owner, *token) : find(name, owner);
+  if (yes && f == nullptr)
+    violated("an end was confirmed of a claim that did not live", name, token.value_or(0));
+  if (!yes && f != nullptr) violated("a living claim was denied at its end", name, f->token);
+  if (yes && f != nullptr) facts_.erase(facts_.begin() + (f - facts_.data()));
+}
+
+void ledger::told(const word& w) {
+  if (w.what.what == store::notice::revoked) return;
+  const std::uint64_t token = w.what.token.value();
+  const auto f = std::find_if(facts_.begin(), facts_.end(), [&](const fact& f) {
+    return f.owner == w.owner && f.token == token && lives(f);
+  });
+  if (f == facts_.end()) return violated("a claim was told of a grant that does not live", 0, token);
+  if (f->granted) return violated("a claim was told twice that it was granted", f->name, token);
+  granted(*f);
+}
+
+void ledger::granted(fact& f) {
+  f.granted = true;
+  grant_of_[f.owner] = ++grants_;
+  if (f.token <= last_granted_[f.name])
+    violated("a token is not above that of the grant before", f.name, f.token);
+  last_granted_[f.name] = std::max(last_granted_[f.name], f.token);
+  std::int64_t held = 0;
+  for (const fact& other : facts_) {
+    if (other.name == f.name && other.granted && lives(other)) held += other.weight;
+  }
+  if (held > room_of(f.name)) violated("the store granted more than there is room for", f.name, f.token);
+}
+
+/// No release, withdrawal or look may leave a living waiter at the head of the queue who would fit.
+void ledger::require_served(std::size_t name) {
+  std::int64_t held = 0;
+  const fact* first = nullptr;
+  for (const fact& f : facts_) {
+    if (f.name != name || !lives(f)) continue;
+    if (f.granted) {
+      held += f.weight;
+    } else if (first == nullptr) {
+      first = &f;
+    }
+  }
+  if (first != nullptr && held + first->weight <= room_of(name)) {
+    violated("room was made, and the first who fits was not served", name, first->token);
+  }
+}
+
+void ledger::changed(const std::vector<standing>& now_there) {
+  facts_.clear();
+  for (const standing& s : now_there) {
+    fact f;
+    static_cast<standing&>(f) = s;
+    f.excused = true;
+    facts_.push_back(f);
+  }
+  for (std::size_t name = 0; name < names; ++name) {
+    // Only the clock can keep tokens rising now, and it has been set back too far for that.
+    if (last_granted_[name] < static_cast<std::uint64_t>(at_.wall_now())) continue;
+    last_granted_[name] = 0;
+    ++eras_[name];
+  }
+}
+
+void ledger::broken(std::optional<std::size_t> name) {
+  for (std::size_t i = 0; i < names; ++i) {
+    if (!name || *name == i) broken_[i] = in_.now;
+  }
+}
+
+bool ledger::answers_for(const owner_id& owner) const {
+  if (late_.contains(owner)) return false;
+  return std::any_of(facts_.begin(), facts_.end(),
+                     [&](const fact& f) { return f.owner == owner && !f.excused && lives(f); });
+}
+
+std::uint64_t ledger::grant_of(const owner_id& owner) const {
+  const auto found = grant_of_.find(owner);
+  return found == grant_of_.end() ? 0 : found->second;
+}
+
+void ledger::compare(const std::vector<standing>& now_there) {
+  std::size_t there = 0;
+  for (const standing& s : now_there) {
+    if (s.expires <= at_.lease_now()) continue;
+    ++there;
+    const fact* const f = find(s.name, s.owner, s.token);
+    if (f == nullptr || f->granted != s.granted || f->weight != s.weight || f->expires != s.expires) {
+      violated("what stands at the store is not what was carried out", s.name, s.token);
+    }
+  }
+  if (there != living()) violated("claims have vanished from the store", 0, 0);
+}
+
+std::size_t ledger::living() const {
+  return static_cast<std::size_t>(
+      std::count_if(facts_.begin(), facts_.end(), [this](const fact& f) { return lives(f); }));
+}
+
+ledger::fact* ledger::find(std::size_t name, const owner_id& owner, std::uint64_t token) {
+  for (fact& f : facts_) {
+    if (f.name == name && f.token == token && f.owner == owner && lives(f)) return &f;
+  }
+  return nullptr;
+}
+
+ledger::fact* ledger::find(std::size_t name, const owner_id& owner) {
+  for (fact& f : facts_) {
+    if (f.name == name && f.owner == owner && lives(f)) return &f;
+  }
+  return nullptr;
+}
+
+void ledger::violated(const std::string& what, std::size_t name, std::uint64_t token) {
+  in_.violated("store: " + what + ": " + name_of(name) + ", token " + std::to_string(token));
+}
+
+}  // namespace holdfast::sim

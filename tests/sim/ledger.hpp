@@ -1,0 +1,84 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <vector>
+
+#include "protocol/tickets/request.hpp"
+#include "sim/scene.hpp"
+#include "sim/site.hpp"
+#include "sim/standing.hpp"
+
+namespace holdfast::sim {
+
+/// Keeps account of everything that a store has carried out, and holds it to what every store of the tickets'
+/// family owes: whoever makes room serves the first who fits, and tells exactly those; what has ended never
+/// lives again; what lives is not denied; tokens rise from grant to grant.
+///
+/// It sees requests and replies where they are carried out, so that no fault of the network hides anything,
+/// and it is told of each event that breaks a condition of the store.
+class ledger {
+ public:
+  ledger(scene& in, const site& at) : in_{in}, at_{at} {}
+
+  /// \param late its client has given the request up.
+  void executed(const tickets::request& asked, bool late, const tickets::reply& answer,
+                const std::vector<word>& words);
+
+  /// The store has lost, or got back, claims: what stands there now.
+  void changed(const std::vector<standing>& now_there);
+  /// What holds may end early from now on, for one name or for all.
+  void broken(std::optional<std::size_t> name);
+  /// Somebody who may is about to end holds of others.
+  bool evictions_allowed = true;
+  [[nodiscard]] instant broken_at(std::size_t name) const { return broken_[name]; }
+
+  /// Whether a claim lives at the store that its owner is answerable for.
+  [[nodiscard]] bool answers_for(const owner_id& owner) const;
+  /// In the order of all grants that the store has ever made; zero, if it never granted that.
+  [[nodiscard]] std::uint64_t grant_of(const owner_id& owner) const;
+  /// The clock's floor no longer keeps tokens rising across a loss of them: a new count begins each time.
+  [[nodiscard]] std::uint32_t era(std::size_t name) const { return eras_[name]; }
+  /// Whether it agrees with what stands at the store.
+  void compare(const std::vector<standing>& now_there);
+  [[nodiscard]] std::size_t living() const;
+  [[nodiscard]] std::uint64_t grants() const { return grants_; }
+  [[nodiscard]] std::uint64_t requests() const { return requests_; }
+
+ private:
+  struct fact : standing {
+    bool excused = false;  // by a request carried out late, or by a store that came back with old contents
+  };
+  [[nodiscard]] bool lives(const fact& f) const { return f.expires > at_.lease_now(); }
+  [[nodiscard]] fact* find(std::size_t name, const owner_id& owner, std::uint64_t token);
+  [[nodiscard]] fact* find(std::size_t name, const owner_id& owner);
+  void acquired(const tickets::request& asked, bool late, const tickets::place& at);
+  void kept(std::size_t name, const owner_id& owner, std::uint64_t token, duration ttl, bool yes);
+  void ended(std::size_t name, const owner_id& owner, std::optional<std::uint64_t> token, bool yes);
+  void told(const word& w);
+  void granted(fact& f);
+  void require_served(std::size_t name);
+  void violated(const std::string& what, std::size_t name, std::uint64_t token);
+
+  scene& in_;
+  const site& at_;
+  std::vector<fact> facts_;  // in the order of queueing
+  std::array<instant, names> broken_ = no_times();
+  std::array<std::uint64_t, names> last_granted_{};
+  std::array<std::uint32_t, names> eras_{};
+  std::unordered_map<owner_id, std::uint64_t> grant_of_;
+  std::unordered_set<owner_id> late_;
+  std::uint64_t grants_ = 0;
+  std::uint64_t requests_ = 0;
+
+  static constexpr std::array<instant, names> no_times() {
+    std::array<instant, names> all{};
+    all.fill(instant::min());
+    return all;
+  }
+};
+
+}  // namespace holdfast::sim

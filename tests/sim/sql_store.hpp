@@ -1,0 +1,45 @@
+#pragma once
+
+#include <memory>
+#include <sqlite3.h>
+#include <string>
+#include <vector>
+
+#include "link/sqlite/database.hpp"
+#include "sim/mutant.hpp"
+#include "sim/parcel_link.hpp"
+#include "sim/simulated_store.hpp"
+#include "sim/sql_mutants.hpp"
+
+namespace holdfast::sim {
+
+/// The tables of protocol/sql in an SQLite database in memory, behind the database of link/sqlite: the same
+/// C++ and the same SQL text as in production, but for a mutant's.
+class sql_store final : public simulated_store, private counter {
+ public:
+  explicit sql_store(mutant with);
+  ~sql_store() override;
+
+  void begin(scene& in, site& at, ledger& account) override;
+  std::unique_ptr<tickets::link> connect(host& from, line& over, duration patience) override;
+  void heal() override { careless = false; }
+  std::vector<standing> claims() override;
+  void remember() override;
+  void fall_back() override;
+  void forget() override;
+  std::string damage() override;
+
+ private:
+  tickets::reply carry_out(const tickets::request& asked, const owner_id& client,
+                           std::vector<word>& into) override;
+  void execute(const char* sql);
+
+  text_mutation change_;
+  site* at_ = nullptr;
+  sqlite3* db_ = nullptr;  // the database's own handle
+  std::unique_ptr<sqlite::database> tables_;
+  std::vector<sqlite::told> told_;
+  sqlite3_stmt* every_claim_ = nullptr;
+};
+
+}  // namespace holdfast::sim
