@@ -68,7 +68,11 @@ void chaos::strike(fault what) {
       // A step back makes claims live longer: by the end of the weather that has to be over.
       const bool back = in.now + 20s < until_ && in.chance.one_in(2);
       around_.server.boot.step(in.now, back ? -in.chance.between(1ms, 1s) : in.chance.between(1ms, 2s));
-      if (!back) around_.account.broken(std::nullopt);
+      if (back) {
+        around_.account.changed(around_.store.claims(), false);  // what had expired may live again
+      } else {
+        around_.account.broken(std::nullopt);
+      }
       return;
     }
     case fault::wall_clock_step:
@@ -119,7 +123,7 @@ void chaos::go_down(bool fall_back, bool forget, duration down) {
     crashing_ = false;
     if (fall_back) around_.store.fall_back();
     if (forget) around_.store.forget();
-    if (fall_back || forget) around_.account.changed(around_.store.claims());
+    if (fall_back || forget) around_.account.changed(around_.store.claims(), true);
     around_.server.come_up();
     around_.in.note("server is back", fall_back ? 1 : 0, forget ? 1 : 0);
   });

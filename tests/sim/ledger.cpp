@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <string>
+#include <utility>
 
 namespace holdfast::sim {
 
@@ -57,6 +58,9 @@ void ledger::acquired(const tickets::request& asked, bool late, const tickets::p
   if (before != nullptr && !before->excused && !late_.contains(asked.owner)) {
     violated("a claim was made twice", name, at.token.value());
   }
+  // Where the last token is forgotten only the clock keeps tokens rising, unless it was set back too far.
+  const bool clock_is_behind = last_granted_[name] >= static_cast<std::uint64_t>(at_.wall_now());
+  if (std::exchange(forgets_[name], false) && clock_is_behind) begin_era(name);
   fact f;
   f.name = name;
   f.owner = asked.owner;
@@ -72,6 +76,7 @@ void ledger::kept(std::size_t name, const owner_id& owner, std::uint64_t token, 
   fact* const f = find(name, owner, token);
   if (yes && f == nullptr) violated("what had ended lives again", name, token);
   if (!yes && f != nullptr) violated("a living claim was denied", name, token);
+  in_.note("kept", name, token, yes ? 1 : 0);
   if (yes && f != nullptr) f->expires = at_.lease_now() + ttl.count();
 }
 
@@ -96,7 +101,8 @@ void ledger::told(const word& w) {
 
 void ledger::granted(fact& f) {
   f.granted = true;
-  grant_of_[f.owner] = ++grants_;
+  grants_of_[f.owner].push_back({f.token, ++grants_});
+  in_.note("store grants", f.name, f.token, grants_);
   if (f.token <= last_granted_[f.name])
     violated("a token is not above that of the grant before", f.name, f.token);
   last_granted_[f.name] = std::max(last_granted_[f.name], f.token);
@@ -124,7 +130,7 @@ void ledger::require_served(std::size_t name) {
   }
 }
 
-void ledger::changed(const std::vector<standing>& now_there) {
+void ledger::changed(const std::vector<standing>& now_there, bool lost) {
   facts_.clear();
   for (const standing& s : now_there) {
     fact f;
@@ -132,12 +138,20 @@ void ledger::changed(const std::vector<standing>& now_there) {
     f.excused = true;
     facts_.push_back(f);
   }
+  if (!lost) return;
+  forgets_.fill(true);
   for (std::size_t name = 0; name < names; ++name) {
-    // Only the clock can keep tokens rising now, and it has been set back too far for that.
-    if (last_granted_[name] < static_cast<std::uint64_t>(at_.wall_now())) continue;
-    last_granted_[name] = 0;
-    ++eras_[name];
+    // A waiter that got its token when it queued may be granted anew, with a token of the time before.
+    const bool waits_with_old_token = std::any_of(facts_.begin(), facts_.end(), [&](const fact& f) {
+      return f.name == name && !f.granted && f.token != 0 && f.token <= last_granted_[name];
+    });
+    if (waits_with_old_token) begin_era(name);
   }
+}
+
+void ledger::begin_era(std::size_t name) {
+  last_granted_[name] = 0;
+  ++eras_[name];
 }
 
 void ledger::broken(std::optional<std::size_t> name) {
@@ -152,9 +166,13 @@ bool ledger::answers_for(const owner_id& owner) const {
                      [&](const fact& f) { return f.owner == owner && !f.excused && lives(f); });
 }
 
-std::uint64_t ledger::grant_of(const owner_id& owner) const {
-  const auto found = grant_of_.find(owner);
-  return found == grant_of_.end() ? 0 : found->second;
+std::uint64_t ledger::grant_of(const store::hold& h) const {
+  const auto found = grants_of_.find(h.owner);
+  if (found == grants_of_.end()) return 0;
+  for (const auto& [token, grant] : found->second) {
+    if (token == h.token.value()) return grant;
+  }
+  return found->second.back().second;  // a client that makes tokens of its own is found out by these
 }
 
 void ledger::compare(const std::vector<standing>& now_there) {

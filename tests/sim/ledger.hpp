@@ -5,6 +5,7 @@
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
+#include <utility>
 #include <vector>
 
 #include "protocol/tickets/request.hpp"
@@ -28,8 +29,9 @@ class ledger {
   void executed(const tickets::request& asked, bool late, const tickets::reply& answer,
                 const std::vector<word>& words);
 
-  /// The store has lost, or got back, claims: what stands there now.
-  void changed(const std::vector<standing>& now_there);
+  /// Claims have come or gone without a request: what stands there now.
+  /// \param lost the store knows less than it did.
+  void changed(const std::vector<standing>& now_there, bool lost);
   /// What holds may end early from now on, for one name or for all.
   void broken(std::optional<std::size_t> name);
   /// Somebody who may is about to end holds of others.
@@ -39,7 +41,7 @@ class ledger {
   /// Whether a claim lives at the store that its owner is answerable for.
   [[nodiscard]] bool answers_for(const owner_id& owner) const;
   /// In the order of all grants that the store has ever made; zero, if it never granted that.
-  [[nodiscard]] std::uint64_t grant_of(const owner_id& owner) const;
+  [[nodiscard]] std::uint64_t grant_of(const store::hold& h) const;
   /// The clock's floor no longer keeps tokens rising across a loss of them: a new count begins each time.
   [[nodiscard]] std::uint32_t era(std::size_t name) const { return eras_[name]; }
   /// Whether it agrees with what stands at the store.
@@ -60,6 +62,7 @@ class ledger {
   void ended(std::size_t name, const owner_id& owner, std::optional<std::uint64_t> token, bool yes);
   void told(const word& w);
   void granted(fact& f);
+  void begin_era(std::size_t name);
   void require_served(std::size_t name);
   void violated(const std::string& what, std::size_t name, std::uint64_t token);
 
@@ -69,7 +72,9 @@ class ledger {
   std::array<instant, names> broken_ = no_times();
   std::array<std::uint64_t, names> last_granted_{};
   std::array<std::uint32_t, names> eras_{};
-  std::unordered_map<owner_id, std::uint64_t> grant_of_;
+  std::array<bool, names> forgets_{};  // the store, its last token; until it draws another
+  /// By owner: token and number. More than one where a request was carried out late, and then again.
+  std::unordered_map<owner_id, std::vector<std::pair<std::uint64_t, std::uint64_t>>> grants_of_;
   std::unordered_set<owner_id> late_;
   std::uint64_t grants_ = 0;
   std::uint64_t requests_ = 0;

@@ -117,7 +117,7 @@ void user::hold(const record_ptr& lease) {
   lease_ = lease;
   const std::uint64_t hold = ++holds_;
   around_.sees.granted(host_, lease);
-  grant_ = around_.account.grant_of(lease->hold.owner);
+  grant_ = around_.account.grant_of(lease->hold);
   era_ = around_.account.era(index_of(lease->hold.name));
   lease->on_lost.push_back([this, l = lease.get(), since](std::error_code) { on_lost(*l, since); });
   if (retired_) {

@@ -40,7 +40,7 @@ void witness::granted(const host& at, const record_ptr& lease) {
   b.at = &at;
   b.life = at.life();
   b.name = index_of(lease->hold.name);
-  b.grant = account_.grant_of(lease->hold.owner);
+  b.grant = account_.grant_of(lease->hold);
   b.era = account_.era(b.name);
   in_.note("granted", at.number(), b.name, lease->hold.token.value());
   auto& all = beliefs_[b.name];

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <deque>
+#include <exception>
 
 namespace holdfast::sim {
 
@@ -88,7 +89,11 @@ class world {
     while (in_.violation.empty() && !in_.agenda.empty() && in_.agenda.next() <= until) {
       in_.now = in_.agenda.next();
       action what = in_.agenda.take();
-      what();
+      try {
+        what();
+      } catch (const std::exception& e) {
+        in_.violated(std::string{"thrown: "} + e.what());
+      }
       ++events_;
     }
     if (!in_.violation.empty()) return false;
