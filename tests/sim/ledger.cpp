@@ -101,11 +101,12 @@ void ledger::told(const word& w) {
 
 void ledger::granted(fact& f) {
   f.granted = true;
-  grants_of_[f.owner].push_back({f.token, ++grants_});
-  in_.note("store grants", f.name, f.token, grants_);
+
+  in_.note("store grants", f.name, f.token, ++grants_);
   if (f.token <= last_granted_[f.name])
     violated("a token is not above that of the grant before", f.name, f.token);
   last_granted_[f.name] = std::max(last_granted_[f.name], f.token);
+  grants_of_[f.owner].push_back({f.token, {grants_, eras_[f.name]}});
   std::int64_t held = 0;
   for (const fact& other : facts_) {
     if (other.name == f.name && other.granted && lives(other)) held += other.weight;
@@ -166,9 +167,9 @@ bool ledger::answers_for(const owner_id& owner) const {
                      [&](const fact& f) { return f.owner == owner && !f.excused && lives(f); });
 }
 
-std::uint64_t ledger::grant_of(const store::hold& h) const {
+ledger::grant ledger::grant_of(const store::hold& h) const {
   const auto found = grants_of_.find(h.owner);
-  if (found == grants_of_.end()) return 0;
+  if (found == grants_of_.end()) return {};
   for (const auto& [token, grant] : found->second) {
     if (token == h.token.value()) return grant;
   }

@@ -23,6 +23,11 @@ namespace holdfast::sim {
 /// and it is told of each event that breaks a condition of the store.
 class ledger {
  public:
+  struct grant {
+    std::uint64_t number = 0;  // in the order of all grants that the store has ever made; zero: none
+    std::uint32_t era = 0;     // of tokens: they rise within each
+  };
+
   ledger(scene& in, const site& at) : in_{in}, at_{at} {}
 
   /// \param late its client has given the request up.
@@ -40,9 +45,7 @@ class ledger {
 
   /// Whether a claim lives at the store that its owner is answerable for.
   [[nodiscard]] bool answers_for(const owner_id& owner) const;
-  /// In the order of all grants that the store has ever made; zero, if it never granted that.
-  [[nodiscard]] std::uint64_t grant_of(const store::hold& h) const;
-  /// The clock's floor no longer keeps tokens rising across a loss of them: a new count begins each time.
+  [[nodiscard]] grant grant_of(const store::hold& h) const;
   [[nodiscard]] std::uint32_t era(std::size_t name) const { return eras_[name]; }
   /// Whether it agrees with what stands at the store.
   void compare(const std::vector<standing>& now_there);
@@ -73,8 +76,8 @@ class ledger {
   std::array<std::uint64_t, names> last_granted_{};
   std::array<std::uint32_t, names> eras_{};
   std::array<bool, names> forgets_{};  // the store, its last token; until it draws another
-  /// By owner: token and number. More than one where a request was carried out late, and then again.
-  std::unordered_map<owner_id, std::vector<std::pair<std::uint64_t, std::uint64_t>>> grants_of_;
+  /// By owner, with their tokens. More than one where a request was carried out late, and then again.
+  std::unordered_map<owner_id, std::vector<std::pair<std::uint64_t, grant>>> grants_of_;
   std::unordered_set<owner_id> late_;
   std::uint64_t grants_ = 0;
   std::uint64_t requests_ = 0;

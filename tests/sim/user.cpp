@@ -118,7 +118,6 @@ void user::hold(const record_ptr& lease) {
   const std::uint64_t hold = ++holds_;
   around_.sees.granted(host_, lease);
   grant_ = around_.account.grant_of(lease->hold);
-  era_ = around_.account.era(index_of(lease->hold.name));
   lease->on_lost.push_back([this, l = lease.get(), since](std::error_code) { on_lost(*l, since); });
   if (retired_) {
     after(1ms, [this, hold] {
@@ -155,10 +154,9 @@ void user::work(std::uint64_t hold) {
   for (std::uint64_t i = chance.below(3); i > 0; --i) {
     const bool looks = chance.one_in(2);
     const duration when = chance.between(0ms, chance.one_in(4) ? 4s : 300ms);
-    after(when, [this, hold, looks, lease = lease_, grant = grant_, era = era_] {
+    after(when, [this, hold, looks, lease = lease_, grant = grant_] {
       if (looks && (hold != holds_ || !lease->held_at(host_.now()))) return;
-      after(around_.in.chance.between(0ms, 30ms),
-            [this, lease, grant, era] { around_.sees.write(lease, grant, era); });
+      after(around_.in.chance.between(0ms, 30ms), [this, lease, grant] { around_.sees.write(lease, grant); });
     });
   }
 }

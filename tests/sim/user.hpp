@@ -46,8 +46,7 @@ class user {
   lease_core::book& book_;
   std::optional<lease_core::book::claim_id> claim_;
   record_ptr lease_;
-  std::uint64_t grant_ = 0;
-  std::uint32_t era_ = 0;
+  ledger::grant grant_;
   std::uint64_t holds_ =
       0;           // a number for each hold, so that what was planned for one does not touch the next
   int depth_ = 0;  // as recursive_mutex counts

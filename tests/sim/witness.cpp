@@ -41,14 +41,14 @@ void witness::granted(const host& at, const record_ptr& lease) {
   b.life = at.life();
   b.name = index_of(lease->hold.name);
   b.grant = account_.grant_of(lease->hold);
-  b.era = account_.era(b.name);
   in_.note("granted", at.number(), b.name, lease->hold.token.value());
   auto& all = beliefs_[b.name];
   std::erase_if(all, [](const belief& old) {
     return old.at->life() != old.life || old.lease->state() != record::phase::held;
   });
   all.push_back(b);
-  if (b.grant == 0) return in_.violated("a lease is believed that the store never granted: " + told(b));
+  if (b.grant.number == 0)
+    return in_.violated("a lease is believed that the store never granted: " + told(b));
   require_rising(b);
   compare(b.name);
 }
@@ -56,9 +56,11 @@ void witness::granted(const host& at, const record_ptr& lease) {
 void witness::require_rising(const belief& b) {
   auto& all = tokens_[b.name];
   const std::uint64_t token = b.lease->hold.token.value();
-  auto at = std::find_if(all.rbegin(), all.rend(), [&](const seen& s) { return s.grant < b.grant; }).base();
-  at = all.insert(at, {b.grant, token, b.era});
-  const auto comparable = [&](const seen& s) { return s.era == b.era; };
+  auto at = std::find_if(all.rbegin(), all.rend(), [&](const seen& s) {
+              return s.grant.number < b.grant.number;
+            }).base();
+  at = all.insert(at, {b.grant, token});
+  const auto comparable = [&](const seen& s) { return s.grant.era == b.grant.era; };
   const bool below = at != all.begin() && comparable(*std::prev(at)) && std::prev(at)->token >= token;
   const bool above =
       std::next(at) != all.end() && comparable(*std::next(at)) && std::next(at)->token <= token;
@@ -117,20 +119,20 @@ void witness::lost(const host& at, const record& lease, instant since, const sit
   }
 }
 
-void witness::write(const record_ptr& lease, std::uint64_t grant, std::uint32_t era) {
+void witness::write(const record_ptr& lease, ledger::grant by) {
   const std::size_t name = index_of(lease->hold.name);
   resource& r = resources_[name];
   if (r.era != account_.era(name)) r = {0, 0, account_.era(name)};
-  if (era != r.era) return;  // no promise holds between these
+  if (by.era != r.era) return;  // no promise holds between these
   const std::uint64_t token = lease->hold.token.value();
   in_.note("write", name, token);
   if (token < r.highest) {
     ++stale_refused_;
     return;
   }
-  if (grant < r.last_grant) in_.violated("a resource took a stale write: " + lease->hold.name);
+  if (by.number < r.last_grant) in_.violated("a resource took a stale write: " + lease->hold.name);
   r.highest = token;
-  r.last_grant = std::max(r.last_grant, grant);
+  r.last_grant = std::max(r.last_grant, by.number);
 }
 
 }  // namespace holdfast::sim

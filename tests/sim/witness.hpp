@@ -23,8 +23,7 @@ class witness {
     const host* at = nullptr;
     std::uint32_t life = 0;
     std::size_t name = 0;
-    std::uint64_t grant = 0;  // in the order of all grants
-    std::uint32_t era = 0;
+    ledger::grant grant;
     bool lowered = false;  // its user has asked for less, and relies on no more
   };
 
@@ -37,7 +36,7 @@ class witness {
   /// A user that has held since then has been told of a loss.
   void lost(const host& at, const lease_core::record& lease, instant since, const site& server);
   /// A user writes to the resource that its lock guards, whether or not it still holds.
-  void write(const lease_core::record_ptr& lease, std::uint64_t grant, std::uint32_t era);
+  void write(const lease_core::record_ptr& lease, ledger::grant by);
 
   [[nodiscard]] std::uint64_t grants() const { return grants_; }
   /// Overlaps at a time when a condition of the store did not hold.
@@ -51,9 +50,8 @@ class witness {
     std::uint32_t era = 0;
   };
   struct seen {
-    std::uint64_t grant;
+    ledger::grant grant;
     std::uint64_t token;
-    std::uint32_t era;
   };
   [[nodiscard]] static bool is_held(const belief& b);
   [[nodiscard]] static std::int64_t weight_of(const belief& b);
