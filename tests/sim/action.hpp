@@ -11,7 +11,7 @@ namespace holdfast::sim {
 /// and an allocation for each would be most of its cost.
 class action {
  public:
-  static constexpr std::size_t room = 80;
+  static constexpr std::size_t room = 96;
 
   action() = default;
   template <class Function>

@@ -41,15 +41,24 @@ sql_store::sql_store(mutant with) : change_{mutation_of(with)} {
   tables_ = std::make_unique<sqlite::database>(s);
   change_.require_done();
   db_ = opened;
-  execute("CREATE TABLE others (what TEXT); INSERT INTO others VALUES ('stock')");
-  execute("CREATE TABLE former_locks AS SELECT * FROM holdfast_locks");
-  execute("CREATE TABLE former_claims AS SELECT * FROM holdfast_locks_claims");
-  const char* const every =
-      "SELECT c.name, c.owner, c.token, c.weight, c.expires, c.token <= l.granted"
-      "  FROM holdfast_locks_claims c JOIN holdfast_locks l ON l.name = c.name ORDER BY c.name, c.token";
-  if (sqlite3_prepare_v2(db_, every, -1, &every_claim_, nullptr) != SQLITE_OK) {
-    throw std::runtime_error{sqlite3_errmsg(db_)};
+  for (const char* const own : {"CREATE TABLE others (what TEXT)", "INSERT INTO others VALUES ('stock')",
+                                "CREATE TABLE former_locks AS SELECT * FROM holdfast_locks",
+                                "CREATE TABLE former_claims AS SELECT * FROM holdfast_locks_claims"}) {
+    execute(prepare(own));
   }
+  every_claim_ = prepare(
+      "SELECT c.name, c.owner, c.token, c.weight, c.expires, c.token <= l.granted"
+      "  FROM holdfast_locks_claims c JOIN holdfast_locks l ON l.name = c.name ORDER BY c.name, c.token");
+  forget_ = prepare("DELETE FROM holdfast_locks; DELETE FROM holdfast_locks_claims");
+  remember_ = prepare(
+      "DELETE FROM former_locks; INSERT INTO former_locks SELECT * FROM holdfast_locks;"
+      "DELETE FROM former_claims; INSERT INTO former_claims SELECT * FROM holdfast_locks_claims");
+  fall_back_ = prepare(
+      "INSERT INTO holdfast_locks SELECT * FROM former_locks;"
+      "INSERT INTO holdfast_locks_claims SELECT * FROM former_claims");
+  is_whole_ = prepare(
+      "SELECT (SELECT count(*) FROM others WHERE what = 'stock') = 1 AND (SELECT count(*) FROM others) = 1"
+      "   AND (SELECT count(*) FROM sqlite_master WHERE type = 'table') = 6");
 }
 
 sql_store::~sql_store() = default;  // the database finalizes all statements of its connection
@@ -88,50 +97,55 @@ tickets::reply sql_store::carry_out(const tickets::request& asked, const owner_i
 }
 
 std::vector<standing> sql_store::claims() {
+  sqlite3_stmt* const row = every_claim_.front();
   std::vector<standing> all;
-  while (sqlite3_step(every_claim_) == SQLITE_ROW) {
+  while (sqlite3_step(row) == SQLITE_ROW) {
     standing s;
-    s.name = index_of(reinterpret_cast<const char*>(sqlite3_column_text(every_claim_, 0)));
-    s.owner = id_at(every_claim_, 1);
-    s.token = static_cast<std::uint64_t>(sqlite3_column_int64(every_claim_, 2));
-    s.weight = sqlite3_column_int64(every_claim_, 3);
-    s.expires = sqlite3_column_int64(every_claim_, 4);
-    s.granted = sqlite3_column_int(every_claim_, 5) != 0;
+    s.name = index_of(reinterpret_cast<const char*>(sqlite3_column_text(row, 0)));
+    s.owner = id_at(row, 1);
+    s.token = static_cast<std::uint64_t>(sqlite3_column_int64(row, 2));
+    s.weight = sqlite3_column_int64(row, 3);
+    s.expires = sqlite3_column_int64(row, 4);
+    s.granted = sqlite3_column_int(row, 5) != 0;
     all.push_back(s);
   }
-  sqlite3_reset(every_claim_);
+  sqlite3_reset(row);
   return all;
 }
 
-void sql_store::remember() {
-  execute(
-      "DELETE FROM former_locks; INSERT INTO former_locks SELECT * FROM holdfast_locks;"
-      "DELETE FROM former_claims; INSERT INTO former_claims SELECT * FROM holdfast_locks_claims");
-}
+void sql_store::remember() { execute(remember_); }
 
 void sql_store::fall_back() {
   forget();
-  execute(
-      "INSERT INTO holdfast_locks SELECT * FROM former_locks;"
-      "INSERT INTO holdfast_locks_claims SELECT * FROM former_claims");
+  execute(fall_back_);
 }
 
-void sql_store::forget() { execute("DELETE FROM holdfast_locks; DELETE FROM holdfast_locks_claims"); }
+void sql_store::forget() { execute(forget_); }
 
 std::string sql_store::damage() {
-  sqlite3_stmt* look = nullptr;
-  const char* const question =
-      "SELECT (SELECT count(*) FROM others WHERE what = 'stock') = 1 AND (SELECT count(*) FROM others) = 1"
-      "   AND (SELECT count(*) FROM sqlite_master WHERE type = 'table') = 6";
-  sqlite3_prepare_v2(db_, question, -1, &look, nullptr);
-  const bool whole = sqlite3_step(look) == SQLITE_ROW && sqlite3_column_int(look, 0) == 1;
-  sqlite3_finalize(look);
+  const bool whole =
+      sqlite3_step(is_whole_.front()) == SQLITE_ROW && sqlite3_column_int(is_whole_.front(), 0) == 1;
+  sqlite3_reset(is_whole_.front());
   return whole ? "" : "another's table was touched";
 }
 
-void sql_store::execute(const char* sql) {
-  if (sqlite3_exec(db_, sql, nullptr, nullptr, nullptr) != SQLITE_OK)
-    throw std::runtime_error{sqlite3_errmsg(db_)};
+sql_store::recipe sql_store::prepare(const char* statements) {
+  recipe all;
+  while (*statements != '\0') {
+    sqlite3_stmt* next = nullptr;
+    if (sqlite3_prepare_v3(db_, statements, -1, SQLITE_PREPARE_PERSISTENT, &next, &statements) != SQLITE_OK) {
+      throw std::runtime_error{sqlite3_errmsg(db_)};
+    }
+    all.push_back(next);
+  }
+  return all;
+}
+
+void sql_store::execute(const recipe& all) {
+  for (sqlite3_stmt* const s : all) {
+    if (sqlite3_step(s) != SQLITE_DONE) throw std::runtime_error{sqlite3_errmsg(db_)};
+    sqlite3_reset(s);
+  }
 }
 
 }  // namespace holdfast::sim

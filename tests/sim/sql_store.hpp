@@ -32,14 +32,21 @@ class sql_store final : public simulated_store, private counter {
  private:
   tickets::reply carry_out(const tickets::request& asked, const owner_id& client,
                            std::vector<word>& into) override;
-  void execute(const char* sql);
+  /// Statements that lose and restore data are prepared once, as those of the tables are.
+  using recipe = std::vector<sqlite3_stmt*>;
+  [[nodiscard]] recipe prepare(const char* statements);
+  void execute(const recipe& all);
 
   text_mutation change_;
   site* at_ = nullptr;
   sqlite3* db_ = nullptr;  // the database's own handle
   std::unique_ptr<sqlite::database> tables_;
   std::vector<sqlite::told> told_;
-  sqlite3_stmt* every_claim_ = nullptr;
+  recipe every_claim_;
+  recipe forget_;
+  recipe remember_;
+  recipe fall_back_;
+  recipe is_whole_;
 };
 
 }  // namespace holdfast::sim

@@ -28,11 +28,6 @@ owner_id drawn(randomness& chance) {
 
 }  // namespace
 
-void user::after(duration d, std::function<void()> action) {
-  // Whoever calls from a thread of its own finds the core between two turns.
-  host_.at(host_.now() + d, [this, action = std::move(action)] { host_.after_turn(action); });
-}
-
 void user::live() {
   after(around_.in.chance.between(0ms, 400ms), [this] { claim(); });
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <optional>
+#include <utility>
 
 #include "lease/book.hpp"
 #include "sim/host.hpp"
@@ -27,7 +28,11 @@ class user {
  private:
   using record_ptr = lease_core::record_ptr;
 
-  void after(duration d, std::function<void()> action);
+  /// Whoever calls from a thread of its own finds the core between two turns.
+  template <class Function>
+  void after(duration d, Function f) {
+    host_.hear_at(host_.true_time_of(host_.now() + d), std::move(f));
+  }
   void claim();
   void claim_last();
   [[nodiscard]] lease_core::wish any_wish();

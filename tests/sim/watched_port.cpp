@@ -34,9 +34,10 @@ void watched_port::release(store::hold what, store::time_point give_up,
   require_gone(owner);
 }
 
-/// What was given up is withdrawn: where nothing hinders it, by now.
+/// What was given up is withdrawn: where nothing hinders it, with the next try.
 void watched_port::require_gone(const owner_id& owner) {
-  around_.in.after(500ms, [a = &around_, at = &host_, life = host_.life(), since = around_.in.now, owner] {
+  constexpr auto next_try = 1s + 600ms;
+  around_.in.after(next_try, [a = &around_, at = &host_, life = host_.life(), since = around_.in.now, owner] {
     if (at->life() != life || !at->calm_since(since) || !a->server.calm_since(since)) return;
     if (a->account.answers_for(owner)) a->in.violated("given up, and still at the store");
   });
