@@ -66,7 +66,7 @@ void chaos::strike(fault what) {
     case fault::eviction: return c.force_release(in.chance.below(names));
     case fault::lease_clock_step: {
       // A step back makes claims live longer: by the end of the weather that has to be over.
-      const bool back = in.now + 20s < until_ && in.chance.one_in(2);
+      const bool back = around_.store.clock_goes_back() && in.now + 20s < until_ && in.chance.one_in(2);
       around_.server.boot.step(in.now, back ? -in.chance.between(1ms, 1s) : in.chance.between(1ms, 2s));
       if (back) {
         around_.account.changed(around_.store.claims(), false);  // what had expired may live again

@@ -29,6 +29,8 @@ class simulated_store {
   /// The words on their way are as safe as the way is now; from here on, none gets lost.
   virtual void heal() = 0;
 
+  /// Whether the clock that ends claims can be set back at all.
+  [[nodiscard]] virtual bool clock_goes_back() const = 0;
   [[nodiscard]] virtual std::vector<standing> claims() = 0;
   /// Takes note of what is there, for a server that will come back with that.
   virtual void remember() = 0;

@@ -23,6 +23,9 @@ class sql_store final : public simulated_store, private counter {
   void begin(scene& in, site& at, ledger& account) override;
   std::unique_ptr<tickets::link> connect(host& from, line& over, duration patience) override;
   void heal() override { careless = false; }
+  /// It is CLOCK_BOOTTIME. (By a clock that could, a waiter that had died and was passed over would live
+  /// again among the holders, as long as its row is there.)
+  [[nodiscard]] bool clock_goes_back() const override { return false; }
   std::vector<standing> claims() override;
   void remember() override;
   void fall_back() override;
