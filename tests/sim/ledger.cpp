@@ -14,6 +14,7 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
   const std::size_t name = asked.name.empty() ? 0 : index_of(asked.name);
   in_.note("executed", static_cast<std::uint64_t>(asked.what) << 8U | name, asked.token.value(),
            answer.index());
+  if (in_.log.prints()) in_.log.line(in_.now, "  by " + asked.owner.hex() + (late ? ", late" : ""));
   const bool yes = !std::holds_alternative<tickets::nothing>(answer);
   switch (asked.what) {
     case task::acquire:
@@ -54,8 +55,8 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
 void ledger::acquired(const tickets::request& asked, bool late, const tickets::place& at) {
   const std::size_t name = index_of(asked.name);
   const fact* const before = find(name, asked.owner);
-  if (late) late_.insert(asked.owner);
-  if (before != nullptr && !before->excused && !late_.contains(asked.owner)) {
+  if (late) unanswerable_.insert(asked.owner);
+  if (before != nullptr && !before->excused && !unanswerable_.contains(asked.owner)) {
     violated("a claim was made twice", name, at.token.value());
   }
   // Where the last token is forgotten only the clock keeps tokens rising, unless it was set back too far.
@@ -106,7 +107,13 @@ void ledger::granted(fact& f) {
   if (f.token <= last_granted_[f.name])
     violated("a token is not above that of the grant before", f.name, f.token);
   last_granted_[f.name] = std::max(last_granted_[f.name], f.token);
-  grants_of_[f.owner].push_back({f.token, {grants_, eras_[f.name]}});
+  auto& before = grants_of_[f.owner];
+  // A store that lost what it knew may draw a token anew. Words about the first one are taken for the
+  // second's.
+  for (const auto& [token, grant] : before) {
+    if (token == f.token) unanswerable_.insert(f.owner);
+  }
+  before.push_back({f.token, {grants_, eras_[f.name]}});
   std::int64_t held = 0;
   for (const fact& other : facts_) {
     if (other.name == f.name && other.granted && lives(other)) held += other.weight;
@@ -162,7 +169,7 @@ void ledger::broken(std::optional<std::size_t> name) {
 }
 
 bool ledger::answers_for(const owner_id& owner) const {
-  if (late_.contains(owner)) return false;
+  if (unanswerable_.contains(owner)) return false;
   return std::any_of(facts_.begin(), facts_.end(),
                      [&](const fact& f) { return f.owner == owner && !f.excused && lives(f); });
 }

@@ -78,7 +78,7 @@ class ledger {
   std::array<bool, names> forgets_{};  // the store, its last token; until it draws another
   /// By owner, with their tokens. More than one where a request was carried out late, and then again.
   std::unordered_map<owner_id, std::vector<std::pair<std::uint64_t, grant>>> grants_of_;
-  std::unordered_set<owner_id> late_;
+  std::unordered_set<owner_id> unanswerable_;  // owners who cannot know what stands there in their name
   std::uint64_t grants_ = 0;
   std::uint64_t requests_ = 0;
 
