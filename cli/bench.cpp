@@ -29,7 +29,7 @@ struct scenario {
 };
 
 constexpr std::array scenarios{
-    scenario{"pair", bench_pair, false, false},     scenario{"spread", bench_spread, true, false},
+    scenario{"pair", bench_pair, true, false},      scenario{"spread", bench_spread, true, false},
     scenario{"handoff", bench_handoff, true, true}, scenario{"idle", bench_idle, false, false},
     scenario{"held", bench_held, true, false},
 };

@@ -13,6 +13,7 @@
 #include <unistd.h>
 
 #include "bench_board.hpp"
+#include "bench_counters.hpp"
 #include "bench_scenarios.hpp"
 #include "failure.hpp"
 #include "program.hpp"
@@ -138,17 +139,20 @@ struct run_times {
 };
 
 /// From the moment when everybody is ready until the time is up or enough was granted.
-run_times contend(handoff_board& board, const scale& size, contending_processes& contenders) {
+run_times contend(handoff_board& board, const scale& size, contending_processes& contenders,
+                  store_counters& counters) {
   progress shown{"handoff"};
   const auto everybody = size.processes * size.contenders;
   const auto state = [&] { return fmt::format("{} hand-overs", board.handovers.get()); };
   wait_until(shown, [&] { return contenders.all_ended() || board.ready == everybody; }, state);
+  counters.start();
   constexpr std::int64_t head_start_ns = 20'000'000;
   const auto started_at_ns = monotonic_ns() + head_start_ns;
   const auto end_ns = started_at_ns + size.length.count() * 1'000;
   board.start_at_ns = started_at_ns;
   wait_until(shown, [&] { return contenders.all_ended() || board.stop || monotonic_ns() >= end_ns; }, state);
   const auto stopped_at_ns = monotonic_ns();
+  counters.stop();
   board.stop = true;
   wait_until(shown, [&] { return contenders.all_ended(); }, state);
   return {started_at_ns, stopped_at_ns};
@@ -161,30 +165,35 @@ bench_result bench_handoff(const bench_command& what) {
   open_for_bench(what).close();  // a store that does not work is better reported once than by everybody
   hand_down_store(what.store);
 
+  store_counters counters{what.store};
   const shared_board board;
   prepare(*board, size, what);
   contending_processes processes{board.path(), size.processes};
-  const auto [started_at_ns, stopped_at_ns] = contend(*board, size, processes);
+  const auto [started_at_ns, stopped_at_ns] = contend(*board, size, processes, counters);
 
   const std::span contenders{board->contenders.data(),
                              static_cast<std::size_t>(size.processes * size.contenders)};
   check_witness(*board, contenders);
   const auto fair = fairness_of(contenders, stopped_at_ns);
   std::vector<double> samples_us;
+  samples_us.reserve(static_cast<std::size_t>(board->handovers.get()));
   for (std::int64_t i = 0; i < board->handovers.get(); ++i) {
     samples_us.push_back(static_cast<double>(board->handover_ns[static_cast<std::size_t>(i)].get()) / 1e3);
   }
   const double elapsed_s = static_cast<double>(stopped_at_ns - started_at_ns) / 1e9;
   const auto grants = static_cast<double>(board->grants.get());
-  return {{{"processes", size.processes}, {"concurrency", size.contenders}, {"duration_s", elapsed_s}},
-          {{"per_s", grants / elapsed_s, "grants a second, hand-overs within a process included"},
-           {"p50_us", percentile(samples_us, 0.50), "from unlock to lock in another process, median"},
-           {"p99_us", percentile(samples_us, 0.99), "one in a hundred takes longer"},
-           {"max_wait_ratio", fair.max_wait_ratio, "largest to smallest mean wait among contenders"},
-           {"grants", grants, "counted under the lock, tokens strictly rising"},
-           {"handovers", static_cast<double>(samples_us.size()), "of them, from one process to another"},
-           {"grants_min", static_cast<double>(fair.grants_min), "of the unluckiest contender"},
-           {"grants_max", static_cast<double>(fair.grants_max), "of the luckiest"}}};
+  bench_result result{
+      {{"processes", size.processes}, {"concurrency", size.contenders}, {"duration_s", elapsed_s}},
+      {{"per_s", grants / elapsed_s, "grants a second, hand-overs within a process included"},
+       {"p50_us", percentile(samples_us, 0.50), "from unlock to lock in another process, median"},
+       {"p99_us", percentile(samples_us, 0.99), "one in a hundred takes longer"},
+       {"max_wait_ratio", fair.max_wait_ratio, "largest to smallest mean wait among contenders"},
+       {"grants", grants, "counted under the lock, tokens strictly rising"},
+       {"handovers", static_cast<double>(samples_us.size()), "of them, from one process to another"},
+       {"grants_min", static_cast<double>(fair.grants_min), "of the unluckiest contender"},
+       {"grants_max", static_cast<double>(fair.grants_max), "of the luckiest"}}};
+  counters.add_to(result.figures, "handoff", grants);
+  return result;
 }
 
 }  // namespace holdfast::cli

@@ -5,6 +5,7 @@
 #include <thread>
 
 #include "bench_completion.hpp"
+#include "bench_counters.hpp"
 #include "bench_scenarios.hpp"
 #include <holdfast/mutex.hpp>
 
@@ -39,11 +40,13 @@ bench_result bench_idle(const bench_command& what) {
   first_problem problem;
   std::atomic<std::int64_t> left = waiters;
 
+  store_counters counters{what.store};
   auto locks = open_for_bench(what);
   mutex holder{locks, name};
   auto held = holder.acquire();
   detail::handle queue{locks, name, 0, std::nullopt};
   std::vector<detail::pending> pending;
+  pending.reserve(static_cast<std::size_t>(waiters));
   for (std::int64_t i = 0; i < waiters; ++i) {
     pending.push_back(queue.async_acquire({}, on_completion([&](std::error_code code, const lease& granted) {
                                             if (granted || code != errc::cancelled) problem.note(code);
@@ -51,14 +54,18 @@ bench_result bench_idle(const bench_command& what) {
                                           })));
   }
   let_settle(locks, name, waiters, problem);
+  counters.start();
   const double cpu_percent = cpu_percent_over(length, progress{"idle"});
+  counters.stop();
   const bool kept = held.held() && left == waiters;
 
   for (auto& each : pending) each.cancel();
   while (left > 0) std::this_thread::sleep_for(1ms);
   if (!kept) throw failure{internal_error, "idle: the name was lost, or a waiter got it, while it was held"};
-  return {{{"count", waiters}, {"duration_s", to_seconds(length)}},
-          {{"cpu_percent", cpu_percent, "of one core, for all waiters together"}}};
+  bench_result result{{{"count", waiters}, {"duration_s", to_seconds(length)}},
+                      {{"cpu_percent", cpu_percent, "of one core, for all waiters together"}}};
+  counters.add_to(result.figures);
+  return result;
 }
 
 }  // namespace holdfast::cli

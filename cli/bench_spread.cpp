@@ -6,6 +6,7 @@
 #include <deque>
 
 #include "bench_completion.hpp"
+#include "bench_counters.hpp"
 #include "bench_scenarios.hpp"
 
 namespace holdfast::cli {
@@ -79,6 +80,7 @@ double work_through(std::deque<spinner>& spinners, workload& work, std::int64_t 
 bench_result bench_spread(const bench_command& what) {
   const auto concurrency = what.concurrency.value_or(256);
   const auto count = what.count.value_or(what.length ? 1'000'000'000 : 20'000);
+  store_counters counters{what.store};
   workload work;  // outlives the client, whose closing completes what is in flight
   std::deque<spinner> spinners;
   auto locks = open_for_bench(what);
@@ -86,10 +88,15 @@ bench_result bench_spread(const bench_command& what) {
     spinners.emplace_back(locks, bench_name(fmt::format("spread-{}", i)), work);
   }
   work_through(spinners, work, concurrency, std::nullopt);  // warm-up: each name once
+  counters.start();
   const double elapsed_s = work_through(spinners, work, count, what.length);
+  counters.stop();
   work.problem.check(locks.url());
-  return {{{"count", work.done.load()}, {"concurrency", concurrency}},
-          {{"per_s", static_cast<double>(work.done) / elapsed_s, "pairs of acquire and release a second"}}};
+  const auto pairs = static_cast<double>(work.done);
+  bench_result result{{{"count", work.done.load()}, {"concurrency", concurrency}},
+                      {{"per_s", pairs / elapsed_s, "pairs of acquire and release a second"}}};
+  counters.add_to(result.figures, "pair", pairs);
+  return result;
 }
 
 }  // namespace holdfast::cli

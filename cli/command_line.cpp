@@ -236,7 +236,7 @@ class parser {
     add_number(command, "--count", bench_.count,
                "Pairs or hand-overs at most; waiters (idle); leases (held)");
     add_number(command, "--concurrency", bench_.concurrency,
-               "Claims in flight; contenders per process (handoff)");
+               "Claims in flight; threads (pair); contenders per process (handoff)");
     add_number(command, "--processes", bench_.processes, "Processes (handoff)");
     add_duration(command, "--duration", bench_.length, "How long to measure");
     add_ttl(command, bench_.ttl, "The ttl of every lease; default: 30s");

@@ -19,6 +19,9 @@ set(holdfast_components)
 if(HOLDFAST_SQLITE)
   list(APPEND holdfast_components sqlite)
 endif()
+if(HOLDFAST_REDIS)
+  list(APPEND holdfast_components redis)
+endif()
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/holdfast-config.cmake.in
   ${PROJECT_BINARY_DIR}/holdfast-config.cmake INSTALL_DESTINATION ${package_dir})
 # Before 1.0 a minor version may break what the one before promised.

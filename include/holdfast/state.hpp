@@ -31,10 +31,10 @@ struct claimant {
 
 /// One holder or waiter of a name, as the store had it when it was asked.
 struct claim_state {
-  std::string owner;  ///< the claim's random id, 32 hexadecimal digits
+  std::string owner;  ///< the claim's random id, 32 hexadecimal digits; of a foreign holder whatever it wrote
   mode how = mode::exclusive;
   std::int64_t permits = 0;  ///< for mode::permits: how many of the capacity
-  fencing_token token;       ///< zero where the store draws it only at the grant
+  fencing_token token;       ///< zero for a foreign holder, which has none
   duration age{};            ///< since it was granted (holders) or queued (waiters)
   duration expires_in{};     ///< until it ends unless it is renewed
   claimant who;

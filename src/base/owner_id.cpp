@@ -32,6 +32,8 @@ void fill(pool& p, pid_t self) {
   p.filled_by = self;
 }
 
+constexpr std::string_view digits = "0123456789abcdef";
+
 }  // namespace
 
 owner_id owner_id::random() {
@@ -53,8 +55,19 @@ std::optional<owner_id> owner_id::from_bytes(std::string_view raw) {
   return owner_id{bytes};
 }
 
+std::optional<owner_id> owner_id::from_hex(std::string_view text) {
+  if (text.size() != 2 * size) return std::nullopt;
+  bytes_type bytes;
+  for (std::size_t i = 0; i < size; ++i) {
+    const std::size_t high = digits.find(text[2 * i]);
+    const std::size_t low = digits.find(text[2 * i + 1]);
+    if (high == std::string_view::npos || low == std::string_view::npos) return std::nullopt;
+    bytes.at(i) = static_cast<std::uint8_t>(high << 4U | low);
+  }
+  return owner_id{bytes};
+}
+
 std::string owner_id::hex() const {
-  constexpr std::string_view digits = "0123456789abcdef";
   std::string text;
   text.reserve(2 * size);
   for (const std::uint8_t b : bytes_) {

@@ -26,6 +26,8 @@ class owner_id {
   [[nodiscard]] static owner_id random();
   /// From 16 raw bytes.
   [[nodiscard]] static std::optional<owner_id> from_bytes(std::string_view raw);
+  /// From 32 hexadecimal digits, as `hex` writes them.
+  [[nodiscard]] static std::optional<owner_id> from_hex(std::string_view text);
 
   [[nodiscard]] std::string_view bytes() const noexcept {
     return {reinterpret_cast<const char*>(bytes_.data()), size};

@@ -123,6 +123,7 @@ store_url::store_url(std::string_view text) : masked_{masked_url(text)} {
   const auto path = decoded(text);
   if (!path) refuse("a % in it is not followed by two hexadecimal digits, or hides a NUL");
   path_ = *path;
+  raw_path_ = text;
   while (!query.empty()) {
     const std::string_view part = query.substr(0, query.find('&'));
     query.remove_prefix(std::min(part.size() + 1, query.size()));
@@ -135,6 +136,36 @@ store_url::store_url(std::string_view text) : masked_{masked_url(text)} {
     if (problem_of_text(*key, 4096)) refuse("the name of an option in it hides control characters");
     if (!options_.emplace(*key, *value).second) refuse("the option '" + *key + "' stands in it twice");
   }
+}
+
+store_url::authority store_url::split() const {
+  std::string_view left = raw_path_;
+  if (!left.starts_with("//")) refuse("after the scheme it does not go on with //host");
+  left.remove_prefix(2);
+  const std::size_t slash = left.find('/', left.rfind('@') == std::string_view::npos ? 0 : left.rfind('@'));
+  const std::string_view rest = slash == std::string_view::npos ? std::string_view{} : left.substr(slash + 1);
+  left = left.substr(0, slash);
+  std::string_view user;
+  std::string_view password;
+  if (const std::size_t at = left.rfind('@'); at != std::string_view::npos) {
+    user = left.substr(0, at);
+    left.remove_prefix(at + 1);
+    if (const std::size_t colon = user.find(':'); colon != std::string_view::npos) {
+      password = user.substr(colon + 1);
+      user = user.substr(0, colon);
+    }
+  }
+  const bool is_v6 = left.starts_with('[');
+  if (is_v6 && left.find(']') == std::string_view::npos) refuse("the [ before its address is not closed");
+  std::string_view host = is_v6 ? left.substr(1, left.find(']') - 1) : left.substr(0, left.find(':'));
+  left.remove_prefix(is_v6 ? host.size() + 2 : host.size());
+  if (!left.empty() && !left.starts_with(':')) refuse("its host is not a name or an address");
+  const std::string_view port = left.empty() ? left : left.substr(1);
+  const bool digits = std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
+  if (!digits || port.size() > 5 || (!left.empty() && port.empty())) refuse("its port is not a number");
+  // What is wrong with an escape was found when it was read.
+  const auto plain = [](std::string_view text) { return decoded(text).value_or(std::string{}); };
+  return {plain(user), plain(password), plain(host), plain(port), plain(rest)};
 }
 
 std::optional<std::string> store_url::take(const std::string& key) {
@@ -153,6 +184,19 @@ bool store_url::take_flag(const std::string& key, bool otherwise) {
   if (std::find(yes.begin(), yes.end(), *text) != yes.end()) return true;
   if (std::find(no.begin(), no.end(), *text) != no.end()) return false;
   refuse("the option '" + key + "' is neither 1 nor 0");
+}
+
+std::int64_t store_url::take_number(const std::string& key, std::int64_t otherwise, std::int64_t least,
+                                    std::int64_t most) {
+  const auto text = take(key);
+  if (!text) return otherwise;
+  std::int64_t n = 0;
+  const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), n);
+  if (problem != std::errc{} || end != text->data() + text->size() || n < least || n > most) {
+    refuse("the option '" + key + "' is not a number from " + std::to_string(least) + " to " +
+           std::to_string(most));
+  }
+  return n;
 }
 
 duration store_url::take_duration(const std::string& key, duration otherwise) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
@@ -18,6 +19,17 @@ class store_url {
 
   [[nodiscard]] const std::string& scheme() const noexcept { return scheme_; }
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
+  /// The path as `//[user[:password]@]host[:port][/rest]`, each part decoded on its own; parts not given stay
+  /// empty.
+  /// \throws errc::invalid_url where it is not like that.
+  struct authority {
+    std::string user;
+    std::string password;
+    std::string host;
+    std::string port;
+    std::string rest;
+  };
+  [[nodiscard]] authority split() const;
   /// As it may be shown.
   [[nodiscard]] const std::string& masked() const noexcept { return masked_; }
 
@@ -25,6 +37,9 @@ class store_url {
   [[nodiscard]] std::optional<std::string> take(const std::string& key);
   /// As `take`, for yes/no: 1, 0, true, false, yes, no, on, off.
   [[nodiscard]] bool take_flag(const std::string& key, bool otherwise);
+  /// As `take`, for whole numbers from `least` to `most`.
+  [[nodiscard]] std::int64_t take_number(const std::string& key, std::int64_t otherwise, std::int64_t least,
+                                         std::int64_t most);
   /// As `take`, for times such as 250ms, 30s, 5m, 12h, 7d; a bare number counts seconds.
   [[nodiscard]] duration take_duration(const std::string& key, duration otherwise);
   /// \throws errc::invalid_url naming the first option left, and those that there are.
@@ -35,6 +50,7 @@ class store_url {
 
  private:
   std::string scheme_;
+  std::string raw_path_;
   std::string path_;
   std::string masked_;
   std::map<std::string, std::string> options_;

@@ -9,6 +9,7 @@
 #include "holdfast/options.hpp"
 #include "runtime/driver.hpp"
 #include "runtime/loop.hpp"
+#include "store/caller.hpp"
 #include "store/port.hpp"
 
 namespace holdfast::runtime {
@@ -23,6 +24,7 @@ class backend {
 
   [[nodiscard]] virtual store::port& port() = 0;
   /// See store::link.
+  virtual void help(store::caller& who) = 0;
   virtual bool drive() = 0;
   virtual void kick() = 0;
   /// Cuts the link: no reply arrives any more, no thread of it is left. Idempotent.
@@ -41,6 +43,7 @@ class connected final : public backend {
   connected& operator=(const connected&) = delete;
 
   [[nodiscard]] store::port& port() override { return driver_; }
+  void help(store::caller& who) override { link_.help(who); }
   bool drive() override { return link_.drive(); }
   void kick() override { link_.kick(); }
   void shut() override { link_.shut(); }

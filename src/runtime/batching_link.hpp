@@ -44,6 +44,7 @@ class batching_link : public store::link<Request, Reply> {
     queued_ = queue_.size();
   }
   void on_notices(on_notice told) override { told_ = std::move(told); }
+  void help(store::caller& who) override;
   bool drive() override;
   void kick() override;
   /// Ends the link's thread. Nothing is delivered afterwards. Idempotent.
@@ -142,6 +143,16 @@ typename batching_link<Request, Reply>::progress batching_link<Request, Reply>::
   for (job& j : batch) j.done(std::move(j.result));
   for (const word& w : words) told_(w.owner, w.what);
   return progress::some;
+}
+
+template <class Request, class Reply>
+void batching_link<Request, Reply>::help(store::caller& who) {
+  while (!who.is_served()) {
+    if (drive()) continue;
+    kick();
+    who.wait();
+  }
+  kick();  // for what others sent meanwhile, relying on us
 }
 
 template <class Request, class Reply>

@@ -18,6 +18,11 @@ constexpr auto entries = std::to_array<entry>({
 #ifdef HOLDFAST_WITH_SQLITE
     {"sqlite", schemes::open_sqlite},
 #endif
+#ifdef HOLDFAST_WITH_REDIS
+    {"redis", schemes::open_redis},
+    {"rediss", schemes::open_redis},
+    {"unix", schemes::open_redis},
+#endif
 });
 
 }  // namespace

@@ -12,5 +12,7 @@ std::unique_ptr<runtime::backend> open_memory(store_url& url, const client_optio
                                               runtime::loop& on);
 std::unique_ptr<runtime::backend> open_sqlite(store_url& url, const client_options& options,
                                               runtime::loop& on);
+std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_options& options,
+                                             runtime::loop& on);
 
 }  // namespace holdfast::schemes

@@ -10,7 +10,7 @@
 namespace holdfast::store {
 
 /// The machine of every operation that is one request and one reply, and that may safely be carried out
-/// twice: send, retry what passes, give up at a time given.
+/// twice: send, retry what passes, give up at a time given, be it that the store owes an answer still.
 template <class Request, class Reply, class Result>
 class exchange {
  public:
@@ -28,9 +28,11 @@ class exchange {
         give_up_{std::move(on_failure)} {}
 
   [[nodiscard]] step resume(time_point now, std::uint64_t random, const event<Reply>& e) {
+    if (std::holds_alternative<woken>(e) && in_flight_) return end(give_up_(no_answer()));
     if (std::holds_alternative<started>(e) || std::holds_alternative<woken>(e)) return send(now);
     const auto* reply = std::get_if<replied<Reply>>(&e);
     if (reply == nullptr) return {};
+    in_flight_ = false;
     if (const auto* failed = std::get_if<trouble>(&reply->what)) return retry(now, random, *failed);
     return end(read_(std::get<Reply>(reply->what), sent_, doubted_));
   }
@@ -38,8 +40,10 @@ class exchange {
  private:
   step send(time_point now) {
     sent_ = now;
+    in_flight_ = true;
     step s;
     s.send = what_;
+    if (until_ > now) s.wake_at = until_;
     return s;
   }
   step retry(time_point now, std::uint64_t random, trouble t) {
@@ -62,6 +66,7 @@ class exchange {
   backoff pause_;
   time_point until_;
   time_point sent_;
+  bool in_flight_ = false;
   bool doubted_ = false;
   read read_;
   give_up give_up_;

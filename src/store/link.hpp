@@ -6,14 +6,15 @@
 #include <variant>
 
 #include "base/owner_id.hpp"
+#include "store/caller.hpp"
 #include "store/machine.hpp"
 
 namespace holdfast::store {
 
 /// What every family of stores asks of its link: carry requests, and pass on what the store says.
 ///
-/// `Request` and `Reply` are the family's own. All calls but `drive` and `kick` are made in a turn of the
-/// client's scheduler, and all callbacks are called in one.
+/// `Request` and `Reply` are the family's own. All calls but `help`, `drive` and `kick` are made in a turn of
+/// the client's scheduler, and all callbacks are called in one.
 template <class Request, class Reply>
 class link {
  public:
@@ -37,10 +38,12 @@ class link {
   /// See port::session_until.
   [[nodiscard]] virtual std::optional<time_point> session_until() const { return std::nullopt; }
 
-  /// Carries out what was sent, on the calling thread, outside every turn. For callers that would otherwise
-  /// wait for another thread to be woken. False when there was nothing to do, or another is at it.
+  /// Works for the store on a thread that would otherwise wait for another to be woken, outside every turn,
+  /// until the caller is served.
+  virtual void help(caller& who) = 0;
+  /// Carries out what was sent, as far as that is possible at once. False when there was nothing to do.
   virtual bool drive() = 0;
-  /// Sees to it that what was sent gets carried out without anybody driving. Any thread; does not block.
+  /// Sees to it that what was sent gets carried out without anybody's help. Any thread; does not block.
   virtual void kick() = 0;
 };
 

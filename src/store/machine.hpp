@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "base/failure.hpp"
+#include "holdfast/error.hpp"
 #include "store/results.hpp"
 
 namespace holdfast::store {
@@ -14,6 +15,9 @@ struct trouble {
   bool passing = false;  // worth another try
   bool unknown = false;  // it may have been carried out all the same
 };
+
+/// The store has owed an answer for longer than anybody wants to wait.
+[[nodiscard]] inline trouble no_answer() { return {{errc::unavailable, "the store does not answer"}, true, true}; }
 
 // What a machine is told.
 

@@ -41,6 +41,7 @@ enum class released : std::uint8_t {
 enum class notice : std::uint8_t {
   granted,  // a waiter's turn has come
   revoked,  // a holder's or waiter's claim was ended by somebody else
+  look,     // a waiter had better look again
 };
 
 template <class Value>

@@ -80,8 +80,6 @@ lease_core::wish handle::state::wish_for(const want& what) const {
   c.retry = options.retry();
   c.metadata = metadata;
   c.wait = limit_of(what) != duration::zero();
-  // A try asks once; what it asked and got no answer to is withdrawn in the background.
-  if (!c.wait) c.retry.limit(duration::zero());
   return wish;
 }
 

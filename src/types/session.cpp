@@ -18,14 +18,8 @@ namespace {
 /// caller is gone.
 template <class Result>
 struct slot {
-  std::atomic<bool> ready = false;
+  store::caller blocked;
   std::optional<Result> value;
-
-  void put(Result r) {
-    value = std::move(r);
-    ready.store(true, std::memory_order_release);
-  }
-  [[nodiscard]] bool is_ready() const { return ready.load(std::memory_order_acquire); }
 };
 
 /// The same for one who does not wait for ever.
@@ -101,16 +95,11 @@ Result session::wait_for(Start start) {
   {
     const turn now{parts_->loop, true};
     start([this, result](Result r) {
-      result->put(std::move(r));
-      parts_->loop.right_after_turn([result] { result->ready.notify_one(); });
+      result->value = std::move(r);
+      parts_->loop.right_after_turn([result] { result->blocked.serve(); });
     });
   }
-  while (!result->is_ready()) {
-    if (parts_->store->drive()) continue;
-    parts_->store->kick();
-    result->ready.wait(false);
-  }
-  parts_->store->kick();  // for what others sent meanwhile, relying on us
+  parts_->store->help(result->blocked);
   return std::move(*result->value);
 }
 

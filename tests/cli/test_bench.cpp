@@ -33,6 +33,14 @@ TEST_F(bench, pair) {
   EXPECT_GT(measured["per_s"], 0);
 }
 
+TEST_F(bench, pair_with_several_threads) {
+  const auto measured = measure({"pair", "--count", "200", "--concurrency", "4"});
+  EXPECT_EQ(measured["count"], 200) << "shared among the threads, not for each";
+  EXPECT_EQ(measured["concurrency"], 4);
+  EXPECT_GT(measured["p50_us"], 0);
+  EXPECT_FALSE(measured.contains("store_commands_per_s")) << "a file counts nothing";
+}
+
 TEST_F(bench, spread) {
   const auto measured = measure({"spread", "--count", "100", "--concurrency", "16"});
   EXPECT_EQ(measured["count"], 100);

@@ -37,7 +37,8 @@ TEST(acquisition, asks_for_all_that_is_claimed) {
   EXPECT_TRUE(s.send->wait);
   EXPECT_EQ(s.send->metadata, c.metadata);
   EXPECT_FALSE(s.send->token) << "the store draws it";
-  EXPECT_FALSE(s.wake_at || s.answer || s.finished);
+  EXPECT_EQ(s.wake_at, epoch + c.retry.limit()) << "no answer is waited for longer";
+  EXPECT_FALSE(s.answer || s.finished);
 }
 
 TEST(acquisition, is_granted_at_once_and_counts_from_the_sending) {

@@ -167,6 +167,33 @@ TEST(acquisition_trouble, gives_up_when_its_limit_of_silence_is_over) {
   EXPECT_GT(asked.back(), 1s - 80ms) << "one more try would have had time";
 }
 
+TEST(acquisition_trouble, gives_up_on_an_answer_that_does_not_come_and_withdraws_after_it) {
+  stepper it{patient()};
+  auto s = it.start();
+  it.pass(500ms);
+  EXPECT_TRUE(!it.wake().answer) << "too early";
+  it.pass_until(s.wake_at);
+  EXPECT_EQ(it.now, epoch + 1s);
+  s = it.wake();
+  EXPECT_EQ(failure_of(s), errc::unknown_outcome) << "it may be granted yet";
+  EXPECT_FALSE(s.send || s.finished) << "the two must not overtake each other";
+  s = it.reply(granted_at(ticket));
+  ASSERT_EQ(task_of(s), task::withdraw);
+  EXPECT_TRUE(it.reply(tickets::done{}).finished);
+}
+
+TEST(acquisition_trouble, of_a_try_is_waited_for_no_longer_than_an_answer_may_take) {
+  store::claim c = patient();
+  c.wait = false;
+  stepper it{c};
+  it.pass_until(it.start().wake_at);
+  EXPECT_EQ(it.now, epoch + 1s);
+  EXPECT_EQ(failure_of(it.wake()), errc::unknown_outcome);
+  stepper other{c};
+  other.start();
+  EXPECT_EQ(failure_of(other.fail(passing)), errc::unavailable) << "a try is not repeated";
+}
+
 TEST(acquisition_trouble, gives_up_at_once_without_a_limit) {
   store::claim c = a_claim();
   c.retry.limit(0s);

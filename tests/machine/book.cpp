@@ -175,7 +175,9 @@ TEST_F(book, does_not_cancel_what_is_had) {
 }
 
 TEST_F(book, gives_back_a_grant_that_came_too_late_and_queues_again_but_not_for_ever) {
-  ask();
+  auto patient = a_wish();
+  patient.claim.retry.limit(60s);
+  ask(patient);
   owner_id last;
   for (int late = 1; late <= 3; ++late) {
     EXPECT_NE(it.link.asked().owner, last) << "a claim of its own each time";

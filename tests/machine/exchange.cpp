@@ -44,6 +44,15 @@ TEST_F(exchange, sends_and_ends_with_the_reply) {
   EXPECT_FALSE(s.send || s.wake_at);
 }
 
+TEST_F(exchange, waits_for_an_answer_no_longer_than_it_may_try) {
+  EXPECT_EQ(feed(store::started{}).wake_at, epoch + 1s);
+  now += 1s;
+  const auto s = feed(store::woken{});
+  ASSERT_TRUE(s.answer);
+  EXPECT_EQ(s.answer->reply, -1);
+  EXPECT_TRUE(s.finished);
+}
+
 TEST_F(exchange, tries_again_after_growing_pauses_and_counts_from_the_last_try) {
   feed(store::started{});
   for (const duration pause : {10ms, 20ms, 40ms, 80ms, 80ms}) {

@@ -28,6 +28,7 @@ class scripted_link final : public store::link<Request, Reply> {
   void on_notices(on_notice told) override { told_ = std::move(told); }
   std::shared_ptr<void> watch(std::function<void()>) override { return nullptr; }
   [[nodiscard]] std::optional<store::time_point> session_until() const override { return session; }
+  void help(store::caller&) override {}
   bool drive() override { return false; }
   void kick() override {}
 

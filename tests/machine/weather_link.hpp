@@ -48,6 +48,7 @@ class weather_link final : public store::link<tickets::request, tickets::reply> 
   }
   void on_notices(on_notice told) override { told_ = std::move(told); }
   std::shared_ptr<void> watch(std::function<void()>) override { return nullptr; }
+  void help(store::caller&) override {}
   bool drive() override { return false; }
   void kick() override {}
 

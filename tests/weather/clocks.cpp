@@ -1,7 +1,7 @@
 // A wall clock that jumps in one process, while the machine's own goes on; tests/actor/wall_clock.cpp does
 // it.
 
-#include "weather/weather.hpp"
+#include "weather/on_a_file.hpp"
 
 namespace holdfast::weather {
 namespace {

@@ -3,7 +3,7 @@
 #include <cstdio>
 #include <thread>
 
-#include "weather/weather.hpp"
+#include "weather/on_a_file.hpp"
 
 namespace holdfast::weather {
 namespace {

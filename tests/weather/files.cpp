@@ -4,7 +4,7 @@
 #include <random>
 #include <thread>
 
-#include "weather/weather.hpp"
+#include "weather/on_a_file.hpp"
 
 namespace holdfast::weather {
 namespace {

@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "weather/weather.hpp"
+#include "weather/on_a_file.hpp"
 
 namespace holdfast::weather {
 namespace {

@@ -6,7 +6,7 @@
 #include <thread>
 
 #include "support/witness.hpp"
-#include "weather/weather.hpp"
+#include "weather/on_a_file.hpp"
 
 namespace holdfast::weather {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <future>
 
-#include "weather/weather.hpp"
+#include "weather/on_a_file.hpp"
 
 namespace holdfast::weather {
 namespace {

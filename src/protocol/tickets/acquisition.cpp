@@ -14,6 +14,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr duration backstop = 1s;
+/// Behind a silent holder, at least this.
+constexpr duration often = 50ms;
 /// A little after the holder's time is up by the store's clock, so that one look is enough.
 constexpr duration after_expiry = 1ms;
 
@@ -34,7 +36,9 @@ time_point next_look(const place& at, time_point kept, duration ttl, time_point 
     return d - duration{static_cast<std::int64_t>(jitter % (static_cast<std::uint64_t>(d.count()) / 10 + 1))};
   };
   time_point next = kept + spread(third);
-  if (at.head) {
+  if (at.head && at.silent) {
+    next = std::min<time_point>(next, now + 2 * often - spread(often));
+  } else if (at.head) {
     next = std::min<time_point>(next, now + spread(backstop));
     if (at.holder_left) next = std::min<time_point>(next, now + *at.holder_left + after_expiry);
   }
@@ -103,6 +107,7 @@ acquisition::step acquisition::take_place(time_point now, std::uint64_t random, 
   token_ = at.token;
   // The word of a grant may overtake the reply that tells us our place.
   if (at.granted || early_ == token_) return grant(now);
+  if (nudged_ == token_) return look(now);
   state_ = state::waiting;
   return wake(next_look(at, kept_, claim_.ttl, now, random));
 }
@@ -119,7 +124,9 @@ acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, 
     // What is left at the store ends with its ttl anyway.
     return t.passing && next <= touched_ + claim_.ttl ? wake(next) : over();
   }
-  if (t.passing && next <= silent_since_.value_or(now) + claim_.retry.limit()) return wake(next);
+  // A try asks once; what it asked and got no answer to is withdrawn in the background.
+  const duration patience = claim_.wait ? claim_.retry.limit() : duration::zero();
+  if (t.passing && next <= silent_since_.value_or(now) + patience) return wake(next);
   if (state_ != state::finding) return fail(now, t.what);
   return fail(now,
               {errc::unknown_outcome, "it may have been granted, and is being withdrawn: " + t.what.what});
@@ -132,13 +139,20 @@ acquisition::step acquisition::on_notice(time_point now, const store::noticed& n
     revoked_ = n.token;
     return state_ == state::waiting && n.token == token_ ? ask(now) : step{};
   }
+  if (n.what == store::notice::look) {
+    if (in_flight_) nudged_ = n.token;
+    return state_ == state::waiting && n.token == token_ ? look(now) : step{};
+  }
   if (state_ == state::asking || state_ == state::finding) early_ = n.token;
   const bool ours = state_ == state::waiting || state_ == state::looking;
   return ours && n.token == token_ ? grant(now) : step{};
 }
 
 acquisition::step acquisition::on_woken(time_point now) {
-  if (in_flight_) return {};
+  if (in_flight_) {
+    const bool too_long = now >= *silent_since_ + claim_.retry.limit();
+    return state_ != state::leaving && too_long ? give_up() : step{};
+  }
   switch (state_) {
     case state::asking: return ask(now);
     case state::finding: return send(now, state::finding, place_of(claim_, task::find));
@@ -148,6 +162,19 @@ acquisition::step acquisition::on_woken(time_point now) {
     case state::over: break;
   }
   return {};
+}
+
+/// The user has waited long enough for an answer. The store's, when it comes, only tells when to withdraw.
+acquisition::step acquisition::give_up() {
+  const bool may_hold = state_ == state::asking || state_ == state::finding;
+  state_ = state::leaving;
+  withdrawing_ = false;
+  const store::trouble why = store::no_answer();
+  step s;
+  s.answer = may_hold ? failure{errc::unknown_outcome,
+                                "it may be granted, and will be withdrawn then: " + why.what.what}
+                      : why.what;
+  return s;
 }
 
 acquisition::step acquisition::on_cancelled(time_point now) {
@@ -166,6 +193,7 @@ acquisition::step acquisition::ask(time_point now) {
   r.wait = claim_.wait;
   r.metadata = claim_.metadata;
   token_ = {};
+  nudged_ = {};
   early_ = {};
   touched_ = now;
   maybe_there_ = true;
@@ -175,6 +203,7 @@ acquisition::step acquisition::ask(time_point now) {
 acquisition::step acquisition::look(time_point now) {
   request r = place_of(claim_, task::look);
   touched_ = now;
+  nudged_ = {};
   r.token = token_;
   return send(now, state::looking, std::move(r));
 }
@@ -212,6 +241,8 @@ acquisition::step acquisition::send(time_point now, state next, request what) {
   in_flight_ = true;
   step s;
   s.send = std::move(what);
+  const duration patience = claim_.retry.limit();
+  if (next != state::leaving && patience > duration::zero()) s.wake_at = *silent_since_ + patience;
   return s;
 }
 

@@ -11,7 +11,8 @@ namespace holdfast::tickets {
 
 /// When a waiter looks again: a third of the ttl after it was last kept, so that it survives two lost looks;
 /// the head of the queue also as soon as a holder's time is up, and every `backstop`, because the word that
-/// its turn has come may get lost with the process that was to send it.
+/// its turn has come may get lost with the process that was to send it. Behind a holder that will tell nobody
+/// the head alone looks often.
 /// \param jitter any 64 random bits; spreads waiters that arrived together over a tenth of the time.
 [[nodiscard]] store::time_point next_look(const place& at, store::time_point kept, duration ttl,
                                           store::time_point now, std::uint64_t jitter);
@@ -40,6 +41,7 @@ class acquisition {
   step on_notice(store::time_point now, const store::noticed& n);
   step on_woken(store::time_point now);
   step on_cancelled(store::time_point now);
+  step give_up();
 
   step ask(store::time_point now);
   step look(store::time_point now);
@@ -59,6 +61,7 @@ class acquisition {
   bool maybe_there_ = false;                       // something of ours may stand at the store
   fencing_token token_;                            // of the place in the queue; zero until known
   fencing_token early_;                            // a grant told before its place was
+  fencing_token nudged_;                           // likewise, that it had better look
   fencing_token revoked_;                          // the last place that somebody else ended
   store::time_point sent_;                         // the request under way
   store::time_point touched_;                      // the last request that may have started the claim's ttl

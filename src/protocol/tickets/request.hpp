@@ -14,7 +14,7 @@
 
 namespace holdfast::tickets {
 
-/// What can be asked of the tables; each is one short transaction.
+/// What can be asked of a store that queues claims itself; each is one step that nobody comes between.
 enum class task : std::uint8_t {
   acquire,    // name owner weight capacity ttl wait metadata -> place, refused, other_capacity
   find,       // name owner -> place, nothing                  where a claim stands whose reply was lost
@@ -55,6 +55,7 @@ struct place {
   bool granted = false;
   bool head = false;                    // nobody waits before it
   std::optional<duration> holder_left;  // until the first of the holders expires
+  bool silent = false;                  // a holder that will tell nobody when it ends: a foreign one
 };
 struct kept {
   std::vector<bool> each;

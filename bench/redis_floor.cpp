@@ -1,0 +1,244 @@
+// The floors under `holdfast bench` on Redis: what the same work costs on a bare socket.
+//
+//     redis_floor WHERE pair      [COUNT]   SET NX PX, then EVALSHA compare-and-delete: two blocking round
+//     trips redis_floor WHERE pipelined [COUNT]   the same, 256 names at a time on one connection redis_floor
+//     WHERE hop       [COUNT]   from PUBLISH in one process to the message in another, blocked in recv
+//
+// WHERE is HOST:PORT or the path of a Unix socket. Prints one JSON object.
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <csignal>
+#include <cstdint>
+#include <ctime>
+#include <deque>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <vector>
+
+#include "resp_socket.hpp"
+
+namespace {
+
+using clock_type = std::chrono::steady_clock;
+constexpr std::string_view owner = "0123456789abcdef0123";
+constexpr std::string_view granted = "+OK\r\n";
+constexpr std::string_view released = ":1\r\n";
+
+double us_since(clock_type::time_point start) {
+  return std::chrono::duration<double, std::micro>(clock_type::now() - start).count();
+}
+
+/// Loads the script that every client of the documented pattern releases with. \return its digest.
+std::string load_release(const resp_socket& server) {
+  constexpr std::size_t digest_size = 40;
+  constexpr std::string_view header = "$40\r\n";
+  server.call(command({"SCRIPT", "LOAD",
+                       "if redis.call('get', KEYS[1]) == ARGV[1] then return redis.call('del', KEYS[1]) "
+                       "else return 0 end"}),
+              header);
+  return server.receive_exactly(digest_size + 2).substr(0, digest_size);
+}
+
+/// The two commands of one name.
+struct pair_commands {
+  std::string acquire;
+  std::string release;
+
+  pair_commands(const std::string& name, const std::string& digest)
+      : acquire{command({"SET", name, owner, "NX", "PX", "30000"})},
+        release{command({"EVALSHA", digest, "1", name, owner})} {}
+};
+
+void print_latency(const char* scenario, std::vector<double> us, double seconds) {
+  std::sort(us.begin(), us.end());
+  std::printf(
+      "{\"scenario\": \"%s\", \"store\": \"raw socket\", \"count\": %zu, \"p50_us\": %.2f, \"p99_us\": %.2f, "
+      "\"per_s\": %.0f}\n",
+      scenario, us.size(), us[us.size() / 2], us[us.size() * 99 / 100],
+      static_cast<double>(us.size()) / seconds);
+}
+
+void pair(const std::string& where, long count) {
+  const resp_socket server{where};
+  const pair_commands commands{"floor/pair", load_release(server)};
+  const auto one_pair = [&] {
+    server.call(commands.acquire, granted);
+    server.call(commands.release, released);
+  };
+  for (int i = 0; i < 1000; ++i) one_pair();
+  std::vector<double> us;
+  us.reserve(static_cast<std::size_t>(count));
+  const auto begin = clock_type::now();
+  for (long i = 0; i < count; ++i) {
+    const auto start = clock_type::now();
+    one_pair();
+    us.push_back(us_since(start));
+  }
+  print_latency("pair", std::move(us), us_since(begin) / 1e6);
+}
+
+/// Each name goes from SET to EVALSHA and back as its replies come; what that makes is sent together.
+class pipeline {
+ public:
+  pipeline(const std::string& where, std::size_t width) : server_{where} {
+    const auto digest = load_release(server_);
+    for (std::size_t i = 0; i < width; ++i) names_.emplace_back("floor/" + std::to_string(i), digest);
+  }
+
+  void run(long pairs) {
+    to_begin_ = pairs;
+    for (auto& each : names_) begin(each);
+    std::array<char, 1 << 16> part{};
+    while (!in_flight_.empty()) {
+      server_.send(out_);
+      out_.clear();
+      in_.append(part.data(), server_.receive(part.data(), part.size()));
+      std::size_t read = 0;
+      while (!in_flight_.empty() && take_reply(read)) {
+      }
+      in_.erase(0, read);
+    }
+  }
+
+ private:
+  struct step {
+    const pair_commands* name;
+    bool acquiring;
+  };
+
+  void begin(const pair_commands& name) {
+    if (to_begin_-- <= 0) return;
+    out_ += name.acquire;
+    in_flight_.push_back({&name, true});
+  }
+
+  /// The oldest step's reply, if it is there; then that name's next step.
+  bool take_reply(std::size_t& read) {
+    const auto [name, acquiring] = in_flight_.front();
+    const auto reply = acquiring ? granted : released;
+    const auto rest = std::string_view{in_}.substr(read);
+    if (!rest.starts_with(reply)) {
+      if (!reply.starts_with(rest))
+        give_up("the server answered " + std::string{rest.substr(0, rest.find('\r'))});
+      return false;
+    }
+    read += reply.size();
+    in_flight_.pop_front();
+    if (acquiring) {
+      out_ += name->release;
+      in_flight_.push_back({name, false});
+    } else {
+      begin(*name);
+    }
+    return true;
+  }
+
+  resp_socket server_;
+  std::vector<pair_commands> names_;
+  std::deque<step> in_flight_;
+  std::string out_;
+  std::string in_;
+  long to_begin_ = 0;
+};
+
+void pipelined(const std::string& where, long count) {
+  constexpr std::size_t width = 256;
+  pipeline names{where, width};
+  names.run(1000);
+  const auto begin = clock_type::now();
+  names.run(count);
+  std::printf(
+      "{\"scenario\": \"spread\", \"store\": \"raw socket\", \"count\": %ld, \"concurrency\": %zu, "
+      "\"per_s\": %.0f}\n",
+      count, width, static_cast<double>(count) / (us_since(begin) / 1e6));
+}
+
+/// One of two processes that send each other the time, by PUBLISH.
+class player {
+ public:
+  player(const std::string& where, std::string hears, std::string speaks)
+      : ears_{where}, mouth_{where}, hears_{std::move(hears)}, speaks_{std::move(speaks)} {
+    // The channels' names have one length, and so has a time: a message's length is known.
+    message_ = "*3\r\n$7\r\nmessage\r\n$" + std::to_string(hears_.size()) + "\r\n" + hears_ + "\r\n$19\r\n";
+    ears_.call(command({"SUBSCRIBE", hears_}),
+               "*3\r\n$9\r\nsubscribe\r\n$" + std::to_string(hears_.size()) + "\r\n" + hears_ + "\r\n:1\r\n");
+  }
+
+  /// Until somebody hears it, when the other is not there yet.
+  void speak() const {
+    std::string heard_by;
+    do {
+      std::array<char, 20> now{};
+      std::snprintf(now.data(), now.size(), "%019lld", static_cast<long long>(now_ns()));
+      mouth_.send(command({"PUBLISH", speaks_, now.data()}));
+      heard_by = mouth_.receive_exactly(4);
+    } while (heard_by == ":0\r\n");
+  }
+
+  /// \return how long the message took.
+  double hear() const {
+    ears_.expect(message_);
+    const auto sent_ns = std::strtoll(ears_.receive_exactly(19 + 2).c_str(), nullptr, 10);
+    return static_cast<double>(now_ns() - sent_ns) / 1e3;
+  }
+
+ private:
+  /// CLOCK_MONOTONIC: the same in all processes of a machine.
+  static std::int64_t now_ns() {
+    std::timespec now{};
+    ::clock_gettime(CLOCK_MONOTONIC, &now);
+    return now.tv_sec * 1'000'000'000 + now.tv_nsec;
+  }
+
+  resp_socket ears_;
+  resp_socket mouth_;
+  std::string hears_;
+  std::string speaks_;
+  std::string message_;
+};
+
+void hop(const std::string& where, long count) {
+  constexpr long warm_up = 500;
+  const pid_t other = ::fork();
+  if (other == 0) {
+    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+    const player us{where, "floor/a", "floor/b"};
+    for (long i = 0; i < warm_up + count; ++i) {
+      us.hear();
+      us.speak();
+    }
+    std::_Exit(0);
+  }
+  const player us{where, "floor/b", "floor/a"};
+  std::vector<double> samples;
+  auto begin = clock_type::now();
+  for (long i = 0; i < warm_up + count; ++i) {
+    if (i == warm_up) begin = clock_type::now();
+    us.speak();
+    const double took_us = us.hear();
+    if (i >= warm_up) samples.push_back(took_us);
+  }
+  const double seconds = us_since(begin) / 1e6;
+  ::waitpid(other, nullptr, 0);
+  print_latency("hop", std::move(samples), seconds);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const std::string scenario = argc > 2 ? argv[2] : "";
+  const long count = argc > 3 ? std::strtol(argv[3], nullptr, 10) : 20000;
+  if (count >= 1 && scenario == "pair") {
+    pair(argv[1], count);
+  } else if (count >= 1 && scenario == "pipelined") {
+    pipelined(argv[1], count);
+  } else if (count >= 1 && scenario == "hop") {
+    hop(argv[1], count);
+  } else {
+    std::fputs("usage: redis_floor HOST:PORT|PATH pair|pipelined|hop [COUNT]\n", stderr);
+    return 64;
+  }
+  return 0;
+}

@@ -1,0 +1,290 @@
+#include "link/redis/dial.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include "protocol/redis/conversation.hpp"
+#include "runtime/signals.hpp"
+
+namespace holdfast::redis {
+
+namespace {
+
+using clock = std::chrono::steady_clock;
+
+struct closer {
+  int fd = -1;
+  closer() = default;
+  explicit closer(int f) : fd{f} {}
+  ~closer() {
+    if (fd >= 0) ::close(fd);
+  }
+  closer(const closer&) = delete;
+  closer& operator=(const closer&) = delete;
+  int release() { return std::exchange(fd, -1); }
+};
+
+/// Waits, but not beyond a deadline, nor when the client is being closed.
+class patience {
+ public:
+  patience(std::chrono::milliseconds limit, int stop)
+      : until_{clock::now() + limit}, limit_{limit}, stop_{stop} {}
+
+  void wait(int fd, short events) const {
+    std::array<pollfd, 2> fds{pollfd{fd, events, 0}, pollfd{stop_, POLLIN, 0}};
+    while (true) {
+      const auto left = std::chrono::ceil<std::chrono::milliseconds>(until_ - clock::now()).count();
+      const int n = left <= 0 ? 0 : ::poll(fds.data(), fds.size(), static_cast<int>(left));
+      if (n < 0 && errno == EINTR) continue;
+      if (n <= 0) {
+        throw cut_off{{errc::unavailable, "no connection within " + std::to_string(limit_.count()) + " ms"}};
+      }
+      if (fds[1].revents != 0) throw cut_off{{errc::closed, "the client was closed"}, false};
+      return;
+    }
+  }
+
+ private:
+  clock::time_point until_;
+  std::chrono::milliseconds limit_;
+  int stop_;
+};
+
+struct address {
+  int family = AF_UNSPEC;
+  sockaddr_storage bytes{};
+  socklen_t size = 0;
+};
+
+address unix_address(const std::string& path) {
+  sockaddr_un a{};
+  a.sun_family = AF_UNIX;
+  if (path.size() >= sizeof a.sun_path) {
+    throw cut_off{{errc::invalid_url, "the path of a Unix socket has at most " +
+                                          std::to_string(sizeof a.sun_path - 1) + " bytes"},
+                  false};
+  }
+  std::memcpy(a.sun_path, path.data(), path.size());
+  address found;
+  found.family = AF_UNIX;
+  std::memcpy(&found.bytes, &a, sizeof a);
+  found.size = sizeof a;
+  return found;
+}
+
+/// Looking a name up blocks for as long as name servers like, and cannot be stopped: it has a thread of its
+/// own, which is left behind when that takes too long.
+std::vector<address> look_up(const std::string& host, const std::string& port, const patience& limit) {
+  struct question {
+    std::string host;
+    std::string port;
+    std::vector<address> found;
+    int problem = 0;
+    closer ready{::eventfd(0, EFD_CLOEXEC)};
+  };
+  const auto ask = [](question& q, int flags) {
+    addrinfo hints{};
+    hints.ai_family = AF_UNSPEC;
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = flags;
+    addrinfo* list = nullptr;
+    q.problem = ::getaddrinfo(q.host.c_str(), q.port.c_str(), &hints, &list);
+    for (const addrinfo* a = list; a != nullptr; a = a->ai_next) {
+      address one;
+      one.family = a->ai_family;
+      std::memcpy(&one.bytes, a->ai_addr, a->ai_addrlen);
+      one.size = a->ai_addrlen;
+      q.found.push_back(one);
+    }
+    if (list != nullptr) ::freeaddrinfo(list);
+  };
+  const auto q = std::make_shared<question>();
+  q->host = host;
+  q->port = port;
+  ask(*q, AI_NUMERICHOST);
+  if (q->problem == EAI_NONAME) {
+    runtime::quiet_thread([q, ask] {
+      ask(*q, AI_ADDRCONFIG);
+      const std::uint64_t one = 1;
+      [[maybe_unused]] const auto written = ::write(q->ready.fd, &one, sizeof one);
+    }).detach();
+    limit.wait(q->ready.fd, POLLIN);
+  }
+  if (q->problem != 0 || q->found.empty()) {
+    throw cut_off{
+        {errc::unavailable, "the host " + host + " cannot be found: " + ::gai_strerror(q->problem)}};
+  }
+  return q->found;
+}
+
+/// A connected socket, or -1 and the reason in errno.
+int connect_to(const address& a, const patience& limit) {
+  closer fd{::socket(a.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+  if (fd.fd < 0) return -1;
+  if (::connect(fd.fd, reinterpret_cast<const sockaddr*>(&a.bytes), a.size) != 0) {
+    if (errno != EINPROGRESS) return -1;
+    limit.wait(fd.fd, POLLOUT);
+    int problem = 0;
+    socklen_t size = sizeof problem;
+    ::getsockopt(fd.fd, SOL_SOCKET, SO_ERROR, &problem, &size);
+    if (problem != 0) {
+      errno = problem;
+      return -1;
+    }
+  }
+  if (a.family != AF_UNIX) {
+    const int on = 1;
+    ::setsockopt(fd.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    ::setsockopt(fd.fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  }
+  return fd.release();
+}
+
+int connect_any(const settings& to, const patience& limit) {
+  const auto addresses =
+      to.path.empty() ? look_up(to.host, to.port, limit) : std::vector<address>{unix_address(to.path)};
+  int problem = 0;
+  for (const address& a : addresses) {
+    const int fd = connect_to(a, limit);
+    if (fd >= 0) return fd;
+    problem = errno;
+  }
+  const errc as = problem == EACCES                        ? errc::permission_denied
+                  : problem == EMFILE || problem == ENFILE ? errc::exhausted
+                                                           : errc::unavailable;
+  throw cut_off{{as, std::string{"no connection: "} + std::strerror(problem)}, as != errc::permission_denied};
+}
+
+/// Our end's address, as CLIENT LIST shows it; empty for Unix sockets, which all look alike.
+std::string own_address(int fd) {
+  sockaddr_storage a{};
+  socklen_t size = sizeof a;
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&a), &size) != 0 || a.ss_family == AF_UNIX ||
+      ::getnameinfo(reinterpret_cast<const sockaddr*>(&a), size, host.data(), host.size(), port.data(),
+                    port.size(), NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return {};
+  }
+  const std::string name = host.data();
+  return (a.ss_family == AF_INET6 ? "[" + name + "]" : name) + ":" + port.data();
+}
+
+/// The greeting, as a blocking exchange.
+class introduction {
+ public:
+  introduction(connection& with, const patience& limit) : with_{with}, limit_{limit} {}
+
+  void send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const std::size_t n = with_.stream->write_some(bytes);
+      bytes.remove_prefix(n);
+      if (n == 0) limit_.wait(with_.stream->descriptor(), POLLOUT);
+    }
+  }
+  value hear() {
+    while (true) {
+      if (auto v = with_.parser.next()) {
+        if (!v->is(value::kind::push) || is_confirmation(*v)) return std::move(*v);
+        continue;
+      }
+      std::array<char, 4096> bytes;
+      const std::size_t n = with_.stream->read_some(bytes.data(), bytes.size());
+      with_.parser.feed({bytes.data(), n});
+      if (n == 0)
+        limit_.wait(with_.stream->descriptor(), with_.stream->reading_wants_to_write() ? POLLOUT : POLLIN);
+    }
+  }
+
+ private:
+  /// SUBSCRIBE is answered by a push.
+  static bool is_confirmation(const value& v) { return !v.items.empty() && v.items[0].text == "subscribe"; }
+
+  connection& with_;
+  const patience& limit_;
+};
+
+[[noreturn]] void refuse(const std::string& error) {
+  if (error.starts_with("ERR unknown command") || error.starts_with("NOPROTO")) {
+    throw cut_off{
+        {errc::unavailable,
+         "Holdfast needs Redis 6 or newer, or Valkey: the server does not speak RESP3 (" + error + ")"},
+        false};
+  }
+  store::trouble t = trouble_of(error);
+  const bool full = error.find("max number of clients") != std::string::npos;
+  throw cut_off{std::move(t.what), t.passing || full};
+}
+
+void require_fine(const value& answer) {
+  if (answer.is(value::kind::error)) refuse(answer.text);
+}
+
+std::int64_t id_in(const value& hello) {
+  for (std::size_t i = 0; i + 1 < hello.items.size(); i += 2) {
+    if (hello.items[i].text == "id") return hello.items[i + 1].number;
+  }
+  return 0;
+}
+
+}  // namespace
+
+void append_tracking(std::string& out, const std::string& prefix) {
+  // Side keys begin with a brace. Prefixes must not overlap, and an empty one means every key.
+  if (prefix.empty()) return append(out, {"CLIENT", "TRACKING", "ON", "BCAST"});
+  if (prefix.front() == '{') return append(out, {"CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", "{"});
+  append(out, {"CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", prefix, "PREFIX", "{"});
+}
+
+connection dial(const settings& to, const tls_context* secure, const owner_id& client, bool tracked,
+                const std::string& former, int stop) {
+  const patience limit{to.connect_limit, stop};
+  connection made;
+  const int socket = connect_any(to, limit);
+  made.stream = secure == nullptr ? plain_stream(socket)
+                                  : secure->open(socket, [&](short events) { limit.wait(socket, events); });
+  introduction talk{made, limit};
+  std::string hello;
+  if (to.password.empty())
+    append(hello, {"HELLO", "3"});
+  else
+    append(hello, {"HELLO", "3", "AUTH", to.user, to.password});
+  talk.send(hello);
+  const value greeting = talk.hear();
+  require_fine(greeting);
+
+  std::string rest = former;  // first of all: see above
+  std::size_t asked = 1;
+  append(rest, {"SUBSCRIBE", channel_of(client)});
+  if (to.database != 0) {
+    append(rest, {"SELECT", std::to_string(to.database)});
+    ++asked;
+  }
+  if (tracked) {
+    append_tracking(rest, to.speech.prefix);
+    ++asked;
+  }
+  talk.send(rest);
+  if (!former.empty()) [[maybe_unused]]
+    const value ignored = talk.hear();  // not allowed, perhaps, or gone already
+  for (std::size_t i = 0; i < asked; ++i) require_fine(talk.hear());
+
+  const std::string own = own_address(socket);
+  const std::int64_t id = id_in(greeting);
+  if (!own.empty() && id > 0) append(made.kill, {"CLIENT", "KILL", "ID", std::to_string(id), "ADDR", own});
+  return made;
+}
+
+}  // namespace holdfast::redis

@@ -1,0 +1,89 @@
+#include "link/redis/leadership.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <unistd.h>
+
+namespace holdfast::redis {
+
+bool leadership::take(store::caller& who) {
+  const std::lock_guard hold{mutex_};
+  const auto mine = std::find(others_.begin(), others_.end(), &who);
+  if (leader_ == leader::nobody) {
+    if (mine != others_.end()) others_.erase(mine);
+    leader_ = leader::caller;
+    ++led_;
+    return true;
+  }
+  if (mine == others_.end()) others_.push_back(&who);
+  if (leader_ == leader::background && !give_way_.exchange(true)) ring();
+  return false;
+}
+
+void leadership::leave() {
+  const std::lock_guard hold{mutex_};
+  leader_ = leader::nobody;
+  give_way_ = false;
+  if (!others_.empty()) {
+    call_next();
+  } else if (sleeps_deeply_) {
+    woken_ = true;
+    rested_.notify_one();
+  }
+}
+
+void leadership::retire(store::caller& who) {
+  const std::lock_guard hold{mutex_};
+  others_.erase(std::remove(others_.begin(), others_.end(), &who), others_.end());
+  if (leader_ == leader::nobody) call_next();  // it may have been called in vain
+}
+
+void leadership::call_next() {
+  if (!others_.empty()) others_.front()->call();
+}
+
+bool leadership::take_in_background() {
+  const std::lock_guard hold{mutex_};
+  if (leader_ != leader::nobody || !others_.empty()) {
+    if (leader_ == leader::nobody) call_next();
+    return false;
+  }
+  leader_ = leader::background;
+  give_way_ = false;
+  return true;
+}
+
+void leadership::rest() {
+  constexpr std::chrono::milliseconds nap{2};
+  std::unique_lock hold{mutex_};
+  const auto is_woken = [this] { return woken_; };
+  std::uint64_t seen = led_;
+  while (!woken_ && (leader_ != leader::nobody || led_ != 0)) {
+    rested_.wait_for(hold, nap, is_woken);
+    if (woken_) break;
+    const bool same = seen == led_;
+    seen = led_;
+    if (same && leader_ == leader::nobody) break;
+    if (!same || leader_ != leader::caller) continue;
+    sleeps_deeply_ = true;
+    rested_.wait(hold, is_woken);
+    sleeps_deeply_ = false;
+    woken_ = false;
+  }
+  woken_ = false;
+}
+
+void leadership::wake() {
+  {
+    const std::lock_guard hold{mutex_};
+    woken_ = true;
+  }
+  rested_.notify_one();
+}
+
+void leadership::ring() const {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(bell_, &one, sizeof one);
+}
+
+}  // namespace holdfast::redis

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <atomic>
+#include <condition_variable>
+#include <cstdint>
+#include <deque>
+#include <mutex>
+
+#include "store/caller.hpp"
+
+namespace holdfast::redis {
+
+/// Who listens to the connection: one thread at a time. A blocked caller that listens itself hears its answer
+/// without another thread having to be woken for it, which costs more than a round trip to a server nearby.
+/// When it has its answer, the next blocked caller goes on listening; while none is blocked, the link's own
+/// thread does.
+///
+/// That thread keeps out of the way for a while after callers have come and gone, since more of them will
+/// come (`rest`), and gives way to the first who comes when it is listening.
+class leadership {
+ public:
+  /// \param bell an eventfd that ends whatever wait for descriptors the leader is in.
+  explicit leadership(int bell) : bell_{bell} {}
+
+  /// \return whether the caller leads now. If not, it will be called when it may; it has to `retire` in the
+  /// end.
+  [[nodiscard]] bool take(store::caller& who);
+  void leave();
+  void retire(store::caller& who);
+
+  // The link's own thread:
+  [[nodiscard]] bool take_in_background();
+  /// Until no caller has come for a while, or `wake`.
+  void rest();
+  [[nodiscard]] bool has_to_give_way() const { return give_way_.load(std::memory_order_relaxed); }
+
+  /// Ends a rest. Any thread.
+  void wake();
+  /// Whether somebody is listening.
+  [[nodiscard]] bool is_taken() const { return leader_.load(std::memory_order_relaxed) != leader::nobody; }
+  /// Ends the leader's wait for descriptors. Any thread.
+  void ring() const;
+
+ private:
+  enum class leader : std::uint8_t { nobody, caller, background };
+
+  void call_next();
+
+  const int bell_;
+  std::mutex mutex_;
+  std::atomic<leader> leader_ = leader::nobody;  // changed under mutex_
+  std::deque<store::caller*> others_;            // blocked callers that do not lead
+  std::atomic<bool> give_way_ = false;
+  std::uint64_t led_ = 0;  // how often callers have
+  std::condition_variable rested_;
+  bool woken_ = false;
+  bool sleeps_deeply_ = false;  // until woken: a caller has led for long, and may go on for hours
+};
+
+}  // namespace holdfast::redis

@@ -1,0 +1,317 @@
+#include "protocol/redis/conversation.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "protocol/redis/keys.hpp"
+#include "protocol/redis/replies.hpp"
+#include "protocol/redis/resp.hpp"
+#include "protocol/redis/scripts.hpp"
+
+namespace holdfast::redis {
+
+using namespace tickets;
+
+namespace {
+
+struct script {
+  std::string_view sha1;
+  std::string_view text;
+};
+
+script script_of(task what) {
+  switch (what) {
+    case task::acquire: return {text::acquire_sha1, text::acquire};
+    case task::find:
+    case task::look: return {text::look_sha1, text::look};
+    case task::renew: return {text::renew_sha1, text::renew};
+    case task::release:
+    case task::withdraw: return {text::release_sha1, text::release};
+    case task::downgrade: return {text::downgrade_sha1, text::downgrade};
+    case task::evict: return {text::evict_sha1, text::evict};
+    case task::inspect:
+    case task::list: break;
+  }
+  return {text::inspect_sha1, text::inspect};
+}
+
+void append_number(std::string& out, std::int64_t n) {
+  std::array<char, 24> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), n).ptr;
+  append_word(out, {digits.data(), static_cast<std::size_t>(end - digits.data())});
+}
+
+/// Rounded up: the server must not end before we do.
+std::int64_t milliseconds_in(duration d) { return std::chrono::ceil<std::chrono::milliseconds>(d).count(); }
+
+void begin(std::string& out, const script& s, bool in_full, std::size_t key_count, std::size_t arguments) {
+  append_command(out, 3 + key_count + arguments);
+  append_word(out, in_full ? "EVAL" : "EVALSHA");
+  append_word(out, in_full ? s.text : s.sha1);
+  append_number(out, static_cast<std::int64_t>(key_count));
+}
+
+void append_keys(std::string& out, const keys& k) {
+  for (const std::string* key : {&k.lock, &k.fence, &k.queue, &k.claims, &k.expiries}) append_word(out, *key);
+}
+
+/// As a pattern of SCAN that means just these bytes.
+std::string literally(std::string_view bytes) {
+  std::string pattern;
+  for (const char c : bytes) {
+    if (std::string_view{"*?[]\\^-"}.find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
+store::trouble nonsense() {
+  return {{errc::corrupt_store, "the server's answer is not one that the script gives"}, false, true};
+}
+
+constexpr std::size_t names_at_once = 64;
+
+}  // namespace
+
+conversation::conversation(request asked, const dialect& in, const owner_id& client)
+    : asked_{std::move(asked)},
+      in_{&in},
+      client_{client},
+      stage_{asked_.what == task::list ? stage::scan : stage::script} {}
+
+std::size_t conversation::say(std::string& out) {
+  switch (stage_) {
+    case stage::script:
+    case stage::text: say_script(out, stage_ == stage::text); return 1;
+    case stage::replicas:
+      append(out, {"WAIT", std::to_string(in_->replicas), std::to_string(in_->replicas_wait.count())});
+      return 1;
+    case stage::undo: say_release(out); return 1;
+    case stage::scan:
+      append(out, {"SCAN", cursor_, "MATCH",
+                   fences_ ? "*\x1f"
+                             "fence"
+                           : literally(in_->prefix) + "*",
+                   "COUNT", "1000", "TYPE", "string"});
+      return 1;
+    case stage::details: return say_details(out);
+  }
+  return 0;
+}
+
+std::optional<conversation::outcome> conversation::hear(std::vector<value> replies) {
+  try {
+    const value& first = replies.at(0);
+    if (stage_ == stage::details) return hear_details(replies);
+    if (stage_ == stage::script && first.is(value::kind::error) && first.text.starts_with("NOSCRIPT")) {
+      stage_ = stage::text;
+      return std::nullopt;
+    }
+    if (stage_ == stage::replicas) return hear_replicas(first);
+    if (stage_ != stage::undo && first.is(value::kind::error)) return trouble_of(first.text);
+    switch (stage_) {
+      case stage::scan: return hear_scan(first);
+      case stage::undo:
+        return store::trouble{
+            {errc::unavailable, "it was granted, and given back: fewer than " +
+                                    std::to_string(in_->replicas) + " replicas acknowledged it within " +
+                                    std::to_string(in_->replicas_wait.count()) + " ms"},
+            true,
+            first.is(value::kind::error)};
+      default: return hear_script(first);
+    }
+  } catch (const misunderstood&) {
+    return nonsense();
+  }
+}
+
+std::optional<conversation::outcome> conversation::hear_script(const value& reply) {
+  outcome o = outcome_of(asked_, reply);
+  const auto* heard = std::get_if<tickets::reply>(&o);
+  const auto* at = heard != nullptr ? std::get_if<place>(heard) : nullptr;
+  if (in_->replicas == 0 || at == nullptr || !at->granted) return o;
+  granted_ = *at;
+  stage_ = stage::replicas;
+  return std::nullopt;
+}
+
+std::optional<conversation::outcome> conversation::hear_replicas(const value& reply) {
+  if (reply.is(value::kind::number) && reply.number >= std::int64_t{in_->replicas}) return outcome{granted_};
+  stage_ = stage::undo;
+  return std::nullopt;
+}
+
+std::optional<conversation::outcome> conversation::hear_scan(const value& reply) {
+  if (!reply.is(value::kind::list) || reply.items.size() != 2) throw misunderstood{};
+  cursor_ = reply.items[0].text;
+  for (const value& key : reply.items[1].items) {
+    const auto lock = fences_ ? lock_of_fence(key.text) : std::optional{key.text};
+    // Other keys of the server that happen to fit, and side keys, are no locks.
+    if (!lock || !lock->starts_with(in_->prefix) || lock->size() == in_->prefix.size()) continue;
+    if (fences_ || !lock_of_side_key(key.text)) found_.insert(*lock);
+  }
+  if (cursor_ != "0") return std::nullopt;
+  if (fences_ && !in_->prefix.empty()) {
+    fences_ = false;  // without a prefix, any text at the server would look like a foreign client's lock
+    return std::nullopt;
+  }
+  stage_ = stage::details;
+  if (found_.empty()) return outcome{tickets::reply{std::move(summaries_)}};
+  return std::nullopt;
+}
+
+std::optional<conversation::outcome> conversation::hear_details(const std::vector<value>& replies) {
+  for (const value& reply : replies) {
+    std::string lock = *found_.begin();
+    found_.erase(found_.begin());
+    if (reply.is(value::kind::error)) {
+      store::trouble t = trouble_of(reply.text);
+      if (t.what.code == errc::wrong_type) continue;  // not a lock, for all its name
+      return t;
+    }
+    const auto state = state_of(lock.substr(in_->prefix.size()), reply);
+    const bool in_use = state && !(state->holders.empty() && state->waiters.empty());
+    if (state && (in_use || asked_.idle)) summaries_.push_back(summary_of(*state));
+  }
+  if (!found_.empty()) return std::nullopt;
+  return outcome{tickets::reply{std::move(summaries_)}};
+}
+
+std::size_t conversation::say_details(std::string& out) const {
+  const script s = script_of(task::inspect);
+  std::size_t n = 0;
+  for (auto lock = found_.begin(); lock != found_.end() && n < names_at_once; ++lock, ++n) {
+    begin(out, s, n == 0, 5, 0);  // in full once: the server may not know it
+    append_keys(out, keys::of({}, *lock));
+  }
+  return n;
+}
+
+void conversation::say_script(std::string& out, bool in_full) const {
+  const script s = script_of(asked_.what);
+  duration longest = asked_.ttl;
+  for (const store::hold& h : asked_.batch) longest = std::max(longest, h.ttl);
+  const std::int64_t keep = std::max<std::int64_t>(in_->keep.count(), 2 * milliseconds_in(longest));
+  if (asked_.what == task::renew) {
+    begin(out, s, in_full, 5 * asked_.batch.size(), 1 + 2 * asked_.batch.size());
+    for (const store::hold& h : asked_.batch) append_keys(out, keys::of(in_->prefix, h.name));
+    append_number(out, keep);
+    for (const store::hold& h : asked_.batch) {
+      append_word(out, h.owner.hex());
+      append_number(out, milliseconds_in(h.ttl));
+    }
+    return;
+  }
+  const keys k = keys::of(in_->prefix, asked_.name);
+  const auto begin_with_keys = [&](std::size_t arguments) {
+    begin(out, s, in_full, 5, arguments);
+    append_keys(out, k);
+  };
+  switch (asked_.what) {
+    case task::acquire:
+      begin_with_keys(8);
+      append_word(out, asked_.owner.hex());
+      append_word(out, client_.hex());
+      append_number(out, asked_.weight);
+      append_number(out, asked_.capacity);
+      append_number(out, milliseconds_in(asked_.ttl));
+      append_word(out, asked_.wait ? "1" : "0");
+      append_number(out, keep);
+      append_word(out, asked_.metadata ? std::string_view{*asked_.metadata} : std::string_view{});
+      break;
+    case task::find:
+    case task::look:
+      begin_with_keys(4);
+      append_word(out, asked_.owner.hex());
+      if (asked_.token)
+        append_word(out, std::to_string(asked_.token.value()));
+      else
+        append_word(out, "");
+      append_number(out, asked_.what == task::look ? milliseconds_in(asked_.ttl) : 0);
+      append_number(out, keep);
+      break;
+    case task::release:
+    case task::withdraw:
+    case task::downgrade:
+      begin_with_keys(2);
+      append_word(out, asked_.owner.hex());
+      append_number(out, keep);
+      break;
+    case task::evict:
+      begin_with_keys(1);
+      append_number(out, keep);
+      break;
+    default: begin_with_keys(0);
+  }
+}
+
+void conversation::say_release(std::string& out) const {
+  begin(out, script_of(task::release), true, 5, 2);
+  append_keys(out, keys::of(in_->prefix, asked_.name));
+  append_word(out, asked_.owner.hex());
+  append_number(out, in_->keep.count());
+}
+
+std::optional<std::pair<owner_id, store::noticed>> read_word(std::string_view payload, const dialect& in) {
+  const std::size_t first = payload.find(' ');
+  const std::size_t second = payload.find(' ', first + 1);
+  if (first == std::string_view::npos || second == std::string_view::npos) return std::nullopt;
+  const std::string_view what = payload.substr(0, first);
+  const auto owner = owner_id::from_hex(payload.substr(first + 1, second - first - 1));
+  const std::string_view digits = payload.substr(second + 1);
+  std::uint64_t token = 0;
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), token);
+  if (!owner || problem != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  store::noticed n;
+  n.token = fencing_token{token};
+  if (what == "granted")
+    n.what = in.replicas == 0 ? store::notice::granted : store::notice::look;
+  else if (what == "revoked")
+    n.what = store::notice::revoked;
+  else if (what == "look")
+    n.what = store::notice::look;
+  else
+    return std::nullopt;
+  return std::pair{*owner, n};
+}
+
+store::trouble trouble_of(const std::string& error) {
+  struct known {
+    std::string_view code;
+    errc as;
+    bool passing;
+  };
+  constexpr std::array<known, 15> all{{
+      {"WRONGTYPE", errc::wrong_type, false},
+      {"NOAUTH", errc::permission_denied, false},
+      {"WRONGPASS", errc::permission_denied, false},
+      {"NOPERM", errc::permission_denied, false},
+      {"OOM", errc::exhausted, true},
+      {"LOADING", errc::unavailable, true},
+      {"BUSY", errc::unavailable, true},
+      {"READONLY", errc::unavailable, true},  // a failover may be under way
+      {"MASTERDOWN", errc::unavailable, true},
+      {"NOREPLICAS", errc::unavailable, true},
+      {"MISCONF", errc::unavailable, true},
+      {"CLUSTERDOWN", errc::unavailable, true},
+      {"TRYAGAIN", errc::unavailable, true},
+      {"NOMASTERLINK", errc::unavailable, true},
+      {"UNBLOCKED", errc::unavailable, true},
+  }};
+  // Redis 6 wraps what goes wrong in a script: "ERR Error running script (...): @user_script:12: WRONGTYPE
+  // ...".
+  const bool wrapped = error.starts_with("ERR Error running script");
+  const auto found = std::find_if(all.begin(), all.end(), [&](const known& k) {
+    return error.starts_with(k.code) ||
+           (wrapped && error.find(": " + std::string{k.code} + " ") != std::string::npos);
+  });
+  if (found == all.end()) return {{errc::unavailable, "the server answers: " + error}, false, false};
+  if (found->as == errc::wrong_type) {
+    return {
+        {errc::wrong_type, "its key holds something that is no lock; it is left untouched (" + error + ")"}};
+  }
+  return {{found->as, "the server answers: " + error}, found->passing, false};
+}
+
+}  // namespace holdfast::redis

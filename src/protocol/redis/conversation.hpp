@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "protocol/redis/dialect.hpp"
+#include "protocol/redis/value.hpp"
+#include "protocol/tickets/request.hpp"
+
+namespace holdfast::redis {
+
+/// One request, as it is put to a server: commands to send, then a reply to each, until the outcome is there.
+/// Most take one command; more it takes where the server does not have the script, where replicas have to
+/// acknowledge a grant, and to list names. Pure: a link carries the bytes, the real one or the simulator's.
+class conversation {
+ public:
+  using outcome = tickets::link::outcome;
+
+  /// \param in must outlive the conversation.
+  conversation(tickets::request asked, const dialect& in, const owner_id& client);
+
+  /// Appends what is to be sent now. \return how many replies will come.
+  [[nodiscard]] std::size_t say(std::string& out);
+  /// Takes all of the replies to what was last said; without an outcome, there is more to say.
+  [[nodiscard]] std::optional<outcome> hear(std::vector<value> replies);
+
+ private:
+  enum class stage : std::uint8_t {
+    script,    // by its digest
+    text,      // in full: the server did not know it
+    replicas,  // granted: do enough of them know?
+    undo,      // they do not
+    scan,      // names
+    details,   // of each of a batch of names
+  };
+
+  std::optional<outcome> hear_script(const value& reply);
+  std::optional<outcome> hear_replicas(const value& reply);
+  std::optional<outcome> hear_scan(const value& reply);
+  std::optional<outcome> hear_details(const std::vector<value>& replies);
+  void say_script(std::string& out, bool in_full) const;
+  void say_release(std::string& out) const;
+  std::size_t say_details(std::string& out) const;
+
+  tickets::request asked_;
+  const dialect* in_;
+  owner_id client_;
+  stage stage_;
+  tickets::reply granted_;       // while replicas are asked
+  std::string cursor_ = "0";     // of a scan
+  bool fences_ = true;           // the pass of the scan: over fences, then over locks
+  std::set<std::string> found_;  // locks' keys not looked at yet
+  std::vector<lock_summary> summaries_;
+};
+
+/// What a message on a client's channel says; nothing for one that is not understood. Where replicas have to
+/// acknowledge a grant, the word of one is a reason to look, and no more.
+[[nodiscard]] std::optional<std::pair<owner_id, store::noticed>> read_word(std::string_view payload,
+                                                                           const dialect& in);
+
+/// Why a server refused. \param error begins with its code, as in "LOADING Redis is loading ...".
+[[nodiscard]] store::trouble trouble_of(const std::string& error);
+
+}  // namespace holdfast::redis

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+namespace holdfast::redis {
+
+/// The keys of one name (see lua/queue.lua). The lock's is prefix + name, byte for byte, so that foreign
+/// clients share it. The others are in its hash slot, whatever bytes it has, and can be no lock's key: names
+/// hold no control characters.
+///
+///     holdfast:nightly     {holdfast:nightly}<US>fence          the lock's key is the tag
+///     jobs{eu}:nightly     {eu}jobs{eu}:nightly<US>fence        it has a tag of its own
+///     holdfast:a}b         {7210}holdfast:a}b<US>fence          it cannot be one: a number in the same slot
+///     is
+struct keys {
+  std::string lock;
+  std::string fence;
+  std::string queue;
+  std::string claims;
+  std::string expiries;
+
+  [[nodiscard]] static keys of(std::string_view prefix, std::string_view name);
+};
+
+/// The lock's key that a fence belongs to; empty for any other key.
+[[nodiscard]] std::optional<std::string> lock_of_fence(std::string_view key);
+/// Likewise for any side key.
+[[nodiscard]] std::optional<std::string> lock_of_side_key(std::string_view key);
+
+/// The hash slot of a key, as Redis Cluster defines it: CRC-16/XMODEM of the tag, if there is one, modulo
+/// 16384.
+[[nodiscard]] std::uint16_t slot_of(std::string_view key);
+
+}  // namespace holdfast::redis

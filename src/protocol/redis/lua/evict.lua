@@ -1,0 +1,32 @@
+-- End every hold of a name, whoever has it, and tell the holders. A foreign holder's key is left alone.
+--
+-- KEYS: lock fence queue claims expiries (see queue.lua)
+-- ARGV: keep
+-- Returns how many there were, or {value}: held by a foreign client under that value.
+
+--@include queue.lua
+local keep = ARGV[1]
+
+bury()
+local ended = 0
+local function revoke(owner, claim)
+  local c = parts_of(claim)
+  tell(c.client, 'revoked', owner, c.token)
+  ended = ended + 1
+end
+
+local holder, its = lone_holder()
+if holder then
+  if not its then return { holder } end
+  revoke(holder, its)
+  redis.call('DEL', lock)
+else
+  for _, owner in ipairs(redis.call('ZRANGE', expiries, 0, -1)) do
+    if not redis.call('ZSCORE', queue, owner) then
+      revoke(owner, redis.call('HGET', claims, owner))
+      forget(owner)
+    end
+  end
+end
+serve(keep)
+return ended

@@ -1,0 +1,36 @@
+-- One more ttl for each of many holds. One that has expired stays so, even if nobody took its place.
+--
+-- KEYS: lock fence queue claims expiries, of the first hold, of the second, ...
+-- ARGV: keep, then owner and ttl of the first hold, of the second, ...
+-- Returns a string of one digit a hold: 1 kept, 0 lost.
+
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local keep = ARGV[1]
+
+local function outlive(key)
+  if redis.call('PTTL', key) < tonumber(keep) then redis.call('PEXPIRE', key, keep) end
+end
+
+local function keep_one(lock, fence, queue, claims, expiries, owner, ttl)
+  local holder = redis.pcall('GET', lock) -- one key of a wrong type must not spoil it for the others
+  if holder == owner then
+    redis.call('PEXPIRE', lock, ttl)
+    outlive(fence)
+    return '1'
+  end
+  if holder ~= 'holdfast:shared' then return '0' end
+  local ends = redis.call('ZSCORE', expiries, owner)
+  if not ends or tonumber(ends) <= now or redis.call('ZSCORE', queue, owner) then return '0' end
+  redis.call('ZADD', expiries, now + ttl, owner)
+  if redis.call('PTTL', lock) < tonumber(ttl) then redis.call('PEXPIRE', lock, ttl) end
+  for _, key in ipairs({ fence, queue, claims, expiries }) do outlive(key) end
+  return '1'
+end
+
+local kept = {}
+for i = 1, #KEYS / 5 do
+  local k = 5 * i - 4
+  kept[i] = keep_one(KEYS[k], KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], KEYS[k + 4], ARGV[2 * i], ARGV[2 * i + 1])
+end
+return table.concat(kept)

@@ -1,0 +1,124 @@
+#include "support/child_process.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <system_error>
+#include <unistd.h>
+
+namespace holdfast::test {
+
+namespace {
+
+[[noreturn]] void fail(const std::string& what) {
+  throw std::system_error{errno, std::generic_category(), what};
+}
+
+std::vector<char*> pointers(std::vector<std::string>& texts) {
+  std::vector<char*> result;
+  for (auto& text : texts) result.push_back(text.data());
+  result.push_back(nullptr);
+  return result;
+}
+
+std::vector<std::string> environment_with(std::vector<std::string> variables) {
+  const auto added = variables.size();
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view variable{*each};
+    const auto name = variable.substr(0, variable.find('=') + 1);
+    const auto replaced = [&](const std::string& other) { return other.starts_with(name); };
+    if (std::none_of(variables.begin(), variables.begin() + static_cast<std::ptrdiff_t>(added), replaced)) {
+      variables.emplace_back(variable);
+    }
+  }
+  return variables;
+}
+
+/// What the child does until it is another program: nothing that another thread's lock may stand in the way
+/// of. Its errno comes back through `trouble`.
+[[noreturn]] void become(char* const* arguments, char* const* environment, const char* folder,
+                         const char* output, ::pid_t parent, int trouble) {
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (::getppid() != parent) ::_exit(1);  // it died before the line above
+  ::sigset_t none;
+  ::sigemptyset(&none);
+  ::sigprocmask(SIG_SETMASK, &none, nullptr);
+  ::signal(SIGPIPE, SIG_DFL);
+  const int in = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
+  const int out = ::open(output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  const bool ready = in >= 0 && out >= 0 && ::dup2(in, STDIN_FILENO) >= 0 &&
+                     ::dup2(out, STDOUT_FILENO) >= 0 && ::dup2(out, STDERR_FILENO) >= 0 &&
+                     ::chdir(folder) == 0;
+  if (ready) ::execvpe(arguments[0], arguments, environment);
+  const int reason = errno;
+  [[maybe_unused]] const auto written = ::write(trouble, &reason, sizeof reason);
+  ::_exit(127);
+}
+
+}  // namespace
+
+child_process::child_process(std::vector<std::string> arguments, settings how) {
+  auto variables = environment_with(std::move(how.environment));
+  const auto argument_pointers = pointers(arguments);
+  const auto variable_pointers = pointers(variables);
+  const char* folder = how.folder.empty() ? "." : how.folder.c_str();
+  const char* output = how.output.empty() ? "/dev/null" : how.output.c_str();
+  int trouble[2];
+  if (::pipe2(trouble, O_CLOEXEC) != 0) fail("pipe2");
+  const auto parent = ::getpid();
+  pid_ = ::fork();
+  if (pid_ == 0) {
+    become(argument_pointers.data(), variable_pointers.data(), folder, output, parent, trouble[1]);
+  }
+  const int fork_trouble = errno;
+  ::close(trouble[1]);
+  int reason = pid_ < 0 ? fork_trouble : 0;
+  if (pid_ > 0) {
+    if (::read(trouble[0], &reason, sizeof reason) > 0) ::waitpid(pid_, nullptr, 0);
+    gone_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));  // glibc 2.36 hides its own from C++
+  }
+  ::close(trouble[0]);
+  if (reason != 0) throw std::system_error{reason, std::generic_category(), arguments.front()};
+}
+
+child_process::~child_process() {
+  kill();
+  ::close(gone_);
+}
+
+void child_process::send(int signal) const {
+  if (!status_) ::kill(pid_, signal);
+}
+
+void child_process::stop() {
+  send(SIGSTOP);
+  reap(WUNTRACED);
+}
+
+void child_process::go_on() { send(SIGCONT); }
+
+void child_process::kill() {
+  if (status_) return;
+  send(SIGKILL);
+  reap(0);
+}
+
+std::optional<int> child_process::wait(std::chrono::milliseconds limit) {
+  if (status_) return status_;
+  ::pollfd ended{gone_, POLLIN, 0};
+  if (::poll(&ended, 1, static_cast<int>(limit.count())) > 0) reap(0);
+  return status_;
+}
+
+void child_process::reap(int options) {
+  int status = 0;
+  if (status_ || ::waitpid(pid_, &status, options) != pid_) return;
+  if (WIFEXITED(status)) status_ = WEXITSTATUS(status);
+  if (WIFSIGNALED(status)) status_ = 128 + WTERMSIG(status);
+}
+
+}  // namespace holdfast::test

@@ -1,0 +1,179 @@
+#include "support/redis_server.hpp"
+
+#include <charconv>
+#include <csignal>
+#include <fstream>
+#include <iomanip>
+#include <iterator>
+#include <sstream>
+#include <stdexcept>
+
+#include "support/free_port.hpp"
+
+namespace holdfast::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto patience = 60s;  // far longer than a start takes on a loaded machine
+
+std::string contents(const std::string& path) {
+  std::ifstream file{path, std::ios::binary};
+  return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+std::string faketime_library() {
+  for (const auto& folder : std::filesystem::directory_iterator{"/usr/lib"}) {
+    const auto file = folder.path() / "faketime" / "libfaketime.so.1";
+    if (std::filesystem::exists(file)) return file.string();
+  }
+  throw std::runtime_error{"libfaketime is not installed"};
+}
+
+/// It has them open by now; nobody else would remove them after a kill.
+void forget_faketime_files(::pid_t pid) {
+  for (const char* name : {"/dev/shm/faketime_shm_", "/dev/shm/sem.faketime_sem_"}) {
+    std::filesystem::remove(name + std::to_string(pid));
+  }
+}
+
+}  // namespace
+
+redis_server::redis_server(settings how) : how_{std::move(how)} {
+  if (how_.tls) {
+    authority_.emplace(folder_);
+    server_pair_ = authority_->issue("server", "DNS:localhost,IP:127.0.0.1");
+    client_pair_ = authority_->issue("client", "DNS:client");
+  }
+  if (how_.own_clock) set_clock(0s);
+  constexpr int attempts = 5;  // another program may take the port between the look and the start
+  for (int attempt = 1; console_ == nullptr; ++attempt) {
+    port_ = free_port();
+    tls_port_ = how_.tls ? free_port() : 0;
+    write_configuration();
+    launch();
+    try {
+      expect_answer(false);
+    } catch (const std::runtime_error&) {
+      if (attempt == attempts || log().find("Address already in use") == std::string::npos) throw;
+    }
+  }
+}
+
+void redis_server::write_configuration() {
+  std::ofstream file{folder_.file("redis.conf"), std::ios::trunc};
+  file << "bind 127.0.0.1\nport " << port_ << "\nunixsocket " << socket() << "\ndir "
+       << folder_.path().string() << "\nsave \"\"\nenable-debug-command yes\n";
+  if (!how_.password.empty()) file << "requirepass \"" << how_.password << "\"\n";
+  if (how_.append_only) file << "appendonly yes\nappendfsync always\n";
+  if (how_.tls) {
+    file << "tls-port " << tls_port_ << "\ntls-cert-file " << server_pair_.certificate << "\ntls-key-file "
+         << server_pair_.key << "\ntls-ca-cert-file " << authority_->authority() << '\n';
+  }
+  for (const auto& line : how_.lines) file << line << '\n';
+}
+
+void redis_server::launch() {
+  child_process::settings where{.folder = folder_.path().string(), .output = folder_.file("redis.log")};
+  if (how_.own_clock) {
+    // libc's malloc instead of jemalloc, which asks for the time while libfaketime is still starting. Not the
+    // monotonic clock: it is the wall clock that somebody sets.
+    where.environment = {"LD_PRELOAD=" + faketime_library() + " libc.so.6",
+                         "FAKETIME_TIMESTAMP_FILE=" + folder_.file("clock"), "FAKETIME_NO_CACHE=1",
+                         "FAKETIME_DONT_FAKE_MONOTONIC=1"};
+  }
+  process_ = std::make_unique<child_process>(
+      std::vector<std::string>{"redis-server", folder_.file("redis.conf")}, where);
+}
+
+void redis_server::expect_answer(bool loading_will_do) {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  while (std::chrono::steady_clock::now() < deadline) {
+    auto attempt = console();
+    const auto answer = attempt->ask({"PING"});
+    const bool loading = answer.starts_with("-LOADING");
+    if (!answer.empty() && (!loading || loading_will_do)) {
+      console_ = std::move(attempt);
+      if (how_.own_clock) forget_faketime_files(pid());
+      return;
+    }
+    if (process_->wait(2ms)) throw std::runtime_error{"redis-server ended: " + log()};
+  }
+  throw std::runtime_error{"redis-server does not answer: " + log()};
+}
+
+std::string redis_server::url(std::string_view rest) const {
+  const auto user = how_.password.empty() ? "" : "default:" + how_.password + '@';
+  return "redis://" + user + "127.0.0.1:" + std::to_string(port_) + std::string{rest};
+}
+
+std::string redis_server::tls_url(std::string_view rest) const {
+  const bool more = rest.find('?') != std::string_view::npos;
+  return "rediss://localhost:" + std::to_string(tls_port_) + std::string{rest} + (more ? '&' : '?') +
+         "ca=" + authority_->authority() + "&cert=" + client_pair_.certificate + "&key=" + client_pair_.key;
+}
+
+std::string redis_server::ask(const std::vector<std::string>& words) {
+  if (console_ == nullptr || !console_->connected()) console_ = console();
+  return console_->ask(words);
+}
+
+std::unique_ptr<redis_console> redis_server::console() const {
+  auto result = std::make_unique<redis_console>(socket());
+  if (!how_.password.empty()) result->ask({"AUTH", how_.password});
+  return result;
+}
+
+std::int64_t redis_server::info(std::string_view field) {
+  const auto all = "\r\n" + ask({"INFO", "everything"});
+  const auto start = all.find("\r\n" + std::string{field} + ':');
+  if (start == std::string::npos) throw std::runtime_error{"INFO has no " + std::string{field}};
+  const char* digits = all.data() + start + field.size() + 3;
+  std::int64_t value = 0;
+  std::from_chars(digits, all.data() + all.size(), value);
+  return value;
+}
+
+void redis_server::stop() { process_->stop(); }
+
+void redis_server::go_on() { process_->go_on(); }
+
+void redis_server::kill() {
+  process_->kill();
+  console_.reset();
+}
+
+void redis_server::start() {
+  launch();
+  expect_answer(false);
+}
+
+void redis_server::start_empty() {
+  std::filesystem::remove_all(folder_.path() / "appendonlydir");
+  std::filesystem::remove(folder_.path() / "dump.rdb");
+  start();
+}
+
+void redis_server::start_loading() {
+  launch();
+  expect_answer(true);
+}
+
+void redis_server::replicate(const redis_server& primary) {
+  ask({"REPLICAOF", "127.0.0.1", std::to_string(primary.port())});
+}
+
+void redis_server::set_clock(std::chrono::milliseconds ahead) {
+  // In one step, so that the server never reads half of it.
+  const auto file = folder_.file("clock");
+  std::ostringstream text;
+  text << std::showpos << std::fixed << std::setprecision(3) << std::chrono::duration<double>{ahead}.count()
+       << '\n';
+  std::ofstream{file + ".new"} << text.str();
+  std::filesystem::rename(file + ".new", file);
+}
+
+std::string redis_server::log() const { return contents(folder_.file("redis.log")); }
+
+}  // namespace holdfast::test

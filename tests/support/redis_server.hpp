@@ -1,0 +1,86 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "support/certificates.hpp"
+#include "support/child_process.hpp"
+#include "support/redis_console.hpp"
+#include "support/scratch_folder.hpp"
+
+namespace holdfast::test {
+
+/// A real redis-server with a folder of its own, on a free port of the loopback and on a Unix socket. It is
+/// gone with this object, and with the thread that started it.
+class redis_server {
+ public:
+  struct settings {
+    std::vector<std::string> lines{};  ///< of its configuration, after ours
+    std::string password{};            ///< of the user "default"; empty: none is asked for
+    bool tls = false;                  ///< a second port, which asks for a client's certificate
+    bool append_only = false;          ///< every write is on the disk before its reply
+    bool own_clock = false;            ///< its wall clock is what `set_clock` says
+  };
+
+  /// Returns when it answers. \throws std::runtime_error, with its log, when it does not.
+  redis_server() : redis_server(settings{}) {}
+  explicit redis_server(settings how);
+
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  [[nodiscard]] std::uint16_t tls_port() const noexcept { return tls_port_; }
+  [[nodiscard]] std::string socket() const { return folder_.file("redis.sock"); }
+  [[nodiscard]] ::pid_t pid() const noexcept { return process_->pid(); }
+  /// What a client needs for the TLS port.
+  [[nodiscard]] const certificates& authority() const { return *authority_; }
+  [[nodiscard]] const certificates::pair& client_pair() const noexcept { return client_pair_; }
+
+  /// A store URL; `rest` follows the port: "?prefix=a:", "/3".
+  [[nodiscard]] std::string url(std::string_view rest = {}) const;
+  [[nodiscard]] std::string tls_url(std::string_view rest = {}) const;
+
+  /// A command on a connection that stays open, as the user "default"; see redis_console for the reply.
+  std::string ask(const std::vector<std::string>& words);
+  /// Another connection, logged in the same.
+  [[nodiscard]] std::unique_ptr<redis_console> console() const;
+  /// A number in INFO: "connected_clients".
+  [[nodiscard]] std::int64_t info(std::string_view field);
+
+  void send(int signal) const { process_->send(signal); }
+  /// Stands still: connections are taken by the kernel, and what is sent to it waits.
+  void stop();
+  void go_on();
+  /// As a crash: no word to anyone, nothing saved.
+  void kill();
+  /// After `kill()`: on the same port, with what is on the disk.
+  void start();
+  /// After `kill()`: with nothing.
+  void start_empty();
+  /// As `start()`, but returns when it has a socket, which may be before it has read its data.
+  void start_loading();
+  void replicate(const redis_server& primary);
+
+  /// Shifts its wall clock by so much from the real one, from now on.
+  void set_clock(std::chrono::milliseconds ahead);
+  [[nodiscard]] std::string log() const;
+
+ private:
+  void write_configuration();
+  void launch();
+  void expect_answer(bool loading_will_do);
+
+  settings how_;
+  scratch_folder folder_;
+  std::uint16_t port_ = 0;
+  std::uint16_t tls_port_ = 0;
+  std::optional<certificates> authority_;
+  certificates::pair server_pair_;
+  certificates::pair client_pair_;
+  std::unique_ptr<child_process> process_;
+  std::unique_ptr<redis_console> console_;
+};
+
+}  // namespace holdfast::test
