@@ -18,7 +18,7 @@ namespace {
 using namespace holdfast::sim;
 
 constexpr const char* usage =
-    "test_sim --store sql [--seeds N] [--from S] [--mutant NAME] [--control]\n"
+    "test_sim --store sql [--seeds N] [--from S] [--mutant NAME] [--control] [--twice]\n"
     "test_sim --store sql --seed S [--trace] [--mutant NAME]\n"
     "\n"
     "  --mutant NAME   fails unless a world shows it; ends at the first that does\n"
@@ -33,6 +33,7 @@ struct arguments {
   mutant with = mutant::none;
   bool trace = false;
   bool control = false;
+  bool twice = false;
 };
 
 std::uint64_t number(std::string_view text) {
@@ -71,6 +72,8 @@ arguments read(int argc, char** argv) {
       a.trace = true;
     } else if (words[i] == "--control") {
       a.control = true;
+    } else if (words[i] == "--twice") {
+      a.twice = true;
     } else {
       throw std::invalid_argument{"unknown: " + std::string{words[i]}};
     }
@@ -128,7 +131,7 @@ int run_all(const arguments& a) {
                   static_cast<unsigned long long>(seed - a.from + 1));
       return 0;
     }
-    if (is_run_twice(seed) && run(*store, seed, under).hash != o.hash) {
+    if ((a.twice || is_run_twice(seed)) && run(*store, seed, under).hash != o.hash) {
       std::printf("seed %llu: another run of it went another way\n", static_cast<unsigned long long>(seed));
       return 1;
     }

@@ -24,6 +24,7 @@ class link_shell : public tickets::link {
   }
   bool drive() override { return inner_.drive(); }
   void kick() override { inner_.kick(); }
+  void help(store::caller& who) override { inner_.help(who); }
 
  protected:
   tickets::link& inner_;

@@ -51,6 +51,7 @@ class parcel_link final : public tickets::link {
   std::shared_ptr<void> watch(std::function<void()>) override { return nullptr; }
   bool drive() override { return false; }
   void kick() override {}
+  void help(store::caller& /*who*/) override {}
 
   [[nodiscard]] const owner_id& address() const { return address_; }
   /// A word on its way: late, perhaps twice, perhaps never.

@@ -41,6 +41,7 @@ class watched_link final : public tickets::link {
   }
   bool drive() override { return inner_.drive(); }
   void kick() override { inner_.kick(); }
+  void help(store::caller& who) override { inner_.help(who); }
 
  private:
   tickets::link& inner_;
