@@ -19,8 +19,7 @@ RC_GTEST_PROP(next_look, of_a_place_in_the_middle_is_a_third_of_the_ttl_after_it
   const duration ttl = any_ttl();
   const store::time_point now = epoch + duration{*rc::gen::inRange<std::int64_t>(0, ttl.count())};
   const auto next = tickets::next_look(waiting_at(1), epoch, ttl, now, any_chance());
-  RC_ASSERT(next <= epoch + ttl / 3);  // a look that is lost twice still comes in time
-  RC_ASSERT(next >= epoch + ttl / 3 - ttl / 30 - 1us);
+  RC_ASSERT(next == epoch + ttl / 3);  // a look that is lost twice still comes in time
 }
 
 RC_GTEST_PROP(next_look, of_the_head_is_never_later_than_the_end_of_the_hold_before_it, ()) {
@@ -32,7 +31,7 @@ RC_GTEST_PROP(next_look, of_the_head_is_never_later_than_the_end_of_the_hold_bef
   RC_ASSERT(next <= now + left + 1ms);
   RC_ASSERT(next <= now + 1s);  // the word may be lost with its sender
   // And not for nothing: one of the three reasons is due.
-  RC_ASSERT(next > now + left || next >= now + 900ms || next >= epoch + ttl / 3 - ttl / 30 - 1us);
+  RC_ASSERT(next > now + left || next >= now + 900ms || next >= epoch + ttl / 3);
 }
 
 RC_GTEST_PROP(next_look, of_a_head_without_a_holder_is_a_second_away_at_most, ()) {
@@ -42,11 +41,18 @@ RC_GTEST_PROP(next_look, of_a_head_without_a_holder_is_a_second_away_at_most, ()
   RC_ASSERT(next <= epoch + 1s);
 }
 
-TEST(next_look, is_spread_by_chance) {
-  const auto earliest = tickets::next_look(waiting_at(1), epoch, 30s, epoch, 1'000'000);
-  const auto latest = tickets::next_look(waiting_at(1), epoch, 30s, epoch, 0);
-  EXPECT_EQ(latest, epoch + 10s);
-  EXPECT_EQ(earliest, epoch + 9s);
+RC_GTEST_PROP(next_look, of_the_head_behind_a_silent_holder_is_soon_but_not_too_soon, ()) {
+  const duration ttl = any_ttl();
+  tickets::place at = head_at(1, duration{*rc::gen::inRange<std::int64_t>(0, 2 * ttl.count())});
+  at.silent = true;
+  const auto next = tickets::next_look(at, epoch, ttl, epoch, any_chance());
+  RC_ASSERT(next >= std::min(epoch + 50ms, epoch + ttl / 3));
+  RC_ASSERT(next <= epoch + 55ms);
+}
+
+TEST(next_look, of_heads_is_spread_by_chance) {
+  EXPECT_EQ(tickets::next_look(head_at(1, 20s), epoch, 30s, epoch, 0), epoch + 1s);
+  EXPECT_EQ(tickets::next_look(head_at(1, 20s), epoch, 30s, epoch, 100'000), epoch + 900ms);
 }
 
 TEST(next_look, of_the_head_comes_after_the_hold_has_ended_not_just_before) {

@@ -58,19 +58,26 @@ void link::shut() {
 
 void link::send(tickets::request what, on_reply done) {
   if (!is_release(what.what)) urgent_ = true;
-  job j;
-  j.talk.emplace(std::move(what), settings_.speech, client_);
-  j.done = std::move(done);
+  auto j = std::make_unique<job>();
+  j->talk.emplace(std::move(what), settings_.speech, client_);
+  j->done = std::move(done);
   enqueue(std::move(j));
 }
 
-void link::enqueue(job j) {
+/// One of the link's own.
+void link::command(std::string bytes) {
+  auto j = std::make_unique<job>();
+  j->command = std::move(bytes);
+  enqueue(std::move(j));
+}
+
+void link::enqueue(job_ptr j) {
   const std::lock_guard hold{queue_mutex_};
   queue_.push_back(std::move(j));
   queued_ = queue_.size();
 }
 
-std::vector<link::job> link::take_queue() {
+std::vector<link::job_ptr> link::take_queue() {
   const std::lock_guard hold{queue_mutex_};
   queued_ = 0;
   return std::exchange(queue_, {});
@@ -78,16 +85,16 @@ std::vector<link::job> link::take_queue() {
 
 std::shared_ptr<void> link::watch(std::function<void()> changed) {
   if (!tracked_.exchange(true)) {
-    job j;
-    append_tracking(j.command, settings_.speech.prefix);
-    enqueue(std::move(j));
+    std::string on;
+    append_tracking(on, settings_.speech.prefix);
+    command(std::move(on));
   }
   return {this, [this, inner = watchers_.add(std::move(changed))](void*) mutable {
             inner.reset();
             if (!watchers_.empty() || !tracked_.exchange(false)) return;
-            job j;
-            append(j.command, {"CLIENT", "TRACKING", "OFF"});
-            enqueue(std::move(j));
+            std::string off;
+            append(off, {"CLIENT", "TRACKING", "OFF"});
+            command(std::move(off));
             kick();
           }};
 }
@@ -123,15 +130,15 @@ void link::flush() {
   if (queued_ == 0) return;
   const std::lock_guard hold{wire_mutex_};
   if (!wire_) return;
-  for (job& j : take_queue()) put_on_wire(std::move(j));
+  for (job_ptr& j : take_queue()) put_on_wire(std::move(j));
   write_out();
 }
 
-void link::put_on_wire(job j) {
-  if (j.talk)
-    j.due = j.talk->say(out_);
+void link::put_on_wire(job_ptr j) {
+  if (j->talk)
+    j->due = j->talk->say(out_);
   else
-    out_ += j.command;
+    out_ += j->command;
   if (owed_.empty()) owed_since_ = clock::now();
   owed_.push_back(std::move(j));
   owed_count_ = owed_.size();
@@ -200,8 +207,8 @@ link::clock::duration link::check_health() {
   const std::lock_guard hold{wire_mutex_};
   const auto now = clock::now();
   if (owed_.empty() && now >= heard_ + settings_.quiet_limit) {
-    job ping;
-    append(ping.command, {"PING"});
+    auto ping = std::make_unique<job>();
+    append(ping->command, {"PING"});
     put_on_wire(std::move(ping));
     write_out();
   }
@@ -224,7 +231,7 @@ void link::read_all() {
 }
 
 void link::take_in(std::vector<value> messages) {
-  std::vector<job> heard;
+  std::vector<job_ptr> heard;
   std::vector<value> pushes;
   {
     const std::lock_guard hold{wire_mutex_};
@@ -235,18 +242,18 @@ void link::take_in(std::vector<value> messages) {
         continue;
       }
       if (owed_.empty()) throw parser::garbage{"an answer that nobody has asked for"};
-      owed_.front().heard.push_back(std::move(m));
-      if (owed_.front().heard.size() < owed_.front().due) continue;
+      owed_.front()->heard.push_back(std::move(m));
+      if (owed_.front()->heard.size() < owed_.front()->due) continue;
       heard.push_back(std::move(owed_.front()));
       owed_.pop_front();
     }
     owed_count_ = owed_.size();
   }
   std::vector<answered> answers;
-  for (job& j : heard) {
-    if (!j.talk) continue;
-    if (auto outcome = j.talk->hear(std::exchange(j.heard, {}))) {
-      answers.push_back({std::move(j.done), std::move(*outcome)});
+  for (job_ptr& j : heard) {
+    if (!j->talk) continue;
+    if (auto outcome = j->talk->hear(std::exchange(j->heard, {}))) {
+      answers.push_back({std::move(j->done), std::move(*outcome)});
     } else {
       const std::lock_guard hold{wire_mutex_};
       put_on_wire(std::move(j));
@@ -288,8 +295,8 @@ void link::hang_up(const failure& why) {
   std::vector<answered> answers;
   {
     const std::lock_guard hold{wire_mutex_};
-    for (job& j : owed_) {
-      if (j.done) answers.push_back({std::move(j.done), store::trouble{why, true, true}});
+    for (const job_ptr& j : owed_) {
+      if (j->done) answers.push_back({std::move(j->done), store::trouble{why, true, true}});
     }
     owed_.clear();
     owed_count_ = 0;
@@ -348,8 +355,8 @@ void link::connect() {
 void link::fail_queue(const cut_off& why) {
   const failure what{why.why.code, settings_.place() + ": " + why.why.what};
   std::vector<answered> answers;
-  for (job& j : take_queue()) {
-    if (j.done) answers.push_back({std::move(j.done), store::trouble{what, why.passing, false}});
+  for (const job_ptr& j : take_queue()) {
+    if (j->done) answers.push_back({std::move(j->done), store::trouble{what, why.passing, false}});
   }
   deliver(std::move(answers), {});
 }

@@ -55,6 +55,7 @@ class link final : public tickets::link {
     std::size_t due = 1;
     std::vector<value> heard;
   };
+  using job_ptr = std::unique_ptr<job>;
   struct answered {
     on_reply done;
     outcome result;
@@ -87,11 +88,12 @@ class link final : public tickets::link {
   void pause();
 
   // With wire_mutex_ held:
-  void put_on_wire(job j);
+  void put_on_wire(job_ptr j);
   void write_out();
 
-  void enqueue(job j);
-  [[nodiscard]] std::vector<job> take_queue();
+  void enqueue(job_ptr j);
+  void command(std::string bytes);
+  [[nodiscard]] std::vector<job_ptr> take_queue();
   [[nodiscard]] bool concerns_us(const value& invalidation) const;
 
   runtime::loop& loop_;
@@ -103,7 +105,7 @@ class link final : public tickets::link {
   std::atomic<bool> tracked_ = false;
 
   std::mutex queue_mutex_;
-  std::vector<job> queue_;
+  std::vector<job_ptr> queue_;
   std::atomic<std::size_t> queued_ = 0;
   std::atomic<bool> urgent_ =
       false;  // something else than a release has been sent since somebody last listened
@@ -111,7 +113,7 @@ class link final : public tickets::link {
   std::mutex wire_mutex_;
   std::unique_ptr<connection> wire_;  // replaced by the leader only, who may read it without the mutex
   std::string out_;                   // what the socket would not take yet
-  std::deque<job> owed_;              // sent, in order, with answers due
+  std::deque<job_ptr> owed_;          // sent, in order, with answers due
   clock::time_point owed_since_;      // the first of them, or the last sign of life
   clock::time_point heard_;           // the last sign of life
   std::atomic<std::size_t> owed_count_ = 0;

@@ -42,6 +42,12 @@ void append_number(std::string& out, std::int64_t n) {
   append_word(out, {digits.data(), static_cast<std::size_t>(end - digits.data())});
 }
 
+/// As the scripts write and compare it.
+std::string text_of(fencing_token token) {
+  const std::string digits = std::to_string(token.value());
+  return std::string(20 - digits.size(), '0') + digits;
+}
+
 /// Rounded up: the server must not end before we do.
 std::int64_t milliseconds_in(duration d) { return std::chrono::ceil<std::chrono::milliseconds>(d).count(); }
 
@@ -78,7 +84,8 @@ conversation::conversation(request asked, const dialect& in, const owner_id& cli
     : asked_{std::move(asked)},
       in_{&in},
       client_{client},
-      stage_{asked_.what == task::list ? stage::scan : stage::script} {}
+      stage_{asked_.what == task::list ? stage::scan : stage::script},
+      listing_{asked_.what == task::list ? std::make_unique<listing>() : nullptr} {}
 
 std::size_t conversation::say(std::string& out) {
   switch (stage_) {
@@ -89,10 +96,10 @@ std::size_t conversation::say(std::string& out) {
       return 1;
     case stage::undo: say_release(out); return 1;
     case stage::scan:
-      append(out, {"SCAN", cursor_, "MATCH",
-                   fences_ ? "*\x1f"
-                             "fence"
-                           : literally(in_->prefix) + "*",
+      append(out, {"SCAN", listing_->cursor, "MATCH",
+                   listing_->fences ? "*\x1f"
+                                      "fence"
+                                    : literally(in_->prefix) + "*",
                    "COUNT", "1000", "TYPE", "string"});
       return 1;
     case stage::details: return say_details(out);
@@ -144,27 +151,28 @@ std::optional<conversation::outcome> conversation::hear_replicas(const value& re
 
 std::optional<conversation::outcome> conversation::hear_scan(const value& reply) {
   if (!reply.is(value::kind::list) || reply.items.size() != 2) throw misunderstood{};
-  cursor_ = reply.items[0].text;
+  listing_->cursor = reply.items[0].text;
   for (const value& key : reply.items[1].items) {
-    const auto lock = fences_ ? lock_of_fence(key.text) : std::optional{key.text};
+    const auto lock = listing_->fences ? lock_of_fence(key.text) : std::optional{key.text};
     // Other keys of the server that happen to fit, and side keys, are no locks.
     if (!lock || !lock->starts_with(in_->prefix) || lock->size() == in_->prefix.size()) continue;
-    if (fences_ || !lock_of_side_key(key.text)) found_.insert(*lock);
+    if (listing_->fences || !lock_of_side_key(key.text)) listing_->found.insert(*lock);
   }
-  if (cursor_ != "0") return std::nullopt;
-  if (fences_ && !in_->prefix.empty()) {
-    fences_ = false;  // without a prefix, any text at the server would look like a foreign client's lock
+  if (listing_->cursor != "0") return std::nullopt;
+  if (listing_->fences && !in_->prefix.empty()) {
+    listing_->fences =
+        false;  // without a prefix, any text at the server would look like a foreign client's lock
     return std::nullopt;
   }
   stage_ = stage::details;
-  if (found_.empty()) return outcome{tickets::reply{std::move(summaries_)}};
+  if (listing_->found.empty()) return outcome{tickets::reply{std::move(listing_->summaries)}};
   return std::nullopt;
 }
 
 std::optional<conversation::outcome> conversation::hear_details(const std::vector<value>& replies) {
   for (const value& reply : replies) {
-    std::string lock = *found_.begin();
-    found_.erase(found_.begin());
+    std::string lock = *listing_->found.begin();
+    listing_->found.erase(listing_->found.begin());
     if (reply.is(value::kind::error)) {
       store::trouble t = trouble_of(reply.text);
       if (t.what.code == errc::wrong_type) continue;  // not a lock, for all its name
@@ -172,16 +180,16 @@ std::optional<conversation::outcome> conversation::hear_details(const std::vecto
     }
     const auto state = state_of(lock.substr(in_->prefix.size()), reply);
     const bool in_use = state && !(state->holders.empty() && state->waiters.empty());
-    if (state && (in_use || asked_.idle)) summaries_.push_back(summary_of(*state));
+    if (state && (in_use || asked_.idle)) listing_->summaries.push_back(summary_of(*state));
   }
-  if (!found_.empty()) return std::nullopt;
-  return outcome{tickets::reply{std::move(summaries_)}};
+  if (!listing_->found.empty()) return std::nullopt;
+  return outcome{tickets::reply{std::move(listing_->summaries)}};
 }
 
 std::size_t conversation::say_details(std::string& out) const {
   const script s = script_of(task::inspect);
   std::size_t n = 0;
-  for (auto lock = found_.begin(); lock != found_.end() && n < names_at_once; ++lock, ++n) {
+  for (auto lock = listing_->found.begin(); lock != listing_->found.end() && n < names_at_once; ++lock, ++n) {
     begin(out, s, n == 0, 5, 0);  // in full once: the server may not know it
     append_keys(out, keys::of({}, *lock));
   }
@@ -209,23 +217,13 @@ void conversation::say_script(std::string& out, bool in_full) const {
     append_keys(out, k);
   };
   switch (asked_.what) {
-    case task::acquire:
-      begin_with_keys(8);
-      append_word(out, asked_.owner.hex());
-      append_word(out, client_.hex());
-      append_number(out, asked_.weight);
-      append_number(out, asked_.capacity);
-      append_number(out, milliseconds_in(asked_.ttl));
-      append_word(out, asked_.wait ? "1" : "0");
-      append_number(out, keep);
-      append_word(out, asked_.metadata ? std::string_view{*asked_.metadata} : std::string_view{});
-      break;
+    case task::acquire: say_claim(out, in_full, keep); break;
     case task::find:
     case task::look:
       begin_with_keys(4);
       append_word(out, asked_.owner.hex());
       if (asked_.token)
-        append_word(out, std::to_string(asked_.token.value()));
+        append_word(out, text_of(asked_.token));
       else
         append_word(out, "");
       append_number(out, asked_.what == task::look ? milliseconds_in(asked_.ttl) : 0);
@@ -244,6 +242,24 @@ void conversation::say_script(std::string& out, bool in_full) const {
       break;
     default: begin_with_keys(0);
   }
+}
+
+void conversation::say_claim(std::string& out, bool in_full, std::int64_t keep) const {
+  const bool alone = asked_.weight == store::whole_room && asked_.capacity == store::whole_room;
+  begin(out, script_of(task::acquire), in_full, 5, alone ? 5 : 7);
+  append_keys(out, keys::of(in_->prefix, asked_.name));
+  const std::string ttl = std::to_string(milliseconds_in(asked_.ttl));
+  append_word(out, asked_.owner.hex());
+  append_word(out, ttl);
+  append_number(out, keep);
+  append_word(out, asked_.wait ? "1" : "0");
+  std::string claim = client_.hex();
+  claim.append(" ").append(std::to_string(asked_.weight)).append(" ").append(ttl).append(" ");
+  if (asked_.metadata) claim += *asked_.metadata;
+  append_word(out, claim);
+  if (alone) return;
+  append_number(out, asked_.capacity);
+  append_number(out, asked_.weight);
 }
 
 void conversation::say_release(std::string& out) const {

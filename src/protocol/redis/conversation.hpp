@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -44,18 +45,24 @@ class conversation {
   std::optional<outcome> hear_scan(const value& reply);
   std::optional<outcome> hear_details(const std::vector<value>& replies);
   void say_script(std::string& out, bool in_full) const;
+  void say_claim(std::string& out, bool in_full, std::int64_t keep) const;
   void say_release(std::string& out) const;
   std::size_t say_details(std::string& out) const;
+
+  /// The state of a listing.
+  struct listing {
+    std::string cursor = "0";
+    bool fences = true;           // the pass of the scan: over fences, then over locks
+    std::set<std::string> found;  // locks' keys not looked at yet
+    std::vector<lock_summary> summaries;
+  };
 
   tickets::request asked_;
   const dialect* in_;
   owner_id client_;
   stage stage_;
-  tickets::reply granted_;       // while replicas are asked
-  std::string cursor_ = "0";     // of a scan
-  bool fences_ = true;           // the pass of the scan: over fences, then over locks
-  std::set<std::string> found_;  // locks' keys not looked at yet
-  std::vector<lock_summary> summaries_;
+  tickets::place granted_;  // while replicas are asked
+  std::unique_ptr<listing> listing_;
 };
 
 /// What a message on a client's channel says; nothing for one that is not understood. Where replicas have to

@@ -52,9 +52,10 @@ const value& item(const value& list, std::size_t i) {
 
 fencing_token token_of(std::string_view text) { return fencing_token{number_in<std::uint64_t>(text)}; }
 
-/// acquire.lua and look.lua: {granted, token, head, left, silent}, {2}, or {3, room}
+/// acquire.lua and look.lua: a token, {granted, token, head, left, silent}, {2}, or {3, room}
 reply place_in(const value& v) {
   if (v.is(value::kind::null)) return nothing{};
+  if (v.is(value::kind::text)) return place{token_of(v.text), true, false, {}, false};
   const std::int64_t how = number_of(item(v, 0));
   if (how == 2) return refused{};
   if (how == 3) return other_capacity{number_of(item(v, 1))};
@@ -78,11 +79,11 @@ kept kept_in(const value& v, std::size_t holds) {
   return k;
 }
 
-/// A claim as it stands at the server: "token client weight ttl since metadata".
+/// A claim as it stands at the server: "token since client weight ttl metadata".
 struct recorded {
   fencing_token token;
+  std::chrono::microseconds since{};
   std::int64_t weight = 0;
-  std::int64_t since = 0;
   std::string_view metadata;
 };
 
@@ -97,10 +98,10 @@ std::string_view take_word(std::string_view& text) {
 recorded recorded_in(std::string_view text) {
   recorded r;
   r.token = token_of(take_word(text));
+  r.since = std::chrono::microseconds{number_in<std::int64_t>(take_word(text))};
   take_word(text);  // its client
   r.weight = number_in<std::int64_t>(take_word(text));
   take_word(text);  // its ttl
-  r.since = number_in<std::int64_t>(take_word(text));
   r.metadata = text;
   return r;
 }
@@ -112,7 +113,7 @@ claim_state claim_of(std::string owner, const recorded& r, std::int64_t room, st
   c.how = store::mode_of(r.weight, room);
   c.permits = c.how == mode::permits ? r.weight : 0;
   c.token = r.token;
-  c.age = milliseconds{std::max<std::int64_t>(0, now - r.since)};
+  c.age = std::max<duration>(duration::zero(), milliseconds{now} - r.since);
   c.expires_in = milliseconds{left};
   c.who = from_metadata(r.metadata);
   return c;

@@ -31,11 +31,10 @@ request place_of(const store::claim& c, task what) {
 }  // namespace
 
 time_point next_look(const place& at, time_point kept, duration ttl, time_point now, std::uint64_t jitter) {
-  const duration third = ttl / 3;
   const auto spread = [&](duration d) {
     return d - duration{static_cast<std::int64_t>(jitter % (static_cast<std::uint64_t>(d.count()) / 10 + 1))};
   };
-  time_point next = kept + spread(third);
+  time_point next = kept + ttl / 3;
   if (at.head && at.silent) {
     next = std::min<time_point>(next, now + 2 * often - spread(often));
   } else if (at.head) {

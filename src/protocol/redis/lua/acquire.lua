@@ -1,33 +1,29 @@
 -- Take a place in the queue of a name. Whoever is served at once holds.
 --
 -- KEYS: lock fence queue claims expiries (see queue.lua)
--- ARGV: owner, client, weight, room, ttl, wait (1: queue up; 0: be refused), keep (how long an unused name's token is
---       remembered), metadata; times in milliseconds
--- Returns {1, token, ...} or another place (see place_of), {2} refused: nothing was written, or {3, room}: in use with
+-- ARGV: owner, ttl, keep (how long an unused name's token is remembered), wait (1: queue up; 0: be refused),
+--       the claim's "client weight ttl metadata"; and for those that do not want the lock alone: room, weight.
+--       Times in milliseconds.
+-- Returns the token: held at once; or a place (see place_of), {2} refused: nothing was written, or {3, room}: in use with
 -- that room.
 --
 -- Carried out twice for one owner it gives the same place again: a reply may get lost, and a request be late.
 
 -- Most of the time nobody is there. Five commands, then.
-local time = redis.call('TIME')
-if ARGV[3] == '1073741824' and redis.call('EXISTS', KEYS[5]) == 0 then
+if not ARGV[6] and redis.call('EXISTS', KEYS[5]) == 0 then
+  local time = redis.call('TIME')
+  local micros = time[1] .. ('00000' .. time[2]):sub(-6)
+  local token = ('0000' .. micros):sub(-20)
   local known = redis.call('GET', KEYS[2])
-  local floor = time[1] .. string.format('%06d', time[2])
-  local last = known and known:match('^%d+') or '0'
-  if #floor > #last or (#floor == #last and floor > last) then
-    if redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[5]) then
-      local since = time[1] .. string.format('%03d', math.floor(time[2] / 1000))
-      redis.call('SET', KEYS[2],
-        floor .. ' ' .. ARGV[1] .. ' ' .. floor .. ' ' .. ARGV[2] .. ' ' .. ARGV[3] .. ' ' .. ARGV[5] .. ' ' .. since .. ' ' .. ARGV[8],
-        'PX', ARGV[7])
-      return { 1, floor, 0, -1, 0 }
-    end
+  if (not known or token > known:sub(1, 20)) and redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
+    redis.call('SET', KEYS[2], token .. ' ' .. ARGV[1] .. ' ' .. token .. ' ' .. micros .. ' ' .. ARGV[5], 'PX', ARGV[3])
+    return token
   end
 end
 
 --@include queue.lua
-local owner, client, weight, room, ttl, keep = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5], ARGV[7]
-local wait, metadata = ARGV[6] == '1', ARGV[8]
+local owner, ttl, keep, wait, claim = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1', ARGV[5]
+local room, weight = tonumber(ARGV[6] or whole), tonumber(ARGV[7] or whole)
 
 -- Keys of a wrong type are found here, before anything is written.
 local holder, its = lone_holder()
@@ -38,25 +34,26 @@ bury()
 local mine = place_of(owner)
 if mine then return mine end
 
-local in_use = redis.call('HGET', claims, 'room')
-if its then in_use = string.format('%d', whole) end
-if in_use and in_use ~= room then return { 3, in_use } end
+local in_use = tonumber(redis.call('HGET', claims, 'room') or (its and whole or room))
+if in_use ~= room then return { 3, in_use } end
 
-serve(keep) -- a holder may have died, and nobody have looked since
-holder = lone_holder()
-local free = holder and 0 or tonumber(room) - held()
-local fits = tonumber(weight) <= free and redis.call('EXISTS', queue) == 0
+if not holder then serve(keep) end -- one may have died, and nobody have looked since
+local free = lone_holder() and 0 or room - held()
+local fits = weight <= free and redis.call('EXISTS', queue) == 0
 if not fits and not wait then return { 2 } end
 
-local claim = claim_of(draw(keep), client, weight, ttl, now, metadata)
-if fits and weight == string.format('%d', whole) then
-  grant(owner, claim, keep)
+claim = draw(keep) .. ' ' .. micros .. ' ' .. claim
+if fits and weight == whole then
+  grant(owner, parts_of(claim), claim, keep)
 else
   redis.call('HSET', claims, owner, claim, 'room', room)
   redis.call('ZADD', expiries, now + ttl, owner)
-  local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
-  redis.call('ZADD', queue, (last or 0) + 1, owner)
-  outlive(keep)
-  if fits then grant(owner, claim, keep) end
+  if fits then
+    grant(owner, parts_of(claim), claim, keep)
+  else
+    local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
+    redis.call('ZADD', queue, (last or 0) + 1, owner)
+    outlive(keep)
+  end
 end
 return place_of(owner)

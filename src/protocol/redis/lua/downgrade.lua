@@ -12,8 +12,8 @@ local holder, its = lone_holder()
 if holder == owner and its then
   local c = parts_of(its)
   local left = redis.call('PTTL', lock)
-  redis.call('HSET', claims, owner, claim_of(c.token, c.client, 1, c.ttl, c.since, c.metadata),
-    'room', string.format('%d', whole), 'held', 1)
+  local read = c.token .. ' ' .. c.since .. ' ' .. c.client .. ' 1 ' .. c.ttl .. ' ' .. c.metadata
+  redis.call('HSET', claims, owner, read, 'room', whole, 'held', 1)
   redis.call('ZADD', expiries, now + left, owner)
   redis.call('SET', lock, marker, 'PX', left)
   outlive(keep)

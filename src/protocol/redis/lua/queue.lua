@@ -6,8 +6,8 @@
 --   queue     zset     owners that wait, in the order of their coming
 --   claims    hash     owner -> claim, for those that wait or hold together; `room` and `held`, their sums
 --   expiries  zset     owner -> when its claim ends unless kept, for the same
--- where a claim is "token client weight ttl since metadata", times in milliseconds of the server's clock. Numbers that
--- may exceed 2^53 stay strings.
+-- where a claim is "token since client weight ttl metadata": since when it waits or holds in microseconds, everything
+-- else in milliseconds, of the server's clock. A token is text of 20 digits: exact, and compared as it stands.
 
 local lock, fence, queue, claims, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
 local whole = 1073741824 -- the room of a mutex, and the weight of a writer
@@ -16,14 +16,11 @@ local bury_at_most, grant_at_most = 64, 128 -- in one call; what is left is for 
 
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local micros = clock[1] .. ('00000' .. clock[2]):sub(-6)
 
 local function parts_of(claim)
-  local token, client, weight, ttl, since, metadata = claim:match('^(%d+) (%x+) (%d+) (%d+) (%d+) (.*)$')
-  return { token = token, client = client, weight = tonumber(weight), ttl = ttl, since = since, metadata = metadata }
-end
-
-local function claim_of(token, client, weight, ttl, since, metadata)
-  return token .. ' ' .. client .. ' ' .. weight .. ' ' .. ttl .. ' ' .. string.format('%.0f', since) .. ' ' .. metadata
+  local token, since, client, weight, ttl, metadata = claim:match('^(%d+) (%d+) (%x+) (%d+) (%d+) (.*)$')
+  return { token = token, since = since, client = client, weight = tonumber(weight), ttl = ttl, metadata = metadata }
 end
 
 -- The lock's only holder: "owner", if it is one of ours its claim too.
@@ -35,20 +32,19 @@ local function lone_holder()
   return owner, claim
 end
 
--- Digits, compared and counted up as text.
 local function next_token(last)
-  local floor = clock[1] .. string.format('%06d', clock[2])
-  if #floor > #last or (#floor == #last and floor > last) then return floor end
+  local floor = ('0000' .. micros):sub(-20)
+  if floor > last then return floor end
   local low = tonumber(last:sub(-9)) + 1
-  if low <= 999999999 then return last:sub(1, -10) .. string.format(#last > 9 and '%09d' or '%d', low) end
-  return string.format('%.0f', (tonumber(last:sub(1, -10)) or 0) + 1) .. '000000000'
+  if low <= 999999999 then return last:sub(1, 11) .. string.format('%09d', low) end
+  return string.format('%011d', tonumber(last:sub(1, 11)) + 1) .. '000000000'
 end
 
 -- A new token. What the fence says of the lock's holder stays.
 local function draw(keep)
-  local last, holder = string.match(redis.call('GET', fence) or '0', '^(%d+)(.*)$')
-  local token = next_token(last)
-  redis.call('SET', fence, token .. holder, 'PX', math.max(redis.call('PTTL', fence), tonumber(keep)))
+  local known = redis.call('GET', fence) or '00000000000000000000'
+  local token = next_token(known:sub(1, 20))
+  redis.call('SET', fence, token .. known:sub(21), 'PX', math.max(redis.call('PTTL', fence), tonumber(keep)))
   return token
 end
 
@@ -67,17 +63,26 @@ local function outlive(keep)
   end
 end
 
+local function strike(owner)
+  redis.call('ZREM', expiries, owner)
+  redis.call('HDEL', claims, owner)
+  local waited = redis.call('ZREM', queue, owner) == 1
+  if redis.call('EXISTS', expiries) == 0 then redis.call('DEL', claims) end -- room and held
+  return waited
+end
+
 -- Strikes a claim off, waiting or holding together with others.
 local function forget(owner)
   local claim = redis.call('HGET', claims, owner)
-  redis.call('ZREM', expiries, owner)
-  local waited = redis.call('ZREM', queue, owner) == 1
-  if claim and not waited then
-    local left = redis.call('HINCRBY', claims, 'held', -parts_of(claim).weight)
-    if left <= 0 and redis.call('GET', lock) == marker then redis.call('DEL', lock) end
+  local left = held()
+  if strike(owner) or not claim then return end
+  left = left - parts_of(claim).weight
+  if left > 0 then
+    redis.call('HSET', claims, 'held', left)
+  else
+    redis.call('HDEL', claims, 'held')
+    if redis.call('GET', lock) == marker then redis.call('DEL', lock) end
   end
-  redis.call('HDEL', claims, owner)
-  if redis.call('EXISTS', expiries) == 0 then redis.call('DEL', claims) end -- room and held
 end
 
 -- Strikes off claims whose time is up: holders whose client died, tickets that nobody kept.
@@ -92,15 +97,13 @@ local function mark(ttl)
   if left < tonumber(ttl) then redis.call('SET', lock, marker, 'PX', ttl) end
 end
 
--- Grants a claim that has its token; it waits no longer.
-local function grant(owner, claim, keep)
-  local c = parts_of(claim)
+-- Grants a claim that has its token, and waits no longer.
+local function grant(owner, c, claim, keep)
   keep = math.max(tonumber(keep), 2 * c.ttl)
-  claim = claim_of(c.token, c.client, c.weight, c.ttl, now, c.metadata)
+  claim = c.token .. ' ' .. micros .. claim:sub(#c.token + #c.since + 2)
   if c.weight == whole then
-    forget(owner)
     redis.call('SET', lock, owner, 'PX', c.ttl)
-    local last = string.match(redis.call('GET', fence) or c.token, '^%d+')
+    local last = (redis.call('GET', fence) or c.token):sub(1, 20)
     redis.call('SET', fence, last .. ' ' .. owner .. ' ' .. claim, 'PX', keep)
   else
     redis.call('ZREM', queue, owner)
@@ -110,27 +113,28 @@ local function grant(owner, claim, keep)
     mark(c.ttl)
     outlive(keep)
   end
-  return c
 end
 
 -- Hands the name on: to as many of the first waiters as fit together, and tells exactly those.
 local function serve(keep)
+  local holder = redis.call('GET', lock)
+  if holder and holder ~= marker then return end
   for turn = 0, grant_at_most do
     local owner = redis.call('ZRANGE', queue, 0, 0)[1]
     if not owner then return end
     local ends = redis.call('ZSCORE', expiries, owner)
-    local claim = redis.call('HGET', claims, owner)
+    local sums = redis.call('HMGET', claims, owner, 'room', 'held')
+    local claim = sums[1]
     if not claim or not ends or tonumber(ends) <= now then
       forget(owner)
     else
       local c = parts_of(claim)
-      local room = tonumber(redis.call('HGET', claims, 'room') or whole)
-      local free = room
-      if lone_holder() then free = 0 else free = room - held() end
-      if c.weight > free then return end
+      if c.weight > (sums[2] or whole) - (sums[3] or 0) then return end
       if turn == grant_at_most then return tell(c.client, 'look', owner, c.token) end
-      grant(owner, claim, keep)
+      if c.weight == whole then strike(owner) end
+      grant(owner, c, claim, keep)
       tell(c.client, 'granted', owner, c.token)
+      if c.weight == whole then return end
     end
   end
 end

@@ -1,0 +1,66 @@
+// Any bytes as what a Redis server sends: they are taken apart, or refused, and every request makes of every
+// message an outcome, a failure or another question.
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string_view>
+#include <vector>
+
+#include "protocol/redis/conversation.hpp"
+#include "protocol/redis/keys.hpp"
+#include "protocol/redis/resp.hpp"
+
+namespace {
+
+using namespace holdfast;
+
+std::vector<redis::value> messages_in(std::string_view bytes, std::size_t piece) {
+  redis::parser p;
+  std::vector<redis::value> all;
+  try {
+    for (std::size_t at = 0; at < bytes.size(); at += piece) {
+      p.feed(bytes.substr(at, piece));
+      while (auto v = p.next()) all.push_back(std::move(*v));
+    }
+  } catch (const redis::parser::garbage&) {
+  }
+  return all;
+}
+
+void hear_all(tickets::task what, const std::vector<redis::value>& messages, const redis::dialect& in) {
+  tickets::request r;
+  r.what = what;
+  r.name = "a";
+  r.batch.resize(2);
+  redis::conversation talk{r, in, owner_id{}};
+  std::size_t at = 0;
+  while (true) {
+    std::string out;
+    const std::size_t due = talk.say(out);
+    if (due == 0) std::abort();
+    if (messages.size() - at < due) return;
+    const auto from = messages.begin() + static_cast<std::ptrdiff_t>(at);
+    if (talk.hear({from, from + static_cast<std::ptrdiff_t>(due)})) return;
+    at += due;
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view bytes{reinterpret_cast<const char*>(data), size};
+  const auto messages = messages_in(bytes, bytes.size() + 1);
+  if (messages_in(bytes, 3).size() != messages.size()) std::abort();  // pieces make no difference
+  redis::dialect plain;
+  redis::dialect careful;
+  careful.replicas = 1;
+  for (std::size_t task = 0; task < tickets::task_count; ++task) {
+    hear_all(static_cast<tickets::task>(task), messages, plain);
+    hear_all(static_cast<tickets::task>(task), messages, careful);
+  }
+  (void)redis::read_word(bytes, plain);
+  (void)redis::lock_of_side_key(bytes);
+  (void)redis::trouble_of(std::string{bytes});
+  return 0;
+}

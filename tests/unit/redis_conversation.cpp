@@ -1,0 +1,246 @@
+// What is said to a server, and what is made of its answers.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "protocol/redis/conversation.hpp"
+#include "protocol/redis/keys.hpp"
+#include "protocol/redis/resp.hpp"
+
+namespace holdfast::redis {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using kind = value::kind;
+using outcome = conversation::outcome;
+
+value text(std::string s) { return {kind::text, 0, std::move(s), {}}; }
+value number(std::int64_t n) { return {kind::number, n, {}, {}}; }
+value error_of(std::string s) { return {kind::error, 0, std::move(s), {}}; }
+value list(std::vector<value> items) { return {kind::list, 0, {}, std::move(items)}; }
+
+const owner_id client = owner_id::random();
+const owner_id owner = owner_id::random();
+
+tickets::request asked(tickets::task what) {
+  tickets::request r;
+  r.what = what;
+  r.name = "stock";
+  r.owner = owner;
+  r.weight = r.capacity = store::whole_room;
+  r.ttl = 30s;
+  r.wait = true;
+  return r;
+}
+
+/// The words of each command that is said now.
+std::vector<std::vector<std::string>> said(conversation& talk) {
+  std::string bytes;
+  const std::size_t due = talk.say(bytes);
+  parser p;
+  p.feed(bytes);
+  std::vector<std::vector<std::string>> commands;
+  while (const auto v = p.next()) {
+    std::vector<std::string> words;
+    for (const value& w : v->items) words.push_back(w.text);
+    commands.push_back(std::move(words));
+  }
+  EXPECT_EQ(commands.size(), due);
+  return commands;
+}
+
+std::vector<value> one(value v) {
+  std::vector<value> all;
+  all.push_back(std::move(v));
+  return all;
+}
+
+const store::trouble& trouble_in(const std::optional<outcome>& o) {
+  return std::get<store::trouble>(o.value());
+}
+template <class Reply>
+const Reply& reply_in(const std::optional<outcome>& o) {
+  return std::get<Reply>(std::get<tickets::reply>(o.value()));
+}
+
+class redis_conversation : public testing::Test {
+ protected:
+  dialect in;
+};
+
+TEST_F(redis_conversation, names_a_script_and_sends_it_only_where_it_is_not_known) {
+  conversation talk{asked(tickets::task::release), in, client};
+  auto commands = said(talk);
+  ASSERT_EQ(commands.size(), 1U);
+  EXPECT_EQ(commands[0][0], "EVALSHA");
+  EXPECT_EQ(commands[0][1].size(), 40U);
+  EXPECT_FALSE(talk.hear(one(error_of("NOSCRIPT No matching script. Please use EVAL."))));
+  commands = said(talk);
+  ASSERT_EQ(commands.size(), 1U);
+  EXPECT_EQ(commands[0][0], "EVAL");
+  EXPECT_THAT(commands[0][1], HasSubstr("redis.call"));
+  const keys k = keys::of(in.prefix, "stock");
+  commands[0].erase(commands[0].begin(), commands[0].begin() + 2);
+  EXPECT_THAT(commands[0],
+              ElementsAre("5", k.lock, k.fence, k.queue, k.claims, k.expiries, owner.hex(), "86400000"));
+  EXPECT_NO_THROW((void)reply_in<tickets::done>(talk.hear(one(number(1)))));
+}
+
+TEST_F(redis_conversation, has_the_server_remember_no_shorter_than_two_ttls) {
+  in.keep = 1s;
+  conversation talk{asked(tickets::task::acquire), in, client};
+  EXPECT_EQ(said(talk)[0][10], "60000");
+}
+
+TEST_F(redis_conversation, rounds_the_time_up_for_the_server) {
+  auto what = asked(tickets::task::acquire);
+  what.ttl = 100'001us;
+  conversation talk{what, in, client};
+  EXPECT_EQ(said(talk)[0][9], "101");
+}
+
+TEST_F(redis_conversation, reads_exact_tokens) {
+  conversation talk{asked(tickets::task::acquire), in, client};
+  said(talk);
+  const auto at = reply_in<tickets::place>(talk.hear(one(text("18446744073709551615"))));
+  EXPECT_TRUE(at.granted);
+  EXPECT_EQ(at.token.value(), 18446744073709551615U);
+}
+
+TEST_F(redis_conversation, asks_replicas_whether_they_know_of_a_grant) {
+  in.replicas = 2;
+  conversation talk{asked(tickets::task::acquire), in, client};
+  said(talk);
+  EXPECT_FALSE(talk.hear(one(text("00000000000000000007"))));
+  EXPECT_THAT(said(talk), ElementsAre(ElementsAre("WAIT", "2", "200")));
+  EXPECT_EQ(reply_in<tickets::place>(talk.hear(one(number(2)))).token, fencing_token{7});
+}
+
+TEST_F(redis_conversation, gives_back_a_grant_that_too_few_replicas_know) {
+  in.replicas = 2;
+  conversation talk{asked(tickets::task::acquire), in, client};
+  said(talk);
+  EXPECT_FALSE(talk.hear(one(text("00000000000000000007"))));
+  said(talk);
+  EXPECT_FALSE(talk.hear(one(number(1))));
+  const auto commands = said(talk);
+  ASSERT_EQ(commands.size(), 1U);
+  EXPECT_EQ(commands[0][3], "holdfast:stock");
+  EXPECT_EQ(commands[0][8], owner.hex());
+  const auto o = talk.hear(one(number(1)));
+  EXPECT_EQ(trouble_in(o).what.code, errc::unavailable);
+  EXPECT_TRUE(trouble_in(o).passing);
+  EXPECT_FALSE(trouble_in(o).unknown);
+  EXPECT_THAT(trouble_in(o).what.what, HasSubstr("2 replicas"));
+}
+
+TEST_F(redis_conversation, does_not_ask_replicas_about_a_place_in_the_queue) {
+  in.replicas = 2;
+  conversation talk{asked(tickets::task::acquire), in, client};
+  said(talk);
+  const auto o = talk.hear(one(list({number(0), text("7"), number(1), number(12'000), number(1)})));
+  const auto& at = reply_in<tickets::place>(o);
+  EXPECT_FALSE(at.granted);
+  EXPECT_TRUE(at.head && at.silent);
+  EXPECT_EQ(at.holder_left, 12s);
+}
+
+TEST_F(redis_conversation, renews_many_at_once) {
+  auto what = asked(tickets::task::renew);
+  what.batch = {{"a", owner, {}, 30s}, {"b", client, {}, 20s}};
+  conversation talk{what, in, client};
+  const auto words = said(talk)[0];
+  EXPECT_EQ(words[2], "10");
+  EXPECT_EQ(words[3], "holdfast:a");
+  EXPECT_EQ(words[8], "holdfast:b");
+  EXPECT_THAT(std::vector(words.begin() + 13, words.end()),
+              ElementsAre("86400000", owner.hex(), "30000", client.hex(), "20000"));
+  EXPECT_THAT(reply_in<tickets::kept>(talk.hear(one(text("10")))).each, ElementsAre(true, false));
+}
+
+TEST_F(redis_conversation, says_so_when_an_answer_makes_no_sense) {
+  for (const value& nonsense :
+       {list({}), text("x"), list({number(9)}), number(3), list({number(1), text("-1")})}) {
+    conversation talk{asked(tickets::task::acquire), in, client};
+    said(talk);
+    const auto o = talk.hear(one(nonsense));
+    EXPECT_EQ(trouble_in(o).what.code, errc::corrupt_store);
+    EXPECT_TRUE(trouble_in(o).unknown) << "something was carried out";
+  }
+}
+
+TEST_F(redis_conversation, lists_by_scanning_in_both_passes_and_looking_at_each) {
+  conversation talk{asked(tickets::task::list), in, client};
+  auto commands = said(talk);
+  EXPECT_THAT(commands[0], ElementsAre("SCAN", "0", "MATCH",
+                                       "*\x1f"
+                                       "fence",
+                                       "COUNT", "1000", "TYPE", "string"));
+  EXPECT_FALSE(
+      talk.hear(one(list({text("17"), list({text(keys::of("holdfast:", "a").fence), text("x\x1f"
+                                                                                         "fence")})}))));
+  EXPECT_EQ(said(talk)[0][1], "17");
+  EXPECT_FALSE(talk.hear(one(list({text("0"), list({text(keys::of("other:", "b").fence)})}))));
+  EXPECT_EQ(said(talk)[0][3], "holdfast:*");
+  EXPECT_FALSE(talk.hear(one(list({text("0"), list({text("holdfast:a"), text("holdfast:c")})}))));
+  commands = said(talk);
+  ASSERT_EQ(commands.size(), 2U);
+  EXPECT_EQ(commands[0][0], "EVAL");
+  EXPECT_EQ(commands[1][0], "EVALSHA");
+  const auto foreign = list({text("1000"), {}, text("someone"), number(500), list({}), list({}), list({})});
+  const auto idle =
+      list({text("1000"), text("00000000000000000009"), {}, number(-2), list({}), list({}), list({})});
+  std::vector<value> answers{idle, foreign};
+  const auto o = talk.hear(answers);
+  const auto& all = reply_in<std::vector<lock_summary>>(o);
+  ASSERT_EQ(all.size(), 1U) << "idle names are listed only when asked for";
+  EXPECT_EQ(all[0].name, "c");
+  EXPECT_EQ(all[0].holders, 1U);
+}
+
+TEST(redis_troubles, are_told_apart) {
+  EXPECT_EQ(trouble_of("WRONGTYPE Operation against a key").what.code, errc::wrong_type);
+  EXPECT_EQ(
+      trouble_of("ERR Error running script (call to f_1): @user_script:3: WRONGTYPE Operation").what.code,
+      errc::wrong_type)
+      << "as Redis 6 puts it";
+  for (const char* code : {"NOAUTH", "WRONGPASS", "NOPERM"}) {
+    const auto t = trouble_of(std::string{code} + " no");
+    EXPECT_EQ(t.what.code, errc::permission_denied);
+    EXPECT_FALSE(t.passing || t.unknown);
+  }
+  for (const char* code : {"LOADING", "BUSY", "READONLY", "MASTERDOWN", "MISCONF"}) {
+    const auto t = trouble_of(std::string{code} + " not now");
+    EXPECT_EQ(t.what.code, errc::unavailable);
+    EXPECT_TRUE(t.passing);
+    EXPECT_FALSE(t.unknown) << "it was refused";
+  }
+  EXPECT_EQ(trouble_of("OOM command not allowed").what.code, errc::exhausted);
+  EXPECT_FALSE(trouble_of("ERR unknown command").passing);
+}
+
+TEST(redis_words, are_read_or_ignored) {
+  const dialect plain;
+  const auto w = read_word("granted " + owner.hex() + " 00000000000000000012", plain);
+  ASSERT_TRUE(w);
+  EXPECT_EQ(w->first, owner);
+  EXPECT_EQ(w->second.what, store::notice::granted);
+  EXPECT_EQ(w->second.token, fencing_token{12});
+  dialect careful;
+  careful.replicas = 1;
+  EXPECT_EQ(read_word("granted " + owner.hex() + " 12", careful)->second.what, store::notice::look);
+  const std::vector<std::string> others{"",
+                                        "granted",
+                                        "granted " + owner.hex(),
+                                        "granted x 12",
+                                        "boiled " + owner.hex() + " 12",
+                                        "granted " + owner.hex() + " 12x"};
+  for (const std::string& other : others) {
+    EXPECT_FALSE(read_word(other, plain)) << other;
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::redis
