@@ -1,6 +1,7 @@
 #include "sim/ledger.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -21,7 +22,8 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
       if (const auto* at = std::get_if<tickets::place>(&answer)) acquired(asked, late, *at);
       break;
     case task::find:
-      if (!yes && find(name, asked.owner) != nullptr) violated("a living claim is not found", name, 0);
+      if (const fact* f = find(name, asked.owner); !yes && f != nullptr && lives(*f))
+        violated("a living claim is not found", name, 0);
       break;
     case task::look: kept(name, asked.owner, asked.token.value(), asked.ttl, yes); break;
     case task::renew:
@@ -34,7 +36,8 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
     case task::withdraw: ended(name, asked.owner, std::nullopt, yes); break;
     case task::downgrade: {
       fact* const f = find(name, asked.owner, asked.token.value());
-      if (yes != (f != nullptr)) violated("a downgrade was answered wrongly", name, asked.token.value());
+      const bool wrong = yes ? f == nullptr : f != nullptr && lives(*f);
+      if (wrong) violated("a downgrade was answered wrongly", name, asked.token.value());
       if (yes && f != nullptr) f->weight = 1;
       break;
     }
@@ -49,51 +52,68 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
   const bool serves =
       yes && asked.what != task::acquire && asked.what != task::find && asked.what != task::renew;
   if (serves) require_served(name);
-  std::erase_if(facts_, [&](const fact& f) { return f.name == name && !lives(f); });
+  std::erase_if(facts_, [&](const fact& f) { return f.name == name && is_gone(f); });
+}
+
+void ledger::begin_ttl(fact& f, duration ttl) const {
+  f.ttl = ttl;
+  f.expires = at_.lease_now() + ttl.count() - terms_.grain;
+  f.gone = at_.lease_now() + ttl.count() + terms_.grain;
 }
 
 void ledger::acquired(const tickets::request& asked, bool late, const tickets::place& at) {
   const std::size_t name = index_of(asked.name);
-  const fact* const before = find(name, asked.owner);
-  if (late) unanswerable_.insert(asked.owner);
-  if (before != nullptr && !before->excused && !unanswerable_.contains(asked.owner)) {
+  fact* const before = find(name, asked.owner);
+  if (before != nullptr && before->token == at.token.value()) {  // the same place again
+    if (at.granted && !before->granted) granted(*before);
+    return;
+  }
+  if (late && terms_.late_is_possible) unanswerable_.insert(asked.owner);
+  if (before != nullptr && lives(*before) && !before->excused && !unanswerable_.contains(asked.owner)) {
     violated("a claim was made twice", name, at.token.value());
   }
   // Where the last token is forgotten only the clock keeps tokens rising, unless it was set back too far.
   const bool clock_is_behind = last_granted_[name] >= static_cast<std::uint64_t>(at_.wall_now());
-  if (std::exchange(forgets_[name], false) && clock_is_behind) begin_era(name);
+  if (std::exchange(forgets_[name], false) && clock_is_behind) {
+    last_granted_[name] = 0;
+    ++eras_[name];
+  }
   fact f;
   f.name = name;
   f.owner = asked.owner;
   f.token = at.token.value();
   f.weight = asked.weight;
-  f.expires = at_.lease_now() + asked.ttl.count();
   f.excused = late;
+  begin_ttl(f, asked.ttl);
   facts_.push_back(f);
   if (at.granted) granted(facts_.back());
 }
 
 void ledger::kept(std::size_t name, const owner_id& owner, std::uint64_t token, duration ttl, bool yes) {
-  fact* const f = find(name, owner, token);
-  if (yes && f == nullptr) violated("what had ended lives again", name, token);
-  if (!yes && f != nullptr) violated("a living claim was denied", name, token);
   in_.note("kept", name, token, yes ? 1 : 0);
-  if (yes && f != nullptr) f->expires = at_.lease_now() + ttl.count();
+  fact* const f = find(name, owner, token);
+  if (yes && f == nullptr) return violated("what had ended lives again", name, token);
+  if (yes) return begin_ttl(*f, ttl);
+  if (f == nullptr) return;
+  if (lives(*f)) violated("a living claim was denied", name, token);
+  f->expires = f->gone = at_.lease_now();
 }
 
 void ledger::ended(std::size_t name, const owner_id& owner, std::optional<std::uint64_t> token, bool yes) {
   fact* const f = token ? find(name, owner, *token) : find(name, owner);
-  if (yes && f == nullptr)
-    violated("an end was confirmed of a claim that did not live", name, token.value_or(0));
-  if (!yes && f != nullptr) violated("a living claim was denied at its end", name, f->token);
-  if (yes && f != nullptr) facts_.erase(facts_.begin() + (f - facts_.data()));
+  if (yes && f == nullptr) {
+    return violated("an end was confirmed of a claim that did not live", name, token.value_or(0));
+  }
+  if (f == nullptr) return;
+  if (!yes && lives(*f)) violated("a living claim was denied at its end", name, f->token);
+  facts_.erase(facts_.begin() + (f - facts_.data()));
 }
 
 void ledger::told(const word& w) {
-  if (w.what.what == store::notice::revoked) return;
+  if (w.what.what != store::notice::granted) return;
   const std::uint64_t token = w.what.token.value();
   const auto f = std::find_if(facts_.begin(), facts_.end(), [&](const fact& f) {
-    return f.owner == w.owner && f.token == token && lives(f);
+    return f.owner == w.owner && f.token == token && !is_gone(f);
   });
   if (f == facts_.end()) return violated("a claim was told of a grant that does not live", 0, token);
   if (f->granted) return violated("a claim was told twice that it was granted", f->name, token);
@@ -102,10 +122,18 @@ void ledger::told(const word& w) {
 
 void ledger::granted(fact& f) {
   f.granted = true;
-
   in_.note("store grants", f.name, f.token, ++grants_);
-  if (f.token <= last_granted_[f.name])
+  if (terms_.grants_renew) {
+    if (f.ttl > duration{0}) {
+      begin_ttl(f, f.ttl);
+    } else {
+      f.gone = std::numeric_limits<std::int64_t>::max();  // who knows; until it is kept, or ended
+    }
+  }
+  // A store that came back with old contents may grant anew what it had granted before.
+  if (f.token <= last_granted_[f.name] && !f.excused) {
     violated("a token is not above that of the grant before", f.name, f.token);
+  }
   last_granted_[f.name] = std::max(last_granted_[f.name], f.token);
   auto& before = grants_of_[f.owner];
   // A store that lost what it knew may draw a token anew. Words about the first one are taken for the
@@ -126,7 +154,8 @@ void ledger::require_served(std::size_t name) {
   std::int64_t held = 0;
   const fact* first = nullptr;
   for (const fact& f : facts_) {
-    if (f.name != name || !lives(f)) continue;
+    if (f.name != name || is_gone(f)) continue;
+    if (!lives(f)) return;  // it may be there or not
     if (f.granted) {
       held += f.weight;
     } else if (first == nullptr) {
@@ -143,23 +172,12 @@ void ledger::changed(const std::vector<standing>& now_there, bool lost) {
   for (const standing& s : now_there) {
     fact f;
     static_cast<standing&>(f) = s;
+    f.expires -= terms_.grain;
+    f.gone = s.expires + terms_.grain;
     f.excused = true;
     facts_.push_back(f);
   }
-  if (!lost) return;
-  forgets_.fill(true);
-  for (std::size_t name = 0; name < names; ++name) {
-    // A waiter that got its token when it queued may be granted anew, with a token of the time before.
-    const bool waits_with_old_token = std::any_of(facts_.begin(), facts_.end(), [&](const fact& f) {
-      return f.name == name && !f.granted && f.token != 0 && f.token <= last_granted_[name];
-    });
-    if (waits_with_old_token) begin_era(name);
-  }
-}
-
-void ledger::begin_era(std::size_t name) {
-  last_granted_[name] = 0;
-  ++eras_[name];
+  if (lost) forgets_.fill(true);
 }
 
 void ledger::broken(std::optional<std::size_t> name) {
@@ -189,11 +207,11 @@ void ledger::compare(const std::vector<standing>& now_there) {
     if (s.expires <= at_.lease_now()) continue;
     ++there;
     const fact* const f = find(s.name, s.owner, s.token);
-    if (f == nullptr || f->granted != s.granted || f->weight != s.weight || f->expires != s.expires) {
+    if (f == nullptr || f->granted != s.granted || f->weight != s.weight) {
       violated("what stands at the store is not what was carried out", s.name, s.token);
     }
   }
-  if (there != living()) violated("claims have vanished from the store", 0, 0);
+  if (there < living()) violated("claims have vanished from the store", 0, 0);
 }
 
 std::size_t ledger::living() const {
@@ -203,14 +221,14 @@ std::size_t ledger::living() const {
 
 ledger::fact* ledger::find(std::size_t name, const owner_id& owner, std::uint64_t token) {
   for (fact& f : facts_) {
-    if (f.name == name && f.token == token && f.owner == owner && lives(f)) return &f;
+    if (f.name == name && f.token == token && f.owner == owner && !is_gone(f)) return &f;
   }
   return nullptr;
 }
 
 ledger::fact* ledger::find(std::size_t name, const owner_id& owner) {
   for (fact& f : facts_) {
-    if (f.name == name && f.owner == owner && lives(f)) return &f;
+    if (f.name == name && f.owner == owner && !is_gone(f)) return &f;
   }
   return nullptr;
 }

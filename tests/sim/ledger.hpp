@@ -28,7 +28,13 @@ class ledger {
     std::uint32_t era = 0;     // of tokens: they rise within each
   };
 
-  ledger(scene& in, const site& at) : in_{in}, at_{at} {}
+  /// What a store's clock and its grants are like.
+  struct terms {
+    std::int64_t grain = 0;        // microseconds by which an end may come sooner or later
+    bool grants_renew = false;     // a grant begins a new ttl
+    bool late_is_possible = true;  // a request that its client has given up for lost may overtake a later one
+  };
+  ledger(scene& in, const site& at, terms of) : in_{in}, at_{at}, terms_{of} {}
 
   /// \param late its client has given the request up.
   void executed(const tickets::request& asked, bool late, const tickets::reply& answer,
@@ -55,9 +61,13 @@ class ledger {
 
  private:
   struct fact : standing {
+    duration ttl{};        // zero: not known
+    std::int64_t gone{};   // when it has ended for sure; `expires` is until when it surely lives
     bool excused = false;  // by a request carried out late, or by a store that came back with old contents
   };
   [[nodiscard]] bool lives(const fact& f) const { return f.expires > at_.lease_now(); }
+  [[nodiscard]] bool is_gone(const fact& f) const { return f.gone <= at_.lease_now(); }
+  void begin_ttl(fact& f, duration ttl) const;
   [[nodiscard]] fact* find(std::size_t name, const owner_id& owner, std::uint64_t token);
   [[nodiscard]] fact* find(std::size_t name, const owner_id& owner);
   void acquired(const tickets::request& asked, bool late, const tickets::place& at);
@@ -65,12 +75,12 @@ class ledger {
   void ended(std::size_t name, const owner_id& owner, std::optional<std::uint64_t> token, bool yes);
   void told(const word& w);
   void granted(fact& f);
-  void begin_era(std::size_t name);
   void require_served(std::size_t name);
   void violated(const std::string& what, std::size_t name, std::uint64_t token);
 
   scene& in_;
   const site& at_;
+  terms terms_;
   std::vector<fact> facts_;  // in the order of queueing
   std::array<instant, names> broken_ = no_times();
   std::array<std::uint64_t, names> last_granted_{};

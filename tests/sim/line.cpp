@@ -29,13 +29,14 @@ void line::connect_soon() {
 
 void line::connect() {
   if (up_) return;
-  if (to_.is_down()) return connect_soon();
+  if (!to_.answers()) return connect_soon();
   up_ = true;
   ++connection_;
   up_last_ = down_last_ = in_.now;
   deaf_until_ = dumb_until_ = {};
   from_.calm_from(std::max(in_.now, stalled_until_));
   in_.note("connected", from_.number());
+  if (connected_) connected_();
 }
 
 void line::go_half_open(bool requests, bool replies, instant until) {

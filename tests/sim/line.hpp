@@ -19,6 +19,11 @@ class line {
   /// Who is told, in a turn, that the connection is gone; what was under way may have arrived or not.
   void on_cut(std::function<void()> told) { cut_ = std::move(told); }
 
+  /// Who is told, in a turn, that there is a new one.
+  void on_connected(std::function<void()> told) { connected_ = std::move(told); }
+  /// From now on, the server is told to end the connection before as soon as there is a new one.
+  void kill_former() { kills_former_ = true; }
+
   [[nodiscard]] bool is_up() const { return up_; }
   /// The number of the connection; those before are closed.
   [[nodiscard]] std::uint32_t connection() const { return connection_; }
@@ -29,7 +34,7 @@ class line {
     up_last_ = arrival(up_last_);
     in_.agenda.add(up_last_, [this, c = connection_, f = std::move(f)]() mutable {
       // Of a connection that is closed, what had left may still arrive.
-      if (c != connection_ && in_.chance.one_in(2)) return;
+      if (c != connection_ && ((kills_former_ && up_) || in_.chance.one_in(2))) return;
       to_.enter(std::move(f));
     });
   }
@@ -71,6 +76,8 @@ class line {
   site& to_;
   duration latency_;
   std::function<void()> cut_;
+  std::function<void()> connected_;
+  bool kills_former_ = false;
   bool up_ = false;
   std::uint32_t connection_ = 0;
   instant up_last_{};

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -29,9 +30,16 @@ class simulated_store {
   /// The words on their way are as safe as the way is now; from here on, none gets lost.
   virtual void heal() = 0;
 
+  /// What its clock and its grants are like.
+  [[nodiscard]] virtual ledger::terms terms() const = 0;
   /// Whether the clock that ends claims can be set back at all.
   [[nodiscard]] virtual bool clock_goes_back() const = 0;
   [[nodiscard]] virtual std::vector<standing> claims() = 0;
+  /// Its process ends; connections, and what is not data, go with it.
+  virtual void restart() = 0;
+  /// Throws away something that it was not told to. \return of which name; empty, where stores do not do
+  /// that.
+  [[nodiscard]] virtual std::optional<std::size_t> evict() = 0;
   /// Takes note of what is there, for a server that will come back with that.
   virtual void remember() = 0;
   virtual void fall_back() = 0;

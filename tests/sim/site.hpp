@@ -35,15 +35,19 @@ class site {
     down_ = false;
     calm_since_ = std::max(calm_since_, in_.now);
   }
-  [[nodiscard]] bool is_down() const { return down_; }
+  /// Whether somebody who connects is let in.
+  [[nodiscard]] bool answers() const { return !down_ && in_.now >= stopped_until_; }
   [[nodiscard]] bool calm_since(instant when) const { return !down_ && calm_since_ <= when; }
 
-  /// Microseconds, as its store sees them.
-  [[nodiscard]] std::int64_t lease_now() const { return boot.at(in_.now).count() / 1000; }
+  /// Microseconds, as its store sees them: of the clock that ends leases, and of the one that makes tokens.
+  [[nodiscard]] std::int64_t lease_now() const {
+    return ends_by_wall_clock ? wall_now() : boot.at(in_.now).count() / 1000;
+  }
   [[nodiscard]] std::int64_t wall_now() const { return wall.at(in_.now).count() / 1000; }
 
   clock boot;
   clock wall;
+  bool ends_by_wall_clock = false;
 
  private:
   scene& in_;

@@ -1,14 +1,15 @@
 #pragma once
 
 #include <memory>
+#include <optional>
 #include <sqlite3.h>
 #include <string>
 #include <vector>
 
 #include "link/sqlite/database.hpp"
 #include "sim/mutant.hpp"
-#include "sim/parcel_link.hpp"
 #include "sim/simulated_store.hpp"
+#include "sim/sql_link.hpp"
 #include "sim/sql_mutants.hpp"
 
 namespace holdfast::sim {
@@ -23,10 +24,13 @@ class sql_store final : public simulated_store, private counter {
   void begin(scene& in, site& at, ledger& account) override;
   std::unique_ptr<tickets::link> connect(host& from, line& over, duration patience) override;
   void heal() override { careless = false; }
+  [[nodiscard]] ledger::terms terms() const override { return {}; }
   /// It is CLOCK_BOOTTIME. (By a clock that could, a waiter that had died and was passed over would live
   /// again among the holders, as long as its row is there.)
   [[nodiscard]] bool clock_goes_back() const override { return false; }
   std::vector<standing> claims() override;
+  void restart() override {}
+  std::optional<std::size_t> evict() override { return std::nullopt; }
   void remember() override;
   void fall_back() override;
   void forget() override;

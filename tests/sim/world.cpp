@@ -40,7 +40,7 @@ class world {
       : in_{seed, under.prints},
         rates_{in_.chance},
         server_{in_, clock{1h, rates_.server}, clock{24h * 365 * 50, rates_.server}},
-        account_{in_, server_},
+        account_{in_, server_, store.terms()},
         sees_{in_, account_},
         around_{in_, server_, account_, sees_, store, under.with, in_.chance.between(300ms, 8s), 0},
         chaos_{around_, clients_, instant{bad_weather}, under.only} {

@@ -1,4 +1,4 @@
-#include "sim/parcel_link.hpp"
+#include "sim/line_link.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -26,64 +26,44 @@ owner_id address_of(const host& h) {
 
 }  // namespace
 
-tickets::reply counter::serve(const tickets::request& asked, const owner_id& client, bool late) {
-  words.clear();
-  tickets::reply answer = carry_out(asked, client, words);
-  account->executed(asked, late, answer, words);
-  for (const word& w : words) {
-    const auto to = std::find_if(links.begin(), links.end(),
-                                 [&](const parcel_link* l) { return l->address() == w.client; });
-    if (to != links.end()) (*to)->hear(w);
-  }
-  return answer;
-}
-
-parcel_link::parcel_link(counter& to, host& from, line& over, duration patience)
-    : to_{to}, in_{*to.in}, from_{from}, over_{over}, patience_{patience}, address_{address_of(from)} {
-  to_.links.push_back(this);
+line_link::line_link(scene& in, host& from, line& over, duration patience)
+    : in_{in}, from_{from}, over_{over}, patience_{patience}, address_{address_of(from)} {
   over_.on_cut([this] { on_cut(); });
 }
 
-parcel_link::~parcel_link() {
+line_link::~line_link() {
   for (const auto& p : open_) p->given_up = true;
-  std::erase(to_.links, this);
   over_.on_cut(nullptr);
+  over_.on_connected(nullptr);
 }
 
-void parcel_link::send(tickets::request what, on_reply done) {
+void line_link::send(tickets::request what, on_reply done) {
   if (!over_.is_up()) {
     from_.hear_at(in_.now + 1ms, [done = std::move(done)] { done(not_sent); });
     return;
   }
-  auto p = std::make_shared<parcel>();
-  p->what = std::move(what);
+  auto p = pack(std::move(what));
   p->done = std::move(done);
-  p->from = address_;
   p->sent = in_.now;
   open_.push_back(p);
   if (!watching_) watch_the_oldest();
-  over_.to_server([to = &to_, way = &over_, c = over_.connection(), link = this, p = std::move(p)] {
-    p->answer = to->serve(p->what, p->from, p->given_up);
-    // Carried out, and the client will not know: the worst moment for a connection to break.
-    if (to->careless && to->in->chance.one_in(100)) way->cut();
-    way->to_client(c, [link, p] { link->deliver(p); });
-  });
+  dispatch(std::move(p));
 }
 
-void parcel_link::deliver(const std::shared_ptr<parcel>& p) {
+void line_link::deliver(const std::shared_ptr<parcel>& p, outcome o) {
   if (p->given_up) return;
   std::erase(open_, p);
-  p->done(std::move(p->answer));
+  p->done(std::move(o));
 }
 
-void parcel_link::on_cut() {
+void line_link::on_cut() {
   for (const auto& p : open_) p->given_up = true;
   const auto lost = std::exchange(open_, {});
   for (const auto& p : lost) p->done(unanswered);
 }
 
 /// A connection on which nothing comes back for too long is closed.
-void parcel_link::watch_the_oldest() {
+void line_link::watch_the_oldest() {
   watching_ = true;
   from_.hear_at(open_.front()->sent + patience_, [this] {
     watching_ = false;
@@ -93,8 +73,7 @@ void parcel_link::watch_the_oldest() {
   });
 }
 
-void parcel_link::hear(const word& w) {
-  const bool careless = to_.careless;
+void line_link::hear(const word& w, bool careless) {
   const int times = careless && in_.chance.one_in(12) ? 0 : careless && in_.chance.one_in(10) ? 2 : 1;
   for (int i = 0; i < times; ++i) {
     const duration late = careless && in_.chance.one_in(10) ? in_.chance.between(0ms, 2s) : duration{0};
