@@ -63,21 +63,35 @@ void chaos::strike(fault what) {
       if (!crashing_) go_down(false, true, up_to(1500ms));
       return;
     case fault::failover: return crash(true, up_to(300ms), up_to(100ms));
-    case fault::eviction: return c.force_release(in.chance.below(names));
-    case fault::lease_clock_step: {
-      // A step back makes claims live longer: by the end of the weather that has to be over.
-      const bool back = around_.store.clock_goes_back() && in.now + 20s < until_ && in.chance.one_in(2);
-      around_.server.boot.step(in.now, back ? -in.chance.between(1ms, 1s) : in.chance.between(1ms, 2s));
-      if (back) {
-        around_.account.changed(around_.store.claims(), false);  // what had expired may live again
-      } else {
-        around_.account.broken(std::nullopt);
-      }
-      return;
+    case fault::eviction: return evict(c);
+    case fault::lease_clock_step: return step(in.chance.between(0ms, 3s) - duration{1s});
+    case fault::wall_clock_step: {
+      const duration by = in.chance.between(0ms, 10s) - duration{5s};
+      if (around_.server.ends_by_wall_clock) return step(by);
+      return around_.server.wall.step(in.now, by);
     }
-    case fault::wall_clock_step:
-      return around_.server.wall.step(in.now, in.chance.between(0ms, 10s) - duration{5s});
   }
+}
+
+/// Sets the clock that ends claims.
+void chaos::step(duration by) {
+  const bool back = by < duration{0};
+  // A step back makes claims live longer: by the end of the weather that has to be over.
+  if (back && (!around_.store.clock_goes_back() || around_.in.now + 20s >= until_)) return;
+  site& s = around_.server;
+  (s.ends_by_wall_clock ? s.wall : s.boot).step(around_.in.now, by);
+  if (back) {
+    around_.account.changed(around_.store.claims(), false);  // what had expired may live again
+  } else {
+    around_.account.broken(std::nullopt);
+  }
+}
+
+/// Ends a hold, as somebody does who may; or lets the store throw away what it likes, where stores do that.
+void chaos::evict(client& c) {
+  if (around_.in.chance.one_in(2)) return c.force_release(around_.in.chance.below(names));
+  if (around_.server.is_down()) return;
+  if (const auto name = around_.store.evict()) around_.account.evicted(*name, around_.store.claims());
 }
 
 void chaos::pause(client& c) {
@@ -111,6 +125,7 @@ void chaos::crash(bool loses, duration behind, duration down) {
 void chaos::go_down(bool fall_back, bool forget, duration down) {
   crashing_ = true;
   around_.server.go_down();
+  around_.store.restart();
   if (fall_back || forget) around_.account.broken(std::nullopt);
   for (client& c : clients_) {
     if (around_.in.chance.one_in(4)) {

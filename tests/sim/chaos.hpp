@@ -40,6 +40,8 @@ class chaos {
   void strike(fault what);
   void pause(client& c);
   void kill(client& c);
+  void step(duration by);
+  void evict(client& c);
   void crash(bool loses, duration behind, duration down);
   void go_down(bool fall_back, bool forget, duration down);
   [[nodiscard]] duration up_to(duration most);

@@ -180,6 +180,25 @@ void ledger::changed(const std::vector<standing>& now_there, bool lost) {
   if (lost) forgets_.fill(true);
 }
 
+void ledger::evicted(std::size_t name, const std::vector<standing>& now_there) {
+  for (const fact& f : facts_) {
+    if (f.name == name) suspects_[name].insert(f.owner);
+  }
+  changed(now_there, false);
+  for (const fact& f : facts_) {
+    if (f.name == name) suspects_[name].insert(f.owner);
+  }
+  forgets_[name] = true;
+  broken(name);
+}
+
+bool ledger::is_suspect(std::size_t name) const {
+  if (suspects_[name].empty()) return false;
+  return std::any_of(facts_.begin(), facts_.end(), [&](const fact& f) {
+    return f.name == name && !is_gone(f) && suspects_[name].contains(f.owner);
+  });
+}
+
 void ledger::broken(std::optional<std::size_t> name) {
   for (std::size_t i = 0; i < names; ++i) {
     if (!name || *name == i) broken_[i] = in_.now;
@@ -234,6 +253,7 @@ ledger::fact* ledger::find(std::size_t name, const owner_id& owner) {
 }
 
 void ledger::violated(const std::string& what, std::size_t name, std::uint64_t token) {
+  if (is_suspect(name)) return;
   in_.violated("store: " + what + ": " + name_of(name) + ", token " + std::to_string(token));
 }
 

@@ -43,6 +43,10 @@ class ledger {
   /// Claims have come or gone without a request: what stands there now.
   /// \param lost the store knows less than it did.
   void changed(const std::vector<standing>& now_there, bool lost);
+  /// The store has thrown away a part of what it knew of a name. Until all who were there then are gone,
+  /// nothing can be said of it.
+  void evicted(std::size_t name, const std::vector<standing>& now_there);
+  [[nodiscard]] bool is_suspect(std::size_t name) const;
   /// What holds may end early from now on, for one name or for all.
   void broken(std::optional<std::size_t> name);
   /// Somebody who may is about to end holds of others.
@@ -89,6 +93,7 @@ class ledger {
   /// By owner, with their tokens. More than one where a request was carried out late, and then again.
   std::unordered_map<owner_id, std::vector<std::pair<std::uint64_t, grant>>> grants_of_;
   std::unordered_set<owner_id> unanswerable_;  // owners who cannot know what stands there in their name
+  std::array<std::unordered_set<owner_id>, names> suspects_;
   std::uint64_t grants_ = 0;
   std::uint64_t requests_ = 0;
 

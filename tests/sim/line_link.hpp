@@ -46,6 +46,7 @@ class line_link : public tickets::link {
   /// Puts it on the line, which is up.
   virtual void dispatch(std::shared_ptr<parcel> p) = 0;
   void deliver(const std::shared_ptr<parcel>& p, outcome o);
+  void tell(const word& w) { told_(w.owner, w.what); }
 
   scene& in_;
   host& from_;

@@ -10,6 +10,9 @@
 #include <string_view>
 #include <vector>
 
+#ifdef HOLDFAST_SIM_REDIS
+#include "sim/redis_store.hpp"
+#endif
 #include "sim/sql_store.hpp"
 #include "sim/world.hpp"
 
@@ -83,6 +86,9 @@ arguments read(int argc, char** argv) {
 
 std::unique_ptr<simulated_store> store_of(const arguments& a) {
   if (a.store == "sql") return std::make_unique<sql_store>(a.with);
+#ifdef HOLDFAST_SIM_REDIS
+  if (a.store == "redis") return std::make_unique<redis_store>(a.with);
+#endif
   throw std::invalid_argument{"no such store: " + a.store};
 }
 

@@ -1,7 +1,8 @@
 #pragma once
 
-#include <cstddef>
+#include <cstdint>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -11,7 +12,9 @@
 
 namespace holdfast::sim {
 
-/// What a server of Redis answers to whoever is on a line.
+class redis_link;
+
+/// What a server of Redis does for whoever is on a line.
 class switchboard {
  public:
   switchboard() = default;
@@ -19,10 +22,11 @@ class switchboard {
   switchboard& operator=(const switchboard&) = delete;
   virtual ~switchboard() = default;
 
-  /// A client is connected, and hears its channel from now on.
-  virtual void connected(const owner_id& client, std::uint32_t connection) = 0;
-  /// Carries out commands, as bytes, one after the other.
-  virtual void carry_out(const std::string& commands, const owner_id& client,
+  /// A client has a new connection, and is to hear its channel on it.
+  virtual void connected(redis_link& by) = 0;
+  virtual void gone(redis_link& by) = 0;
+  /// Carries out commands, as bytes, one after the other. False: the server does not know the connection.
+  virtual bool carry_out(const std::string& commands, const owner_id& client, std::uint32_t connection,
                          std::vector<redis::value>& replies) = 0;
   /// A request has been carried out by the commands before.
   virtual void account_for(const tickets::request& what, bool late, const tickets::link::outcome& answer) = 0;
@@ -36,6 +40,13 @@ class switchboard {
 class redis_link final : public line_link {
  public:
   redis_link(switchboard& to, scene& in, host& from, line& over, duration patience);
+  ~redis_link() override;
+  redis_link(const redis_link&) = delete;
+  redis_link& operator=(const redis_link&) = delete;
+
+  [[nodiscard]] std::uint32_t connection() const { return over_.connection(); }
+  /// A message for it on its connection.
+  void push(const word& w);
 
  private:
   struct talk final : parcel {

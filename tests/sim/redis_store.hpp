@@ -1,8 +1,10 @@
 #pragma once
 
-#include <array>
+#include <deque>
+#include <functional>
 #include <map>
 #include <memory>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -25,8 +27,7 @@ class redis_store final : public simulated_store, private switchboard {
   void heal() override { careless = false; }
   /// What expires does so by the server's wall clock.
   [[nodiscard]] bool clock_goes_back() const override { return true; }
-  /// Whole milliseconds, rounded now up, now down.
-  [[nodiscard]] duration grain() const override { return std::chrono::milliseconds{2}; }
+  [[nodiscard]] ledger::terms terms() const override;
   std::vector<standing> claims() override;
   void restart() override;
   void remember() override { former_ = server_.snapshot(); }
@@ -38,18 +39,22 @@ class redis_store final : public simulated_store, private switchboard {
  private:
   struct caller {
     owner_id client;
-    redis_link* link = nullptr;
-    connection server_side;
+    redis_link* link = nullptr;  // null: its process is gone, its connection maybe not
+    connection at_server;
     std::uint32_t number = 0;  // of the line's connection
+    bool is_known = false;     // to the server
   };
 
-  void connected(redis_link& by, std::uint32_t number) override;
+  void connected(redis_link& by) override;
   void gone(redis_link& by) override;
-  void carry_out(const std::string& commands, redis_link& by, std::vector<redis::value>& replies) override;
+  bool carry_out(const std::string& commands, const owner_id& client, std::uint32_t connection,
+                 std::vector<redis::value>& replies) override;
   void account_for(const tickets::request& what, bool late, const tickets::link::outcome& answer) override;
 
-  redis::value execute(std::vector<std::string> command, connection& by);
+  [[nodiscard]] caller& known(const owner_id& client);
+  void listen_to(const owner_id& client);
   void hear(std::uint64_t connection, const redis::value& push);
+  [[nodiscard]] std::optional<lock_state> inspect(const std::string& name);
 
   scene* in_ = nullptr;
   site* at_ = nullptr;
@@ -58,9 +63,9 @@ class redis_store final : public simulated_store, private switchboard {
   redis_model server_;
   dataset former_;
   connection listener_;  // hears what is told to any client, so that it can be accounted for
-  std::vector<std::unique_ptr<caller>> callers_;
+  std::deque<caller> callers_;
   std::vector<word> told_;
-  std::vector<std::string> ours_;  // keys that we may touch
+  std::map<std::string, std::size_t, std::less<>> ours_;  // keys that we may touch, and whose they are
 };
 
 }  // namespace holdfast::sim

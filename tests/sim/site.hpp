@@ -37,6 +37,7 @@ class site {
   }
   /// Whether somebody who connects is let in.
   [[nodiscard]] bool answers() const { return !down_ && in_.now >= stopped_until_; }
+  [[nodiscard]] bool is_down() const { return down_; }
   [[nodiscard]] bool calm_since(instant when) const { return !down_ && calm_since_ <= when; }
 
   /// Microseconds, as its store sees them: of the clock that ends leases, and of the one that makes tokens.

@@ -98,7 +98,7 @@ void witness::compare(std::size_t name) {
     excused = excused || b.at->true_time_of(answered) <= account_.broken_at(name);
   }
   if (together <= room_of(name)) return;
-  if (excused) {
+  if (excused || account_.is_suspect(name)) {
     ++excused_;
     in_.note("excused overlap", name);
     return;
