@@ -10,6 +10,7 @@
 #include <string_view>
 #include <vector>
 
+#include "sim/memory_store.hpp"
 #ifdef HOLDFAST_SIM_REDIS
 #include "sim/redis_store.hpp"
 #endif
@@ -86,6 +87,7 @@ arguments read(int argc, char** argv) {
 
 std::unique_ptr<simulated_store> store_of(const arguments& a) {
   if (a.store == "sql") return std::make_unique<sql_store>(a.with);
+  if (a.store == "memory") return std::make_unique<memory_store>();
 #ifdef HOLDFAST_SIM_REDIS
   if (a.store == "redis") return std::make_unique<redis_store>(a.with);
 #endif

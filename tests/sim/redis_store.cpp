@@ -29,15 +29,6 @@ std::vector<std::string> next_command(std::string_view& bytes) {
   return words;
 }
 
-std::int64_t weight_of(const claim_state& c) {
-  switch (c.how) {
-    case mode::exclusive: return store::whole_room;
-    case mode::shared: return 1;
-    case mode::permits: return c.permits;
-  }
-  return store::whole_room;
-}
-
 }  // namespace
 
 redis_store::redis_store(mutant with)
@@ -168,20 +159,7 @@ std::optional<lock_state> redis_store::inspect(const std::string& name) {
 std::vector<standing> redis_store::claims() {
   std::vector<standing> all;
   for (std::size_t i = 0; i < names; ++i) {
-    const auto state = inspect(name_of(i));
-    if (!state) continue;
-    const auto add = [&](const claim_state& c, bool granted) {
-      standing s;
-      s.name = i;
-      s.owner = owner_id::from_hex(c.owner).value_or(owner_id{});
-      s.token = c.token.value();
-      s.weight = weight_of(c);
-      s.expires = at_->lease_now() + c.expires_in.count();
-      s.granted = granted;
-      all.push_back(s);
-    };
-    for (const claim_state& c : state->holders) add(c, true);
-    for (const claim_state& c : state->waiters) add(c, false);
+    append_standings(i, inspect(name_of(i)), at_->lease_now(), all);
   }
   return all;
 }

@@ -73,7 +73,7 @@ void sql_store::begin(scene& in, site& at, ledger& account) {
 }
 
 std::unique_ptr<tickets::link> sql_store::connect(host& from, line& over, duration patience) {
-  return std::make_unique<sql_link>(static_cast<counter&>(*this), from, over, patience);
+  return std::make_unique<request_link>(static_cast<counter&>(*this), from, over, patience);
 }
 
 tickets::reply sql_store::carry_out(const tickets::request& asked, const owner_id& client,

@@ -8,8 +8,8 @@
 
 #include "link/sqlite/database.hpp"
 #include "sim/mutant.hpp"
+#include "sim/request_link.hpp"
 #include "sim/simulated_store.hpp"
-#include "sim/sql_link.hpp"
 #include "sim/sql_mutants.hpp"
 
 namespace holdfast::sim {

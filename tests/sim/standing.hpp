@@ -1,10 +1,12 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
+#include <vector>
 
 #include "base/owner_id.hpp"
-#include "store/results.hpp"
+#include "store/machine.hpp"
 
 namespace holdfast::sim {
 
@@ -33,6 +35,11 @@ struct standing {
   std::int64_t expires = 0;  // microseconds of the store's clock; dead from then on
   bool granted = false;
 };
+
+/// The claims of a name, as the store tells everybody who asks.
+/// \param now microseconds of the store's clock.
+void append_standings(std::size_t name, const std::optional<lock_state>& told, std::int64_t now,
+                      std::vector<standing>& all);
 
 /// A word of the store for one client.
 struct word {

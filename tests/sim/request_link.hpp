@@ -8,7 +8,7 @@
 
 namespace holdfast::sim {
 
-class sql_link;
+class request_link;
 
 /// The server's end of all links of a world.
 class counter {
@@ -27,18 +27,18 @@ class counter {
   scene* in = nullptr;
   ledger* account = nullptr;
   bool careless = true;
-  std::vector<sql_link*> links;
+  std::vector<request_link*> links;
   std::vector<word> words;
 };
 
 /// Hands whole requests over, for a store that carries them out one by one. A request of a connection that is
 /// closed may still be carried out after those of the next one.
-class sql_link final : public line_link {
+class request_link final : public line_link {
  public:
-  sql_link(counter& to, host& from, line& over, duration patience);
-  ~sql_link() override;
-  sql_link(const sql_link&) = delete;
-  sql_link& operator=(const sql_link&) = delete;
+  request_link(counter& to, host& from, line& over, duration patience);
+  ~request_link() override;
+  request_link(const request_link&) = delete;
+  request_link& operator=(const request_link&) = delete;
 
  private:
   struct letter final : parcel {
