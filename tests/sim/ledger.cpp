@@ -69,7 +69,8 @@ void ledger::acquired(const tickets::request& asked, bool late, const tickets::p
     return;
   }
   if (late && terms_.late_is_possible) unanswerable_.insert(asked.owner);
-  if (before != nullptr && lives(*before) && !before->excused && !unanswerable_.contains(asked.owner)) {
+  if (before != nullptr && lives(*before) && !before->excused && !unanswerable_.contains(asked.owner) &&
+      !confused_.contains(asked.owner)) {
     violated("a claim was made twice", name, at.token.value());
   }
   // Where the last token is forgotten only the clock keeps tokens rising, unless it was set back too far.
@@ -77,6 +78,11 @@ void ledger::acquired(const tickets::request& asked, bool late, const tickets::p
   if (std::exchange(forgets_[name], false) && clock_is_behind) {
     last_granted_[name] = 0;
     ++eras_[name];
+  }
+  // A token drawn anew: words about the first are taken for the second's. That cannot be while the clock or
+  // the last token is there to prevent it.
+  for (const auto& [token, grant] : grants_of_[asked.owner]) {
+    if (token == at.token.value()) confused_.insert(asked.owner);
   }
   fact f;
   f.name = name;
@@ -135,13 +141,7 @@ void ledger::granted(fact& f) {
     violated("a token is not above that of the grant before", f.name, f.token);
   }
   last_granted_[f.name] = std::max(last_granted_[f.name], f.token);
-  auto& before = grants_of_[f.owner];
-  // A store that lost what it knew may draw a token anew. Words about the first one are taken for the
-  // second's.
-  for (const auto& [token, grant] : before) {
-    if (token == f.token) unanswerable_.insert(f.owner);
-  }
-  before.push_back({f.token, {grants_, eras_[f.name]}});
+  grants_of_[f.owner].push_back({f.token, {grants_, eras_[f.name]}});
   std::int64_t held = 0;
   for (const fact& other : facts_) {
     if (other.name == f.name && other.granted && lives(other)) held += other.weight;
@@ -206,7 +206,7 @@ void ledger::broken(std::optional<std::size_t> name) {
 }
 
 bool ledger::answers_for(const owner_id& owner) const {
-  if (unanswerable_.contains(owner)) return false;
+  if (unanswerable_.contains(owner) || confused_.contains(owner)) return false;
   return std::any_of(facts_.begin(), facts_.end(),
                      [&](const fact& f) { return f.owner == owner && !f.excused && lives(f); });
 }

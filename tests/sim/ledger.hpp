@@ -47,6 +47,9 @@ class ledger {
   /// nothing can be said of it.
   void evicted(std::size_t name, const std::vector<standing>& now_there);
   [[nodiscard]] bool is_suspect(std::size_t name) const;
+  /// Whether it has drawn the same token twice, from a store that forgot it and whose clock had been set
+  /// back.
+  [[nodiscard]] bool is_confused(const owner_id& owner) const { return confused_.contains(owner); }
   /// What holds may end early from now on, for one name or for all.
   void broken(std::optional<std::size_t> name);
   /// Somebody who may is about to end holds of others.
@@ -92,7 +95,8 @@ class ledger {
   std::array<bool, names> forgets_{};  // the store, its last token; until it draws another
   /// By owner, with their tokens. More than one where a request was carried out late, and then again.
   std::unordered_map<owner_id, std::vector<std::pair<std::uint64_t, grant>>> grants_of_;
-  std::unordered_set<owner_id> unanswerable_;  // owners who cannot know what stands there in their name
+  std::unordered_set<owner_id> unanswerable_;  // who cannot know what stands there in their name
+  std::unordered_set<owner_id> confused_;      // who got one token twice
   std::array<std::unordered_set<owner_id>, names> suspects_;
   std::uint64_t grants_ = 0;
   std::uint64_t requests_ = 0;

@@ -95,7 +95,8 @@ void witness::compare(std::size_t name) {
     // What a lease is worth goes back to a request that the store answered; a store that has broken its
     // conditions since may have forgotten it.
     const auto answered = b.lease->deadline() - b.lease->hold.ttl + b.lease->margin;
-    excused = excused || b.at->true_time_of(answered) <= account_.broken_at(name);
+    excused = excused || b.at->true_time_of(answered) <= account_.broken_at(name) ||
+              account_.is_confused(b.lease->hold.owner);
   }
   if (together <= room_of(name)) return;
   if (excused || account_.is_suspect(name)) {
