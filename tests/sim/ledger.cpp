@@ -25,11 +25,15 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
       if (const fact* f = find(name, asked.owner); !yes && f != nullptr && lives(*f))
         violated("a living claim is not found", name, 0);
       break;
-    case task::look: kept(name, asked.owner, asked.token.value(), asked.ttl, yes); break;
+    case task::look:
+      kept(find(name, asked.owner, asked.token.value()), name, asked.token.value(), asked.ttl, yes);
+      break;
     case task::renew:
       for (std::size_t i = 0; i < asked.batch.size(); ++i) {
         const store::hold& h = asked.batch[i];
-        kept(index_of(h.name), h.owner, h.token.value(), h.ttl, std::get<tickets::kept>(answer).each[i]);
+        fact* f = find(index_of(h.name), h.owner, h.token.value());
+        if (f != nullptr && !f->granted) f = nullptr;  // what waits cannot be renewed as a hold
+        kept(f, index_of(h.name), h.token.value(), h.ttl, std::get<tickets::kept>(answer).each[i]);
       }
       break;
     case task::release: ended(name, asked.owner, asked.token.value(), yes); break;
@@ -81,8 +85,10 @@ void ledger::acquired(const tickets::request& asked, bool late, const tickets::p
   }
   // A token drawn anew: words about the first are taken for the second's. That cannot be while the clock or
   // the last token is there to prevent it.
-  for (const auto& [token, grant] : grants_of_[asked.owner]) {
-    if (token == at.token.value()) confused_.insert(asked.owner);
+  if (const auto known = grants_of_.find(asked.owner); known != grants_of_.end()) {
+    for (const auto& [token, grant] : known->second) {
+      if (token == at.token.value()) confused_.insert(asked.owner);
+    }
   }
   fact f;
   f.name = name;
@@ -95,9 +101,8 @@ void ledger::acquired(const tickets::request& asked, bool late, const tickets::p
   if (at.granted) granted(facts_.back());
 }
 
-void ledger::kept(std::size_t name, const owner_id& owner, std::uint64_t token, duration ttl, bool yes) {
+void ledger::kept(fact* f, std::size_t name, std::uint64_t token, duration ttl, bool yes) {
   in_.note("kept", name, token, yes ? 1 : 0);
-  fact* const f = find(name, owner, token);
   if (yes && f == nullptr) return violated("what had ended lives again", name, token);
   if (yes) return begin_ttl(*f, ttl);
   if (f == nullptr) return;
@@ -213,7 +218,7 @@ bool ledger::answers_for(const owner_id& owner) const {
 
 ledger::grant ledger::grant_of(const store::hold& h) const {
   const auto found = grants_of_.find(h.owner);
-  if (found == grants_of_.end()) return {};
+  if (found == grants_of_.end() || found->second.empty()) return {};
   for (const auto& [token, grant] : found->second) {
     if (token == h.token.value()) return grant;
   }

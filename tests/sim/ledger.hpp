@@ -78,7 +78,7 @@ class ledger {
   [[nodiscard]] fact* find(std::size_t name, const owner_id& owner, std::uint64_t token);
   [[nodiscard]] fact* find(std::size_t name, const owner_id& owner);
   void acquired(const tickets::request& asked, bool late, const tickets::place& at);
-  void kept(std::size_t name, const owner_id& owner, std::uint64_t token, duration ttl, bool yes);
+  void kept(fact* f, std::size_t name, std::uint64_t token, duration ttl, bool yes);
   void ended(std::size_t name, const owner_id& owner, std::optional<std::uint64_t> token, bool yes);
   void told(const word& w);
   void granted(fact& f);
