@@ -91,7 +91,7 @@ void chaos::step(duration by) {
 void chaos::evict(client& c) {
   if (around_.in.chance.one_in(2)) return c.force_release(around_.in.chance.below(names));
   if (around_.server.is_down()) return;
-  if (const auto name = around_.store.evict()) around_.account.evicted(*name, around_.store.claims());
+  if (const auto name = around_.store.evict()) around_.account.evicted(*name);
 }
 
 void chaos::pause(client& c) {

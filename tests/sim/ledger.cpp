@@ -17,6 +17,9 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
            answer.index());
   if (in_.log.prints()) in_.log.line(in_.now, "  by " + asked.owner.hex() + (late ? ", late" : ""));
   const bool yes = !std::holds_alternative<tickets::nothing>(answer);
+  follow_suspects(name, asked.owner);
+  for (const store::hold& h : asked.batch) follow_suspects(index_of(h.name), h.owner);
+  if (is_trusted_again(name)) return begin_anew(asked, answer, words);
   switch (asked.what) {
     case task::acquire:
       if (const auto* at = std::get_if<tickets::place>(&answer)) acquired(asked, late, *at);
@@ -133,7 +136,6 @@ void ledger::told(const word& w) {
 
 void ledger::granted(fact& f) {
   f.granted = true;
-  in_.note("store grants", f.name, f.token, ++grants_);
   if (terms_.grants_renew) {
     if (f.ttl > duration{0}) {
       begin_ttl(f, f.ttl);
@@ -145,13 +147,18 @@ void ledger::granted(fact& f) {
   if (f.token <= last_granted_[f.name] && !f.excused) {
     violated("a token is not above that of the grant before", f.name, f.token);
   }
-  last_granted_[f.name] = std::max(last_granted_[f.name], f.token);
-  grants_of_[f.owner].push_back({f.token, {grants_, eras_[f.name]}});
+  number(f.name, f.owner, f.token);
   std::int64_t held = 0;
   for (const fact& other : facts_) {
     if (other.name == f.name && other.granted && lives(other)) held += other.weight;
   }
   if (held > room_of(f.name)) violated("the store granted more than there is room for", f.name, f.token);
+}
+
+void ledger::number(std::size_t name, const owner_id& owner, std::uint64_t token) {
+  in_.note("store grants", name, token, ++grants_);
+  last_granted_[name] = std::max(last_granted_[name], token);
+  grants_of_[owner].push_back({token, {grants_, eras_[name]}});
 }
 
 /// No release, withdrawal or look may leave a living waiter at the head of the queue who would fit.
@@ -185,23 +192,36 @@ void ledger::changed(const std::vector<standing>& now_there, bool lost) {
   if (lost) forgets_.fill(true);
 }
 
-void ledger::evicted(std::size_t name, const std::vector<standing>& now_there) {
+void ledger::evicted(std::size_t name) {
   for (const fact& f : facts_) {
     if (f.name == name) suspects_[name].insert(f.owner);
   }
-  changed(now_there, false);
-  for (const fact& f : facts_) {
-    if (f.name == name) suspects_[name].insert(f.owner);
-  }
+  suspect_until_[name] = in_.now + longest_ttl;
   forgets_[name] = true;
   broken(name);
 }
 
-bool ledger::is_suspect(std::size_t name) const {
-  if (suspects_[name].empty()) return false;
-  return std::any_of(facts_.begin(), facts_.end(), [&](const fact& f) {
-    return f.name == name && !is_gone(f) && suspects_[name].contains(f.owner);
-  });
+/// Whoever was there when a part was thrown away may go on with what is left of it.
+void ledger::follow_suspects(std::size_t name, const owner_id& owner) {
+  if (suspects_[name].contains(owner)) suspect_until_[name] = in_.now + longest_ttl;
+}
+
+/// After a time in which nothing could be said.
+void ledger::begin_anew(const tickets::request& asked, const tickets::reply& answer,
+                        const std::vector<word>& words) {
+  changed(look_(), false);
+  if (const auto* at = std::get_if<tickets::place>(&answer); at != nullptr && at->granted) {
+    number(index_of(asked.name), asked.owner, at->token.value());
+  }
+  for (const word& w : words) {
+    if (w.what.what == store::notice::granted) number(index_of(asked.name), w.owner, w.what.token.value());
+  }
+}
+
+bool ledger::is_trusted_again(std::size_t name) {
+  if (suspects_[name].empty() || is_suspect(name)) return false;
+  suspects_[name].clear();
+  return true;
 }
 
 void ledger::broken(std::optional<std::size_t> name) {
@@ -226,6 +246,9 @@ ledger::grant ledger::grant_of(const store::hold& h) const {
 }
 
 void ledger::compare(const std::vector<standing>& now_there) {
+  for (std::size_t name = 0; name < names; ++name) {
+    if (is_trusted_again(name)) changed(now_there, false);
+  }
   std::size_t there = 0;
   for (const standing& s : now_there) {
     if (s.expires <= at_.lease_now()) continue;

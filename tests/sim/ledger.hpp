@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <unordered_map>
 #include <unordered_set>
@@ -34,7 +35,9 @@ class ledger {
     bool grants_renew = false;     // a grant begins a new ttl
     bool late_is_possible = true;  // a request that its client has given up for lost may overtake a later one
   };
-  ledger(scene& in, const site& at, terms of) : in_{in}, at_{at}, terms_{of} {}
+  /// \param look what stands at the store.
+  ledger(scene& in, const site& at, terms of, std::function<std::vector<standing>()> look)
+      : in_{in}, at_{at}, terms_{of}, look_{std::move(look)} {}
 
   /// \param late its client has given the request up.
   void executed(const tickets::request& asked, bool late, const tickets::reply& answer,
@@ -45,8 +48,8 @@ class ledger {
   void changed(const std::vector<standing>& now_there, bool lost);
   /// The store has thrown away a part of what it knew of a name. Until all who were there then are gone,
   /// nothing can be said of it.
-  void evicted(std::size_t name, const std::vector<standing>& now_there);
-  [[nodiscard]] bool is_suspect(std::size_t name) const;
+  void evicted(std::size_t name);
+  [[nodiscard]] bool is_suspect(std::size_t name) const { return in_.now < suspect_until_[name]; }
   /// Whether it has drawn the same token twice, from a store that forgot it and whose clock had been set
   /// back.
   [[nodiscard]] bool is_confused(const owner_id& owner) const { return confused_.contains(owner); }
@@ -75,6 +78,8 @@ class ledger {
   [[nodiscard]] bool lives(const fact& f) const { return f.expires > at_.lease_now(); }
   [[nodiscard]] bool is_gone(const fact& f) const { return f.gone <= at_.lease_now(); }
   void begin_ttl(fact& f, duration ttl) const;
+  void follow_suspects(std::size_t name, const owner_id& owner);
+  [[nodiscard]] bool is_trusted_again(std::size_t name);
   [[nodiscard]] fact* find(std::size_t name, const owner_id& owner, std::uint64_t token);
   [[nodiscard]] fact* find(std::size_t name, const owner_id& owner);
   void acquired(const tickets::request& asked, bool late, const tickets::place& at);
@@ -82,12 +87,16 @@ class ledger {
   void ended(std::size_t name, const owner_id& owner, std::optional<std::uint64_t> token, bool yes);
   void told(const word& w);
   void granted(fact& f);
+  void number(std::size_t name, const owner_id& owner, std::uint64_t token);
+  void begin_anew(const tickets::request& asked, const tickets::reply& answer,
+                  const std::vector<word>& words);
   void require_served(std::size_t name);
   void violated(const std::string& what, std::size_t name, std::uint64_t token);
 
   scene& in_;
   const site& at_;
   terms terms_;
+  std::function<std::vector<standing>()> look_;
   std::vector<fact> facts_;  // in the order of queueing
   std::array<instant, names> broken_ = no_times();
   std::array<std::uint64_t, names> last_granted_{};
@@ -98,6 +107,7 @@ class ledger {
   std::unordered_set<owner_id> unanswerable_;  // who cannot know what stands there in their name
   std::unordered_set<owner_id> confused_;      // who got one token twice
   std::array<std::unordered_set<owner_id>, names> suspects_;
+  std::array<instant, names> suspect_until_{};
   std::uint64_t grants_ = 0;
   std::uint64_t requests_ = 0;
 

@@ -167,6 +167,7 @@ std::vector<standing> redis_store::claims() {
 std::optional<std::size_t> redis_store::evict() {
   const auto key = server_.evict_volatile(in_->chance.bits());
   if (!key) return std::nullopt;
+  in_->log.line(in_->now, "evicted " + *key);
   const auto whose = ours_.find(*key);
   return whose == ours_.end() ? std::nullopt : std::optional{whose->second};
 }

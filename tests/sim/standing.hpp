@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -15,6 +16,9 @@ inline constexpr std::size_t locks = 2;
 inline constexpr std::size_t semaphores = 1;
 inline constexpr std::size_t names = locks + semaphores;
 inline constexpr std::int64_t permits_in_all = 3;
+
+/// No claim asks for more.
+inline constexpr duration longest_ttl = std::chrono::seconds{3};
 
 [[nodiscard]] inline std::string name_of(std::size_t index) {
   return (index < locks ? "stock/sku-" : "slots/") + std::to_string(index);

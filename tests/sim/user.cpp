@@ -15,7 +15,7 @@ using lease_core::record;
 
 namespace {
 
-constexpr auto ttls = std::to_array<duration>({600ms, 1s, 2s, 3s});
+constexpr auto ttls = std::to_array<duration>({600ms, 1s, 2s, longest_ttl});
 
 owner_id drawn(randomness& chance) {
   owner_id::bytes_type bytes{};

@@ -47,6 +47,7 @@ void witness::granted(const host& at, const record_ptr& lease) {
     return old.at->life() != old.life || old.lease->state() != record::phase::held;
   });
   all.push_back(b);
+  if (account_.is_suspect(b.name)) return;
   if (b.grant.number == 0)
     return in_.violated("a lease is believed that the store never granted: " + told(b));
   require_rising(b);
@@ -124,7 +125,7 @@ void witness::write(const record_ptr& lease, ledger::grant by) {
   const std::size_t name = index_of(lease->hold.name);
   resource& r = resources_[name];
   if (r.era != account_.era(name)) r = {0, 0, account_.era(name)};
-  if (by.era != r.era) return;  // no promise holds between these
+  if (by.number == 0 || by.era != r.era) return;  // no promise holds between these
   const std::uint64_t token = lease->hold.token.value();
   in_.note("write", name, token);
   if (token < r.highest) {

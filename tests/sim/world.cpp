@@ -12,9 +12,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr duration bad_weather = 60s;
-/// The longest ttl, what the clocks' rates add to it, and one more look or try, whichever is longer; and the
+/// A ttl, what the clocks' rates add to it, and one more look or try, whichever is longer; and the
 /// connection has to be there again first.
-constexpr duration longest_ttl = 3s;
 constexpr duration served_within = longest_ttl + longest_ttl / 100 + 1s + 1s + 600ms;
 /// Nobody is in the way any more but others who do the same.
 constexpr duration last_round = 3s;
@@ -40,7 +39,7 @@ class world {
       : in_{seed, under.prints},
         rates_{in_.chance},
         server_{in_, clock{1h, rates_.server}, clock{24h * 365 * 50, rates_.server}},
-        account_{in_, server_, store.terms()},
+        account_{in_, server_, store.terms(), [&store] { return store.claims(); }},
         sees_{in_, account_},
         around_{in_, server_, account_, sees_, store, under.with, in_.chance.between(300ms, 8s), 0},
         chaos_{around_, clients_, instant{bad_weather}, under.only} {
