@@ -1,7 +1,6 @@
 #include "sim/ledger.hpp"
 
 #include <algorithm>
-#include <limits>
 #include <string>
 #include <utility>
 
@@ -22,6 +21,7 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
   if (is_trusted_again(name)) return begin_anew(asked, answer, words);
   switch (asked.what) {
     case task::acquire:
+      for (const word& w : words) told(w);  // those who came before it are served before it
       if (const auto* at = std::get_if<tickets::place>(&answer)) acquired(asked, late, *at);
       break;
     case task::find:
@@ -55,7 +55,9 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
     case task::inspect:
     case task::list: return;
   }
-  for (const word& w : words) told(w);
+  if (asked.what != task::acquire) {
+    for (const word& w : words) told(w);
+  }
   const bool serves =
       yes && asked.what != task::acquire && asked.what != task::find && asked.what != task::renew;
   if (serves) require_served(name);
@@ -140,7 +142,8 @@ void ledger::granted(fact& f) {
     if (f.ttl > duration{0}) {
       begin_ttl(f, f.ttl);
     } else {
-      f.gone = std::numeric_limits<std::int64_t>::max();  // who knows; until it is kept, or ended
+      f.expires = at_.lease_now();  // who knows; until it is kept, or ended
+      f.gone = f.expires + duration{longest_ttl}.count() + terms_.grain;
     }
   }
   // A store that came back with old contents may grant anew what it had granted before.
