@@ -43,7 +43,7 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
     case task::withdraw: ended(name, asked.owner, std::nullopt, yes); break;
     case task::downgrade: {
       fact* const f = find(name, asked.owner, asked.token.value());
-      const bool wrong = yes ? f == nullptr : f != nullptr && lives(*f);
+      const bool wrong = yes ? f == nullptr : f != nullptr && f->granted && lives(*f);
       if (wrong) violated("a downgrade was answered wrongly", name, asked.token.value());
       if (yes && f != nullptr) f->weight = 1;
       break;
