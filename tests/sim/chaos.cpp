@@ -81,7 +81,7 @@ void chaos::step(duration by) {
   site& s = around_.server;
   (s.ends_by_wall_clock ? s.wall : s.boot).step(around_.in.now, by);
   if (back) {
-    around_.account.changed(around_.store.claims(), false);  // what had expired may live again
+    around_.account.clock_went_back(around_.store.claims());
   } else {
     around_.account.broken(std::nullopt);
   }

@@ -39,8 +39,8 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
         kept(f, index_of(h.name), h.token.value(), h.ttl, std::get<tickets::kept>(answer).each[i]);
       }
       break;
-    case task::release: ended(name, asked.owner, asked.token.value(), yes); break;
-    case task::withdraw: ended(name, asked.owner, std::nullopt, yes); break;
+    case task::release: ended(find(name, asked.owner, asked.token.value()), name, yes); break;
+    case task::withdraw: ended(find(name, asked.owner), name, yes); break;
     case task::downgrade: {
       fact* const f = find(name, asked.owner, asked.token.value());
       const bool wrong = yes ? f == nullptr : f != nullptr && f->granted && lives(*f);
@@ -115,11 +115,8 @@ void ledger::kept(fact* f, std::size_t name, std::uint64_t token, duration ttl, 
   f->expires = f->gone = at_.lease_now();
 }
 
-void ledger::ended(std::size_t name, const owner_id& owner, std::optional<std::uint64_t> token, bool yes) {
-  fact* const f = token ? find(name, owner, *token) : find(name, owner);
-  if (yes && f == nullptr) {
-    return violated("an end was confirmed of a claim that did not live", name, token.value_or(0));
-  }
+void ledger::ended(fact* f, std::size_t name, bool yes) {
+  if (yes && f == nullptr) return violated("an end was confirmed of a claim that did not live", name, 0);
   if (f == nullptr) return;
   if (!yes && lives(*f)) violated("a living claim was denied at its end", name, f->token);
   facts_.erase(facts_.begin() + (f - facts_.data()));
@@ -147,7 +144,7 @@ void ledger::granted(fact& f) {
     }
   }
   // A store that came back with old contents may grant anew what it had granted before.
-  if (f.token <= last_granted_[f.name] && !f.excused) {
+  if (f.token <= last_granted_[f.name] && !f.excused && !clock_went_back_) {
     violated("a token is not above that of the grant before", f.name, f.token);
   }
   number(f.name, f.owner, f.token);
@@ -159,6 +156,11 @@ void ledger::granted(fact& f) {
 }
 
 void ledger::number(std::size_t name, const owner_id& owner, std::uint64_t token) {
+  // What a clock set forward ended, and a clock set back brings to life again, has the token of its time.
+  if (token <= last_granted_[name] && clock_went_back_) {
+    last_granted_[name] = 0;
+    ++eras_[name];
+  }
   in_.note("store grants", name, token, ++grants_);
   last_granted_[name] = std::max(last_granted_[name], token);
   grants_of_[owner].push_back({token, {grants_, eras_[name]}});
@@ -193,6 +195,11 @@ void ledger::changed(const std::vector<standing>& now_there, bool lost) {
     facts_.push_back(f);
   }
   if (lost) forgets_.fill(true);
+}
+
+void ledger::clock_went_back(const std::vector<standing>& now_there) {
+  changed(now_there, false);
+  clock_went_back_ = true;
 }
 
 void ledger::evicted(std::size_t name) {
@@ -270,6 +277,7 @@ std::size_t ledger::living() const {
 }
 
 ledger::fact* ledger::find(std::size_t name, const owner_id& owner, std::uint64_t token) {
+  if (terms_.owner_says_all) return find(name, owner);
   for (fact& f : facts_) {
     if (f.name == name && f.token == token && f.owner == owner && !is_gone(f)) return &f;
   }

@@ -33,6 +33,7 @@ class ledger {
   struct terms {
     std::int64_t grain = 0;        // microseconds by which an end may come sooner or later
     bool grants_renew = false;     // a grant begins a new ttl
+    bool owner_says_all = false;   // a claim is known by its owner alone, not also by its token
     bool late_is_possible = true;  // a request that its client has given up for lost may overtake a later one
   };
   /// \param look what stands at the store.
@@ -46,6 +47,8 @@ class ledger {
   /// Claims have come or gone without a request: what stands there now.
   /// \param lost the store knows less than it did.
   void changed(const std::vector<standing>& now_there, bool lost);
+  /// What had expired may live again.
+  void clock_went_back(const std::vector<standing>& now_there);
   /// The store has thrown away a part of what it knew of a name. Until all who were there then are gone,
   /// nothing can be said of it.
   void evicted(std::size_t name);
@@ -84,7 +87,7 @@ class ledger {
   [[nodiscard]] fact* find(std::size_t name, const owner_id& owner);
   void acquired(const tickets::request& asked, bool late, const tickets::place& at);
   void kept(fact* f, std::size_t name, std::uint64_t token, duration ttl, bool yes);
-  void ended(std::size_t name, const owner_id& owner, std::optional<std::uint64_t> token, bool yes);
+  void ended(fact* f, std::size_t name, bool yes);
   void told(const word& w);
   void granted(fact& f);
   void number(std::size_t name, const owner_id& owner, std::uint64_t token);
@@ -101,6 +104,7 @@ class ledger {
   std::array<instant, names> broken_ = no_times();
   std::array<std::uint64_t, names> last_granted_{};
   std::array<std::uint32_t, names> eras_{};
+  bool clock_went_back_ = false;
   std::array<bool, names> forgets_{};  // the store, its last token; until it draws another
   /// By owner, with their tokens. More than one where a request was carried out late, and then again.
   std::unordered_map<owner_id, std::vector<std::pair<std::uint64_t, grant>>> grants_of_;

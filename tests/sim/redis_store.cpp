@@ -45,6 +45,7 @@ ledger::terms redis_store::terms() const {
   ledger::terms t;
   t.grain = 2000;  // whole milliseconds, rounded now up, now down
   t.grants_renew = true;
+  t.owner_says_all = true;
   t.late_is_possible = false;  // a former connection has ended before the next is used
   return t;
 }
