@@ -29,7 +29,7 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
         violated("a living claim is not found", name, 0);
       break;
     case task::look:
-      kept(find(name, asked.owner, asked.token.value()), name, asked.token.value(), asked.ttl, yes);
+      kept(find_exactly(name, asked.owner, asked.token.value()), name, asked.token.value(), asked.ttl, yes);
       break;
     case task::renew:
       for (std::size_t i = 0; i < asked.batch.size(); ++i) {
@@ -94,6 +94,9 @@ void ledger::acquired(const tickets::request& asked, bool late, const tickets::p
     for (const auto& [token, grant] : known->second) {
       if (token == at.token.value()) confused_.insert(asked.owner);
     }
+  }
+  if (terms_.owner_says_all) {
+    std::erase_if(facts_, [&](const fact& old) { return old.name == name && old.owner == asked.owner; });
   }
   fact f;
   f.name = name;
@@ -277,7 +280,10 @@ std::size_t ledger::living() const {
 }
 
 ledger::fact* ledger::find(std::size_t name, const owner_id& owner, std::uint64_t token) {
-  if (terms_.owner_says_all) return find(name, owner);
+  return terms_.owner_says_all ? find(name, owner) : find_exactly(name, owner, token);
+}
+
+ledger::fact* ledger::find_exactly(std::size_t name, const owner_id& owner, std::uint64_t token) {
   for (fact& f : facts_) {
     if (f.name == name && f.token == token && f.owner == owner && !is_gone(f)) return &f;
   }

@@ -84,6 +84,7 @@ class ledger {
   void follow_suspects(std::size_t name, const owner_id& owner);
   [[nodiscard]] bool is_trusted_again(std::size_t name);
   [[nodiscard]] fact* find(std::size_t name, const owner_id& owner, std::uint64_t token);
+  [[nodiscard]] fact* find_exactly(std::size_t name, const owner_id& owner, std::uint64_t token);
   [[nodiscard]] fact* find(std::size_t name, const owner_id& owner);
   void acquired(const tickets::request& asked, bool late, const tickets::place& at);
   void kept(fact* f, std::size_t name, std::uint64_t token, duration ttl, bool yes);
