@@ -115,7 +115,9 @@ class parser {
   }
 
   static void add_store(CLI::App* command, store_choice& store) {
-    command->add_option("--store", store.url, "Where the locks live, such as sqlite:/srv/locks.db")
+    command
+        ->add_option("--store", store.url,
+                     "Where the locks live, such as redis://host or sqlite:/srv/locks.db")
         ->check([](const std::string& url) {  // the variable of a script that was never set, say
           return url.empty() ? "an empty URL; leave --store out for the default" : "";
         })

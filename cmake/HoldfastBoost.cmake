@@ -1,4 +1,4 @@
-# Boost's headers (Asio, Redis): the system's if new enough, else those that scripts/setup unpacked under .deps/.
+# Boost's headers (Asio): the system's if new enough, else those that scripts/setup unpacked under .deps/.
 # Only headers are wanted, so Boost's own CMake packages, which differ from one distribution to the next, are not asked.
 #
 # Gives the target holdfast_boost. Nobody but src/runtime and what needs <holdfast/async.hpp> links it.

@@ -24,7 +24,8 @@ class client_access;
 ///
 /// URLs: `sqlite:/var/lib/app/locks.db`, `sqlite:` (the file of this user:
 /// `$XDG_STATE_HOME/holdfast/locks.db`), `memory:` (private to this client), `memory:NAME` (shared by all
-/// clients of this process that say the same name). `docs/stores.md` lists each store's options.
+/// clients of this process that say the same name), `redis://host`, `rediss://host` with TLS,
+/// `unix:/path/of/socket` (a Redis server). `docs/stores.md` lists each store's options.
 ///
 /// *Threads.* All members may be called from any thread. One client serves any number of locks, waits and
 /// leases with one connection and a fixed number of threads; make one per store and process.
@@ -36,7 +37,8 @@ class client_access;
 /// from may only be destroyed or assigned to.
 class HOLDFAST_EXPORT client {
  public:
-  /// Opens the store.
+  /// Opens the store. One behind a network is connected to in the background: what is wrong there is told by
+  /// the first operation.
   /// \throws holdfast::error errc::invalid_url, errc::unavailable, errc::permission_denied,
   ///         errc::foreign_store, errc::corrupt_store, errc::exhausted.
   explicit client(std::string_view url, client_options options = {});

@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <chrono>
 #include <limits>
 
@@ -82,8 +83,9 @@ std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_option
 
   redis::dialect& speech = s.speech;
   speech.prefix = url.take("prefix").value_or(speech.prefix);
-  if (speech.prefix.find_first_of(std::string_view{"\0\x1f", 2}) != std::string::npos ||
-      speech.prefix.size() > 512) {
+  const bool plain = std::none_of(speech.prefix.begin(), speech.prefix.end(),
+                                  [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
+  if (!plain || speech.prefix.size() > 512) {
     url.refuse("the option 'prefix' is longer than 512 bytes, or holds control characters");
   }
   speech.keep = take_milliseconds(url, "keep_idle", speech.keep, 1s);

@@ -3,6 +3,7 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
+#include <mutex>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -42,6 +43,14 @@ class patience {
   patience(std::chrono::milliseconds limit, int stop)
       : until_{clock::now() + limit}, limit_{limit}, stop_{stop} {}
 
+  /// The same, with that part of the time that is left.
+  [[nodiscard]] patience share(std::size_t parts) const {
+    patience part = *this;
+    part.until_ = clock::now() + (until_ - clock::now()) / static_cast<int>(parts);
+    return part;
+  }
+  /// What is waited for next, for the error.
+  void begin(const char* stage) { stage_ = stage; }
   void wait(int fd, short events) const {
     std::array<pollfd, 2> fds{pollfd{fd, events, 0}, pollfd{stop_, POLLIN, 0}};
     while (true) {
@@ -49,7 +58,8 @@ class patience {
       const int n = left <= 0 ? 0 : ::poll(fds.data(), fds.size(), static_cast<int>(left));
       if (n < 0 && errno == EINTR) continue;
       if (n <= 0) {
-        throw cut_off{{errc::unavailable, "no connection within " + std::to_string(limit_.count()) + " ms"}};
+        throw cut_off{{errc::unavailable, "no connection within " + std::to_string(limit_.count()) +
+                                              " ms; it was waiting for " + stage_}};
       }
       if (fds[1].revents != 0) throw cut_off{{errc::closed, "the client was closed"}, false};
       return;
@@ -60,6 +70,7 @@ class patience {
   clock::time_point until_;
   std::chrono::milliseconds limit_;
   int stop_;
+  const char* stage_ = "the host's address";
 };
 
 struct address {
@@ -93,6 +104,7 @@ std::vector<address> look_up(const std::string& host, const std::string& port, c
     std::vector<address> found;
     int problem = 0;
     closer ready{::eventfd(0, EFD_CLOEXEC)};
+    std::mutex mutex;
   };
   const auto ask = [](question& q, int flags) {
     addrinfo hints{};
@@ -116,12 +128,14 @@ std::vector<address> look_up(const std::string& host, const std::string& port, c
   ask(*q, AI_NUMERICHOST);
   if (q->problem == EAI_NONAME) {
     runtime::quiet_thread([q, ask] {
+      const std::lock_guard hold{q->mutex};
       ask(*q, AI_ADDRCONFIG);
       const std::uint64_t one = 1;
       [[maybe_unused]] const auto written = ::write(q->ready.fd, &one, sizeof one);
     }).detach();
     limit.wait(q->ready.fd, POLLIN);
   }
+  const std::lock_guard hold{q->mutex};
   if (q->problem != 0 || q->found.empty()) {
     throw cut_off{
         {errc::unavailable, "the host " + host + " cannot be found: " + ::gai_strerror(q->problem)}};
@@ -152,14 +166,20 @@ int connect_to(const address& a, const patience& limit) {
   return fd.release();
 }
 
-int connect_any(const settings& to, const patience& limit) {
+int connect_any(const settings& to, patience& limit) {
   const auto addresses =
       to.path.empty() ? look_up(to.host, to.port, limit) : std::vector<address>{unix_address(to.path)};
+  limit.begin("the host to answer");
   int problem = 0;
-  for (const address& a : addresses) {
-    const int fd = connect_to(a, limit);
-    if (fd >= 0) return fd;
-    problem = errno;
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    try {  // an address that swallows everything must leave time for the others
+      const int fd = connect_to(addresses[i], limit.share(addresses.size() - i));
+      if (fd >= 0) return fd;
+      problem = errno;
+    } catch (const cut_off& c) {
+      if (c.why.code == errc::closed || i + 1 == addresses.size()) throw;
+      problem = ETIMEDOUT;
+    }
   }
   const errc as = problem == EACCES                        ? errc::permission_denied
                   : problem == EMFILE || problem == ENFILE ? errc::exhausted
@@ -250,14 +270,16 @@ void append_tracking(std::string& out, const std::string& prefix) {
 
 connection dial(const settings& to, const tls_context* secure, const owner_id& client, bool tracked,
                 const std::string& former, int stop) {
-  const patience limit{to.connect_limit, stop};
+  patience limit{to.connect_limit, stop};
   connection made;
   const int socket = connect_any(to, limit);
+  limit.begin("TLS to begin");
   made.stream = secure == nullptr ? plain_stream(socket)
                                   : secure->open(socket, [&](short events) { limit.wait(socket, events); });
+  limit.begin("the server to answer");
   introduction talk{made, limit};
   std::string hello;
-  if (to.password.empty())
+  if (to.password.empty() && to.user == "default")
     append(hello, {"HELLO", "3"});
   else
     append(hello, {"HELLO", "3", "AUTH", to.user, to.password});
@@ -272,14 +294,14 @@ connection dial(const settings& to, const tls_context* secure, const owner_id& c
     append(rest, {"SELECT", std::to_string(to.database)});
     ++asked;
   }
-  if (tracked) {
-    append_tracking(rest, to.speech.prefix);
-    ++asked;
-  }
+  if (tracked) append_tracking(rest, to.speech.prefix);
   talk.send(rest);
   if (!former.empty()) [[maybe_unused]]
     const value ignored = talk.hear();  // not allowed, perhaps, or gone already
   for (std::size_t i = 0; i < asked; ++i) require_fine(talk.hear());
+  // Who may not have changes told may lock all the same.
+  if (tracked) [[maybe_unused]]
+    const value told = talk.hear();
 
   const std::string own = own_address(socket);
   const std::int64_t id = id_in(greeting);

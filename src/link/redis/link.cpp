@@ -128,10 +128,16 @@ void link::help(store::caller& who) {
 
 void link::flush() {
   if (queued_ == 0) return;
-  const std::lock_guard hold{wire_mutex_};
-  if (!wire_) return;
-  for (job_ptr& j : take_queue()) put_on_wire(std::move(j));
-  write_out();
+  std::optional<cut_off> down;
+  {
+    const std::lock_guard hold{wire_mutex_};
+    if (wire_) {
+      for (job_ptr& j : take_queue()) put_on_wire(std::move(j));
+      return write_out();
+    }
+    down = down_;
+  }
+  if (down) fail_queue(*down);
 }
 
 void link::put_on_wire(job_ptr j) {
@@ -250,8 +256,10 @@ void link::take_in(std::vector<value> messages) {
     owed_count_ = owed_.size();
   }
   std::vector<answered> answers;
+  bool demoted = false;
   for (job_ptr& j : heard) {
     if (!j->talk) continue;
+    demoted = demoted || (j->heard[0].is(value::kind::error) && j->heard[0].text.starts_with("READONLY"));
     if (auto outcome = j->talk->hear(std::exchange(j->heard, {}))) {
       answers.push_back({std::move(j->done), std::move(*outcome)});
     } else {
@@ -261,6 +269,8 @@ void link::take_in(std::vector<value> messages) {
     }
   }
   deliver(std::move(answers), pushes);
+  // After a failover the name of the host may lead to another server, this connection never will.
+  if (demoted) throw cut_off{{errc::unavailable, "the server is a replica (READONLY)"}};
 }
 
 void link::deliver(std::vector<answered> answers, const std::vector<value>& pushes) {
@@ -303,6 +313,7 @@ void link::hang_up(const failure& why) {
     out_.clear();
     former_ = std::move(wire_->kill);
     wire_.reset();
+    down_ = cut_off{why};
     connected_ = false;
   }
   deliver(std::move(answers), {});
@@ -338,18 +349,27 @@ void link::connect() {
       wire_ = std::move(made);
       heard_ = clock::now();
       former_.clear();
+      down_.reset();
       connected_ = true;
     }
     pause_.reset();
     flush();
     if (tracked_) watchers_.ring();  // something may have changed meanwhile
   } catch (const cut_off& c) {
-    fail_queue(c);
-    pause();
+    give_up(c);
   } catch (const parser::garbage& g) {
-    fail_queue({{errc::corrupt_store, "what answers there is no Redis server: " + g.what}, false});
-    pause();
+    give_up({{errc::corrupt_store, "what answers there is no Redis server: " + g.what}, false});
   }
+}
+
+/// For now. Who asks meanwhile hears why.
+void link::give_up(const cut_off& why) {
+  {
+    const std::lock_guard hold{wire_mutex_};
+    down_ = why;
+  }
+  fail_queue(why);
+  pause();
 }
 
 void link::fail_queue(const cut_off& why) {

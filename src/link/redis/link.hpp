@@ -84,6 +84,7 @@ class link final : public tickets::link {
   // The link's own thread:
   void work();
   void connect();
+  void give_up(const cut_off& why);
   void fail_queue(const cut_off& why);
   void pause();
 
@@ -112,6 +113,7 @@ class link final : public tickets::link {
 
   std::mutex wire_mutex_;
   std::unique_ptr<connection> wire_;  // replaced by the leader only, who may read it without the mutex
+  std::optional<cut_off> down_;       // why there is none, once that is known
   std::string out_;                   // what the socket would not take yet
   std::deque<job_ptr> owed_;          // sent, in order, with answers due
   clock::time_point owed_since_;      // the first of them, or the last sign of life

@@ -78,13 +78,14 @@ class secured final : public stream {
   secured(const secured&) = delete;
   secured& operator=(const secured&) = delete;
 
-  void expect(const std::string& name) {
-    // An address is looked for among the certificate's addresses, a name among its names; SNI takes names
-    // alone.
+  /// An address is looked for among the certificate's addresses, a name among its names; SNI takes names
+  /// alone.
+  void expect(const std::string& name, bool verify) {
     const bool is_address = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl_), name.c_str()) == 1;
     ERR_clear_error();
     if (is_address) return;
-    if (SSL_set1_host(ssl_, name.c_str()) != 1 || SSL_set_tlsext_host_name(ssl_, name.c_str()) != 1) {
+    if ((verify && SSL_set1_host(ssl_, name.c_str()) != 1) ||
+        SSL_set_tlsext_host_name(ssl_, name.c_str()) != 1) {
       throw cut_off{{errc::invalid_url, "no certificate can bear the name " + name}, false};
     }
   }
@@ -187,7 +188,7 @@ tls_context::~tls_context() { SSL_CTX_free(context_); }
 
 std::unique_ptr<stream> tls_context::open(int socket, const std::function<void(short)>& wait) const {
   auto s = std::make_unique<secured>(context_, socket);
-  if (verify_) s->expect(name_);
+  s->expect(name_, verify_);
   s->shake_hands(wait);
   return s;
 }

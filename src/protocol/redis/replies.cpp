@@ -79,7 +79,7 @@ kept kept_in(const value& v, std::size_t holds) {
   return k;
 }
 
-/// A claim as it stands at the server: "token since client weight ttl metadata".
+/// A claim as it stands at the server, without its letter: "token since client weight ttl metadata".
 struct recorded {
   fencing_token token;
   std::chrono::microseconds since{};
@@ -128,6 +128,7 @@ claim_state lone_holder(const std::string& owner, std::string_view known, std::i
   }
   claim_state foreign;
   foreign.owner = owner;
+  foreign.who = from_metadata(owner);  // all that it says of itself
   foreign.expires_in = milliseconds{std::max<std::int64_t>(0, left)};
   return foreign;
 }
@@ -164,20 +165,19 @@ std::optional<lock_state> state_of(std::string name, const value& v) {
   for (std::size_t i = 0; i + 1 < expiries.size(); i += 2)
     ends[text_of(expiries[i])] = number_of(expiries[i + 1]);
 
-  const auto add = [&](const std::string& owner, std::vector<claim_state>& to) {
-    const auto claim = fields.find(owner);
+  const auto add = [&](const std::string& owner) {
+    const auto entry = fields.find(owner);
     const auto end = ends.find(owner);
-    if (claim == fields.end() || end == ends.end()) return;
-    if (end->second > now)
-      to.push_back(claim_of(owner, recorded_in(claim->second), room, now, end->second - now));
-    ends.erase(end);
+    if (entry == fields.end() || end == ends.end() || end->second <= now) return;
+    const std::string_view claim = entry->second;
+    auto& side = claim.starts_with('h') ? state.holders : state.waiters;
+    side.push_back(claim_of(owner, recorded_in(claim.substr(1)), room, now, end->second - now));
   };
-  for (const value& owner : items_of(item(v, 5))) add(text_of(owner), state.waiters);
-  while (!ends.empty()) {  // who has an end and does not wait holds
-    const std::string owner = ends.begin()->first;
-    add(owner, state.holders);
-    ends.erase(owner);
+  for (const value& owner : items_of(item(v, 5))) {
+    add(text_of(owner));
+    ends.erase(owner.text);
   }
+  for (const auto& [owner, end] : ends) add(owner);
   std::sort(state.holders.begin(), state.holders.end(),
             [](const claim_state& a, const claim_state& b) { return a.token < b.token; });
   return state;

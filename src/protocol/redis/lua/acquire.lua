@@ -23,37 +23,33 @@ end
 
 --@include queue.lua
 local owner, ttl, keep, wait, claim = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1', ARGV[5]
-local room, weight = tonumber(ARGV[6] or whole), tonumber(ARGV[7] or whole)
-
--- Keys of a wrong type are found here, before anything is written.
-local holder, its = lone_holder()
-redis.call('ZCARD', queue)
-redis.call('HLEN', claims)
+local wanted, weight = tonumber(ARGV[6] or whole), tonumber(ARGV[7] or whole)
 
 bury()
 local mine = place_of(owner)
 if mine then return mine end
 
-local in_use = tonumber(redis.call('HGET', claims, 'room') or (its and whole or room))
-if in_use ~= room then return { 3, in_use } end
+local in_use = room or lone_claim() and whole or wanted
+if in_use ~= wanted then return { 3, in_use } end
 
-if not holder then serve(keep) end -- one may have died, and nobody have looked since
-local free = lone_holder() and 0 or room - held()
-local fits = weight <= free and redis.call('EXISTS', queue) == 0
+serve(keep) -- a holder may have died, and nobody have looked since
+local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')
+local fits = not last[1] and not is_held_alone() and weight <= wanted - held
 if not fits and not wait then return { 2 } end
 
-claim = draw(keep) .. ' ' .. micros .. ' ' .. claim
-if fits and weight == whole then
-  grant(owner, parts_of(claim), claim, keep)
-else
-  redis.call('HSET', claims, owner, claim, 'room', room)
-  redis.call('ZADD', expiries, now + ttl, owner)
-  if fits then
-    grant(owner, parts_of(claim), claim, keep)
-  else
-    local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2]
-    redis.call('ZADD', queue, (last or 0) + 1, owner)
-    outlive(keep)
+local token = next_token(known:sub(1, 20))
+claim = token .. ' ' .. micros .. ' ' .. claim
+know(token .. known:sub(21), keep)
+if fits then
+  if weight < whole then
+    room = wanted
+    redis.call('HSET', claims, 'room', room)
   end
+  grant(owner, parts_of(claim), claim, keep)
+  return token
 end
-return place_of(owner)
+redis.call('HSET', claims, owner, 'w' .. claim, 'room', wanted)
+redis.call('ZADD', expiries, now + ttl, owner)
+redis.call('ZADD', queue, (last[2] or 0) + 1, owner)
+outlive(keep)
+return { 0, token, last[1] and 0 or 1, holder_left(), is_silent() }

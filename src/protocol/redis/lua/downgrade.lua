@@ -8,17 +8,19 @@
 local owner, keep = ARGV[1], ARGV[2]
 
 bury()
-local holder, its = lone_holder()
-if holder == owner and its then
+local its = holder == owner and lone_claim()
+if its then
   local c = parts_of(its)
   local left = redis.call('PTTL', lock)
-  local read = c.token .. ' ' .. c.since .. ' ' .. c.client .. ' 1 ' .. c.ttl .. ' ' .. c.metadata
-  redis.call('HSET', claims, owner, read, 'room', whole, 'held', 1)
+  room, held = whole, 1
+  redis.call('HSET', claims, owner, 'h' .. c.token .. ' ' .. c.since .. ' ' .. c.client .. ' 1 ' .. c.ttl .. ' ' .. c.metadata,
+    'room', room, 'held', held)
   redis.call('ZADD', expiries, now + left, owner)
   redis.call('SET', lock, marker, 'PX', left)
+  holder = marker
   outlive(keep)
   serve(keep)
   return 1
 end
-local reads = redis.call('HEXISTS', claims, owner) == 1 and not redis.call('ZSCORE', queue, owner)
+local _, reads = claim_at(owner)
 return reads and 1 or 0

@@ -15,15 +15,17 @@ local function revoke(owner, claim)
   ended = ended + 1
 end
 
-local holder, its = lone_holder()
-if holder then
+if is_held_alone() then
+  local its = lone_claim()
   if not its then return { holder } end
   revoke(holder, its)
   redis.call('DEL', lock)
+  holder = false
 else
   for _, owner in ipairs(redis.call('ZRANGE', expiries, 0, -1)) do
-    if not redis.call('ZSCORE', queue, owner) then
-      revoke(owner, redis.call('HGET', claims, owner))
+    local claim, holds = claim_at(owner)
+    if holds then
+      revoke(owner, claim)
       forget(owner)
     end
   end

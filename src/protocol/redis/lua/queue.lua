@@ -4,7 +4,7 @@
 --   lock      string   the holder's owner id, or a marker while several hold; the key that foreign clients know
 --   fence     string   "last" or "last owner claim": the largest token ever drawn, and who drew the lock alone with what
 --   queue     zset     owners that wait, in the order of their coming
---   claims    hash     owner -> claim, for those that wait or hold together; `room` and `held`, their sums
+--   claims    hash     owner -> "w" or "h" and claim, for those that wait or hold together; `room` and `held`, their sums
 --   expiries  zset     owner -> when its claim ends unless kept, for the same
 -- where a claim is "token since client weight ttl metadata": since when it waits or holds in microseconds, everything
 -- else in milliseconds, of the server's clock. A token is text of 20 digits: exact, and compared as it stands.
@@ -18,18 +18,30 @@ local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local micros = clock[1] .. ('00000' .. clock[2]):sub(-6)
 
+-- What stands there, read once: whatever changes it below keeps these in step. Keys of a wrong type are found here,
+-- before anything is written.
+local holder = redis.call('GET', lock) -- an owner, the marker, something foreign, or false
+local known = redis.call('GET', fence) or '00000000000000000000'
+local sums = redis.call('HMGET', claims, 'room', 'held')
+local room, held = sums[1] and tonumber(sums[1]), tonumber(sums[2] or 0)
+
+local function is_held_alone() return holder and holder ~= marker end
+
+-- The claim of the lock's only holder, if it is one of ours.
+local function lone_claim()
+  local owner, claim = known:match('^%d+ (%x+) (.*)$')
+  return is_held_alone() and owner == holder and claim or nil
+end
+
 local function parts_of(claim)
   local token, since, client, weight, ttl, metadata = claim:match('^(%d+) (%d+) (%x+) (%d+) (%d+) (.*)$')
   return { token = token, since = since, client = client, weight = tonumber(weight), ttl = ttl, metadata = metadata }
 end
 
--- The lock's only holder: "owner", if it is one of ours its claim too.
-local function lone_holder()
-  local owner = redis.call('GET', lock)
-  if not owner or owner == marker then return nil end
-  local known, claim = string.match(redis.call('GET', fence) or '', '^%d+ (%x+) (.*)$')
-  if known ~= owner then claim = nil end
-  return owner, claim
+-- The claim of one that waits or holds together with others, and whether it holds.
+local function claim_at(owner)
+  local entry = redis.call('HGET', claims, owner)
+  if entry then return entry:sub(2), entry:sub(1, 1) == 'h' end
 end
 
 local function next_token(last)
@@ -40,20 +52,13 @@ local function next_token(last)
   return string.format('%011d', tonumber(last:sub(1, 11)) + 1) .. '000000000'
 end
 
--- A new token. What the fence says of the lock's holder stays.
-local function draw(keep)
-  local known = redis.call('GET', fence) or '00000000000000000000'
-  local token = next_token(known:sub(1, 20))
-  redis.call('SET', fence, token .. known:sub(21), 'PX', math.max(redis.call('PTTL', fence), tonumber(keep)))
-  return token
+local function know(text, keep)
+  known = text
+  redis.call('SET', fence, text, 'PX', math.max(redis.call('PTTL', fence), tonumber(keep)))
 end
 
 local function tell(client, what, owner, token)
   redis.call('PUBLISH', 'holdfast:client:' .. client, what .. ' ' .. owner .. ' ' .. token)
-end
-
-local function held()
-  return tonumber(redis.call('HGET', claims, 'held') or 0)
 end
 
 -- Side keys live as long as anybody may need them, and a while longer: nothing stays behind for ever.
@@ -65,50 +70,70 @@ end
 
 local function strike(owner)
   redis.call('ZREM', expiries, owner)
-  redis.call('HDEL', claims, owner)
-  local waited = redis.call('ZREM', queue, owner) == 1
-  if redis.call('EXISTS', expiries) == 0 then redis.call('DEL', claims) end -- room and held
-  return waited
+  redis.call('ZREM', queue, owner)
+  if redis.call('EXISTS', expiries) == 1 then
+    redis.call('HDEL', claims, owner)
+  else
+    redis.call('DEL', claims)
+    room = nil
+  end
 end
 
 -- Strikes a claim off, waiting or holding together with others.
 local function forget(owner)
-  local claim = redis.call('HGET', claims, owner)
-  local left = held()
-  if strike(owner) or not claim then return end
-  left = left - parts_of(claim).weight
-  if left > 0 then
-    redis.call('HSET', claims, 'held', left)
-  else
-    redis.call('HDEL', claims, 'held')
-    if redis.call('GET', lock) == marker then redis.call('DEL', lock) end
+  local claim, holds = claim_at(owner)
+  strike(owner)
+  if not holds then return end
+  held = math.max(0, held - parts_of(claim).weight)
+  if room then redis.call('HSET', claims, 'held', held) end
+  if held == 0 and holder == marker then
+    redis.call('DEL', lock)
+    holder = false
   end
 end
 
--- Strikes off claims whose time is up: holders whose client died, tickets that nobody kept.
+-- Strikes off claims whose time is up: holders whose client died, tickets that nobody kept. Where the server has evicted
+-- the times, everybody gets one more ttl.
 local function bury()
+  if room and redis.call('EXISTS', expiries) == 0 then
+    local all = redis.call('HGETALL', claims)
+    for i = 1, #all, 2 do
+      if all[i] ~= 'room' and all[i] ~= 'held' then
+        redis.call('ZADD', expiries, now + parts_of(all[i + 1]:sub(2)).ttl, all[i])
+      end
+    end
+    redis.call('PEXPIRE', expiries, redis.call('PTTL', claims))
+  end
   local dead = redis.call('ZRANGEBYSCORE', expiries, '-inf', now, 'LIMIT', 0, bury_at_most)
   for _, owner in ipairs(dead) do forget(owner) end
 end
 
 -- While several hold, outsiders see a marker that ends no sooner than the last of them.
 local function mark(ttl)
-  local left = redis.call('PTTL', lock)
-  if left < tonumber(ttl) then redis.call('SET', lock, marker, 'PX', ttl) end
+  if holder == marker and redis.call('PTTL', lock) >= tonumber(ttl) then return end
+  redis.call('SET', lock, marker, 'PX', ttl)
+  holder = marker
 end
 
--- Grants a claim that has its token, and waits no longer.
+-- Grants a claim that has its token. One that wants the lock alone has been struck off. Were the token not above that
+-- of the last holder, because the server evicted a key, its claimant could not be fenced: it gets another, and finds it.
 local function grant(owner, c, claim, keep)
   keep = math.max(tonumber(keep), 2 * c.ttl)
-  claim = c.token .. ' ' .. micros .. claim:sub(#c.token + #c.since + 2)
+  claim = claim:sub(#c.token + #c.since + 2)
+  local before = known:match('^%d+ %x+ (%d+)')
+  if before and before >= c.token then
+    c.token = next_token(known:sub(1, 20))
+    known = c.token .. known:sub(21)
+  end
+  claim = c.token .. ' ' .. micros .. claim
   if c.weight == whole then
     redis.call('SET', lock, owner, 'PX', c.ttl)
-    local last = (redis.call('GET', fence) or c.token):sub(1, 20)
-    redis.call('SET', fence, last .. ' ' .. owner .. ' ' .. claim, 'PX', keep)
+    holder = owner
+    know(known:sub(1, 20) .. ' ' .. owner .. ' ' .. claim, keep)
   else
+    held = held + c.weight
     redis.call('ZREM', queue, owner)
-    redis.call('HSET', claims, owner, claim)
-    redis.call('HINCRBY', claims, 'held', c.weight)
+    redis.call('HSET', claims, owner, 'h' .. claim, 'held', held)
     redis.call('ZADD', expiries, now + c.ttl, owner)
     mark(c.ttl)
     outlive(keep)
@@ -117,44 +142,40 @@ end
 
 -- Hands the name on: to as many of the first waiters as fit together, and tells exactly those.
 local function serve(keep)
-  local holder = redis.call('GET', lock)
-  if holder and holder ~= marker then return end
   for turn = 0, grant_at_most do
-    local owner = redis.call('ZRANGE', queue, 0, 0)[1]
+    local owner = not is_held_alone() and redis.call('ZRANGE', queue, 0, 0)[1]
     if not owner then return end
-    local ends = redis.call('ZSCORE', expiries, owner)
-    local sums = redis.call('HMGET', claims, owner, 'room', 'held')
-    local claim = sums[1]
-    if not claim or not ends or tonumber(ends) <= now then
+    local claim = claim_at(owner)
+    if not claim or tonumber(redis.call('ZSCORE', expiries, owner) or 0) <= now then
       forget(owner)
     else
       local c = parts_of(claim)
-      if c.weight > (sums[2] or whole) - (sums[3] or 0) then return end
+      if c.weight > (room or whole) - held then return end
       if turn == grant_at_most then return tell(c.client, 'look', owner, c.token) end
       if c.weight == whole then strike(owner) end
       grant(owner, c, claim, keep)
       tell(c.client, 'granted', owner, c.token)
-      if c.weight == whole then return end
     end
   end
 end
 
--- Where a claim stands: {granted, token, head, milliseconds until the first holder's time is up or -1, silent}, where
--- `silent` says that whoever holds will not tell when it ends; nil where there is none.
+-- Milliseconds until the first holder's time is up, or -1.
+local function holder_left()
+  if is_held_alone() then return redis.call('PTTL', lock) end
+  local first = redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]
+  return first and math.max(0, first - now) or -1
+end
+
+local function is_silent() return is_held_alone() and not lone_claim() and 1 or 0 end
+
+-- Where a claim stands: {granted, token, head, holder_left, silent}, where `silent` says that whoever holds will not
+-- tell when it ends; nil where there is none.
 local function place_of(owner)
-  local holder, its = lone_holder()
-  if holder == owner and its then return { 1, parts_of(its).token, 0, -1, 0 } end
-  local claim = redis.call('HGET', claims, owner)
+  local claim, holds = holder == owner and lone_claim(), true
+  if not claim then claim, holds = claim_at(owner) end
   if not claim then return nil end
-  local token = parts_of(claim).token
-  if not redis.call('ZSCORE', queue, owner) then return { 1, token, 0, -1, 0 } end
+  local token = claim:match('^%d+')
+  if holds then return { 1, token, 0, -1, 0 } end
   local head = redis.call('ZRANGE', queue, 0, 0)[1] == owner
-  local left = -1
-  if holder then
-    left = redis.call('PTTL', lock)
-  else
-    local first = redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]
-    if first then left = math.max(0, first - now) end
-  end
-  return { 0, token, head and 1 or 0, left, (holder and not its) and 1 or 0 }
+  return { 0, token, head and 1 or 0, holder_left(), is_silent() }
 end

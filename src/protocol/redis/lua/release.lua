@@ -14,6 +14,7 @@ local owner, keep = ARGV[1], ARGV[2]
 bury()
 if alone then
   redis.call('DEL', lock)
+  holder = false
 elseif redis.call('HEXISTS', claims, owner) == 1 then
   forget(owner)
 else

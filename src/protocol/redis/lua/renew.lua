@@ -21,9 +21,11 @@ local function keep_one(lock, fence, queue, claims, expiries, owner, ttl)
   end
   if holder ~= 'holdfast:shared' then return '0' end
   local ends = redis.call('ZSCORE', expiries, owner)
-  if not ends or tonumber(ends) <= now or redis.call('ZSCORE', queue, owner) then return '0' end
+  local claim = redis.call('HGET', claims, owner)
+  if not ends or tonumber(ends) <= now or not claim or claim:sub(1, 1) ~= 'h' then return '0' end
+  -- What frees or lengthens comes first: a server without memory lets a script go on that has written already.
+  redis.call('PEXPIRE', lock, math.max(redis.call('PTTL', lock), tonumber(ttl)))
   redis.call('ZADD', expiries, now + ttl, owner)
-  if redis.call('PTTL', lock) < tonumber(ttl) then redis.call('PEXPIRE', lock, ttl) end
   for _, key in ipairs({ fence, queue, claims, expiries }) do outlive(key) end
   return '1'
 end

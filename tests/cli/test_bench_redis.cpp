@@ -1,0 +1,73 @@
+// What bench says of a Redis server comes from the server's own counters.
+
+#include <gmock/gmock.h>
+
+#include "fixture.hpp"
+#include "support/redis_server.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using testing::AllOf;
+using testing::Ge;
+using testing::Gt;
+using testing::Le;
+
+class bench_on_redis : public command_test {
+ protected:
+  json measure(words arguments, const std::string& url) {
+    arguments.insert(arguments.begin(), "bench");
+    arguments.insert(arguments.end(), {"--json", "--store", url});
+    const auto said = holdfast(arguments);
+    EXPECT_EQ(said.status, 0) << said.err;
+    const auto lines = parse_lines(said.out);
+    EXPECT_EQ(lines.size(), 1U);
+    return lines.empty() ? json{} : lines.front();
+  }
+
+  /// Two: one command to acquire, one to release. The last release may come after the counting.
+  void expect_pairs(const json& measured, double pairs) {
+    ASSERT_TRUE(measured.contains("store_commands_per_pair")) << measured;
+    EXPECT_THAT(measured["store_commands_per_pair"].get<double>(),
+                AllOf(Ge(2 - 2 / pairs), Le(2 + 2 / pairs)));
+    EXPECT_GT(measured["store_calls_per_pair"], measured["store_commands_per_pair"]);
+    EXPECT_GT(measured["store_commands_per_s"], 0);
+  }
+};
+
+TEST_F(bench_on_redis, a_pair_is_two_commands) {
+  const redis_server server;
+  expect_pairs(measure({"pair", "--count", "500"}, server.url()), 500);
+}
+
+TEST_F(bench_on_redis, counts_with_a_password_in_a_database_and_through_a_unix_socket) {
+  const redis_server server{{.password = "se:cret@/%25"}};
+  const std::string escaped = "se%3Acret%40%2F%2525";
+  const auto port = std::to_string(server.port());
+  expect_pairs(
+      measure({"pair", "--count", "100"}, "redis://default:" + escaped + "@127.0.0.1:" + port + "/3"), 100);
+  expect_pairs(measure({"pair", "--count", "100"}, "unix:" + server.socket() + "?db=2&password=" + escaped),
+               100);
+}
+
+TEST_F(bench_on_redis, over_tls_nothing_is_claimed) {
+  const redis_server server{{.tls = true}};
+  EXPECT_FALSE(measure({"pair", "--count", "50"}, server.tls_url()).contains("store_commands_per_s"));
+}
+
+TEST_F(bench_on_redis, a_hand_over_is_a_place_in_the_queue_and_a_release) {
+  const redis_server server;
+  const auto measured =
+      measure({"handoff", "--processes", "2", "--concurrency", "2", "--count", "2000"}, server.url());
+  // Those that still wait when it ends have asked too.
+  EXPECT_THAT(measured["store_commands_per_handoff"].get<double>(), AllOf(Ge(1.99), Le(2.01)));
+}
+
+TEST_F(bench_on_redis, waiting_is_counted_too) {
+  const redis_server server;
+  const auto measured = measure({"idle", "--count", "50", "--ttl", "3s", "--duration", "3s"}, server.url());
+  EXPECT_THAT(measured["store_commands_per_s"].get<double>(), Gt(0)) << "waiters keep their places";
+}
+
+}  // namespace
+}  // namespace holdfast::test

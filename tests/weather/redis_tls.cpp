@@ -1,0 +1,129 @@
+// Who is spoken to, and who is let in.
+
+#include "support/redis_server.hpp"
+#include "weather/weather.hpp"
+
+namespace holdfast::weather {
+namespace {
+
+using test::redis_server;
+using testing::HasSubstr;
+using testing::Not;
+
+failing try_to_lock(const std::string& url) {
+  return failure_of([&] {
+    client locks{url, client_options{}.locks(hasty())};
+    mutex{locks, "stock"}.lock();
+  });
+}
+
+class redis_tls : public testing::Test {
+ protected:
+  [[nodiscard]] std::string at(const std::string& host, const std::string& options) const {
+    return "rediss://" + host + ":" + std::to_string(server_.tls_port()) + "?" + options;
+  }
+  [[nodiscard]] std::string our_pair() const {
+    return "cert=" + server_.client_pair().certificate + "&key=" + server_.client_pair().key;
+  }
+  [[nodiscard]] std::string trusted() const { return "ca=" + server_.authority().authority(); }
+
+  redis_server server_{{.tls = true}};
+};
+
+TEST_F(redis_tls, locks_for_those_who_know_the_server_and_are_known_to_it) {
+  for (const char* host : {"localhost", "127.0.0.1"}) {
+    EXPECT_FALSE(try_to_lock(at(host, trusted() + "&" + our_pair())).code) << host;
+  }
+}
+
+TEST_F(redis_tls, trusts_no_certificate_whose_authority_it_does_not_know) {
+  const auto unknown =
+      try_to_lock(at("localhost", our_pair()));  // the system's authorities know nothing of it
+  EXPECT_EQ(unknown.code, errc::permission_denied) << unknown.text;
+  EXPECT_THAT(unknown.text, HasSubstr("certificate"));
+
+  const test::scratch_folder folder;
+  const test::certificates other{folder};
+  const auto foreign = try_to_lock(at("localhost", "ca=" + other.authority() + "&" + our_pair()));
+  EXPECT_EQ(foreign.code, errc::permission_denied) << foreign.text;
+}
+
+TEST_F(redis_tls, trusts_no_certificate_of_another_name) {
+  for (const char* name : {"other.example", "127.0.0.2", "localhost.other.example"}) {
+    const auto wrong = try_to_lock(at("localhost", trusted() + "&" + our_pair() + "&tls_name=" + name));
+    EXPECT_EQ(wrong.code, errc::permission_denied) << wrong.text;
+    EXPECT_THAT(wrong.text, HasSubstr("not trusted"));
+  }
+}
+
+TEST_F(redis_tls, looks_away_when_it_is_told_to) {
+  EXPECT_FALSE(try_to_lock(at("localhost", "tls_verify=0&" + our_pair())).code);
+}
+
+TEST_F(redis_tls, needs_a_certificate_where_the_server_asks_for_one) {
+  const auto nobody = try_to_lock(at("localhost", trusted()));
+  EXPECT_EQ(nobody.code, errc::unavailable) << nobody.text;
+}
+
+TEST_F(redis_tls, is_not_given_up_for_plain_text) {
+  const auto plain = try_to_lock("redis://127.0.0.1:" + std::to_string(server_.tls_port()));
+  EXPECT_TRUE(plain.code == errc::unavailable || plain.code == errc::corrupt_store) << plain.text;
+  const auto secure =
+      try_to_lock("rediss://localhost:" + std::to_string(server_.port()) + "?" + trusted() +
+                  "&connect_timeout=100ms");  // what is no TLS to it, the server waits for the end of
+  EXPECT_EQ(secure.code, errc::unavailable) << secure.text;
+  EXPECT_THAT(secure.text, HasSubstr("TLS"));
+  EXPECT_EQ(server_.ask({"DBSIZE"}), "0");
+}
+
+TEST_F(redis_tls, says_which_file_it_cannot_use) {
+  for (const char* options : {"ca=/nowhere/ca.pem", "cert=/nowhere/cert.pem", "ca=/etc/passwd"}) {
+    const auto failed = failure_of([&] { client{at("localhost", options)}; });
+    EXPECT_EQ(failed.code, errc::invalid_url) << failed.text;
+    EXPECT_THAT(failed.text, HasSubstr(std::string{options}.substr(std::string{options}.find('/'))));
+  }
+  const auto half = failure_of([&] { client{at("localhost", "key=" + server_.client_pair().key)}; });
+  EXPECT_EQ(half.code, errc::invalid_url);
+}
+
+TEST(redis_access, is_by_password_from_the_url_or_from_the_options) {
+  redis_server server{{.password = "open sesame/@:"}};
+  const std::string place = "127.0.0.1:" + std::to_string(server.port());
+  EXPECT_FALSE(try_to_lock("redis://:open%20sesame%2F%40%3A@" + place).code);
+  EXPECT_FALSE(try_to_lock("redis://default:open%20sesame%2F%40%3A@" + place).code);
+  client locks{"redis://" + place, client_options{}.password("open sesame/@:")};
+  EXPECT_NO_THROW(mutex(locks, "other").lock());
+  client local{"unix:" + server.socket() + "?password=open%20sesame%2F%40%3A"};
+  EXPECT_NO_THROW(mutex(local, "third").lock());
+}
+
+TEST(redis_access, is_refused_at_once_and_tells_no_password) {
+  redis_server server{{.password = "open sesame"}};
+  const std::string place = "127.0.0.1:" + std::to_string(server.port());
+  const auto before = boot_clock::now();
+  for (const std::string& user :
+       {std::string{}, std::string{":wrong-hunter2@"}, std::string{"nobody:wrong-hunter2@"}}) {
+    const auto refused = failure_of([&] {
+      client locks{"redis://" + user + place};
+      mutex{locks, "stock"}.lock();
+    });
+    EXPECT_EQ(refused.code, errc::permission_denied) << refused.text;
+    EXPECT_THAT(refused.text, Not(HasSubstr("hunter2")));
+    EXPECT_THAT(refused.text, HasSubstr(place));
+  }
+  EXPECT_LT(boot_clock::now() - before, 9s) << "waiting makes no password right";
+}
+
+TEST(redis_access, is_for_a_database) {
+  redis_server server;
+  client third{server.url("/3")};
+  client fourth{server.url("/4")};
+  mutex one{third, "stock"};
+  mutex two{fourth, "stock"};
+  one.lock();
+  EXPECT_TRUE(two.try_lock()) << "databases do not know of one another";
+  EXPECT_EQ(server.ask({"DBSIZE"}), "0");
+}
+
+}  // namespace
+}  // namespace holdfast::weather
