@@ -11,9 +11,7 @@
 #include <vector>
 
 #include "sim/memory_store.hpp"
-#ifdef HOLDFAST_SIM_REDIS
 #include "sim/redis_store.hpp"
-#endif
 #include "sim/sql_store.hpp"
 #include "sim/world.hpp"
 
@@ -22,15 +20,15 @@ namespace {
 using namespace holdfast::sim;
 
 constexpr const char* usage =
-    "test_sim --store sql [--seeds N] [--from S] [--mutant NAME] [--control] [--twice]\n"
-    "test_sim --store sql --seed S [--trace] [--mutant NAME]\n"
+    "test_sim --store redis|sql|memory [--seeds N] [--from S] [--mutant NAME] [--control] [--twice]\n"
+    "test_sim --store redis|sql|memory --seed S [--trace] [--mutant NAME]\n"
     "\n"
     "  --mutant NAME   fails unless a world shows it; ends at the first that does\n"
     "  --control       nothing but failovers, which break the store's conditions: fails unless clients "
     "overlap\n";
 
 struct arguments {
-  std::string store = "sql";
+  std::string store = "redis";
   std::uint64_t from = 1;
   std::uint64_t seeds = 100;
   std::string mutant_name;
@@ -88,9 +86,7 @@ arguments read(int argc, char** argv) {
 std::unique_ptr<simulated_store> store_of(const arguments& a) {
   if (a.store == "sql") return std::make_unique<sql_store>(a.with);
   if (a.store == "memory") return std::make_unique<memory_store>();
-#ifdef HOLDFAST_SIM_REDIS
   if (a.store == "redis") return std::make_unique<redis_store>(a.with);
-#endif
   throw std::invalid_argument{"no such store: " + a.store};
 }
 
