@@ -16,12 +16,14 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
            answer.index());
   if (in_.log.prints()) in_.log.line(in_.now, "  by " + asked.owner.hex() + (late ? ", late" : ""));
   const bool yes = !std::holds_alternative<tickets::nothing>(answer);
-  follow_suspects(name, asked.owner);
-  for (const store::hold& h : asked.batch) follow_suspects(index_of(h.name), h.owner);
-  if (is_trusted_again(name)) return begin_anew(asked, answer, words);
+  if (in_.log.prints()) {
+    for (const word& w : words) {
+      in_.log.line(in_.now, "  tells " + w.owner.hex() + ", " + std::to_string(w.what.token.value()));
+    }
+  }
   switch (asked.what) {
     case task::acquire:
-      for (const word& w : words) told(w);  // those who came before it are served before it
+      for (const word& w : words) told(name, w);  // those who came before it are served before it
       if (const auto* at = std::get_if<tickets::place>(&answer)) acquired(asked, late, *at);
       break;
     case task::find:
@@ -56,7 +58,7 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
     case task::list: return;
   }
   if (asked.what != task::acquire) {
-    for (const word& w : words) told(w);
+    for (const word& w : words) told(name, w);
   }
   const bool serves =
       yes && asked.what != task::acquire && asked.what != task::find && asked.what != task::renew;
@@ -125,14 +127,13 @@ void ledger::ended(fact* f, std::size_t name, bool yes) {
   facts_.erase(facts_.begin() + (f - facts_.data()));
 }
 
-void ledger::told(const word& w) {
+void ledger::told(std::size_t name, const word& w) {
   if (w.what.what != store::notice::granted) return;
   const std::uint64_t token = w.what.token.value();
-  const auto f = std::find_if(facts_.begin(), facts_.end(), [&](const fact& f) {
-    return f.owner == w.owner && f.token == token && !is_gone(f);
-  });
-  if (f == facts_.end()) return violated("a claim was told of a grant that does not live", 0, token);
-  if (f->granted) return violated("a claim was told twice that it was granted", f->name, token);
+  fact* const f = find(name, w.owner, token);
+  if (f == nullptr) return violated("a claim was told of a grant that does not live", name, token);
+  if (f->granted) return violated("a claim was told twice that it was granted", name, token);
+  f->token = token;
   granted(*f);
 }
 
@@ -206,35 +207,15 @@ void ledger::clock_went_back(const std::vector<standing>& now_there) {
 }
 
 void ledger::evicted(std::size_t name) {
-  for (const fact& f : facts_) {
-    if (f.name == name) suspects_[name].insert(f.owner);
-  }
-  suspect_until_[name] = in_.now + longest_ttl;
+  suspect_[name] = true;
   forgets_[name] = true;
   broken(name);
 }
 
-/// Whoever was there when a part was thrown away may go on with what is left of it.
-void ledger::follow_suspects(std::size_t name, const owner_id& owner) {
-  if (suspects_[name].contains(owner)) suspect_until_[name] = in_.now + longest_ttl;
-}
-
-/// After a time in which nothing could be said.
-void ledger::begin_anew(const tickets::request& asked, const tickets::reply& answer,
-                        const std::vector<word>& words) {
+void ledger::trust_again() {
+  if (std::none_of(suspect_.begin(), suspect_.end(), [](bool s) { return s; })) return;
+  suspect_.fill(false);
   changed(look_(), false);
-  if (const auto* at = std::get_if<tickets::place>(&answer); at != nullptr && at->granted) {
-    number(index_of(asked.name), asked.owner, at->token.value());
-  }
-  for (const word& w : words) {
-    if (w.what.what == store::notice::granted) number(index_of(asked.name), w.owner, w.what.token.value());
-  }
-}
-
-bool ledger::is_trusted_again(std::size_t name) {
-  if (suspects_[name].empty() || is_suspect(name)) return false;
-  suspects_[name].clear();
-  return true;
 }
 
 void ledger::broken(std::optional<std::size_t> name) {
@@ -259,9 +240,6 @@ ledger::grant ledger::grant_of(const store::hold& h) const {
 }
 
 void ledger::compare(const std::vector<standing>& now_there) {
-  for (std::size_t name = 0; name < names; ++name) {
-    if (is_trusted_again(name)) changed(now_there, false);
-  }
   std::size_t there = 0;
   for (const standing& s : now_there) {
     if (s.expires <= at_.lease_now()) continue;

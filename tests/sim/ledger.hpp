@@ -49,10 +49,11 @@ class ledger {
   void changed(const std::vector<standing>& now_there, bool lost);
   /// What had expired may live again.
   void clock_went_back(const std::vector<standing>& now_there);
-  /// The store has thrown away a part of what it knew of a name. Until all who were there then are gone,
-  /// nothing can be said of it.
+  /// The store has thrown away a part of what it knew of a name. What comes of that may show late, so nothing
+  /// is said of who holds that name until all is well.
   void evicted(std::size_t name);
-  [[nodiscard]] bool is_suspect(std::size_t name) const { return in_.now < suspect_until_[name]; }
+  [[nodiscard]] bool is_suspect(std::size_t name) const { return suspect_[name]; }
+  void trust_again();
   /// Whether it has drawn the same token twice, from a store that forgot it and whose clock had been set
   /// back.
   [[nodiscard]] bool is_confused(const owner_id& owner) const { return confused_.contains(owner); }
@@ -81,15 +82,13 @@ class ledger {
   [[nodiscard]] bool lives(const fact& f) const { return f.expires > at_.lease_now(); }
   [[nodiscard]] bool is_gone(const fact& f) const { return f.gone <= at_.lease_now(); }
   void begin_ttl(fact& f, duration ttl) const;
-  void follow_suspects(std::size_t name, const owner_id& owner);
-  [[nodiscard]] bool is_trusted_again(std::size_t name);
   [[nodiscard]] fact* find(std::size_t name, const owner_id& owner, std::uint64_t token);
   [[nodiscard]] fact* find_exactly(std::size_t name, const owner_id& owner, std::uint64_t token);
   [[nodiscard]] fact* find(std::size_t name, const owner_id& owner);
   void acquired(const tickets::request& asked, bool late, const tickets::place& at);
   void kept(fact* f, std::size_t name, std::uint64_t token, duration ttl, bool yes);
   void ended(fact* f, std::size_t name, bool yes);
-  void told(const word& w);
+  void told(std::size_t name, const word& w);
   void granted(fact& f);
   void number(std::size_t name, const owner_id& owner, std::uint64_t token);
   void begin_anew(const tickets::request& asked, const tickets::reply& answer,
@@ -111,8 +110,7 @@ class ledger {
   std::unordered_map<owner_id, std::vector<std::pair<std::uint64_t, grant>>> grants_of_;
   std::unordered_set<owner_id> unanswerable_;  // who cannot know what stands there in their name
   std::unordered_set<owner_id> confused_;      // who got one token twice
-  std::array<std::unordered_set<owner_id>, names> suspects_;
-  std::array<instant, names> suspect_until_{};
+  std::array<bool, names> suspect_{};
   std::uint64_t grants_ = 0;
   std::uint64_t requests_ = 0;
 

@@ -78,6 +78,7 @@ class world {
     for (client& c : clients_) c.retire();
     if (!run_until(in_.now + served_within)) return;
     for (const client& c : clients_) require(!c.waits_since_before(), "somebody waits for ever");
+    account_.trust_again();
     if (!run_until(in_.now + last_round)) return;
     for (const client& c : clients_) require(c.is_done(), "a name cannot be had in fair weather");
     for (client& c : clients_) c.close();
