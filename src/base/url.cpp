@@ -162,7 +162,10 @@ store_url::authority store_url::split() const {
   if (!left.empty() && !left.starts_with(':')) refuse("its host is not a name or an address");
   const std::string_view port = left.empty() ? left : left.substr(1);
   const bool digits = std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
-  if (!digits || port.size() > 5 || (!left.empty() && port.empty())) refuse("its port is not a number");
+  const bool fits = digits && port.size() <= 5 &&
+                    (left.empty() || (!port.empty() && std::stoi(std::string{port}) > 0 &&
+                                      std::stoi(std::string{port}) <= 65535));
+  if (!fits) refuse("its port is not a number from 1 to 65535");
   // What is wrong with an escape was found when it was read.
   const auto plain = [](std::string_view text) { return decoded(text).value_or(std::string{}); };
   return {plain(user), plain(password), plain(host), plain(port), plain(rest)};

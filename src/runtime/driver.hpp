@@ -28,6 +28,7 @@ class driver final : public store::port {
   /// Both must outlive the driver; the link must have stopped calling back before.
   driver(store::scheduler& time, link& to) : time_{time}, link_{to} {
     link_.on_notices([this](const owner_id& owner, store::noticed n) { on_notice(owner, n); });
+    link_.on_gap([this] { everybody_looks(); });
   }
   ~driver() override {
     for (auto& [id, op] : running_) time_.cancel(op->timer);
@@ -208,6 +209,13 @@ class driver final : public store::port {
     } else if (n.what == store::notice::revoked && revoked_) {
       revoked_(owner);
     }
+  }
+
+  void everybody_looks() {
+    std::vector<op_id> waiting;
+    waiting.reserve(claiming_.size());
+    for (const auto& [owner, id] : claiming_) waiting.push_back(id);
+    for (const op_id id : waiting) feed(id, store::noticed{store::notice::look, {}});
   }
 
   void tell_if_idle() {

@@ -32,6 +32,9 @@ class link {
   virtual void send(Request what, on_reply done) = 0;
   /// Where words of the store about a claim go. Set once, before the first request.
   virtual void on_notices(on_notice told) = 0;
+  /// Who hears that words may have been lost, so that whoever waits had better look. Set once, likewise. For
+  /// links that can lose words unnoticed there is nothing to tell.
+  virtual void on_gap(std::function<void()>) {}
   /// See port::watch.
   virtual std::shared_ptr<void> watch(std::function<void()> changed) = 0;
 

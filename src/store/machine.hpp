@@ -17,7 +17,9 @@ struct trouble {
 };
 
 /// The store has owed an answer for longer than anybody wants to wait.
-[[nodiscard]] inline trouble no_answer() { return {{errc::unavailable, "the store does not answer"}, true, true}; }
+[[nodiscard]] inline trouble no_answer() {
+  return {{errc::unavailable, "the store does not answer"}, true, true};
+}
 
 // What a machine is told.
 
@@ -31,7 +33,7 @@ struct replied {
 /// The store said something about its claim.
 struct noticed {
   notice what{};
-  fencing_token token;
+  fencing_token token;  // zero: whichever it has; for `look` alone
 };
 /// The time asked for has come.
 struct woken {};

@@ -103,7 +103,7 @@ std::vector<address> look_up(const std::string& host, const std::string& port, c
     std::string port;
     std::vector<address> found;
     int problem = 0;
-    closer ready{::eventfd(0, EFD_CLOEXEC)};
+    closer ready{::eventfd(0, EFD_CLOEXEC)};  // -1 where there is none left
     std::mutex mutex;
   };
   const auto ask = [](question& q, int flags) {
@@ -127,6 +127,7 @@ std::vector<address> look_up(const std::string& host, const std::string& port, c
   q->port = port;
   ask(*q, AI_NUMERICHOST);
   if (q->problem == EAI_NONAME) {
+    if (q->ready.fd < 0) throw cut_off{{errc::exhausted, "no descriptor is left to look the host up"}};
     runtime::quiet_thread([q, ask] {
       const std::lock_guard hold{q->mutex};
       ask(*q, AI_ADDRCONFIG);
@@ -187,8 +188,17 @@ int connect_any(const settings& to, patience& limit) {
   throw cut_off{{as, std::string{"no connection: "} + std::strerror(problem)}, as != errc::permission_denied};
 }
 
-/// Our end's address, as CLIENT LIST shows it; empty for Unix sockets, which all look alike.
-std::string own_address(int fd) {
+/// Our end's address, as the server sees it; empty for Unix sockets, which all look alike.
+/// \param client_info what CLIENT INFO answers, if the server knows it (6.2) and we may ask: there may be a
+/// proxy in
+///        between.
+std::string own_address(const value& client_info, int fd) {
+  const std::string& info = client_info.text;
+  const std::size_t begin = info.find(" addr=");
+  if (client_info.is(value::kind::text) && begin != std::string::npos &&
+      info.find(" addr=/") == std::string::npos) {
+    return info.substr(begin + 6, info.find(' ', begin + 6) - begin - 6);
+  }
   sockaddr_storage a{};
   socklen_t size = sizeof a;
   std::array<char, NI_MAXHOST> host{};
@@ -218,6 +228,7 @@ class introduction {
     while (true) {
       if (auto v = with_.parser.next()) {
         if (!v->is(value::kind::push) || is_confirmation(*v)) return std::move(*v);
+        with_.early.push_back(std::move(*v));
         continue;
       }
       std::array<char, 4096> bytes;
@@ -237,11 +248,12 @@ class introduction {
 };
 
 [[noreturn]] void refuse(const std::string& error) {
+  // Not the server's sentence: it repeats what it was asked, the password included.
   if (error.starts_with("ERR unknown command") || error.starts_with("NOPROTO")) {
-    throw cut_off{
-        {errc::unavailable,
-         "Holdfast needs Redis 6 or newer, or Valkey: the server does not speak RESP3 (" + error + ")"},
-        false};
+    throw cut_off{{errc::unavailable,
+                   "Holdfast needs Redis 6 or newer, or Valkey: the server does not speak RESP3 (it does not "
+                   "know HELLO 3)"},
+                  false};
   }
   store::trouble t = trouble_of(error);
   const bool full = error.find("max number of clients") != std::string::npos;
@@ -287,23 +299,35 @@ connection dial(const settings& to, const tls_context* secure, const owner_id& c
   const value greeting = talk.hear();
   require_fine(greeting);
 
-  std::string rest = former;  // first of all: see above
-  std::size_t asked = 1;
-  append(rest, {"SUBSCRIBE", channel_of(client)});
-  if (to.database != 0) {
-    append(rest, {"SELECT", std::to_string(to.database)});
-    ++asked;
+  // What may be refused costs something, or is done when it is needed; without the rest there is no working
+  // here.
+  std::string rest;
+  std::vector<bool> needed;
+  const auto ask = [&](bool is_needed, std::initializer_list<std::string_view> words) {
+    append(rest, words);
+    needed.push_back(is_needed);
+  };
+  ask(false, {"CLIENT", "INFO"});
+  if (!former.empty()) {  // before anything of ours
+    rest += former;
+    needed.push_back(false);
   }
-  if (tracked) append_tracking(rest, to.speech.prefix);
+  // Here, and not when the server first misses one: what is sent again comes behind what was sent after it.
+  for (const std::string_view script : all_scripts()) ask(false, {"SCRIPT", "LOAD", script});
+  if (to.database != 0) ask(true, {"SELECT", std::to_string(to.database)});
+  if (tracked) {
+    append_tracking(rest, to.speech.prefix);
+    needed.push_back(false);
+  }
+  ask(true, {"SUBSCRIBE", channel_of(client)});
   talk.send(rest);
-  if (!former.empty()) [[maybe_unused]]
-    const value ignored = talk.hear();  // not allowed, perhaps, or gone already
-  for (std::size_t i = 0; i < asked; ++i) require_fine(talk.hear());
-  // Who may not have changes told may lock all the same.
-  if (tracked) [[maybe_unused]]
-    const value told = talk.hear();
+  std::string own;
+  for (std::size_t i = 0; i < needed.size(); ++i) {
+    const value answer = talk.hear();
+    if (needed[i]) require_fine(answer);
+    if (i == 0) own = own_address(answer, socket);
+  }
 
-  const std::string own = own_address(socket);
   const std::int64_t id = id_in(greeting);
   if (!own.empty() && id > 0) append(made.kill, {"CLIENT", "KILL", "ID", std::to_string(id), "ADDR", own});
   return made;

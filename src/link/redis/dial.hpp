@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "base/owner_id.hpp"
 #include "link/redis/settings.hpp"
@@ -15,7 +16,8 @@ namespace holdfast::redis {
 /// A connection that is ready for commands: it speaks RESP3, has been let in, and hears our channel.
 struct connection {
   std::unique_ptr<redis::stream> stream;
-  redis::parser parser;  // with what has come already
+  redis::parser parser;      // with what has come already
+  std::vector<value> early;  // words that came before anybody listened
   std::string
       kill;  // the command that, sent over another connection, ends this one at the server; may be empty
 };

@@ -24,28 +24,28 @@ void leadership::leave() {
   const std::lock_guard hold{mutex_};
   leader_ = leader::nobody;
   give_way_ = false;
+  pass_on();
+}
+
+void leadership::retire(store::caller& who) {
+  const std::lock_guard hold{mutex_};
+  others_.erase(std::remove(others_.begin(), others_.end(), &who), others_.end());
+  if (leader_ == leader::nobody) pass_on();  // it may have been called, and have no need to listen any more
+}
+
+void leadership::pass_on() {
   if (!others_.empty()) {
-    call_next();
+    others_.front()->call();
   } else if (sleeps_deeply_) {
     woken_ = true;
     rested_.notify_one();
   }
 }
 
-void leadership::retire(store::caller& who) {
-  const std::lock_guard hold{mutex_};
-  others_.erase(std::remove(others_.begin(), others_.end(), &who), others_.end());
-  if (leader_ == leader::nobody) call_next();  // it may have been called in vain
-}
-
-void leadership::call_next() {
-  if (!others_.empty()) others_.front()->call();
-}
-
 bool leadership::take_in_background() {
   const std::lock_guard hold{mutex_};
   if (leader_ != leader::nobody || !others_.empty()) {
-    if (leader_ == leader::nobody) call_next();
+    if (leader_ == leader::nobody) pass_on();
     return false;
   }
   leader_ = leader::background;

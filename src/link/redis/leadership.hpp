@@ -44,7 +44,8 @@ class leadership {
  private:
   enum class leader : std::uint8_t { nobody, caller, background };
 
-  void call_next();
+  /// With nobody listening: to the next caller, or to the link's own thread.
+  void pass_on();
 
   const int bell_;
   std::mutex mutex_;

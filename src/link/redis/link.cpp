@@ -84,18 +84,20 @@ std::vector<link::job_ptr> link::take_queue() {
 }
 
 std::shared_ptr<void> link::watch(std::function<void()> changed) {
-  if (!tracked_.exchange(true)) {
+  if (watches_++ == 0) {
+    tracked_ = true;
     std::string on;
     append_tracking(on, settings_.speech.prefix);
     command(std::move(on));
   }
   return {this, [this, inner = watchers_.add(std::move(changed))](void*) mutable {
             inner.reset();
-            if (!watchers_.empty() || !tracked_.exchange(false)) return;
+            const runtime::turn now{loop_};
+            if (--watches_ != 0) return;
+            tracked_ = false;
             std::string off;
             append(off, {"CLIENT", "TRACKING", "OFF"});
             command(std::move(off));
-            kick();
           }};
 }
 
@@ -122,6 +124,7 @@ void link::help(store::caller& who) {
     }
   }
   leadership_.retire(who);
+  if ((queued_ != 0 || urgent_) && !leadership_.is_taken()) leadership_.wake();
 }
 
 // ---- writing
@@ -171,6 +174,7 @@ void link::write_out() {
 void link::listen(store::caller* who) {
   urgent_ = false;
   try {
+    if (fresh_.exchange(false)) read_all();  // something may have come with the greeting
     while (connected_ && !stopping_) {
       flush();
       if (who != nullptr ? who->is_served() : leadership_.has_to_give_way()) return;
@@ -180,6 +184,8 @@ void link::listen(store::caller* who) {
     hang_up(c.why);
   } catch (const parser::garbage& g) {
     hang_up({errc::corrupt_store, "what the server sends is no RESP3: " + g.what});
+  } catch (const std::exception& e) {  // out of memory
+    hang_up({errc::exhausted, e.what()});
   }
 }
 
@@ -218,7 +224,10 @@ link::clock::duration link::check_health() {
     put_on_wire(std::move(ping));
     write_out();
   }
-  if (owed_.empty()) return heard_ + settings_.quiet_limit - now;
+  // Others send meanwhile, and do not disturb who listens: it looks again before what they are owed is
+  // overdue.
+  if (owed_.empty())
+    return std::min<clock::duration>(heard_ + settings_.quiet_limit - now, settings_.answer_limit / 2);
   if (now < owed_since_ + settings_.answer_limit) return owed_since_ + settings_.answer_limit - now;
   throw cut_off{
       {errc::unavailable, "no answer within " + std::to_string(settings_.answer_limit.count()) + " ms"}};
@@ -239,6 +248,7 @@ void link::read_all() {
 void link::take_in(std::vector<value> messages) {
   std::vector<job_ptr> heard;
   std::vector<value> pushes;
+  bool surplus = false;
   {
     const std::lock_guard hold{wire_mutex_};
     heard_ = owed_since_ = clock::now();
@@ -247,7 +257,10 @@ void link::take_in(std::vector<value> messages) {
         pushes.push_back(std::move(m));
         continue;
       }
-      if (owed_.empty()) throw parser::garbage{"an answer that nobody has asked for"};
+      if (owed_.empty()) {
+        surplus = true;
+        break;
+      }
       owed_.front()->heard.push_back(std::move(m));
       if (owed_.front()->heard.size() < owed_.front()->due) continue;
       heard.push_back(std::move(owed_.front()));
@@ -258,8 +271,10 @@ void link::take_in(std::vector<value> messages) {
   std::vector<answered> answers;
   bool demoted = false;
   for (job_ptr& j : heard) {
+    proved_ = proved_ || !j->heard[0].is(value::kind::error);
     if (!j->talk) continue;
-    demoted = demoted || (j->heard[0].is(value::kind::error) && j->heard[0].text.starts_with("READONLY"));
+    demoted = demoted ||
+              (j->heard[0].is(value::kind::error) && j->heard[0].text.find("READONLY ") != std::string::npos);
     if (auto outcome = j->talk->hear(std::exchange(j->heard, {}))) {
       answers.push_back({std::move(j->done), std::move(*outcome)});
     } else {
@@ -269,6 +284,7 @@ void link::take_in(std::vector<value> messages) {
     }
   }
   deliver(std::move(answers), pushes);
+  if (surplus) throw parser::garbage{"an answer that nobody has asked for"};
   // After a failover the name of the host may lead to another server, this connection never will.
   if (demoted) throw cut_off{{errc::unavailable, "the server is a replica (READONLY)"}};
 }
@@ -325,6 +341,11 @@ void link::hang_up(const failure& why) {
 void link::work() {
   while (!stopping_) {
     if (!connected_) {
+      // Not at once where the last connection was good for nothing.
+      if (proved_.exchange(false))
+        pause_.reset();
+      else
+        pause();
       connect();
       continue;
     }
@@ -344,22 +365,35 @@ void link::connect() {
   try {
     auto made =
         std::make_unique<connection>(dial(settings_, secure_.get(), client_, tracked_, former, stop_.fd));
+    const std::vector<value> early = std::move(made->early);
     {
       const std::lock_guard hold{wire_mutex_};
       wire_ = std::move(made);
       heard_ = clock::now();
       former_.clear();
       down_.reset();
+      fresh_ = true;
       connected_ = true;
     }
-    pause_.reset();
     flush();
-    if (tracked_) watchers_.ring();  // something may have changed meanwhile
+    deliver({}, early);
+    missed_words();
   } catch (const cut_off& c) {
     give_up(c);
   } catch (const parser::garbage& g) {
     give_up({{errc::corrupt_store, "what answers there is no Redis server: " + g.what}, false});
+  } catch (const std::exception& e) {  // out of threads or memory
+    give_up({{errc::exhausted, e.what()}});
   }
+}
+
+/// Those of the time without a connection are not repeated.
+void link::missed_words() {
+  if (std::exchange(had_connection_, true)) {
+    const runtime::turn now{loop_};
+    if (missed_) missed_();
+  }
+  if (tracked_) watchers_.ring();
 }
 
 /// For now. Who asks meanwhile hears why.
@@ -369,7 +403,6 @@ void link::give_up(const cut_off& why) {
     down_ = why;
   }
   fail_queue(why);
-  pause();
 }
 
 void link::fail_queue(const cut_off& why) {

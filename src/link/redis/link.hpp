@@ -37,6 +37,7 @@ class link final : public tickets::link {
 
   void send(tickets::request what, on_reply done) override;
   void on_notices(on_notice told) override { told_ = std::move(told); }
+  void on_gap(std::function<void()> missed) override { missed_ = std::move(missed); }
   std::shared_ptr<void> watch(std::function<void()> changed) override;
   void help(store::caller& who) override;
   bool drive() override;
@@ -87,6 +88,7 @@ class link final : public tickets::link {
   void give_up(const cut_off& why);
   void fail_queue(const cut_off& why);
   void pause();
+  void missed_words();
 
   // With wire_mutex_ held:
   void put_on_wire(job_ptr j);
@@ -102,8 +104,10 @@ class link final : public tickets::link {
   const owner_id client_ = owner_id::random();
   std::unique_ptr<tls_context> secure_;
   on_notice told_;
+  std::function<void()> missed_;
   runtime::watchers watchers_;
-  std::atomic<bool> tracked_ = false;
+  std::size_t watches_ = 0;            // in turns
+  std::atomic<bool> tracked_ = false;  // there are any
 
   std::mutex queue_mutex_;
   std::vector<job_ptr> queue_;
@@ -120,11 +124,14 @@ class link final : public tickets::link {
   clock::time_point heard_;           // the last sign of life
   std::atomic<std::size_t> owed_count_ = 0;
   std::atomic<bool> connected_ = false;
-  std::vector<char> buffer_;  // the leader's
+  std::atomic<bool> fresh_ = false;  // nobody has listened to this connection yet
+  std::vector<char> buffer_;         // the leader's
 
   bell bell_;
   leadership leadership_{bell_.fd};
   store::backoff pause_{retry_policy{}};
+  std::atomic<bool> proved_ = true;  // there has been an answer that is no error since the last pause
+  bool had_connection_ = false;
   std::string former_;  // see connection::kill
   std::atomic<bool> stopping_ = false;
   std::mutex pause_mutex_;

@@ -16,7 +16,10 @@ namespace {
 class plain final : public stream {
  public:
   explicit plain(int socket) : socket_{socket} {}
-  ~plain() override { ::close(socket_); }
+  ~plain() override {
+    ::shutdown(socket_, SHUT_RDWR);  // a child after fork() may have it open, too
+    ::close(socket_);
+  }
   plain(const plain&) = delete;
   plain& operator=(const plain&) = delete;
 

@@ -8,6 +8,7 @@
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 #include "holdfast/error.hpp"
@@ -71,8 +72,10 @@ class secured final : public stream {
     {
       const no_sigpipe guard;
       SSL_shutdown(ssl_);
+      ERR_clear_error();  // the thread may be a user's
     }
     SSL_free(ssl_);
+    ::shutdown(socket_, SHUT_RDWR);  // a child after fork() may have it open, too
     ::close(socket_);
   }
   secured(const secured&) = delete;

@@ -178,7 +178,12 @@ std::optional<conversation::outcome> conversation::hear_details(const std::vecto
       if (t.what.code == errc::wrong_type) continue;  // not a lock, for all its name
       return t;
     }
-    const auto state = state_of(lock.substr(in_->prefix.size()), reply);
+    std::optional<lock_state> state;
+    try {
+      state = state_of(lock.substr(in_->prefix.size()), reply);
+    } catch (const misunderstood&) {
+      continue;  // likewise
+    }
     const bool in_use = state && !(state->holders.empty() && state->waiters.empty());
     if (state && (in_use || asked_.idle)) listing_->summaries.push_back(summary_of(*state));
   }
@@ -269,6 +274,10 @@ void conversation::say_release(std::string& out) const {
   append_number(out, in_->keep.count());
 }
 
+std::vector<std::string_view> all_scripts() {
+  return {text::acquire, text::look, text::release, text::renew, text::downgrade, text::evict, text::inspect};
+}
+
 std::optional<std::pair<owner_id, store::noticed>> read_word(std::string_view payload, const dialect& in) {
   const std::size_t first = payload.find(' ');
   const std::size_t second = payload.find(' ', first + 1);
@@ -318,10 +327,15 @@ store::trouble trouble_of(const std::string& error) {
   // Redis 6 wraps what goes wrong in a script: "ERR Error running script (...): @user_script:12: WRONGTYPE
   // ...".
   const bool wrapped = error.starts_with("ERR Error running script");
-  const auto found = std::find_if(all.begin(), all.end(), [&](const known& k) {
-    return error.starts_with(k.code) ||
-           (wrapped && error.find(": " + std::string{k.code} + " ") != std::string::npos);
-  });
+  const auto is = [&](std::string_view code) {
+    const std::string word = std::string{code} + ' ';
+    return error.starts_with(word) || (wrapped && (error.find(": " + word) != std::string::npos ||
+                                                   error.find(": -" + word) != std::string::npos));
+  };
+  if (error.starts_with("ERR The user executing the script")) {
+    return {{errc::permission_denied, "the server answers: " + error}, false, false};
+  }
+  const auto found = std::find_if(all.begin(), all.end(), [&](const known& k) { return is(k.code); });
   if (found == all.end()) return {{errc::unavailable, "the server answers: " + error}, false, false};
   if (found->as == errc::wrong_type) {
     return {

@@ -65,6 +65,9 @@ class conversation {
   std::unique_ptr<listing> listing_;
 };
 
+/// The text of every script there is.
+[[nodiscard]] std::vector<std::string_view> all_scripts();
+
 /// What a message on a client's channel says; nothing for one that is not understood. Where replicas have to
 /// acknowledge a grant, the word of one is a reason to look, and no more.
 [[nodiscard]] std::optional<std::pair<owner_id, store::noticed>> read_word(std::string_view payload,

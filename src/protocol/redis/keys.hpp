@@ -13,7 +13,8 @@ namespace holdfast::redis {
 ///
 ///     holdfast:nightly     {holdfast:nightly}<US>fence          the lock's key is the tag
 ///     jobs{eu}:nightly     {eu}jobs{eu}:nightly<US>fence        it has a tag of its own
-///     holdfast:a}b         {20348}holdfast:a}b<US>fence          it cannot be one; a number of the same slot is
+///     holdfast:a}b         {20348}holdfast:a}b<US>fence          it cannot be one; a number of the same slot
+///     is
 struct keys {
   std::string lock;
   std::string fence;

@@ -75,7 +75,10 @@ kept kept_in(const value& v, std::size_t holds) {
   const std::string& digits = text_of(v);
   if (digits.size() != holds) throw misunderstood{};
   kept k;
-  for (const char d : digits) k.each.push_back(d == '1');
+  for (std::size_t i = 0; i < digits.size(); ++i) {
+    k.each.push_back(digits[i] == '1');
+    if (digits[i] == '2') k.unsure.push_back(i);
+  }
   return k;
 }
 

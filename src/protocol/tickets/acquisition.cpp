@@ -140,7 +140,8 @@ acquisition::step acquisition::on_notice(time_point now, const store::noticed& n
   }
   if (n.what == store::notice::look) {
     if (in_flight_) nudged_ = n.token;
-    return state_ == state::waiting && n.token == token_ ? look(now) : step{};
+    const bool ours = n.token == token_ || !n.token;
+    return state_ == state::waiting && ours ? look(now) : step{};
   }
   if (state_ == state::asking || state_ == state::finding) early_ = n.token;
   const bool ours = state_ == state::waiting || state_ == state::looking;

@@ -57,6 +57,7 @@ std::vector<store::renewed> family::renewed(const reply& r) {
   for (const bool yes : std::get<kept>(r).each) {
     each.push_back(yes ? store::renewed::yes : store::renewed::lost);
   }
+  for (const std::size_t i : std::get<kept>(r).unsure) each.at(i) = store::renewed::unknown;
   return each;
 }
 

@@ -59,6 +59,7 @@ struct place {
 };
 struct kept {
   std::vector<bool> each;
+  std::vector<std::size_t> unsure{};  // those of them, by index, that the store could not look at
 };
 struct count {
   std::size_t value = 0;

@@ -27,20 +27,30 @@ local wanted, weight = tonumber(ARGV[6] or whole), tonumber(ARGV[7] or whole)
 
 bury()
 local mine = place_of(owner)
-if mine then return mine end
+if mine then keep_claim(owner, mine, ttl, keep) end
+serve(keep) -- a holder may have died, and nobody have looked since
+if mine then return place_of(owner) end
 
+local latest = redis.call('ZRANGE', expiries, -1, -1, 'WITHSCORES')[2]
+if room and latest and tonumber(latest) <= now then -- nobody lives, there are only too many to bury at once
+  redis.call('DEL', queue, claims, expiries)
+  room, held = nil, 0
+  if holder == marker then
+    redis.call('DEL', lock)
+    holder = false
+  end
+end
 local in_use = room or lone_claim() and whole or wanted
 if in_use ~= wanted then return { 3, in_use } end
 
-serve(keep) -- a holder may have died, and nobody have looked since
 local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')
-local fits = not last[1] and not is_held_alone() and weight <= wanted - held
-if not fits and not wait then return { 2 } end
+local at_once = not last[1] and fits(weight, wanted)
+if not at_once and not wait then return { 2 } end
 
 local token = next_token(known:sub(1, 20))
 claim = token .. ' ' .. micros .. ' ' .. claim
 know(token .. known:sub(21), keep)
-if fits then
+if at_once then
   if weight < whole then
     room = wanted
     redis.call('HSET', claims, 'room', room)

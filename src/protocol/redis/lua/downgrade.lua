@@ -11,7 +11,7 @@ bury()
 local its = holder == owner and lone_claim()
 if its then
   local c = parts_of(its)
-  local left = redis.call('PTTL', lock)
+  local left = math.max(1, redis.call('PTTL', lock))
   room, held = whole, 1
   redis.call('HSET', claims, owner, 'h' .. c.token .. ' ' .. c.since .. ' ' .. c.client .. ' 1 ' .. c.ttl .. ' ' .. c.metadata,
     'room', room, 'held', held)

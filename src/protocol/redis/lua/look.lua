@@ -12,17 +12,6 @@ local ends = redis.call('ZSCORE', expiries, owner)
 if ends and tonumber(ends) <= now then forget(owner) end
 local place = place_of(owner)
 if place and token ~= '' and place[2] ~= token then place = nil end
-if place and ttl ~= '0' then
-  if holder == owner then
-    redis.call('PEXPIRE', lock, ttl)
-  else
-    redis.call('ZADD', expiries, now + ttl, owner)
-    if place[1] == 0 and not redis.call('ZSCORE', queue, owner) then -- evicted
-      redis.call('ZADD', queue, (redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0) + 1, owner)
-    end
-    if place[1] == 1 and not is_held_alone() then mark(ttl) end
-    outlive(keep)
-  end
-end
+if place and ttl ~= '0' then keep_claim(owner, place, ttl, keep) end
 serve(keep)
 return place and place_of(owner)

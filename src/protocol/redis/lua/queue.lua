@@ -58,7 +58,7 @@ local function know(text, keep)
 end
 
 local function tell(client, what, owner, token)
-  redis.call('PUBLISH', 'holdfast:client:' .. client, what .. ' ' .. owner .. ' ' .. token)
+  redis.pcall('PUBLISH', 'holdfast:client:' .. client, what .. ' ' .. owner .. ' ' .. token) -- a lost word costs time only
 end
 
 -- Side keys live as long as anybody may need them, and a while longer: nothing stays behind for ever.
@@ -140,23 +140,40 @@ local function grant(owner, c, claim, keep)
   end
 end
 
--- Hands the name on: to as many of the first waiters as fit together, and tells exactly those.
+local function is_over(owner) return tonumber(redis.call('ZSCORE', expiries, owner) or 0) <= now end
+
+local function nudge(owner)
+  local claim = owner and claim_at(owner)
+  if not claim then return end
+  local c = parts_of(claim)
+  tell(c.client, 'look', owner, c.token)
+end
+
+-- Whether a claim fits beside those that hold. One for the whole room needs the lock itself free, too: the server may
+-- have evicted what it knew of others.
+local function fits(weight, size)
+  return not is_held_alone() and weight <= size - held and (weight < whole or not holder)
+end
+
+-- Hands the name on: to as many of the first waiters as fit together, and tells exactly those. Where there is more to do
+-- than one call should take, somebody who lives is told to look.
 local function serve(keep)
-  for turn = 0, grant_at_most do
+  for _ = 1, grant_at_most do
     local owner = not is_held_alone() and redis.call('ZRANGE', queue, 0, 0)[1]
     if not owner then return end
     local claim = claim_at(owner)
-    if not claim or tonumber(redis.call('ZSCORE', expiries, owner) or 0) <= now then
+    if not claim or is_over(owner) then
       forget(owner)
     else
       local c = parts_of(claim)
-      if c.weight > (room or whole) - held then return end
-      if turn == grant_at_most then return tell(c.client, 'look', owner, c.token) end
+      if not fits(c.weight, room or whole) then return end
       if c.weight == whole then strike(owner) end
       grant(owner, c, claim, keep)
       tell(c.client, 'granted', owner, c.token)
     end
   end
+  local first = redis.call('ZRANGE', queue, 0, 0)[1]
+  nudge(first and is_over(first) and redis.call('ZRANGE', expiries, -1, -1)[1] or first)
 end
 
 -- Milliseconds until the first holder's time is up, or -1.
@@ -168,6 +185,17 @@ end
 
 local function is_silent() return is_held_alone() and not lone_claim() and 1 or 0 end
 
+-- One more ttl for a claim that stands there.
+local function keep_claim(owner, place, ttl, keep)
+  if holder == owner then return redis.call('PEXPIRE', lock, ttl) end
+  redis.call('ZADD', expiries, now + ttl, owner)
+  if place[1] == 1 and not is_held_alone() then mark(ttl) end
+  if place[1] == 0 and not redis.call('ZSCORE', queue, owner) then -- evicted
+    redis.call('ZADD', queue, (redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0) + 1, owner)
+  end
+  outlive(keep)
+end
+
 -- Where a claim stands: {granted, token, head, holder_left, silent}, where `silent` says that whoever holds will not
 -- tell when it ends; nil where there is none.
 local function place_of(owner)
@@ -176,6 +204,7 @@ local function place_of(owner)
   if not claim then return nil end
   local token = claim:match('^%d+')
   if holds then return { 1, token, 0, -1, 0 } end
-  local head = redis.call('ZRANGE', queue, 0, 0)[1] == owner
-  return { 0, token, head and 1 or 0, holder_left(), is_silent() }
+  local first = redis.call('ZRANGE', queue, 0, 0)[1]
+  if first ~= owner and is_over(first) then return { 0, token, 1, 0, 0 } end -- dead ones are left: look again at once
+  return { 0, token, first == owner and 1 or 0, holder_left(), is_silent() }
 end

@@ -12,13 +12,15 @@ if alone and redis.call('EXISTS', KEYS[5]) == 0 then return redis.call('DEL', KE
 local owner, keep = ARGV[1], ARGV[2]
 
 bury()
+local first = redis.call('ZRANGE', queue, 0, 0)[1]
+local found = alone or redis.call('HEXISTS', claims, owner) == 1
 if alone then
   redis.call('DEL', lock)
   holder = false
-elseif redis.call('HEXISTS', claims, owner) == 1 then
+elseif found then
   forget(owner)
-else
-  return 0
 end
 serve(keep)
-return 1
+-- The next is first now, and does not know that it has to look out for the holder.
+if first == owner then nudge(redis.call('ZRANGE', queue, 0, 0)[1]) end
+return found and 1 or 0

@@ -2,7 +2,7 @@
 --
 -- KEYS: lock fence queue claims expiries, of the first hold, of the second, ...
 -- ARGV: keep, then owner and ttl of the first hold, of the second, ...
--- Returns a string of one digit a hold: 1 kept, 0 lost.
+-- Returns a string of one digit a hold: 1 kept, 0 lost, 2 not known: the server refused, for this one.
 
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
@@ -13,7 +13,7 @@ local function outlive(key)
 end
 
 local function keep_one(lock, fence, queue, claims, expiries, owner, ttl)
-  local holder = redis.pcall('GET', lock) -- one key of a wrong type must not spoil it for the others
+  local holder = redis.call('GET', lock)
   if holder == owner then
     redis.call('PEXPIRE', lock, ttl)
     outlive(fence)
@@ -33,6 +33,8 @@ end
 local kept = {}
 for i = 1, #KEYS / 5 do
   local k = 5 * i - 4
-  kept[i] = keep_one(KEYS[k], KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], KEYS[k + 4], ARGV[2 * i], ARGV[2 * i + 1])
+  local fine, digit =
+    pcall(keep_one, KEYS[k], KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], KEYS[k + 4], ARGV[2 * i], ARGV[2 * i + 1])
+  kept[i] = fine and digit or '2'
 end
 return table.concat(kept)
