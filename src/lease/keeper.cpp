@@ -29,6 +29,7 @@ keeper::~keeper() { time_.cancel(timer_); }
 
 void keeper::add(const record_ptr& lease, time_point valid_from) {
   lease->kept = true;
+  lease->number = ++last_number_;
   confirm(lease, valid_from);
 }
 

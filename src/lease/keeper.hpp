@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstdint>
 #include <functional>
 #include <set>
 #include <system_error>
@@ -40,6 +41,13 @@ class keeper {
 
  private:
   using batch = std::vector<record_ptr>;
+  using appointment = std::pair<store::time_point, record_ptr>;
+  /// Those of one moment in the order of coming: by address, it would be another order in each run.
+  struct sooner {
+    bool operator()(const appointment& a, const appointment& b) const {
+      return a.first != b.first ? a.first < b.first : a.second->number < b.second->number;
+    }
+  };
 
   void tick();
   void arm();
@@ -55,7 +63,8 @@ class keeper {
   store::scheduler& time_;
   store::port& port_;
   on_loss lost_;
-  std::set<std::pair<store::time_point, record_ptr>> agenda_;  // by when to look at what
+  std::set<appointment, sooner> agenda_;  // by when to look at what
+  std::uint64_t last_number_ = 0;
   store::scheduler::timer timer_ = 0;
   store::time_point armed_ = store::time_point::max();
 };

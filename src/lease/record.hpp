@@ -53,6 +53,7 @@ class lease_record {
   std::vector<std::function<void(std::error_code)>> on_lost;
 
   // The keeper's.
+  std::uint64_t number = 0;  // in the order of coming
   store::backoff pause;
   store::time_point attention;  // when to look at it next
   store::time_point renew_at;   // time_point::max(): not by itself, or an answer is under way

@@ -46,8 +46,9 @@ class exchange {
     if (until_ > now) s.wake_at = until_;
     return s;
   }
-  step retry(time_point now, std::uint64_t random, const trouble& t) {
+  step retry(time_point now, std::uint64_t random, trouble t) {
     doubted_ = doubted_ || t.unknown;
+    t.unknown = doubted_;  // that the last try was in vain says nothing about those before
     const time_point next = now + pause_.next(random);
     if (!t.passing || next > until_) return end(give_up_(t));
     step s;

@@ -29,7 +29,7 @@ class exchange : public testing::Test {
   store::time_point now = epoch;
   machine it{"how many?", retry_policy{}.first(10ms).longest(80ms), epoch + 1s,
              [](int r, store::time_point sent, bool doubted) { return result{r, sent, doubted}; },
-             [](const store::trouble&) { return result{}; }};
+             [](const store::trouble& t) { return result{-1, {}, t.unknown}; }};
 };
 
 TEST_F(exchange, sends_and_ends_with_the_reply) {
@@ -74,6 +74,24 @@ TEST_F(exchange, says_that_an_earlier_try_may_have_been_carried_out) {
   fail(passing);  // the doubt stays
   feed(store::woken{});
   EXPECT_TRUE(reply(3).answer->doubted);
+}
+
+TEST_F(exchange, ends_in_doubt_when_an_earlier_try_may_have_been_carried_out) {
+  feed(store::started{});
+  fail(passing_unknown);
+  now = epoch + 1s;
+  feed(store::woken{});
+  const auto s = fail(passing);  // this one was not, for sure; which tells nothing about the first
+  ASSERT_TRUE(s.answer);
+  EXPECT_TRUE(s.answer->doubted);
+}
+
+TEST_F(exchange, ends_without_doubt_when_no_try_was_carried_out) {
+  feed(store::started{});
+  now = epoch + 1s;
+  const auto s = fail(passing);
+  ASSERT_TRUE(s.answer);
+  EXPECT_FALSE(s.answer->doubted);
 }
 
 TEST_F(exchange, begins_no_try_after_its_time) {

@@ -33,7 +33,7 @@ tickets::reply table::carry_out(const tickets::request& asked, const owner_id& c
     }
     case tickets::task::renew: {
       tickets::kept answer;
-      for (const store::hold& h : asked.batch) answer.each.push_back(keep(h, now));
+      for (const store::hold& h : asked.batch) answer.each.push_back(holds(h) && keep(h, now));
       return answer;
     }
     case tickets::task::release:
@@ -115,6 +115,12 @@ tickets::reply table::find(const tickets::request& asked, time_point now) {
   const std::uint64_t token = token_of(asked, now);
   if (token == 0) return tickets::nothing{};
   return place_of(names_.at(asked.name), token, now);
+}
+
+/// What waits does not hold, whatever its owner believes.
+bool table::holds(const store::hold& h) const {
+  const auto n = names_.find(h.name);
+  return n != names_.end() && h.token.value() <= n->second.granted;
 }
 
 bool table::keep(const store::hold& h, time_point now) {

@@ -57,6 +57,7 @@ class table {
   tickets::reply acquire(const tickets::request& asked, const owner_id& client, store::time_point now,
                          std::int64_t wall_us);
   tickets::reply find(const tickets::request& asked, store::time_point now);
+  [[nodiscard]] bool holds(const store::hold& h) const;
   bool keep(const store::hold& h, store::time_point now);
   bool drop(const std::string& name, std::uint64_t token, const owner_id& owner, store::time_point now);
   std::uint64_t token_of(const tickets::request& asked, store::time_point now) const;

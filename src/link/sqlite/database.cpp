@@ -306,7 +306,8 @@ database::script database::prepare(const std::vector<sql::statement>& statements
   script all;
   for (const sql::statement& s : statements) {
     prepared& p = all.emplace_back();
-    const int code = sqlite3_prepare_v3(db_, s.text.data(), static_cast<int>(s.text.size()),
+    const std::string text = settings_.revise ? settings_.revise(s) : s.text;
+    const int code = sqlite3_prepare_v3(db_, text.data(), static_cast<int>(text.size()),
                                         SQLITE_PREPARE_PERSISTENT, &p.statement, nullptr);
     if (code != SQLITE_OK) throw failed(code);
     p.label = s.label;

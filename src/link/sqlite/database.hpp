@@ -40,6 +40,9 @@ class database {
     // that use the file share them; tests and the simulator bring their own.
     std::function<store::time_point()> lease_clock = boot_clock::now;
     std::function<std::chrono::system_clock::time_point()> wall_clock = std::chrono::system_clock::now;
+    // The text that is prepared for a task's statement, where it is not the statement's own: the simulator
+    // breaks statements, to see that it notices.
+    std::function<std::string(const sql::statement&)> revise = nullptr;
   };
 
   /// Opens or makes it. \throws holdfast::error errc::foreign_store, errc::corrupt_store ….

@@ -35,7 +35,7 @@ std::vector<std::string_view> files_of(task what) {
     case task::acquire: return {text::acquire};
     case task::find: return {text::find, text::place};
     case task::look: return {text::keep, text::place, text::serve};
-    case task::renew: return {text::keep};
+    case task::renew: return {text::renew};
     case task::release: return {text::drop, text::serve};
     case task::withdraw: return {text::find, text::drop, text::serve};
     case task::downgrade: return {text::lower, text::serve};

@@ -1,0 +1,283 @@
+#include "sim/ledger.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace holdfast::sim {
+
+using tickets::task;
+
+void ledger::executed(const tickets::request& asked, bool late, const tickets::reply& answer,
+                      const std::vector<word>& words) {
+  ++requests_;
+  const std::size_t name = asked.name.empty() ? 0 : index_of(asked.name);
+  in_.note("executed", static_cast<std::uint64_t>(asked.what) << 8U | name, asked.token.value(),
+           answer.index());
+  if (in_.log.prints()) in_.log.line(in_.now, "  by " + asked.owner.hex() + (late ? ", late" : ""));
+  const bool yes = !std::holds_alternative<tickets::nothing>(answer);
+  if (in_.log.prints()) {
+    for (const word& w : words) {
+      in_.log.line(in_.now, "  tells " + w.owner.hex() + ", " + std::to_string(w.what.token.value()));
+    }
+  }
+  switch (asked.what) {
+    case task::acquire:
+      for (const word& w : words) told(name, w);  // those who came before it are served before it
+      if (const auto* at = std::get_if<tickets::place>(&answer)) acquired(asked, late, *at);
+      break;
+    case task::find:
+      if (const fact* f = find(name, asked.owner); !yes && f != nullptr && lives(*f))
+        violated("a living claim is not found", name, 0);
+      break;
+    case task::look:
+      kept(find_exactly(name, asked.owner, asked.token.value()), name, asked.token.value(), asked.ttl, yes);
+      break;
+    case task::renew:
+      for (std::size_t i = 0; i < asked.batch.size(); ++i) {
+        const store::hold& h = asked.batch[i];
+        fact* f = find(index_of(h.name), h.owner, h.token.value());
+        if (f != nullptr && !f->granted) f = nullptr;  // what waits cannot be renewed as a hold
+        kept(f, index_of(h.name), h.token.value(), h.ttl, std::get<tickets::kept>(answer).each[i]);
+      }
+      break;
+    case task::release: ended(find(name, asked.owner, asked.token.value()), name, yes); break;
+    case task::withdraw: ended(find(name, asked.owner), name, yes); break;
+    case task::downgrade: {
+      fact* const f = find(name, asked.owner, asked.token.value());
+      const bool wrong = yes ? f == nullptr : f != nullptr && f->granted && lives(*f);
+      if (wrong) violated("a downgrade was answered wrongly", name, asked.token.value());
+      if (yes && f != nullptr) f->weight = 1;
+      break;
+    }
+    case task::evict:
+      if (evictions_allowed) broken(name);
+      std::erase_if(facts_, [&](const fact& f) { return f.name == name && f.granted; });
+      break;
+    case task::inspect:
+    case task::list: return;
+  }
+  if (asked.what != task::acquire) {
+    for (const word& w : words) told(name, w);
+  }
+  const bool serves =
+      yes && asked.what != task::acquire && asked.what != task::find && asked.what != task::renew;
+  if (serves) require_served(name);
+  std::erase_if(facts_, [&](const fact& f) { return f.name == name && is_gone(f); });
+}
+
+void ledger::begin_ttl(fact& f, duration ttl) const {
+  f.ttl = ttl;
+  f.expires = at_.lease_now() + ttl.count() - terms_.grain;
+  f.gone = at_.lease_now() + ttl.count() + terms_.grain;
+}
+
+void ledger::acquired(const tickets::request& asked, bool late, const tickets::place& at) {
+  const std::size_t name = index_of(asked.name);
+  fact* const before = find(name, asked.owner);
+  if (before != nullptr && before->token == at.token.value()) {  // the same place again
+    if (at.granted && !before->granted) granted(*before);
+    return;
+  }
+  if (late && terms_.late_is_possible) unanswerable_.insert(asked.owner);
+  if (before != nullptr && lives(*before) && !before->excused && !unanswerable_.contains(asked.owner) &&
+      !confused_.contains(asked.owner)) {
+    violated("a claim was made twice", name, at.token.value());
+  }
+  // Where the last token is forgotten only the clock keeps tokens rising, unless it was set back too far.
+  const bool clock_is_behind = last_granted_[name] >= static_cast<std::uint64_t>(at_.wall_now());
+  if (std::exchange(forgets_[name], false) && clock_is_behind) {
+    last_granted_[name] = 0;
+    ++eras_[name];
+  }
+  // A token drawn anew: words about the first are taken for the second's. That cannot be while the clock or
+  // the last token is there to prevent it.
+  if (const auto known = grants_of_.find(asked.owner); known != grants_of_.end()) {
+    for (const auto& [token, grant] : known->second) {
+      if (token == at.token.value()) confused_.insert(asked.owner);
+    }
+  }
+  if (terms_.owner_says_all) {
+    std::erase_if(facts_, [&](const fact& old) { return old.name == name && old.owner == asked.owner; });
+  }
+  fact f;
+  f.name = name;
+  f.owner = asked.owner;
+  f.token = at.token.value();
+  f.weight = asked.weight;
+  f.excused = late;
+  begin_ttl(f, asked.ttl);
+  facts_.push_back(f);
+  if (at.granted) granted(facts_.back());
+}
+
+void ledger::kept(fact* f, std::size_t name, std::uint64_t token, duration ttl, bool yes) {
+  in_.note("kept", name, token, yes ? 1 : 0);
+  if (yes && f == nullptr) return violated("what had ended lives again", name, token);
+  if (yes) return begin_ttl(*f, ttl);
+  if (f == nullptr) return;
+  if (lives(*f)) violated("a living claim was denied", name, token);
+  f->expires = f->gone = at_.lease_now();
+}
+
+void ledger::ended(fact* f, std::size_t name, bool yes) {
+  if (yes && f == nullptr) return violated("an end was confirmed of a claim that did not live", name, 0);
+  if (f == nullptr) return;
+  if (!yes && lives(*f)) violated("a living claim was denied at its end", name, f->token);
+  facts_.erase(facts_.begin() + (f - facts_.data()));
+}
+
+void ledger::told(std::size_t name, const word& w) {
+  if (w.what.what != store::notice::granted) return;
+  const std::uint64_t token = w.what.token.value();
+  fact* const f = find(name, w.owner, token);
+  if (f == nullptr) return violated("a claim was told of a grant that does not live", name, token);
+  if (f->granted) return violated("a claim was told twice that it was granted", name, token);
+  f->token = token;
+  granted(*f);
+}
+
+void ledger::granted(fact& f) {
+  f.granted = true;
+  if (terms_.grants_renew) {
+    if (f.ttl > duration{0}) {
+      begin_ttl(f, f.ttl);
+    } else {
+      f.expires = at_.lease_now();  // who knows; until it is kept, or ended
+      f.gone = f.expires + duration{longest_ttl}.count() + terms_.grain;
+    }
+  }
+  // A store that came back with old contents may grant anew what it had granted before.
+  if (f.token <= last_granted_[f.name] && !f.excused && !clock_went_back_) {
+    violated("a token is not above that of the grant before", f.name, f.token);
+  }
+  number(f.name, f.owner, f.token);
+  std::int64_t held = 0;
+  for (const fact& other : facts_) {
+    if (other.name == f.name && other.granted && lives(other)) held += other.weight;
+  }
+  if (held > room_of(f.name)) violated("the store granted more than there is room for", f.name, f.token);
+}
+
+void ledger::number(std::size_t name, const owner_id& owner, std::uint64_t token) {
+  // What a clock set forward ended, and a clock set back brings to life again, has the token of its time.
+  if (token <= last_granted_[name] && clock_went_back_) {
+    last_granted_[name] = 0;
+    ++eras_[name];
+  }
+  in_.note("store grants", name, token, ++grants_);
+  last_granted_[name] = std::max(last_granted_[name], token);
+  grants_of_[owner].push_back({token, {grants_, eras_[name]}});
+}
+
+/// No release, withdrawal or look may leave a living waiter at the head of the queue who would fit.
+void ledger::require_served(std::size_t name) {
+  std::int64_t held = 0;
+  const fact* first = nullptr;
+  for (const fact& f : facts_) {
+    if (f.name != name || is_gone(f)) continue;
+    if (!lives(f)) return;  // it may be there or not
+    if (f.granted) {
+      held += f.weight;
+    } else if (first == nullptr) {
+      first = &f;
+    }
+  }
+  if (first != nullptr && held + first->weight <= room_of(name)) {
+    violated("room was made, and the first who fits was not served", name, first->token);
+  }
+}
+
+void ledger::changed(const std::vector<standing>& now_there, bool lost) {
+  facts_.clear();
+  for (const standing& s : now_there) {
+    fact f;
+    static_cast<standing&>(f) = s;
+    f.expires -= terms_.grain;
+    f.gone = s.expires + terms_.grain;
+    f.excused = true;
+    facts_.push_back(f);
+  }
+  if (lost) forgets_.fill(true);
+}
+
+void ledger::clock_went_back(const std::vector<standing>& now_there) {
+  changed(now_there, false);
+  clock_went_back_ = true;
+}
+
+void ledger::evicted(std::size_t name) {
+  suspect_[name] = true;
+  forgets_[name] = true;
+  broken(name);
+}
+
+void ledger::trust_again() {
+  if (std::none_of(suspect_.begin(), suspect_.end(), [](bool s) { return s; })) return;
+  suspect_.fill(false);
+  changed(look_(), false);
+}
+
+void ledger::broken(std::optional<std::size_t> name) {
+  for (std::size_t i = 0; i < names; ++i) {
+    if (!name || *name == i) broken_[i] = in_.now;
+  }
+}
+
+bool ledger::answers_for(const owner_id& owner) const {
+  if (unanswerable_.contains(owner) || confused_.contains(owner)) return false;
+  return std::any_of(facts_.begin(), facts_.end(),
+                     [&](const fact& f) { return f.owner == owner && !f.excused && lives(f); });
+}
+
+ledger::grant ledger::grant_of(const store::hold& h) const {
+  const auto found = grants_of_.find(h.owner);
+  if (found == grants_of_.end() || found->second.empty()) return {};
+  for (const auto& [token, grant] : found->second) {
+    if (token == h.token.value()) return grant;
+  }
+  return found->second.back().second;  // a client that makes tokens of its own is found out by these
+}
+
+void ledger::compare(const std::vector<standing>& now_there) {
+  std::size_t there = 0;
+  for (const standing& s : now_there) {
+    if (s.expires <= at_.lease_now()) continue;
+    ++there;
+    const fact* const f = find(s.name, s.owner, s.token);
+    if (f == nullptr || f->granted != s.granted || f->weight != s.weight) {
+      violated("what stands at the store is not what was carried out", s.name, s.token);
+    }
+  }
+  if (there < living()) violated("claims have vanished from the store", 0, 0);
+}
+
+std::size_t ledger::living() const {
+  return static_cast<std::size_t>(
+      std::count_if(facts_.begin(), facts_.end(), [this](const fact& f) { return lives(f); }));
+}
+
+ledger::fact* ledger::find(std::size_t name, const owner_id& owner, std::uint64_t token) {
+  return terms_.owner_says_all ? find(name, owner) : find_exactly(name, owner, token);
+}
+
+ledger::fact* ledger::find_exactly(std::size_t name, const owner_id& owner, std::uint64_t token) {
+  for (fact& f : facts_) {
+    if (f.name == name && f.token == token && f.owner == owner && !is_gone(f)) return &f;
+  }
+  return nullptr;
+}
+
+ledger::fact* ledger::find(std::size_t name, const owner_id& owner) {
+  for (fact& f : facts_) {
+    if (f.name == name && f.owner == owner && !is_gone(f)) return &f;
+  }
+  return nullptr;
+}
+
+void ledger::violated(const std::string& what, std::size_t name, std::uint64_t token) {
+  if (is_suspect(name)) return;
+  in_.violated("store: " + what + ": " + name_of(name) + ", token " + std::to_string(token));
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <functional>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+#include <vector>
+
+#include "protocol/tickets/request.hpp"
+#include "sim/scene.hpp"
+#include "sim/site.hpp"
+#include "sim/standing.hpp"
+
+namespace holdfast::sim {
+
+/// Keeps account of everything that a store has carried out, and holds it to what every store of the tickets'
+/// family owes: whoever makes room serves the first who fits, and tells exactly those; what has ended never
+/// lives again; what lives is not denied; tokens rise from grant to grant.
+///
+/// It sees requests and replies where they are carried out, so that no fault of the network hides anything,
+/// and it is told of each event that breaks a condition of the store.
+class ledger {
+ public:
+  struct grant {
+    std::uint64_t number = 0;  // in the order of all grants that the store has ever made; zero: none
+    std::uint32_t era = 0;     // of tokens: they rise within each
+  };
+
+  /// What a store's clock and its grants are like.
+  struct terms {
+    std::int64_t grain = 0;        // microseconds by which an end may come sooner or later
+    bool grants_renew = false;     // a grant begins a new ttl
+    bool owner_says_all = false;   // a claim is known by its owner alone, not also by its token
+    bool late_is_possible = true;  // a request that its client has given up for lost may overtake a later one
+  };
+  /// \param look what stands at the store.
+  ledger(scene& in, const site& at, terms of, std::function<std::vector<standing>()> look)
+      : in_{in}, at_{at}, terms_{of}, look_{std::move(look)} {}
+
+  /// \param late its client has given the request up.
+  void executed(const tickets::request& asked, bool late, const tickets::reply& answer,
+                const std::vector<word>& words);
+
+  /// Claims have come or gone without a request: what stands there now.
+  /// \param lost the store knows less than it did.
+  void changed(const std::vector<standing>& now_there, bool lost);
+  /// What had expired may live again.
+  void clock_went_back(const std::vector<standing>& now_there);
+  /// The store has thrown away a part of what it knew of a name. What comes of that may show late, so nothing
+  /// is said of who holds that name until all is well.
+  void evicted(std::size_t name);
+  [[nodiscard]] bool is_suspect(std::size_t name) const { return suspect_[name]; }
+  void trust_again();
+  /// Whether it has drawn the same token twice, from a store that forgot it and whose clock had been set
+  /// back.
+  [[nodiscard]] bool is_confused(const owner_id& owner) const { return confused_.contains(owner); }
+  /// What holds may end early from now on, for one name or for all.
+  void broken(std::optional<std::size_t> name);
+  /// Somebody who may is about to end holds of others.
+  bool evictions_allowed = true;
+  [[nodiscard]] instant broken_at(std::size_t name) const { return broken_[name]; }
+
+  /// Whether a claim lives at the store that its owner is answerable for.
+  [[nodiscard]] bool answers_for(const owner_id& owner) const;
+  [[nodiscard]] grant grant_of(const store::hold& h) const;
+  [[nodiscard]] std::uint32_t era(std::size_t name) const { return eras_[name]; }
+  /// Whether it agrees with what stands at the store.
+  void compare(const std::vector<standing>& now_there);
+  [[nodiscard]] std::size_t living() const;
+  [[nodiscard]] std::uint64_t grants() const { return grants_; }
+  [[nodiscard]] std::uint64_t requests() const { return requests_; }
+
+ private:
+  struct fact : standing {
+    duration ttl{};        // zero: not known
+    std::int64_t gone{};   // when it has ended for sure; `expires` is until when it surely lives
+    bool excused = false;  // by a request carried out late, or by a store that came back with old contents
+  };
+  [[nodiscard]] bool lives(const fact& f) const { return f.expires > at_.lease_now(); }
+  [[nodiscard]] bool is_gone(const fact& f) const { return f.gone <= at_.lease_now(); }
+  void begin_ttl(fact& f, duration ttl) const;
+  [[nodiscard]] fact* find(std::size_t name, const owner_id& owner, std::uint64_t token);
+  [[nodiscard]] fact* find_exactly(std::size_t name, const owner_id& owner, std::uint64_t token);
+  [[nodiscard]] fact* find(std::size_t name, const owner_id& owner);
+  void acquired(const tickets::request& asked, bool late, const tickets::place& at);
+  void kept(fact* f, std::size_t name, std::uint64_t token, duration ttl, bool yes);
+  void ended(fact* f, std::size_t name, bool yes);
+  void told(std::size_t name, const word& w);
+  void granted(fact& f);
+  void number(std::size_t name, const owner_id& owner, std::uint64_t token);
+  void begin_anew(const tickets::request& asked, const tickets::reply& answer,
+                  const std::vector<word>& words);
+  void require_served(std::size_t name);
+  void violated(const std::string& what, std::size_t name, std::uint64_t token);
+
+  scene& in_;
+  const site& at_;
+  terms terms_;
+  std::function<std::vector<standing>()> look_;
+  std::vector<fact> facts_;  // in the order of queueing
+  std::array<instant, names> broken_ = no_times();
+  std::array<std::uint64_t, names> last_granted_{};
+  std::array<std::uint32_t, names> eras_{};
+  bool clock_went_back_ = false;
+  std::array<bool, names> forgets_{};  // the store, its last token; until it draws another
+  /// By owner, with their tokens. More than one where a request was carried out late, and then again.
+  std::unordered_map<owner_id, std::vector<std::pair<std::uint64_t, grant>>> grants_of_;
+  std::unordered_set<owner_id> unanswerable_;  // who cannot know what stands there in their name
+  std::unordered_set<owner_id> confused_;      // who got one token twice
+  std::array<bool, names> suspect_{};
+  std::uint64_t grants_ = 0;
+  std::uint64_t requests_ = 0;
+
+  static constexpr std::array<instant, names> no_times() {
+    std::array<instant, names> all{};
+    all.fill(instant::min());
+    return all;
+  }
+};
+
+}  // namespace holdfast::sim

@@ -1,0 +1,90 @@
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <utility>
+
+#include "sim/host.hpp"
+#include "sim/site.hpp"
+
+namespace holdfast::sim {
+
+/// The way from one client to the server: one connection after another, each in order both ways, with every
+/// fault that a network has.
+class line {
+ public:
+  line(scene& in, host& from, site& to, duration latency)
+      : in_{in}, from_{from}, to_{to}, latency_{latency} {}
+
+  /// Who is told, in a turn, that the connection is gone; what was under way may have arrived or not.
+  void on_cut(std::function<void()> told) { cut_ = std::move(told); }
+
+  /// Who is told, in a turn, that there is a new one.
+  void on_connected(std::function<void()> told) { connected_ = std::move(told); }
+  /// From now on, the server is told to end the connection before as soon as there is a new one.
+  void kill_former() { kills_former_ = true; }
+
+  [[nodiscard]] bool is_up() const { return up_; }
+  /// The number of the connection; those before are closed.
+  [[nodiscard]] std::uint32_t connection() const { return connection_; }
+
+  template <class Function>
+  void to_server(Function f) {
+    if (!up_ || in_.now < deaf_until_) return;
+    up_last_ = arrival(up_last_);
+    in_.agenda.add(up_last_, [this, c = connection_, f = std::move(f)]() mutable {
+      // Of a connection that is closed, what had left may still arrive.
+      if (c != connection_ && ((kills_former_ && up_) || in_.chance.one_in(2))) return;
+      to_.enter(std::move(f));
+    });
+  }
+  template <class Function>
+  void to_client(std::uint32_t over, Function f) {
+    if (over != connection_ || in_.now < dumb_until_) return;
+    down_last_ = arrival(down_last_);
+    from_.hear_at(down_last_, [this, over, f = std::move(f)]() mutable {
+      if (over == connection_) f();
+    });
+  }
+  /// How long a single message takes now.
+  [[nodiscard]] duration delay() {
+    const duration usual = in_.chance.between(latency_ / 2, latency_ * 2);
+    return in_.chance.one_in(64) ? usual * 10 : usual;
+  }
+
+  /// Both ends hear of it at once.
+  void cut();
+  /// Nothing of what is sent now arrives; after that time, the other end says that it knows no such
+  /// connection.
+  void go_half_open(bool requests, bool replies, instant until);
+  /// Everything sent from now on waits until then.
+  void stall_until(instant when);
+  /// The process at this end is gone.
+  void hang_up();
+  void connect_soon();
+  /// No fault lasts beyond this moment.
+  void heal();
+
+ private:
+  [[nodiscard]] instant arrival(instant last) {
+    return std::max(last, std::max(in_.now, stalled_until_) + delay());
+  }
+  void connect();
+
+  scene& in_;
+  host& from_;
+  site& to_;
+  duration latency_;
+  std::function<void()> cut_;
+  std::function<void()> connected_;
+  bool kills_former_ = false;
+  bool up_ = false;
+  std::uint32_t connection_ = 0;
+  instant up_last_{};
+  instant down_last_{};
+  instant stalled_until_{};
+  instant deaf_until_{};
+  instant dumb_until_{};
+};
+
+}  // namespace holdfast::sim

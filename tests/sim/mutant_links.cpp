@@ -1,0 +1,109 @@
+#include <utility>
+#include <variant>
+
+#include "protocol/tickets/family.hpp"
+#include "runtime/driver.hpp"
+#include "sim/mutant_ports.hpp"
+
+namespace holdfast::sim {
+
+namespace {
+
+using tickets::task;
+
+class link_shell : public tickets::link {
+ public:
+  explicit link_shell(tickets::link& inner) : inner_{inner} {}
+  void send(tickets::request what, on_reply done) override { inner_.send(std::move(what), std::move(done)); }
+  void on_notices(on_notice told) override { inner_.on_notices(std::move(told)); }
+  std::shared_ptr<void> watch(std::function<void()> changed) override {
+    return inner_.watch(std::move(changed));
+  }
+  [[nodiscard]] std::optional<store::time_point> session_until() const override {
+    return inner_.session_until();
+  }
+  bool drive() override { return inner_.drive(); }
+  void kick() override { inner_.kick(); }
+  void help(store::caller& who) override { inner_.help(who); }
+
+ protected:
+  tickets::link& inner_;
+};
+
+/// Releases in two steps: looks who holds, and if it is this owner, ends whatever is held.
+class two_step_link final : public link_shell {
+ public:
+  using link_shell::link_shell;
+  void send(tickets::request what, on_reply done) override {
+    if (what.what != task::release) return link_shell::send(std::move(what), std::move(done));
+    link_shell::send(tickets::family::inspection(what.name),
+                     [this, what, done = std::move(done)](const outcome& seen) { end(what, seen, done); });
+  }
+
+ private:
+  void end(const tickets::request& what, const outcome& seen, const on_reply& done) {
+    if (const auto* failed = std::get_if<store::trouble>(&seen)) return done(*failed);
+    const auto& state = std::get<std::optional<lock_state>>(std::get<tickets::reply>(seen));
+    bool ours = false;
+    if (state) {
+      for (const claim_state& c : state->holders) ours = ours || c.owner == what.owner.hex();
+    }
+    if (!ours) return done(tickets::reply{tickets::nothing{}});
+    link_shell::send(tickets::family::eviction(what.name), [done](const outcome& ended) {
+      if (const auto* failed = std::get_if<store::trouble>(&ended)) return done(*failed);
+      done(tickets::reply{tickets::done{}});
+    });
+  }
+};
+
+/// Takes "no answer" for "not carried out".
+class rash_link final : public link_shell {
+ public:
+  using link_shell::link_shell;
+  void send(tickets::request what, on_reply done) override {
+    if (what.what != task::acquire) return link_shell::send(std::move(what), std::move(done));
+    link_shell::send(std::move(what), [done = std::move(done)](outcome o) {
+      if (auto* failed = std::get_if<store::trouble>(&o)) failed->unknown = false;
+      done(std::move(o));
+    });
+  }
+};
+
+/// Relies on the word that its turn has come.
+class trusting_acquisition {
+ public:
+  explicit trusting_acquisition(store::claim what) : real_{std::move(what)} {}
+  [[nodiscard]] tickets::acquisition::step resume(store::time_point now, std::uint64_t random,
+                                                  const store::event<tickets::reply>& e) {
+    auto step = real_.resume(now, random, e);
+    if (const auto* r = std::get_if<store::replied<tickets::reply>>(&e)) {
+      if (std::holds_alternative<tickets::reply>(r->what)) step.wake_at.reset();
+    }
+    return step;
+  }
+
+ private:
+  tickets::acquisition real_;
+};
+struct trusting_family : tickets::family {
+  using acquisition = trusting_acquisition;
+};
+
+}  // namespace
+
+std::unique_ptr<store::port> driver_of(mutant which, store::scheduler& time, tickets::link& over) {
+  if (which == mutant::never_looks_again) {
+    return std::make_unique<runtime::driver<trusting_family>>(time, over);
+  }
+  return std::make_unique<runtime::driver<tickets::family>>(time, over);
+}
+
+std::unique_ptr<tickets::link> spoiled_link(mutant which, tickets::link& inner) {
+  switch (which) {
+    case mutant::get_then_delete: return std::make_unique<two_step_link>(inner);
+    case mutant::timeout_means_no: return std::make_unique<rash_link>(inner);
+    default: return nullptr;
+  }
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "store/port.hpp"
+
+namespace holdfast::sim {
+
+/// A port around a port, for those who watch, or spoil, some of its functions.
+class port_shell : public store::port {
+ public:
+  explicit port_shell(store::port& inner) : inner_{inner} {}
+
+  void acquire(store::claim what, store::handler<store::acquired> done) override {
+    inner_.acquire(std::move(what), std::move(done));
+  }
+  void cancel(const owner_id& owner) override { inner_.cancel(owner); }
+  void renew(std::vector<store::hold> holds, store::handler<store::renewals> done) override {
+    inner_.renew(std::move(holds), std::move(done));
+  }
+  void release(store::hold what, store::time_point give_up, store::handler<store::released> done) override {
+    inner_.release(std::move(what), give_up, std::move(done));
+  }
+  void downgrade(store::hold what, store::time_point give_up, store::handler<store::lowered> done) override {
+    inner_.downgrade(std::move(what), give_up, std::move(done));
+  }
+  void inspect(std::string name, store::time_point give_up, store::handler<store::inspected> done) override {
+    inner_.inspect(std::move(name), give_up, std::move(done));
+  }
+  void list(bool idle, store::time_point give_up, store::handler<store::listed> done) override {
+    inner_.list(idle, give_up, std::move(done));
+  }
+  void force_release(std::string name, store::time_point give_up,
+                     store::handler<store::forced> done) override {
+    inner_.force_release(std::move(name), give_up, std::move(done));
+  }
+  std::shared_ptr<void> watch(std::function<void()> changed) override {
+    return inner_.watch(std::move(changed));
+  }
+  void on_revoked(std::function<void(const owner_id&)> told) override { inner_.on_revoked(std::move(told)); }
+  [[nodiscard]] std::optional<store::time_point> session_until() const override {
+    return inner_.session_until();
+  }
+  [[nodiscard]] std::size_t busy() const override { return inner_.busy(); }
+  void when_idle(std::function<void()> action) override { inner_.when_idle(std::move(action)); }
+  void abandon() override { inner_.abandon(); }
+
+ protected:
+  store::port& inner_;
+};
+
+}  // namespace holdfast::sim

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "protocol/redis/conversation.hpp"
+#include "sim/ledger.hpp"
+#include "sim/line_link.hpp"
+
+namespace holdfast::sim {
+
+class redis_link;
+
+/// What a server of Redis does for whoever is on a line.
+class switchboard {
+ public:
+  switchboard() = default;
+  switchboard(const switchboard&) = delete;
+  switchboard& operator=(const switchboard&) = delete;
+  virtual ~switchboard() = default;
+
+  /// A client has a new connection, and is to hear its channel on it.
+  virtual void connected(redis_link& by) = 0;
+  virtual void gone(redis_link& by) = 0;
+  /// Carries out commands, as bytes, one after the other. False: the server does not know the connection.
+  virtual bool carry_out(const std::string& commands, const owner_id& client, std::uint32_t connection,
+                         std::vector<redis::value>& replies) = 0;
+  /// A request has been carried out by the commands before.
+  virtual void account_for(const tickets::request& what, bool late, const tickets::link::outcome& answer) = 0;
+
+  redis::dialect speech;
+  bool careless = true;
+};
+
+/// Turns requests into commands by the conversation of protocol/redis, and sends these. As link/redis does,
+/// it ends its former connection at the server before it uses the next.
+class redis_link final : public line_link {
+ public:
+  redis_link(switchboard& to, scene& in, host& from, line& over, duration patience);
+  ~redis_link() override;
+  redis_link(const redis_link&) = delete;
+  redis_link& operator=(const redis_link&) = delete;
+
+  [[nodiscard]] std::uint32_t connection() const { return over_.connection(); }
+  /// A message for it on its connection.
+  void push(const word& w);
+
+ private:
+  struct talk final : parcel {
+    talk(const tickets::request& what, const switchboard& to, const owner_id& client)
+        : asked{what}, conversation{what, to.speech, client}, from{client} {}
+    tickets::request asked;
+    redis::conversation conversation;
+    owner_id from;
+    std::string said;
+    std::optional<outcome> heard;
+  };
+  std::shared_ptr<parcel> pack(tickets::request what) override;
+  void dispatch(std::shared_ptr<parcel> p) override;
+
+  switchboard& to_;
+};
+
+}  // namespace holdfast::sim

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "sim/event_queue.hpp"
+#include "sim/randomness.hpp"
+#include "sim/trace.hpp"
+
+namespace holdfast::sim {
+
+/// What everything in a world shares: time, chance, the agenda, the trace, and what was found wrong.
+struct scene {
+  scene(std::uint64_t seed, bool prints) : chance{seed}, log{prints} {}
+
+  instant now{};
+  event_queue agenda;
+  randomness chance;
+  trace log;
+  std::string violation;  // the first one; it ends the world
+
+  template <class Function>
+  void after(true_clock::duration d, Function f) {
+    agenda.add(now + d, std::move(f));
+  }
+  void note(std::string_view what, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0) {
+    log.note(now, what, a, b, c);
+  }
+  void violated(const std::string& what) {
+    log.line(now, "VIOLATION: " + what);
+    if (violation.empty()) violation = what;
+  }
+};
+
+}  // namespace holdfast::sim

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "protocol/tickets/request.hpp"
+#include "sim/ledger.hpp"
+#include "sim/line.hpp"
+#include "sim/site.hpp"
+#include "sim/standing.hpp"
+
+namespace holdfast::sim {
+
+/// A store, as a world needs it: the real protocol over a server that can be looked into, and can lose what
+/// it knows. One serves many worlds, one after the other.
+class simulated_store {
+ public:
+  simulated_store() = default;
+  simulated_store(const simulated_store&) = delete;
+  simulated_store& operator=(const simulated_store&) = delete;
+  virtual ~simulated_store() = default;
+
+  /// Begins a world, empty but for what belongs to others.
+  virtual void begin(scene& in, site& at, ledger& account) = 0;
+  /// A client's link.
+  /// \param patience how long a request may go without an answer before the connection is given up.
+  [[nodiscard]] virtual std::unique_ptr<tickets::link> connect(host& from, line& over, duration patience) = 0;
+  /// The words on their way are as safe as the way is now; from here on, none gets lost.
+  virtual void heal() = 0;
+
+  /// What its clock and its grants are like.
+  [[nodiscard]] virtual ledger::terms terms() const = 0;
+  /// Whether the clock that ends claims can be set back at all.
+  [[nodiscard]] virtual bool clock_goes_back() const = 0;
+  [[nodiscard]] virtual std::vector<standing> claims() = 0;
+  /// Its process ends; connections, and what is not data, go with it.
+  virtual void restart() = 0;
+  /// Throws away something that it was not told to. \return of which name; empty, where stores do not do
+  /// that.
+  [[nodiscard]] virtual std::optional<std::size_t> evict() = 0;
+  /// Takes note of what is there, for a server that will come back with that.
+  virtual void remember() = 0;
+  virtual void fall_back() = 0;
+  virtual void forget() = 0;
+  /// What has happened to what is not ours; empty: nothing.
+  [[nodiscard]] virtual std::string damage() = 0;
+};
+
+}  // namespace holdfast::sim
