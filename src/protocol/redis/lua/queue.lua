@@ -205,6 +205,6 @@ local function place_of(owner)
   local token = claim:match('^%d+')
   if holds then return { 1, token, 0, -1, 0 } end
   local first = redis.call('ZRANGE', queue, 0, 0)[1]
-  if first ~= owner and is_over(first) then return { 0, token, 1, 0, 0 } end -- dead ones are left: look again at once
+  if first and first ~= owner and is_over(first) then return { 0, token, 1, 0, 0 } end -- dead ones are left: look again at once
   return { 0, token, first == owner and 1 or 0, holder_left(), is_silent() }
 end
