@@ -199,12 +199,14 @@ end
 -- Where a claim stands: {granted, token, head, holder_left, silent}, where `silent` says that whoever holds will not
 -- tell when it ends; nil where there is none.
 local function place_of(owner)
+  -- Without its claim: it would wait behind itself, and keep its own lock alive by looking. It has to claim anew.
+  if holder == owner and not lone_claim() then return nil end
   local claim, holds = holder == owner and lone_claim(), true
   if not claim then claim, holds = claim_at(owner) end
   if not claim then return nil end
   local token = claim:match('^%d+')
   if holds then return { 1, token, 0, -1, 0 } end
   local first = redis.call('ZRANGE', queue, 0, 0)[1]
-  if first ~= owner and is_over(first) then return { 0, token, 1, 0, 0 } end -- dead ones are left: look again at once
+  if first and first ~= owner and is_over(first) then return { 0, token, 1, 0, 0 } end -- dead ones are left: look again at once
   return { 0, token, first == owner and 1 or 0, holder_left(), is_silent() }
 end
