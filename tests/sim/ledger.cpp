@@ -75,7 +75,8 @@ void ledger::begin_ttl(fact& f, duration ttl) const {
 void ledger::acquired(const tickets::request& asked, bool late, const tickets::place& at) {
   const std::size_t name = index_of(asked.name);
   fact* const before = find(name, asked.owner);
-  if (before != nullptr && before->token == at.token.value()) {  // the same place again
+  if (before != nullptr && before->token == at.token.value()) {  // the same place again, for one more ttl
+    begin_ttl(*before, asked.ttl);
     if (at.granted && !before->granted) granted(*before);
     return;
   }
