@@ -81,7 +81,7 @@ void chaos::step(duration by) {
   site& s = around_.server;
   (s.ends_by_wall_clock ? s.wall : s.boot).step(around_.in.now, by);
   if (back) {
-    around_.account.clock_went_back(around_.store.claims());
+    around_.account.clock_went_back(around_.store.claims(), -by);
   } else {
     around_.account.broken(std::nullopt);
   }

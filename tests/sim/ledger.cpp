@@ -75,7 +75,8 @@ void ledger::begin_ttl(fact& f, duration ttl) const {
 void ledger::acquired(const tickets::request& asked, bool late, const tickets::place& at) {
   const std::size_t name = index_of(asked.name);
   fact* const before = find(name, asked.owner);
-  if (before != nullptr && before->token == at.token.value()) {  // the same place again
+  if (before != nullptr && before->token == at.token.value()) {  // the same place again, for one more ttl
+    begin_ttl(*before, asked.ttl);
     if (at.granted && !before->granted) granted(*before);
     return;
   }
@@ -172,6 +173,7 @@ void ledger::number(std::size_t name, const owner_id& owner, std::uint64_t token
 
 /// No release, withdrawal or look may leave a living waiter at the head of the queue who would fit.
 void ledger::require_served(std::size_t name) {
+  if (in_.now < serves_late_until_) return;
   std::int64_t held = 0;
   const fact* first = nullptr;
   for (const fact& f : facts_) {
@@ -201,9 +203,10 @@ void ledger::changed(const std::vector<standing>& now_there, bool lost) {
   if (lost) forgets_.fill(true);
 }
 
-void ledger::clock_went_back(const std::vector<standing>& now_there) {
+void ledger::clock_went_back(const std::vector<standing>& now_there, duration by) {
   changed(now_there, false);
   clock_went_back_ = true;
+  serves_late_until_ = in_.now + longest_ttl + by;
 }
 
 void ledger::evicted(std::size_t name) {

@@ -47,8 +47,8 @@ class ledger {
   /// Claims have come or gone without a request: what stands there now.
   /// \param lost the store knows less than it did.
   void changed(const std::vector<standing>& now_there, bool lost);
-  /// What had expired may live again.
-  void clock_went_back(const std::vector<standing>& now_there);
+  /// What had expired may live again, and be in the way for as long again.
+  void clock_went_back(const std::vector<standing>& now_there, duration by);
   /// The store has thrown away a part of what it knew of a name. What comes of that may show late, so nothing
   /// is said of who holds that name until all is well.
   void evicted(std::size_t name);
@@ -105,6 +105,7 @@ class ledger {
   std::array<std::uint64_t, names> last_granted_{};
   std::array<std::uint32_t, names> eras_{};
   bool clock_went_back_ = false;
+  instant serves_late_until_{};
   std::array<bool, names> forgets_{};  // the store, its last token; until it draws another
   /// By owner, with their tokens. More than one where a request was carried out late, and then again.
   std::unordered_map<owner_id, std::vector<std::pair<std::uint64_t, grant>>> grants_of_;

@@ -63,7 +63,7 @@ lua_mutation::lua_mutation(mutant which) {
       break;
     case mutant::dead_waiter_served:
       change_all(queueing,
-                 {{"if not claim or not ends or tonumber(ends) <= now then", "if not claim or not ends then"},
+                 {{"if not claim or is_over(owner) then", "if not claim then"},
                   {"for _, owner in ipairs(dead) do forget(owner) end",
                    "for _, owner in ipairs(dead) do if not redis.call('ZSCORE', queue, owner) then "
                    "forget(owner) end "
@@ -71,7 +71,7 @@ lua_mutation::lua_mutation(mutant which) {
                  texts_);
       break;
     case mutant::reader_leaked:
-      change_all(queueing, {{"'held', -parts_of(claim).weight)", "'held', 0)"}}, texts_);
+      change_all(queueing, {{"math.max(0, held - parts_of(claim).weight)", "math.max(0, held)"}}, texts_);
       break;
     default: break;
   }

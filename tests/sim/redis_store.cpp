@@ -166,7 +166,6 @@ std::vector<standing> redis_store::claims() {
 }
 
 std::optional<std::size_t> redis_store::evict() {
-  if (getenv("NOEVICT")) return std::nullopt;
   const auto key = server_.evict_volatile(in_->chance.bits());
   if (!key) return std::nullopt;
   in_->log.line(in_->now, "evicted " + *key);

@@ -26,6 +26,13 @@ local owner, ttl, keep, wait, claim = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1',
 local wanted, weight = tonumber(ARGV[6] or whole), tonumber(ARGV[7] or whole)
 
 bury()
+if holder == owner and not lone_claim() then -- its claim has been evicted; but nobody else knows its id
+  strike(owner)
+  local token = next_token(known:sub(1, 20))
+  redis.call('SET', lock, owner, 'PX', ttl)
+  know(token .. ' ' .. owner .. ' ' .. token .. ' ' .. micros .. ' ' .. claim, keep)
+  return token
+end
 local mine = place_of(owner)
 if mine then keep_claim(owner, mine, ttl, keep) end
 serve(keep) -- a holder may have died, and nobody have looked since

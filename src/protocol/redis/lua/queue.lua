@@ -199,6 +199,8 @@ end
 -- Where a claim stands: {granted, token, head, holder_left, silent}, where `silent` says that whoever holds will not
 -- tell when it ends; nil where there is none.
 local function place_of(owner)
+  -- Without its claim: it would wait behind itself, and keep its own lock alive by looking. It has to claim anew.
+  if holder == owner and not lone_claim() then return nil end
   local claim, holds = holder == owner and lone_claim(), true
   if not claim then claim, holds = claim_at(owner) end
   if not claim then return nil end
