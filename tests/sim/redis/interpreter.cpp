@@ -113,8 +113,8 @@ bool interpreter::perform(lua_State* lua) {
   for (int i = 1; i <= count; ++i) {
     const int type = lua_type(lua, i);
     if (type == LUA_TNUMBER) {  // all of Lua 5.1's are doubles
-      const std::string_view digits = double_text{lua_tonumber(lua, i)}.view();
-      lua_pushlstring(lua, digits.data(), digits.size());
+      const double_text digits{lua_tonumber(lua, i)};
+      lua_pushlstring(lua, digits.view().data(), digits.view().size());
       lua_replace(lua, i);
     } else if (type != LUA_TSTRING) {
       return refuse("ERR Lua redis lib command arguments must be strings or integers");
