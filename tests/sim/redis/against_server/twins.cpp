@@ -27,9 +27,9 @@ redis::value real_twin::subscribe(std::size_t client, const words& command) {
   wire& w = *wires_.at(client);
   w.say(bytes_of(command) + bytes_of({"ECHO", "end"}));
   redis::value reply = w.hear();
-  if (reply.is(kind::error))
+  if (reply.is(kind::error) && reply.text.starts_with("ERR wrong number"))
     w.hear();  // the end
-  else
+  else if (!reply.is(kind::error))
     reply = {kind::push, 0, {}, {}};
   return reply;
 }
