@@ -98,6 +98,8 @@ constexpr std::array shapes = {
     "TYPE $k",
 };
 
+constexpr std::size_t liked_at_once = 12;  // in a row, as those of one type are
+
 // Not for scripts, or not compared to the letter.
 struct special {
   std::string_view shape;
@@ -108,6 +110,7 @@ constexpr std::array specials = {
     special{"PTTL $k", comparison::milliseconds},
     special{"EXPIRETIME $k", comparison::seconds},
     special{"PEXPIRETIME $k", comparison::milliseconds},
+    special{"TIME", comparison::clock},
     special{"SMEMBERS $k", comparison::set},
     special{"SCAN 0 [MATCH $g] [COUNT $n] [TYPE $t]", comparison::scan},
     special{"SCAN $i [COUNT $i] [MATCH] [TYPO $k]", comparison::error},
@@ -177,6 +180,8 @@ std::string upper_or_lower(std::string word, dice& d) {
 
 }  // namespace
 
+raw_steps::raw_steps(dice& d) : dice_{d}, first_liked_{d.below(shapes.size())} {}
+
 std::string raw_steps::argument() { return filled(dice_.one_in(2) ? 'v' : 'i'); }
 
 std::string raw_steps::filled(char placeholder, const std::string* home) {
@@ -244,7 +249,9 @@ const std::string* home_of(std::string_view shape) {
 
 words raw_steps::command() {
   words made;
-  const std::string_view shape = dice_.of(shapes);
+  const bool liked = !dice_.one_in(4);
+  const std::size_t index = liked ? first_liked_ + dice_.below(liked_at_once) : dice_.below(shapes.size());
+  const std::string_view shape = shapes.at(index % shapes.size());
   const std::string* const home = home_of(shape);
   for (const std::string& part : parts_of(shape, dice_))
     made.push_back(part.starts_with('$') ? filled(part[1], home) : upper_or_lower(part, dice_));

@@ -9,11 +9,12 @@
 
 namespace holdfast::sim {
 
-/// Commands at random: of few keys, so that they meet keys of any type, with right and wrong arguments.
+/// Commands at random: of few keys, so that they meet keys of any type, with right and wrong arguments. Each
+/// sequence has some commands, of one type mostly, that it likes best, so that they come upon what they left.
 /// Whatever changes from server to server (ids, memory) is not asked for.
 class raw_steps {
  public:
-  explicit raw_steps(dice& d) : dice_{d} {}
+  explicit raw_steps(dice& d);
 
   [[nodiscard]] step next();
   /// A command that may stand in a script, too.
@@ -26,6 +27,7 @@ class raw_steps {
   [[nodiscard]] std::string filled(char placeholder, const std::string* home = nullptr);
 
   dice& dice_;
+  std::size_t first_liked_;
 };
 
 /// The text of a script at random; it may use KEYS[1], KEYS[2], ARGV[1] and ARGV[2].

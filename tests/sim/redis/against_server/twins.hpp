@@ -72,6 +72,7 @@ struct step {
     set,           // its items in any order
     seconds,       // numbers are times
     milliseconds,  //
+    clock,         // TIME's seconds
     scan,          // all keys that the whole loop finds
     error,         // or none
     messages,      // (UN)SUBSCRIBE: by pushes

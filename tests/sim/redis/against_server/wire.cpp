@@ -24,7 +24,7 @@ wire::wire(const std::string& socket_path) : socket_{::socket(AF_UNIX, SOCK_STRE
   if (socket_ < 0) throw std::system_error{errno, std::generic_category(), "socket"};
   ::sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  const ::timeval patience{60, 0};  // a server that stands still fails the test instead of holding it up
+  const ::timeval patience{20, 0};  // a server that stands still fails the test instead of holding it up
   bool fine = socket_path.size() < sizeof address.sun_path;
   if (fine) {
     std::memcpy(address.sun_path, socket_path.c_str(), socket_path.size() + 1);
@@ -59,7 +59,10 @@ redis::value wire::hear() {
     }
     std::array<char, 16'384> some;
     const auto count = ::recv(socket_, some.data(), some.size(), 0);
-    if (count <= 0) throw std::runtime_error{"the server said no more"};
+    if (count <= 0)
+      throw std::runtime_error{std::string{count == 0 ? "the server hung up" : "the server said no more: "} +
+                               (count == 0 ? "" : std::strerror(errno)) +
+                               (parser_.is_in_message() ? ", in the middle of a message" : "")};
     parser_.feed({some.data(), static_cast<std::size_t>(count)});
   }
 }
