@@ -62,8 +62,8 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
   if (asked.what != task::acquire) {
     for (const word& w : words) told(name, w);
   }
-  const bool serves =
-      yes && asked.what != task::acquire && asked.what != task::find && asked.what != task::renew;
+  const bool serves = yes && makes_room && asked.what != task::acquire && asked.what != task::find &&
+                      asked.what != task::renew;
   if (serves) require_served(name);
   std::erase_if(facts_, [&](const fact& f) { return f.name == name && is_gone(f); });
 }
