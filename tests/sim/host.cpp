@@ -66,11 +66,16 @@ void host::resume() {
   // Which of all that is due a process sees first when it wakes, nobody has promised.
   const auto first = in_.chance.below(3);
   auto due = std::exchange(backlog_, {});
-  if (first != 0) {
-    std::stable_partition(due.begin(), due.end(),
-                          [&](const overdue& o) { return o.is_timer == (first == 1); });
-  }
-  for (overdue& o : due) turn(o.what);
+  const auto run_those = [&](auto which) {
+    for (overdue& o : due) {
+      if (o.what && which(o)) {
+        action what = std::move(o.what);
+        turn(what);
+      }
+    }
+  };
+  if (first != 0) run_those([&](const overdue& o) { return o.is_timer == (first == 1); });
+  run_those([](const overdue&) { return true; });
 }
 
 void host::die() {

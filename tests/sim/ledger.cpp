@@ -21,6 +21,7 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
       in_.log.line(in_.now, "  tells " + w.owner.hex() + ", " + std::to_string(w.what.token.value()));
     }
   }
+  bool makes_room = true;
   switch (asked.what) {
     case task::acquire:
       for (const word& w : words) told(name, w);  // those who came before it are served before it
@@ -47,6 +48,7 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
       fact* const f = find(name, asked.owner, asked.token.value());
       const bool wrong = yes ? f == nullptr : f != nullptr && f->granted && lives(*f);
       if (wrong) violated("a downgrade was answered wrongly", name, asked.token.value());
+      makes_room = yes && f != nullptr && f->weight != 1;  // or it was lowered by an earlier try
       if (yes && f != nullptr) f->weight = 1;
       break;
     }
@@ -60,8 +62,8 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
   if (asked.what != task::acquire) {
     for (const word& w : words) told(name, w);
   }
-  const bool serves =
-      yes && asked.what != task::acquire && asked.what != task::find && asked.what != task::renew;
+  const bool serves = yes && makes_room && asked.what != task::acquire && asked.what != task::find &&
+                      asked.what != task::renew;
   if (serves) require_served(name);
   std::erase_if(facts_, [&](const fact& f) { return f.name == name && is_gone(f); });
 }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <functional>
@@ -54,6 +55,12 @@ class ledger {
   void evicted(std::size_t name);
   [[nodiscard]] bool is_suspect(std::size_t name) const { return suspect_[name]; }
   void trust_again();
+  /// How much longer than a ttl the dead may be in the way: where a grant begins a new ttl, one whose waiter
+  /// has died does; and claims whose end was thrown away get a new one.
+  [[nodiscard]] duration longer() const {
+    const bool evicted = std::find(suspect_.begin(), suspect_.end(), true) != suspect_.end();
+    return (terms_.grants_renew ? longest_ttl : duration{0}) + (evicted ? longest_ttl : duration{0});
+  }
   /// Whether it has drawn the same token twice, from a store that forgot it and whose clock had been set
   /// back.
   [[nodiscard]] bool is_confused(const owner_id& owner) const { return confused_.contains(owner); }

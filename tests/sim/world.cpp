@@ -76,7 +76,7 @@ class world {
     if (!run_until(instant{bad_weather})) return;
     chaos_.heal();
     for (client& c : clients_) c.retire();
-    if (!run_until(in_.now + served_within)) return;
+    if (!run_until(in_.now + served_within + account_.longer())) return;
     for (const client& c : clients_) require(!c.waits_since_before(), "somebody waits for ever");
     account_.trust_again();
     if (!run_until(in_.now + last_round)) return;
