@@ -93,7 +93,7 @@ std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_option
   speech.keep = take_milliseconds(url, "keep_idle", speech.keep, 1s, 24h * 3650);
   speech.replicas = static_cast<unsigned>(url.take_number("replicas", 0, 0, 100));
   speech.replicas_wait = take_milliseconds(url, "replicas_wait", speech.replicas_wait, 1ms, 1h);
-  if (speech.replicas_wait >= s.answer_limit)
+  if (speech.replicas > 0 && speech.replicas_wait >= s.answer_limit)
     url.refuse("'replicas_wait' is not shorter than 'answer_timeout'");
   url.refuse_rest(known_options);
   return std::make_unique<runtime::connected<tickets::family, redis::link>>(on, std::move(s));

@@ -9,6 +9,7 @@
 //   claim                                    -> claimed NANOSECONDS    asks held() until it says no; when it
 //                                               said yes last, by CLOCK_BOOTTIME
 //   crowd NAME WITNESS TURNS [OPTION…]       -> crowded | failed CODE TEXT       lock, visit, unlock
+//   visit WITNESS                            -> visited            once, with the token in HOLDFAST_TOKEN
 //   cycle NAME TURNS [OPTION…]               -> cycled | failed CODE TEXT        lock, unlock
 //   clients URL TURNS                        -> cycled | failed CODE TEXT        open, lock, close
 //   inspect NAME                             -> holders N waiters N | failed CODE TEXT
@@ -26,6 +27,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <cstdlib>
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
@@ -157,7 +159,8 @@ class actor {
         {"crowd", &actor::crowd}, {"cycle", &actor::cycle},     {"clients", &actor::clients},
         {"close", &actor::close}, {"inspect", &actor::inspect}, {"usage", &actor::resources},
         {"limit", &actor::limit}, {"user", &actor::user},       {"wall", &actor::wall},
-        {"disk", &actor::disk},   {"fill", &actor::fill},       {"clear", &actor::clear}};
+        {"disk", &actor::disk},   {"fill", &actor::fill},       {"clear", &actor::clear},
+        {"visit", &actor::visit}};
     try {
       return (this->*verbs.at(what.at(0)))(what);
     } catch (const std::system_error& failed) {
@@ -220,6 +223,13 @@ class actor {
       if (const auto held = by.acquire()) by.visit(place, *held);
     }
     return "crowded";
+  }
+
+  std::string visit(const command& what) {
+    const char* token = std::getenv("HOLDFAST_TOKEN");
+    check(token != nullptr, "HOLDFAST_TOKEN");
+    holdfast::test::witness{what.at(1)}.visit(mode::exclusive, holdfast::fencing_token{std::stoull(token)});
+    return "visited";
   }
 
   std::string cycle(const command& what) {

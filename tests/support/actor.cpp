@@ -33,7 +33,9 @@ std::vector<char*> pointers(const std::vector<std::string>& texts) {
 
 }  // namespace
 
-actor::actor(const std::vector<std::string>& environment) {
+actor::actor(const std::vector<std::string>& environment) : actor{{HOLDFAST_TEST_ACTOR}, environment} {}
+
+actor::actor(const std::vector<std::string>& command, const std::vector<std::string>& environment) {
   // An actor that is gone is noticed by what it no longer says, not by a signal that ends the test.
   std::signal(SIGPIPE, SIG_IGN);
   int in[2];
@@ -46,17 +48,16 @@ actor::actor(const std::vector<std::string>& environment) {
   ::posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
 
-  const std::vector<std::string> arguments{HOLDFAST_TEST_ACTOR};
   std::vector<std::string> variables{environment};
   for (char** variable = environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);
-  const int failed = ::posix_spawn(&pid_, HOLDFAST_TEST_ACTOR, &actions, nullptr, pointers(arguments).data(),
-                                   pointers(variables).data());
+  const int failed = ::posix_spawnp(&pid_, command.front().c_str(), &actions, nullptr,
+                                    pointers(command).data(), pointers(variables).data());
   ::posix_spawn_file_actions_destroy(&actions);
   ::close(in[0]);
   ::close(out[1]);
   input_ = in[1];
   output_ = out[0];
-  if (failed != 0) throw std::system_error{failed, std::generic_category(), HOLDFAST_TEST_ACTOR};
+  if (failed != 0) throw std::system_error{failed, std::generic_category(), command.front()};
 }
 
 actor::~actor() {

@@ -19,6 +19,8 @@ class actor {
  public:
   /// `environment` is added to this process's own, as NAME=VALUE.
   explicit actor(const std::vector<std::string>& environment = {});
+  /// Another program that takes lines and answers them.
+  actor(const std::vector<std::string>& command, const std::vector<std::string>& environment);
   /// Kills it, if it is still there.
   ~actor();
   actor(const actor&) = delete;

@@ -33,6 +33,8 @@ class redis_server {
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
   [[nodiscard]] std::uint16_t tls_port() const noexcept { return tls_port_; }
   [[nodiscard]] std::string socket() const { return folder_.file("redis.sock"); }
+  /// A file in the folder where it keeps its data.
+  [[nodiscard]] std::string file(std::string_view name) const { return folder_.file(name); }
   [[nodiscard]] ::pid_t pid() const noexcept { return process_->pid(); }
   /// What a client needs for the TLS port.
   [[nodiscard]] const certificates& authority() const { return *authority_; }

@@ -207,7 +207,14 @@ tickets::link::outcome outcome_of(const request& asked, const value& v) {
   switch (asked.what) {
     case task::acquire:
     case task::find:
-    case task::look: return place_in(v);
+    case task::look: {
+      reply r = place_in(v);
+      // One script's answer to the other's question is nothing that an acquisition could go on with.
+      const bool none = std::holds_alternative<nothing>(r);
+      const bool fits = std::holds_alternative<place>(r) || (asked.what == task::acquire) != none;
+      if (!fits) throw misunderstood{};
+      return r;
+    }
     case task::renew: return reply{kept_in(v, asked.batch.size())};
     case task::release:
     case task::withdraw:

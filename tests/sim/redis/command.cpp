@@ -51,6 +51,18 @@ const command* find_command(std::string_view name) {
   return found == all.end() ? nullptr : found->second;
 }
 
+void unknown_subcommand(call& c) {
+  std::string group{c[0]};
+  std::transform(group.begin(), group.end(), group.begin(),
+                 [](char ch) { return ch >= 'a' && ch <= 'z' ? static_cast<char>(ch - ('a' - 'A')) : ch; });
+  c.error("ERR unknown subcommand '" + std::string{up_to_nul(c[1].substr(0, 128))} + "'. Try " + group +
+          " HELP.");
+}
+
+void wrong_number_of_arguments(call& c, std::string_view name) {
+  c.error("ERR wrong number of arguments for '" + std::string{name} + "' command");
+}
+
 bool is_word(std::string_view word, std::string_view wanted) {
   return word.size() == wanted.size() &&
          std::equal(word.begin(), word.end(), wanted.begin(), [](char a, char b) { return lower(a) == b; });

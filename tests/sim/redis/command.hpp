@@ -91,6 +91,16 @@ std::span<const command> script_commands();
 /// \return null if there is none. In upper or lower case.
 const command* find_command(std::string_view name);
 
+/// What "%s" prints of it.
+[[nodiscard]] inline std::string_view up_to_nul(std::string_view word) {
+  return word.substr(0, word.find('\0'));
+}
+
+/// A subcommand's errors, as Redis 7 has them.
+void unknown_subcommand(call& c);
+/// \param name in lower case: "script|load"
+void wrong_number_of_arguments(call& c, std::string_view name);
+
 /// Whether the word is this one; `lower` is in lower case.
 [[nodiscard]] bool is_word(std::string_view word, std::string_view lower);
 

@@ -43,6 +43,7 @@ using content = std::variant<std::string, hash_value, sorted_set_value, list_val
 /// them.
 class dataset {
  public:
+  /// The last millisecond that there is: the server tells it from "never", the model does not.
   static constexpr std::int64_t never = std::numeric_limits<std::int64_t>::max();
   static constexpr std::size_t at_end = std::numeric_limits<std::size_t>::max();
 

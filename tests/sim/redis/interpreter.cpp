@@ -30,6 +30,17 @@ void read_error(lua_State* lua, const std::string& sha, redis::value& reply) {
   if (!source.empty()) reply.text += " script: " + sha + ", on " + source + ":" + line + ".";
 }
 
+/// What Lua 5.4 says about a script that it cannot read, as 5.1 says it: with all tokens in quotes.
+std::string as_of_5_1(std::string message) {
+  for (const std::string_view token : {"<eof>", "<name>", "<string>", "<number>"}) {
+    for (std::size_t at = message.find(token); at != std::string::npos; at = message.find(token, at)) {
+      message.insert(at + token.size(), 1, '\'').insert(at, 1, '\'');
+      at += token.size() + 2;
+    }
+  }
+  return message;
+}
+
 }  // namespace
 
 interpreter& interpreter::of_this_thread() {
@@ -53,7 +64,7 @@ const interpreter::script* interpreter::compile(std::string_view text, std::stri
   std::string_view body = text;
   if (body.starts_with("#!")) body.remove_prefix(std::min(body.find('\n'), body.size()));
   if (luaL_loadbufferx(lua_, body.data(), body.size(), "@user_script", "t") != LUA_OK) {
-    error = lua_tostring(lua_, -1);
+    error = as_of_5_1(lua_tostring(lua_, -1));
     lua_pop(lua_, 1);
     return nullptr;
   }

@@ -1,5 +1,8 @@
 #include <algorithm>
 #include <array>
+#include <cctype>
+#include <cerrno>
+#include <cstdlib>
 #include <limits>
 #include <string>
 #include <utility>
@@ -64,7 +67,7 @@ bool read_conditions(call& c, conditions& wanted) {
     else if (is_word(word, "lt"))
       wanted.lt = true;
     else
-      return c.error("ERR Unsupported option " + std::string{word}), false;
+      return c.error("ERR Unsupported option " + std::string{up_to_nul(word)}), false;
   }
   if (wanted.nx && (wanted.xx || wanted.gt || wanted.lt)) {
     return c.error("ERR NX and XX, GT or LT options at the same time are not compatible"), false;
@@ -117,6 +120,17 @@ std::uint64_t scan_place(std::string_view key) {
   return std::max<std::uint64_t>(hash >> 16, 1);
 }
 
+/// Anything that strtoul() takes whole; nothing at all is zero.
+std::optional<std::uint64_t> cursor_in(std::string_view text) {
+  const std::string ended{text};
+  char* end = nullptr;
+  errno = 0;
+  const std::uint64_t value = std::strtoul(ended.c_str(), &end, 10);
+  const bool space = std::isspace(static_cast<unsigned char>(*ended.c_str())) != 0;
+  if (space || *end != '\0' || errno == ERANGE) return std::nullopt;
+  return value;
+}
+
 struct scan_options {
   std::string_view match = "*";
   std::string_view type;
@@ -143,15 +157,15 @@ bool read_scan_options(call& c, scan_options& wanted) {
 }
 
 void scan(call& c) {
-  const auto cursor = integer_in(c[1]);
-  if (!cursor || *cursor < 0) return c.error("ERR invalid cursor");
+  const auto cursor = cursor_in(c[1]);
+  if (!cursor) return c.error("ERR invalid cursor");
   scan_options wanted;
   if (!read_scan_options(c, wanted)) return;
 
   std::vector<std::pair<std::uint64_t, const dataset::slot*>> ahead;
   c.data.each([&](const dataset::slot& s) {
     const std::uint64_t place = scan_place(s.first);
-    if (place >= static_cast<std::uint64_t>(*cursor)) ahead.emplace_back(place, &s);
+    if (place >= *cursor) ahead.emplace_back(place, &s);
   });
   std::sort(ahead.begin(), ahead.end(), [](const auto& a, const auto& b) {
     return a.first != b.first ? a.first < b.first : a.second->first < b.second->first;

@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <array>
+#include <limits>
 #include <string>
 
 #include "sim/redis/command.hpp"
@@ -90,7 +91,9 @@ void lrem(call& c) {
   std::int64_t count = 0;
   if (s != nullptr) {
     auto& items = items_of(c.data.rewrite(*s));
-    const auto limit = *wanted == 0 ? std::ssize(items) : std::abs(*wanted);
+    // The smallest number has no opposite: to the server, too, that means all.
+    const bool all = *wanted == 0 || *wanted == std::numeric_limits<std::int64_t>::min();
+    const auto limit = all ? std::ssize(items) : std::abs(*wanted);
     const auto remove = [&](const std::string& item) { return item == c[3] && count < limit && ++count > 0; };
     if (*wanted < 0) std::reverse(items.begin(), items.end());
     items.erase(std::remove_if(items.begin(), items.end(), remove), items.end());

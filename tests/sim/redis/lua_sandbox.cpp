@@ -34,6 +34,19 @@ int tostring(lua_State* lua) {
   return 1;
 }
 
+/// As Lua 5.1's, which has doubles only.
+int tonumber(lua_State* lua) {
+  lua_pushvalue(lua, lua_upvalueindex(1));
+  lua_insert(lua, 1);
+  lua_call(lua, lua_gettop(lua) - 1, 1);
+  constexpr lua_Integer exact_in_double = lua_Integer{1} << 53;
+  if (lua_isinteger(lua, -1) != 0) {
+    const lua_Integer n = lua_tointeger(lua, -1);
+    if (n > exact_in_double || n < -exact_in_double) lua_pushnumber(lua, static_cast<lua_Number>(n));
+  }
+  return 1;
+}
+
 /// As Redis changed it: a caught {err=...} is its text.
 int pcall(lua_State* lua) {
   luaL_checkany(lua, 1);
@@ -42,6 +55,7 @@ int pcall(lua_State* lua) {
     lua_insert(lua, 1);
     return lua_gettop(lua);
   }
+  put_in_words_of_5_1(lua);
   if (lua_istable(lua, -1)) {
     lua_getfield(lua, -1, "err");
     if (lua_isstring(lua, -1) != 0)
@@ -138,6 +152,17 @@ void set_function(lua_State* lua, const char* name, lua_CFunction function) {
   lua_setfield(lua, -2, name);
 }
 
+/// In place of the table in that global: one that shows the same, and cannot be changed.
+void protect(lua_State* lua, const char* name) {
+  lua_newtable(lua);
+  lua_newtable(lua);
+  lua_getglobal(lua, name);
+  lua_setfield(lua, -2, "__index");
+  set_function(lua, "__newindex", read_only);
+  lua_setmetatable(lua, -2);
+  lua_setglobal(lua, name);
+}
+
 /// Gives the table below the top the table on top as its guard.
 void set_guard(lua_State* lua) { lua_setmetatable(lua, -2); }
 
@@ -153,7 +178,12 @@ void open_sandbox(lua_State* lua, lua_CFunction call, lua_CFunction protected_ca
 
   lua_pushglobaltable(lua);
   set_function(lua, "tostring", tostring);
+  lua_getfield(lua, -1, "tonumber");
+  lua_pushcclosure(lua, tonumber, 1);
+  lua_setfield(lua, -2, "tonumber");
   set_function(lua, "pcall", pcall);
+
+  for (const char* name : {"table", "string", "math", "coroutine"}) protect(lua, name);
 
   lua_newtable(lua);  // redis
   set_function(lua, "call", call);
@@ -189,6 +219,7 @@ void open_sandbox(lua_State* lua, lua_CFunction call, lua_CFunction protected_ca
 
 int describe_error(lua_State* lua) {
   lua_settop(lua, 1);
+  put_in_words_of_5_1(lua);
   if (!lua_istable(lua, 1)) {
     const char* text = luaL_tolstring(lua, 1, nullptr);
     text = lua_pushfstring(lua, "ERR %s", text);

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <cstdint>
+#include <cstring>
 #include <limits>
 
 namespace holdfast::sim {
@@ -103,6 +104,24 @@ void read_result(lua_State* lua, int index, redis::value& reply) {
       return read_items(lua, index, reply);
     default: return;  // null
   }
+}
+
+void put_in_words_of_5_1(lua_State* lua) {
+  if (lua_type(lua, -1) != LUA_TSTRING) return;
+  const char* const text = lua_tostring(lua, -1);
+  const char* const attempt = std::strstr(text, "attempt to ");
+  const char* const type = attempt == nullptr ? nullptr : std::strstr(attempt, " a ");
+  const char* const name = type == nullptr ? nullptr : std::strstr(type, " value (");
+  if (name == nullptr) return;
+  constexpr std::size_t before_name = 8;  // " value ("
+  const std::size_t type_size = static_cast<std::size_t>(name - type) + 6;
+  lua_pushlstring(lua, text, static_cast<std::size_t>(type - text) + 1);
+  lua_pushlstring(lua, name + before_name, std::strlen(name + before_name) - 1);
+  lua_pushliteral(lua, " (");
+  lua_pushlstring(lua, type + 1, type_size - 1);
+  lua_pushliteral(lua, ")");
+  lua_concat(lua, 5);
+  lua_replace(lua, -2);
 }
 
 void push_error(lua_State* lua, const char* message, std::size_t size) {

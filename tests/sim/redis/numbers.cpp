@@ -24,6 +24,10 @@ std::optional<double> double_in(std::string_view text) {
   if (text.size() <= 15) {
     if (const auto whole = integer_in(text)) return static_cast<double>(*whole);
   }
+  return double_with_strtod(text);
+}
+
+std::optional<double> double_with_strtod(std::string_view text) {
   const std::string ended{text};
   char* end = nullptr;
   const double value = std::strtod(ended.c_str(), &end);

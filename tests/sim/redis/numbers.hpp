@@ -12,6 +12,9 @@ namespace holdfast::sim {
 /// Anything that strtod() takes whole and that is a number; "inf" too.
 [[nodiscard]] std::optional<double> double_in(std::string_view text);
 
+/// As strtod() reads it: nothing at all is zero.
+[[nodiscard]] std::optional<double> double_with_strtod(std::string_view text);
+
 /// A double as Redis writes it: "%.17g".
 class double_text {
  public:

@@ -25,13 +25,25 @@ redis::value text_of(std::string_view text) { return {redis::value::kind::text, 
 
 /// As Redis 7 says that it does not know a command.
 std::string unknown(std::span<const std::string_view> words) {
-  std::string text =
-      "ERR unknown command '" + std::string{words[0].substr(0, 128)} + "', with args beginning with: ";
+  std::string text = "ERR unknown command '" + std::string{up_to_nul(words[0].substr(0, 128))} +
+                     "', with args beginning with: ";
+  const std::size_t head = text.size();
   for (const std::string_view word : words.subspan(1)) {
-    if (text.size() > 128) break;
-    text.append("'").append(word.substr(0, 128)).append("' ");
+    const std::size_t used = text.size() - head;
+    if (used >= 128) break;
+    text.append("'").append(up_to_nul(word.substr(0, 128 - used))).append("' ");
   }
   return text;
+}
+
+/// An error is one line.
+void keep_to_one_line(redis::value& reply) {
+  if (reply.is(redis::value::kind::error)) {
+    for (char& c : reply.text) {
+      if (c == '\r' || c == '\n') c = ' ';
+    }
+  }
+  for (redis::value& item : reply.items) keep_to_one_line(item);
 }
 
 std::string lower_case(std::string_view name) {
@@ -72,6 +84,7 @@ redis::value redis_model::execute(const std::vector<std::string>& words, connect
   const std::vector<std::string_view> views{words.begin(), words.end()};
   call c{*this, data_, by, views, reply};
   dispatch(c);
+  keep_to_one_line(reply);
   by_ = nullptr;
   return reply;
 }

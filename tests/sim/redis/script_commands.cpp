@@ -37,18 +37,22 @@ void evalsha(call& c) {
 }
 
 void script(call& c) {
-  if (is_word(c[1], "load") && c.size() == 3) {
+  if (is_word(c[1], "load")) {
+    if (c.size() != 3) return wrong_number_of_arguments(c, "script|load");
     if (const auto* what = server_access::load(c, c[2])) c.text(what->sha);
-  } else if (is_word(c[1], "exists") && c.size() >= 3) {
+  } else if (is_word(c[1], "exists")) {
+    if (c.size() < 3) return wrong_number_of_arguments(c, "script|exists");
     c.list();
     for (const std::string_view sha : c.words.subspan(2))
       c.add_number(server_access::script(c, sha) != nullptr);
-  } else if (is_word(c[1], "flush") && c.size() <= 3) {
+  } else if (is_word(c[1], "flush")) {
+    if (c.size() > 3 || (c.size() == 3 && !is_word(c[2], "sync") && !is_word(c[2], "async"))) {
+      return c.error("ERR SCRIPT FLUSH only support SYNC|ASYNC option");
+    }
     server_access::forget_scripts(c);
     c.ok();
   } else {
-    c.error("ERR unknown subcommand or wrong number of arguments for '" + std::string{c[1]} +
-            "'. Try SCRIPT HELP.");
+    unknown_subcommand(c);
   }
 }
 

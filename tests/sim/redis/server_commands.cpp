@@ -81,21 +81,32 @@ void hello(call& c) {
 
 void select(call& c) {
   const auto index = integer_in(c[1]);
-  if (!index) return c.error("ERR invalid DB index");
+  if (!index) return c.error(says::not_an_integer);
   if (*index != 0) return c.error("ERR DB index is out of range");
   c.ok();
 }
 
 void client(call& c) {
-  if (is_word(c[1], "id")) return c.number(static_cast<std::int64_t>(c.by.id));
-  if (is_word(c[1], "getname")) return c.text(c.by.name);
-  if (is_word(c[1], "setname") && c.size() == 3)
+  if (is_word(c[1], "id")) {
+    if (c.size() != 2) return wrong_number_of_arguments(c, "client|id");
+    c.number(static_cast<std::int64_t>(c.by.id));
+  } else if (is_word(c[1], "getname")) {
+    if (c.size() != 2) return wrong_number_of_arguments(c, "client|getname");
+    if (!c.by.name.empty()) c.text(c.by.name);
+  } else if (is_word(c[1], "setname")) {
+    if (c.size() != 3) return wrong_number_of_arguments(c, "client|setname");
+    if (std::any_of(c[2].begin(), c[2].end(), [](char ch) { return ch < '!' || ch > '~'; })) {
+      return c.error("ERR Client names cannot contain spaces, newlines or special characters.");
+    }
     c.by.name = c[2];
-  else if (is_word(c[1], "kill"))
-    return c.number(0);  // the world ends connections itself
-  else if (!is_word(c[1], "tracking"))
-    return c.error("ERR unknown subcommand '" + std::string{c[1]} + "'. Try CLIENT HELP.");
-  c.ok();
+    c.ok();
+  } else if (is_word(c[1], "kill")) {
+    c.number(0);  // the world ends connections itself
+  } else if (is_word(c[1], "tracking")) {
+    c.ok();
+  } else {
+    unknown_subcommand(c);
+  }
 }
 
 void time(call& c) {
@@ -108,7 +119,8 @@ void time(call& c) {
 void wait(call& c) {
   const auto wanted = integer_in(c[1]);
   const auto limit = integer_in(c[2]);
-  if (!wanted || !limit) return c.error(says::not_an_integer);
+  if (!wanted) return c.error(says::not_an_integer);
+  if (!limit) return c.error("ERR timeout is not an integer or out of range");
   if (*limit < 0) return c.error("ERR timeout is negative");
   c.number(server_access::settings(c).replicas);
 }

@@ -61,6 +61,9 @@ bool fit_together(call& c, const add_options& wanted, std::size_t words_left) {
   return true;
 }
 
+/// A small set is kept in a form that has no negative zero.
+double stored(double score) { return score == 0 ? 0 : score; }
+
 enum class added : std::uint8_t { new_member, new_score, same_score, not_wanted, not_a_number };
 
 added add_one(dataset& data, dataset::slot& s, const add_options& wanted, double& score,
@@ -68,7 +71,7 @@ added add_one(dataset& data, dataset::slot& s, const add_options& wanted, double
   const std::size_t index = index_of(members_of(s), member);
   if (index == dataset::at_end) {
     if (wanted.xx) return added::not_wanted;
-    data.insert_member(s, score, member);
+    data.insert_member(s, stored(score), member);
     return added::new_member;
   }
   if (wanted.nx) return added::not_wanted;
@@ -79,7 +82,7 @@ added add_one(dataset& data, dataset::slot& s, const add_options& wanted, double
   if (score == before) return added::same_score;
   const std::string kept{member};
   data.erase_member(s, index);
-  data.insert_member(s, score, kept);
+  data.insert_member(s, stored(score), kept);
   return added::new_score;
 }
 

@@ -119,7 +119,7 @@ constexpr std::array table = {
 bool read_end(std::string_view text, double& score, bool& without) {
   without = text.starts_with('(');
   if (without) text.remove_prefix(1);
-  const auto read = double_in(text);
+  const auto read = double_with_strtod(text);
   if (read) score = *read;
   return read.has_value();
 }

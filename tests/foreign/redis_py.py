@@ -1,0 +1,85 @@
+"""redis-py's Lock, told what to do by lines on standard input, as tests/actor is; it ends with its input.
+
+open SOCKET                          -> open
+hold NAME [ttl=MS] [within=MS]       -> held | refused          without ttl: a key that never expires
+release                              -> released | failed TEXT
+crowd NAME WITNESS MILLISECONDS      -> crowded TURNS           lock, visit, unlock, until the time is over
+"""
+import os
+import struct
+import sys
+import time
+
+import redis
+
+# Where in the page of tests/support/witness.hpp.
+WRITERS, READERS, FRAGILE_COUNT, COUNT, OVERLAPS = 0, 8, 32, 40, 48
+
+
+class Witness:
+    """In plain steps, which only one who is alone survives. Holdfast's own see us as a reader among writers."""
+
+    def __init__(self, path):
+        self.file = os.open(path, os.O_RDWR)
+
+    def get(self, offset):
+        return struct.unpack("<q", os.pread(self.file, 8, offset))[0]
+
+    def put(self, offset, value):
+        os.pwrite(self.file, struct.pack("<q", value), offset)
+
+    def visit(self):
+        if self.get(WRITERS) or self.get(READERS):
+            self.put(OVERLAPS, self.get(OVERLAPS) + 1)
+        self.put(READERS, self.get(READERS) + 1)
+        seen = self.get(FRAGILE_COUNT)
+        time.sleep(0.0005)
+        self.put(FRAGILE_COUNT, seen + 1)
+        self.put(COUNT, self.get(COUNT) + 1)
+        if self.get(WRITERS) or self.get(READERS) != 1:
+            self.put(OVERLAPS, self.get(OVERLAPS) + 1)
+        self.put(READERS, self.get(READERS) - 1)
+
+
+def seconds(words, key):
+    for word in words:
+        if word.startswith(key + "="):
+            return int(word[len(key) + 1 :]) / 1000
+    return None
+
+
+class Actor:
+    def open(self, socket):
+        self.redis = redis.Redis(unix_socket_path=socket)
+        self.redis.ping()
+        return "open"
+
+    def hold(self, name, *options):
+        within = seconds(options, "within")
+        self.lock = self.redis.lock(name, timeout=seconds(options, "ttl"), sleep=0.01)
+        held = self.lock.acquire(blocking=within != 0, blocking_timeout=within)
+        return "held" if held else "refused"
+
+    def release(self):
+        try:
+            self.lock.release()
+        except redis.exceptions.LockError as refused:
+            return f"failed {refused}"
+        return "released"
+
+    def crowd(self, name, witness, milliseconds):
+        place = Witness(witness)
+        lock = self.redis.lock(name, timeout=30, sleep=0.02)
+        turns = 0
+        end = time.monotonic() + int(milliseconds) / 1000
+        while time.monotonic() < end:
+            with lock:
+                place.visit()
+            turns += 1
+        return f"crowded {turns}"
+
+
+actor = Actor()
+for line in sys.stdin:
+    verb, *words = line.split()
+    print(getattr(actor, verb)(*words), flush=True)
