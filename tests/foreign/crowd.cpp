@@ -40,7 +40,7 @@ struct place {
 
 // What each of ours has to do elsewhere between its turns: without it the queue would never be empty, and
 // those who stand in no queue would never be served.
-constexpr int errands = 8;
+constexpr int errands = 64;
 
 std::int64_t block(const place& here, const std::string& errand) {
   client locks{here.url};

@@ -62,7 +62,7 @@ TEST(redis_bytes, that_no_server_sends_end_in_an_error) {
     for (const auto& bytes : hostile()) {
       canned_server server{bytes, afterwards};
       const auto url =
-          "redis://127.0.0.1:" + std::to_string(server.port()) + "?connect_timeout=60ms&answer_timeout=60ms";
+          "redis://127.0.0.1:" + std::to_string(server.port()) + "?connect_timeout=60ms&answer_timeout=100ms";
       const auto before = boot_clock::now();
       const auto failed = failure_of([&] {
         client locks{url, client_options{}.flush_limit(0ms).locks(

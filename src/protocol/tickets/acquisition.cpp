@@ -1,5 +1,6 @@
 #include "protocol/tickets/acquisition.hpp"
 
+#include <algorithm>
 #include <cassert>
 #include <chrono>
 #include <string>
@@ -14,6 +15,8 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr duration backstop = 1s;
+/// An answer may take a while, also where nobody wants to try twice.
+constexpr duration least_patience = 1s;
 /// Behind a silent holder, at least this.
 constexpr duration often = 50ms;
 /// A little after the holder's time is up by the store's clock, so that one look is enough.
@@ -124,8 +127,8 @@ acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, 
     return t.passing && next <= touched_ + claim_.ttl ? wake(next) : over();
   }
   // A try asks once; what it asked and got no answer to is withdrawn in the background.
-  const duration patience = claim_.wait ? claim_.retry.limit() : duration::zero();
-  if (t.passing && next <= silent_since_.value_or(now) + patience) return wake(next);
+  const duration tries = claim_.wait ? claim_.retry.limit() : duration::zero();
+  if (t.passing && next <= silent_since_.value_or(now) + tries) return wake(next);
   if (state_ != state::finding) return fail(now, t.what);
   return fail(now,
               {errc::unknown_outcome, "it may have been granted, and is being withdrawn: " + t.what.what});
@@ -150,7 +153,7 @@ acquisition::step acquisition::on_notice(time_point now, const store::noticed& n
 
 acquisition::step acquisition::on_woken(time_point now) {
   if (in_flight_) {
-    const bool too_long = now >= *silent_since_ + claim_.retry.limit();
+    const bool too_long = now >= *silent_since_ + patience();
     return state_ != state::leaving && too_long ? give_up() : step{};
   }
   switch (state_) {
@@ -163,6 +166,9 @@ acquisition::step acquisition::on_woken(time_point now) {
   }
   return {};
 }
+
+/// How long an answer is waited for.
+duration acquisition::patience() const { return std::max(claim_.retry.limit(), least_patience); }
 
 /// The user has waited long enough for an answer. The store's, when it comes, only tells when to withdraw.
 acquisition::step acquisition::give_up() {
@@ -241,8 +247,7 @@ acquisition::step acquisition::send(time_point now, state next, request what) {
   in_flight_ = true;
   step s;
   s.send = std::move(what);
-  const duration patience = claim_.retry.limit();
-  if (next != state::leaving && patience > duration::zero()) s.wake_at = *silent_since_ + patience;
+  if (next != state::leaving) s.wake_at = *silent_since_ + patience();
   return s;
 }
 

@@ -42,6 +42,7 @@ class acquisition {
   step on_woken(store::time_point now);
   step on_cancelled(store::time_point now);
   step give_up();
+  [[nodiscard]] duration patience() const;
 
   step ask(store::time_point now);
   step look(store::time_point now);
