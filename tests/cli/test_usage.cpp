@@ -106,8 +106,10 @@ TEST_F(usage, a_standard_error_that_cannot_be_written_changes_no_status) {
 
 TEST_F(usage, watch_ends_with_the_first_line_that_cannot_be_written) {
   const std::string store = " --store sqlite:" + file("locks.db");
-  process holder{scratch_, {"sh", "-c", HOLDFAST_COMMAND " run x" + store + " -- sleep 60"}, {}};
   process watcher{scratch_, {"sh", "-c", HOLDFAST_COMMAND " watch" + store + " >/dev/full"}, {}};
+  // As many changes as it takes until it looks.
+  process changes{
+      scratch_, {"sh", "-c", "while " HOLDFAST_COMMAND " run x" + store + " -- true; do :; done"}, {}};
   EXPECT_EQ(watcher.wait().status, 74);
 }
 
