@@ -1,5 +1,13 @@
 // Who is spoken to, and who is let in.
 
+#include <fstream>
+#include <future>
+#include <iterator>
+#include <mutex>
+#include <sstream>
+#include <string>
+#include <vector>
+
 #include "support/redis_server.hpp"
 #include "weather/weather.hpp"
 
@@ -112,6 +120,52 @@ TEST(redis_access, is_refused_at_once_and_tells_no_password) {
     EXPECT_THAT(refused.text, HasSubstr(place));
   }
   EXPECT_LT(boot_clock::now() - before, 9s) << "waiting makes no password right";
+}
+
+/// The user that docs/redis-layout.md tells operators to make.
+std::vector<std::string> documented_user() {
+  std::ifstream page{HOLDFAST_DOCS "/redis-layout.md"};
+  for (std::string line; std::getline(page, line);) {
+    std::istringstream text{line};
+    std::vector<std::string> words{std::istream_iterator<std::string>{text}, {}};
+    if (words.size() > 2 && words[0] == "ACL" && words[1] == "SETUSER") return words;
+  }
+  return {};
+}
+
+TEST(redis_access, needs_no_more_rights_than_the_documents_list) {
+  redis_server server;
+  const auto user = documented_user();
+  ASSERT_GT(user.size(), 3U);
+  ASSERT_EQ(server.ask(user), "OK");
+  const std::string url = "redis://locks:secret@127.0.0.1:" + std::to_string(server.port());
+  client one{url};
+  client two{url};
+  std::promise<void> changed;
+  std::once_flag first;
+  const auto watching = one.watch([&] { std::call_once(first, [&] { changed.set_value(); }); });
+  for (const char* name : {"stock", "st{o}ck", "st}ock"}) {
+    shared_mutex here{one, name};
+    shared_mutex there{two, name};
+    here.lock();
+    EXPECT_EQ(one.inspect(name)->holders.size(), 1U);
+    auto waits = std::async(std::launch::async, [&] {
+      there.lock_shared();
+      there.unlock_shared();
+    });
+    here.unlock();
+    waits.get();
+    auto writer = here.acquire();
+    writer.downgrade();
+    EXPECT_EQ(writer.renew(), renewal::renewed);
+    EXPECT_EQ(two.force_release(name), 1U);
+    counting_semaphore permits{one, std::string{name} + "/permits", 2};
+    permits.acquire();
+    permits.release();
+  }
+  EXPECT_FALSE(one.list(true).empty());
+  EXPECT_EQ(changed.get_future().wait_for(60s), std::future_status::ready);
+  EXPECT_EQ(server.ask({"ACL", "LOG"}), "") << "what was refused";
 }
 
 TEST(redis_access, is_for_a_database) {
