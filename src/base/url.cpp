@@ -157,7 +157,7 @@ store_url::authority store_url::split() const {
   }
   const bool is_v6 = left.starts_with('[');
   if (is_v6 && left.find(']') == std::string_view::npos) refuse("the [ before its address is not closed");
-  std::string_view host = is_v6 ? left.substr(1, left.find(']') - 1) : left.substr(0, left.find(':'));
+  const std::string_view host = is_v6 ? left.substr(1, left.find(']') - 1) : left.substr(0, left.find(':'));
   left.remove_prefix(is_v6 ? host.size() + 2 : host.size());
   if (!left.empty() && !left.starts_with(':')) refuse("its host is not a name or an address");
   const std::string_view port = left.empty() ? left : left.substr(1);

@@ -34,7 +34,7 @@ class link {
   virtual void on_notices(on_notice told) = 0;
   /// Who hears that words may have been lost, so that whoever waits had better look. Set once, likewise. For
   /// links that can lose words unnoticed there is nothing to tell.
-  virtual void on_gap(std::function<void()>) {}
+  virtual void on_gap(const std::function<void()>& /*missed*/) {}
   /// See port::watch.
   virtual std::shared_ptr<void> watch(std::function<void()> changed) = 0;
 

@@ -231,7 +231,7 @@ class introduction {
         with_.early.push_back(std::move(*v));
         continue;
       }
-      std::array<char, 4096> bytes;
+      std::array<char, 4096> bytes{};
       const std::size_t n = with_.stream->read_some(bytes.data(), bytes.size());
       with_.parser.feed({bytes.data(), n});
       if (n == 0)

@@ -37,7 +37,7 @@ class link final : public tickets::link {
 
   void send(tickets::request what, on_reply done) override;
   void on_notices(on_notice told) override { told_ = std::move(told); }
-  void on_gap(std::function<void()> missed) override { missed_ = std::move(missed); }
+  void on_gap(const std::function<void()>& missed) override { missed_ = missed; }
   std::shared_ptr<void> watch(std::function<void()> changed) override;
   void help(store::caller& who) override;
   bool drive() override;

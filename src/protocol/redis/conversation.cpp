@@ -11,7 +11,10 @@
 
 namespace holdfast::redis {
 
-using namespace tickets;
+using tickets::place;
+using tickets::reply;
+using tickets::request;
+using tickets::task;
 
 namespace {
 
@@ -171,7 +174,7 @@ std::optional<conversation::outcome> conversation::hear_scan(const value& reply)
 
 std::optional<conversation::outcome> conversation::hear_details(const std::vector<value>& replies) {
   for (const value& reply : replies) {
-    std::string lock = *listing_->found.begin();
+    const std::string lock = *listing_->found.begin();
     listing_->found.erase(listing_->found.begin());
     if (reply.is(value::kind::error)) {
       store::trouble t = trouble_of(reply.text);

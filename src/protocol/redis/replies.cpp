@@ -12,7 +12,16 @@
 
 namespace holdfast::redis {
 
-using namespace tickets;
+using tickets::count;
+using tickets::done;
+using tickets::kept;
+using tickets::nothing;
+using tickets::other_capacity;
+using tickets::place;
+using tickets::refused;
+using tickets::reply;
+using tickets::request;
+using tickets::task;
 
 namespace {
 

@@ -8,7 +8,7 @@ namespace holdfast::redis {
 
 namespace {
 
-constexpr std::size_t longest_line = 64 * 1024;
+constexpr std::size_t longest_line = std::size_t{64} * 1024;
 constexpr std::int64_t longest_text = 512LL * 1024 * 1024;  // what a server limits itself to
 constexpr std::int64_t most_elements = 1LL << 32U;
 constexpr std::size_t deepest = 16;

@@ -4,7 +4,15 @@
 
 namespace holdfast::sql {
 
-using namespace tickets;
+using tickets::count;
+using tickets::done;
+using tickets::nothing;
+using tickets::other_capacity;
+using tickets::place;
+using tickets::refused;
+using tickets::reply;
+using tickets::request;
+using tickets::task;
 
 namespace {
 

@@ -9,7 +9,7 @@
 
 namespace holdfast::sql {
 
-using namespace tickets;
+using tickets::task;
 
 namespace {
 
