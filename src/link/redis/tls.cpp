@@ -69,11 +69,8 @@ class secured final : public stream {
     }
   }
   ~secured() override {
-    {
-      const no_sigpipe guard;
-      SSL_shutdown(ssl_);
-      ERR_clear_error();  // the thread may be a user's
-    }
+    // Without the closing words of TLS: nothing is cut short by it, and they could fail in a thread of a
+    // user's, whose own calls of OpenSSL would then find the error.
     SSL_free(ssl_);
     ::shutdown(socket_, SHUT_RDWR);  // a child after fork() may have it open, too
     ::close(socket_);
