@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+
+#include "holdfast/fencing_token.hpp"
+#include "holdfast/options.hpp"
+
+namespace holdfast::zookeeper {
+
+/// What our nodes hold: one line for us, and the claimant as every store keeps it. Recipes that read nodes'
+/// data, as Curator's do, see text; what they wrote themselves is no note.
+struct note {
+  std::int64_t permits = 0;   // of a semaphore; zero for other locks
+  std::int64_t capacity = 0;  // likewise
+  duration ttl{};
+  fencing_token token;  // of a hold that was downgraded: its former node's, which it keeps
+  std::string metadata;
+};
+
+[[nodiscard]] std::string to_text(const note& n);
+[[nodiscard]] std::optional<note> read_note(std::string_view text);
+
+}  // namespace holdfast::zookeeper

@@ -1,0 +1,75 @@
+#include "protocol/zookeeper/roster.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::zookeeper {
+
+std::optional<std::string> roster::read(const std::vector<std::string>& children) {
+  const layout other = how_ == layout::curator ? layout::kazoo : layout::curator;
+  std::optional<std::string> stranger;
+  ++reading_;
+  for (const std::string& node : children) {
+    if (const auto found = known_.find(node); found != known_.end()) {
+      found->second.read = reading_;
+      continue;
+    }
+    const auto who = parse(how_, node);
+    if (!who) {
+      if (!stranger && parse(other, node)) stranger = node;
+      continue;
+    }
+    const auto added = known_.emplace(node, known{who->number, who->wants, reading_}).first;
+    const place at{who->number, added->first};
+    all_.emplace(at, who->wants);
+    if (who->excludes()) writers_.emplace(at, who->wants);
+  }
+  for (auto it = known_.begin(); it != known_.end();) {
+    it = it->second.read == reading_ ? std::next(it) : remove(it);
+  }
+  may_lack_readers_ = false;
+  return stranger;
+}
+
+roster::nodes::iterator roster::remove(nodes::iterator which) {
+  const place at{which->second.number, which->first};
+  all_.erase(at);
+  writers_.erase(at);
+  return known_.erase(which);
+}
+
+void roster::gone(std::string_view node) {
+  const auto found = known_.find(node);
+  if (found == known_.end()) return;
+  may_lack_readers_ = may_lack_readers_ || found->second.wants == role::writer;
+  remove(found);
+}
+
+void roster::holds(const contender& who) {
+  const queue& waited_for = waited_for_by(who.wants);
+  const place own{who.number, {}};
+  while (!waited_for.empty() && earlier{}(waited_for.begin()->first, own))
+    gone(waited_for.begin()->first.node);
+}
+
+roster::ahead roster::before(const contender& who, std::size_t enough) const {
+  const queue& waited_for = waited_for_by(who.wants);
+  ahead result;
+  // Of the same number there is none but its own former node, which it was downgraded from.
+  auto it = waited_for.lower_bound({who.number, {}});
+  while (it != waited_for.begin() && result.count < enough) {
+    --it;
+    ++result.count;
+    result.nearest.emplace_back(it->first.node);
+  }
+  return result;
+}
+
+bool roster::cannot_order(const contender& who) const {
+  if (!is_of_the_end(who.number)) return false;
+  return std::any_of(known_.begin(), known_.end(), [&](const auto& each) {
+    return is_of_the_end(each.second.number) && each.first != who.node;
+  });
+}
+
+}  // namespace holdfast::zookeeper

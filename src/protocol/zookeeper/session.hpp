@@ -1,0 +1,219 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "protocol/tickets/request.hpp"
+#include "protocol/zookeeper/layout.hpp"
+#include "protocol/zookeeper/roster.hpp"
+#include "protocol/zookeeper/wire.hpp"
+#include "store/scheduler.hpp"
+
+namespace holdfast::zookeeper {
+
+/// A client's session at an ensemble: its nodes, what it waits for, and until when it may be believed to
+/// live. It answers what tickets::link is asked, by the recipes of Apache Curator (InterProcessMutex,
+/// InterProcessReadWriteLock, InterProcessSemaphoreV2), with two differences that others do not see: who is
+/// ahead is read once and remembered (see roster), and a wait for permits takes all of them at once.
+///
+/// Neither socket nor thread nor clock inside: the real link and the simulator drive the very same code.
+/// Every call is made in a turn of the scheduler; every reply and word is given in one.
+///
+/// The session lives at the servers until they have heard nothing of it for its timeout. They count from what
+/// reached the leader, which asks the others at every half tick what reached them, and no session is shorter
+/// than two ticks. So three beats to the leader, each sent after the answer to the one before, prove that it
+/// knows of the first: where the second is sent half a tick later, the leader has asked in between, and what
+/// it was told then has come before the third. From the first one's sending the deadline of all leases
+/// counts. Beats that are merely sent in time prove nothing: held up on the way, they arrive together.
+class session {
+ public:
+  struct settings {
+    std::string root;  // empty, or a path
+    layout how = layout::curator;
+  };
+  using on_reply = tickets::link::on_reply;
+  using on_notice = tickets::link::on_notice;
+
+  /// Both must outlive it, and the wire must not answer any more when it goes.
+  session(store::scheduler& time, wire& to, settings s);
+  ~session();
+  session(const session&) = delete;
+  session& operator=(const session&) = delete;
+
+  // As in tickets::link.
+  void send(const tickets::request& what, const on_reply& done);
+  void on_notices(on_notice told) { told_ = std::move(told); }
+  [[nodiscard]] std::optional<store::time_point> session_until() const;
+  void on_session(std::function<void()> extended) { extended_ = std::move(extended); }
+  /// From now on `changed` is called after changes below the root; null: no more.
+  void watch(std::function<void()> changed);
+
+  // What the wire's owner has to tell, in the order in which it happened among the answers.
+  /// There is a connection; `began` is before the asking for it was sent. Watches of the same session are
+  /// still set.
+  void connected(std::int64_t id, duration timeout, store::time_point began);
+  void disconnected();
+  /// The servers have ended the session, and removed its nodes.
+  void expired();
+  void happened(const std::string& path, change what);
+
+ private:
+  enum class state : std::uint8_t {
+    entering,  // its node is being made
+    unsure,    // its node may have been made
+    waiting,   // behind somebody
+    choosing,  // permits: first in the queue, with leases made, until there are few enough of them
+    holding,
+    leaving
+  };
+  struct claim {
+    std::uint64_t serial =
+        0;  // so that an answer to a former claim of the same owner is not taken for this one's
+    tickets::request asked;
+    owner_id guid;  // in the names of its nodes: the owner's, made different for each time that it comes anew
+    state now = state::entering;
+    bool queued = true;  // and not holding or leaving yet
+    std::string base;    // the lock's node
+    std::string queue;   // whose children queue: the lock's node, or `locks` below it
+    std::optional<contender> place;
+    std::vector<std::string> leases;  // of permits: the nodes that hold
+    std::string gate;                 // of permits that hold: the place that it had
+    fencing_token token;
+    bool settled = false;   // waiting or choosing: what it waits for is watched
+    bool watched = false;   // its own nodes are
+    bool lowering = false;  // a downgrade may have been carried out
+    std::string awaited;    // the node whose end it waits for
+  };
+  struct line {
+    explicit line(layout how) : ahead{how} {}
+    roster ahead;
+    std::size_t claims = 0;  // that queue in it
+  };
+  /// A claim that can be looked up again later.
+  struct ref {
+    owner_id owner;
+    std::uint64_t serial = 0;
+  };
+  /// What may have come about under a number that is not known.
+  struct orphan {
+    owner_id guid;
+    std::string queue;
+    std::string leases;  // empty, or the node below which there may be some
+  };
+  using then = std::function<void(std::vector<result>)>;
+
+  // session.cpp: what all have in common
+  void ask(std::vector<operation> what, then done);
+  void make_parents(const std::string& path, std::function<void(std::optional<store::trouble>)> done);
+  void ask_leader(std::function<void()> heard);
+  void prove_life();
+  void go_on_proving(store::time_point first);
+  void heard_of(store::time_point sending);
+  [[nodiscard]] std::string top() const { return settings_.root.empty() ? "/" : settings_.root; }
+  [[nodiscard]] claim* find(const ref& who);
+  [[nodiscard]] static ref ref_of(const claim& c) { return {c.asked.owner, c.serial}; }
+  void tell(const claim& c, store::notice what, fencing_token token) const;
+  void own(const std::string& path, const claim& c) { nodes_[path] = ref_of(c); }
+  [[nodiscard]] line& line_of(const claim& c) {
+    return lines_.try_emplace(c.queue, settings_.how).first->second;
+  }
+  void leave_line(claim& c);
+  [[nodiscard]] std::vector<std::string> nodes_of(const claim& c) const;
+  /// A downgrade has no answer yet.
+  [[nodiscard]] static bool lowers(const claim& c) { return c.lowering && c.place && c.place->excludes(); }
+  void forget(const claim& c);
+  /// Under numbers that are not known yet.
+  [[nodiscard]] static bool makes_leases(const claim& c) {
+    return c.now == state::choosing && c.leases.empty();
+  }
+  void revoke(const claim& gone);
+  /// Not an answer, not even that nothing is there.
+  [[nodiscard]] static bool is_trouble(const result& r) {
+    return r.how != answer::done && r.how != answer::no_node;
+  }
+  [[nodiscard]] static store::trouble trouble_of(const result& r);
+
+  // coming.cpp
+  void acquire(const tickets::request& what, const on_reply& done);
+  void enter(const ref& who, const on_reply& done, int tries);
+  void entered(const ref& who, const on_reply& done, int tries, const std::vector<result>& results);
+  void fail_entry(claim& c, const on_reply& done, tickets::link::outcome why);
+  void make_room(claim& c, const on_reply& done);
+  void settle(claim& c, const on_reply& done);
+  void hold(claim& c);
+  void retrace(const tickets::request& what, const on_reply& done);
+  void forget_unsure(claim& c, const on_reply& done);
+
+  // waiting.cpp
+  void wait_behind(claim& c, bool fresh);
+  void waited(const ref& who, const std::vector<std::string>& looked_at, const std::vector<result>& results);
+  void unsettle(claim& c);
+  void move_up(claim& c);
+  void stop_waiting(claim& c);
+  void unwatch(const std::string& path, bool children);
+  void look(const tickets::request& what, const on_reply& done);
+
+  // going.cpp
+  void leave(const tickets::request& what, const on_reply& done);
+  void remove(claim& c, std::function<void(tickets::link::outcome)> done);
+  void abandon(claim& c, std::function<void(tickets::link::outcome)> done);
+  [[nodiscard]] static orphan orphan_of(const claim& c);
+  void search_and_remove(const orphan& what, const std::function<void(std::optional<store::trouble>)>& done);
+  void doom(const std::string& path);
+
+  // holding.cpp
+  void renew(const tickets::request& what, const on_reply& done);
+  void downgrade(const tickets::request& what, const on_reply& done);
+
+  // permits.cpp
+  void choose(claim& c, const on_reply& done, int tries);
+  void chosen(const ref& who, const on_reply& done, int tries, const std::vector<result>& results);
+  void count_leases(claim& c);
+  void have_permits(claim& c, const on_reply& done);
+  void begin_leases_anew(claim& c, const on_reply& done);
+  void start_over(claim& c, const on_reply& done, const store::trouble& why);
+  void refuse_other_kind(claim& c, const on_reply& done, const std::vector<std::string>& children);
+
+  // survey.cpp: what people are shown
+  struct survey;
+  void inspect(const tickets::request& what, const on_reply& done);
+  void evict(const tickets::request& what, const on_reply& done);
+  void list(const tickets::request& what, const on_reply& done);
+  void look_at(const std::string& name, std::function<void(std::variant<survey, store::trouble>)> done);
+  void watch_below(const std::string& path);
+
+  store::scheduler& time_;
+  wire& wire_;
+  const settings settings_;
+  on_notice told_;
+  std::function<void()> extended_;
+
+  std::int64_t id_ = 0;
+  bool connected_ = false;
+  duration timeout_{};
+  store::time_point heard_of_;  // the last sending that the leader is known to know of
+  std::uint64_t contact_ = 0;   // a number for each connection; a proof does not outlast its own
+  store::scheduler::timer next_beat_ = 0;
+
+  std::uint64_t last_serial_ = 0;
+  std::unordered_map<owner_id, claim> claims_;
+  std::map<std::string, ref, std::less<>> nodes_;  // all of ours
+  std::map<std::string, line> lines_;
+  std::map<std::string, std::set<owner_id>> awaited_;  // watched nodes, and who waits for each
+  std::map<std::string, bool> unwanted_;               // watches to be ended; whether of children
+  std::set<std::string> doomed_;                       // nodes of ours that have to go, whoever still asks
+  std::vector<orphan> orphans_;                        // likewise
+  std::function<void()> changed_;
+  std::set<std::string> watched_below_;
+};
+
+}  // namespace holdfast::zookeeper

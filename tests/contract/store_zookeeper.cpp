@@ -1,0 +1,63 @@
+#include <atomic>
+
+#include "contract/stores.hpp"
+#include "support/zookeeper_ensemble.hpp"
+
+namespace {
+
+using holdfast::test::zookeeper_server;
+
+// One server for all tests of this process: they do not see one another, because each has a root of its own.
+zookeeper_server& server() {
+  static zookeeper_server shared{{.container_check = std::chrono::minutes{5}}};
+  return shared;
+}
+
+class zookeeper_store final : public holdfast::contract::store {
+ public:
+  explicit zookeeper_store(std::string options) : options_{std::move(options)} {}
+
+  [[nodiscard]] std::string url() const override {
+    return server().url("/contract/" + std::to_string(number_) + options_);
+  }
+  // Connections stay, and what is sent meanwhile is carried out afterwards, whoever still wants it.
+  void stop_answering() override { server().stop(); }
+  void answer_again() override { server().go_on(); }
+
+ private:
+  static inline std::atomic<int> started{0};
+  std::string options_;
+  int number_ = ++started;
+};
+
+holdfast::contract::store_kind kind(std::string name, const std::string& options) {
+  return {.name = std::move(name),
+          .scheme = "zk",
+          .across_processes = true,
+          .breakable = true,
+          .keeps_sessions = true,
+          .start = [options] { return std::make_unique<zookeeper_store>(options); }};
+}
+
+// Three servers, whichever of which a client comes to. What standing still does to them is for the weather:
+// they elect.
+class ensemble_store final : public holdfast::contract::store {
+ public:
+  [[nodiscard]] std::string url() const override {
+    static const holdfast::test::zookeeper_ensemble shared{{.container_check = std::chrono::minutes{5}}};
+    return shared.url("/contract/" + std::to_string(number_) + "?session_timeout=20s");
+  }
+
+ private:
+  static inline std::atomic<int> started{0};
+  int number_ = ++started;
+};
+
+const holdfast::contract::test_on ensemble{
+    {.name = "ensemble", .scheme = "zk", .across_processes = true, .keeps_sessions = true, .start = [] {
+       return std::make_unique<ensemble_store>();
+     }}};
+const holdfast::contract::test_on curator{kind("zookeeper", "?session_timeout=20s")};
+const holdfast::contract::test_on kazoo{kind("kazoo", "?session_timeout=20s&layout=kazoo")};
+
+}  // namespace

@@ -1,0 +1,162 @@
+import java.io.BufferedReader;
+import java.io.InputStreamReader;
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
+import java.util.List;
+import java.util.TreeSet;
+import java.util.concurrent.TimeUnit;
+import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
+import org.apache.curator.retry.RetryForever;
+import org.apache.zookeeper.CreateMode;
+import org.apache.zookeeper.KeeperException;
+import org.apache.zookeeper.ZooDefs;
+
+/**
+ * Curator's locks, told what to do by lines on standard input, as tests/actor is; it ends with its input.
+ * ../kazoo_actor.py takes the same lines.
+ *
+ * <pre>
+ * open HOST:PORT[,HOST:PORT]… [timeout=MS]    -> open                   auth=USER:PASSWORD: logged in by digest
+ * lock KIND PATH [within=MS]                  -> locked | refused       KIND: exclusive, read, write, permit/CAPACITY,
+ *                                                semaphore: Curator's mutex that no thread owns
+ * unlock                                      -> unlocked | failed TEXT      the lock that was taken last
+ * downgrade PATH                              -> downgraded             a write lock is taken, and a read lock kept
+ * participants KIND PATH                      -> participants NODE…     in their order
+ * crowd KIND PATH WITNESS MILLISECONDS        -> crowded TURNS          lock, visit, unlock, until the time is over
+ * tree PATH                                   -> tree PATH=DATA… | tree none     all below it too, by name
+ * create PATH [DATA]                          -> created                with an ACL for us alone: private
+ * container PATH                              -> created
+ * </pre>
+ */
+public final class Actor {
+  private CuratorFramework curator;
+  private Lock held;
+
+  private static String option(List<String> words, String key, String otherwise) {
+    for (String word : words) {
+      if (word.startsWith(key + "=")) return word.substring(key.length() + 1);
+    }
+    return otherwise;
+  }
+
+  private String open(List<String> words) throws Exception {
+    final var how =
+        CuratorFrameworkFactory.builder()
+            .connectString(words.get(1))
+            .sessionTimeoutMs(Integer.parseInt(option(words, "timeout", "10000")))
+            .retryPolicy(new RetryForever(50));
+    final String auth = option(words, "auth", null);
+    if (auth != null) how.authorization("digest", auth.getBytes(StandardCharsets.UTF_8));
+    curator = how.build();
+    curator.start();
+    return curator.blockUntilConnected(60, TimeUnit.SECONDS) ? "open" : "failed to connect";
+  }
+
+  private String lock(List<String> words) throws Exception {
+    final String within = option(words, "within", null);
+    final var lock = Lock.of(curator, words.get(1), words.get(2));
+    if (!lock.acquire(within == null ? null : Long.valueOf(within))) return "refused";
+    held = lock;
+    return "locked";
+  }
+
+  private String unlock() throws Exception {
+    held.release();
+    return "unlocked";
+  }
+
+  /** Curator's own way: the writer reads too, then writes no longer. */
+  private String downgrade(String path) throws Exception {
+    final var both = new InterProcessReadWriteLock(curator, path);
+    both.writeLock().acquire();
+    both.readLock().acquire();
+    both.writeLock().release();
+    held = new Lock.Shared(both.readLock());
+    return "downgraded";
+  }
+
+  private String participants(String kind, String path) throws Exception {
+    final var answer = new StringBuilder("participants");
+    for (String node : Lock.of(curator, kind, path).participants()) {
+      answer.append(' ').append(node.substring(node.lastIndexOf('/') + 1));
+    }
+    return answer.toString();
+  }
+
+  private String crowd(String kind, String path, String place, long milliseconds) throws Exception {
+    final var witness = new Witness(place);
+    final var lock = Lock.of(curator, kind, path);
+    final long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(milliseconds);
+    long turns = 0;
+    for (; System.nanoTime() < end; ++turns) {
+      lock.acquire(null);
+      lock.visit(witness);
+      lock.release();
+    }
+    return "crowded " + turns;
+  }
+
+  private void below(String path, StringBuilder answer) throws Exception {
+    final byte[] data = curator.getData().forPath(path);
+    final String text = data == null ? "" : new String(data, StandardCharsets.UTF_8);
+    answer.append(' ').append(path).append('=');
+    answer.append(URLEncoder.encode(text, StandardCharsets.UTF_8).replace("+", "%20"));
+    for (String child : new TreeSet<>(curator.getChildren().forPath(path))) {
+      try {
+        below(path.equals("/") ? path + child : path + "/" + child, answer);
+      } catch (KeeperException.NoNodeException gone) {
+        continue; // meanwhile
+      }
+    }
+  }
+
+  private String tree(String path) throws Exception {
+    final var answer = new StringBuilder("tree");
+    try {
+      below(path, answer);
+    } catch (KeeperException.NoNodeException none) {
+      return "tree none";
+    }
+    return answer.toString();
+  }
+
+  private String create(List<String> words, CreateMode how) throws Exception {
+    final boolean ours = words.contains("private");
+    final byte[] data = words.size() > 2 ? words.get(2).getBytes(StandardCharsets.UTF_8) : new byte[0];
+    final var acl = ours ? ZooDefs.Ids.CREATOR_ALL_ACL : ZooDefs.Ids.OPEN_ACL_UNSAFE;
+    curator.create().withMode(how).withACL(acl).forPath(words.get(1), data);
+    return "created";
+  }
+
+  private String perform(List<String> words) throws Exception {
+    return switch (words.get(0)) {
+      case "open" -> open(words);
+      case "lock" -> lock(words);
+      case "unlock" -> unlock();
+      case "downgrade" -> downgrade(words.get(1));
+      case "participants" -> participants(words.get(1), words.get(2));
+      case "crowd" -> crowd(words.get(1), words.get(2), words.get(3), Long.parseLong(words.get(4)));
+      case "tree" -> tree(words.get(1));
+      case "create" -> create(words, CreateMode.PERSISTENT);
+      case "container" -> create(words, CreateMode.CONTAINER);
+      default -> throw new IllegalArgumentException(words.get(0));
+    };
+  }
+
+  public static void main(String[] none) throws Exception {
+    final var self = new Actor();
+    final var lines = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8));
+    for (String line; (line = lines.readLine()) != null;) {
+      String answer;
+      try {
+        answer = self.perform(List.of(line.trim().split("\\s+")));
+      } catch (Exception refused) {
+        answer = "failed " + refused;
+      }
+      System.out.println(answer);
+    }
+    if (self.curator != null) self.curator.close();
+  }
+}

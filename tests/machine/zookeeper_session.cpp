@@ -1,0 +1,191 @@
+// What a session asks the servers, and what it makes of their answers, step by step.
+
+#include <deque>
+#include <gtest/gtest.h>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "machine/virtual_time.hpp"
+#include "protocol/zookeeper/session.hpp"
+
+namespace holdfast::zookeeper {
+namespace {
+
+using namespace std::chrono_literals;
+using kind = operation::kind;
+
+constexpr std::int64_t session_id = 7;
+
+/// Keeps what is submitted until the test answers it; what the leader alone is asked, it answers by itself.
+class scripted_wire final : public wire {
+ public:
+  void submit(operation what, on_result done) override {
+    open_.emplace_back(std::move(what), std::move(done));
+  }
+  [[nodiscard]] std::vector<kind> kinds() {
+    skip_syncs();
+    std::vector<kind> all;
+    for (const auto& [what, done] : open_) all.push_back(what.what);
+    return all;
+  }
+  [[nodiscard]] const operation& next() {
+    skip_syncs();
+    return open_.at(0).first;
+  }
+  void answer_next(result r) {
+    skip_syncs();
+    answer_first(std::move(r));
+  }
+  void answer_next(answer how) {
+    answer_next({.how = how, .why = {errc::unavailable, "the server said so"}});
+  }
+
+ private:
+  void skip_syncs() {
+    while (!open_.empty() && open_.front().first.what == kind::sync) answer_first({.how = answer::done});
+  }
+  void answer_first(result r) {
+    const auto [what, done] = std::move(open_.at(0));
+    open_.pop_front();
+    if (r.path.empty()) r.path = what.path;
+    done(std::move(r));
+  }
+
+  std::deque<std::pair<operation, on_result>> open_;
+};
+
+/// Of one client with one claim.
+class zookeeper_session : public testing::Test {
+ protected:
+  using outcome = tickets::link::outcome;
+
+  zookeeper_session() {
+    session_.connected(session_id, 10s, time_.now());
+    session_.on_notices([](const owner_id&, store::noticed) {});
+  }
+
+  void ask(tickets::task what) {
+    got_.reset();
+    tickets::request r;
+    r.what = what;
+    r.name = "stock";
+    r.owner = owner_id{{1, 2, 3}};
+    r.weight = permits_ == 0 ? store::whole_room : permits_;
+    r.capacity = permits_ == 0 ? store::whole_room : 10;
+    r.shareable = true;
+    r.ttl = 30s;
+    r.wait = true;
+    session_.send(r, [this](outcome o) { got_ = std::move(o); });
+  }
+  /// The answer to the creation of a node that gets a number.
+  void created(std::int32_t number, std::int64_t as) {
+    std::string digits = std::to_string(number);
+    digits.insert(0, 10 - digits.size(), '0');
+    result r{.how = answer::done, .path = wire_.next().path + digits};
+    r.about = {.created = as, .session = session_id};
+    nodes_.push_back(last_part(r.path));
+    wire_.answer_next(std::move(r));
+  }
+  void listed() {
+    const auto children = nodes_;
+    wire_.answer_next({.how = answer::done, .children = children});
+  }
+  template <class Reply>
+  [[nodiscard]] const Reply* got() const {
+    const auto* const r = got_ ? std::get_if<tickets::reply>(&*got_) : nullptr;
+    return r == nullptr ? nullptr : std::get_if<Reply>(r);
+  }
+  static std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+  std::int64_t permits_ = 0;
+  test::virtual_time time_;
+  scripted_wire wire_;
+  session session_{time_, wire_, {}};
+  std::optional<outcome> got_;
+  std::vector<std::string> nodes_;
+};
+
+class zookeeper_downgrade : public zookeeper_session {
+ protected:
+  zookeeper_downgrade() {
+    ask(tickets::task::acquire);
+    created(4, 100);
+    listed();
+  }
+};
+
+TEST_F(zookeeper_downgrade, puts_a_reader_in_the_writers_place_in_one_step) {
+  ASSERT_TRUE(got<tickets::place>()->granted);
+  ask(tickets::task::downgrade);
+  ASSERT_EQ(wire_.kinds(), std::vector{kind::replace});
+  EXPECT_EQ(wire_.next().former, "/stock/" + nodes_.front());
+  EXPECT_TRUE(wire_.next().path.ends_with("-__READ__0000000004")) << wire_.next().path;
+  wire_.answer_next(answer::done);
+  EXPECT_TRUE(got<tickets::done>());
+}
+
+TEST_F(zookeeper_downgrade, that_was_carried_out_and_not_answered_is_one) {
+  ask(tickets::task::downgrade);
+  wire_.answer_next(answer::unknown);
+  ASSERT_TRUE(std::get<store::trouble>(*got_).unknown);
+  ask(tickets::task::downgrade);
+  wire_.answer_next(answer::node_exists);
+  EXPECT_TRUE(got<tickets::done>());
+}
+
+// With two steps, the reader's node of the first try would be there at the second, and be taken for a hold
+// that others, who have seen the writer's go, do not know of.
+TEST_F(zookeeper_downgrade, of_a_hold_that_somebody_has_ended_meanwhile_is_none) {
+  ask(tickets::task::downgrade);
+  wire_.answer_next(answer::unknown);
+  ask(tickets::task::downgrade);
+  ASSERT_EQ(wire_.kinds(), std::vector{kind::replace});
+  wire_.answer_next(answer::no_node);
+  EXPECT_TRUE(got<tickets::nothing>());
+  EXPECT_TRUE(wire_.kinds().empty());
+  ask(tickets::task::downgrade);
+  time_.run_for(1ms);
+  EXPECT_TRUE(got<tickets::nothing>());
+}
+
+TEST_F(zookeeper_downgrade, that_is_refused_leaves_a_writer_whose_end_is_noticed) {
+  ask(tickets::task::downgrade);
+  wire_.answer_next(answer::refused);
+  EXPECT_EQ(std::get<store::trouble>(*got_).what.code, errc::permission_denied);
+  std::vector<store::notice> told;
+  session_.on_notices([&](const owner_id&, store::noticed n) { told.push_back(n.what); });
+  session_.happened("/stock/" + nodes_.front(), change::removed);
+  EXPECT_EQ(told, std::vector{store::notice::revoked});
+}
+
+TEST_F(zookeeper_session, has_leases_numbered_anew_when_their_numbers_have_come_to_their_end) {
+  permits_ = 2;
+  ask(tickets::task::acquire);
+  created(0, 100);
+  listed();
+  wire_.answer_next({.how = answer::done, .children = {"leases", "locks"}});
+  ASSERT_EQ(wire_.kinds(), (std::vector{kind::create, kind::create, kind::list, kind::get}));
+  nodes_.clear();
+  created(std::numeric_limits<std::int32_t>::max(), 101);
+  wire_.answer_next(answer::node_exists);  // the same name, with the same number
+  listed();
+  wire_.answer_next(answer::done);
+  // Its place in the queue and the lease that it has go; then the parent, if nobody else has one.
+  ASSERT_EQ(wire_.kinds(), (std::vector{kind::list, kind::list}));
+  wire_.answer_next(answer::no_node);
+  listed();
+  ASSERT_EQ(wire_.kinds(), (std::vector{kind::remove, kind::remove}));
+  EXPECT_EQ(wire_.next().path, "/stock/leases/" + nodes_.front());
+  wire_.answer_next(answer::done);
+  EXPECT_EQ(wire_.next().path, "/stock/leases");
+  const auto& why = std::get<store::trouble>(*got_);
+  EXPECT_TRUE(why.passing);
+  EXPECT_FALSE(why.unknown);
+}
+
+}  // namespace
+}  // namespace holdfast::zookeeper

@@ -1,0 +1,132 @@
+// Connections to ZooKeeper that are cut or mute, and what a session makes of that; server_lines.cpp has the
+// rest.
+
+#include "support/fault_proxy.hpp"
+#include "weather/on_zookeeper.hpp"
+
+namespace holdfast::weather {
+namespace {
+
+using test::direction;
+using test::ending;
+using test::fault_proxy;
+
+class zookeeper_lines : public on_zookeeper {
+ protected:
+  /// Long sessions: what stays behind a cut does not go by itself.
+  [[nodiscard]] std::string url(const std::string& options = "?session_timeout=10s") const {
+    return "zk://127.0.0.1:" + std::to_string(line_.port()) + options;
+  }
+  static void expect_connected(client& locks) { mutex(locks, "warm").acquire().release(); }
+
+  fault_proxy line_{server_.port()};
+};
+
+TEST_F(zookeeper_lines, cut_behind_more_and_more_bytes_lose_nothing) {
+  client locks{url()};
+  mutex lock{locks, "stock"};
+  counting_semaphore permits{locks, "pool", 4};
+  fencing_token last;
+  for (const auto way : {direction::to_client, direction::to_server}) {
+    for (std::size_t bytes = 0; bytes < 430; bytes += 43) {
+      line_.interfere(way, {.cut_after = bytes, .cut_by = bytes % 2 == 0 ? ending::reset : ending::finish});
+      auto held = lock.acquire();
+      auto two = permits.acquire_permits(2);
+      EXPECT_EQ(expect_contenders(1).size(), 1U) << "the lost reply's node stays";
+      EXPECT_GT(held.token(), last);
+      last = held.token();
+      EXPECT_FALSE(held.release());
+      EXPECT_FALSE(two.release());
+    }
+    line_.heal();
+  }
+  EXPECT_GT(line_.taken(), 10U) << "hardly anything was cut";
+  // The session lives, and nothing stays behind.
+  expect_connected(locks);
+  for (const auto* path : {"/stock", "/pool/locks", "/pool/leases"}) {
+    await([&] { return console_.children(path).empty(); }, path);
+  }
+}
+
+TEST_F(zookeeper_lines, that_lose_the_reply_to_a_claim_have_it_found_again) {
+  client locks{url()};
+  mutex lock{locks, "stock"};
+  lock.acquire().release();
+  expect_contenders(0);
+  const auto cuts = line_.taken();
+  line_.interfere(direction::to_client, {.cut_after = 0});
+  auto held = lock.acquire();
+  EXPECT_GT(line_.taken(), cuts) << "no reply was lost";
+  const auto nodes = expect_contenders(1);
+  EXPECT_EQ(held.renew(), renewal::renewed);
+  // One that waits likewise keeps its place.
+  client others{url()};
+  expect_connected(others);
+  line_.interfere(direction::to_client, {.swallow = true});
+  auto next = std::async(std::launch::async, [&] { return mutex{others, "stock"}.acquire(); });
+  const auto queue = expect_contenders(2);
+  line_.heal();
+  EXPECT_FALSE(held.release());
+  const auto granted = next.get();
+  EXPECT_GT(granted.token(), held.token());
+  EXPECT_EQ(expect_contenders(1)[0], queue[1]) << "it came anew";
+}
+
+TEST_F(zookeeper_lines, that_lose_the_reply_to_a_release_have_it_confirmed) {
+  client locks{url()};
+  mutex lock{locks, "stock"};
+  auto held = lock.acquire();
+  const auto cuts = line_.taken();
+  line_.interfere(direction::to_client, {.cut_after = 0});
+  const auto answer = held.release();
+  EXPECT_TRUE(!answer || answer == errc::lost) << answer.message();
+  EXPECT_GT(line_.taken(), cuts) << "no reply was lost";
+  expect_contenders(0);
+}
+
+TEST_F(zookeeper_lines, that_are_gone_at_the_unlock_carry_it_when_they_are_back) {
+  client locks{url()};
+  mutex lock{locks, "stock", hasty()};
+  lock.lock();
+  line_.refuse(true);
+  line_.cut_all(ending::reset);
+  lock.unlock();
+  // Longer than anybody who wants to hear of it waits.
+  while (failure_of([&] { mutex(locks, "other", hasty()).lock(); }).code != errc::unavailable) {
+  }
+  EXPECT_EQ(console_.children("/stock").size(), 1U);
+  line_.refuse(false);
+  expect_contenders(0);
+  EXPECT_TRUE(mutex(locks, "stock").try_lock_for(60s));
+}
+
+TEST_F(zookeeper_lines, that_go_mute_cost_the_lease_and_no_more) {
+  for (const auto way : {direction::to_client, direction::to_server}) {
+    client locks{url("?connect_timeout=500ms"), living(1s)};
+    auto held = mutex{locks, "stock"}.acquire();
+    loss told{held};
+    line_.interfere(way, {.swallow = true});
+    const auto muted = boot_clock::now();
+    const auto failed = failure_of([&] { mutex{locks, "other", hasty()}.lock(); });
+    EXPECT_TRUE(failed.code == errc::unavailable || failed.code == errc::unknown_outcome) << failed.text;
+    told.expect_by(muted + 1s);
+    if (way == direction::to_server) {  // the other way, each try to connect keeps the session
+      client direct{server_.url()};
+      EXPECT_GT(mutex(direct, "stock").acquire().token(), held.token());
+    }
+    line_.heal();
+    EXPECT_TRUE(mutex(locks, "other").try_lock_for(60s));
+    EXPECT_EQ(held.release(), errc::lost);
+    expect_contenders(0);
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::weather
+
+#if defined(__SANITIZE_ADDRESS__)
+// Apache's C client has malloc say no to the length of what is none.
+extern "C" __attribute__((visibility("default"))) const char* __asan_default_options() {
+  return "allocator_may_return_null=1";
+}
+#endif

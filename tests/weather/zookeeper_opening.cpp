@@ -1,0 +1,148 @@
+// Opening where no ZooKeeper is, and closing in every state.
+
+#include "support/canned_server.hpp"
+#include "support/free_port.hpp"
+#include "weather/on_zookeeper.hpp"
+
+namespace holdfast::weather {
+namespace {
+
+/// Far more than any of the limits below, far less than a hang.
+constexpr auto soon = 20s;
+
+/// How it fails, and that it does so soon.
+failing fail_soon(const std::string& url) {
+  const auto began = boot_clock::now();
+  client locks{url};
+  auto failed = failure_of([&] { mutex{locks, "stock", hasty()}.lock(); });
+  locks.close();
+  EXPECT_LT(boot_clock::now() - began, soon);
+  return failed;
+}
+
+std::string at(std::uint16_t port) { return "127.0.0.1:" + std::to_string(port); }
+
+TEST(zookeeper_opening, where_nobody_listens_names_the_servers) {
+  const auto one = at(test::free_port());
+  const auto two = at(test::free_port());
+  const auto failed = fail_soon("zk://" + one + ',' + two + "?connect_timeout=5s");
+  EXPECT_EQ(failed.code, errc::unavailable) << failed.text;
+  EXPECT_THAT(failed.text, testing::HasSubstr(one));
+  EXPECT_THAT(failed.text, testing::HasSubstr(two));
+}
+
+TEST(zookeeper_opening, with_a_name_that_nobody_has_says_so) {
+  const auto failed = fail_soon("zk://nowhere.invalid:2181?connect_timeout=2s");
+  EXPECT_EQ(failed.code, errc::unavailable) << failed.text;
+  EXPECT_THAT(failed.text, testing::HasSubstr("nowhere.invalid"));
+}
+
+TEST(zookeeper_opening, passes_by_names_and_servers_that_are_not_there) {
+  const zookeeper_server server;
+  client locks{"zk://nowhere.invalid:2181," + at(test::free_port()) + ',' + server.address()};
+  EXPECT_TRUE(mutex(locks, "stock").try_lock_for(60s));
+}
+
+TEST(zookeeper_opening, where_something_else_answers_fails) {
+  const std::string page =
+      "HTTP/1.1 400 Bad Request\r\nContent-Type: text/html\r\n\r\n" + std::string(4000, 'x');
+  using then = test::canned_server::then;
+  for (const std::string& bytes : {page, page.substr(0, 20), std::string(4000, '\0'),
+                                   std::string(4000, '\xff'), std::string{"-ERR unknown command\r\n"}}) {
+    for (const auto afterwards : {then::stay, then::close}) {
+      const test::canned_server other{bytes, afterwards};
+      const auto failed = fail_soon("zk://" + at(other.port()) + "?connect_timeout=300ms&session_timeout=1s");
+      EXPECT_TRUE(failed.code == errc::unavailable || failed.code == errc::unknown_outcome ||
+                  failed.code == errc::lost)
+          << failed.text << " of " << bytes.substr(0, 20);
+    }
+  }
+}
+
+TEST(zookeeper_opening, finds_a_server_that_comes_later) {
+  zookeeper_server server;
+  server.kill();
+  client locks{server.url("?connect_timeout=300ms")};
+  EXPECT_EQ(failure_of([&] { mutex{locks, "stock", hasty()}.lock(); }).code, errc::unavailable);
+  auto waiter = std::async(std::launch::async, [&] {
+    return mutex{locks, "stock", lock_options{}.retry(retry_policy{}.limit(60s))}.acquire();
+  });
+  server.start();
+  EXPECT_TRUE(waiter.get().held());
+}
+
+class zookeeper_closing : public on_zookeeper {};
+
+TEST_F(zookeeper_closing, ends_the_session_and_what_it_held) {
+  client locks{server_.url("?session_timeout=60s")};
+  auto held = mutex{locks, "stock"}.acquire();
+  client others{server_.url("?session_timeout=60s")};
+  auto next = std::async(std::launch::async, [&] { return mutex{others, "stock"}.acquire(); });
+  expect_contenders(2);
+  locks.close();
+  EXPECT_FALSE(held.held());
+  EXPECT_TRUE(next.get().held());
+}
+
+TEST_F(zookeeper_closing, waits_for_a_server_that_stands_still_no_longer_than_it_may) {
+  for (const bool holding : {false, true}) {
+    auto locks =
+        std::make_unique<client>(server_.url("?session_timeout=4s"), client_options{}.flush_limit(100ms));
+    mutex(*locks, "other").acquire().release();
+    lease held;
+    if (holding) held = mutex{*locks, "stock"}.acquire();
+    server_.stop();
+    const auto began = boot_clock::now();
+    locks.reset();
+    EXPECT_LT(boot_clock::now() - began, soon) << holding;
+    EXPECT_FALSE(held.held());
+    server_.go_on();
+    expect_contenders(0);
+  }
+}
+
+TEST_F(zookeeper_closing, while_a_claim_is_under_way_leaves_no_node) {
+  client locks{server_.url("?session_timeout=20s"), client_options{}.flush_limit(100ms)};
+  mutex(locks, "other").acquire().release();
+  await([&] { return console_.children("/other").empty(); }, "the unlock does not come");
+  console_.create("/stock");
+  server_.stop();
+  auto waiter = std::async(std::launch::async, [&] {
+    return failure_of([&] { mutex{locks, "stock", lock_options{}.retry(retry_policy{}.limit(60s))}.lock(); });
+  });
+  EXPECT_EQ(waiter.wait_for(100ms), std::future_status::timeout);
+  locks.close();
+  EXPECT_EQ(waiter.get().code, errc::closed);
+  server_.go_on();
+  // What it has sent is carried out before what is asked now.
+  (void)zookeeper_console{server_.port()}.children("/stock");
+  expect_contenders(0);
+  client others{server_.url("?session_timeout=20s")};
+  EXPECT_TRUE(mutex(others, "stock").try_lock_for(10s));
+}
+
+TEST_F(zookeeper_closing, while_it_connects_or_others_wait_is_soon_done) {
+  server_.stop();
+  const auto began = boot_clock::now();
+  for (int times = 0; times < 5; ++times) {
+    client locks{server_.url("?connect_timeout=60s"), client_options{}.flush_limit(100ms)};
+    auto waiter = std::async(std::launch::async, [&] {
+      return failure_of(
+          [&] { mutex{locks, "stock", lock_options{}.retry(retry_policy{}.limit(60s))}.lock(); });
+    });
+    EXPECT_EQ(waiter.wait_for(1ms), std::future_status::timeout);
+    locks.close();
+    EXPECT_EQ(waiter.get().code, errc::closed);
+  }
+  EXPECT_LT(boot_clock::now() - began, soon);
+  server_.go_on();
+}
+
+TEST_F(zookeeper_closing, while_a_name_is_looked_up_is_soon_done) {
+  const auto began = boot_clock::now();
+  for (int times = 0; times < 5; ++times) client{"zk://nowhere.invalid:2181"}.close();
+  EXPECT_LT(boot_clock::now() - began, soon);
+}
+
+}  // namespace
+}  // namespace holdfast::weather
