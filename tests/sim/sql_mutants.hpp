@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstdint>
+#include <sqlite3.h>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,6 +31,29 @@ class text_mutation {
 
  private:
   std::vector<change> changes_;
+};
+
+/// What a mutant's database has besides ours: before our statements are prepared, and after. Empty for most.
+struct additions {
+  const char* before = "";
+  const char* after = "";
+};
+[[nodiscard]] additions additions_of(mutant which);
+
+/// Reads the room of an acquisition as a transaction of its own, for the `room` of select_then_update.
+class room_reader {
+ public:
+  explicit room_reader(sqlite3* db);
+  ~room_reader();
+  room_reader(const room_reader&) = delete;
+  room_reader& operator=(const room_reader&) = delete;
+
+  /// \param now, floor as those of a transaction.
+  void read(const tickets::request& asked, std::int64_t now, std::int64_t floor);
+
+ private:
+  sqlite3* db_;
+  std::vector<sqlite3_stmt*> statements_;
 };
 
 /// Without changes for mutants that are no matter of SQL.

@@ -1,59 +1,63 @@
 #pragma once
 
+#include <deque>
 #include <memory>
 #include <optional>
-#include <sqlite3.h>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
-#include "link/sqlite/database.hpp"
 #include "sim/mutant.hpp"
 #include "sim/request_link.hpp"
 #include "sim/simulated_store.hpp"
-#include "sim/sql_mutants.hpp"
+#include "sim/sql_tables.hpp"
 
 namespace holdfast::sim {
 
-/// The tables of protocol/sql in an SQLite database in memory, behind the database of link/sqlite: the same
-/// C++ and the same SQL text as in production, but for a mutant's.
+/// A server with the tables of protocol/sql. In half of the worlds it forgets names that were idle for a
+/// moment.
 class sql_store final : public simulated_store, private counter {
  public:
   explicit sql_store(mutant with);
-  ~sql_store() override;
 
   void begin(scene& in, site& at, ledger& account) override;
   std::unique_ptr<tickets::link> connect(host& from, line& over, duration patience) override;
-  void heal() override { careless = false; }
+  void heal() override;
+  [[nodiscard]] bool is_a_server() const override { return true; }
+  [[nodiscard]] bool has_transactions() const override { return true; }
+  void refuse_until(instant when) override { weather_.refuse_until(when); }
+  void contend_until(instant when) override { weather_.contend_until(when); }
+  void break_off_until(instant when) override { weather_.break_off_until(when); }
   [[nodiscard]] ledger::terms terms() const override { return {}; }
   /// It is CLOCK_BOOTTIME. (By a clock that could, a waiter that had died and was passed over would live
   /// again among the holders, as long as its row is there.)
   [[nodiscard]] bool clock_goes_back() const override { return false; }
-  std::vector<standing> claims() override;
-  void restart() override {}
+  std::vector<standing> claims() override { return tables_->claims(); }
+  void restart() override { end_process(); }
   std::optional<std::size_t> evict() override { return std::nullopt; }
-  void remember() override;
-  void fall_back() override;
-  void forget() override;
-  std::string damage() override;
+  void remember() override { tables_->remember(); }
+  void fall_back() override { tables_->fall_back(); }
+  void forget() override { tables_->forget(); }
+  std::string damage() override { return tables_->is_whole() ? "" : "another's table was touched"; }
 
  private:
-  tickets::reply carry_out(const tickets::request& asked, const owner_id& client,
-                           std::vector<word>& into) override;
-  /// Statements that lose and restore data are prepared once, as those of the tables are.
-  using recipe = std::vector<sqlite3_stmt*>;
-  [[nodiscard]] recipe prepare(const char* statements);
-  void execute(const recipe& all);
+  outcome carry_out(const tickets::request& asked, const owner_id& client, std::vector<word>& into) override;
+  void carry_out_in_vain(const tickets::request& asked, const owner_id& client) override;
 
-  text_mutation change_;
-  site* at_ = nullptr;
-  sqlite3* db_ = nullptr;  // the database's own handle
-  std::unique_ptr<sqlite::database> tables_;
-  std::vector<sqlite::told> told_;
-  recipe every_claim_;
-  recipe forget_;
-  recipe remember_;
-  recipe fall_back_;
-  recipe is_whole_;
+  [[nodiscard]] duration admit(const tickets::request& asked, const owner_id& client) override;
+  /// How far from the server's clock the time is that decides on a client's requests.
+  [[nodiscard]] duration astray(const owner_id& client) const;
+
+  void account_for(const store::trouble& refusal);
+  static void pass_on(const std::vector<sqlite::told>& told, std::vector<word>& into);
+
+  mutant with_;
+  transaction_weather weather_;
+  std::unordered_map<owner_id, const host*> hosts_;
+  std::int64_t first_wall_us_ = 0;
+  duration astray_{};
+  std::deque<sql_tables> all_;  // that remember names for a long time, and for less
+  sql_tables* tables_;          // of this world
 };
 
 }  // namespace holdfast::sim

@@ -6,6 +6,7 @@
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <thread>
 #include <utility>
 
 #include "holdfast/error.hpp"
@@ -20,7 +21,6 @@ using namespace std::chrono_literals;
 
 constexpr std::int64_t application_id = 0x486F6C64;  // "Hold", in the file's header
 constexpr std::int64_t schema_version = 1;
-constexpr duration sweep_every = 1h;
 constexpr duration sweep_again = 100ms;  // where there was more than one sweep takes
 constexpr std::int64_t sweep_rows = 256;
 
@@ -84,20 +84,12 @@ class database::inputs {
 };
 
 database::database(const settings& s) : settings_{s} {
+  const auto until = std::chrono::steady_clock::now() + settings_.opening_limit;
   try {
-    open_file();
-    make_tables();
-    expire_former_boot();
-    const auto plain = [this](const char* text) { return prepare({{text, false, text}}).at(0).statement; };
-    begin_read_ = plain("BEGIN");
-    begin_write_ = plain("BEGIN IMMEDIATE");
-    commit_ = plain("COMMIT");
-    for (std::size_t i = 0; i < tickets::task_count; ++i) {
-      tasks_.push_back(prepare(sql::statements_of(static_cast<tickets::task>(i), settings_.names)));
-    }
-    open_ = prepare(sql::statements_of(sql::text::open, settings_.names));
-    sweep_ = prepare(sql::statements_of(sql::text::sweep, settings_.names));
-    sqlite3_busy_timeout(db_, 0);  // from here on, those who wait do it outside
+    // Of those who turn one new file into a WAL at the same moment, all but one are refused without having
+    // waited: each holds what the others would have to wait for.
+    while (!open() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
+    if (db_ == nullptr) open_or_throw();
   } catch (const broken& b) {
     close();
     throw error{b.why.what.code, b.why.what.what};
@@ -107,9 +99,38 @@ database::database(const settings& s) : settings_{s} {
   }
 }
 
+/// False, with nothing open, when others keep it busy.
+bool database::open() {
+  try {
+    open_or_throw();
+    return true;
+  } catch (const broken&) {
+    if ((sqlite3_errcode(db_) & 0xFF) != SQLITE_BUSY) throw;
+    close();
+    return false;
+  }
+}
+
+void database::open_or_throw() {
+  open_file();
+  make_tables();
+  expire_former_boot();
+  const auto plain = [this](const char* text) { return prepare({{text, false, text}}).at(0).statement; };
+  begin_read_ = plain("BEGIN");
+  begin_write_ = plain("BEGIN IMMEDIATE");
+  commit_ = plain("COMMIT");
+  for (std::size_t i = 0; i < tickets::task_count; ++i) {
+    tasks_.push_back(prepare(sql::statements_of(static_cast<tickets::task>(i), settings_.names)));
+  }
+  open_ = prepare(sql::statements_of(sql::text::open, settings_.names));
+  sweep_ = prepare(sql::statements_of(sql::text::sweep, settings_.names));
+  sqlite3_busy_timeout(db_, 0);  // from here on, those who wait do it outside
+}
+
 database::~database() { close(); }
 
 void database::close() noexcept {
+  tasks_.clear();
   while (sqlite3_stmt* any = sqlite3_next_stmt(db_, nullptr)) sqlite3_finalize(any);
   sqlite3_close(std::exchange(db_, nullptr));
 }
@@ -235,16 +256,18 @@ tickets::reply database::carry_out(const tickets::request& asked, const owner_id
 }
 
 void database::sweep_if_due() {
-  if (lease_now_us_ < next_sweep_us_) return;
+  // Where the clock has begun anew, that time is far off, and means nothing.
+  const std::int64_t left = next_sweep_us_ - lease_now_us_;
+  if (left > 0 && left <= settings_.sweep_every.count()) return;
   inputs in;
   in.set("now", lease_now_us_);
   in.set("floor", wall_now_us_);
   in.set("before", wall_now_us_ - settings_.keep_idle.count());
-  in.set("every", duration{sweep_every}.count());
+  in.set("every", settings_.sweep_every.count());
   in.set("limit", sweep_rows);
   std::vector<told> none;
   const bool more = run(sweep_, in, none).ended_at == "swept";
-  next_sweep_us_ = lease_now_us_ + duration{more ? sweep_again : sweep_every}.count();
+  next_sweep_us_ = lease_now_us_ + (more ? sweep_again : settings_.sweep_every).count();
 }
 
 namespace {

@@ -36,6 +36,7 @@ class database {
     sql::tables names;
     duration opening_limit{};  // for others who open or recover the file at the same moment
     duration keep_idle{};      // how long a name is remembered that nobody uses
+    duration sweep_every = std::chrono::hours{1};  // for such names, by all clients together
     // Read once a transaction: the clock that ends leases, and the one below which no token is drawn. All
     // that use the file share them; tests and the simulator bring their own.
     std::function<store::time_point()> lease_clock = boot_clock::now;
@@ -64,7 +65,7 @@ class database {
   /// In a transaction. \throws broken.
   [[nodiscard]] tickets::reply carry_out(const tickets::request& asked, const owner_id& client,
                                          std::vector<told>& words);
-  /// In a writing transaction: forgets some of what nobody uses, if no client has for an hour. \throws
+  /// In a writing transaction: forgets some of what nobody uses, if no client has for `sweep_every`. \throws
   /// broken.
   void sweep_if_due();
 
@@ -83,6 +84,8 @@ class database {
   using script = std::vector<prepared>;
   class inputs;
 
+  bool open();
+  void open_or_throw();
   void open_file();
   void close() noexcept;
   void make_tables();

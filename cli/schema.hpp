@@ -1,0 +1,15 @@
+#pragma once
+
+#include "store.hpp"
+
+namespace holdfast::cli {
+
+/// `holdfast schema URL`
+struct schema_command {
+  store_choice store;
+  bool apply = false;
+};
+
+int perform(const schema_command& what);
+
+}  // namespace holdfast::cli

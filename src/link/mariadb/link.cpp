@@ -1,0 +1,31 @@
+#include "link/mariadb/link.hpp"
+
+#include <utility>
+
+#include "link/mariadb/dial.hpp"
+
+namespace holdfast::mariadb {
+
+link::link(runtime::loop& on, settings s)
+    : sql::link{on, s.link,
+                [this, s](const owner_id& client, const std::optional<owner_id>& former, int stop) {
+                  auto made = dial(s, client, former, role::calls, stop);
+                  listener_.serve(client);
+                  return made;
+                }},
+      listener_{std::move(s),
+                [this](const owner_id& client, const words& heard) { deliver_words(client, heard); }} {
+  begin();
+}
+
+void link::send(tickets::request what, on_reply done) {
+  if (what.what == tickets::task::acquire) listener_.begin();
+  sql::link::send(std::move(what), std::move(done));
+}
+
+void link::shut() {
+  listener_.shut();
+  sql::link::shut();
+}
+
+}  // namespace holdfast::mariadb

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <deque>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "link/postgresql/handle.hpp"
+#include "link/sql/connection.hpp"
+
+namespace holdfast::postgresql {
+
+/// A session in libpq's pipeline mode: calls go out without waiting for the answers to those before, each of
+/// them a transaction of its own.
+class connection final : public sql::connection {
+ public:
+  /// Takes over a session that is ready, with nothing under way.
+  /// \throws runtime::cut_off.
+  connection(handle session, const owner_id& client, const sql::naming& names);
+
+  [[nodiscard]] int descriptor() const override { return PQsocket(session_.get()); }
+  [[nodiscard]] short events() const override;
+  [[nodiscard]] std::size_t depth() const override;
+  void send(const sql::call& what) override;
+  [[nodiscard]] std::vector<sql::answer> proceed() override;
+  [[nodiscard]] std::vector<std::pair<owner_id, store::noticed>> take_words() override;
+  [[nodiscard]] std::optional<runtime::cut_off> ended() const override { return end_; }
+  [[nodiscard]] std::optional<sql::call> tracking(bool on) const override;
+  [[nodiscard]] bool take_change() override { return std::exchange(changed_, false); }
+
+ private:
+  void prepare(const sql::call& what);
+  void flush();
+  void take_in(const PGresult* r);
+  void take_refusal(const PGresult* r);
+  void hear_words();
+  [[noreturn]] void break_off() const;
+
+  handle session_;
+  sql::naming names_;
+  std::set<std::string> prepared_;
+  struct under_way {
+    std::string routine;
+    bool preparing = false;
+  };
+  std::deque<under_way> due_;
+  sql::answer coming_;  // to the first of those due
+  std::vector<sql::answer> answers_;
+  std::vector<std::pair<owner_id, store::noticed>> words_;
+  std::optional<runtime::cut_off> end_;
+  bool changed_ = false;
+  bool unsent_ = false;
+};
+
+}  // namespace holdfast::postgresql

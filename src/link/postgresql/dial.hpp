@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+
+#include "base/owner_id.hpp"
+#include "link/postgresql/settings.hpp"
+#include "link/sql/connection.hpp"
+
+namespace holdfast::postgresql {
+
+/// Connects, sees to it that the tables and routines are there, and hears the client's channel. Former
+/// connections of the client are ended at the server first, so that nothing they sent is carried out later
+/// on. Blocks, for at most the connect limit, but for the time that looking a host's name up takes.
+/// \param former whose connections are ended: the client's, or, where each has an id of its own, that of the
+/// last.
+/// \param stop an eventfd: gives up as soon as it can be read.
+/// \throws runtime::cut_off.
+[[nodiscard]] std::unique_ptr<sql::connection> dial(const settings& to, const owner_id& client,
+                                                    const std::optional<owner_id>& former, int stop);
+
+/// Sees to it that the tables and routines are there, and no more.
+/// \return whether it has made any. \throws runtime::cut_off.
+[[nodiscard]] bool provide(const settings& to, int stop);
+
+}  // namespace holdfast::postgresql

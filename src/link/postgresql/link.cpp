@@ -1,0 +1,14 @@
+#include "link/postgresql/link.hpp"
+
+#include "link/postgresql/dial.hpp"
+
+namespace holdfast::postgresql {
+
+link::link(runtime::loop& on, const settings& s)
+    : sql::link{on, s.link, [s](const owner_id& client, const std::optional<owner_id>& former, int stop) {
+                  return dial(s, client, former, stop);
+                }} {
+  begin();
+}
+
+}  // namespace holdfast::postgresql

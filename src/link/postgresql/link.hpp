@@ -1,0 +1,18 @@
+#pragma once
+
+#include "link/postgresql/settings.hpp"
+#include "link/sql/link.hpp"
+
+namespace holdfast::postgresql {
+
+/// Carries requests to a PostgreSQL server, over one connection for the calls and words of a client.
+class link final : public sql::link {
+ public:
+  /// Begins to connect.
+  link(runtime::loop& on, const settings& s);
+  ~link() override { shut(); }
+  link(const link&) = delete;
+  link& operator=(const link&) = delete;
+};
+
+}  // namespace holdfast::postgresql

@@ -1,0 +1,236 @@
+#include "link/sql/link.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "holdfast/error.hpp"
+
+namespace holdfast::sql {
+
+using runtime::cut_off;
+using tickets::task;
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr duration sweep_every = 1h;
+constexpr duration sweep_again = 100ms;  // where there was more than one sweep takes
+constexpr std::int64_t sweep_rows = 256;
+constexpr duration look_every = 500ms;  // for changes, where the server cannot tell of them
+
+/// A session that is silent is asked for often enough that an answer may get lost in time.
+std::chrono::milliseconds quiet_limit_of(const link_settings& s) {
+  return s.session ? std::min(s.quiet_limit, *s.session / 3) : s.quiet_limit;
+}
+
+bool is_release(task what) { return what == task::release || what == task::withdraw; }
+bool only_reads(task what) { return what == task::inspect || what == task::list || what == task::find; }
+
+}  // namespace
+
+link::link(runtime::loop& on, link_settings s, dialler dial)
+    : link_on_line{on, {s.place, s.answer_limit, quiet_limit_of(s)}},
+      settings_{std::move(s)},
+      dial_{std::move(dial)} {}
+
+void link::shut() {
+  shared_line::shut();
+  const runtime::turn now{loop_, true};
+  loop_.cancel(std::exchange(next_look_, 0));
+}
+
+void link::send(tickets::request what, on_reply done) {
+  const bool urgent = !is_release(what.what);
+  auto j = std::make_unique<asked>();
+  j->request = std::move(what);
+  j->done = std::move(done);
+  enqueue(std::move(j), urgent);
+}
+
+/// Something of the link's own.
+void link::ask(call what, std::function<void(const std::vector<row>&)> heard) {
+  auto j = std::make_unique<asked>();
+  j->what = std::move(what);
+  j->heard = std::move(heard);
+  enqueue(std::move(j), false);
+}
+
+runtime::shared_line::job_ptr link::ping() const {
+  auto j = std::make_unique<asked>();
+  j->what = {"layout", {}};
+  return j;
+}
+
+// ---- the session that claims end with
+
+std::optional<store::time_point> link::session_until() const {
+  if (!settings_.session) return std::nullopt;
+  if (!proven_) return store::time_point{};
+  return *proven_ + *settings_.session - *settings_.session / 100 - 2ms;
+}
+
+void link::begin_session(const owner_id& client, store::time_point since) {
+  session_ = client;
+  proven_ = extended_by_ = since;
+}
+
+void link::end_session() {
+  session_.reset();
+  proven_.reset();
+  if (extended_) extended_();  // which finds that it has ended
+}
+
+/// Who keeps deadlines is told in steps: there may be many of them, and answers come often.
+void link::lived(store::time_point sending) {
+  if (!proven_ || sending <= *proven_) return;
+  proven_ = sending;
+  if (sending < extended_by_ + *settings_.session / 6) return;
+  extended_by_ = sending;
+  if (extended_) extended_();
+}
+
+/// All that the session held is lost, before there is another. What it was granted and has not heard of yet
+/// must not be believed in the next.
+void link::on_hang_up() {
+  if (!settings_.session) return;
+  const runtime::turn now{loop_, true};
+  end_session();
+  for (const job_ptr& each : answered()) {
+    if (static_cast<const asked&>(*each).result) each->tell();
+  }
+}
+
+/// Those of a session that is over may come late, and are not believed either.
+void link::deliver_words(const owner_id& client, const words& all) {
+  const runtime::turn now{loop_, true};
+  if (session_ == client) pass_on(all);
+}
+
+// ---- changes
+
+void link::track(bool on) {
+  loop_.cancel(std::exchange(next_look_, 0));
+  std::optional<call> said;
+  bool tells = true;
+  {
+    const std::lock_guard hold{wire_mutex_};
+    if (wire_) tells = (said = wire_->tracking(on)).has_value();
+  }
+  if (said) ask(std::move(*said));
+  if (on && !tells) next_look_ = loop_.at(loop_.now() + look_every, [this] { look_for_changes(); });
+}
+
+/// In a turn. There may have been changes, as far as anybody knows.
+void link::look_for_changes() {
+  loop_.right_after_turn([this] { ring_watchers(); });
+  next_look_ = loop_.at(loop_.now() + look_every, [this] { look_for_changes(); });
+}
+
+// ---- the wire
+
+void link::reconnect(int stop) {
+  const store::time_point since = boot_clock::now();
+  const owner_id client = settings_.session ? owner_id::random() : client_;
+  const std::optional<owner_id> former = settings_.session ? last_ : client_;
+  auto made = dial_(client, former, stop);
+  last_ = client;
+  {
+    const runtime::turn now{loop_, true};
+    begin_session(client, since);
+  }
+  use([&] { wire_ = std::move(made); });
+  const runtime::turn now{loop_, true};
+  if (settings_.session && former) ask({"abandon", {parameter::of_bytes(former->bytes())}});
+  if (is_tracked()) track(true);
+}
+
+bool link::has_room(std::size_t owed) const { return owed < wire_->depth() && !wire_->ended(); }
+
+void link::put_on_wire(job& j) {
+  auto& next = static_cast<asked&>(j);
+  if (next.done) next.what = call_of(next.request, wire_->client(), settings_.session);
+  next.since = boot_clock::now();
+  wire_->send(next.what);
+}
+
+void link::hear(short /*ready*/) {
+  words told;
+  bool changed = false;
+  std::optional<store::time_point> proof;
+  {
+    const std::lock_guard hold{wire_mutex_};
+    if (down_) throw cut_off{*down_};  // somebody has found it broken when sending
+    for (answer& a : wire_->proceed()) {
+      auto& first = static_cast<asked&>(*first_owed());
+      first.said = std::move(a);
+      proof = first.since;
+      take_first();
+      heard_now();
+    }
+    told = wire_->take_words();
+    changed = wire_->take_change();
+    // All else that was sent has been refused as well.
+    if (first_owed() == nullptr && !down_) down_ = wire_->ended();
+  }
+  changed = conclude() || changed;
+  if (proof && settings_.session) {
+    const runtime::turn now{loop_, true};
+    lived(*proof);
+  }
+  deliver(told);
+  if (changed) ring_watchers();
+}
+
+/// What the answers come to.
+/// \return whether there are changes by ourselves, of which nobody else tells.
+bool link::conclude() {
+  bool changed = false;
+  for (const job_ptr& each : answered()) {
+    auto& j = static_cast<asked&>(*each);
+    if (std::holds_alternative<std::vector<row>>(*j.said)) prove();
+    if (!j.done) continue;
+    if (!only_reads(j.request.what)) {
+      changed = changed || is_tracked();
+      sweep_if_due();
+    }
+    j.result = understood(j);
+  }
+  // Last, since it throws where it does not understand: all others have their results by then.
+  for (const job_ptr& each : answered()) {
+    const auto& j = static_cast<const asked&>(*each);
+    const auto* const rows = std::get_if<std::vector<row>>(&*j.said);
+    if (j.heard && rows != nullptr) j.heard(*rows);
+  }
+  return changed;
+}
+
+/// What the answer says to who asked.
+link::outcome link::understood(const asked& j) const {
+  if (const auto* why = std::get_if<store::trouble>(&*j.said)) {
+    store::trouble told = *why;
+    told.what.what.insert(0, settings_.place + ": ");
+    return told;
+  }
+  try {
+    return reply_of(j.request, std::get<std::vector<row>>(*j.said));
+  } catch (const std::exception&) {
+    return store::trouble{{errc::corrupt_store, settings_.place + ": the routine '" + j.what.routine +
+                                                    "' answers what none of ours does"},
+                          false,
+                          true};
+  }
+}
+
+/// Between other calls: whichever client gets to it first sweeps for all.
+void link::sweep_if_due() {
+  const auto now = clock::now();
+  if (now < next_sweep_) return;
+  next_sweep_ = now + sweep_every;
+  ask(sweep_call(settings_.keep_idle, sweep_every, sweep_rows), [this](const std::vector<row>& rows) {
+    const bool more = !rows.empty() && !rows[0].empty() && number_at(rows[0], 0) != 0;
+    if (more) next_sweep_ = clock::now() + sweep_again;
+  });
+}
+
+}  // namespace holdfast::sql

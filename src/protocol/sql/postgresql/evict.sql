@@ -1,0 +1,29 @@
+-- End every hold of a name, whoever has it, and tell whose they were; then hand it on.
+CREATE OR REPLACE FUNCTION {evict}(in_name text, OUT holders bigint)
+LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  at bigint;
+  last bigint;
+  upto bigint;
+  low bigint;
+  room bigint;
+  c record;
+BEGIN
+  holders := 0;
+  SELECT l.token, l.granted, l.oldest, l.capacity INTO last, upto, low, room
+    FROM {locks} l WHERE l.name = in_name FOR NO KEY UPDATE;
+  IF NOT FOUND THEN
+    RETURN;
+  END IF;
+  at := {now}();
+  FOR c IN DELETE FROM {claims} h WHERE h.name = in_name AND h.token BETWEEN low AND upto
+           RETURNING h.token, h.owner, h.client, h.ttl, h.expires
+  LOOP
+    IF c.expires > at AND NOT (c.ttl >= {FOREVER} AND {gone}(c.client)) THEN
+      holders := holders + 1;
+      PERFORM pg_notify('holdfast_' || encode(c.client, 'hex'), encode(c.owner, 'hex') || ' -' || c.token);
+    END IF;
+  END LOOP;
+  PERFORM {serve}(in_name, at, low, upto, room);
+  PERFORM {changed}();
+END $$;

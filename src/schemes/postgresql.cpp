@@ -1,0 +1,118 @@
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "link/postgresql/dial.hpp"
+#include "link/postgresql/link.hpp"
+#include "protocol/sql/postgresql/schema.hpp"
+#include "protocol/tickets/family.hpp"
+#include "runtime/bell.hpp"
+#include "schemes/scheme.hpp"
+#include "schemes/session_mode.hpp"
+#include "schemes/table_name.hpp"
+
+namespace holdfast::schemes {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// Of libpq's own, those that make sense for us.
+constexpr auto passed_on = std::to_array<const char*>(
+    {"host", "hostaddr", "port", "user", "password", "dbname", "target_session_attrs", "sslmode",
+     "sslrootcert", "sslcert", "sslkey", "sslcrl", "channel_binding", "service", "passfile"});
+
+constexpr std::string_view known_options =
+    "table ([schema.]name of the lock table), create (0: do not make it), keep_idle (how long an unused "
+    "name's token is "
+    "remembered), pooler (session: there is one, which pools sessions), mode (table, or session: locks end "
+    "with the "
+    "connection), session_timeout, connect_timeout, answer_timeout; and of libpq: host, hostaddr, port, "
+    "user, password, dbname, target_session_attrs, sslmode, sslrootcert, sslcert, "
+    "sslkey, sslcrl, "
+    "channel_binding, service, passfile";
+
+/// `postgresql://[user[:password]@]host[:port][/database]`, or without a host, as libpq reads it: a Unix
+/// socket.
+void read_place(store_url& url, postgresql::settings& s) {
+  auto& to = s.connection;
+  const auto set = [&](const char* name, const std::string& value) {
+    if (!value.empty()) to[name] = value;
+  };
+  if (url.path() != "//" && !url.path().starts_with("///")) {
+    const auto where = url.split();
+    set("host", where.host);
+    set("port", where.port);
+    set("user", where.user);
+    set("password", where.password);
+    set("dbname", where.rest);
+  } else if (url.path().size() > 3) {
+    to["dbname"] = url.path().substr(3);
+  }
+  for (const char* name : passed_on) {
+    if (const auto given = url.take(name)) set(name, *given);
+  }
+}
+
+/// `pooler=session`: nothing else behind which there could be a session.
+bool take_pooler(store_url& url) {
+  const auto given = url.take("pooler");
+  if (given && *given != "session") url.refuse("the option 'pooler' is not session");
+  return given.has_value();
+}
+
+/// As errors name it: "db.example:5432/orders".
+std::string place_of(const std::map<std::string, std::string>& to) {
+  const auto get = [&](const char* name, const char* otherwise) {
+    const auto found = to.find(name);
+    return found == to.end() ? std::string{otherwise} : found->second;
+  };
+  const std::string host = get("host", "localhost");
+  std::string place = host.find(':') == std::string::npos ? host : "[" + host + "]";
+  if (!host.starts_with('/')) place.append(":").append(get("port", "5432"));
+  const std::string database = get("dbname", "");
+  return database.empty() ? place : place.append("/").append(database);
+}
+
+postgresql::settings settings_of(store_url& url, const client_options& options) {
+  postgresql::settings s;
+  read_place(url, s);
+  if (!options.password().empty()) s.connection["password"] = options.password();
+  const auto table = take_qualified_table(url);
+  s.names = sql::naming{table.schema, table.name, '"'};
+  s.create = url.take_flag("create", true);
+  s.pooled = take_pooler(url);
+  s.link.place = place_of(s.connection);
+  s.link.connect_limit = url.take_milliseconds("connect_timeout", s.link.connect_limit, 1ms, 1h);
+  take_mode(url, s.link);
+  if (s.link.session && s.pooled) {
+    url.refuse(
+        "with mode=session a lock ends with the connection, which a pooler may keep: connect directly");
+  }
+  s.link.keep_idle = url.take_duration("keep_idle", 30 * 24h);
+  url.refuse_rest(known_options);
+  return s;
+}
+
+}  // namespace
+
+std::unique_ptr<runtime::backend> open_postgresql(store_url& url, const client_options& options,
+                                                  runtime::loop& on) {
+  return std::make_unique<runtime::connected<tickets::family, postgresql::link>>(on,
+                                                                                 settings_of(url, options));
+}
+
+runtime::layout layout_of_postgresql(store_url& url, const client_options& options) {
+  postgresql::settings s = settings_of(url, options);
+  s.create = true;  // that is what is asked for
+  const std::string text = sql::postgresql::script(s.names);
+  return {text, [s, where = url.masked()] {
+            try {
+              return postgresql::provide(s, runtime::bell{}.descriptor());
+            } catch (const runtime::cut_off& c) {
+              throw error{c.why.code, "cannot make the tables of " + where + ": " + c.why.what};
+            }
+          }};
+}
+
+}  // namespace holdfast::schemes

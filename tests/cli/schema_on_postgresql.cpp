@@ -1,0 +1,49 @@
+#include "schema_places.hpp"
+#include "support/postgresql_server.hpp"
+
+namespace holdfast::test {
+namespace {
+
+class schema_on_postgresql final : public schema_place {
+ public:
+  schema_on_postgresql() {
+    EXPECT_EQ(server_.ask("CREATE ROLE worker LOGIN; CREATE SCHEMA locks AUTHORIZATION holdfast;"
+                          "GRANT USAGE ON SCHEMA locks TO worker; ALTER DEFAULT PRIVILEGES FOR ROLE holdfast "
+                          "IN SCHEMA locks GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO worker"),
+              "");
+  }
+  [[nodiscard]] std::string url(const std::string& more) const override {
+    return server_.url("?table=locks.own" + more);
+  }
+  [[nodiscard]] std::string url_of_worker(const std::string& more) const override {
+    return "postgresql://worker@127.0.0.1:" + std::to_string(server_.port()) + "/holdfast?table=locks.own" +
+           more;
+  }
+  [[nodiscard]] std::string url_without_password() const override { return url(""); }
+  void require_password(const std::string& password) override {
+    EXPECT_EQ(server_.ask("ALTER ROLE holdfast PASSWORD '" + password + "'"), "");
+  }
+  std::int64_t tables() override {
+    return server_.number("SELECT count(*) FROM pg_tables WHERE schemaname = 'locks'");
+  }
+  void make_foreign_table() override { EXPECT_EQ(server_.ask("CREATE TABLE locks.own (name text)"), ""); }
+  [[nodiscard]] words client_of(const std::string& file) const override {
+    return {postgresql_server::programs() + "/psql",
+            "--no-psqlrc",
+            "--quiet",
+            "--set=ON_ERROR_STOP=1",
+            "--host=" + server_.socket_folder(),
+            "--port=" + std::to_string(server_.port()),
+            "--username=holdfast",
+            "--dbname=holdfast",
+            "--file=" + file};
+  }
+
+ private:
+  postgresql_server server_;
+};
+
+const schema_on tested{{"postgresql", [] { return std::make_unique<schema_on_postgresql>(); }}};
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,98 @@
+#include <gmock/gmock.h>
+
+#include "schema_places.hpp"
+
+namespace holdfast::test {
+
+std::vector<schema_kind>& schema_kinds() {
+  static std::vector<schema_kind> kinds;  // here, because files register before main() in any order
+  return kinds;
+}
+
+namespace {
+
+using testing::HasSubstr;
+using testing::Not;
+using testing::StartsWith;
+
+/// Of a store whose user may make nothing, as an administrator of care has it.
+class schema_command : public command_test, public testing::WithParamInterface<schema_kind> {
+ protected:
+  std::unique_ptr<schema_place> place_ = GetParam().start();
+};
+
+TEST_P(schema_command, makes_it_once) {
+  const auto first = holdfast({"schema", place_->url(), "--apply"});
+  EXPECT_EQ(first.status, 0) << first.err;
+  EXPECT_THAT(first.out, HasSubstr("made the tables and routines"));
+  const auto second = holdfast({"schema", place_->url(), "--apply"});
+  EXPECT_EQ(second.status, 0) << second.err;
+  EXPECT_THAT(second.out, HasSubstr("everything was there already"));
+  const auto third = parse_lines(holdfast({"schema", place_->url(), "--apply", "--json"}).out);
+  ASSERT_EQ(third.size(), 1U);
+  EXPECT_EQ(third[0]["made"], false);
+}
+
+TEST_P(schema_command, makes_it_whatever_the_url_says_of_first_use) {
+  EXPECT_EQ(holdfast({"schema", place_->url("&create=0"), "--apply"}).status, 0);
+}
+
+TEST_P(schema_command, prints_a_file_for_the_servers_own_client_which_may_be_run_again) {
+  const auto said = holdfast({"schema", place_->url()});
+  EXPECT_EQ(said.status, 0);
+  EXPECT_EQ(place_->tables(), 0);  // only printed
+  write_file(file("schema.sql"), said.out);
+  for (int i = 0; i < 2; ++i) {
+    process its_client{scratch_, place_->client_of(file("schema.sql")), {}};
+    const auto ran = its_client.wait();
+    EXPECT_EQ(ran.status, 0) << ran.err;
+    EXPECT_EQ(ran.out + ran.err, "");
+  }
+  EXPECT_THAT(holdfast({"schema", place_->url(), "--apply"}).out, HasSubstr("already"));
+}
+
+TEST_P(schema_command, lets_those_work_who_may_make_nothing) {
+  const auto early = holdfast({"run", "x", "--store", place_->url_of_worker(), "--", "true"});
+  EXPECT_EQ(early.status, 77);
+  EXPECT_THAT(early.err, HasSubstr("holdfast schema URL --apply"));
+  EXPECT_EQ(holdfast({"schema", place_->url_of_worker(), "--apply"}).status, 77);
+  const auto told = holdfast({"run", "x", "--store", place_->url_of_worker("&create=0"), "--", "true"});
+  EXPECT_EQ(told.status, 69);
+  EXPECT_THAT(told.err, HasSubstr("create=0"));
+
+  ASSERT_EQ(holdfast({"schema", place_->url(), "--apply"}).status, 0);
+  const auto ran =
+      holdfast({"run", "x", "--store", place_->url_of_worker("&create=0"), "--", "echo", "held"});
+  EXPECT_EQ(ran.status, 0) << ran.err;
+  EXPECT_EQ(ran.out, "held\n");
+}
+
+TEST_P(schema_command, leaves_what_is_not_ours) {
+  place_->make_foreign_table();
+  const auto said = holdfast({"schema", place_->url(), "--apply"});
+  EXPECT_EQ(said.status, 69);
+  EXPECT_THAT(said.err, HasSubstr("not ours"));
+}
+
+TEST_P(schema_command, takes_its_url_from_the_environment_and_its_password_from_a_file) {
+  place_->require_password("open sesame");
+  write_file(file("password"), "open sesame\n");
+  const auto said = holdfast({"schema", "--apply", "--password-file", file("password")},
+                             {{"HOLDFAST_STORE=" + place_->url_without_password()}, ""});
+  EXPECT_EQ(said.status, 0) << said.err;
+}
+
+TEST_P(schema_command, says_where_nobody_answers) {
+  const std::string url = GetParam().scheme + "://u:secret@127.0.0.1:1/x";
+  const auto said = holdfast({"schema", url, "--apply"});
+  EXPECT_EQ(said.status, 69);
+  EXPECT_THAT(said.err, StartsWith("holdfast: cannot make the tables of " + GetParam().scheme + "://u:***@"));
+  EXPECT_THAT(said.err, Not(HasSubstr("secret")));
+}
+
+GTEST_ALLOW_UNINSTANTIATED_PARAMETERIZED_TEST(schema_command);
+INSTANTIATE_TEST_SUITE_P(on, schema_command, testing::ValuesIn(schema_kinds()),
+                         [](const auto& of) { return of.param.scheme; });
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,24 @@
+#include "contract/database_store.hpp"
+#include "support/mariadb_server.hpp"
+
+namespace {
+
+using holdfast::contract::test_on;
+using holdfast::test::mariadb_server;
+using database = holdfast::contract::database_store<mariadb_server>;
+
+const test_on tcp{database::kind("mysql", "mysql", [](const mariadb_server& at, const std::string& options) {
+  return at.url("?" + options);
+})};
+const test_on unix_socket{
+    database::kind("mariadb", "mariadb", [](const mariadb_server& at, const std::string& options) {
+      return "mariadb" + at.socket_url("&" + options).substr(std::string{"mysql"}.size());
+    })};
+const test_on session{database::kind(
+    "mysql_session", "mysql",
+    [](const mariadb_server& at, const std::string& options) {
+      return at.url("?mode=session&session_timeout=20s&" + options);
+    },
+    true)};
+
+}  // namespace

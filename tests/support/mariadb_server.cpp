@@ -1,0 +1,255 @@
+#include "support/mariadb_server.hpp"
+
+#include <array>
+#include <csignal>
+#include <filesystem>
+#include <fstream>
+#include <iomanip>
+#include <iterator>
+#include <sstream>
+#include <stdexcept>
+#include <unistd.h>
+
+#include "support/free_port.hpp"
+#include "support/small_disk.hpp"
+
+namespace holdfast::test {
+
+namespace {
+
+using namespace std::chrono_literals;
+namespace fs = std::filesystem;
+
+constexpr auto patience = 60s;  // far longer than a start takes on a loaded machine
+
+std::string contents(const std::string& path) {
+  std::ifstream file{path, std::ios::binary};
+  return {std::istreambuf_iterator<char>{file}, {}};
+}
+
+/// The server refuses to run as root.
+const std::optional<server_user>& its_user() {
+  static const auto user = unprivileged_user("mysql");
+  return user;
+}
+
+void give(const fs::path& what) {
+  if (its_user()) hand_over(what, *its_user());
+}
+
+/// For the server and for what makes its data alike: what is not said here is in no file of the system's.
+std::vector<std::string> common_options(const fs::path& data) {
+  return {
+      "--no-defaults", "--datadir=" + data.string(),
+      // Not where others are: a server that starts removes the temporary tables of all that share the folder.
+      "--tmpdir=" + data.parent_path().string(), "--innodb-log-file-size=8M",
+      "--innodb-data-file-path=ibdata1:5M:autoextend", "--innodb-autoextend-increment=1",
+      "--innodb-buffer-pool-size=24M"};
+}
+
+constexpr std::string_view first_words =
+    "FLUSH PRIVILEGES;\n"  // which are skipped until then
+    "CREATE DATABASE holdfast;\n"
+    "CREATE USER holdfast@'%' IDENTIFIED BY 'secret';\n"
+    "GRANT ALL PRIVILEGES ON holdfast.* TO holdfast@'%';\n";
+
+/// \return the data folder, in `in`.
+fs::path made(const scratch_folder& in) {
+  std::ofstream{in.file("first.sql")} << first_words;
+  give(in.path());
+  const fs::path data = in.path() / "data";
+  std::vector<std::string> command = common_options(data);
+  command.insert(command.begin(), "mariadb-install-db");
+  for (const char* option : {"--auth-root-authentication-method=normal", "--skip-test-db"}) {
+    command.emplace_back(option);
+  }
+  command.push_back("--extra-file=" + in.file("first.sql"));
+  child_process making{command, {.folder = in.path().string(), .output = in.file("log"), .user = its_user()}};
+  if (making.wait(patience) != 0) throw std::runtime_error{"mariadb-install-db: " + contents(in.file("log"))};
+  return data;
+}
+
+/// Data of a server that has never run: seconds to make, a moment to copy. The first of several programs at
+/// once leaves it in the build folder for the others, and for the runs after.
+const fs::path& data_template() {
+  static const fs::path kept = [] {
+    const fs::path path = fs::path{HOLDFAST_TEST_TEMPLATES} / ("mariadb-" + std::to_string(::geteuid()));
+    if (fs::exists(path)) return path;
+    const scratch_folder workshop;
+    const fs::path own = path.string() + '.' + std::to_string(::getpid());
+    fs::create_directories(path.parent_path());
+    fs::copy(made(workshop), own, fs::copy_options::recursive);
+    std::error_code others_were_first;
+    fs::rename(own, path, others_were_first);
+    if (others_were_first) fs::remove_all(own);
+    return path;
+  }();
+  return kept;
+}
+
+std::string faketime_library() {
+  for (const auto& folder : fs::directory_iterator{"/usr/lib"}) {
+    const auto file = folder.path() / "faketime" / "libfaketime.so.1";
+    if (fs::exists(file)) return file.string();
+  }
+  throw std::runtime_error{"libfaketime is not installed"};
+}
+
+/// It has them open by now; nobody else would remove them after a kill.
+void forget_faketime_files(::pid_t pid) {
+  for (const char* name : {"/dev/shm/faketime_shm_", "/dev/shm/sem.faketime_sem_"}) {
+    fs::remove(name + std::to_string(pid));
+  }
+}
+
+}  // namespace
+
+mariadb_server::mariadb_server(settings how) : how_{std::move(how)} {
+  if (!how_.tls.empty()) {
+    authority_.emplace(folder_);
+    pair_ = authority_->issue("server", how_.tls);
+  }
+  give(folder_.path());
+  if (how_.own_clock) set_clock(0s);
+  make_data();
+  constexpr int attempts = 5;  // another program may take the port between the look and the start
+  for (int attempt = 1; console_ == nullptr; ++attempt) {
+    port_ = free_port();
+    launch();
+    try {
+      expect_answer();
+    } catch (const std::runtime_error&) {
+      if (attempt == attempts || log().find("Address already in use") == std::string::npos) throw;
+    }
+  }
+}
+
+void mariadb_server::make_data() const {
+  const fs::path data = folder_.path() / "data";
+  fs::remove_all(data);
+  try {
+    fs::copy(data_template(), data, fs::copy_options::recursive);
+  } catch (const fs::filesystem_error&) {  // a build folder that we may not write to
+    fs::remove_all(data);
+    const scratch_folder workshop;
+    fs::copy(made(workshop), data, fs::copy_options::recursive);
+  }
+  give(data);
+}
+
+std::vector<std::string> mariadb_server::command_line() const {
+  std::vector<std::string> command = common_options(folder_.path() / "data");
+  command.insert(command.begin(), "mariadbd");
+  // Half a second of commits may be lost with the machine, but nothing with the process.
+  for (const char* option : {"--bind-address=127.0.0.1", "--skip-name-resolve",
+                             "--innodb-flush-log-at-trx-commit=2", "--skip-log-bin"}) {
+    command.emplace_back(option);
+  }
+  command.push_back("--port=" + std::to_string(port_));
+  command.push_back("--socket=" + socket());
+  command.push_back("--pid-file=" + folder_.file("pid"));
+  if (!how_.tls.empty()) {
+    command.push_back("--ssl-cert=" + pair_.certificate);
+    command.push_back("--ssl-key=" + pair_.key);
+    command.push_back("--ssl-ca=" + authority_->authority());
+  }
+  command.insert(command.end(), how_.options.begin(), how_.options.end());
+  return command;
+}
+
+void mariadb_server::launch() {
+  child_process::settings where{
+      .folder = folder_.path().string(), .output = folder_.file("log"), .user = its_user()};
+  if (how_.own_clock) {
+    // Not the monotonic clock: it is the wall clock that somebody sets.
+    where.environment = {"LD_PRELOAD=" + faketime_library(),
+                         "FAKETIME_TIMESTAMP_FILE=" + folder_.file("clock"), "FAKETIME_NO_CACHE=1",
+                         "FAKETIME_DONT_FAKE_MONOTONIC=1"};
+  }
+  auto words = command_line();
+  if (how_.small_disk_kib > 0) {
+    const auto before =
+        on_small_disk(how_.small_disk_kib, its_user().value(), folder_.file("data") + "/holdfast");
+    words.insert(words.begin(), before.begin(), before.end());
+    where.user.reset();  // it becomes that by itself
+  }
+  process_ = std::make_unique<child_process>(words, where);
+}
+
+void mariadb_server::expect_answer() {
+  const auto deadline = std::chrono::steady_clock::now() + patience;
+  std::string last;
+  while (std::chrono::steady_clock::now() < deadline) {
+    try {
+      console_ = console();
+      if (how_.own_clock) forget_faketime_files(pid());
+      return;
+    } catch (const mariadb_error& e) {
+      last = e.what();
+    }
+    if (process_->wait(5ms)) throw std::runtime_error{"mariadbd ended: " + log()};
+  }
+  throw std::runtime_error{"mariadbd does not answer (" + last + "): " + log()};
+}
+
+std::string mariadb_server::url(std::string_view rest) const {
+  return "mysql://holdfast:secret@127.0.0.1:" + std::to_string(port_) + "/holdfast" + std::string{rest};
+}
+
+std::string mariadb_server::socket_url(std::string_view more_options) const {
+  return "mysql://holdfast:secret@localhost/holdfast?socket=" + socket() + std::string{more_options};
+}
+
+mariadb_console::rows mariadb_server::ask(std::string_view sql) {
+  if (console_ == nullptr) console_ = console();
+  return console_->ask(sql);
+}
+
+std::int64_t mariadb_server::number(std::string_view sql) { return std::stoll(ask(sql).at(0).at(0)); }
+
+std::unique_ptr<mariadb_console> mariadb_server::console(const mariadb_console::account& who) const {
+  return std::make_unique<mariadb_console>(socket(), who);
+}
+
+std::int64_t mariadb_server::status(std::string_view variable) {
+  return std::stoll(ask("SHOW GLOBAL STATUS LIKE '" + std::string{variable} + "'").at(0).at(1));
+}
+
+void mariadb_server::stop() { process_->stop(); }
+
+void mariadb_server::go_on() { process_->go_on(); }
+
+void mariadb_server::kill() {
+  process_->kill();
+  console_.reset();
+}
+
+void mariadb_server::shut_down() {
+  console_.reset();
+  process_->send(SIGTERM);
+  if (!process_->wait(patience)) throw std::runtime_error{"mariadbd does not end: " + log()};
+}
+
+void mariadb_server::start() {
+  launch();
+  expect_answer();
+}
+
+void mariadb_server::start_empty() {
+  make_data();
+  start();
+}
+
+void mariadb_server::set_clock(std::chrono::milliseconds ahead) {
+  // In one step, so that the server never reads half of it.
+  const auto file = folder_.file("clock");
+  std::ostringstream text;
+  text << std::showpos << std::fixed << std::setprecision(3) << std::chrono::duration<double>{ahead}.count()
+       << '\n';
+  std::ofstream{file + ".new"} << text.str();
+  fs::rename(file + ".new", file);
+}
+
+std::string mariadb_server::log() const { return contents(folder_.file("log")); }
+
+}  // namespace holdfast::test

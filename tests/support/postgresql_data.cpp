@@ -1,0 +1,108 @@
+#include "support/postgresql_data.hpp"
+
+#include <chrono>
+#include <fcntl.h>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <stdexcept>
+#include <sys/file.h>
+#include <unistd.h>
+#include <vector>
+
+#include "support/child_process.hpp"
+#include "support/scratch_folder.hpp"
+
+namespace holdfast::test {
+
+namespace {
+
+namespace fs = std::filesystem;
+
+/// Held by one process at a time, and let go by the kernel where that one dies.
+class folder_lock {
+ public:
+  explicit folder_lock(const fs::path& file)
+      : file_{::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)} {
+    if (file_ < 0 || ::flock(file_, LOCK_EX) != 0) {
+      throw fs::filesystem_error{"flock", file, std::error_code{errno, std::generic_category()}};
+    }
+  }
+  ~folder_lock() { ::close(file_); }
+  folder_lock(const folder_lock&) = delete;
+  folder_lock& operator=(const folder_lock&) = delete;
+
+ private:
+  int file_;
+};
+
+void run(const scratch_folder& in, const std::optional<server_user>& user, std::vector<std::string> words) {
+  const auto log = in.file("log");
+  const std::string program = words.front();
+  child_process command{std::move(words), {.folder = in.path().string(), .output = log, .user = user}};
+  if (command.wait(std::chrono::seconds{120}) == 0) return;
+  std::ifstream said{log};
+  throw std::runtime_error{program + " failed: " + std::string{std::istreambuf_iterator<char>{said}, {}}};
+}
+
+/// What a server does when it runs for nobody but us, in one of its databases.
+void first_words(const scratch_folder& in, const std::string& programs,
+                 const std::optional<server_user>& user, const std::string& database,
+                 const std::string& statements) {
+  const auto file = in.file(database + ".sql");
+  std::ofstream{file} << statements;
+  if (user) hand_over(file, *user);
+  run(in, user,
+      {"/bin/sh", "-c", R"(exec "$0" --single -F -D "$1" "$2" <"$3")", programs + "/postgres",
+       in.file("data"), database, file});
+}
+
+/// \return the data folder, in `in`.
+std::string made(const scratch_folder& in, const std::string& programs,
+                 const std::optional<server_user>& user) {
+  if (user) hand_over(in.path(), *user);
+  run(in, user,
+      {programs + "/initdb", "--pgdata=" + in.file("data"), "--username=postgres", "--auth=trust",
+       "--encoding=UTF8", "--no-locale", "--wal-segsize=1", "--no-sync"});
+  // Each database is hundreds of files to copy: of the three only one, and template0, from which others can
+  // be made.
+  first_words(in, programs, user, "template1",
+              "CREATE ROLE holdfast LOGIN\nALTER DATABASE postgres RENAME TO holdfast\n"
+              "ALTER DATABASE holdfast OWNER TO holdfast\n");
+  first_words(in, programs, user, "holdfast",
+              "ALTER DATABASE template1 IS_TEMPLATE false\nDROP DATABASE template1\n");
+  return in.file("data");
+}
+
+/// The template in the build folder; of this user, who can read it.
+fs::path kept(const std::string& programs, const std::optional<server_user>& user) {
+  const fs::path version = fs::path{programs}.parent_path().filename();  // /usr/lib/postgresql/15/bin
+  const fs::path path = fs::path{HOLDFAST_TEST_TEMPLATES} /
+                        ("postgresql-" + version.string() + '-' + std::to_string(::geteuid()));
+  fs::create_directories(path.parent_path());
+  const folder_lock one_at_a_time{path.string() + ".lock"};
+  if (!fs::exists(path)) {
+    const scratch_folder workshop;
+    const auto partial = path.string() + ".partial";
+    fs::remove_all(partial);
+    fs::copy(made(workshop, programs, user), partial, fs::copy_options::recursive);
+    fs::rename(partial, path);
+  }
+  return path;
+}
+
+}  // namespace
+
+void make_postgresql_data(const std::string& folder, const std::string& programs,
+                          const std::optional<server_user>& user) {
+  try {
+    fs::copy(kept(programs, user), folder, fs::copy_options::recursive);
+  } catch (const fs::filesystem_error&) {  // a build folder that we may not write to
+    fs::remove_all(folder);
+    const scratch_folder workshop;
+    fs::copy(made(workshop, programs, user), folder, fs::copy_options::recursive);
+  }
+  if (user) hand_over(folder, *user);
+}
+
+}  // namespace holdfast::test

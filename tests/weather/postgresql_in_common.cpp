@@ -1,0 +1,64 @@
+#include "support/postgresql_server.hpp"
+#include "weather/servers.hpp"
+
+namespace {
+
+using namespace holdfast::weather;
+
+class postgresql final : public wrapped<database, holdfast::test::postgresql_server> {
+ public:
+  explicit postgresql(const server_settings& how)
+      : wrapped{{.lines = how.log_statements ? logging() : std::vector<std::string>{},
+                 .durable = how.durable,
+                 .own_clock = how.own_clock,
+                 .small_disk_kib = how.small_disk ? 2048 : 0}} {
+    if (!how.small_disk) return;
+    execute("CREATE TABLESPACE small LOCATION '" + real_.small_disk() + "'");
+    execute("GRANT CREATE ON TABLESPACE small TO holdfast");
+    execute("ALTER ROLE holdfast SET default_tablespace = small");
+  }
+  [[nodiscard]] std::string url(std::uint16_t port, const std::string& options) const override {
+    return real_.url_through(port, options);
+  }
+  void shut_down() override { real_.shut_down(); }
+  void execute(const std::string& sql) override { EXPECT_EQ(real_.ask(sql), ""); }
+  std::int64_t number(const std::string& sql) override { return real_.number(sql); }
+  std::int64_t sessions() override {
+    return number("SELECT count(*) FROM pg_stat_activity WHERE usename = 'holdfast'");
+  }
+  void end_sessions() override {
+    number("SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE usename = 'holdfast'");
+  }
+  std::int64_t living_claimants() override {
+    return number(
+        "SELECT count(*) FROM pg_stat_activity WHERE application_name IN "
+        "(SELECT 'holdfast ' || encode(client, 'hex') FROM holdfast_locks_claims)");
+  }
+  std::int64_t idle_transactions() override {
+    return number(
+        "SELECT count(*) FROM pg_stat_activity a JOIN pg_locks l USING (pid) WHERE a.usename = 'holdfast' "
+        "AND a.state <> 'active' AND l.locktype = 'transactionid'");
+  }
+  bool has_been_told(const std::string& text) override { return real_.log().find(text) != std::string::npos; }
+  void fill_disk() override {
+    execute("CREATE TABLE filler (stuff text) TABLESPACE small");
+    execute("ALTER TABLE filler ALTER stuff SET STORAGE PLAIN");
+    std::string answer;
+    for (int page = 0; page < 1000 && answer.empty(); ++page) {
+      answer = real_.ask("INSERT INTO filler VALUES (repeat('x', 8000))");
+    }
+    EXPECT_THAT(answer, testing::HasSubstr("53100"));
+  }
+
+ private:
+  static std::vector<std::string> logging() {
+    return {"log_statement = all", "log_parameter_max_length = 0"};
+  }
+};
+
+const test_on tested{
+    database_kind{.name = "postgresql", .can_start_empty = false, .start = [](const server_settings& how) {
+                    return std::make_unique<postgresql>(how);
+                  }}};
+
+}  // namespace
