@@ -16,10 +16,29 @@ def measured(*command, timeout_s=300):
     return json.loads(run.stdout)
 
 
-def tell(state):
-    """On a terminal, how far it has come."""
+def tell(state, always=False):
+    """On a terminal, how far it has come; with `always` in a log, too, a line each."""
     if sys.stderr.isatty():
         print(f"\r\033[K{state}", end="", file=sys.stderr, flush=True)
+    elif always:
+        print(state, file=sys.stderr, flush=True)
+
+
+# For what a server counts by itself: leases of this ttl, and two runs that are three periods of renewal apart.
+TTL_S = 12
+PERIOD_S = TTL_S / 3
+RUNS_S = (2 * PERIOD_S, 5 * PERIOD_S)
+
+
+def steady(sent_so_far, run):
+    """What a server is sent a second: in a long run less in a short one, so that what it takes to begin and to end
+    falls out."""
+    sent, took_s = [], []
+    for duration_s in RUNS_S:
+        before = sent_so_far()
+        took_s.append(run("--duration", f"{duration_s:g}s", "--ttl", f"{TTL_S}s")["duration_s"])
+        sent.append(sent_so_far() - before)
+    return (sent[1] - sent[0]) / (took_s[1] - took_s[0])
 
 
 class Table:
@@ -39,6 +58,13 @@ class Table:
         met = value <= most if least is None else value >= least
         target = f"<= {most:g}" if least is None else f">= {least:g}"
         self.rows.append((f"  {what}", shown, target, met))
+
+    def compare(self, what, ratio, *, most=None):
+        """Judged where there is a target."""
+        if most is None:
+            self.add(what, f"{ratio:.2f}")
+        else:
+            self.judge(what, ratio, f"{ratio:.2f}", most=most)
 
     @property
     def missed(self):

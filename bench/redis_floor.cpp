@@ -6,29 +6,24 @@
 //
 // WHERE is HOST:PORT or the path of a Unix socket. Prints one JSON object.
 
-#include <algorithm>
 #include <array>
-#include <chrono>
-#include <csignal>
-#include <cstdint>
-#include <ctime>
+#include <cstdio>
+#include <cstdlib>
 #include <deque>
-#include <sys/prctl.h>
+#include <string>
+#include <string_view>
 #include <sys/wait.h>
 #include <vector>
 
+#include "floor.hpp"
 #include "resp_socket.hpp"
 
 namespace {
 
-using clock_type = std::chrono::steady_clock;
+constexpr const char* store = "raw socket";
 constexpr std::string_view owner = "0123456789abcdef0123";
 constexpr std::string_view granted = "+OK\r\n";
 constexpr std::string_view released = ":1\r\n";
-
-double us_since(clock_type::time_point start) {
-  return std::chrono::duration<double, std::micro>(clock_type::now() - start).count();
-}
 
 /// Loads the script that every client of the documented pattern releases with. \return its digest.
 std::string load_release(const resp_socket& server) {
@@ -51,15 +46,6 @@ struct pair_commands {
         release{command({"EVALSHA", digest, "1", name, owner})} {}
 };
 
-void print_latency(const char* scenario, std::vector<double> us, double seconds) {
-  std::sort(us.begin(), us.end());
-  std::printf(
-      "{\"scenario\": \"%s\", \"store\": \"raw socket\", \"count\": %zu, \"p50_us\": %.2f, \"p99_us\": %.2f, "
-      "\"per_s\": %.0f}\n",
-      scenario, us.size(), us[us.size() / 2], us[us.size() * 99 / 100],
-      static_cast<double>(us.size()) / seconds);
-}
-
 void pair(const std::string& where, long count) {
   const resp_socket server{where};
   const pair_commands commands{"floor/pair", load_release(server)};
@@ -67,16 +53,7 @@ void pair(const std::string& where, long count) {
     server.call(commands.acquire, granted);
     server.call(commands.release, released);
   };
-  for (int i = 0; i < 1000; ++i) one_pair();
-  std::vector<double> us;
-  us.reserve(static_cast<std::size_t>(count));
-  const auto begin = clock_type::now();
-  for (long i = 0; i < count; ++i) {
-    const auto start = clock_type::now();
-    one_pair();
-    us.push_back(us_since(start));
-  }
-  print_latency("pair", std::move(us), us_since(begin) / 1e6);
+  print("pair", store, measure_pairs(1000, count, one_pair));
 }
 
 /// Each name goes from SET to EVALSHA and back as its replies come; what that makes is sent together.
@@ -150,9 +127,9 @@ void pipelined(const std::string& where, long count) {
   const auto begin = clock_type::now();
   names.run(count);
   std::printf(
-      "{\"scenario\": \"spread\", \"store\": \"raw socket\", \"count\": %ld, \"concurrency\": %zu, "
-      "\"per_s\": %.0f}\n",
-      count, width, static_cast<double>(count) / (us_since(begin) / 1e6));
+      "{\"scenario\": \"spread\", \"store\": \"%s\", \"count\": %ld, \"concurrency\": %zu, \"per_s\": "
+      "%.0f}\n",
+      store, count, width, static_cast<double>(count) / (us_since(begin) / 1e6));
 }
 
 /// One of two processes that send each other the time, by PUBLISH.
@@ -180,18 +157,10 @@ class player {
   /// \return how long the message took.
   double hear() const {
     ears_.expect(message_);
-    const auto sent_ns = std::strtoll(ears_.receive_exactly(19 + 2).c_str(), nullptr, 10);
-    return static_cast<double>(now_ns() - sent_ns) / 1e3;
+    return us_since_sent(ears_.receive_exactly(19 + 2));
   }
 
  private:
-  /// CLOCK_MONOTONIC: the same in all processes of a machine.
-  static std::int64_t now_ns() {
-    std::timespec now{};
-    ::clock_gettime(CLOCK_MONOTONIC, &now);
-    return now.tv_sec * 1'000'000'000 + now.tv_nsec;
-  }
-
   resp_socket ears_;
   resp_socket mouth_;
   std::string hears_;
@@ -201,9 +170,8 @@ class player {
 
 void hop(const std::string& where, long count) {
   constexpr long warm_up = 500;
-  const pid_t other = ::fork();
+  const pid_t other = second_process();
   if (other == 0) {
-    ::prctl(PR_SET_PDEATHSIG, SIGKILL);
     const player us{where, "floor/a", "floor/b"};
     for (long i = 0; i < warm_up + count; ++i) {
       us.hear();
@@ -212,24 +180,19 @@ void hop(const std::string& where, long count) {
     std::_Exit(0);
   }
   const player us{where, "floor/b", "floor/a"};
-  std::vector<double> samples;
-  auto begin = clock_type::now();
-  for (long i = 0; i < warm_up + count; ++i) {
-    if (i == warm_up) begin = clock_type::now();
+  const auto hops = measure_hops(warm_up, count, [&] {
     us.speak();
-    const double took_us = us.hear();
-    if (i >= warm_up) samples.push_back(took_us);
-  }
-  const double seconds = us_since(begin) / 1e6;
+    return us.hear();
+  });
   ::waitpid(other, nullptr, 0);
-  print_latency("hop", std::move(samples), seconds);
+  print("hop", store, hops);
 }
 
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string scenario = argc > 2 ? argv[2] : "";
-  const long count = argc > 3 ? std::strtol(argv[3], nullptr, 10) : 20000;
+  const std::string scenario = word(argc, argv, 2);
+  const long count = number(argc, argv, 3, 20000);
   if (count >= 1 && scenario == "pair") {
     pair(argv[1], count);
   } else if (count >= 1 && scenario == "pipelined") {
@@ -237,8 +200,7 @@ int main(int argc, char** argv) {
   } else if (count >= 1 && scenario == "hop") {
     hop(argv[1], count);
   } else {
-    std::fputs("usage: redis_floor HOST:PORT|PATH pair|pipelined|hop [COUNT]\n", stderr);
-    return 64;
+    return usage("HOST:PORT|PATH pair|pipelined|hop [COUNT]");
   }
   return 0;
 }

@@ -55,13 +55,15 @@ class Server:
 
 
 @contextlib.contextmanager
-def running():
+def running(forced=False):
+    """With `forced`, each write is on the disk before its reply; without, nothing is kept."""
     program = shutil.which("redis-server") or sys.exit("redis-server is not there; scripts/setup installs it")
     with tempfile.TemporaryDirectory(prefix="holdfast-redis-") as folder:
         port = free_port()
         with open(f"{folder}/log", "w") as log:
             process = subprocess.Popen([program, "--port", str(port), "--bind", "127.0.0.1", "--dir", folder,
-                                        "--save", "", "--appendonly", "no"], stdout=log, stderr=log)
+                                        "--save", "", "--appendonly", "yes" if forced else "no", "--appendfsync",
+                                        "always"], stdout=log, stderr=log)
         try:
             deadline = time.monotonic() + 10
             while not answers(port):

@@ -4,8 +4,6 @@
 
 #include <algorithm>
 #include <cerrno>
-#include <cstdio>
-#include <cstdlib>
 #include <cstring>
 #include <initializer_list>
 #include <netdb.h>
@@ -17,10 +15,7 @@
 #include <sys/un.h>
 #include <unistd.h>
 
-[[noreturn]] inline void give_up(std::string_view what) {
-  std::fprintf(stderr, "redis_floor: %.*s\n", static_cast<int>(what.size()), what.data());
-  std::exit(1);
-}
+#include "floor.hpp"
 
 /// A command as it travels: an array of byte strings.
 inline std::string command(std::initializer_list<std::string_view> words) {

@@ -5,21 +5,17 @@
 //
 // Prints one JSON object. PAGE_SIZE is SQLite's default unless given.
 
-#include <algorithm>
-#include <chrono>
 #include <cstdio>
-#include <cstdlib>
 #include <filesystem>
 #include <sqlite3.h>
 #include <string>
-#include <vector>
+
+#include "floor.hpp"
 
 namespace {
 
 void require(sqlite3* db, bool holds) {
-  if (holds) return;
-  std::fprintf(stderr, "sqlite_floor: %s\n", sqlite3_errmsg(db));
-  std::exit(1);
+  if (!holds) give_up(sqlite3_errmsg(db));
 }
 
 sqlite3_stmt* prepared(sqlite3* db, const char* text) {
@@ -36,14 +32,10 @@ void run(sqlite3* db, sqlite3_stmt* statement) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  using clock = std::chrono::steady_clock;
-  if (argc < 2) {
-    std::fputs("usage: sqlite_floor FILE [COUNT [PAGE_SIZE]]\n", stderr);
-    return 64;
-  }
+  if (argc < 2) return usage("FILE [COUNT [PAGE_SIZE]]");
   const std::string path = argv[1];
-  const long count = argc > 2 ? std::strtol(argv[2], nullptr, 10) : 20000;
-  const long page_size = argc > 3 ? std::strtol(argv[3], nullptr, 10) : 4096;
+  const long count = number(argc, argv, 2, 20000);
+  const long page_size = number(argc, argv, 3, 4096);
   if (count < 1 || std::filesystem::exists(path)) {
     std::fputs("sqlite_floor: COUNT must be at least 1, and FILE must not exist\n", stderr);
     return 64;
@@ -65,26 +57,13 @@ int main(int argc, char** argv) {
     sqlite3_bind_blob(s, 2, "0123456789abcdef", 16, SQLITE_STATIC);
   }
 
-  std::vector<double> us;
-  us.reserve(static_cast<std::size_t>(count));
   const auto one_pair = [&] {
-    sqlite3_bind_int64(insert, 3, clock::now().time_since_epoch().count());
+    sqlite3_bind_int64(insert, 3, clock_type::now().time_since_epoch().count());
     run(db, insert);
     run(db, erase);
   };
-  for (int i = 0; i < 1000; ++i) one_pair();
-  const auto begin = clock::now();
-  for (long i = 0; i < count; ++i) {
-    const auto start = clock::now();
-    one_pair();
-    us.push_back(std::chrono::duration<double, std::micro>(clock::now() - start).count());
-  }
-  const double seconds = std::chrono::duration<double>(clock::now() - begin).count();
-  std::sort(us.begin(), us.end());
-  std::printf(
-      "{\"scenario\": \"floor\", \"store\": \"sqlite3 alone\", \"page_size\": %ld, \"count\": %ld, "
-      "\"p50_us\": %.2f, \"p99_us\": %.2f, \"per_s\": %.0f}\n",
-      page_size, count, us[us.size() / 2], us[us.size() * 99 / 100], static_cast<double>(count) / seconds);
+  print("floor", "sqlite3 alone", measure_pairs(1000, count, one_pair),
+        "\"page_size\": " + std::to_string(page_size) + ", ");
 
   sqlite3_finalize(insert);
   sqlite3_finalize(erase);

@@ -46,6 +46,7 @@ const scenario& chosen(const bench_command& what) {
   };
   if (what.concurrency && !found->takes_concurrency) refuse("--concurrency");
   if (what.processes && !found->takes_processes) refuse("--processes");
+  if (what.one_client && !found->takes_processes) refuse("--one-client");
   return *found;
 }
 

@@ -15,6 +15,7 @@ struct bench_command {
   std::optional<std::int64_t> count;
   std::optional<std::int64_t> concurrency;
   std::optional<std::int64_t> processes;
+  bool one_client = false;
   std::optional<duration> length;
   std::optional<duration> ttl;
 };

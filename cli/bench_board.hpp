@@ -46,6 +46,7 @@ struct handoff_board {
   // Set by the parent before the first contender starts.
   std::array<char, 64> name{};
   std::int64_t contenders_per_process = 0;
+  bool one_client = false;  // for all of a process
   std::int64_t ttl_us = 0;
   std::int64_t grants_wanted = 0;
 

@@ -1,9 +1,12 @@
-// One process of `bench handoff`: several threads, each with a client of its own, contending for one name.
+// One process of `bench handoff`: several threads, each with a client of its own or with one for all of them,
+// contending for one name.
 
 #include <atomic>
 #include <chrono>
 #include <csignal>
 #include <deque>
+#include <mutex>
+#include <optional>
 #include <sys/prctl.h>
 #include <thread>
 
@@ -44,9 +47,11 @@ void await_start(const handoff_board& board) {
   std::this_thread::sleep_for(std::chrono::nanoseconds{board.start_at_ns - monotonic_ns()});
 }
 
-void contend(handoff_board& board, contender_record& mine, std::int64_t process) {
-  const auto options = lock_options{}.ttl(duration{board.ttl_us});
-  auto locks = open_client({}, client_options{}.locks(options));
+client open_for(const handoff_board& board) {
+  return open_client({}, client_options{}.locks(lock_options{}.ttl(duration{board.ttl_us})));
+}
+
+void contend(handoff_board& board, contender_record& mine, std::int64_t process, client& locks) {
   mutex lock{locks, board.name.data()};
   ++board.ready;
   await_start(board);
@@ -70,10 +75,18 @@ int perform(const contender_command& what) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody is left to say stop when the parent is gone
   const shared_board board{what.board};
   std::atomic<int> status = success;
+  std::once_flag opened;
+  std::optional<client> shared;
   const auto contender = [&](std::int64_t index) {
     const auto place = static_cast<std::size_t>(what.process * board->contenders_per_process + index);
     try {
-      contend(*board, board->contenders[place], what.process + 1);
+      std::optional<client> own;
+      if (board->one_client) {
+        std::call_once(opened, [&] { shared.emplace(open_for(*board)); });
+      } else {
+        own.emplace(open_for(*board));
+      }
+      contend(*board, board->contenders[place], what.process + 1, own ? *own : *shared);
     } catch (const std::system_error& cause) {
       const auto problem = to_failure(cause);
       report(problem, false);

@@ -122,6 +122,7 @@ scale scale_of(const bench_command& what) {
 void prepare(handoff_board& board, const scale& size, const bench_command& what) {
   bench_name("handoff").copy(board.name.data(), board.name.size() - 1);
   board.contenders_per_process = size.contenders;
+  board.one_client = what.one_client;
   board.ttl_us = what.ttl.value_or(lock_options{}.ttl()).count();
   board.grants_wanted = size.grants_wanted;
 }
@@ -183,7 +184,10 @@ bench_result bench_handoff(const bench_command& what) {
   const double elapsed_s = static_cast<double>(stopped_at_ns - started_at_ns) / 1e9;
   const auto grants = static_cast<double>(board->grants.get());
   bench_result result{
-      {{"processes", size.processes}, {"concurrency", size.contenders}, {"duration_s", elapsed_s}},
+      {{"processes", size.processes},
+       {"concurrency", size.contenders},
+       {"clients", what.one_client ? size.processes : size.processes * size.contenders},
+       {"duration_s", elapsed_s}},
       {{"per_s", grants / elapsed_s, "grants a second, hand-overs within a process included"},
        {"p50_us", percentile(samples_us, 0.50), "from unlock to lock in another process, median"},
        {"p99_us", percentile(samples_us, 0.99), "one in a hundred takes longer"},

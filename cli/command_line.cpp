@@ -56,6 +56,7 @@ class parser {
     add_show();
     add_release();
     add_watch();
+    add_schema();
     add_bench();
     add_completion();
     add_help();
@@ -97,7 +98,7 @@ class parser {
   }
 
   [[nodiscard]] failure no_command(const std::string& said) const {
-    return usage(said.empty() ? "say what to do: run, ls, show, release, watch or bench"
+    return usage(said.empty() ? "say what to do: run, ls, show, release, watch, schema or bench"
                               : fmt::format("there is no command '{}'", said));
   }
 
@@ -114,14 +115,21 @@ class parser {
     return app_.add_subcommand(name, help)->group("Commands");
   }
 
+  /// The variable of a script that was never set, say.
+  static std::string no_empty_url(const std::string& url) {
+    return url.empty() ? "an empty URL; leave it out for the default" : "";
+  }
+
   static void add_store(CLI::App* command, store_choice& store) {
     command
         ->add_option("--store", store.url,
                      "Where the locks live, such as redis://host or sqlite:/srv/locks.db")
-        ->check([](const std::string& url) {  // the variable of a script that was never set, say
-          return url.empty() ? "an empty URL; leave --store out for the default" : "";
-        })
+        ->check(no_empty_url)
         ->type_name("URL");
+    add_access(command, store);
+  }
+
+  static void add_access(CLI::App* command, store_choice& store) {
     command
         ->add_option("--password-file", store.password_file, "Take the store's password from its first line")
         ->type_name("FILE");
@@ -193,7 +201,8 @@ class parser {
                            "Hold N permits of a semaphore that has OF")
                        ->type_name("N/OF"));
     add_duration(command, "--wait", run_.wish.wait, "Give up after so long (0: ask once); default: wait");
-    add_ttl(command, run_.wish.ttl, "How long the lock outlives a crash; default: 30s");
+    add_ttl(command, run_.wish.ttl,
+            "How long the lock outlives a crash, but where it ends with a session; default: 30s");
     add_text(command, "--label", "TEXT", "A text shown beside the holder", [this](const std::string& text) {
       check([&] { lock_options{}.label(text); },
             "--label: at most 256 bytes of UTF-8, no control characters");
@@ -230,6 +239,15 @@ class parser {
     add_store(command, watch_.store);
   }
 
+  void add_schema() {
+    auto* command = add("schema", "Print what a store needs in its database server, or make it");
+    command->add_option("URL", schema_.store.url, "The store; default: HOLDFAST_STORE")
+        ->check(no_empty_url)
+        ->type_name("");
+    command->add_flag("--apply", schema_.apply, "Make it, as the user of the URL, instead of printing it");
+    add_access(command, schema_.store);
+  }
+
   void add_bench() {
     auto* command = add("bench", "Measure a store");
     command->add_option("SCENARIO", bench_.scenario, "pair, spread, handoff, idle or held")
@@ -240,6 +258,8 @@ class parser {
     add_number(command, "--concurrency", bench_.concurrency,
                "Claims in flight; threads (pair); contenders per process (handoff)");
     add_number(command, "--processes", bench_.processes, "Processes (handoff)");
+    command->add_flag("--one-client", bench_.one_client,
+                      "The contenders of a process share one client (handoff)");
     add_duration(command, "--duration", bench_.length, "How long to measure");
     add_ttl(command, bench_.ttl, "The ttl of every lease; default: 30s");
     add_store(command, bench_.store);
@@ -273,6 +293,7 @@ class parser {
     if (name == "show") return show_;
     if (name == "release") return release_;
     if (name == "watch") return watch_;
+    if (name == "schema") return schema_;
     if (name == "bench") return bench_;
     if (name == "__names") return names_;
     if (name == "__contender") return contender_;
@@ -334,6 +355,7 @@ class parser {
   show_command show_;
   release_command release_;
   watch_command watch_;
+  schema_command schema_;
   bench_command bench_;
   contender_command contender_;
   std::string shell_;

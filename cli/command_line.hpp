@@ -8,6 +8,7 @@
 #include "ls.hpp"
 #include "release.hpp"
 #include "run.hpp"
+#include "schema.hpp"
 #include "show.hpp"
 #include "watch.hpp"
 
@@ -18,8 +19,9 @@ struct print_command {
   std::string text;
 };
 
-using any_command = std::variant<run_command, ls_command, names_command, show_command, release_command,
-                                 watch_command, bench_command, contender_command, print_command>;
+using any_command =
+    std::variant<run_command, ls_command, names_command, show_command, release_command, watch_command,
+                 schema_command, bench_command, contender_command, print_command>;
 
 /// What the arguments, without the program's own name, ask for.
 /// \throws failure that says what is wrong with them.

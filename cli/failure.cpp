@@ -38,6 +38,9 @@ failure to_failure(const std::system_error& cause) {
   if (const auto* ours = dynamic_cast<const error*>(&cause); ours && !ours->detail().empty()) {
     return {status_of(cause.code()), ours->detail()};
   }
+  if (cause.code().category() != category() && std::ferror(stdout) != 0) {
+    return {output_failed, fmt::format("cannot write the output: {}", cause.code().message())};
+  }
   return {status_of(cause.code()), cause.what()};
 }
 

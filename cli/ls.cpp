@@ -11,29 +11,27 @@ namespace holdfast::cli {
 
 namespace {
 
-std::vector<std::string> row_of(const lock_summary& lock) {
+/// \param idle whether names are shown that nobody holds: all that is told of them is their last token.
+std::vector<std::string> row_of(const lock_summary& lock, bool idle) {
   const bool held = lock.holders != 0;
   auto how = std::string{to_string(lock.how)};
   if (lock.capacity != 0) how += fmt::format(" of {}", lock.capacity);
-  return {printable(lock.name),
-          how,
-          std::to_string(lock.holders),
-          std::to_string(lock.waiters),
-          lock.holder_token ? std::to_string(lock.holder_token.value()) : "",
-          held ? to_text(lock.held_for) : "-",
-          held ? to_text(lock.holder) : "-"};
+  const auto number = [](fencing_token token) { return token ? std::to_string(token.value()) : ""; };
+  std::vector<std::string> row{printable(lock.name), how, std::to_string(lock.holders),
+                               std::to_string(lock.waiters)};
+  if (idle) row.push_back(number(lock.last_token));
+  row.insert(row.end(), {number(lock.holder_token), held ? to_text(lock.held_for) : "-",
+                         held ? to_text(lock.holder) : "-"});
+  return row;
 }
 
-void print_table(const std::vector<lock_summary>& locks) {
+void print_table(const std::vector<lock_summary>& locks, bool idle) {
   using enum column::side;
-  table lines{{{"NAME", left},
-               {"MODE", left},
-               {"HOLDERS", right},
-               {"WAITERS", right},
-               {"TOKEN", right},
-               {"HELD FOR", right},
-               {"HOLDER", left}}};
-  for (const auto& lock : locks) lines.add(row_of(lock));
+  std::vector<column> columns{{"NAME", left}, {"MODE", left}, {"HOLDERS", right}, {"WAITERS", right}};
+  if (idle) columns.push_back({"LAST TOKEN", right});
+  columns.insert(columns.end(), {{"TOKEN", right}, {"HELD FOR", right}, {"HOLDER", left}});
+  table lines{columns};
+  for (const auto& lock : locks) lines.add(row_of(lock, idle));
   fmt::print("{}", lines.text(palette{stdout}));
 }
 
@@ -44,7 +42,7 @@ int perform(const ls_command& what) {
   if (what.store.json) {
     for (const auto& lock : locks) print_line(describe(lock));
   } else if (!locks.empty()) {
-    print_table(locks);
+    print_table(locks, what.all);
   } else if (is_terminal(stdout)) {
     fmt::print("nothing is held or waited for{}\n",
                what.all ? ", or ever was" : "; --all shows idle names too");

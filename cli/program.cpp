@@ -28,7 +28,11 @@ finding look_at(const std::string& path) {
 }
 
 failure cannot_execute(const std::string& path) {
-  return {not_executable, fmt::format("cannot execute '{}': it is a folder, or you may not", path)};
+  struct stat found{};
+  const bool folder = ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
+  return {not_executable,
+          fmt::format("cannot execute '{}': {}", path,
+                      folder ? "it is a folder" : "permission denied; is it a program (chmod +x)?")};
 }
 
 std::string from_search_path(const std::string& command) {

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <csignal>
 #include <fmt/core.h>
+#include <future>
 
 #include "child.hpp"
 #include "failure.hpp"
@@ -28,14 +29,24 @@ struct run_record {
   boot_clock::time_point ended_at;
 };
 
+/// Others hold it, or the store has not answered: scripts have to tell these apart.
 [[noreturn]] void fail_not_had(const client& locks, const claim& wish) {
+  const auto within = *wish.wait == duration::zero() ? "" : " within " + to_text(*wish.wait);
   std::string who;
   try {
-    if (const auto lock = locks.inspect(wish.name)) who = ": " + holders_text(*lock);
-  } catch (const error&) {
-    // Who holds it is a courtesy; that it could not be had is the message.
+    auto lock = locks.inspect(wish.name).value_or(lock_state{});
+    if (std::erase_if(lock.holders, is_ours) != 0) {  // given back behind us
+      throw failure{store_unavailable, fmt::format("'{}' was granted too late: the store had not answered{}",
+                                                   wish.name, within)};
+    }
+    who = ": " + holders_text(lock);
+  } catch (const error& failed) {
+    // Who holds it is a courtesy, which not everybody may be granted; that nobody answers is the message.
+    if (status_of(failed.code()) == store_unavailable) {
+      throw failure{store_unavailable, fmt::format("'{}' was not had{}, and who holds it is not known: {}",
+                                                   wish.name, within, to_failure(failed).what())};
+    }
   }
-  const auto within = *wish.wait == duration::zero() ? "" : " within " + to_text(*wish.wait);
   throw failure{not_had_in_time, fmt::format("'{}' was not free{}{}. A longer --wait gives it more time",
                                              wish.name, within, who)};
 }
@@ -45,24 +56,31 @@ ending run_under(lease& held, const run_command& what, const program& command, s
                  run_record& record) {
   guardian guard;
   child_process child{command, environment_for(held.token(), what.wish.name), signals.mask_before()};
-  const auto ttl = what.wish.ttl.value_or(lock_options{}.ttl());
+  // Where a lease lives with a session, that one's reach, if it is less, decides what there is time for.
+  const auto ttl = std::min<duration>(what.wish.ttl.value_or(lock_options{}.ttl()),
+                                      std::chrono::ceil<duration>(held.remaining()));
   auto end = supervisor{held, ttl, child, guard, signals}.run();
   record.ended_at = boot_clock::now();
   return end;
 }
 
 /// Whether the store says that the lease had ended before. A store that cannot be asked is worth a warning
-/// only: the command has ended, under a lease that was good, and its ttl ends the lease.
-bool release_finds_it_lost(lease& held, const run_command& what) {
-  const auto code = held.release();
+/// only, and not a long wait: the command has ended, under a lease that was good, which ends by itself.
+bool release_finds_it_lost(client& locks, lease& held, const run_command& what) {
+  constexpr std::chrono::seconds patience{5};
+  // Deferred where no thread is to be had: the command's status is worth more than our haste.
+  auto released = std::async(std::launch::async | std::launch::deferred, [&] { return held.release(); });
+  if (released.wait_for(patience) == std::future_status::timeout) locks.close();  // which ends the attempt
+  const auto code = released.get();
   if (code && code != errc::lost && !what.store.json) {
-    complain(fmt::format("holdfast: the release of '{}' could not be confirmed ({}); it ends with its ttl\n",
+    complain(fmt::format("holdfast: the release of '{}' could not be confirmed ({}); it ends by itself\n",
                          printable(what.wish.name), code.message()));
   }
   return code == errc::lost;
 }
 
-int conclude(const run_command& what, const ending& end, const run_record& record) {
+/// \param ended whether the command was made to end, and did not end by itself.
+int conclude(const run_command& what, const ending& end, bool ended, const run_record& record) {
   const int status = end.lost ? static_cast<int>(lease_lost) : end.status;
   if (what.store.json) {
     print_line({{"name", what.wish.name},
@@ -74,10 +92,12 @@ int conclude(const run_command& what, const ending& end, const run_record& recor
                 {"status", status}},
                stderr);
   } else if (end.lost) {
-    complain(
-        fmt::format("holdfast: '{}' (token {}) was lost while '{}' ran, and it was ended: it was released by "
-                    "force, or could not be renewed in time. Others may hold it now\n",
-                    printable(what.wish.name), record.token, printable(what.command.front())));
+    const auto so = ended ? std::string{"and it was ended"}
+                          : fmt::format("which ended by itself, with status {}", end.status);
+    complain(fmt::format(
+        "holdfast: '{}' (token {}) was lost while '{}' ran, {}: it was released by force, or could "
+        "not be renewed in time, or its session ended. Others may hold it now\n",
+        printable(what.wish.name), record.token, printable(what.command.front()), so));
   }
   return status;
 }
@@ -89,7 +109,14 @@ int perform(const run_command& what) {
   signal_inbox signals{SIGHUP,   SIGINT,  SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2, SIGALRM,
                        SIGWINCH, SIGTSTP, SIGCONT, SIGCHLD, SIGTTOU, SIGPIPE};
   const program command{what.command};
-  auto locks = open_client(what.store, client_options{}.program(command.name()));
+  client_options options;
+  options.program(command.name());
+  // A store whose locks live with a session asks for one that lives as long. And who holds the lock is asked
+  // for beside the wait for it, and not to hold that up where the store does not answer.
+  options.locks(lock_options{}
+                    .ttl(what.wish.ttl.value_or(lock_options{}.ttl()))
+                    .retry(retry_policy{}.limit(std::chrono::seconds{2})));
+  auto locks = open_client(what.store, options);
 
   run_record record;
   record.asked_at = boot_clock::now();
@@ -102,8 +129,9 @@ int perform(const run_command& what) {
   record.token = held.token().value();
   auto end = run_under(held, what, command, signals, record);
   signals.close();  // from here on, whoever is impatient may end us: the command is over
-  end.lost = release_finds_it_lost(held, what) || end.lost;
-  return conclude(what, end, record);
+  const bool ended = end.lost;
+  end.lost = release_finds_it_lost(locks, held, what) || end.lost;
+  return conclude(what, end, ended, record);
 }
 
 }  // namespace holdfast::cli

@@ -73,7 +73,10 @@ std::string without_secrets(std::string_view text) {
   while (!text.empty()) {
     const auto word_end = std::min(text.find_first_of(blanks), text.size());
     const auto word = text.substr(0, word_end);
-    masked += word.find("://") == word.npos ? std::string{word} : masked_url(word);
+    // A store that a sentence goes on about, with a colon, has been masked already.
+    const auto store = word.substr(0, word.find_last_not_of(':') + 1);
+    const bool is_shown = word.find("://") == word.npos || masked_url(store) == store;
+    masked += is_shown ? std::string{word} : masked_url(word);
     const auto next_word = std::min(text.find_first_not_of(blanks, word_end), text.size());
     masked += text.substr(word_end, next_word - word_end);
     text.remove_prefix(next_word);

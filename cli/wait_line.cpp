@@ -14,14 +14,9 @@ namespace holdfast::cli {
 
 namespace {
 
-/// How many claims are queued before ours, which we know by host and process id.
+/// How many claims are queued before ours.
 std::ptrdiff_t claims_ahead(const lock_state& lock) {
-  std::array<char, 256> host{};
-  ::gethostname(host.data(), host.size() - 1);
-  const auto ours = std::ranges::find_if(lock.waiters, [&](const claim_state& claim) {
-    return claim.who.pid == ::getpid() && claim.who.host == host.data();
-  });
-  return ours - lock.waiters.begin();
+  return std::ranges::find_if(lock.waiters, is_ours) - lock.waiters.begin();
 }
 
 }  // namespace
@@ -51,12 +46,20 @@ std::string wait_line::text() const {
   }
 }
 
+bool is_ours(const claim_state& claim) {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return claim.who.pid == ::getpid() && claim.who.host == host.data();
+}
+
 std::string holders_text(const lock_state& lock) {
   if (lock.holders.empty()) return "held by nobody now";
   const auto& first = lock.holders.front();
   const auto others = lock.holders.size() - 1;
-  return fmt::format("held by {}, for {}{}", to_text(first.who), to_text(first.age),
-                     others == 0 ? "" : fmt::format(", and {} more", others));
+  const auto more = others == 0 ? "" : fmt::format(", and {} more", others);
+  if (!first.token)
+    return fmt::format("held by a client that is not Holdfast's ({}){}", printable(first.owner), more);
+  return fmt::format("held by {}, for {}{}", to_text(first.who), to_text(first.age), more);
 }
 
 }  // namespace holdfast::cli

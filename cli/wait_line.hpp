@@ -30,6 +30,9 @@ class wait_line {
   std::shared_ptr<void> watch_;
 };
 
+/// Whether this process has made it: by its host and process id, which are all that is told of it.
+[[nodiscard]] bool is_ours(const claim_state& claim);
+
 /// `held by backup on alpha, pid 4711 (nightly), for 2m05s`, and how many others hold it too.
 [[nodiscard]] std::string holders_text(const lock_state& lock);
 

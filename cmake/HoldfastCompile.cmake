@@ -17,6 +17,9 @@ if(HOLDFAST_SANITIZE)
   # For everything at once: a sanitizer that sees half of a program reports nonsense.
   add_compile_options(-fsanitize=${HOLDFAST_SANITIZE} -fno-omit-frame-pointer)
   add_link_options(-fsanitize=${HOLDFAST_SANITIZE})
+  if(HOLDFAST_SANITIZE MATCHES "address")
+    add_compile_definitions(__SANITIZE_ADDRESS__) # as g++ defines it; clang does from its version 21 on
+  endif()
   if(HOLDFAST_SANITIZE MATCHES "undefined")
     add_compile_options(-fno-sanitize-recover=undefined) # a finding fails the test, not only the log
     # It opens a pipe(2) to look at an object, and takes having no descriptor left, which tests bring about, for a finding.

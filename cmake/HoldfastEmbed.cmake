@@ -4,7 +4,8 @@
 # acquire.sql becomes `inline constexpr std::string_view acquire`. TARGET and its dependents find it as "header", here
 # "protocol/sql/statements.hpp". It is made anew when a file changes, appears or goes.
 #
-# In an .lua file a line `--@include other.lua` stands for that file's text, and `acquire_sha1` is made beside `acquire`.
+# A line `--@include other.lua`, or `--@include other.sql`, stands for that file's text. Of an .lua file `acquire_sha1` is
+# made beside `acquire`.
 #
 # The header lies beside the layer's link to src/, in an include folder of its own, so that nothing is generated into src/.
 set(holdfast_embed_script ${CMAKE_CURRENT_LIST_DIR}/embed.cmake)

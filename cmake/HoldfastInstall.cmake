@@ -16,12 +16,12 @@ install(FILES ${PROJECT_BINARY_DIR}/include/holdfast/version.hpp
 
 set(package_dir ${CMAKE_INSTALL_LIBDIR}/cmake/holdfast)
 set(holdfast_components)
-if(HOLDFAST_SQLITE)
-  list(APPEND holdfast_components sqlite)
-endif()
-if(HOLDFAST_REDIS)
-  list(APPEND holdfast_components redis)
-endif()
+foreach(store sqlite redis zookeeper postgresql mariadb)
+  string(TOUPPER ${store} STORE)
+  if(HOLDFAST_${STORE})
+    list(APPEND holdfast_components ${store})
+  endif()
+endforeach()
 configure_package_config_file(${CMAKE_CURRENT_LIST_DIR}/holdfast-config.cmake.in
   ${PROJECT_BINARY_DIR}/holdfast-config.cmake INSTALL_DESTINATION ${package_dir})
 # Before 1.0 a minor version may break what the one before promised.

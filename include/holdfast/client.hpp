@@ -25,10 +25,13 @@ class client_access;
 /// URLs: `sqlite:/var/lib/app/locks.db`, `sqlite:` (the file of this user:
 /// `$XDG_STATE_HOME/holdfast/locks.db`), `memory:` (private to this client), `memory:NAME` (shared by all
 /// clients of this process that say the same name), `redis://host`, `rediss://host` with TLS,
-/// `unix:/path/of/socket` (a Redis server). `docs/stores.md` lists each store's options.
+/// `unix:/path/of/socket` (a Redis server), `zk://host1,host2/root` (a ZooKeeper ensemble),
+/// `postgresql://user@host/database`, `mysql://user@host/database` (MariaDB, MySQL). `docs/stores.md` lists
+/// each store's options.
 ///
 /// *Threads.* All members may be called from any thread. One client serves any number of locks, waits and
-/// leases with one connection and a fixed number of threads; make one per store and process.
+/// leases with one connection (on MariaDB two) and a fixed number of threads; make one per store and
+/// process.
 ///
 /// *Lifetime.* Closing (the destructor) fails pending waits with errc::closed, ends all leases, sends what
 /// is still to be released, and waits for the store's word at most `client_options::flush_limit`. Locks

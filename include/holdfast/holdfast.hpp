@@ -10,5 +10,6 @@
 #include "holdfast/mutex.hpp"               // IWYU pragma: export
 #include "holdfast/options.hpp"             // IWYU pragma: export
 #include "holdfast/recursive_mutex.hpp"     // IWYU pragma: export
+#include "holdfast/schema.hpp"              // IWYU pragma: export
 #include "holdfast/shared_mutex.hpp"        // IWYU pragma: export
 #include "holdfast/state.hpp"               // IWYU pragma: export

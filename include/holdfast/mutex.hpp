@@ -16,9 +16,10 @@ namespace holdfast {
 /// object stays locked for its own users until `unlock()`, so that nobody unlocks another's hold.
 ///
 /// *Errors.* The acquiring functions throw holdfast::error: errc::unavailable when the store does not
-/// answer within the retry policy, errc::unknown_outcome, errc::wrong_type, errc::permission_denied,
-/// errc::closed; and errc::timeout from `lock()` and `acquire()` after a `wait_limit`. What an abandoned
-/// attempt may have left at the store is withdrawn in the background.
+/// answer within the retry policy, or could not be asked by the end of a shorter limit,
+/// errc::unknown_outcome, errc::wrong_type, errc::permission_denied, errc::closed; and errc::timeout from
+/// `lock()` and `acquire()` after a `wait_limit`. What an abandoned attempt may have left at the store is
+/// withdrawn in the background.
 class HOLDFAST_EXPORT mutex {
  public:
   /// Does not ask the store anything yet. \throws holdfast::error errc::invalid_name.

@@ -11,9 +11,9 @@ namespace holdfast {
 /// holds here. Several shared holds may be kept in one object; `unlock_shared()` gives back the oldest.
 class HOLDFAST_EXPORT shared_mutex {
  public:
-  shared_mutex(client& locks, std::string_view name) : handle_{locks, name, 0, std::nullopt} {}
+  shared_mutex(client& locks, std::string_view name) : handle_{locks, name, 0, std::nullopt, true} {}
   shared_mutex(client& locks, std::string_view name, const lock_options& options)
-      : handle_{locks, name, 0, options} {}
+      : handle_{locks, name, 0, options, true} {}
 
   void lock() { handle_.lock({mode::exclusive, 1, std::nullopt}); }
   [[nodiscard]] bool try_lock() { return handle_.lock({mode::exclusive, 1, duration::zero()}); }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <chrono>
 #include <utility>
 #include <vector>
 
@@ -53,13 +54,21 @@ std::optional<std::string> decoded(std::string_view text) {
   return plain;
 }
 
+/// What is wrong with an escape was found when the URL was read.
+std::string plain(std::string_view text) { return decoded(text).value_or(std::string{}); }
+
 bool is_secret(std::string_view raw_key) {
   std::string key = decoded(raw_key).value_or(std::string{raw_key});
   std::transform(key.begin(), key.end(), key.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; });
-  constexpr std::array<std::string_view, 4> words{"pass", "secret", "auth", "token"};
+  constexpr std::array<std::string_view, 5> words{"pass", "secret", "auth", "token", "acl"};
   return std::any_of(words.begin(), words.end(),
                      [&](std::string_view w) { return key.find(w) != std::string::npos; });
+}
+
+/// What follows is a path, in which an @ is nothing special.
+bool is_path_scheme(std::string_view scheme) {
+  return scheme == "sqlite" || scheme == "memory" || scheme == "unix";
 }
 
 std::string masked_once(std::string_view url) {
@@ -72,10 +81,20 @@ std::string masked_once(std::string_view url) {
               hidden.begin() + static_cast<std::ptrdiff_t>(to), true);
   };
   const std::size_t scheme = scheme_end(url);
-  const std::size_t start = scheme == std::string_view::npos ? 0 : scheme + 1;
+  std::size_t start = scheme == std::string_view::npos ? 0 : scheme + 1;
+  if (start != 0 && !url.substr(start).starts_with("//") && !is_path_scheme(url.substr(0, scheme))) {
+    start = 0;  // what seems to be a scheme may be a user: "app:password@host"
+  }
   if (const std::size_t at = url.rfind('@'); at != std::string_view::npos && at > start) {
     const std::size_t colon = url.find(':', start);
     if (colon < at) hide(colon + 1, at);
+  }
+  // "host=a password=b", as libpq has it: in quotes, a password may go on behind a blank.
+  for (std::size_t i = 0; i != std::string_view::npos; i = url.find_first_of(" \t", i + 1)) {
+    const std::size_t equals = url.find('=', i);
+    if (equals == std::string_view::npos) break;
+    const std::string_view key = url.substr(i, equals - i);
+    if (key.find_first_of(":/?&") == std::string_view::npos && is_secret(key)) hide(equals + 1, url.size());
   }
   for (std::size_t i = url.find_first_of("?&"); i != std::string_view::npos;
        i = url.find_first_of("?&", i + 1)) {
@@ -138,6 +157,22 @@ store_url::store_url(std::string_view text) : masked_{masked_url(text)} {
   }
 }
 
+/// `host[:port]`, or `[v6][:port]`.
+std::pair<std::string, std::string> store_url::host_and_port(std::string_view text) const {
+  const bool is_v6 = text.starts_with('[');
+  if (is_v6 && text.find(']') == std::string_view::npos) refuse("the [ before its address is not closed");
+  const std::string_view host = is_v6 ? text.substr(1, text.find(']') - 1) : text.substr(0, text.find(':'));
+  text.remove_prefix(is_v6 ? host.size() + 2 : host.size());
+  if (!text.empty() && !text.starts_with(':')) refuse("its host is not a name or an address");
+  const std::string_view port = text.empty() ? text : text.substr(1);
+  const bool digits = std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
+  const bool fits = digits && port.size() <= 5 &&
+                    (text.empty() || (!port.empty() && std::stoi(std::string{port}) > 0 &&
+                                      std::stoi(std::string{port}) <= 65535));
+  if (!fits) refuse("its port is not a number from 1 to 65535");
+  return {plain(host), plain(port)};
+}
+
 store_url::authority store_url::split() const {
   std::string_view left = raw_path_;
   if (!left.starts_with("//")) refuse("after the scheme it does not go on with //host");
@@ -155,20 +190,26 @@ store_url::authority store_url::split() const {
       user = user.substr(0, colon);
     }
   }
-  const bool is_v6 = left.starts_with('[');
-  if (is_v6 && left.find(']') == std::string_view::npos) refuse("the [ before its address is not closed");
-  const std::string_view host = is_v6 ? left.substr(1, left.find(']') - 1) : left.substr(0, left.find(':'));
-  left.remove_prefix(is_v6 ? host.size() + 2 : host.size());
-  if (!left.empty() && !left.starts_with(':')) refuse("its host is not a name or an address");
-  const std::string_view port = left.empty() ? left : left.substr(1);
-  const bool digits = std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
-  const bool fits = digits && port.size() <= 5 &&
-                    (left.empty() || (!port.empty() && std::stoi(std::string{port}) > 0 &&
-                                      std::stoi(std::string{port}) <= 65535));
-  if (!fits) refuse("its port is not a number from 1 to 65535");
-  // What is wrong with an escape was found when it was read.
-  const auto plain = [](std::string_view text) { return decoded(text).value_or(std::string{}); };
-  return {plain(user), plain(password), plain(host), plain(port), plain(rest)};
+  auto [host, port] = host_and_port(left);
+  return {plain(user), plain(password), std::move(host), std::move(port), plain(rest)};
+}
+
+store_url::ensemble store_url::split_many() const {
+  std::string_view left = raw_path_;
+  if (!left.starts_with("//")) refuse("after the scheme it does not go on with //host");
+  left.remove_prefix(2);
+  const std::size_t slash = left.find('/');
+  ensemble all;
+  if (slash != std::string_view::npos) all.rest = plain(left.substr(slash + 1));
+  left = left.substr(0, slash);
+  if (left.find('@') != std::string_view::npos) refuse("a user has no place in it");
+  while (!left.empty()) {
+    const std::size_t comma = left.find(',');
+    all.hosts.push_back(host_and_port(left.substr(0, comma)));
+    if (all.hosts.back().first.empty()) refuse("one of its hosts has no name");
+    left = comma == std::string_view::npos ? std::string_view{} : left.substr(comma + 1);
+  }
+  return all;
 }
 
 std::optional<std::string> store_url::take(const std::string& key) {
@@ -222,6 +263,18 @@ duration store_url::take_duration(const std::string& key, duration otherwise) {
     refuse("the option '" + key + "' is not a time such as 250ms, 30s, 5m, 12h or 7d");
   }
   return count * found->length;
+}
+
+std::chrono::milliseconds store_url::take_milliseconds(const std::string& key,
+                                                       std::chrono::milliseconds otherwise,
+                                                       std::chrono::milliseconds least,
+                                                       std::chrono::milliseconds most) {
+  const duration given = take_duration(key, otherwise);
+  if (given < least || given > most) {
+    refuse("the option '" + key + "' is not between " + std::to_string(least.count()) + " ms and " +
+           std::to_string(most.count() / 1000) + " s");
+  }
+  return std::chrono::duration_cast<std::chrono::milliseconds>(given);
 }
 
 void store_url::refuse_rest(std::string_view known) const {

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <chrono>
 #include <cstdint>
 #include <map>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
+#include <vector>
 
 #include "holdfast/options.hpp"
 
@@ -30,6 +33,12 @@ class store_url {
     std::string rest;
   };
   [[nodiscard]] authority split() const;
+  /// As `split`, for several servers: `//host[:port],host[:port]…[/rest]`, without a user.
+  struct ensemble {
+    std::vector<std::pair<std::string, std::string>> hosts;  // and ports
+    std::string rest;
+  };
+  [[nodiscard]] ensemble split_many() const;
   /// As it may be shown.
   [[nodiscard]] const std::string& masked() const noexcept { return masked_; }
 
@@ -42,6 +51,11 @@ class store_url {
                                          std::int64_t most);
   /// As `take`, for times such as 250ms, 30s, 5m, 12h, 7d; a bare number counts seconds.
   [[nodiscard]] duration take_duration(const std::string& key, duration otherwise);
+  /// As `take_duration`, within bounds.
+  [[nodiscard]] std::chrono::milliseconds take_milliseconds(const std::string& key,
+                                                            std::chrono::milliseconds otherwise,
+                                                            std::chrono::milliseconds least,
+                                                            std::chrono::milliseconds most);
   /// \throws errc::invalid_url naming the first option left, and those that there are.
   void refuse_rest(std::string_view known) const;
 
@@ -49,6 +63,8 @@ class store_url {
   [[noreturn]] void refuse(const std::string& why) const;
 
  private:
+  [[nodiscard]] std::pair<std::string, std::string> host_and_port(std::string_view text) const;
+
   std::string scheme_;
   std::string raw_path_;
   std::string path_;

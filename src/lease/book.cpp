@@ -1,5 +1,6 @@
 #include "lease/book.hpp"
 
+#include <algorithm>
 #include <utility>
 
 namespace holdfast::lease_core {
@@ -27,7 +28,7 @@ book::claim_id book::acquire(wish what, std::optional<time_point> limit, std::fu
   pending& p = pending_[id];
   p.owner = what.claim.owner;
   p.done = std::move(done);
-  if (limit) p.limit = time_.at(*limit, [this, id] { abandon(id, not_had{}); });
+  if (limit) p.limit = time_.at(*limit, [this, id] { time_is_up(id); });
   ask(id, std::move(what));
   return id;
 }
@@ -61,9 +62,11 @@ void book::on_acquired(claim_id id, const wish& what, store::acquired result) {
   const store::claim& c = what.claim;
   const auto lease = std::make_shared<record>(store::hold{c.name, c.owner, grant.token, c.ttl}, c.how,
                                               c.permits, what.margin, what.renews, c.retry);
-  if (time_.now() >= deadline_of(grant.valid_from, c.ttl, what.margin)) {
+  time_point end = deadline_of(grant.valid_from, c.ttl, what.margin);
+  if (const auto session = port_.session_until()) end = std::min(end, *session);
+  if (time_.now() >= end) {
     // It came too late to be believed. The store may still think otherwise.
-    lease->set_deadline(deadline_of(grant.valid_from, c.ttl, what.margin));
+    lease->set_deadline(end);
     give_back(lease, nullptr);
     return ask_again(id, what);
   }
@@ -86,6 +89,13 @@ void book::abandon(claim_id id, taken result) {
   if (found == pending_.end()) return;
   port_.cancel(found->second.owner);
   finish(id, std::move(result));
+}
+
+void book::time_is_up(claim_id id) {
+  const auto found = pending_.find(id);
+  if (found == pending_.end()) return;
+  const auto why = port_.hindrance(found->second.owner);
+  abandon(id, why ? taken{*why} : taken{not_had{}});
 }
 
 void book::cancel(claim_id which) { abandon(which, failure{errc::cancelled, "the claim was cancelled"}); }

@@ -73,6 +73,7 @@ class book {
   void ask_again(claim_id id, wish what);
   void on_acquired(claim_id id, const wish& what, store::acquired result);
   void finish(claim_id id, taken result);
+  void time_is_up(claim_id id);
   void abandon(claim_id id, taken result);
   void lose(const record_ptr& lease, std::error_code reason);
   void give_back(const record_ptr& lease, std::function<void(store::released)> done);

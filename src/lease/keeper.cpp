@@ -23,9 +23,14 @@ duration lead(const record& lease) {
 }  // namespace
 
 keeper::keeper(store::scheduler& time, store::port& port, on_loss lost)
-    : time_{time}, port_{port}, lost_{std::move(lost)} {}
+    : time_{time}, port_{port}, lost_{std::move(lost)} {
+  port_.on_session([this] { extend(); });
+}
 
-keeper::~keeper() { time_.cancel(timer_); }
+keeper::~keeper() {
+  port_.on_session(nullptr);
+  time_.cancel(timer_);
+}
 
 void keeper::add(const record_ptr& lease, time_point valid_from) {
   lease->kept = true;
@@ -53,16 +58,28 @@ std::vector<record_ptr> keeper::all() const {
 void keeper::confirm(const record_ptr& lease, time_point valid_from) {
   const duration ttl = lease->hold.ttl;
   // Answers may come in another order than their requests went.
-  lease->set_deadline(std::max(lease->deadline(), deadline_of(valid_from, ttl, lease->margin)));
-  follow_session(lease);
+  lease->valid_until = std::max(lease->valid_until, deadline_of(valid_from, ttl, lease->margin));
+  bound(lease);
   lease->pause.reset();
   plan(lease, lease->renews ? valid_from + ttl / 3 : time_point::max());
 }
 
-bool keeper::follow_session(const record_ptr& lease) {
+void keeper::bound(const record_ptr& lease) {
   const auto until = port_.session_until();
-  if (until) lease->set_deadline(*until - lease->margin);
-  return until.has_value();
+  lease->set_deadline(until ? std::min(lease->valid_until, *until) : lease->valid_until);
+}
+
+/// The session lives longer. What had ended by then stays ended.
+void keeper::extend() {
+  const time_point now = time_.now();
+  for (const record_ptr& lease : all()) {
+    if (now >= lease->deadline() - lead(*lease)) {
+      lost_(lease, errc::lost);
+    } else {
+      bound(lease);
+      plan(lease, lease->renew_at);
+    }
+  }
 }
 
 void keeper::plan(const record_ptr& lease, time_point renew_at) {
@@ -86,12 +103,9 @@ void keeper::tick() {
   batch due;
   while (!agenda_.empty()) {
     const record_ptr lease = agenda_.begin()->second;
-    const bool by_session = follow_session(lease);
     if (now >= lease->deadline() - lead(*lease)) {
       lost_(lease, errc::lost);  // which removes it
-    } else if (by_session && lease->attention <= now) {
-      plan(lease, now + lease->hold.ttl / 3);  // the link keeps the session; nothing to send
-    } else if (by_session || lease->renew_at - slack(*lease) > now) {
+    } else if (lease->renew_at - slack(*lease) > now) {
       break;
     } else {
       plan(lease, time_point::max());  // until the answer is here

@@ -55,8 +55,9 @@ class keeper {
   renewal settle(const record_ptr& lease, store::renewed how, store::time_point sent);
   /// The store keeps it for one more ttl, counted from `valid_from`.
   void confirm(const record_ptr& lease, store::time_point valid_from);
-  /// Where leases live with a session, that one's end is the deadline. False elsewhere.
-  bool follow_session(const record_ptr& lease);
+  /// The deadline: the end of its own ttl, or of the session that it lives with, whichever comes first.
+  void bound(const record_ptr& lease);
+  void extend();
   /// Decides when to look at it next.
   void plan(const record_ptr& lease, store::time_point renew_at);
 

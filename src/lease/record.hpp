@@ -55,8 +55,9 @@ class lease_record {
   // The keeper's.
   std::uint64_t number = 0;  // in the order of coming
   store::backoff pause;
-  store::time_point attention;  // when to look at it next
-  store::time_point renew_at;   // time_point::max(): not by itself, or an answer is under way
+  store::time_point valid_until;  // by its own ttl, whatever becomes of the session it lives with
+  store::time_point attention;    // when to look at it next
+  store::time_point renew_at;     // time_point::max(): not by itself, or an answer is under way
   bool kept = false;
 
  private:

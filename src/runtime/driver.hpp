@@ -51,6 +51,11 @@ class driver final : public store::port {
     feed(found->second, store::cancelled{});
   }
 
+  [[nodiscard]] std::optional<failure> hindrance(const owner_id& owner) const override {
+    const auto found = claiming_.find(owner);
+    return found == claiming_.end() ? std::nullopt : running_.at(found->second)->hindrance();
+  }
+
   void renew(std::vector<store::hold> holds, store::handler<store::renewals> done) override {
     const std::size_t n = holds.size();
     exchange<store::renewals>(
@@ -101,6 +106,7 @@ class driver final : public store::port {
   [[nodiscard]] std::optional<store::time_point> session_until() const override {
     return link_.session_until();
   }
+  void on_session(const std::function<void()>& extended) override { link_.on_session(extended); }
   [[nodiscard]] std::size_t busy() const override { return running_.size(); }
   void when_idle(std::function<void()> action) override {
     idle_ = std::move(action);
@@ -130,6 +136,7 @@ class driver final : public store::port {
     };
     virtual wants resume(store::time_point now, std::uint64_t random, const store::event<reply>& e) = 0;
     virtual void forget_user() = 0;
+    [[nodiscard]] virtual std::optional<failure> hindrance() const { return std::nullopt; }
 
     store::scheduler::timer timer = 0;
     owner_id owner;  // of acquisitions
@@ -153,6 +160,10 @@ class driver final : public store::port {
       return w;
     }
     void forget_user() override { done = nullptr; }
+    [[nodiscard]] std::optional<failure> hindrance() const override {
+      if constexpr (requires { machine.hindrance(); }) return machine.hindrance();
+      return std::nullopt;
+    }
 
     Machine machine;
     store::handler<Result> done;

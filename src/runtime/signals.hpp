@@ -1,6 +1,8 @@
 #pragma once
 
+#include <cerrno>
 #include <csignal>
+#include <ctime>
 #include <pthread.h>
 #include <thread>
 #include <utility>
@@ -26,5 +28,36 @@ template <class Function>
     body();
   }};
 }
+
+/// Writing to a socket whose other side is gone raises SIGPIPE, which ends a program that does not expect it:
+/// not while this lives. For what others' libraries write, such as OpenSSL.
+class no_sigpipe {
+ public:
+  no_sigpipe() {
+    sigset_t pending;
+    sigpending(&pending);
+    if (sigismember(&pending, SIGPIPE) == 1) return;
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    blocked_ = pthread_sigmask(SIG_BLOCK, &pipe, &before_) == 0;
+  }
+  ~no_sigpipe() {
+    if (!blocked_) return;
+    sigset_t pipe;
+    sigemptyset(&pipe);
+    sigaddset(&pipe, SIGPIPE);
+    const timespec at_once{};
+    while (sigtimedwait(&pipe, nullptr, &at_once) == -1 && errno == EINTR) {
+    }
+    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
+  }
+  no_sigpipe(const no_sigpipe&) = delete;
+  no_sigpipe& operator=(const no_sigpipe&) = delete;
+
+ private:
+  sigset_t before_{};
+  bool blocked_ = false;
+};
 
 }  // namespace holdfast::runtime

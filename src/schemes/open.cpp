@@ -11,6 +11,7 @@ namespace {
 struct entry {
   std::string_view scheme;
   std::unique_ptr<backend> (*open)(store_url&, const client_options&, loop&);
+  layout (*layout_of)(store_url&, const client_options&) = nullptr;  // of stores in database servers
 };
 
 constexpr auto entries = std::to_array<entry>({
@@ -23,17 +24,38 @@ constexpr auto entries = std::to_array<entry>({
     {"rediss", schemes::open_redis},
     {"unix", schemes::open_redis},
 #endif
+#ifdef HOLDFAST_WITH_ZOOKEEPER
+    {"zk", schemes::open_zookeeper},
+#endif
+#ifdef HOLDFAST_WITH_POSTGRESQL
+    {"postgresql", schemes::open_postgresql, schemes::layout_of_postgresql},
+    {"postgres", schemes::open_postgresql, schemes::layout_of_postgresql},
+#endif
+#ifdef HOLDFAST_WITH_MARIADB
+    {"mariadb", schemes::open_mariadb, schemes::layout_of_mariadb},
+    {"mysql", schemes::open_mariadb, schemes::layout_of_mariadb},
+#endif
 });
+
+const entry& entry_of(const store_url& url) {
+  const auto found =
+      std::find_if(entries.begin(), entries.end(), [&](const entry& e) { return e.scheme == url.scheme(); });
+  if (found != entries.end()) return *found;
+  std::string known;
+  for (const entry& e : entries) known.append(known.empty() ? "" : ", ").append(e.scheme).append(":");
+  url.refuse("its scheme is not one of " + known);
+}
 
 }  // namespace
 
 std::unique_ptr<backend> open(store_url url, const client_options& options, loop& on) {
-  const auto found =
-      std::find_if(entries.begin(), entries.end(), [&](const entry& e) { return e.scheme == url.scheme(); });
-  if (found != entries.end()) return found->open(url, options, on);
-  std::string known;
-  for (const entry& e : entries) known.append(known.empty() ? "" : ", ").append(e.scheme).append(":");
-  url.refuse("its scheme is not one of " + known);
+  return entry_of(url).open(url, options, on);
+}
+
+layout layout_of(store_url url, const client_options& options) {
+  const entry& found = entry_of(url);
+  if (found.layout_of != nullptr) return found.layout_of(url, options);
+  throw error{errc::invalid_argument, url.masked() + " has no schema: only stores in database servers do"};
 }
 
 std::vector<std::string_view> known_schemes() {

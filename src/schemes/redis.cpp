@@ -20,16 +20,6 @@ constexpr std::string_view known_options =
     "ca, cert, "
     "key, tls_name, tls_verify; with unix: user, password";
 
-milliseconds take_milliseconds(store_url& url, const std::string& key, milliseconds otherwise,
-                               milliseconds least, milliseconds most) {
-  const duration given = url.take_duration(key, otherwise);
-  if (given < least || given > most) {
-    url.refuse("the option '" + key + "' is not between " + std::to_string(least.count()) + " ms and " +
-               std::to_string(most.count() / 1000) + " s");
-  }
-  return std::chrono::duration_cast<milliseconds>(given);
-}
-
 /// `redis://[user[:password]@]host[:port][/db]`
 void read_host(const store_url& url, redis::settings& s) {
   const auto where = url.split();
@@ -80,8 +70,8 @@ std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_option
   if (url.scheme() == "rediss") read_tls(url, s);
   if (!options.password().empty()) s.password = options.password();
   s.database = static_cast<std::uint32_t>(url.take_number("db", s.database, 0, 99'999));
-  s.connect_limit = take_milliseconds(url, "connect_timeout", s.connect_limit, 1ms, 1h);
-  s.answer_limit = take_milliseconds(url, "answer_timeout", s.answer_limit, 100ms, 1h);
+  s.connect_limit = url.take_milliseconds("connect_timeout", s.connect_limit, 1ms, 1h);
+  s.answer_limit = url.take_milliseconds("answer_timeout", s.answer_limit, 100ms, 1h);
 
   redis::dialect& speech = s.speech;
   speech.prefix = url.take("prefix").value_or(speech.prefix);
@@ -90,9 +80,9 @@ std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_option
   if (!plain || speech.prefix.size() > 512) {
     url.refuse("the option 'prefix' is longer than 512 bytes, or holds control characters");
   }
-  speech.keep = take_milliseconds(url, "keep_idle", speech.keep, 1s, 24h * 3650);
+  speech.keep = url.take_milliseconds("keep_idle", speech.keep, 1s, 24h * 3650);
   speech.replicas = static_cast<unsigned>(url.take_number("replicas", 0, 0, 100));
-  speech.replicas_wait = take_milliseconds(url, "replicas_wait", speech.replicas_wait, 1ms, 1h);
+  speech.replicas_wait = url.take_milliseconds("replicas_wait", speech.replicas_wait, 1ms, 1h);
   if (speech.replicas > 0 && speech.replicas_wait >= s.answer_limit)
     url.refuse("'replicas_wait' is not shorter than 'answer_timeout'");
   url.refuse_rest(known_options);

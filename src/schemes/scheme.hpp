@@ -14,5 +14,15 @@ std::unique_ptr<runtime::backend> open_sqlite(store_url& url, const client_optio
                                               runtime::loop& on);
 std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_options& options,
                                              runtime::loop& on);
+std::unique_ptr<runtime::backend> open_zookeeper(store_url& url, const client_options& options,
+                                                 runtime::loop& on);
+std::unique_ptr<runtime::backend> open_postgresql(store_url& url, const client_options& options,
+                                                  runtime::loop& on);
+std::unique_ptr<runtime::backend> open_mariadb(store_url& url, const client_options& options,
+                                               runtime::loop& on);
+
+/// Likewise, what the store is made of, for those in database servers.
+runtime::layout layout_of_postgresql(store_url& url, const client_options& options);
+runtime::layout layout_of_mariadb(store_url& url, const client_options& options);
 
 }  // namespace holdfast::schemes

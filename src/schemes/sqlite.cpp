@@ -4,6 +4,7 @@
 #include "link/sqlite/place.hpp"
 #include "protocol/tickets/family.hpp"
 #include "schemes/scheme.hpp"
+#include "schemes/table_name.hpp"
 
 namespace holdfast::schemes {
 
@@ -12,17 +13,6 @@ namespace {
 constexpr std::string_view known_options =
     "table (name of the lock table), keep_idle (how long an unused name's token is remembered), network_fs "
     "(1: insist)";
-
-/// The characters are those that need no quoting anywhere; the table's name is the one text that goes into
-/// statements.
-bool is_table_name(const std::string& name) {
-  const auto plain = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_';
-  };
-  const bool digit_first = !name.empty() && name.front() >= '0' && name.front() <= '9';
-  return !name.empty() && name.size() <= 48 && !digit_first && !name.starts_with("sqlite_") &&
-         std::all_of(name.begin(), name.end(), plain);
-}
 
 /// `sqlite:/path`, `sqlite:path`, and, because people write it, `sqlite:///path`.
 std::string path_of(const store_url& url) {
@@ -41,10 +31,8 @@ std::unique_ptr<runtime::backend> open_sqlite(store_url& url, const client_optio
                                               runtime::loop& on) {
   using namespace std::chrono_literals;
   sqlite::database::settings s;
-  const std::string table = url.take("table").value_or("holdfast_locks");
-  if (!is_table_name(table)) {
-    url.refuse("the option 'table' is not 1 to 48 letters, digits and underscores that begin with no digit");
-  }
+  const std::string table = take_table(url);
+  if (table.starts_with("sqlite_")) url.refuse("the option 'table' begins as SQLite's own tables do");
   s.names = sql::tables::named(table);
   s.opening_limit = std::min<duration>(options.locks().retry().limit(), 5s);
   s.keep_idle = url.take_duration("keep_idle", 30 * 24h);

@@ -21,6 +21,7 @@ struct claim {
   mode how = mode::exclusive;
   std::int64_t permits = 1;
   std::int64_t capacity = 0;  // of a semaphore; zero for the other modes
+  bool shareable = false;     // of a lock that readers may share; some stores write its writers otherwise
   duration ttl{};
   bool wait = false;  // queue up, or be refused
   retry_policy retry;

@@ -38,8 +38,9 @@ class link {
   /// See port::watch.
   virtual std::shared_ptr<void> watch(std::function<void()> changed) = 0;
 
-  /// See port::session_until.
+  /// See port::session_until and port::on_session.
   [[nodiscard]] virtual std::optional<time_point> session_until() const { return std::nullopt; }
+  virtual void on_session(const std::function<void()>& /*extended*/) {}
 
   /// Works for the store on a thread that would otherwise wait for another to be woken, outside every turn,
   /// until the caller is served.

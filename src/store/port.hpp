@@ -21,7 +21,8 @@ using handler = std::function<void(Result)>;
 ///
 /// Two kinds of lifetime fit behind it. A store with a ttl of each lease answers `granted` with the moment
 /// of sending, and is renewed by the keeper. A store with a session shared by all leases of a client says
-/// so in `session_until`; its link keeps the session alive, and the keeper reads the deadline there.
+/// so in `session_until`; its link keeps the session alive, and no lease is believed beyond it. There, too, a
+/// lease has its ttl and is renewed: the store is asked whether it is still there.
 class port {
  public:
   port() = default;
@@ -34,6 +35,9 @@ class port {
   /// Stops a claim that has not been answered: its handler is not called any more, and what it may have
   /// left at the store is withdrawn in the background. Unknown owners are no error.
   virtual void cancel(const owner_id& owner) = 0;
+  /// What keeps a claim from being answered, if it is not that others hold: the store could not be asked when
+  /// it last was. Whoever gives up then cannot say that it was not free.
+  [[nodiscard]] virtual std::optional<failure> hindrance(const owner_id& owner) const = 0;
   /// Asks once for all of them.
   virtual void renew(std::vector<hold> holds, handler<renewals> done) = 0;
   /// Retries until the store confirms, or until `give_up`, when the ttl has surely ended the hold.
@@ -53,6 +57,8 @@ class port {
   /// For stores whose leases live and die with a session: until when it is known to live. Empty where each
   /// lease has a ttl of its own.
   [[nodiscard]] virtual std::optional<time_point> session_until() const = 0;
+  /// Who hears, in a turn, that the session is known to live longer than it was.
+  virtual void on_session(const std::function<void()>& extended) = 0;
 
   /// Operations without their answer yet, those in the background included.
   [[nodiscard]] virtual std::size_t busy() const = 0;

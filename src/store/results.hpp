@@ -42,6 +42,7 @@ enum class notice : std::uint8_t {
   granted,  // a waiter's turn has come
   revoked,  // a holder's or waiter's claim was ended by somebody else
   look,     // a waiter had better look again
+  first,    // nobody waits before a waiter any more
 };
 
 template <class Value>

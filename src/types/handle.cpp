@@ -26,6 +26,7 @@ struct handle::state {
   std::shared_ptr<session> locks;
   std::string name;
   std::int64_t capacity = 0;
+  bool shareable = false;
   lock_options options;
   std::shared_ptr<const std::string> metadata;
 
@@ -76,6 +77,7 @@ lease_core::wish handle::state::wish_for(const want& what) const {
   c.how = what.how;
   c.permits = what.permits;
   c.capacity = capacity;
+  c.shareable = shareable;
   c.ttl = options.ttl();
   c.retry = options.retry();
   c.metadata = metadata;
@@ -84,12 +86,13 @@ lease_core::wish handle::state::wish_for(const want& what) const {
 }
 
 handle::handle(client& locks, std::string_view name, std::int64_t capacity,
-               const std::optional<lock_options>& options)
+               const std::optional<lock_options>& options, bool shareable)
     : state_{std::make_unique<state>()} {
   state& s = *state_;
   s.locks = client_access::session_of(locks);
   s.name = lock_name{name}.str();
   s.capacity = capacity;
+  s.shareable = shareable;
   s.options = options.value_or(s.locks->options().locks());
   claimant who = this_process();
   if (!s.locks->options().program().empty()) who.program = s.locks->options().program();

@@ -54,8 +54,11 @@ session::session(std::string_view url, client_options options)
   store_url parsed{url};
   url_ = parsed.masked();
   parts_->store = runtime::open(std::move(parsed), options_, parts_->loop);
-  parts_->book = std::make_unique<lease_core::book>(
-      parts_->loop, parts_->store->port(), [this](const record_ptr& lease) { announce_loss(lease); });
+  {
+    const turn now{parts_->loop};  // the store may have something to say by now
+    parts_->book = std::make_unique<lease_core::book>(
+        parts_->loop, parts_->store->port(), [this](const record_ptr& lease) { announce_loss(lease); });
+  }
   parts_->loop.after_turns([store = parts_->store.get()] { store->kick(); });
 }
 

@@ -86,8 +86,15 @@ process::process(const scratch_folder& scratch, std::vector<std::string> argumen
   ::posix_spawn_file_actions_addopen(&files, 0, input, O_RDONLY, 0);
   ::posix_spawn_file_actions_addopen(&files, 1, out_.c_str(), O_WRONLY | O_CREAT, 0600);
   ::posix_spawn_file_actions_addopen(&files, 2, err_.c_str(), O_WRONLY | O_CREAT, 0600);
-  const int problem = ::posix_spawnp(&pid_, arguments.front().c_str(), &files, nullptr,
+  // A group of its own, with us as its parent outside: in a group that nobody outside looks after, as that of
+  // a job of a server may be, the kernel does not stop a process as a terminal would.
+  posix_spawnattr_t group;
+  ::posix_spawnattr_init(&group);
+  ::posix_spawnattr_setflags(&group, POSIX_SPAWN_SETPGROUP);
+  ::posix_spawnattr_setpgroup(&group, 0);
+  const int problem = ::posix_spawnp(&pid_, arguments.front().c_str(), &files, &group,
                                      pointers(arguments).data(), pointers(environment).data());
+  ::posix_spawnattr_destroy(&group);
   ::posix_spawn_file_actions_destroy(&files);
   if (problem != 0) throw std::runtime_error{"cannot start " + arguments.front()};
 }

@@ -49,6 +49,10 @@ TEST_F(listing, has_what_is_held_and_with_all_what_is_remembered) {
   EXPECT_EQ(all[1]["name"], "idle");
   EXPECT_EQ(all[1]["holders"], 0);
   EXPECT_GT(all[1]["last_token"], 0);
+  const auto lines = lines_of(holdfast({"ls", "--all"}).out);
+  ASSERT_EQ(lines.size(), 3U);
+  EXPECT_THAT(lines[0], HasSubstr("LAST TOKEN"));
+  EXPECT_THAT(lines[2], HasSubstr(to_string(all[1]["last_token"])));
 }
 
 TEST_F(listing, is_aligned_by_what_a_terminal_shows) {

@@ -83,9 +83,13 @@ TEST_F(run, looks_the_command_up_before_it_waits) {
   EXPECT_EQ(holdfast({"run", "x", "--", "no-such-command-here"}).status, 127);
   EXPECT_EQ(holdfast({"run", "x", "--", "./no/such/file"}).status, 127);
   EXPECT_EQ(holdfast({"run", "x", "--", ""}).status, 127);
-  EXPECT_EQ(holdfast({"run", "x", "--", "/"}).status, 126);
+  const auto folder = holdfast({"run", "x", "--", "/"});
+  EXPECT_EQ(folder.status, 126);
+  EXPECT_THAT(folder.err, HasSubstr("folder"));
   write_file(file("plain"), "echo hello\n");
-  EXPECT_EQ(holdfast({"run", "x", "--", file("plain")}).status, 126);
+  const auto plain = holdfast({"run", "x", "--", file("plain")});
+  EXPECT_EQ(plain.status, 126);
+  EXPECT_THAT(plain.err, HasSubstr("chmod +x"));
 }
 
 TEST_F(run, runs_a_script_without_a_first_line_as_shells_do) {

@@ -39,27 +39,34 @@ TEST_P(closing, ends_all_leases_and_tells_so) {
 }
 
 TEST_P(closing, may_come_while_losses_are_being_told) {
-  const auto brief = lock_options{}.ttl(100ms).renewal(false);
   std::promise<void> first_is_told;
   std::promise<void> go_on;
   std::atomic<int> told = 0;
   {
     client passing{store_->url()};
-    mutex first{passing, "first", brief};
-    mutex second{passing, "second", brief};
-    auto one_lease = first.acquire();
-    auto other_lease = second.acquire();
-    one_lease.on_lost([&](std::error_code) {
+    mutex first{passing, "first"};
+    mutex second{passing, "second"};
+    mutex third{passing, "third"};
+    auto being_told = first.acquire();
+    auto next_to_be_told = second.acquire();
+    auto ended_by_closing = third.acquire();
+    being_told.on_lost([&](std::error_code) {
       first_is_told.set_value();
       go_on.get_future().wait();
       ++told;
     });
-    other_lease.on_lost([&](std::error_code) { ++told; });
-    first_is_told.get_future().wait();
+    next_to_be_told.on_lost([&](std::error_code) { ++told; });
+    ended_by_closing.on_lost([&](std::error_code) { ++told; });
+    // Not by a short ttl: on_lost() of what had ended by then would call back, and wait, on this thread.
+    bystander().force_release("first");
+    bystander().force_release("second");
+    EXPECT_EQ(being_told.renew(), renewal::lost);
+    EXPECT_EQ(first_is_told.get_future().wait_for(60s), std::future_status::ready);
+    EXPECT_EQ(next_to_be_told.renew(), renewal::lost);
     passing.close();
     go_on.set_value();
   }
-  EXPECT_EQ(told, 2) << "exactly once each, before the client was gone";
+  EXPECT_EQ(told, 3) << "exactly once each, before the client was gone";
 }
 
 TEST_P(closing, flushes_what_was_unlocked_without_waiting) {
@@ -214,9 +221,13 @@ HOLDFAST_ON_EACH_STORE(after_fork, any_store);
 class child_of_fork : public after_fork {};
 
 TEST_P(child_of_fork, opens_a_client_of_its_own) {
-#ifdef __SANITIZE_THREAD__
+#if defined(__SANITIZE_THREAD__)
   GTEST_SKIP()
       << "ThreadSanitizer takes the child's threads for those of its parent (\"dup thread with used id\")";
+#elif defined(__SANITIZE_ADDRESS__) && !defined(__clang__)
+  GTEST_SKIP()
+      << "g++ 12's AddressSanitizer does not hand its allocator's locks over a fork, as malloc does: the "
+         "child waits for one that a thread of its parent held";
 #endif
   mutex lock{one(), "stock"};
   lock.lock();

@@ -157,6 +157,29 @@ TEST_P(completion_tokens, keep_to_a_strand) {
   EXPECT_EQ(unguarded, 100);
 }
 
+// Whoever has run a context until it was out of work may destroy it.
+TEST_P(completion_tokens, leave_nothing_of_a_handler_behind_once_its_context_is_out_of_work) {
+  struct handler {
+    explicit handler(std::shared_ptr<int> of) : calls{std::move(of)} {}
+    handler(const handler&) = default;  // and no move: whatever it was in still has it
+    void operator()(error_code code, const lease& held) const {
+      EXPECT_FALSE(code);
+      EXPECT_TRUE(held.held());
+      ++*calls;
+    }
+    std::shared_ptr<int> calls;
+  };
+  counting_semaphore seats{one(), "seats", 100};
+  const auto calls = std::make_shared<int>();
+  asio::io_context loop;
+  for (int each = 0; each < 100; ++each) {
+    seats.async_acquire_permits(1, asio::bind_executor(asio::make_strand(loop), handler{calls}));
+  }
+  loop.run();
+  EXPECT_EQ(calls.use_count(), 1);
+  EXPECT_EQ(*calls, 100);
+}
+
 /// A resource that counts, for allocators that point at it.
 class counted_memory final : public std::pmr::memory_resource {
  public:

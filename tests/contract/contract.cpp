@@ -24,7 +24,8 @@ outcome from_optional(std::optional<lease> held) { return {{}, held ? std::move(
 
 // One coroutine for each operation, because a co_await may only stand alone or initialise a variable.
 
-asio::awaitable<outcome> take_exclusive(mutex& lock, std::optional<duration> limit) {
+template <class Lock>
+asio::awaitable<outcome> take_exclusive(Lock& lock, std::optional<duration> limit) {
   if (!limit) {
     auto [code, held] = co_await lock.async_acquire(as_pair);
     co_return outcome{code, std::move(held)};
@@ -109,9 +110,22 @@ pending_outcome contender::start(wish what) {
     case mode::shared: return asio::co_spawn(loop_, take_shared(shared_mutex_, what.limit), asio::use_future);
     case mode::permits:
       return asio::co_spawn(loop_, take_permits(semaphore_, what.count, what.limit), asio::use_future);
-    default: return asio::co_spawn(loop_, take_exclusive(mutex_, what.limit), asio::use_future);
+    default: break;
   }
+  if (what.among_readers)
+    return asio::co_spawn(loop_, take_exclusive(shared_mutex_, what.limit), asio::use_future);
+  return asio::co_spawn(loop_, take_exclusive(mutex_, what.limit), asio::use_future);
 }
+
+namespace {
+
+template <class Lock>
+outcome take_blocking_exclusive(Lock& lock, std::optional<duration> limit) {
+  if (!limit) return {{}, lock.acquire()};
+  return from_optional(*limit == duration::zero() ? lock.try_acquire() : lock.try_acquire_for(*limit));
+}
+
+}  // namespace
 
 outcome contender::take_blocking(const wish& what) {
   const bool forever = !what.limit;
@@ -119,8 +133,8 @@ outcome contender::take_blocking(const wish& what) {
   try {
     switch (what.how) {
       case mode::exclusive:
-        if (forever) return {{}, mutex_.acquire()};
-        return from_optional(once ? mutex_.try_acquire() : mutex_.try_acquire_for(*what.limit));
+        return what.among_readers ? take_blocking_exclusive(shared_mutex_, what.limit)
+                                  : take_blocking_exclusive(mutex_, what.limit);
       case mode::shared:
         if (forever) return {{}, shared_mutex_.acquire_shared()};
         return from_optional(once ? shared_mutex_.try_acquire_shared()

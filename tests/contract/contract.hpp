@@ -27,16 +27,18 @@ using namespace std::chrono_literals;
 /// How a test acquires and releases: through the calls that block, or through those of <holdfast/async.hpp>.
 enum class flavour { blocking, async };
 
-/// What a test asks for: `exclusive`, `shared.at_once()`, `permits(3).within(2s)`.
+/// What a test asks for: `exclusive`, `writing`, `shared.at_once()`, `permits(3).within(2s)`.
 struct wish {
   mode how = mode::exclusive;
   std::ptrdiff_t count = 1;
   std::optional<duration> limit;
+  bool among_readers = false;  ///< exclusive, of a shared_mutex
 
-  [[nodiscard]] wish within(duration most) const { return {how, count, most}; }
+  [[nodiscard]] wish within(duration most) const { return {how, count, most, among_readers}; }
   [[nodiscard]] wish at_once() const { return within(duration::zero()); }
 };
 inline constexpr wish exclusive{};
+inline constexpr wish writing{mode::exclusive, 1, std::nullopt, true};
 inline constexpr wish shared{mode::shared, 1, std::nullopt};
 [[nodiscard]] inline wish permits(std::ptrdiff_t count) { return {mode::permits, count, std::nullopt}; }
 

@@ -90,9 +90,9 @@ TEST_P(fairness, readers_next_to_each_other_come_in_together) {
 }
 
 TEST_P(fairness, a_downgrade_lets_queued_readers_in_and_no_writer) {
-  auto writer = by(one(), "stock").take(exclusive);
+  auto writer = by(one(), "stock").take(writing);
   auto reader = queue_up(by(two(), "stock"), shared);
-  auto next_writer = queue_up(by(two(), "stock"), exclusive);
+  auto next_writer = queue_up(by(two(), "stock"), writing);
   const auto token = writer.held.token();
 
   auto kept = by(one(), "stock").downgrade(std::move(writer.held));

@@ -107,7 +107,12 @@ TEST_P(inspection, lists_idle_names_on_request) {
   ASSERT_THAT(idle, SizeIs(1));
   EXPECT_EQ(idle[0].name, "stock");
   EXPECT_EQ(idle[0].holders, 0U);
-  EXPECT_EQ(idle[0].last_token, token);
+  // Where nothing is kept of a released hold, the last that is known came later.
+  if (GetParam().keeps_sessions) {
+    EXPECT_GE(idle[0].last_token, token);
+  } else {
+    EXPECT_EQ(idle[0].last_token, token);
+  }
   EXPECT_EQ(idle[0].held_for, 0s);
 }
 

@@ -10,6 +10,12 @@ namespace {
 class lifetime : public in_both_flavours {
  protected:
   static lock_options fixed(duration ttl) { return lock_options{}.ttl(ttl).renewal(false); }
+  /// Something that has to be done within a ttl: first within the shortest, and on a machine that is too slow
+  /// for that within a longer one.
+  /// \param in_time does it, and says whether there was the time.
+  static void within_a_ttl(duration shortest, const std::function<bool(duration ttl)>& in_time) {
+    for (duration ttl = shortest; !in_time(ttl); ttl *= 4) ASSERT_LT(ttl, 16 * shortest) << "it never is";
+  }
   /// Enough between a holder's deadline and the store's for any thread to be scheduled in.
   static lock_options with_wide_margin() { return lock_options{}.ttl(900ms).drift_margin(400ms); }
 };
@@ -43,7 +49,8 @@ TEST_P(lifetime, a_deadline_is_within_the_ttl_and_its_margin) {
   const auto before = boot_clock::now();
   const auto got = by(one(), "stock", lock_options{}.ttl(20s).drift_margin(3s)).take(exclusive);
   const auto after = boot_clock::now();
-  EXPECT_GE(got.held.deadline(), before + 17s);
+  // A session of 20 s reaches 8.8 s ahead at least, less the time that its beats take.
+  EXPECT_GE(got.held.deadline(), before + (GetParam().kind.keeps_sessions ? 7s : 17s));
   EXPECT_LE(got.held.deadline(), after + 17s);
   EXPECT_LE(got.held.remaining(), 17s);
   EXPECT_GT(got.held.remaining(), 0s);
@@ -70,12 +77,24 @@ TEST_P(lifetime, fixed_permits_and_shared_holds_end_too) {
 }
 
 TEST_P(lifetime, a_renewed_lease_lives_on_for_many_ttls) {
-  const auto got = by(one(), "stock", lock_options{}.ttl(400ms)).take(exclusive);
-  const auto first_deadline = got.held.deadline();
-  EXPECT_FALSE(by(two(), "stock").take(exclusive.within(2s)).held) << "five ttls were not outlived";
-  EXPECT_TRUE(got.held.held());
-  EXPECT_GT(got.held.deadline(), first_deadline);
-  EXPECT_FALSE(got.held.lost().stop_requested());
+  within_a_ttl(400ms, [&](duration ttl) {
+    const auto got = by(one(), "stock", lock_options{}.ttl(ttl)).take(exclusive);
+    const auto first_deadline = got.held.deadline();
+    auto waiting = by(two(), "stock").start(exclusive.within(5 * ttl));
+    boot_clock::duration slowest{};
+    while (waiting.wait_for(ttl / 20) != std::future_status::ready) {
+      const auto asked = boot_clock::now();
+      inspect("stock");
+      slowest = std::max(slowest, boot_clock::now() - asked);
+    }
+    const bool lost = got.held.lost().stop_requested();
+    if (lost && slowest > ttl / 6) return false;  // the keeper's requests may have taken as long, and longer
+    EXPECT_FALSE(get(waiting).held) << "five ttls were not outlived";
+    EXPECT_FALSE(lost) << "no request took longer than " << slowest / 1ms << " ms";
+    EXPECT_TRUE(got.held.held());
+    EXPECT_GT(got.held.deadline(), first_deadline);
+    return true;
+  });
 }
 
 TEST_P(lifetime, a_fixed_lease_may_be_renewed_by_hand) {
@@ -117,16 +136,22 @@ TEST_P(lifetime, loss_is_told_once_and_at_once_to_those_who_ask_late) {
 }
 
 TEST_P(lifetime, loss_is_not_told_of_what_was_released) {
-  auto got = by(one(), "stock", fixed(300ms)).take(exclusive);
-  std::atomic<int> calls{0};
-  got.held.on_lost([&](std::error_code) { ++calls; });
-  const auto lost = got.held.lost();
-  EXPECT_FALSE(by(one(), "stock").release(std::move(got.held)));
-  // A lease that began later and ends later is told of its end by the same keeper.
-  auto later = by(one(), "other", fixed(300ms)).take(exclusive);
-  EXPECT_EQ(loss{later.held}.reason(), errc::lost);
-  EXPECT_EQ(calls, 0);
-  EXPECT_FALSE(lost.stop_requested());
+  within_a_ttl(300ms, [&](duration ttl) {
+    auto got = by(one(), "stock", fixed(ttl)).take(exclusive);
+    const auto deadline = got.held.deadline();
+    std::atomic<int> calls{0};
+    got.held.on_lost([&](std::error_code) { ++calls; });
+    const auto lost = got.held.lost();
+    const auto code = by(one(), "stock").release(std::move(got.held));
+    if (code == errc::lost && boot_clock::now() > deadline) return false;
+    EXPECT_FALSE(code) << code.message();
+    // A lease that began later and ends later is told of its end by the same keeper.
+    auto later = by(one(), "other", fixed(ttl)).take(exclusive);
+    EXPECT_EQ(loss{later.held}.reason(), errc::lost);
+    EXPECT_EQ(calls, 0);
+    EXPECT_FALSE(lost.stop_requested());
+    return true;
+  });
 }
 
 TEST_P(lifetime, a_loss_callback_may_use_the_library) {
@@ -156,7 +181,7 @@ TEST_P(lifetime, a_loss_callback_may_close_the_client) {
 }
 
 TEST_P(lifetime, force_ends_a_hold_and_serves_the_next_waiter) {
-  auto first = by(one(), "stock", lock_options{}.ttl(600ms)).take(exclusive);
+  auto first = by(one(), "stock", lock_options{}.ttl(6s)).take(exclusive);
   loss told{first.held};
   auto waiting = by(two(), "stock").start(exclusive);
   ASSERT_TRUE(look().sees_waiters("stock", 1));

@@ -8,7 +8,12 @@ namespace {
 using holdfast::test::redis_server;
 
 // One server for all tests of this process: they do not see one another, because each has names of its own.
-redis_server& server() {
+// One more for those over TLS: not every server that these tests run on can do that.
+redis_server& plain() {
+  static redis_server shared;
+  return shared;
+}
+redis_server& secure() {
   static redis_server shared{{.tls = true}};
   return shared;
 }
@@ -16,45 +21,39 @@ redis_server& server() {
 class redis_store final : public holdfast::contract::store {
  public:
   using place = std::string (*)(redis_server&, const std::string& prefix);
-  explicit redis_store(place where) : where_{where} {}
+  redis_store(redis_server& server, place where) : server_{server}, where_{where} {}
 
   [[nodiscard]] std::string url() const override {
-    return where_(server(), "contract-" + std::to_string(number_) + ':');
+    return where_(server_, "contract-" + std::to_string(number_) + ':');
   }
   // Connections stay, and what is sent meanwhile is carried out afterwards, whoever still wants it.
-  void stop_answering() override { server().stop(); }
-  void answer_again() override { server().go_on(); }
+  void stop_answering() override { server_.stop(); }
+  void answer_again() override { server_.go_on(); }
 
  private:
   static inline std::atomic<int> started{0};
+  redis_server& server_;
   place where_;
   int number_ = ++started;
 };
 
-holdfast::contract::store_kind kind(std::string name, std::string scheme, redis_store::place where) {
+holdfast::contract::store_kind kind(std::string name, std::string scheme, redis_server& (*server)(),
+                                    redis_store::place where) {
   return {.name = std::move(name),
           .scheme = std::move(scheme),
           .across_processes = true,
           .breakable = true,
-          .start = [where] { return std::make_unique<redis_store>(where); }};
+          .start = [server, where] { return std::make_unique<redis_store>(server(), where); }};
 }
 
 const holdfast::contract::test_on redis{
-    kind("redis", "redis",
+    kind("redis", "redis", plain,
          [](redis_server& at, const std::string& prefix) { return at.url("?prefix=" + prefix); })};
 const holdfast::contract::test_on rediss{
-    kind("rediss", "rediss",
+    kind("rediss", "rediss", secure,
          [](redis_server& at, const std::string& prefix) { return at.tls_url("?prefix=" + prefix); })};
 const holdfast::contract::test_on unix_socket{kind(
-    "unix", "unix",
+    "unix", "unix", plain,
     [](redis_server& at, const std::string& prefix) { return "unix:" + at.socket() + "?prefix=" + prefix; })};
 
 }  // namespace
-
-#if defined(__SANITIZE_ADDRESS__)
-// A client whose last user lets go in a callback is taken apart by a thread of its own, which the end of the
-// process may overtake. What OpenSSL keeps for that thread is then lost with it: its cleaner has gone before.
-extern "C" __attribute__((visibility("default"))) const char* __lsan_default_suppressions() {
-  return "leak:CRYPTO_zalloc\n";
-}
-#endif

@@ -50,7 +50,7 @@ TEST_P(tokens, go_on_rising_when_all_who_used_the_name_are_gone) {
 }
 
 TEST_P(tokens, stay_what_they_are_through_renewal_and_downgrade) {
-  auto got = by(one(), "stock").take(exclusive);
+  auto got = by(one(), "stock").take(writing);
   const auto token = got.held.token();
   EXPECT_EQ(got.held.renew(), renewal::renewed);
   EXPECT_EQ(got.held.token(), token);

@@ -2,7 +2,8 @@
 // our asynchronous ones, our command, redis-py and redlock. The witness is no lock: it loses counts when two
 // are inside at once.
 
-#include <cstdlib>
+#include "foreign/crowd.hpp"
+
 #include <future>
 #include <gmock/gmock.h>
 #include <map>
@@ -25,18 +26,6 @@ namespace {
 
 using namespace std::chrono_literals;
 namespace asio = boost::asio;
-
-std::chrono::milliseconds how_long() {
-  const char* seconds = std::getenv("HOLDFAST_CROWD_SECONDS");
-  return std::chrono::seconds{seconds != nullptr ? std::atoi(seconds) : 4};
-}
-
-struct place {
-  std::string url;
-  std::string file;
-  boot_clock::time_point end;
-  [[nodiscard]] bool open() const { return boot_clock::now() < end; }
-};
 
 // What each of ours has to do elsewhere between its turns: without it the queue would never be empty, and
 // those who stand in no queue would never be served.
@@ -88,12 +77,6 @@ std::int64_t command(const place& here) {
       EXPECT_EQ(errand.wait(60s), 0);
     }
   }
-  return turns;
-}
-
-std::int64_t turns_in(const std::string& answer) {
-  long long turns = 0;
-  EXPECT_EQ(std::sscanf(answer.c_str(), "crowded %lld", &turns), 1) << answer;
   return turns;
 }
 

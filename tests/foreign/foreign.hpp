@@ -20,8 +20,9 @@ class client_process : public test::actor {
 class redis_py : public client_process {
  public:
   explicit redis_py(const test::redis_server& server)
-      // Debian's own, because it has Debian's python3-redis.
-      : client_process{{"/usr/bin/python3", std::string{HOLDFAST_FOREIGN_FOLDER} + "/redis_py.py"}, server} {}
+      // Debian's own, because it has Debian's python3-redis; -B: no litter among the sources.
+      : client_process{{"/usr/bin/python3", "-B", std::string{HOLDFAST_FOREIGN_FOLDER} + "/redis_py.py"},
+                       server} {}
 };
 
 class redlock : public client_process {

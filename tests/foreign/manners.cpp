@@ -36,7 +36,11 @@ TYPED_TEST(manners, ours_waits_for_the_other_to_release) {
   EXPECT_FALSE(this->lock_.try_acquire());
   EXPECT_FALSE(this->lock_.try_acquire_for(200ms));
   auto waiting = std::async(std::launch::async, [this] { return this->lock_.acquire(); });
-  while (this->locks_.inspect("stock").value_or(lock_state{}).waiters.empty()) std::this_thread::yield();
+  const auto patience = boot_clock::now() + 60s;
+  while (this->locks_.inspect("stock").value_or(lock_state{}).waiters.empty()) {
+    ASSERT_LT(boot_clock::now(), patience) << "nobody waits";
+    std::this_thread::sleep_for(1ms);
+  }
   const auto value = this->server_.ask({"GET", "stock"});
   EXPECT_EQ(waiting.wait_for(300ms), std::future_status::timeout);
   EXPECT_EQ(this->server_.ask({"GET", "stock"}), value) << "what is not ours is not touched";

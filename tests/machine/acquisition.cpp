@@ -150,6 +150,23 @@ TEST(acquisition, takes_no_word_for_a_place_that_it_does_not_have) {
   EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket - 1))));
 }
 
+TEST(acquisition, looks_every_second_once_it_is_told_that_it_is_the_first) {
+  constexpr store::noticed first{store::notice::first, {}};
+  stepper it;
+  it.queue(waiting_at(ticket));
+  it.pass(10ms);
+  const auto told = it.notice(first);
+  ASSERT_TRUE(told.wake_at);
+  EXPECT_LE(*told.wake_at, it.now + 1s);
+  EXPECT_FALSE(told.send) << "its turn may come before";
+  EXPECT_TRUE(is_quiet(it.notice(first))) << "a word that comes again puts nothing off";
+  it.pass(1s);
+  EXPECT_EQ(task_of(it.wake()), task::look);
+  const auto again = it.reply(waiting_at(ticket));  // from before the word
+  ASSERT_TRUE(again.wake_at);
+  EXPECT_LE(*again.wake_at, it.now + 1s);
+}
+
 TEST(acquisition, queues_anew_when_its_ticket_has_expired) {
   stepper it;
   it.queue(waiting_at(ticket));
@@ -165,6 +182,25 @@ TEST(acquisition, queues_anew_when_its_ticket_has_expired) {
   EXPECT_FALSE(it.reply(waiting_at(ticket + 5)).answer) << "nor is it remembered for the new one";
   EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket))));
   expect_grant(it.notice(word_of_grant(ticket + 5)), ticket + 5, asked);
+}
+
+TEST(acquisition, asks_anew_when_what_it_was_granted_has_been_ended_since) {
+  stepper it;
+  it.start();
+  it.notice({store::notice::revoked, fencing_token{ticket}});
+  const auto s = it.reply(granted_at(ticket));
+  EXPECT_FALSE(s.answer) << "a reply from before the end";
+  EXPECT_EQ(task_of(s), task::acquire);
+  expect_grant(it.reply(granted_at(ticket + 5)), ticket + 5, it.now);
+}
+
+TEST(acquisition, takes_a_grant_that_the_store_repeats_after_its_end) {
+  // The store has lost the end of the grant, and tells of it as often as it is asked.
+  stepper it;
+  it.start();
+  it.notice({store::notice::revoked, fencing_token{ticket}});
+  it.reply(granted_at(ticket));
+  expect_grant(it.reply(granted_at(ticket)), ticket, it.now);
 }
 
 TEST(acquisition, is_not_moved_by_a_tick_that_comes_while_it_is_asking) {

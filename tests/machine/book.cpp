@@ -126,6 +126,22 @@ TEST_F(book, does_not_wait_for_a_silent_store_longer_than_its_limit) {
   EXPECT_EQ(it.port.busy(), 0U);
 }
 
+TEST_F(book, does_not_say_not_had_where_the_store_could_not_be_asked) {
+  ask(a_wish(), epoch + 2s);
+  it.answer(passing);  // nobody knows whether it is free
+  it.time.run_until(epoch + 2s);
+  EXPECT_EQ(failure_at_end(), errc::unavailable);
+}
+
+TEST_F(book, says_not_had_where_the_store_could_be_asked_in_the_end) {
+  ask(a_wish(), epoch + 2s);
+  it.answer(passing);
+  it.time.run_for(1s);
+  it.answer(waiting_at(7));  // by now somebody does
+  it.time.run_for(1s);
+  EXPECT_TRUE(not_had_at_end());
+}
+
 TEST_F(book, forgets_the_limit_of_what_is_had) {
   ask(a_wish(), epoch + 2s);
   it.answer(waiting_at(7));

@@ -37,10 +37,7 @@ class dead_claims : public testing::Test {
   fencing_token place(std::uint8_t owner) {
     return std::get<tickets::place>(ask(task::acquire, owner)).token;
   }
-  void pass(duration time) {
-    stores_.now += time;
-    stores_.wall += time;
-  }
+  void pass(duration time) { stores_.pass(time); }
   /// The second owner's ticket expires; then the third one is let in past it.
   void pass_over_a_ticket() {
     const fencing_token holder = place(1);

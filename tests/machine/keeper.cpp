@@ -315,22 +315,41 @@ TEST_F(keeper, moves_a_fixed_lease_only_by_hand) {
 
 // Of a session.
 
-TEST_F(keeper, follows_the_session_that_a_lease_lives_in) {
-  it.link.session = epoch + 30s;
+TEST_F(keeper, believes_no_lease_beyond_the_session_that_it_lives_in) {
+  it.link.session = epoch + 12s;
   const record_ptr lease = keep(1);
+  EXPECT_EQ(lease->deadline(), epoch + 12s);
+  // The link hears of the server for a while.
   for (int i = 1; i <= 20; ++i) {
-    it.time.run_for(5s);
-    it.link.session = it.time.now() + 30s;  // the link has heard of the server
+    it.time.run_for(10s);
+    it.time.turn([&] { it.link.extend_session(it.time.now() + 12s); });
+    EXPECT_EQ(lease->deadline(), it.time.now() + 12s) << "known before the next renewal is answered";
+    it.answer(tickets::kept{{true}});
   }
+  EXPECT_EQ(it.link.sent(), 20U);
   EXPECT_TRUE(losses.empty());
-  EXPECT_EQ(it.link.sent(), 0U);
-  EXPECT_GT(lease->deadline(), it.time.now());
-  EXPECT_LE(lease->deadline(), *it.link.session - margin);
-  // It hears no more.
-  const auto end = *it.link.session - margin;
+  // Then no more: neither that, nor an answer.
+  const auto end = *it.link.session;
   it.time.run_for(1h);
   expect_loss_at(end);
-  EXPECT_EQ(it.link.sent(), 0U);
+}
+
+TEST_F(keeper, believes_no_lease_beyond_its_own_ttl_either) {
+  it.link.session = epoch + 1h;
+  const record_ptr lease = keep(1);
+  EXPECT_EQ(lease->deadline(), epoch + 30s - margin);
+  it.time.run_for(1h);  // no renewal is answered
+  expect_loss_at(epoch + 30s - margin);
+}
+
+TEST_F(keeper, does_not_bring_back_what_ended_with_its_session) {
+  it.link.session = epoch + 5s;
+  const record_ptr lease = keep(1);
+  it.time.stop_for(6s);  // this process was paused
+  it.time.turn([&] { it.link.extend_session(epoch + 1h); });
+  ASSERT_EQ(losses.size(), 1U);
+  EXPECT_EQ(losses[0].lease, lease);
+  EXPECT_LT(lease->deadline(), it.time.now());
 }
 
 }  // namespace

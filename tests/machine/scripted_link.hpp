@@ -28,6 +28,7 @@ class scripted_link final : public store::link<Request, Reply> {
   void on_notices(on_notice told) override { told_ = std::move(told); }
   std::shared_ptr<void> watch(std::function<void()>) override { return nullptr; }
   [[nodiscard]] std::optional<store::time_point> session_until() const override { return session; }
+  void on_session(const std::function<void()>& extended) override { extended_ = extended; }
   void help(store::caller&) override {}
   bool drive() override { return false; }
   void kick() override {}
@@ -46,6 +47,11 @@ class scripted_link final : public store::link<Request, Reply> {
   }
   void tell(const owner_id& owner, store::noticed word) { told_(owner, word); }
 
+  void extend_session(store::time_point until) {
+    session = until;
+    if (extended_) extended_();
+  }
+
   std::optional<store::time_point> session;
 
  private:
@@ -56,6 +62,7 @@ class scripted_link final : public store::link<Request, Reply> {
   std::deque<pending> open_;
   std::size_t sent_ = 0;
   on_notice told_;
+  std::function<void()> extended_;
 };
 
 }  // namespace holdfast::test

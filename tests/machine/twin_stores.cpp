@@ -19,20 +19,9 @@ sqlite::database::settings settings_of(const std::string& path, const store::tim
 
 }  // namespace
 
-twin_stores::twin_stores() : real_{settings_of(folder_.file("locks.db"), now, wall)} {}
+twin_stores::twin_stores() : real_{settings_of(folder_.file("locks.db"), now_, wall_)} {}
 
-twin_stores::pair twin_stores::carry_out(const tickets::request& asked, const owner_id& client) {
-  return {ask_model(asked, client), ask_real(asked, client)};
-}
-
-twin_stores::answer twin_stores::ask_model(const tickets::request& asked, const owner_id& client) {
-  answer a;
-  const auto wall_us = std::chrono::duration_cast<duration>(wall.time_since_epoch()).count();
-  a.reply = model_.carry_out(asked, client, now, wall_us, a.words);
-  return a;
-}
-
-twin_stores::answer twin_stores::ask_real(const tickets::request& asked, const owner_id& client) {
+twins::answer twin_stores::ask_real(const tickets::request& asked, const owner_id& client) {
   const bool reads = asked.what == tickets::task::inspect || asked.what == tickets::task::list;
   if (!real_.begin(reads ? sqlite::database::access::read : sqlite::database::access::write)) {
     throw std::runtime_error{"somebody else uses this test's file"};

@@ -1,74 +1,83 @@
 #include "sim/chaos.hpp"
 
 #include <algorithm>
-#include <array>
 #include <chrono>
+
+#include "sim/transactions.hpp"
 
 namespace holdfast::sim {
 
 using namespace std::chrono_literals;
 
-chaos::chaos(surroundings& around, std::deque<client>& clients, instant until, std::vector<fault> only)
-    : around_{around}, clients_{clients}, until_{until}, kinds_{std::move(only)} {
-  randomness& chance = around_.in.chance;
-  // Some worlds have all kinds of faults, others few, since one kind may hide what another would show.
-  const std::uint64_t density = 1 + chance.below(4);
-  while (kinds_.empty()) {
-    for (std::size_t i = 0; i < faults; ++i) {
-      const auto kind = static_cast<fault>(i);
-      // That mutant evicts others: nobody else may, or it could not be told apart.
-      if (kind == fault::eviction && around_.with == mutant::get_then_delete) continue;
-      if (chance.below(4) < density) kinds_.push_back(kind);
-    }
+namespace {
+
+std::vector<weather::kind> numbers_of(const std::vector<chaos::fault>& which) {
+  std::vector<weather::kind> all;
+  for (const chaos::fault f : which) all.push_back(static_cast<weather::kind>(f));
+  return all;
+}
+
+}  // namespace
+
+chaos::chaos(surroundings& around, std::deque<client>& clients, instant until, const std::vector<fault>& only)
+    : weather{around, clients, until} {
+  choose(faults, [this](kind which) { return can_be(static_cast<fault>(which)); }, numbers_of(only));
+}
+
+bool chaos::can_be(fault which) const {
+  switch (which) {
+    // That mutant evicts others: nobody else may, or it could not be told apart.
+    case fault::eviction: return around_.with != mutant::get_then_delete;
+    // That one's tokens begin anew wherever a name is forgotten: that sweeps do it has to show by itself.
+    case fault::restart_some:
+    case fault::restart_empty:
+    case fault::failover: return around_.with != mutant::token_not_floored;
+    case fault::refusals: return around_.store.is_a_server();
+    case fault::replicas_late: return around_.store.has_replicas();
+    case fault::lock_waits:
+    case fault::broken_commits: return around_.store.has_transactions();
+    default: return true;
   }
-  constexpr auto paces = std::to_array<duration>({200ms, 500ms, 1s, 3s});
-  every_ = paces.at(chance.below(paces.size()));
 }
 
-void chaos::begin() { next(); }
-
-void chaos::next() {
-  const duration pause = around_.in.chance.between(0ms, every_ * 2);
-  if (around_.in.now + pause >= until_) return;
-  around_.in.after(pause, [this] {
-    strike(kinds_[around_.in.chance.below(kinds_.size())]);
-    next();
-  });
-}
-
-/// Nothing lasts longer than the bad weather.
-duration chaos::up_to(duration most) {
-  const auto left = std::chrono::duration_cast<duration>(until_ - around_.in.now);
-  return std::min(left, around_.in.chance.between(1ms, most));
-}
-
-void chaos::strike(fault what) {
+void chaos::strike_servers(kind number, client& c, std::size_t /*server*/) {
   scene& in = around_.in;
-  client& c = clients_[in.chance.below(clients_.size())];
-  in.note("fault", static_cast<std::uint64_t>(what), c.at.number());
+  const auto what = static_cast<fault>(number);
   switch (what) {
-    case fault::cut: return c.way.cut();
-    case fault::half_open: {
-      const std::uint64_t which = 1 + in.chance.below(3);
-      return c.way.go_half_open((which & 1U) != 0, (which & 2U) != 0, in.now + up_to(5s));
-    }
-    case fault::stall: return c.way.stall_until(in.now + up_to(3s));
-    case fault::pause: return pause(c);
-    case fault::kill: return kill(c);
     case fault::server_stop:
       return around_.server.stop_until(in.now + up_to(in.chance.one_in(4) ? 4s : 300ms));
-    case fault::restart_whole: return crash(false, 0ms, up_to(1500ms));
-    case fault::restart_some: return crash(true, up_to(300ms), up_to(1500ms));
+    case fault::restart_whole:
+    case fault::restart_some: return crash(what, up_to(1500ms));
     case fault::restart_empty:
-      if (!crashing_) go_down(false, true, up_to(1500ms));
+      if (!crashing_) go_down(what, up_to(1500ms));
       return;
-    case fault::failover: return crash(true, up_to(300ms), up_to(100ms));
+    case fault::failover: return crash(what, up_to(100ms));
     case fault::eviction: return evict(c);
     case fault::lease_clock_step: return step(in.chance.between(0ms, 3s) - duration{1s});
     case fault::wall_clock_step: {
       const duration by = in.chance.between(0ms, 10s) - duration{5s};
       if (around_.server.ends_by_wall_clock) return step(by);
       return around_.server.wall.step(in.now, by);
+    }
+    case fault::refusals: {
+      const instant until = in.now + up_to(in.chance.one_in(4) ? 4s : 300ms);
+      around_.server.disturb_until(until);
+      return around_.store.refuse_until(until);
+    }
+    case fault::replicas_late: {
+      const instant until = in.now + up_to(2s);
+      around_.server.disturb_until(until + 1s);
+      return around_.store.hold_back_replicas_until(until);
+    }
+    case fault::lock_waits: {
+      const instant until = in.now + up_to(2s);
+      around_.server.disturb_until(until + transaction_weather::longest_wait);
+      return around_.store.contend_until(until);
+    }
+    case fault::broken_commits: {
+      const instant until = in.now + up_to(1s);
+      around_.server.disturb_until(until);
+      return around_.store.break_off_until(until);
     }
   }
 }
@@ -94,39 +103,28 @@ void chaos::evict(client& c) {
   if (const auto name = around_.store.evict()) around_.account.evicted(*name);
 }
 
-void chaos::pause(client& c) {
-  if (!c.lives() || c.at.is_paused()) return;
-  c.at.pause(around_.with == mutant::clock_stops_in_suspend);
-  around_.in.after(up_to(5s), [this, &c, life = c.at.life()] {
-    if (c.at.life() != life || !c.at.is_paused()) return;
-    around_.in.note("resumes", c.at.number());
-    c.at.resume();
-  });
-}
-
-void chaos::kill(client& c) {
-  if (!c.lives()) return;
-  c.kill();
-  around_.in.after(up_to(2s), [&c] { c.start(); });
-}
-
-void chaos::crash(bool loses, duration behind, duration down) {
+void chaos::crash(fault what, duration down) {
   if (crashing_) return;
-  if (!loses) return go_down(false, false, down);
+  if (what == fault::restart_whole) return go_down(what, down);
   crashing_ = true;
-  around_.store.remember();
-  around_.in.after(behind, [this, down] {
+  if (what == fault::failover) {
+    around_.store.remember_as_replica();
+  } else {
+    around_.store.remember();
+  }
+  around_.in.after(up_to(300ms), [this, what, down] {
     crashing_ = false;
-    go_down(true, false,
-            std::min<duration>(down, std::chrono::duration_cast<duration>(until_ - around_.in.now)));
+    go_down(what, std::min<duration>(down, std::chrono::duration_cast<duration>(until_ - around_.in.now)));
   });
 }
 
-void chaos::go_down(bool fall_back, bool forget, duration down) {
+void chaos::go_down(fault what, duration down) {
   crashing_ = true;
+  const bool forgets = what != fault::restart_whole;
+  if (what == fault::failover && around_.store.replicas() > 0) around_.sees.master_fails();
   around_.server.go_down();
   around_.store.restart();
-  if (fall_back || forget) around_.account.broken(std::nullopt);
+  if (forgets) around_.account.broken(std::nullopt);
   for (client& c : clients_) {
     if (around_.in.chance.one_in(4)) {
       c.way.go_half_open(true, true, around_.in.now + up_to(3s));  // its machine is gone, and says nothing
@@ -134,22 +132,20 @@ void chaos::go_down(bool fall_back, bool forget, duration down) {
       c.way.cut();
     }
   }
-  around_.in.after(down, [this, fall_back, forget] {
+  around_.in.after(down, [this, what, forgets] {
     crashing_ = false;
-    if (fall_back) around_.store.fall_back();
-    if (forget) around_.store.forget();
-    if (fall_back || forget) around_.account.changed(around_.store.claims(), true);
+    if (what == fault::restart_empty) around_.store.forget();
+    if (what == fault::restart_some || what == fault::failover) around_.store.fall_back();
+    if (forgets) {
+      const auto there = around_.store.claims();
+      around_.account.changed(there, true);
+      if (what == fault::failover) around_.sees.replica_takes_over(there);
+    }
     around_.server.come_up();
-    around_.in.note("server is back", fall_back ? 1 : 0, forget ? 1 : 0);
+    around_.in.note("server is back", static_cast<std::uint64_t>(what));
   });
 }
 
-void chaos::heal() {
-  around_.store.heal();
-  for (client& c : clients_) {
-    if (c.lives() && c.at.is_paused()) c.at.resume();
-    c.way.heal();
-  }
-}
+void chaos::heal_servers() { around_.store.heal(); }
 
 }  // namespace holdfast::sim

@@ -3,21 +3,15 @@
 #include <deque>
 #include <vector>
 
-#include "sim/client.hpp"
-#include "sim/surroundings.hpp"
+#include "sim/weather.hpp"
 
 namespace holdfast::sim {
 
-/// What goes wrong in a world: which faults there are in it, and when.
-class chaos {
+/// What goes wrong in a world with a server.
+class chaos final : public weather {
  public:
-  enum class fault : std::uint8_t {
-    cut,
-    half_open,
-    stall,
-    pause,
-    kill,
-    server_stop,
+  enum class fault : kind {
+    server_stop = client_faults,
     restart_whole,     // keeping all
     restart_some,      // keeping what was there a moment ago
     restart_empty,     // keeping nothing
@@ -25,32 +19,25 @@ class chaos {
     eviction,          // a hold is ended by somebody who may
     lease_clock_step,  // of the server
     wall_clock_step,   // likewise
+    refusals,          // the server answers with errors
+    replicas_late,     // acknowledgements do not come
+    lock_waits,        // transactions wait for others, and some are given up for the sake of these
+    broken_commits,    // connections end while a transaction commits, which it does or not
   };
-  static constexpr std::size_t faults = 13;
+  static constexpr kind faults = 17;
 
-  /// \param only nothing else happens.
-  chaos(surroundings& around, std::deque<client>& clients, instant until, std::vector<fault> only);
-
-  void begin();
-  /// Ends every fault there is.
-  void heal();
+  /// \param only nothing else happens, unless empty.
+  chaos(surroundings& around, std::deque<client>& clients, instant until, const std::vector<fault>& only);
 
  private:
-  void next();
-  void strike(fault what);
-  void pause(client& c);
-  void kill(client& c);
+  void strike_servers(kind what, client& c, std::size_t server) override;
+  void heal_servers() override;
+  [[nodiscard]] bool can_be(fault which) const;
   void step(duration by);
   void evict(client& c);
-  void crash(bool loses, duration behind, duration down);
-  void go_down(bool fall_back, bool forget, duration down);
-  [[nodiscard]] duration up_to(duration most);
+  void crash(fault what, duration down);
+  void go_down(fault what, duration down);
 
-  surroundings& around_;
-  std::deque<client>& clients_;
-  instant until_;
-  std::vector<fault> kinds_;
-  duration every_{};
   bool crashing_ = false;
 };
 

@@ -21,6 +21,15 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
       in_.log.line(in_.now, "  tells " + w.owner.hex() + ", " + std::to_string(w.what.token.value()));
     }
   }
+  if (const auto* at = std::get_if<tickets::place>(&answer)) {
+    if (at->head && outsiders_[name]) {
+      looks_out_[name] = asked.owner;
+      looks_since_[name] = in_.now;
+    } else if (looks_out_[name] == asked.owner) {
+      looks_out_[name] = {};
+    }
+  }
+  if (std::holds_alternative<tickets::refused>(answer)) turned_away_.insert(asked.owner);
   bool makes_room = true;
   switch (asked.what) {
     case task::acquire:
@@ -39,6 +48,8 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
         const store::hold& h = asked.batch[i];
         fact* f = find(index_of(h.name), h.owner, h.token.value());
         if (f != nullptr && !f->granted) f = nullptr;  // what waits cannot be renewed as a hold
+        const auto& unsure = std::get<tickets::kept>(answer).unsure;
+        if (std::find(unsure.begin(), unsure.end(), i) != unsure.end()) continue;
         kept(f, index_of(h.name), h.token.value(), h.ttl, std::get<tickets::kept>(answer).each[i]);
       }
       break;
@@ -66,6 +77,12 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
                       asked.what != task::renew;
   if (serves) require_served(name);
   std::erase_if(facts_, [&](const fact& f) { return f.name == name && is_gone(f); });
+}
+
+void ledger::refused(const tickets::request& asked, const store::trouble& why) {
+  ++refusals_;
+  in_.note("refused", static_cast<std::uint64_t>(asked.what));
+  if (in_.log.prints()) in_.log.line(in_.now, "  " + asked.owner.hex() + ": " + why.what.what);
 }
 
 void ledger::begin_ttl(fact& f, duration ttl) const {
@@ -142,6 +159,8 @@ void ledger::told(std::size_t name, const word& w) {
 
 void ledger::granted(fact& f) {
   f.granted = true;
+  ++comings_[f.name];
+  if (outsiders_[f.name]) violated("the store granted what a client of others holds", f.name, f.token);
   if (terms_.grants_renew) {
     if (f.ttl > duration{0}) {
       begin_ttl(f, f.ttl);
@@ -175,7 +194,7 @@ void ledger::number(std::size_t name, const owner_id& owner, std::uint64_t token
 
 /// No release, withdrawal or look may leave a living waiter at the head of the queue who would fit.
 void ledger::require_served(std::size_t name) {
-  if (in_.now < serves_late_until_) return;
+  if (in_.now < serves_late_until_ || outsiders_[name]) return;
   std::int64_t held = 0;
   const fact* first = nullptr;
   for (const fact& f : facts_) {
@@ -192,7 +211,48 @@ void ledger::require_served(std::size_t name) {
   }
 }
 
+void ledger::outsider(std::size_t name, bool there) {
+  if (there) outsider_seen_[name] = std::max(outsider_seen_[name], at_.lease_now());
+  if (std::exchange(outsiders_[name], there) == there) return;
+  in_.note("outsider", name, there ? 1 : 0);
+  if (there) {
+    ++comings_[name];
+    looks_out_[name] = {};
+  } else {
+    require_noticed(name);
+  }
+}
+
+/// The head looks every 50 to 100 ms, and its requests and their answers take their time. Nobody else need
+/// notice.
+void ledger::require_noticed(std::size_t name) {
+  constexpr auto soon = std::chrono::milliseconds{250};
+  const owner_id head = looks_out_[name];
+  const auto known = clients_.find(head);
+  if (head == owner_id{} || known == clients_.end()) return;
+  const auto seen = [this, name = static_cast<std::uint8_t>(name), before = comings_[name], head,
+                     client = known->second, since = std::min(looks_since_[name], in_.now - soon)] {
+    const auto first =
+        std::find_if(facts_.begin(), facts_.end(), [&](const fact& f) { return f.name == name; });
+    const bool stands = first != facts_.end() && first->owner == head && lives(*first);
+    if (comings_[name] != before) {
+      if (stands && first->granted) ++outsiders_followed_;
+      return;
+    }
+    const bool calm =
+        client.at->life() == client.life && client.at->calm_since(since) && at_.calm_since(since);
+    if (stands && !first->granted && calm && clients_.contains(head)) {
+      violated("a client of others has ended, and the head has not noticed", name, first->token);
+    }
+  };
+  in_.after(soon, seen);
+}
+
 void ledger::changed(const std::vector<standing>& now_there, bool lost) {
+  looks_out_ = {};
+  for (const standing& s : now_there) {
+    if (lost && find_exactly(s.name, s.owner, s.token) == nullptr) revived_.insert(s.owner);
+  }
   facts_.clear();
   for (const standing& s : now_there) {
     fact f;
@@ -209,12 +269,27 @@ void ledger::clock_went_back(const std::vector<standing>& now_there, duration by
   changed(now_there, false);
   clock_went_back_ = true;
   serves_late_until_ = in_.now + longest_ttl + by;
+  // Holders together whose mark had expired live again, though a client of others took its place.
+  for (std::size_t i = 0; i < names; ++i) {
+    const bool beside =
+        std::any_of(facts_.begin(), facts_.end(), [&](const fact& f) { return f.name == i && f.granted; });
+    if (outsider_seen_[i] > at_.lease_now() && beside) suspect_[i] = true;
+  }
 }
 
 void ledger::evicted(std::size_t name) {
   suspect_[name] = true;
   forgets_[name] = true;
   broken(name);
+}
+
+void ledger::forgot(std::size_t name) {
+  in_.note("forgotten", name);
+  ++forgotten_;
+  const bool in_use =
+      std::any_of(facts_.begin(), facts_.end(), [&](const fact& f) { return f.name == name && lives(f); });
+  if (in_use) violated("a name was forgotten that is in use", name, 0);
+  forgets_[name] = true;
 }
 
 void ledger::trust_again() {
@@ -233,6 +308,14 @@ bool ledger::answers_for(const owner_id& owner) const {
   if (unanswerable_.contains(owner) || confused_.contains(owner)) return false;
   return std::any_of(facts_.begin(), facts_.end(),
                      [&](const fact& f) { return f.owner == owner && !f.excused && lives(f); });
+}
+
+bool ledger::surely_lives(const store::hold& h) const {
+  // The word of an end may come late, when there is another claim of that owner.
+  constexpr auto latest_word = std::chrono::seconds{10};
+  const std::size_t name = index_of(h.name);
+  const bool calm = broken_.at(name) == instant::min() || broken_.at(name) + latest_word < in_.now;
+  return calm && !is_suspect(name) && answers_for(h.owner);
 }
 
 ledger::grant ledger::grant_of(const store::hold& h) const {

@@ -11,6 +11,7 @@
 #include <vector>
 
 #include "protocol/tickets/request.hpp"
+#include "sim/host.hpp"
 #include "sim/scene.hpp"
 #include "sim/site.hpp"
 #include "sim/standing.hpp"
@@ -40,10 +41,28 @@ class ledger {
   /// \param look what stands at the store.
   ledger(scene& in, const site& at, terms of, std::function<std::vector<standing>()> look)
       : in_{in}, at_{at}, terms_{of}, look_{std::move(look)} {}
+  virtual ~ledger() = default;
+  ledger(const ledger&) = delete;
+  ledger& operator=(const ledger&) = delete;
 
   /// \param late its client has given the request up.
   void executed(const tickets::request& asked, bool late, const tickets::reply& answer,
                 const std::vector<word>& words);
+
+  /// It was answered with an error, which changes nothing.
+  void refused(const tickets::request& asked, const store::trouble& why);
+  /// Whether it has told that owner that others hold.
+  [[nodiscard]] virtual bool has_turned_away(const owner_id& owner) const {
+    return turned_away_.contains(owner);
+  }
+
+  /// Whether a client of others has the lock now. It tells nobody when it ends, so the head of the queue has
+  /// to look.
+  void outsider(std::size_t name, bool there);
+  /// Who asks under that id.
+  void asks(const owner_id& owner, const host& client) { clients_[owner] = {&client, client.life()}; }
+  /// It has its answer, or wants none any more.
+  void asks_no_longer(const owner_id& owner) { clients_.erase(owner); }
 
   /// Claims have come or gone without a request: what stands there now.
   /// \param lost the store knows less than it did.
@@ -55,6 +74,8 @@ class ledger {
   void evicted(std::size_t name);
   [[nodiscard]] bool is_suspect(std::size_t name) const { return suspect_[name]; }
   void trust_again();
+  /// The store has forgotten a name that nobody had used for long, its last token with it.
+  void forgot(std::size_t name);
   /// How much longer than a ttl the dead may be in the way: where a grant begins a new ttl, one whose waiter
   /// has died does; and claims whose end was thrown away get a new one.
   [[nodiscard]] duration longer() const {
@@ -64,6 +85,10 @@ class ledger {
   /// Whether it has drawn the same token twice, from a store that forgot it and whose clock had been set
   /// back.
   [[nodiscard]] bool is_confused(const owner_id& owner) const { return confused_.contains(owner); }
+  /// Whether a claim of its, or a place, that had ended came back with old contents of the store. Its
+  /// acquisition may find that for what it asked for last, and reckon with a ttl that began sooner than it
+  /// thinks.
+  [[nodiscard]] bool is_revived(const owner_id& owner) const { return revived_.contains(owner); }
   /// What holds may end early from now on, for one name or for all.
   void broken(std::optional<std::size_t> name);
   /// Somebody who may is about to end holds of others.
@@ -71,14 +96,25 @@ class ledger {
   [[nodiscard]] instant broken_at(std::size_t name) const { return broken_[name]; }
 
   /// Whether a claim lives at the store that its owner is answerable for.
-  [[nodiscard]] bool answers_for(const owner_id& owner) const;
-  [[nodiscard]] grant grant_of(const store::hold& h) const;
+  [[nodiscard]] virtual bool answers_for(const owner_id& owner) const;
+  /// Whether it lives there for all that anybody can have heard, so that nobody may be told that it has
+  /// ended.
+  [[nodiscard]] virtual bool surely_lives(const store::hold& h) const;
+  /// Whether somebody who may has ended it, so that its client may not know yet.
+  [[nodiscard]] virtual bool is_ended_by_hand(const owner_id& /*owner*/) const { return false; }
+  [[nodiscard]] virtual grant grant_of(const store::hold& h) const;
   [[nodiscard]] std::uint32_t era(std::size_t name) const { return eras_[name]; }
   /// Whether it agrees with what stands at the store.
   void compare(const std::vector<standing>& now_there);
   [[nodiscard]] std::size_t living() const;
   [[nodiscard]] std::uint64_t grants() const { return grants_; }
   [[nodiscard]] std::uint64_t requests() const { return requests_; }
+  /// How many requests were answered with an error.
+  [[nodiscard]] std::uint64_t refusals() const { return refusals_; }
+  /// How often a name was forgotten.
+  [[nodiscard]] std::uint64_t forgotten() const { return forgotten_; }
+  /// How often a waiter took over from a client of others, in time.
+  [[nodiscard]] std::uint64_t outsiders_followed() const { return outsiders_followed_; }
 
  private:
   struct fact : standing {
@@ -101,6 +137,7 @@ class ledger {
   void begin_anew(const tickets::request& asked, const tickets::reply& answer,
                   const std::vector<word>& words);
   void require_served(std::size_t name);
+  void require_noticed(std::size_t name);
   void violated(const std::string& what, std::size_t name, std::uint64_t token);
 
   scene& in_;
@@ -116,11 +153,26 @@ class ledger {
   std::array<bool, names> forgets_{};  // the store, its last token; until it draws another
   /// By owner, with their tokens. More than one where a request was carried out late, and then again.
   std::unordered_map<owner_id, std::vector<std::pair<std::uint64_t, grant>>> grants_of_;
+  std::unordered_set<owner_id> turned_away_;
   std::unordered_set<owner_id> unanswerable_;  // who cannot know what stands there in their name
   std::unordered_set<owner_id> confused_;      // who got one token twice
+  std::unordered_set<owner_id> revived_;       // who has at the store what had ended
   std::array<bool, names> suspect_{};
+  struct process {
+    const host* at = nullptr;
+    std::uint32_t life = 0;
+  };
+  std::unordered_map<owner_id, process> clients_;
+  std::array<bool, names> outsiders_{};
+  std::array<std::int64_t, names> outsider_seen_{};  // when last, by the store's clock
+  std::array<std::uint64_t, names> comings_{};       // of holders: of outsiders, and of ours
+  std::array<owner_id, names> looks_out_{};          // the head, since it was told of an outsider
+  std::array<instant, names> looks_since_{};
+  std::uint64_t outsiders_followed_ = 0;
   std::uint64_t grants_ = 0;
   std::uint64_t requests_ = 0;
+  std::uint64_t refusals_ = 0;
+  std::uint64_t forgotten_ = 0;
 
   static constexpr std::array<instant, names> no_times() {
     std::array<instant, names> all{};

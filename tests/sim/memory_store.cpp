@@ -5,11 +5,7 @@
 namespace holdfast::sim {
 
 void memory_store::begin(scene& in, site& at, ledger& account) {
-  this->in = &in;
-  this->account = &account;
-  at_ = &at;
-  careless = true;
-  links.clear();
+  begin_world(in, at, account);
   forget();
 }
 
@@ -17,11 +13,11 @@ std::unique_ptr<tickets::link> memory_store::connect(host& from, line& over, dur
   return std::make_unique<request_link>(static_cast<counter&>(*this), from, over, patience);
 }
 
-tickets::reply memory_store::carry_out(const tickets::request& asked, const owner_id& client,
-                                       std::vector<word>& into) {
+counter::outcome memory_store::carry_out(const tickets::request& asked, const owner_id& client,
+                                         std::vector<word>& into) {
   told_.clear();
-  const store::time_point now{std::chrono::microseconds{at_->lease_now()}};
-  tickets::reply answer = table_.carry_out(asked, client, now, at_->wall_now(), told_);
+  const store::time_point now{std::chrono::microseconds{at->lease_now()}};
+  tickets::reply answer = table_.carry_out(asked, client, now, at->wall_now(), told_);
   for (const memory::word& w : told_) into.push_back({w.client, w.owner, w.what});
   return answer;
 }
@@ -31,7 +27,8 @@ std::vector<standing> memory_store::claims() {
   for (std::size_t i = 0; i < names; ++i) {
     std::vector<word> none;
     const auto answer = carry_out(tickets::family::inspection(name_of(i)), owner_id{}, none);
-    append_standings(i, std::get<std::optional<lock_state>>(answer), at_->lease_now(), all);
+    append_standings(i, std::get<std::optional<lock_state>>(std::get<tickets::reply>(answer)),
+                     at->lease_now(), all);
   }
   return all;
 }

@@ -21,7 +21,7 @@ class memory_store final : public simulated_store, private counter {
   [[nodiscard]] ledger::terms terms() const override { return {}; }
   [[nodiscard]] bool clock_goes_back() const override { return false; }
   std::vector<standing> claims() override;
-  void restart() override {}
+  void restart() override { end_process(); }
   std::optional<std::size_t> evict() override { return std::nullopt; }
   void remember() override { former_ = table_; }
   void fall_back() override { table_ = former_; }
@@ -29,10 +29,8 @@ class memory_store final : public simulated_store, private counter {
   std::string damage() override { return {}; }
 
  private:
-  tickets::reply carry_out(const tickets::request& asked, const owner_id& client,
-                           std::vector<word>& into) override;
+  outcome carry_out(const tickets::request& asked, const owner_id& client, std::vector<word>& into) override;
 
-  site* at_ = nullptr;
   memory::table table_;
   memory::table former_;
   std::vector<memory::word> told_;

@@ -1,34 +1,19 @@
+#include <optional>
 #include <utility>
 #include <variant>
+#include <vector>
 
 #include "protocol/tickets/family.hpp"
 #include "runtime/driver.hpp"
+#include "sim/link_shell.hpp"
 #include "sim/mutant_ports.hpp"
+#include "sim/transactions.hpp"
 
 namespace holdfast::sim {
 
 namespace {
 
 using tickets::task;
-
-class link_shell : public tickets::link {
- public:
-  explicit link_shell(tickets::link& inner) : inner_{inner} {}
-  void send(tickets::request what, on_reply done) override { inner_.send(std::move(what), std::move(done)); }
-  void on_notices(on_notice told) override { inner_.on_notices(std::move(told)); }
-  std::shared_ptr<void> watch(std::function<void()> changed) override {
-    return inner_.watch(std::move(changed));
-  }
-  [[nodiscard]] std::optional<store::time_point> session_until() const override {
-    return inner_.session_until();
-  }
-  bool drive() override { return inner_.drive(); }
-  void kick() override { inner_.kick(); }
-  void help(store::caller& who) override { inner_.help(who); }
-
- protected:
-  tickets::link& inner_;
-};
 
 /// Releases in two steps: looks who holds, and if it is this owner, ends whatever is held.
 class two_step_link final : public link_shell {
@@ -69,6 +54,32 @@ class rash_link final : public link_shell {
   }
 };
 
+/// Takes a transaction that was given up for the sake of others for one that found nothing.
+class resigned_link final : public link_shell {
+ public:
+  using link_shell::link_shell;
+  void send(tickets::request what, on_reply done) override {
+    const auto found = nothing_found_by(what);
+    link_shell::send(std::move(what), [found, done = std::move(done)](outcome o) {
+      const auto* const failed = std::get_if<store::trouble>(&o);
+      if (failed != nullptr && found && is_victims(*failed)) o = *found;
+      done(std::move(o));
+    });
+  }
+
+ private:
+  static std::optional<tickets::reply> nothing_found_by(const tickets::request& what) {
+    switch (what.what) {
+      case task::acquire: return tickets::refused{};
+      case task::renew: return tickets::kept{std::vector<bool>(what.batch.size())};
+      case task::evict:
+      case task::inspect:
+      case task::list: return std::nullopt;
+      default: return tickets::nothing{};
+    }
+  }
+};
+
 /// Relies on the word that its turn has come.
 class trusting_acquisition {
  public:
@@ -102,6 +113,7 @@ std::unique_ptr<tickets::link> spoiled_link(mutant which, tickets::link& inner) 
   switch (which) {
     case mutant::get_then_delete: return std::make_unique<two_step_link>(inner);
     case mutant::timeout_means_no: return std::make_unique<rash_link>(inner);
+    case mutant::victim_means_no: return std::make_unique<resigned_link>(inner);
     default: return nullptr;
   }
 }

@@ -18,6 +18,9 @@ class port_shell : public store::port {
     inner_.acquire(std::move(what), std::move(done));
   }
   void cancel(const owner_id& owner) override { inner_.cancel(owner); }
+  [[nodiscard]] std::optional<failure> hindrance(const owner_id& owner) const override {
+    return inner_.hindrance(owner);
+  }
   void renew(std::vector<store::hold> holds, store::handler<store::renewals> done) override {
     inner_.renew(std::move(holds), std::move(done));
   }
@@ -44,6 +47,7 @@ class port_shell : public store::port {
   [[nodiscard]] std::optional<store::time_point> session_until() const override {
     return inner_.session_until();
   }
+  void on_session(const std::function<void()>& extended) override { inner_.on_session(extended); }
   [[nodiscard]] std::size_t busy() const override { return inner_.busy(); }
   void when_idle(std::function<void()> action) override { inner_.when_idle(std::move(action)); }
   void abandon() override { inner_.abandon(); }

@@ -19,28 +19,56 @@ std::shared_ptr<line_link::parcel> redis_link::pack(tickets::request what) {
 void redis_link::dispatch(std::shared_ptr<parcel> p) {
   auto& t = static_cast<talk&>(*p);
   t.said.clear();
+  t.said.reserve(512);
   static_cast<void>(t.conversation.say(t.said));
-  over_.to_server(
-      [to = &to_, in = &in_, way = &over_, c = over_.connection(), link = this, p = std::move(p)] {
-        // The link may be gone by now; the server does not know that.
-        auto& t = static_cast<talk&>(*p);
-        std::vector<redis::value> replies;
-        if (!to->carry_out(t.said, t.from, c, replies)) return;
-        // The client will read the same replies, later. To know already what it will make of them shows what
-        // was carried out at this moment.
-        t.heard = t.conversation.hear(std::move(replies));
-        if (t.heard) to->account_for(t.asked, p->given_up, *t.heard);
-        // Carried out, and the client will not know: the worst moment for a connection to break.
-        if (to->careless && in->chance.one_in(100)) way->cut();
-        way->to_client(c, [link, p] {
-          auto& t = static_cast<talk&>(*p);
-          if (t.heard) {
-            link->deliver(p, std::move(*t.heard));
-          } else if (!p->given_up) {
-            link->dispatch(p);
-          }
-        });
-      });
+  const std::uint32_t c = over_.connection();
+  over_.to_server(arrival{this, &to_, &in_, &over_, std::move(p), c});
+}
+
+void redis_link::arrival::operator()() {
+  auto& t = static_cast<talk&>(*p);
+  if (const instant free = to->busy_until(t.from); free > in->now) {
+    in->agenda.add(free, [s = &to->where(), a = std::move(*this)]() mutable { s->enter(std::move(a)); });
+    return;
+  }
+  std::vector<redis::value> replies;
+  const auto ready = to->carry_out(t.said, t.from, connection, replies);
+  if (!ready) return;
+  if (!replies.empty()) account(replies.front());
+  // The client will read the same replies, later. To know already what it will make of them shows what it
+  // will do.
+  t.heard = t.conversation.hear(std::move(replies));
+  // Carried out, and the client will not know: the worst moment for a connection to break.
+  if (to->careless && in->chance.one_in(100)) way->cut();
+  if (*ready == in->now) return answer();
+  in->agenda.add(*ready, [s = &to->where(), a = std::move(*this)]() mutable {
+    s->enter([last = std::move(a)] { last.answer(); });
+  });
+}
+
+/// What was carried out at this moment.
+void redis_link::arrival::account(const redis::value& reply) const {
+  auto& t = static_cast<talk&>(*p);
+  if (reply.is(redis::value::kind::error) && reply.text.starts_with("NOSCRIPT")) return;
+  if (!std::exchange(t.is_granted, true)) return to->account_for(t.asked, p->given_up, reply);
+  const bool waits = t.said.find("\r\nWAIT\r\n") != std::string::npos;
+  if (waits) return;
+  tickets::request undo;
+  undo.what = tickets::task::release;
+  undo.name = t.asked.name;
+  undo.owner = t.asked.owner;
+  to->account_for(undo, p->given_up, reply);
+}
+
+void redis_link::arrival::answer() const {
+  way->to_client(connection, [link = link, p = p] {
+    auto& t = static_cast<talk&>(*p);
+    if (t.heard) {
+      link->deliver(p, std::move(*t.heard));
+    } else if (!p->given_up) {
+      link->dispatch(p);
+    }
+  });
 }
 
 /// In order with the replies as a rule, and lost when the connection is.

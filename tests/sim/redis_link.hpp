@@ -25,11 +25,15 @@ class switchboard {
   /// A client has a new connection, and is to hear its channel on it.
   virtual void connected(redis_link& by) = 0;
   virtual void gone(redis_link& by) = 0;
-  /// Carries out commands, as bytes, one after the other. False: the server does not know the connection.
-  virtual bool carry_out(const std::string& commands, const owner_id& client, std::uint32_t connection,
-                         std::vector<redis::value>& replies) = 0;
-  /// A request has been carried out by the commands before.
-  virtual void account_for(const tickets::request& what, bool late, const tickets::link::outcome& answer) = 0;
+  /// Carries out commands, as bytes, one after the other. \return when the replies leave the server; empty:
+  /// it does not know the connection.
+  virtual std::optional<instant> carry_out(const std::string& commands, const owner_id& client,
+                                           std::uint32_t connection, std::vector<redis::value>& replies) = 0;
+  /// Until when a command that takes its time keeps all others of that client waiting.
+  [[nodiscard]] virtual instant busy_until(const owner_id& client) = 0;
+  /// A request has been carried out, as a whole or but for what replicas have to say, by the commands before.
+  virtual void account_for(const tickets::request& what, bool late, const redis::value& reply) = 0;
+  [[nodiscard]] virtual site& where() = 0;
 
   redis::dialect speech;
   bool careless = true;
@@ -57,6 +61,20 @@ class redis_link final : public line_link {
     owner_id from;
     std::string said;
     std::optional<outcome> heard;
+    bool is_granted = false;  // and asks the replicas, or gives it back
+  };
+  /// What was said has come to the server.
+  struct arrival {
+    redis_link* link;  // may be gone by now; the server does not know that
+    switchboard* to;
+    scene* in;
+    line* way;
+    std::shared_ptr<parcel> p;
+    std::uint32_t connection;
+
+    void operator()();
+    void account(const redis::value& reply) const;
+    void answer() const;
   };
   std::shared_ptr<parcel> pack(tickets::request what) override;
   void dispatch(std::shared_ptr<parcel> p) override;

@@ -17,6 +17,7 @@ struct script {
 };
 constexpr auto release = std::to_array<script>({{text::release_sha1, text::release}});
 constexpr auto renew = std::to_array<script>({{text::renew_sha1, text::renew}});
+constexpr auto evict = std::to_array<script>({{text::evict_sha1, text::evict}});
 /// Those that include queue.lua.
 constexpr auto queueing = std::to_array<script>({{text::acquire_sha1, text::acquire},
                                                  {text::downgrade_sha1, text::downgrade},
@@ -73,11 +74,21 @@ lua_mutation::lua_mutation(mutant which) {
     case mutant::reader_leaked:
       change_all(queueing, {{"math.max(0, held - parts_of(claim).weight)", "math.max(0, held)"}}, texts_);
       break;
+    case mutant::foreign_holder_ended:
+      change_all(evict,
+                 {{"if not its then return { holder } end\n", ""},
+                  {"tell_end(holder, its)", "if its then tell_end(holder, its) end"}},
+                 texts_);
+      break;
+    case mutant::foreign_end_missed:
+      change_all(queueing, {{"return is_held_alone() and not lone_claim() and 1 or 0 end", "return 0 end"}},
+                 texts_);
+      break;
     default: break;
   }
 }
 
-void lua_mutation::apply(std::vector<std::string>& command) const {
+void lua_mutation::apply(std::vector<std::string_view>& command) const {
   if (texts_.empty() || command.size() < 2) return;
   if (command[0] != "EVALSHA" && command[0] != "EVAL") return;
   const auto found = texts_.find(command[1]);

@@ -15,8 +15,8 @@ class lua_mutation {
   /// \throws std::runtime_error where the text to replace is not there, or more than once.
   explicit lua_mutation(mutant which);
 
-  /// Puts the mutant's text in the place of a script, or of its digest.
-  void apply(std::vector<std::string>& command) const;
+  /// Puts the mutant's text, which is kept here, in the place of a script, or of its digest.
+  void apply(std::vector<std::string_view>& command) const;
 
  private:
   std::map<std::string, std::string, std::less<>> texts_;  // by the real digest, and by the real text

@@ -1,10 +1,12 @@
 #pragma once
 
+#include <cstdint>
 #include <memory>
 #include <vector>
 
 #include "sim/ledger.hpp"
 #include "sim/line_link.hpp"
+#include "sim/transactions.hpp"
 
 namespace holdfast::sim {
 
@@ -18,17 +20,34 @@ class counter {
   counter& operator=(const counter&) = delete;
   virtual ~counter() = default;
 
-  [[nodiscard]] virtual tickets::reply carry_out(const tickets::request& asked, const owner_id& client,
-                                                 std::vector<word>& words) = 0;
+  using outcome = tickets::link::outcome;
+
+  void begin_world(scene& in, site& at, ledger& account);
+  /// Its process ends: what it was at is undone, and forgotten.
+  void end_process() { ++process; }
+
+  /// A request has come. \return how long it waits before it is carried out.
+  [[nodiscard]] virtual duration admit(const tickets::request& asked, const owner_id& client);
+  [[nodiscard]] virtual outcome carry_out(const tickets::request& asked, const owner_id& client,
+                                          std::vector<word>& words) = 0;
+  /// Carries out all of it but the commit.
+  virtual void carry_out_in_vain(const tickets::request& /*asked*/, const owner_id& /*client*/) {}
 
   /// Carries out, accounts for it, and sends the words on their ways.
-  [[nodiscard]] tickets::reply serve(const tickets::request& asked, const owner_id& client, bool late);
+  /// \param late its client has given it up.
+  [[nodiscard]] outcome serve(const tickets::request& asked, const owner_id& client, bool late);
+  /// Says no, having changed nothing.
+  [[nodiscard]] outcome refuse(const tickets::request& asked, const owner_id& client, store::trouble why);
 
   scene* in = nullptr;
+  site* at = nullptr;
   ledger* account = nullptr;
   bool careless = true;
+  transaction_weather* weather = nullptr;  // where there is any
+  std::uint32_t process = 0;
   std::vector<request_link*> links;
   std::vector<word> words;
+  std::vector<std::size_t> forgotten;  // names, by the request that was carried out
 };
 
 /// Hands whole requests over, for a store that carries them out one by one. A request of a connection that is
@@ -41,15 +60,38 @@ class request_link final : public line_link {
   request_link& operator=(const request_link&) = delete;
 
  private:
+  /// A connection as the server has it: one request is carried out after the other.
+  struct session {
+    std::uint32_t connection = 0;
+    instant busy_until{};
+  };
   struct letter final : parcel {
     tickets::request what;
     owner_id from;
-    tickets::reply answer;
+    std::shared_ptr<session> over;
+    std::uint32_t process = 0;  // that it has come to; zero: not yet
+    bool admitted = false;
+    bool waited = false;
+    outcome answer;
+  };
+  /// What was sent has come to the server.
+  struct arrival {
+    request_link* link;  // may be gone by now; the server does not know that
+    counter* to;
+    line* way;
+    std::shared_ptr<letter> l;
+
+    void operator()();
+    void go_on_at(instant when);
+    void carry_out();
+    void answer() const;
+    void break_off() const;
   };
   std::shared_ptr<parcel> pack(tickets::request what) override;
   void dispatch(std::shared_ptr<parcel> p) override;
 
   counter& to_;
+  std::shared_ptr<session> session_;
 };
 
 }  // namespace holdfast::sim

@@ -19,6 +19,7 @@ struct scene {
   randomness chance;
   trace log;
   std::string violation;  // the first one; it ends the world
+  std::uint64_t events = 0;
 
   template <class Function>
   void after(true_clock::duration d, Function f) {
@@ -31,6 +32,12 @@ struct scene {
     log.line(now, "VIOLATION: " + what);
     if (violation.empty()) violation = what;
   }
+  /// What would follow from another violation is none of its own.
+  void require(bool holds, const std::string& otherwise) {
+    if (!holds && violation.empty()) violated(otherwise);
+  }
+  /// Lets happen what is due by then. False once something was found.
+  bool run_until(instant until);
 };
 
 }  // namespace holdfast::sim

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "protocol/tickets/request.hpp"
+#include "sim/foreign_desk.hpp"
 #include "sim/ledger.hpp"
 #include "sim/line.hpp"
 #include "sim/site.hpp"
@@ -30,6 +31,23 @@ class simulated_store {
   /// The words on their way are as safe as the way is now; from here on, none gets lost.
   virtual void heal() = 0;
 
+  /// Where clients of others that share its names ask; null, where there are none.
+  [[nodiscard]] virtual foreign_desk* foreigners() { return nullptr; }
+  /// Whether it is one that answers with errors when it is in trouble.
+  [[nodiscard]] virtual bool is_a_server() const { return false; }
+  /// Answers with an error, one of all that there are, to all or some of what comes in until then.
+  virtual void refuse_until(instant /*when*/) {}
+  /// Whether what it is asked are transactions, which wait for each other, and may end undone.
+  [[nodiscard]] virtual bool has_transactions() const { return false; }
+  /// Until then transactions wait for locks, some of them in vain.
+  virtual void contend_until(instant /*when*/) {}
+  /// Until then connections break while transactions commit.
+  virtual void break_off_until(instant /*when*/) {}
+  /// Whether it waits for replicas, which may be late.
+  [[nodiscard]] virtual bool has_replicas() const { return false; }
+  /// The way to its replicas is stopped up until then.
+  virtual void hold_back_replicas_until(instant /*when*/) {}
+
   /// What its clock and its grants are like.
   [[nodiscard]] virtual ledger::terms terms() const = 0;
   /// Whether the clock that ends claims can be set back at all.
@@ -42,6 +60,10 @@ class simulated_store {
   [[nodiscard]] virtual std::optional<std::size_t> evict() = 0;
   /// Takes note of what is there, for a server that will come back with that.
   virtual void remember() = 0;
+  /// Likewise, for the replica that will take over: it has acknowledged nothing that is written from now on.
+  virtual void remember_as_replica() { remember(); }
+  /// How many replicas have to acknowledge a grant in this world.
+  [[nodiscard]] virtual unsigned replicas() const { return 0; }
   virtual void fall_back() = 0;
   virtual void forget() = 0;
   /// What has happened to what is not ours; empty: nothing.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <deque>
 #include <utility>
 
 #include "sim/scene.hpp"
@@ -16,20 +17,21 @@ class site {
   template <class Function>
   void enter(Function f) {
     if (down_) return;
-    if (in_.now < stopped_until_) {
-      in_.agenda.add(stopped_until_, [this, f = std::move(f)]() mutable { enter(std::move(f)); });
-    } else {
-      f();
-    }
+    if (in_.now >= stopped_until_ && waiting_.empty()) return f();
+    waiting_.emplace_back(std::move(f));
+    if (waiting_.size() == 1) go_on_later();
   }
 
   void stop_until(instant when) {
     stopped_until_ = std::max(stopped_until_, when);
     calm_since_ = std::max(calm_since_, when);
   }
+  /// It works, and not as it should, until then.
+  void disturb_until(instant when) { calm_since_ = std::max(calm_since_, when); }
   void go_down() {
     down_ = true;
     stopped_until_ = {};
+    waiting_.clear();
   }
   void come_up() {
     down_ = false;
@@ -51,7 +53,19 @@ class site {
   bool ends_by_wall_clock = false;
 
  private:
+  void go_on_later() {
+    in_.agenda.add(stopped_until_, [this] {
+      while (!waiting_.empty()) {
+        if (in_.now < stopped_until_) return go_on_later();  // it was stopped again
+        action next = std::move(waiting_.front());
+        waiting_.pop_front();
+        next();
+      }
+    });
+  }
+
   scene& in_;
+  std::deque<action> waiting_;  // until it works
   bool down_ = false;
   instant stopped_until_{};
   instant calm_since_{};

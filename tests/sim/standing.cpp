@@ -1,5 +1,8 @@
 #include "sim/standing.hpp"
 
+#include <cstddef>
+#include <cstring>
+
 namespace holdfast::sim {
 
 namespace {
@@ -14,6 +17,15 @@ std::int64_t weight_of(const claim_state& c) {
 }
 
 }  // namespace
+
+owner_id drawn(randomness& chance) {
+  owner_id::bytes_type bytes{};
+  for (std::size_t half = 0; half < 2; ++half) {
+    const std::uint64_t bits = chance.bits();
+    std::memcpy(bytes.data() + half * sizeof bits, &bits, sizeof bits);
+  }
+  return owner_id{bytes};
+}
 
 void append_standings(std::size_t name, const std::optional<lock_state>& told, std::int64_t now,
                       std::vector<standing>& all) {

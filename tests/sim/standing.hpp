@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/owner_id.hpp"
+#include "sim/randomness.hpp"
 #include "store/machine.hpp"
 
 namespace holdfast::sim {
@@ -29,6 +30,8 @@ inline constexpr duration longest_ttl = std::chrono::seconds{3};
 [[nodiscard]] inline std::int64_t room_of(std::size_t index) {
   return index < locks ? store::whole_room : permits_in_all;
 }
+
+[[nodiscard]] owner_id drawn(randomness& chance);
 
 /// A claim as it stands at the store.
 struct standing {

@@ -21,6 +21,7 @@ struct surroundings {
   mutant with = mutant::none;
   duration patience{};           // of links, for an answer
   std::uint64_t operations = 0;  // that users have begun
+  bool second_is_mutex = false;  // one that has no readers
 };
 
 }  // namespace holdfast::sim

@@ -2,7 +2,6 @@
 
 #include <array>
 #include <chrono>
-#include <cstring>
 #include <memory>
 #include <utility>
 
@@ -16,15 +15,6 @@ using lease_core::record;
 namespace {
 
 constexpr auto ttls = std::to_array<duration>({600ms, 1s, 2s, longest_ttl});
-
-owner_id drawn(randomness& chance) {
-  owner_id::bytes_type bytes{};
-  for (std::size_t half = 0; half < 2; ++half) {
-    const std::uint64_t bits = chance.bits();
-    std::memcpy(bytes.data() + half * sizeof bits, &bits, sizeof bits);
-  }
-  return owner_id{bytes};
-}
 
 }  // namespace
 
@@ -44,8 +34,9 @@ lease_core::wish user::any_wish() {
     c.how = mode::permits;
     c.capacity = permits_in_all;
     c.permits = 1 + static_cast<std::int64_t>(chance.below(permits_in_all));
-  } else if (chance.one_in(3)) {
-    c.how = mode::shared;
+  } else {
+    c.shareable = name == 0 || !around_.second_is_mutex;
+    if (chance.one_in(3) && c.shareable) c.how = mode::shared;
   }
   c.wait = !chance.one_in(8);
   if (!c.wait) c.retry.limit(0s);  // as a try does
@@ -77,6 +68,7 @@ void user::claim_last() {
   w.claim.how = rounds_ < locks ? mode::exclusive : mode::permits;
   w.claim.capacity = rounds_ < locks ? 0 : permits_in_all;
   w.claim.permits = permits_in_all;
+  w.claim.shareable = rounds_ == 0 || (rounds_ < locks && !around_.second_is_mutex);
   w.claim.wait = true;
   w.claim.retry = {};
   w.renews = true;
@@ -180,6 +172,10 @@ void user::release() {
     around_.in.note("released", host_.number(), static_cast<std::uint64_t>(failed.value()));
     if (!failed && around_.account.answers_for(lease->hold.owner)) {
       around_.in.violated("released for sure, and still at the store");
+    }
+    const bool in_time = host_.now() < lease->deadline();
+    if (failed == errc::lost && in_time && around_.account.surely_lives(lease->hold)) {
+      around_.in.violated("told at its release to be lost, and still at the store");
     }
   });
   go_on();

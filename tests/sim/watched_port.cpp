@@ -9,13 +9,19 @@ using namespace std::chrono_literals;
 
 void watched_port::acquire(store::claim what, store::handler<store::acquired> done) {
   const owner_id owner = what.owner;
+  around_.account.asks(owner, host_);
   port_shell::acquire(std::move(what), [this, owner, done = std::move(done)](store::acquired result) {
+    around_.account.asks_no_longer(owner);
     if (!std::holds_alternative<store::granted>(result)) require_gone(owner);
+    if (std::holds_alternative<store::refused>(result) && !around_.account.has_turned_away(owner)) {
+      around_.in.violated("told that others hold, which the store has not said: " + owner.hex());
+    }
     done(std::move(result));
   });
 }
 
 void watched_port::cancel(const owner_id& owner) {
+  around_.account.asks_no_longer(owner);
   port_shell::cancel(owner);
   require_gone(owner);
 }
@@ -39,7 +45,7 @@ void watched_port::require_gone(const owner_id& owner) {
   constexpr auto next_try = 1s + 600ms;
   around_.in.after(next_try, [a = &around_, at = &host_, life = host_.life(), since = around_.in.now, owner] {
     if (at->life() != life || !at->calm_since(since) || !a->server.calm_since(since)) return;
-    if (a->account.answers_for(owner)) a->in.violated("given up, and still at the store");
+    if (a->account.answers_for(owner)) a->in.violated("given up, and still at the store: " + owner.hex());
   });
 }
 
@@ -48,7 +54,7 @@ void watched_link::send(tickets::request what, on_reply done) {
   for (const store::hold& h : what.batch) {
     if (given_back_.contains(h.owner)) in_.violated("a renewal of what was given back: " + h.name);
   }
-  inner_.send(std::move(what), std::move(done));
+  link_shell::send(std::move(what), std::move(done));
 }
 
 }  // namespace holdfast::sim

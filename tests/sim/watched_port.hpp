@@ -3,6 +3,7 @@
 #include <unordered_set>
 
 #include "sim/host.hpp"
+#include "sim/link_shell.hpp"
 #include "sim/port_shell.hpp"
 #include "sim/surroundings.hpp"
 
@@ -27,24 +28,13 @@ class watched_port final : public port_shell {
 };
 
 /// Holds a client to it that nothing is renewed that it has given back.
-class watched_link final : public tickets::link {
+class watched_link final : public link_shell {
  public:
-  watched_link(tickets::link& inner, scene& in) : inner_{inner}, in_{in} {}
+  watched_link(tickets::link& inner, scene& in) : link_shell{inner}, in_{in} {}
 
   void send(tickets::request what, on_reply done) override;
-  void on_notices(on_notice told) override { inner_.on_notices(std::move(told)); }
-  std::shared_ptr<void> watch(std::function<void()> changed) override {
-    return inner_.watch(std::move(changed));
-  }
-  [[nodiscard]] std::optional<store::time_point> session_until() const override {
-    return inner_.session_until();
-  }
-  bool drive() override { return inner_.drive(); }
-  void kick() override { inner_.kick(); }
-  void help(store::caller& who) override { inner_.help(who); }
 
  private:
-  tickets::link& inner_;
   scene& in_;
   std::unordered_set<owner_id> given_back_;
 };

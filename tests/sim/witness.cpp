@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <string>
+#include <utility>
 
 namespace holdfast::sim {
 
@@ -11,9 +12,6 @@ using lease_core::record;
 using lease_core::record_ptr;
 
 namespace {
-
-/// A keeper that tries again at least once a second loses nothing where all has been well for this long.
-constexpr auto enough_to_renew = 1500ms;
 
 std::string told(const witness::belief& b) {
   return name_of(b.name) + ", token " + std::to_string(b.lease->hold.token.value()) + ", client " +
@@ -41,13 +39,15 @@ void witness::granted(const host& at, const record_ptr& lease) {
   b.life = at.life();
   b.name = index_of(lease->hold.name);
   b.grant = account_.grant_of(lease->hold);
+  b.asked = at.true_time_of(lease->deadline() - lease->hold.ttl + lease->margin);
+  b.first_end = at.true_time_of(lease->deadline());
   in_.note("granted", at.number(), b.name, lease->hold.token.value());
   auto& all = beliefs_[b.name];
   std::erase_if(all, [](const belief& old) {
     return old.at->life() != old.life || old.lease->state() != record::phase::held;
   });
   all.push_back(b);
-  if (account_.is_suspect(b.name)) return;
+  if (account_.is_suspect(b.name) || account_.is_ended_by_hand(lease->hold.owner)) return;
   if (b.grant.number == 0)
     return in_.violated("a lease is believed that the store never granted: " + told(b));
   require_rising(b);
@@ -86,18 +86,22 @@ void witness::lowered(const record_ptr& lease, bool yes) {
 void witness::compare(std::size_t name) {
   std::int64_t together = 0;
   bool excused = false;
-  const belief* first = nullptr;
-  const belief* last = nullptr;
   for (const belief& b : beliefs_[name]) {
     if (!is_held(b)) continue;
     together += weight_of(b);
-    if (first == nullptr) first = &b;
-    last = &b;
     // What a lease is worth goes back to a request that the store answered; a store that has broken its
     // conditions since may have forgotten it.
     const auto answered = b.lease->deadline() - b.lease->hold.ttl + b.lease->margin;
     excused = excused || b.at->true_time_of(answered) <= account_.broken_at(name) ||
-              account_.is_confused(b.lease->hold.owner);
+              account_.is_confused(b.lease->hold.owner) || account_.is_revived(b.lease->hold.owner) ||
+              account_.is_ended_by_hand(b.lease->hold.owner);
+  }
+  bool outsider_believes = false;
+  for (const outsider& o : outsiders_) {
+    if (o.name != name || o.at->now() >= o.until) continue;
+    together += room_of(name);
+    outsider_believes = true;
+    excused = excused || o.at->true_time_of(o.asked) <= account_.broken_at(name);
   }
   if (together <= room_of(name)) return;
   if (excused || account_.is_suspect(name)) {
@@ -105,7 +109,44 @@ void witness::compare(std::size_t name) {
     in_.note("excused overlap", name);
     return;
   }
-  in_.violated("believed at once: " + told(*first) + " and " + told(*last));
+  std::string who;
+  for (const belief& b : beliefs_[name]) {
+    if (is_held(b)) who.append(who.empty() ? "" : " and ").append(told(b));
+  }
+  in_.violated("believed at once: " + who + (outsider_believes ? " and a client of others" : ""));
+}
+
+void witness::outsider_holds(const host& at, std::size_t name, store::time_point until,
+                             store::time_point asked) {
+  outsider_ends(at);
+  outsiders_.push_back({&at, name, until, asked});
+  ++outsiders_count_;
+  compare(name);
+}
+
+void witness::master_fails() {
+  for (std::size_t name = 0; name < names; ++name) {
+    if (account_.is_suspect(name)) continue;
+    for (const belief& b : beliefs_[name]) {
+      if (is_held(b) && account_.broken_at(name) < b.asked) acknowledged_.push_back(b);
+    }
+  }
+  fails_at_ = in_.now;
+}
+
+void witness::replica_takes_over(const std::vector<standing>& there) {
+  for (const belief& b : std::exchange(acknowledged_, {})) {
+    const bool excused = account_.is_suspect(b.name) || account_.broken_at(b.name) > fails_at_;
+    if (excused || in_.now >= b.first_end) continue;
+    const bool known = std::any_of(there.begin(), there.end(), [&](const standing& s) {
+      return s.name == b.name && s.owner == b.lease->hold.owner && s.granted;
+    });
+    if (!known) in_.violated("the replica does not know of an acknowledged grant: " + told(b));
+  }
+}
+
+void witness::outsider_ends(const host& at) {
+  std::erase_if(outsiders_, [&](const outsider& o) { return o.at == &at; });
 }
 
 void witness::lost(const host& at, const record& lease, instant since, const site& server) {
@@ -113,9 +154,13 @@ void witness::lost(const host& at, const record& lease, instant since, const sit
   in_.note("lost", at.number(), lease.hold.token.value());
   const instant due = at.true_time_of(lease.deadline());
   if (in_.now > due && !at.was_paused_at(due)) in_.violated("a loss was told too late: " + token);
+  if (account_.is_ended_by_hand(lease.hold.owner)) return;
   const bool at_deadline = in_.now + 2ms >= due;
+  if (!at_deadline && lease.reason == errc::lost && account_.surely_lives(lease.hold)) {
+    in_.violated("told to be lost before its deadline, and still at the store: " + token);
+  }
   if (!at_deadline || !lease.renews || lease.reason != errc::lost || in_.now - since < 200ms) return;
-  const instant well_since = in_.now - enough_to_renew;
+  const instant well_since = in_.now - enough_to_renew_;
   if (at.calm_since(well_since) && server.calm_since(well_since)) {
     in_.violated("lost although nothing hindered its renewal: " + token);
   }

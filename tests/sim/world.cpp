@@ -1,9 +1,11 @@
 #include "sim/world.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <deque>
-#include <exception>
+
+#include "sim/crowd.hpp"
+#include "sim/foreigner.hpp"
+#include "sim/rates.hpp"
 
 namespace holdfast::sim {
 
@@ -19,99 +21,52 @@ constexpr duration served_within = longest_ttl + longest_ttl / 100 + 1s + 1s + 6
 constexpr duration last_round = 3s;
 constexpr duration flush = 1s;
 
-/// Rates within the drift margin, on one side or on both.
-struct rates {
-  explicit rates(randomness& chance) {
-    const auto within = [&](std::int64_t most) {
-      return static_cast<std::int64_t>(chance.below(static_cast<std::uint64_t>(2 * most + 1))) - most;
-    };
-    const auto kind = chance.below(3);
-    server = kind == 0 ? 0 : within(kind == 1 ? 10'000 : 5'000);
-    for (std::int64_t& c : clients) c = kind == 1 ? 0 : within(kind == 0 ? 10'000 : 5'000);
-  }
-  std::int64_t server = 0;
-  std::array<std::int64_t, 5> clients{};
-};
-
 class world {
  public:
   world(simulated_store& store, std::uint64_t seed, const circumstances& under)
       : in_{seed, under.prints},
-        rates_{in_.chance},
-        server_{in_, clock{1h, rates_.server}, clock{24h * 365 * 50, rates_.server}},
+        rates_{in_.chance, 1},
+        server_{in_, clock{1h, rates_.servers.front()}, clock{24h * 365 * 50, rates_.servers.front()}},
         account_{in_, server_, store.terms(), [&store] { return store.claims(); }},
         sees_{in_, account_},
         around_{in_, server_, account_, sees_, store, under.with, in_.chance.between(300ms, 8s), 0},
-        chaos_{around_, clients_, instant{bad_weather}, under.only} {
+        clients_{around_},
+        chaos_{around_, clients_.all(), instant{bad_weather}, under.only} {
     store.begin(in_, server_, account_);
     account_.evictions_allowed = under.with != mutant::get_then_delete;
-    const std::size_t count = 3 + in_.chance.below(3);
-    for (std::size_t i = 0; i < count; ++i) {
+    clients_.gather(3 + in_.chance.below(3), rates_);
+    foreign_desk* const desk = store.foreigners();
+    if (desk == nullptr || !under.only.empty()) return;
+    constexpr std::uint8_t first_number = 101;
+    for (std::size_t i = in_.chance.below(3); i > 0; --i) {
       const auto boot = std::chrono::duration_cast<clock::reading>(in_.chance.between(1h, 2h));
-      const auto wall = 24h * 365 * 50 + in_.chance.between(0ms, 4s) - duration{2s};
-      clients_.emplace_back(around_, static_cast<std::uint8_t>(i + 1), clock{boot, rates_.clients.at(i)},
-                            clock{wall, rates_.clients.at(i)}, in_.chance.between(100us, 2ms),
-                            1 + in_.chance.below(3));
+      foreigners_.emplace_back(around_, *desk, static_cast<std::uint8_t>(first_number + i),
+                               clock{boot, rates_.clients.at(i)}, in_.chance.between(100us, 2ms));
     }
   }
 
   outcome live() {
     pass_time();
-    outcome o;
-    o.violation = in_.violation;
-    o.hash = in_.log.hash();
-    o.operations = around_.operations;
-    o.requests = account_.requests();
-    o.grants = sees_.grants();
-    o.excused_overlaps = sees_.excused();
-    o.stale_refused = sees_.stale_refused();
-    o.events = events_;
-    return o;
+    return outcome{around_};
   }
 
  private:
   void pass_time() {
-    for (client& c : clients_) c.start();
-    chaos_.begin();
-    if (!run_until(instant{bad_weather})) return;
-    chaos_.heal();
-    for (client& c : clients_) c.retire();
-    if (!run_until(in_.now + served_within + account_.longer())) return;
-    for (const client& c : clients_) require(!c.waits_since_before(), "somebody waits for ever");
-    account_.trust_again();
-    if (!run_until(in_.now + last_round)) return;
-    for (const client& c : clients_) require(c.is_done(), "a name cannot be had in fair weather");
-    for (client& c : clients_) c.close();
-    if (run_until(in_.now + flush)) require_nothing_left();
-  }
-  /// False once something was found.
-  bool run_until(instant until) {
-    while (in_.violation.empty() && !in_.agenda.empty() && in_.agenda.next() <= until) {
-      in_.now = in_.agenda.next();
-      action what = in_.agenda.take();
-      try {
-        what();
-      } catch (const std::exception& e) {
-        in_.violated(std::string{"thrown: "} + e.what());
-      }
-      ++events_;
-    }
-    if (!in_.violation.empty()) return false;
-    in_.now = until;
-    return true;
-  }
-  void require(bool holds, const std::string& otherwise) {
-    if (!holds && in_.violation.empty()) in_.violated(otherwise);
+    clients_.start();
+    for (foreigner& f : foreigners_) f.start();
+    if (!chaos_.pass()) return;
+    clients_.retire();
+    for (foreigner& f : foreigners_) f.retire();
+    if (!clients_.get_served(served_within + account_.longer(), last_round)) return;
+    clients_.close();
+    if (in_.run_until(in_.now + flush)) require_nothing_left();
   }
   void require_nothing_left() {
-    for (const client& c : clients_) {
-      require(c.busy() == 0, "a closed client is still at it");
-      require(c.at.timers() == 0, "a closed client would still wake up");
-    }
+    clients_.require_still(0);
     const auto there = around_.store.claims();
     account_.compare(there);
-    require(account_.living() == 0, "claims are left after everybody has closed");
-    require(around_.store.damage().empty(), around_.store.damage());
+    in_.require(account_.living() == 0, "claims are left after everybody has closed");
+    in_.require(around_.store.damage().empty(), around_.store.damage());
   }
 
   scene in_;
@@ -120,9 +75,9 @@ class world {
   ledger account_;
   witness sees_;
   surroundings around_;
-  std::deque<client> clients_;
+  crowd clients_;
+  std::deque<foreigner> foreigners_;
   chaos chaos_;
-  std::uint64_t events_ = 0;
 };
 
 }  // namespace

@@ -1,26 +1,14 @@
 #pragma once
 
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "sim/chaos.hpp"
 #include "sim/mutant.hpp"
+#include "sim/outcome.hpp"
 #include "sim/simulated_store.hpp"
 
 namespace holdfast::sim {
-
-/// What a seed came to.
-struct outcome {
-  std::string violation;  // empty: everything held
-  std::uint64_t hash = 0;
-  std::uint64_t operations = 0;
-  std::uint64_t requests = 0;  // that the store carried out
-  std::uint64_t grants = 0;
-  std::uint64_t excused_overlaps = 0;
-  std::uint64_t stale_refused = 0;
-  std::uint64_t events = 0;
-};
 
 struct circumstances {
   mutant with = mutant::none;

@@ -48,10 +48,20 @@ actor::actor(const std::vector<std::string>& command, const std::vector<std::str
   ::posix_spawn_file_actions_adddup2(&actions, in[0], STDIN_FILENO);
   ::posix_spawn_file_actions_adddup2(&actions, out[1], STDOUT_FILENO);
 
+  // Which is for this process alone: an actor is a program like any other.
+  ::posix_spawnattr_t attributes;
+  ::sigset_t pipe;
+  ::sigemptyset(&pipe);
+  ::sigaddset(&pipe, SIGPIPE);
+  ::posix_spawnattr_init(&attributes);
+  ::posix_spawnattr_setsigdefault(&attributes, &pipe);
+  ::posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGDEF);
+
   std::vector<std::string> variables{environment};
   for (char** variable = environ; *variable != nullptr; ++variable) variables.emplace_back(*variable);
-  const int failed = ::posix_spawnp(&pid_, command.front().c_str(), &actions, nullptr,
+  const int failed = ::posix_spawnp(&pid_, command.front().c_str(), &actions, &attributes,
                                     pointers(command).data(), pointers(variables).data());
+  ::posix_spawnattr_destroy(&attributes);
   ::posix_spawn_file_actions_destroy(&actions);
   ::close(in[0]);
   ::close(out[1]);

@@ -38,22 +38,36 @@ std::vector<std::string> environment_with(std::vector<std::string> variables) {
   return variables;
 }
 
+/// The bare calls: those of the C library would have all threads follow, of which the child has one.
+bool run_as(const server_user& user) {
+  return ::syscall(SYS_setgroups, 0, nullptr) == 0 && ::syscall(SYS_setgid, user.group) == 0 &&
+         ::syscall(SYS_setuid, user.id) == 0;
+}
+
+struct program {
+  char* const* arguments;
+  char* const* environment;
+  const char* folder;
+  const char* output;
+  std::optional<server_user> user;
+};
+
 /// What the child does until it is another program: nothing that another thread's lock may stand in the way
 /// of. Its errno comes back through `trouble`.
-[[noreturn]] void become(char* const* arguments, char* const* environment, const char* folder,
-                         const char* output, ::pid_t parent, int trouble) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+[[noreturn]] void become(const program& what, ::pid_t parent, int trouble) {
+  const int out = ::open(what.output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);  // ours, whoever runs
+  const bool right_user = !what.user || run_as(*what.user);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);     // another user would forget it
   if (::getppid() != parent) ::_exit(1);  // it died before the line above
   ::sigset_t none;
   ::sigemptyset(&none);
   ::sigprocmask(SIG_SETMASK, &none, nullptr);
   ::signal(SIGPIPE, SIG_DFL);
   const int in = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
-  const int out = ::open(output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
-  const bool ready = in >= 0 && out >= 0 && ::dup2(in, STDIN_FILENO) >= 0 &&
+  const bool ready = right_user && in >= 0 && out >= 0 && ::dup2(in, STDIN_FILENO) >= 0 &&
                      ::dup2(out, STDOUT_FILENO) >= 0 && ::dup2(out, STDERR_FILENO) >= 0 &&
-                     ::chdir(folder) == 0;
-  if (ready) ::execvpe(arguments[0], arguments, environment);
+                     ::chdir(what.folder) == 0;
+  if (ready) ::execvpe(what.arguments[0], what.arguments, what.environment);
   const int reason = errno;
   [[maybe_unused]] const auto written = ::write(trouble, &reason, sizeof reason);
   ::_exit(127);
@@ -65,15 +79,14 @@ child_process::child_process(std::vector<std::string> arguments, settings how) {
   auto variables = environment_with(std::move(how.environment));
   const auto argument_pointers = pointers(arguments);
   const auto variable_pointers = pointers(variables);
-  const char* folder = how.folder.empty() ? "." : how.folder.c_str();
-  const char* output = how.output.empty() ? "/dev/null" : how.output.c_str();
+  const program what{argument_pointers.data(), variable_pointers.data(),
+                     how.folder.empty() ? "." : how.folder.c_str(),
+                     how.output.empty() ? "/dev/null" : how.output.c_str(), how.user};
   int trouble[2];
   if (::pipe2(trouble, O_CLOEXEC) != 0) fail("pipe2");
   const auto parent = ::getpid();
   pid_ = ::fork();
-  if (pid_ == 0) {
-    become(argument_pointers.data(), variable_pointers.data(), folder, output, parent, trouble[1]);
-  }
+  if (pid_ == 0) become(what, parent, trouble[1]);
   const int fork_trouble = errno;
   ::close(trouble[1]);
   int reason = pid_ < 0 ? fork_trouble : 0;

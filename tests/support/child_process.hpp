@@ -6,6 +6,8 @@
 #include <sys/types.h>
 #include <vector>
 
+#include "support/server_user.hpp"
+
 namespace holdfast::test {
 
 /// A program that runs beside the test. It ends with this object, and with the thread that started it, so
@@ -16,6 +18,7 @@ class child_process {
     std::vector<std::string> environment{};  ///< NAME=value, added to this process's own or in place of it
     std::string folder{};                    ///< where it runs; empty: here
     std::string output{};                    ///< the file that takes what it says; empty: nowhere
+    std::optional<server_user> user{};       ///< whom it runs as; nothing: as we do
   };
 
   /// Found as a shell would find it. \throws std::system_error if it cannot be started.

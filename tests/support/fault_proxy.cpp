@@ -30,6 +30,7 @@ struct state {
   std::array<interference, directions> how;
   std::array<std::size_t, directions> passed{};
   std::array<std::size_t, directions> swallowed{};
+  fault_proxy::forger forge;
 };
 
 /// One client's connection and the one to the server for it.
@@ -116,10 +117,19 @@ class connection : public std::enable_shared_from_this<connection> {
       all_.swallowed[way] += count;
       return read(way);
     }
-    const bool cut = how.cut_after && *how.cut_after <= count;
+    if (way == static_cast<std::size_t>(direction::to_server)) {
+      asked_.assign(on.bytes.data(), count);
+    } else if (all_.forge) {
+      return pass_forged(way, count);
+    }
+    bool cut = how.cut_after && *how.cut_after <= count;
     if (cut) count = *how.cut_after;
     if (how.cut_after) *how.cut_after -= count;
     if (cut) how.cut_after.reset();
+    if (cut && how.cut_by == ending::silence) {
+      how.swallow = lost_bytes_ = true;
+      cut = false;
+    }
     asio::async_write(
         on.to, asio::buffer(on.bytes.data(), count),
         [self = shared_from_this(), way, cut, by = how.cut_by](error_code failed, std::size_t written) {
@@ -127,6 +137,18 @@ class connection : public std::enable_shared_from_this<connection> {
           if (cut || failed) return self->end(cut ? by : ending::reset);
           self->rest(way, written);
         });
+  }
+
+  void pass_forged(std::size_t way, std::size_t count) {
+    const std::string_view answer{lanes_[way].bytes.data(), count};
+    forged_ = all_.forge(asked_, answer);
+    lost_bytes_ = lost_bytes_ || forged_ != answer;
+    asio::async_write(lanes_[way].to, asio::buffer(forged_),
+                      [self = shared_from_this(), way](error_code failed, std::size_t written) {
+                        self->all_.passed[way] += written;
+                        if (failed) return self->end(ending::reset);
+                        self->read(way);
+                      });
   }
 
   void rest(std::size_t way, std::size_t written) {
@@ -150,6 +172,8 @@ class connection : public std::enable_shared_from_this<connection> {
   tcp::socket client_;
   tcp::socket server_;
   std::array<lane, directions> lanes_;
+  std::string asked_;   // the last piece that the client has sent
+  std::string forged_;  // what it is told
   bool ended_ = false;
   bool lost_bytes_ = false;
 };
@@ -232,9 +256,14 @@ void fault_proxy::interfere(direction way, interference how) {
   });
 }
 
+void fault_proxy::forge(forger how) {
+  core_->in_loop([&] { core_->state_.forge = std::move(how); });
+}
+
 void fault_proxy::heal() {
   core_->in_loop([&] {
     core_->state_.how = {};
+    core_->state_.forge = nullptr;
     for (const auto& each : core_->living()) {
       if (each->lost_bytes()) each->end(ending::reset);
     }

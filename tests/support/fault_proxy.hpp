@@ -3,16 +3,20 @@
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <memory>
 #include <optional>
+#include <string>
+#include <string_view>
 
 namespace holdfast::test {
 
 /// Which way bytes go through a proxy.
 enum class direction { to_server, to_client };
 
-/// How a connection ends: as a close does, or as a crash of the machine does.
-enum class ending { finish, reset };
+/// How a connection ends: as a close does, as a crash of the machine does, or, of `cut_by` alone, so that
+/// nobody is told: what comes later that way is swallowed.
+enum class ending { finish, reset, silence };
 
 /// What a proxy does to the bytes that go one way. Nothing, at first.
 struct interference {
@@ -36,10 +40,16 @@ class fault_proxy {
 
   [[nodiscard]] std::uint16_t port() const noexcept;
 
+  /// What is said to a client in place of a piece of what the server says, given the last piece that this
+  /// client has sent. Called on the proxy's thread.
+  using forger = std::function<std::string(std::string_view asked, std::string_view answer)>;
+
   /// On all connections, those to come included, in place of what was said before of this direction.
   void interfere(direction way, interference how);
-  /// Passes everything on again, both ways. Connections that lost bytes are reset: there is no way on for
-  /// them.
+  /// On all connections, those to come included.
+  void forge(forger how);
+  /// Passes everything on again, both ways. Connections that lost bytes, or got others, are reset: there is
+  /// no way on for them.
   void heal();
   /// Refuses connections, or takes them again. Those that there are stay.
   void refuse(bool on);

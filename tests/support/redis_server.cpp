@@ -2,6 +2,8 @@
 
 #include <charconv>
 #include <csignal>
+#include <cstdlib>
+#include <filesystem>
 #include <fstream>
 #include <iomanip>
 #include <iterator>
@@ -61,10 +63,25 @@ redis_server::redis_server(settings how) : how_{std::move(how)} {
   }
 }
 
+std::string redis_server::usual_program() {
+  const char* named = std::getenv("HOLDFAST_TEST_REDIS_SERVER");
+  return named != nullptr ? named : "redis-server";
+}
+
+/// Since Redis 7, DEBUG has to be allowed; before, the word for that is an error. Valkey began later.
+bool redis_server::guards_debug() const {
+  const auto said = folder_.file("version");
+  child_process asked{{how_.program, "--version"}, {.output = said}};
+  asked.wait(patience);
+  const auto text = contents(said);  // "Redis server v=6.2.14 sha=..."
+  return !text.starts_with("Redis server v=5.") && !text.starts_with("Redis server v=6.");
+}
+
 void redis_server::write_configuration() {
   std::ofstream file{folder_.file("redis.conf"), std::ios::trunc};
   file << "bind 127.0.0.1\nport " << port_ << "\nunixsocket " << socket() << "\ndir "
-       << folder_.path().string() << "\nsave \"\"\nenable-debug-command yes\n";
+       << folder_.path().string() << "\nsave \"\"\n";
+  if (guards_debug()) file << "enable-debug-command yes\n";
   if (!how_.password.empty()) file << "requirepass \"" << how_.password << "\"\n";
   if (how_.append_only) file << "appendonly yes\nappendfsync always\n";
   if (how_.tls) {
@@ -84,7 +101,7 @@ void redis_server::launch() {
                          "FAKETIME_DONT_FAKE_MONOTONIC=1"};
   }
   process_ = std::make_unique<child_process>(
-      std::vector<std::string>{"redis-server", folder_.file("redis.conf")}, where);
+      std::vector<std::string>{how_.program, folder_.file("redis.conf")}, where);
 }
 
 void redis_server::expect_answer(bool loading_will_do) {
@@ -98,9 +115,9 @@ void redis_server::expect_answer(bool loading_will_do) {
       if (how_.own_clock) forget_faketime_files(pid());
       return;
     }
-    if (process_->wait(2ms)) throw std::runtime_error{"redis-server ended: " + log()};
+    if (process_->wait(2ms)) throw std::runtime_error{how_.program + " ended: " + log()};
   }
-  throw std::runtime_error{"redis-server does not answer: " + log()};
+  throw std::runtime_error{how_.program + " does not answer: " + log()};
 }
 
 std::string redis_server::url(std::string_view rest) const {
@@ -151,6 +168,7 @@ void redis_server::start() {
 
 void redis_server::start_empty() {
   std::filesystem::remove_all(folder_.path() / "appendonlydir");
+  std::filesystem::remove(folder_.path() / "appendonly.aof");  // before Redis 7
   std::filesystem::remove(folder_.path() / "dump.rdb");
   start();
 }
@@ -160,8 +178,8 @@ void redis_server::start_loading() {
   expect_answer(true);
 }
 
-void redis_server::replicate(const redis_server& primary) {
-  ask({"REPLICAOF", "127.0.0.1", std::to_string(primary.port())});
+void redis_server::replicate(std::uint16_t primary_port) {
+  ask({"REPLICAOF", "127.0.0.1", std::to_string(primary_port)});
 }
 
 void redis_server::set_clock(std::chrono::milliseconds ahead) {

@@ -14,17 +14,21 @@
 
 namespace holdfast::test {
 
-/// A real redis-server with a folder of its own, on a free port of the loopback and on a Unix socket. It is
-/// gone with this object, and with the thread that started it.
+/// A real server with a folder of its own, on a free port of the loopback and on a Unix socket. It is gone
+/// with this object, and with the thread that started it.
 class redis_server {
  public:
   struct settings {
+    std::string program = usual_program();
     std::vector<std::string> lines{};  ///< of its configuration, after ours
     std::string password{};            ///< of the user "default"; empty: none is asked for
     bool tls = false;                  ///< a second port, which asks for a client's certificate
     bool append_only = false;          ///< every write is on the disk before its reply
     bool own_clock = false;            ///< its wall clock is what `set_clock` says
   };
+
+  /// What HOLDFAST_TEST_REDIS_SERVER names, or else the system's redis-server.
+  [[nodiscard]] static std::string usual_program();
 
   /// Returns when it answers. \throws std::runtime_error, with its log, when it does not.
   redis_server() : redis_server(settings{}) {}
@@ -63,13 +67,16 @@ class redis_server {
   void start_empty();
   /// As `start()`, but returns when it has a socket, which may be before it has read its data.
   void start_loading();
-  void replicate(const redis_server& primary);
+  void replicate(const redis_server& primary) { replicate(primary.port()); }
+  /// The same through a proxy.
+  void replicate(std::uint16_t primary_port);
 
   /// Shifts its wall clock by so much from the real one, from now on.
   void set_clock(std::chrono::milliseconds ahead);
   [[nodiscard]] std::string log() const;
 
  private:
+  [[nodiscard]] bool guards_debug() const;
   void write_configuration();
   void launch();
   void expect_answer(bool loading_will_do);

@@ -2,6 +2,7 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <limits>
 
 #include "protocol/redis/conversation.hpp"
 #include "protocol/redis/keys.hpp"
@@ -171,6 +172,41 @@ TEST_F(redis_conversation, says_so_when_an_answer_makes_no_sense) {
   }
 }
 
+TEST_F(redis_conversation, counts_with_no_time_that_it_cannot_count_with) {
+  constexpr auto most = std::numeric_limits<std::int64_t>::max();
+  constexpr auto least = std::numeric_limits<std::int64_t>::min();
+  const auto century = std::chrono::years{100};
+  conversation waits{asked(tickets::task::acquire), in, client};
+  said(waits);
+  const auto at = reply_in<tickets::place>(
+      waits.hear(one(list({number(0), text("7"), number(1), number(most), number(0)}))));
+  ASSERT_TRUE(at.holder_left);
+  EXPECT_GT(*at.holder_left, century);
+  EXPECT_GT(boot_clock::now() + *at.holder_left, boot_clock::now()) << "it wraps around";
+  for (const auto now : {least, std::int64_t{0}, most}) {
+    for (const auto since : {least, most}) {
+      conversation talk{asked(tickets::task::inspect), in, client};
+      said(talk);
+      const auto claim = "h7 " + std::to_string(since) + " 00 1 30000 {}";
+      const auto o =
+          talk.hear(one(list({number(now), text("7"), text("holdfast:shared"), number(most),
+                              list({text("ab"), text(claim)}), list({}), list({text("ab"), number(most)})})));
+      const auto& state = reply_in<std::optional<lock_state>>(o);
+      ASSERT_TRUE(state);
+      for (const auto& holder : state->holders) EXPECT_GE(holder.age, duration::zero());
+      EXPECT_EQ(state->holders.size(), now == most ? 0U : 1U);
+    }
+  }
+}
+
+TEST_F(redis_conversation, names_the_key_that_is_of_another_type) {
+  conversation talk{asked(tickets::task::acquire), in, client};
+  said(talk);
+  const auto o = talk.hear(one(error_of("WRONGTYPE Operation against a key")));
+  EXPECT_EQ(trouble_in(o).what.code, errc::wrong_type);
+  EXPECT_THAT(trouble_in(o).what.what, HasSubstr("holdfast:stock"));
+}
+
 TEST_F(redis_conversation, lists_by_scanning_in_both_passes_and_looking_at_each) {
   conversation talk{asked(tickets::task::list), in, client};
   auto commands = said(talk);
@@ -210,6 +246,10 @@ TEST(redis_troubles, are_told_apart) {
     const auto t = trouble_of(std::string{code} + " no");
     EXPECT_EQ(t.what.code, errc::permission_denied);
     EXPECT_FALSE(t.passing || t.unknown);
+  }
+  for (const char* code : {"NOAUTH", "WRONGPASS"}) {
+    const std::string said = std::string{code} + " no";
+    EXPECT_THAT(trouble_of(said).what.what, testing::AllOf(HasSubstr(said), HasSubstr("URL")));
   }
   for (const char* code : {"LOADING", "BUSY", "READONLY", "MASTERDOWN", "MISCONF"}) {
     const auto t = trouble_of(std::string{code} + " not now");

@@ -3,6 +3,7 @@
 #include <string>
 #include <vector>
 
+#include "base/url.hpp"
 #include <holdfast/client.hpp>
 #include <holdfast/error.hpp>
 
@@ -33,10 +34,12 @@ TEST(masked_url, hides_passwords_among_the_options) {
 }
 
 TEST(masked_url, hides_passwords_that_are_badly_written) {
-  for (const auto* url : {"redis://u:hunter2?x@host", "redis://u:hun@hunter2@host", "redis:u:hunter2@host",
-                          "redis://u:hunter2#x@host", "redis://u:/hunter2@host",
-                          "redis://u:hunter2@host?a=b@c", "redis://host?password=hunter2@x",
-                          "redis://host?a=1&password=x?hunter2", "redis://u:p@host?password=hunter2"}) {
+  for (const auto* url :
+       {"redis://u:hunter2?x@host", "redis://u:hun@hunter2@host", "redis:u:hunter2@host",
+        "redis://u:hunter2#x@host", "redis://u:/hunter2@host", "redis://u:hunter2@host?a=b@c",
+        "redis://host?password=hunter2@x", "redis://host?a=1&password=x?hunter2",
+        "redis://u:p@host?password=hunter2", "app:hunter2@host/db", "app:/hunter2@host",
+        "host=a password=hunter2", "password='x hunter2' host=a", "host=a port=1 sslpassword = hunter2"}) {
     EXPECT_THAT(masked_url(url), Not(HasSubstr("hunter2"))) << url;
   }
 }
@@ -91,6 +94,41 @@ TEST(a_client, that_cannot_be_opened_does_not_tell_the_password) {
 }
 
 TEST(a_client, tells_its_url) { EXPECT_EQ(client{"memory:tells-its-url"}.url(), "memory:tells-its-url"); }
+
+/// What is said of it when it is taken apart.
+std::string refusal_of_servers(std::string_view text) {
+  try {
+    static_cast<void>(store_url{text}.split_many());
+    return "none";
+  } catch (const error& e) {
+    EXPECT_EQ(e.code(), errc::invalid_url);
+    return e.detail();
+  }
+}
+
+TEST(urls, of_several_servers_have_a_port_each_or_none_and_one_root) {
+  using hosts = std::vector<std::pair<std::string, std::string>>;
+  const auto three = store_url{"zk://a:2181,b,[::1]:2183/apps/shop?layout=kazoo"}.split_many();
+  EXPECT_EQ(three.hosts, (hosts{{"a", "2181"}, {"b", ""}, {"::1", "2183"}}));
+  EXPECT_EQ(three.rest, "apps/shop");
+  EXPECT_EQ(store_url{"zk://a"}.split_many().hosts, (hosts{{"a", ""}}));
+  EXPECT_TRUE(store_url{"zk://"}.split_many().hosts.empty());
+  EXPECT_EQ(store_url{"zk://a/with%20space"}.split_many().rest, "with space");
+}
+
+TEST(urls, of_several_servers_say_what_is_wrong_with_one_of_them) {
+  EXPECT_THAT(refusal_of_servers("zk:a,b"), testing::HasSubstr("//host"));
+  EXPECT_THAT(refusal_of_servers("zk://a,,b"), testing::HasSubstr("no name"));
+  EXPECT_THAT(refusal_of_servers("zk://a,b:0"), testing::HasSubstr("port"));
+  EXPECT_THAT(refusal_of_servers("zk://a,b:65536"), testing::HasSubstr("port"));
+  EXPECT_THAT(refusal_of_servers("zk://a,[::1"), testing::HasSubstr("["));
+  EXPECT_THAT(refusal_of_servers("zk://me:secret@a,b"), testing::HasSubstr("user"));
+}
+
+TEST(urls, mask_what_says_who_we_are_to_zookeeper) {
+  const store_url url{"zk://a/r?auth=digest:bob:hunter2&acl=digest:bob:c2VjcmV0&layout=kazoo"};
+  EXPECT_EQ(url.masked(), "zk://a/r?auth=***&acl=***&layout=kazoo");
+}
 
 }  // namespace
 }  // namespace holdfast

@@ -38,8 +38,7 @@ class endurance : public on_a_file {
   }
   /// The rows of all tables become what they were, once the last unlock, which nobody waited for, is done.
   void expect_rows(const std::vector<std::string>& wanted) const {
-    const auto deadline = boot_clock::now() + 60s;
-    while (rows() != wanted && boot_clock::now() < deadline) std::this_thread::yield();
+    comes_true([&] { return rows() == wanted; });
     EXPECT_EQ(rows(), wanted);
   }
   std::vector<std::string> rows() const {
@@ -59,7 +58,7 @@ TEST_F(endurance, ten_thousand_turns_leave_nothing_behind) {
   const auto other = start();
   ASSERT_EQ(other->ask("cycle stock 1000"), "cycled");
   const auto before = usage_of(*other);
-  while (other->ask("inspect stock") != "holders 0 waiters 0") std::this_thread::yield();
+  await([&] { return other->ask("inspect stock") == "holders 0 waiters 0"; }, "it is not released");
   const auto rows_before = rows();
   const auto size_before = std::filesystem::file_size(file_);
   ASSERT_EQ(other->ask("cycle stock 10000"), "cycled");

@@ -106,10 +106,24 @@ TEST_F(fault_proxy_itself, resets_what_it_took_bytes_from) {
   ASSERT_EQ(one.ask("a", 10), "0123456789");
   proxy_.interfere(direction::to_server, {.swallow = true});
   one.say("abc");
-  while (proxy_.swallowed(direction::to_server) < 3) std::this_thread::yield();
+  await([&] { return proxy_.swallowed(direction::to_server) >= 3; }, "they do not come");
   proxy_.heal();
   EXPECT_EQ(one.hear(1), "");
   EXPECT_EQ(one.error, ECONNRESET);
+}
+
+TEST_F(fault_proxy_itself, says_something_else_where_it_is_told_to) {
+  caller one{proxy_.port()};
+  proxy_.forge([](std::string_view asked, std::string_view answer) {
+    return asked == "b" ? std::string{answer.substr(0, 2)} + "xyz" : std::string{answer};
+  });
+  EXPECT_EQ(one.ask("a", 10), "0123456789");
+  EXPECT_EQ(one.ask("b", 5), "01xyz");
+  proxy_.heal();
+  EXPECT_EQ(one.hear(1), "");
+  EXPECT_EQ(one.error, ECONNRESET);
+  caller other{proxy_.port()};
+  EXPECT_EQ(other.ask("b", 10), "0123456789");
 }
 
 TEST_F(fault_proxy_itself, slows_down) {

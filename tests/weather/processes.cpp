@@ -63,7 +63,7 @@ TEST_F(processes, stopped_while_they_wait_are_passed_over_and_are_told) {
   auto held = lock.acquire();
   const auto sleeper = start();
   sleeper->tell("hold stock ttl=300");
-  while (locks.inspect("stock")->waiters.empty()) std::this_thread::yield();
+  expect_waiter(locks);
   stop(*sleeper);
   EXPECT_FALSE(held.release());
   // The sleeper may be handed the lock, and then sleeps it away; either way this one gets it.
@@ -103,9 +103,7 @@ TEST_F(processes, killed_at_any_moment_stop_nobody_else) {
   constexpr int kills = 30;
   const auto advances = [&](std::int64_t by) {
     const auto wanted = witness.count() + by;
-    const auto deadline = boot_clock::now() + 60s;
-    while (witness.count() < wanted && boot_clock::now() < deadline) std::this_thread::yield();
-    return witness.count() >= wanted;
+    return comes_true([&] { return witness.count() >= wanted; });
   };
   for (int kill = 0; kill < kills; ++kill) {
     ASSERT_TRUE(advances(1 + static_cast<std::int64_t>(random() % 20)))

@@ -96,10 +96,10 @@ TEST(redis_answers, oom_keeps_nobody_from_giving_back) {
 }
 
 TEST(redis_answers, busy_with_somebody_elses_script) {
-  redis_server server{with({"busy-reply-threshold 10"})};
+  redis_server server{with({"lua-time-limit 10"})};
   const auto other = server.console();
   other->tell({"EVAL", "while true do end", "0"});
-  while (!server.ask({"PING"}).starts_with("-BUSY")) std::this_thread::yield();
+  await([&] { return server.ask({"PING"}).starts_with("-BUSY"); }, "it is not busy");
   expect_refusal(server, server.url(), errc::unavailable, "BUSY");
   ASSERT_EQ(server.ask({"SCRIPT", "KILL"}), "OK");
   expect_service(server);
@@ -109,9 +109,10 @@ TEST(redis_answers, misconf_of_a_server_that_cannot_save) {
   redis_server server{with({"save 3600 1000000"})};
   std::filesystem::create_directories(server.file("dump.rdb") + "/in the way");
   server.ask({"BGSAVE"});
-  while (server.ask({"INFO", "persistence"}).find("rdb_last_bgsave_status:err") == std::string::npos) {
-    std::this_thread::yield();
-  }
+  const auto has_failed = [&] {
+    return server.ask({"INFO", "persistence"}).find("rdb_last_bgsave_status:err") != std::string::npos;
+  };
+  await(has_failed, "it can be saved");
   expect_refusal(server, server.url(), errc::unavailable, "MISCONF");
   ASSERT_EQ(server.ask({"CONFIG", "SET", "stop-writes-on-bgsave-error", "no"}), "OK");
   expect_service(server);

@@ -36,7 +36,7 @@ class redis_endurance : public testing::Test {
     EXPECT_EQ(std::sscanf(other_.ask("usage").c_str(), "usage %ld %d %d", &now.resident_kib, &now.descriptors,
                           &now.threads),
               3);
-    while (server_.info("connected_clients") > 1) std::this_thread::yield();
+    await([&] { return server_.info("connected_clients") == 1; }, "connections stay");
     now.clients = server_.info("connected_clients");
     now.scripts = server_.info("number_of_cached_scripts");
     now.keys = server_.ask({"KEYS", "*"});

@@ -23,6 +23,12 @@ TEST(redis_server_itself, answers_as_a_person_would_see_it) {
   EXPECT_EQ(server.info("connected_clients"), 1);
 }
 
+TEST(redis_server_itself, is_the_one_that_was_asked_for) {
+  redis_server server;
+  const auto program = std::filesystem::path{redis_server::usual_program()}.filename().string();
+  EXPECT_THAT(server.ask({"INFO", "server"}), testing::HasSubstr('/' + program + "\r\n"));
+}
+
 TEST(redis_server_itself, forgets_what_is_not_on_the_disk) {
   redis_server server;
   server.ask({"SET", "key", "value"});

@@ -99,7 +99,7 @@ TEST_F(shortage, of_disk_space_at_the_first_opening_is_told) {
 
 TEST_F(shortage, of_bytes_that_a_file_may_have_is_told) {
   const auto other = start();
-  ASSERT_EQ(other->ask("open " + url() + " retry=500"), "open");
+  ASSERT_EQ(other->ask("open " + url() + " retry=3000"), "open");
   ASSERT_EQ(other->ask("limit size 65536"), "limited");
   std::string answer;
   for (int turn = 0; turn < 10'000 && !code_in(answer); ++turn) {

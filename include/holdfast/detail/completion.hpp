@@ -3,8 +3,11 @@
 #include <boost/asio/associated_allocator.hpp>
 #include <boost/asio/associated_executor.hpp>
 #include <boost/asio/async_result.hpp>
+#include <boost/asio/execution/executor.hpp>
+#include <boost/asio/execution/outstanding_work.hpp>
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
+#include <boost/asio/prefer.hpp>
 #include <boost/system/error_code.hpp>
 #include <boost/version.hpp>
 #if BOOST_VERSION >= 107700
@@ -117,25 +120,48 @@ class delivery {
   lease granted_;
 };
 
+/// The executor, which counts as work of its context as long as this lives.
+template <class Executor>
+auto as_work(const Executor& executor) {
+  if constexpr (boost::asio::execution::is_executor<Executor>::value) {
+    return boost::asio::prefer(executor, boost::asio::execution::outstanding_work.tracked);
+  } else {  // of the Networking TS
+    return boost::asio::make_work_guard(executor);
+  }
+}
+template <class Executor>
+const Executor& executor_of(const Executor& work) {
+  return work;
+}
+template <class Executor>
+Executor executor_of(const boost::asio::executor_work_guard<Executor>& work) {
+  return work.get_executor();
+}
+
 /// Waits at the library for the outcome and posts it to the handler's executor, which is kept running
 /// until then.
 template <class Signature, class Handler>
 class posted_completion final : public completion {
  public:
   explicit posted_completion(Handler handler)
-      : handler_{std::move(handler)}, work_{boost::asio::make_work_guard(handler_)} {}
+      : work_{as_work(boost::asio::get_associated_executor(handler))}, handler_{std::move(handler)} {}
 
+  /// Leaves nothing of the handler and its executor behind: once it has been called, its context may be
+  /// destroyed. What counts as work there goes last, since a context that runs until it is out of work waits
+  /// for that.
   void complete(std::error_code code, lease granted) noexcept override {
-    // Kept beyond the posting: a context that runs until it is out of work is not destroyed in the midst of
-    // it.
-    const auto work = std::move(work_);
-    boost::asio::post(work.get_executor(),
-                      delivery<Signature, Handler>{std::move(handler_), code, std::move(granted)});
+    const work_type work{std::move(*work_)};
+    work_.reset();
+    delivery<Signature, Handler> outcome{std::move(*handler_), code, std::move(granted)};
+    handler_.reset();
+    boost::asio::post(executor_of(work), std::move(outcome));
   }
 
  private:
-  Handler handler_;
-  boost::asio::executor_work_guard<boost::asio::associated_executor_t<Handler>> work_;
+  using work_type = decltype(as_work(std::declval<const boost::asio::associated_executor_t<Handler>&>()));
+
+  std::optional<work_type> work_;
+  std::optional<Handler> handler_;  // goes before the work
 };
 
 /// Starts an operation of the library for one handler. `Start` is called as

@@ -53,9 +53,10 @@ class HOLDFAST_EXPORT pending {
 class HOLDFAST_EXPORT handle {
  public:
   /// \param capacity zero for everything but semaphores.
+  /// \param shareable readers may share it.
   /// \throws holdfast::error errc::invalid_name, errc::invalid_argument.
   handle(client& locks, std::string_view name, std::int64_t capacity,
-         const std::optional<lock_options>& options);
+         const std::optional<lock_options>& options, bool shareable = false);
   ~handle();
   handle(const handle&) = delete;
   handle& operator=(const handle&) = delete;

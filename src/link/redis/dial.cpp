@@ -23,7 +23,7 @@ namespace holdfast::redis {
 
 namespace {
 
-using clock = std::chrono::steady_clock;
+using runtime::patience;
 
 struct closer {
   int fd = -1;
@@ -35,42 +35,6 @@ struct closer {
   closer(const closer&) = delete;
   closer& operator=(const closer&) = delete;
   int release() { return std::exchange(fd, -1); }
-};
-
-/// Waits, but not beyond a deadline, nor when the client is being closed.
-class patience {
- public:
-  patience(std::chrono::milliseconds limit, int stop)
-      : until_{clock::now() + limit}, limit_{limit}, stop_{stop} {}
-
-  /// The same, with that part of the time that is left.
-  [[nodiscard]] patience share(std::size_t parts) const {
-    patience part = *this;
-    part.until_ = clock::now() + (until_ - clock::now()) / static_cast<int>(parts);
-    return part;
-  }
-  /// What is waited for next, for the error.
-  void begin(const char* stage) { stage_ = stage; }
-  void wait(int fd, short events) const {
-    std::array<pollfd, 2> fds{pollfd{fd, events, 0}, pollfd{stop_, POLLIN, 0}};
-    while (true) {
-      const auto left = std::chrono::ceil<std::chrono::milliseconds>(until_ - clock::now()).count();
-      const int n = left <= 0 ? 0 : ::poll(fds.data(), fds.size(), static_cast<int>(left));
-      if (n < 0 && errno == EINTR) continue;
-      if (n <= 0) {
-        throw cut_off{{errc::unavailable, "no connection within " + std::to_string(limit_.count()) +
-                                              " ms; it was waiting for " + stage_}};
-      }
-      if (fds[1].revents != 0) throw cut_off{{errc::closed, "the client was closed"}, false};
-      return;
-    }
-  }
-
- private:
-  clock::time_point until_;
-  std::chrono::milliseconds limit_;
-  int stop_;
-  const char* stage_ = "the host's address";
 };
 
 struct address {

@@ -6,18 +6,14 @@
 #include <string>
 #include <string_view>
 
-#include "base/failure.hpp"
 #include "link/redis/settings.hpp"
+#include "runtime/patience.hpp"
 
 struct ssl_ctx_st;
 
 namespace holdfast::redis {
 
-/// Thrown where a connection cannot be had, or is over.
-struct cut_off {
-  failure why;
-  bool passing = true;  // worth another try
-};
+using runtime::cut_off;
 
 /// Bytes to a server and back, without blocking. Reading and writing may go on in two threads at once; each
 /// of them in one.

@@ -13,6 +13,7 @@
 
 #include "holdfast/error.hpp"
 #include "link/redis/stream.hpp"
+#include "runtime/signals.hpp"
 
 namespace holdfast::redis {
 
@@ -28,36 +29,6 @@ std::string first_error() {
 [[noreturn]] void unusable(const std::string& what, const std::string& file) {
   throw error{errc::invalid_url, "the " + what + " " + file + " cannot be used for TLS: " + first_error()};
 }
-
-/// Writing to a socket whose other side is gone raises SIGPIPE, and OpenSSL writes by itself.
-class no_sigpipe {
- public:
-  no_sigpipe() {
-    sigset_t pending;
-    sigpending(&pending);
-    if (sigismember(&pending, SIGPIPE) == 1) return;
-    sigset_t pipe;
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    blocked_ = pthread_sigmask(SIG_BLOCK, &pipe, &before_) == 0;
-  }
-  ~no_sigpipe() {
-    if (!blocked_) return;
-    sigset_t pipe;
-    sigemptyset(&pipe);
-    sigaddset(&pipe, SIGPIPE);
-    const timespec at_once{};
-    while (sigtimedwait(&pipe, nullptr, &at_once) == -1 && errno == EINTR) {
-    }
-    pthread_sigmask(SIG_SETMASK, &before_, nullptr);
-  }
-  no_sigpipe(const no_sigpipe&) = delete;
-  no_sigpipe& operator=(const no_sigpipe&) = delete;
-
- private:
-  sigset_t before_{};
-  bool blocked_ = false;
-};
 
 class secured final : public stream {
  public:
@@ -91,7 +62,7 @@ class secured final : public stream {
   }
 
   void shake_hands(const std::function<void(short)>& wait) {
-    const no_sigpipe guard;
+    const runtime::no_sigpipe guard;
     while (true) {
       ERR_clear_error();
       const int result = SSL_connect(ssl_);
@@ -106,7 +77,7 @@ class secured final : public stream {
 
   std::size_t read_some(char* to, std::size_t room) override {
     const std::lock_guard hold{mutex_};
-    const no_sigpipe guard;
+    const runtime::no_sigpipe guard;
     ERR_clear_error();
     const int n = SSL_read(ssl_, to, static_cast<int>(std::min<std::size_t>(room, INT_MAX)));
     wants_to_write_ = false;
@@ -115,7 +86,7 @@ class secured final : public stream {
   std::size_t write_some(std::string_view bytes) override {
     if (bytes.empty()) return 0;
     const std::lock_guard hold{mutex_};
-    const no_sigpipe guard;
+    const runtime::no_sigpipe guard;
     ERR_clear_error();
     const int n =
         SSL_write(ssl_, bytes.data(), static_cast<int>(std::min<std::size_t>(bytes.size(), INT_MAX)));

@@ -119,7 +119,7 @@ std::optional<conversation::outcome> conversation::hear(std::vector<value> repli
       return std::nullopt;
     }
     if (stage_ == stage::replicas) return hear_replicas(first);
-    if (stage_ != stage::undo && first.is(value::kind::error)) return trouble_of(first.text);
+    if (stage_ != stage::undo && first.is(value::kind::error)) return refusal(first.text);
     switch (stage_) {
       case stage::scan: return hear_scan(first);
       case stage::undo:
@@ -134,6 +134,17 @@ std::optional<conversation::outcome> conversation::hear(std::vector<value> repli
   } catch (const misunderstood&) {
     return nonsense();
   }
+}
+
+/// A server does not say which key it means.
+store::trouble conversation::refusal(const std::string& error) const {
+  store::trouble t = trouble_of(error);
+  if (t.what.code == errc::wrong_type) {
+    t.what.what = "the key " + in_->prefix + asked_.name +
+                  ", or a side key of it, holds something that is no lock; " + "it is left untouched (" +
+                  error + ")";
+  }
+  return t;
 }
 
 std::optional<conversation::outcome> conversation::hear_script(const value& reply) {
@@ -309,11 +320,13 @@ store::trouble trouble_of(const std::string& error) {
     std::string_view code;
     errc as;
     bool passing;
+    std::string_view advice{};
   };
   constexpr std::array<known, 15> all{{
       {"WRONGTYPE", errc::wrong_type, false},
-      {"NOAUTH", errc::permission_denied, false},
-      {"WRONGPASS", errc::permission_denied, false},
+      {"NOAUTH", errc::permission_denied, false,
+       "; the store's URL has to name a password, and maybe a user"},
+      {"WRONGPASS", errc::permission_denied, false, "; see the user and the password of the store's URL"},
       {"NOPERM", errc::permission_denied, false},
       {"OOM", errc::exhausted, true},
       {"LOADING", errc::unavailable, true},
@@ -342,9 +355,9 @@ store::trouble trouble_of(const std::string& error) {
   if (found == all.end()) return {{errc::unavailable, "the server answers: " + error}, false, false};
   if (found->as == errc::wrong_type) {
     return {
-        {errc::wrong_type, "its key holds something that is no lock; it is left untouched (" + error + ")"}};
+        {errc::wrong_type, "a key holds something that is no lock; it is left untouched (" + error + ")"}};
   }
-  return {{found->as, "the server answers: " + error}, found->passing, false};
+  return {{found->as, "the server answers: " + error + std::string{found->advice}}, found->passing, false};
 }
 
 }  // namespace holdfast::redis

@@ -40,6 +40,7 @@ class conversation {
     details,   // of each of a batch of names
   };
 
+  [[nodiscard]] store::trouble refusal(const std::string& error) const;
   std::optional<outcome> hear_script(const value& reply);
   std::optional<outcome> hear_replicas(const value& reply);
   std::optional<outcome> hear_scan(const value& reply);

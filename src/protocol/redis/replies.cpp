@@ -43,6 +43,15 @@ std::int64_t number_of(const value& v) {
   throw misunderstood{};
 }
 
+/// A number that a server says may be anything: two centuries, in whatever unit time is counted here, are for
+/// ever.
+template <class Unit>
+Unit bounded(std::int64_t n) {
+  constexpr Unit for_ever = std::chrono::years{200};
+  return std::clamp(Unit{n}, -for_ever, for_ever);
+}
+milliseconds time_of(const value& v) { return bounded<milliseconds>(number_of(v)); }
+
 const std::string& text_of(const value& v) {
   if (!v.is(value::kind::text)) throw misunderstood{};
   return v.text;
@@ -73,8 +82,8 @@ reply place_in(const value& v) {
   at.token = token_of(text_of(item(v, 1)));
   at.granted = how == 1;
   at.head = number_of(item(v, 2)) != 0;
-  const std::int64_t left = number_of(item(v, 3));
-  if (left >= 0) at.holder_left = milliseconds{left};
+  const milliseconds left = time_of(item(v, 3));
+  if (left >= milliseconds::zero()) at.holder_left = left;
   at.silent = number_of(item(v, 4)) != 0;
   return at;
 }
@@ -110,7 +119,7 @@ std::string_view take_word(std::string_view& text) {
 recorded recorded_in(std::string_view text) {
   recorded r;
   r.token = token_of(take_word(text));
-  r.since = std::chrono::microseconds{number_in<std::int64_t>(take_word(text))};
+  r.since = bounded<std::chrono::microseconds>(number_in<std::int64_t>(take_word(text)));
   take_word(text);  // its client
   r.weight = number_in<std::int64_t>(take_word(text));
   take_word(text);  // its ttl
@@ -118,22 +127,22 @@ recorded recorded_in(std::string_view text) {
   return r;
 }
 
-claim_state claim_of(std::string owner, const recorded& r, std::int64_t room, std::int64_t now,
-                     std::int64_t left) {
+claim_state claim_of(std::string owner, const recorded& r, std::int64_t room, milliseconds now,
+                     milliseconds left) {
   claim_state c;
   c.owner = std::move(owner);
   c.how = store::mode_of(r.weight, room);
   c.permits = c.how == mode::permits ? r.weight : 0;
   c.token = r.token;
-  c.age = std::max<duration>(duration::zero(), milliseconds{now} - r.since);
-  c.expires_in = milliseconds{left};
+  c.age = std::max<duration>(duration::zero(), now - r.since);
+  c.expires_in = left;
   c.who = from_metadata(r.metadata);
   return c;
 }
 
 /// The lock's only holder: ours, if the fence knows it, or a foreign one.
-claim_state lone_holder(const std::string& owner, std::string_view known, std::int64_t now,
-                        std::int64_t left) {
+claim_state lone_holder(const std::string& owner, std::string_view known, milliseconds now,
+                        milliseconds left) {
   if (known.starts_with(owner + ' ')) {
     known.remove_prefix(owner.size() + 1);
     return claim_of(owner, recorded_in(known), store::whole_room, now, left);
@@ -141,14 +150,14 @@ claim_state lone_holder(const std::string& owner, std::string_view known, std::i
   claim_state foreign;
   foreign.owner = owner;
   foreign.who = from_metadata(owner);  // all that it says of itself
-  foreign.expires_in = milliseconds{std::max<std::int64_t>(0, left)};
+  foreign.expires_in = std::max(milliseconds::zero(), left);
   return foreign;
 }
 
 }  // namespace
 
 std::optional<lock_state> state_of(std::string name, const value& v) {
-  const std::int64_t now = number_of(item(v, 0));
+  const milliseconds now = time_of(item(v, 0));
   const value& fence = item(v, 1);
   const value& lock = item(v, 2);
   const auto& claims = items_of(item(v, 4));
@@ -164,7 +173,7 @@ std::optional<lock_state> state_of(std::string name, const value& v) {
     state.last_token = token_of(last);
   }
   if (!lock.is(value::kind::null) && text_of(lock) != marker) {
-    state.holders.push_back(lone_holder(lock.text, known, now, number_of(item(v, 3))));
+    state.holders.push_back(lone_holder(lock.text, known, now, time_of(item(v, 3))));
   }
 
   std::map<std::string, std::string, std::less<>> fields;
@@ -172,10 +181,10 @@ std::optional<lock_state> state_of(std::string name, const value& v) {
   const std::int64_t room =
       fields.contains("room") ? number_in<std::int64_t>(fields["room"]) : store::whole_room;
   state.capacity = room == store::whole_room ? 0 : room;
-  std::map<std::string, std::int64_t, std::less<>> ends;
+  std::map<std::string, milliseconds, std::less<>> ends;
   const auto& expiries = items_of(item(v, 6));
   for (std::size_t i = 0; i + 1 < expiries.size(); i += 2)
-    ends[text_of(expiries[i])] = number_of(expiries[i + 1]);
+    ends[text_of(expiries[i])] = time_of(expiries[i + 1]);
 
   const auto add = [&](const std::string& owner) {
     const auto entry = fields.find(owner);
@@ -229,7 +238,7 @@ tickets::link::outcome outcome_of(const request& asked, const value& v) {
     case task::withdraw:
     case task::downgrade: return number_of(v) != 0 ? reply{done{}} : reply{nothing{}};
     case task::evict:
-      if (v.is(value::kind::list)) {
+      if (v.is(value::kind::list) && v.items.size() == 1) {
         return store::trouble{
             {errc::wrong_type,
              "a client that is not Holdfast's holds it, and its key is left alone; whoever is sure that "

@@ -61,11 +61,12 @@ acquisition::step acquisition::resume(time_point now, std::uint64_t random, cons
         state_ == state::finding && std::holds_alternative<nothing>(std::get<reply>(r->what));
     if (!in_vain) {
       silent_since_.reset();
+      hindrance_.reset();
       pause_.reset();
     }
     return on_reply(now, random, std::get<reply>(r->what));
   }
-  if (const auto* n = std::get_if<store::noticed>(&e)) return on_notice(now, *n);
+  if (const auto* n = std::get_if<store::noticed>(&e)) return on_notice(now, random, *n);
   if (std::holds_alternative<store::cancelled>(e)) return on_cancelled(now);
   return on_woken(now);
 }
@@ -109,12 +110,18 @@ acquisition::step acquisition::take_place(time_point now, std::uint64_t random, 
   token_ = at.token;
   // The word of a grant may overtake the reply that tells us our place.
   if (at.granted || early_ == token_) return grant(now);
+  // It asked not to be queued, and has no limit for waiting: it must not hang on the word of a store gone
+  // mad.
+  if (!claim_.wait) return fail(now, {errc::corrupt_store, "the store has queued what did not want to wait"});
   if (nudged_ == token_) return look(now);
   state_ = state::waiting;
-  return wake(next_look(at, kept_, claim_.ttl, now, random));
+  place where = at;
+  where.head = at.head || first_;  // that word may have overtaken this reply
+  return wake(next_look(where, kept_, claim_.ttl, now, random));
 }
 
 acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, const store::trouble& t) {
+  hindrance_ = t.what;
   if (state_ == state::asking && t.unknown) {
     // It may stand in the queue by now, or even hold. Only the store can tell: never guess.
     state_ = state::finding;
@@ -123,8 +130,9 @@ acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, 
   const time_point next = now + pause_.next(random);
   if (state_ == state::leaving) {
     if (!withdrawing_) return leave(now);
-    // What is left at the store ends with its ttl anyway.
-    return t.passing && next <= touched_ + claim_.ttl ? wake(next) : over();
+    // What is left at the store ends anyway: a place with its ttl, or, served at the last moment where a
+    // grant begins a new one, with that.
+    return t.passing && next <= touched_ + 2 * claim_.ttl ? wake(next) : over();
   }
   // A try asks once; what it asked and got no answer to is withdrawn in the background.
   const duration tries = claim_.wait ? claim_.retry.limit() : duration::zero();
@@ -134,7 +142,7 @@ acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, 
               {errc::unknown_outcome, "it may have been granted, and is being withdrawn: " + t.what.what});
 }
 
-acquisition::step acquisition::on_notice(time_point now, const store::noticed& n) {
+acquisition::step acquisition::on_notice(time_point now, std::uint64_t random, const store::noticed& n) {
   // Notices may be late, repeated, about a place this claim no longer has, or before the reply that tells the
   // place.
   if (n.what == store::notice::revoked) {
@@ -145,6 +153,10 @@ acquisition::step acquisition::on_notice(time_point now, const store::noticed& n
     if (in_flight_) nudged_ = n.token;
     const bool ours = n.token == token_ || !n.token;
     return state_ == state::waiting && ours ? look(now) : step{};
+  }
+  if (n.what == store::notice::first) {
+    if (std::exchange(first_, true) || state_ != state::waiting) return {};
+    return wake(next_look({token_, false, true, {}}, kept_, claim_.ttl, now, random));
   }
   if (state_ == state::asking || state_ == state::finding) early_ = n.token;
   const bool ours = state_ == state::waiting || state_ == state::looking;
@@ -196,11 +208,16 @@ acquisition::step acquisition::ask(time_point now) {
   request r = place_of(claim_, task::acquire);
   r.weight = store::weight_of(claim_);
   r.capacity = store::room_of(claim_);
+  r.shareable = claim_.shareable;
   r.wait = claim_.wait;
   r.metadata = claim_.metadata;
   token_ = {};
   nudged_ = {};
   early_ = {};
+  first_ = false;
+  // What the store answers from here on is newer than that word: one that has lost data may have forgotten
+  // the end of a grant, and would tell of it for ever.
+  revoked_ = {};
   touched_ = now;
   maybe_there_ = true;
   return send(now, state::asking, std::move(r));

@@ -33,12 +33,15 @@ class acquisition {
 
   [[nodiscard]] step resume(store::time_point now, std::uint64_t random, const store::event<reply>& e);
 
+  /// See port::hindrance.
+  [[nodiscard]] const std::optional<failure>& hindrance() const { return hindrance_; }
+
  private:
   enum class state : std::uint8_t { asking, finding, waiting, looking, leaving, over };
 
   step on_reply(store::time_point now, std::uint64_t random, const reply& r);
   step on_trouble(store::time_point now, std::uint64_t random, const store::trouble& t);
-  step on_notice(store::time_point now, const store::noticed& n);
+  step on_notice(store::time_point now, std::uint64_t random, const store::noticed& n);
   step on_woken(store::time_point now);
   step on_cancelled(store::time_point now);
   step give_up();
@@ -64,9 +67,11 @@ class acquisition {
   fencing_token early_;                            // a grant told before its place was
   fencing_token nudged_;                           // likewise, that it had better look
   fencing_token revoked_;                          // the last place that somebody else ended
+  bool first_ = false;                             // it was told that nobody waits before it
   store::time_point sent_;                         // the request under way
   store::time_point touched_;                      // the last request that may have started the claim's ttl
   store::time_point kept_;                         // the last one known to have
+  std::optional<failure> hindrance_;               // since the last reply
   std::optional<store::time_point> silent_since_;  // the first request that has had no answer
 };
 

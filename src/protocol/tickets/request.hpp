@@ -16,7 +16,7 @@ namespace holdfast::tickets {
 
 /// What can be asked of a store that queues claims itself; each is one step that nobody comes between.
 enum class task : std::uint8_t {
-  acquire,    // name owner weight capacity ttl wait metadata -> place, refused, other_capacity
+  acquire,    // name owner weight capacity shareable ttl wait metadata -> place, refused, other_capacity
   find,       // name owner -> place, nothing                  where a claim stands whose reply was lost
   look,       // name owner token ttl -> place, nothing        keep a waiting claim, and serve
   renew,      // batch of (name owner token ttl) -> kept
@@ -36,6 +36,7 @@ struct request {
   fencing_token token;
   std::int64_t weight = 0;
   std::int64_t capacity = 0;
+  bool shareable = false;
   duration ttl{};
   bool wait = false;
   bool idle = false;

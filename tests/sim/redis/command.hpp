@@ -71,7 +71,14 @@ struct call {
 };
 
 struct command {
-  enum flags : std::uint8_t { none = 0, writes = 1, not_in_scripts = 2, before_auth = 4 };
+  enum flags : std::uint8_t {
+    none = 0,
+    writes = 1,
+    not_in_scripts = 2,
+    before_auth = 4,
+    grows = 8,  // may take memory, and is refused where there is none
+    writes_more = writes | grows,
+  };
 
   std::string_view name;
   int arity;  // number of words with the name; negative: at least

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <deque>
 #include <functional>
 #include <limits>
@@ -38,9 +39,7 @@ using content = std::variant<std::string, hash_value, sorted_set_value, list_val
 
 /// What the server keeps: keys, what is under them, and until when. A copy of it is a backup.
 ///
-/// Every change goes through the functions below, which note how to take it back, so that the last write
-/// commands can be lost (a replica that lagged, a log that was not yet on disk) without a copy at each of
-/// them.
+/// Every change goes through the functions below, which note whose it was.
 class dataset {
  public:
   /// The last millisecond that there is: the server tells it from "never", the model does not.
@@ -50,25 +49,32 @@ class dataset {
   struct entry {
     content what;
     std::int64_t expires_ms = never;
+    bool noted = false;  // among those that were changed
   };
+  /// Keys of one lock begin alike, and so do those of all locks: what tells them apart is their length and
+  /// their end.
   struct text_hash {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const noexcept {
-      return std::hash<std::string_view>{}(text);
+      std::uint64_t hash = text.size();
+      for (std::size_t end = text.size(), words = 0; end >= sizeof hash && words < 3; ++words) {
+        end -= sizeof hash;
+        std::uint64_t word = 0;
+        std::memcpy(&word, text.data() + end, sizeof word);
+        hash = (hash ^ word) * 0x9E3779B97F4A7C15U;
+        hash ^= hash >> 32U;
+      }
+      for (std::size_t i = text.size() % sizeof hash; i-- > 0;) {
+        hash = (hash ^ static_cast<unsigned char>(text[i])) * 0x100000001B3U;
+      }
+      return hash;
     }
   };
   using slots = std::unordered_map<std::string, entry, text_hash, std::equal_to<>>;
   using slot = slots::value_type;
 
-  /// \param writes_kept how many of the last write commands can be lost.
-  explicit dataset(std::size_t writes_kept = 64) : writes_kept_{writes_kept} {}
-
-  /// Between two of these, all changes are one command's: lost together. What has expired by `now_ms` is not
-  /// there any more.
-  void begin_command(std::int64_t now_ms) {
-    now_ms_ = now_ms;
-    changed_ = false;
-  }
+  /// What has expired by then is not there any more.
+  void begin_command(std::int64_t now_ms) { now_ms_ = now_ms; }
   [[nodiscard]] std::int64_t now_ms() const noexcept { return now_ms_; }
 
   /// \return null if there is none. Valid until the key is erased.
@@ -88,7 +94,7 @@ class dataset {
   void set_expiry(slot& s, std::int64_t expires_ms);
   /// Of a string: in its place.
   void set_text(slot& s, std::string_view text);
-  /// For small matters: a copy of the old is kept.
+  /// For small matters.
   [[nodiscard]] content& rewrite(slot& s);
   /// \param index of the field, or `at_end` for a new one.
   void put_field(slot& s, std::size_t index, std::string_view field, std::string_view value);
@@ -98,58 +104,20 @@ class dataset {
   /// Redis keeps nothing empty. To be called after erasing parts. \return whether the key is gone.
   bool drop_if_empty(slot& s);
 
-  /// Takes back the last write commands, as many as are kept at most. \return how many
-  std::size_t lose_last_writes(std::size_t count);
-  [[nodiscard]] std::size_t writes_that_can_be_lost() const noexcept;
-  /// As after a restart: what is there now is safe.
-  void forget_history() { history_.clear(); }
+  /// What is there now is lost, and a backup is put in its place.
+  void restore(dataset backup);
 
+  /// How many changes there have been.
+  [[nodiscard]] std::uint64_t changes() const noexcept { return changes_; }
   /// The names of all keys that were changed since this was asked last.
   [[nodiscard]] std::vector<std::string> take_touched();
 
  private:
-  // What was there before a change. Indexes are right, as changes are taken back in reverse.
-  struct nothing {};
-  struct former_expiry {
-    std::int64_t expires_ms;
-  };
-  struct former_text {
-    std::string text;
-  };
-  struct new_field {};
-  struct former_value {
-    std::size_t index;
-    std::string value;
-  };
-  struct former_field {
-    std::size_t index;
-    std::pair<std::string, std::string> field;
-  };
-  struct new_member {
-    std::size_t index;
-  };
-  struct former_member {
-    std::size_t index;
-    sorted_set_value::scored member;
-  };
-  using former = std::variant<nothing, entry, former_expiry, former_text, new_field, former_value,
-                              former_field, new_member, former_member>;
-  struct change {
-    std::uint64_t write;
-    std::string key;
-    former before;
-  };
-
-  template <class Former>
-  void note(const std::string& key, Former&& before);
-  void take_back(change& c);
+  void note(slot& s);
 
   slots slots_;
   std::int64_t now_ms_ = 0;
-  bool changed_ = false;      // by this command
-  std::uint64_t writes_ = 0;  // commands that changed something
-  std::size_t writes_kept_;
-  std::deque<change> history_;
+  std::uint64_t changes_ = 0;
   std::unordered_set<std::string> touched_;
 };
 

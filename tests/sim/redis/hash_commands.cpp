@@ -143,9 +143,9 @@ void hincrby(call& c) {
 }
 
 constexpr std::array table = {
-    command{"hset", -4, command::writes, hset},
-    command{"hmset", -4, command::writes, hmset},
-    command{"hsetnx", 4, command::writes, hsetnx},
+    command{"hset", -4, command::writes_more, hset},
+    command{"hmset", -4, command::writes_more, hmset},
+    command{"hsetnx", 4, command::writes_more, hsetnx},
     command{"hget", 3, command::none, hget},
     command{"hmget", -3, command::none, hmget},
     command{"hgetall", 2, command::none, hash_parts<true, true>},
@@ -154,7 +154,7 @@ constexpr std::array table = {
     command{"hlen", 2, command::none, hlen},
     command{"hexists", 3, command::none, hexists},
     command{"hdel", -3, command::writes, hdel},
-    command{"hincrby", 4, command::writes, hincrby},
+    command{"hincrby", 4, command::writes_more, hincrby},
 };
 
 }  // namespace

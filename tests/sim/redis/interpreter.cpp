@@ -48,13 +48,14 @@ interpreter& interpreter::of_this_thread() {
   return one;
 }
 
-interpreter::interpreter() : lua_{luaL_newstate()} {
+interpreter::interpreter() : lua_{lua_newstate(lua_memory::allocate, &memory_)} {
   if (lua_ == nullptr) throw std::bad_alloc{};
   *static_cast<interpreter**>(lua_getextraspace(lua_)) = this;
   open_sandbox(lua_, redis_call, redis_pcall);
   globals_ = luaL_ref(lua_, LUA_REGISTRYINDEX);
   lua_pushcfunction(lua_, describe_error);
   error_handler_ = luaL_ref(lua_, LUA_REGISTRYINDEX);
+  lua_gc(lua_, LUA_GCSTOP);
 }
 
 interpreter::~interpreter() { lua_close(lua_); }
@@ -98,6 +99,13 @@ void interpreter::run(const script& s, std::span<const std::string_view> keys,
     read_error(lua_, s.sha, reply);
   lua_settop(lua_, 0);
   host_ = nullptr;
+  collect_garbage();
+}
+
+/// Seldom, and all of it: what lives is little, so that a whole round costs less than Lua's own small steps.
+void interpreter::collect_garbage() {
+  constexpr int enough_kib = 512;
+  if (lua_gc(lua_, LUA_GCCOUNT) > enough_kib) lua_gc(lua_, LUA_GCCOLLECT);
 }
 
 bool interpreter::perform(lua_State* lua) {
@@ -110,18 +118,21 @@ bool interpreter::perform(lua_State* lua) {
   };
   const int count = lua_gettop(lua);
   if (count == 0) return refuse("ERR Please specify at least one argument for this redis lib call");
+  numbers_.clear();
+  numbers_.reserve(static_cast<std::size_t>(count));  // what was read stays where it is
   for (int i = 1; i <= count; ++i) {
-    const int type = lua_type(lua, i);
-    if (type == LUA_TNUMBER) {  // all of Lua 5.1's are doubles
-      const double_text digits{lua_tonumber(lua, i)};
-      lua_pushlstring(lua, digits.view().data(), digits.view().size());
-      lua_replace(lua, i);
-    } else if (type != LUA_TSTRING) {
-      return refuse("ERR Lua redis lib command arguments must be strings or integers");
+    switch (lua_type(lua, i)) {
+      case LUA_TSTRING: {
+        std::size_t size = 0;
+        const char* text = lua_tolstring(lua, i, &size);
+        words_.emplace_back(text, size);
+        break;
+      }
+      case LUA_TNUMBER:  // all of Lua 5.1's are doubles
+        words_.push_back(numbers_.emplace_back(lua_tonumber(lua, i)).view());
+        break;
+      default: return refuse("ERR Lua redis lib command arguments must be strings or integers");
     }
-    std::size_t size = 0;
-    const char* text = lua_tolstring(lua, i, &size);
-    words_.emplace_back(text, size);
   }
   const bool status = host_->call_from_script(words_, reply_);
   push_reply(lua, reply_, status);

@@ -9,6 +9,8 @@
 
 #include "protocol/redis/value.hpp"
 #include "sim/redis/dataset.hpp"
+#include "sim/redis/lua_memory.hpp"
+#include "sim/redis/numbers.hpp"
 
 struct lua_State;
 
@@ -59,11 +61,14 @@ class interpreter {
   static int redis_pcall(lua_State* lua);
   /// Leaves the reply on Lua's stack. \return whether it is an error.
   bool perform(lua_State* lua);
+  void collect_garbage();
   void set_global_list(const char* name, std::span<const std::string_view> words);
 
+  lua_memory memory_;
   lua_State* lua_;
   script_host* host_ = nullptr;
   std::vector<std::string_view> words_;
+  std::vector<double_text> numbers_;  // of these
   redis::value reply_;
   std::unordered_map<std::string, script, dataset::text_hash, std::equal_to<>> scripts_;  // by their text
   int globals_ = 0;  // places in Lua's registry

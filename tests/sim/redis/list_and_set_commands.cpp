@@ -154,12 +154,18 @@ void sismember(call& c) {
 }
 
 constexpr std::array table = {
-    command{"lpush", -3, command::writes, push<true>}, command{"rpush", -3, command::writes, push<false>},
-    command{"lpop", -2, command::writes, pop<true>},   command{"rpop", -2, command::writes, pop<false>},
-    command{"llen", 2, command::none, llen},           command{"lrange", 4, command::none, lrange},
-    command{"lrem", 4, command::writes, lrem},         command{"sadd", -3, command::writes, sadd},
-    command{"srem", -3, command::writes, srem},        command{"smembers", 2, command::none, smembers},
-    command{"scard", 2, command::none, scard},         command{"sismember", 3, command::none, sismember},
+    command{"lpush", -3, command::writes_more, push<true>},
+    command{"rpush", -3, command::writes_more, push<false>},
+    command{"lpop", -2, command::writes, pop<true>},
+    command{"rpop", -2, command::writes, pop<false>},
+    command{"llen", 2, command::none, llen},
+    command{"lrange", 4, command::none, lrange},
+    command{"lrem", 4, command::writes, lrem},
+    command{"sadd", -3, command::writes_more, sadd},
+    command{"srem", -3, command::writes, srem},
+    command{"smembers", 2, command::none, smembers},
+    command{"scard", 2, command::none, scard},
+    command{"sismember", 3, command::none, sismember},
 };
 
 }  // namespace

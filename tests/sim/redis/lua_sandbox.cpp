@@ -1,11 +1,13 @@
 #include "sim/redis/lua_sandbox.hpp"
 
+#include <algorithm>
 #include <cstdio>
 #include <cstring>
 #include <string>
 #include <string_view>
 
 #include "sim/redis/lua_values.hpp"
+#include "sim/redis/numbers.hpp"
 #include "sim/redis/sha1.hpp"
 
 // Lua is C and leaves functions by longjmp: no object with a destructor is alive where an error can be
@@ -36,6 +38,14 @@ int tostring(lua_State* lua) {
 
 /// As Lua 5.1's, which has doubles only.
 int tonumber(lua_State* lua) {
+  std::size_t size = 0;
+  if (lua_gettop(lua) == 1 && lua_type(lua, 1) == LUA_TSTRING) {  // most are digits
+    const char* const text = lua_tolstring(lua, 1, &size);
+    if (const auto whole = integer_in({text, std::min<std::size_t>(size, 15)}); whole && size <= 15) {
+      lua_pushinteger(lua, *whole);
+      return 1;
+    }
+  }
   lua_pushvalue(lua, lua_upvalueindex(1));
   lua_insert(lua, 1);
   lua_call(lua, lua_gettop(lua) - 1, 1);

@@ -55,8 +55,7 @@ std::string lower_case(std::string_view name) {
 
 }  // namespace
 
-redis_model::redis_model(clock now_us, deliver push, std::size_t writes_kept)
-    : clock_{std::move(now_us)}, deliver_{std::move(push)}, data_{writes_kept} {}
+redis_model::redis_model(clock now_us, deliver push) : clock_{std::move(now_us)}, deliver_{std::move(push)} {}
 
 connection redis_model::connect() {
   connection c;
@@ -76,13 +75,17 @@ std::int64_t redis_model::begin_command() {
 }
 
 redis::value redis_model::execute(const std::vector<std::string>& words, connection& by) {
+  return execute(std::vector<std::string_view>{words.begin(), words.end()}, by);
+}
+
+redis::value redis_model::execute(std::span<const std::string_view> words, connection& by) {
   redis::value reply;
   if (words.empty()) return reply;
   begin_command();
   ++commands_;
   by_ = &by;
-  const std::vector<std::string_view> views{words.begin(), words.end()};
-  call c{*this, data_, by, views, reply};
+  has_written_ = false;
+  call c{*this, data_, by, words, reply};
   dispatch(c);
   keep_to_one_line(reply);
   by_ = nullptr;
@@ -114,17 +117,25 @@ void redis_model::dispatch(call& c) {
   if (settings_.read_only && (found->flag & command::writes) != 0) {
     return c.error("READONLY You can't write against a read only replica.");
   }
+  if (is_refused(c, *found)) return c.error(settings_.refuses.error);
+  has_written_ = has_written_ || (found->flag & command::writes) != 0;
   found->run(c);
+}
+
+bool redis_model::is_refused(const call& c, const command& what) const {
+  switch (settings_.refuses.what) {
+    case refusal::of::nothing: return false;
+    case refusal::of::commands: return !c.in_script && (what.flag & command::before_auth) == 0;
+    case refusal::of::writes: return (what.flag & command::writes) != 0;
+    case refusal::of::growth: return (what.flag & command::grows) != 0 && !has_written_;
+  }
+  return false;
 }
 
 void redis_model::restart() {
   subscribers_.clear();
   scripts_.clear();
 }
-
-std::size_t redis_model::lose_last_writes(std::size_t count) { return data_.lose_last_writes(count); }
-
-void redis_model::lose_everything() { data_ = dataset{}; }
 
 bool redis_model::evict(std::string_view key) {
   begin_command();

@@ -4,6 +4,7 @@
 #include <cstdint>
 #include <functional>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -46,14 +47,25 @@ class redis_model : private script_host {
   /// must not call the model.
   using deliver = std::function<void(std::uint64_t connection, const redis::value& push)>;
 
+  /// What a server in trouble answers, whole: "LOADING Redis is loading the dataset in memory".
+  struct refusal {
+    enum class of : std::uint8_t {
+      nothing,
+      commands,  // whatever comes in; what a script calls is not asked again
+      writes,    // also of scripts: READONLY, MISCONF
+      growth,    // writes that may take memory, as OOM; a script that has written already goes on
+    };
+    of what = of::nothing;
+    std::string error;
+  };
   struct settings {
     std::string password;       // of the default user; empty: none
     bool read_only = false;     // as a replica is: writing is an error READONLY
     std::int64_t replicas = 0;  // what WAIT answers
+    refusal refuses;
   };
 
-  /// \param writes_kept how many of the last write commands can be lost.
-  explicit redis_model(clock now_us, deliver push = {}, std::size_t writes_kept = 64);
+  explicit redis_model(clock now_us, deliver push = {});
 
   [[nodiscard]] connection connect();
   /// Ends its subscriptions.
@@ -61,20 +73,17 @@ class redis_model : private script_host {
 
   /// Carries out one command. SUBSCRIBE and UNSUBSCRIBE are confirmed by pushes alone, through `deliver`;
   /// what this returns for them is a push without items.
+  redis::value execute(std::span<const std::string_view> command, connection& by);
   redis::value execute(const std::vector<std::string>& command, connection& by);
 
   settings& configure() noexcept { return settings_; }
 
-  // What goes wrong with servers. None of these asks the clock, nor is any of them a write that can be lost,
-  // except for evictions.
+  // What goes wrong with servers.
 
   /// The process ends and starts anew: connections, subscriptions and scripts are gone. The data stay; follow
-  /// with lose_last_writes() or lose_everything() for a server that had not yet written them down.
+  /// with restore() or lose_everything() for a server that had not yet written them down.
   void restart();
-  /// As if the last write commands had not been, as a replica that lags, or a log not yet on disk, has it. A
-  /// script is one write. \return how many that were: no more than are kept
-  std::size_t lose_last_writes(std::size_t count);
-  void lose_everything();
+  void lose_everything() { data_.restore(dataset{}); }
   /// SCRIPT FLUSH, by somebody.
   void flush_scripts() { scripts_.clear(); }
   /// As maxmemory does it. \return whether it was there
@@ -82,9 +91,13 @@ class redis_model : private script_host {
   /// One of the keys that have an expiry. \param draw any number, which decides. \return its name, if any
   std::optional<std::string> evict_volatile(std::uint64_t draw);
 
+  /// What is there, as of the last command.
+  [[nodiscard]] const dataset& data() const noexcept { return data_; }
+  /// Brings that up to the clock: what has expired is not there any more.
+  void look() { begin_command(); }
   /// A backup, and back. Connections and scripts are not in it.
   [[nodiscard]] dataset snapshot() const { return data_; }
-  void restore(dataset data) { data_ = std::move(data); }
+  void restore(dataset data) { data_.restore(std::move(data)); }
 
   // What tests want to know.
 
@@ -100,6 +113,7 @@ class redis_model : private script_host {
 
   bool call_from_script(std::span<const std::string_view> words, redis::value& reply) override;
   void dispatch(call& c);
+  [[nodiscard]] bool is_refused(const call& c, const command& what) const;
   std::int64_t begin_command();
 
   clock clock_;
@@ -110,12 +124,12 @@ class redis_model : private script_host {
   std::uint64_t commands_ = 0;
   std::uint64_t last_id_ = 0;
   connection* by_ = nullptr;  // who runs the script
+  bool has_written_ = false;  // this command, or the script so far
   using script_names =
       std::unordered_map<std::string, const interpreter::script*, dataset::text_hash, std::equal_to<>>;
   script_names scripts_;
   std::unordered_map<std::string, std::vector<std::uint64_t>, dataset::text_hash, std::equal_to<>>
       subscribers_;
-  std::vector<std::string_view> words_;
 };
 
 }  // namespace holdfast::sim

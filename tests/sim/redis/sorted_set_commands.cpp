@@ -231,8 +231,8 @@ void zpop(call& c) {
 }
 
 constexpr std::array table = {
-    command{"zadd", -4, command::writes, zadd},
-    command{"zincrby", 4, command::writes, zincrby},
+    command{"zadd", -4, command::writes_more, zadd},
+    command{"zincrby", 4, command::writes_more, zincrby},
     command{"zrem", -3, command::writes, zrem},
     command{"zscore", 3, command::none, zscore},
     command{"zmscore", -3, command::none, zmscore},

@@ -148,18 +148,18 @@ void decrby(call& c) {
 }
 
 constexpr std::array table = {
-    command{"set", -3, command::writes, set},
-    command{"setnx", 3, command::writes, setnx},
-    command{"setex", 4, command::writes, setex<seconds_from_now>},
-    command{"psetex", 4, command::writes, setex<milliseconds_from_now>},
+    command{"set", -3, command::writes_more, set},
+    command{"setnx", 3, command::writes_more, setnx},
+    command{"setex", 4, command::writes_more, setex<seconds_from_now>},
+    command{"psetex", 4, command::writes_more, setex<milliseconds_from_now>},
     command{"get", 2, command::none, get},
     command{"getdel", 2, command::writes, getdel},
     command{"mget", -2, command::none, mget},
     command{"strlen", 2, command::none, strlen},
-    command{"incr", 2, command::writes, incr},
-    command{"decr", 2, command::writes, decr},
-    command{"incrby", 3, command::writes, incrby},
-    command{"decrby", 3, command::writes, decrby},
+    command{"incr", 2, command::writes_more, incr},
+    command{"decr", 2, command::writes_more, decr},
+    command{"incrby", 3, command::writes_more, incrby},
+    command{"decrby", 3, command::writes_more, decrby},
 };
 
 }  // namespace

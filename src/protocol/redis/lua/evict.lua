@@ -9,7 +9,8 @@ local keep = ARGV[1]
 
 bury()
 local ended = 0
-local function revoke(owner, claim)
+-- After it has been ended: a server that may not write now says so at the first try to.
+local function tell_end(owner, claim)
   local c = parts_of(claim)
   tell(c.client, 'revoked', owner, c.token)
   ended = ended + 1
@@ -18,15 +19,15 @@ end
 if is_held_alone() then
   local its = lone_claim()
   if not its then return { holder } end
-  revoke(holder, its)
   redis.call('DEL', lock)
+  tell_end(holder, its)
   holder = false
 else
   for _, owner in ipairs(redis.call('ZRANGE', expiries, 0, -1)) do
     local claim, holds = claim_at(owner)
     if holds then
-      revoke(owner, claim)
       forget(owner)
+      tell_end(owner, claim)
     end
   end
 end

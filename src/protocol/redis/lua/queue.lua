@@ -18,8 +18,9 @@ local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local micros = clock[1] .. ('00000' .. clock[2]):sub(-6)
 
--- What stands there, read once: whatever changes it below keeps these in step. Keys of a wrong type are found here,
--- before anything is written.
+-- What stands there, read once: whatever changes it below keeps these in step. Keys of a wrong type are found here (and
+-- expiries by `bury`, which comes next), before anything is written: what a script has done when it fails stays done.
+redis.call('ZRANGE', queue, 0, 0)
 local holder = redis.call('GET', lock) -- an owner, the marker, something foreign, or false
 local known = redis.call('GET', fence) or '00000000000000000000'
 local sums = redis.call('HMGET', claims, 'room', 'held')

@@ -9,7 +9,9 @@ local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local keep = ARGV[1]
 
 local function outlive(key)
-  if redis.call('PTTL', key) < tonumber(keep) then redis.call('PEXPIRE', key, keep) end
+  local left = redis.call('PTTL', key)
+  -- What has no end is not ours, and would get one.
+  if left >= 0 and left < tonumber(keep) then redis.call('PEXPIRE', key, keep) end
 end
 
 local function keep_one(lock, fence, queue, claims, expiries, owner, ttl)

@@ -1,10 +1,10 @@
-#include "link/redis/leadership.hpp"
+#include "runtime/leadership.hpp"
 
 #include <algorithm>
 #include <chrono>
 #include <unistd.h>
 
-namespace holdfast::redis {
+namespace holdfast::runtime {
 
 bool leadership::take(store::caller& who) {
   const std::lock_guard hold{mutex_};
@@ -42,9 +42,9 @@ void leadership::pass_on() {
   }
 }
 
-bool leadership::take_in_background() {
+bool leadership::take_in_background(bool urgent) {
   const std::lock_guard hold{mutex_};
-  if (leader_ != leader::nobody || !others_.empty()) {
+  if (leader_ != leader::nobody || (!others_.empty() && !urgent)) {
     if (leader_ == leader::nobody) pass_on();
     return false;
   }
@@ -86,4 +86,4 @@ void leadership::ring() const {
   [[maybe_unused]] const auto written = ::write(bell_, &one, sizeof one);
 }
 
-}  // namespace holdfast::redis
+}  // namespace holdfast::runtime

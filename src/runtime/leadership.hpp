@@ -8,7 +8,7 @@
 
 #include "store/caller.hpp"
 
-namespace holdfast::redis {
+namespace holdfast::runtime {
 
 /// Who listens to the connection: one thread at a time. A blocked caller that listens itself hears its answer
 /// without another thread having to be woken for it, which costs more than a round trip to a server nearby.
@@ -27,9 +27,24 @@ class leadership {
   [[nodiscard]] bool take(store::caller& who);
   void leave();
   void retire(store::caller& who);
+  /// All of it for a caller, until it is served: it listens when it may, and waits when it may not.
+  /// \param can whether there is a connection that a caller can listen to.
+  template <class Can, class Listen>
+  void serve(store::caller& who, Can can, Listen listen) {
+    while (!who.is_served()) {
+      if (can() && take(who)) {
+        listen();
+        leave();
+      } else if (!who.is_served()) {
+        who.wait();
+      }
+    }
+    retire(who);
+  }
 
   // The link's own thread:
-  [[nodiscard]] bool take_in_background();
+  /// \param urgent also where callers would like to: what has to be done now, they cannot do.
+  [[nodiscard]] bool take_in_background(bool urgent = false);
   /// Until no caller has come for a while, or `wake`.
   void rest();
   [[nodiscard]] bool has_to_give_way() const { return give_way_.load(std::memory_order_relaxed); }
@@ -58,4 +73,4 @@ class leadership {
   bool sleeps_deeply_ = false;  // until woken: a caller has led for long, and may go on for hours
 };
 
-}  // namespace holdfast::redis
+}  // namespace holdfast::runtime

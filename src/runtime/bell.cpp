@@ -1,0 +1,27 @@
+#include "runtime/bell.hpp"
+
+#include <cstdint>
+#include <sys/eventfd.h>
+#include <unistd.h>
+
+#include "holdfast/error.hpp"
+
+namespace holdfast::runtime {
+
+bell::bell() : fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
+  if (fd_ < 0) throw error{errc::exhausted, "no descriptor is left for a connection"};
+}
+
+bell::~bell() { ::close(fd_); }
+
+void bell::ring() const {
+  const std::uint64_t one = 1;
+  [[maybe_unused]] const auto written = ::write(fd_, &one, sizeof one);  // full is rung, too
+}
+
+void bell::drain() const {
+  std::uint64_t rings = 0;
+  [[maybe_unused]] const auto n = ::read(fd_, &rings, sizeof rings);
+}
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,36 @@
+#include "runtime/patience.hpp"
+
+#include <array>
+#include <cerrno>
+#include <poll.h>
+#include <string>
+
+namespace holdfast::runtime {
+
+using clock = std::chrono::steady_clock;
+
+patience::patience(std::chrono::milliseconds limit, int stop)
+    : until_{clock::now() + limit}, limit_{limit}, stop_{stop} {}
+
+patience patience::share(std::size_t parts) const {
+  patience part = *this;
+  part.until_ = clock::now() + (until_ - clock::now()) / static_cast<int>(parts);
+  return part;
+}
+
+void patience::wait(int fd, short events) const {
+  std::array<pollfd, 2> fds{pollfd{fd, events, 0}, pollfd{stop_, POLLIN, 0}};
+  while (true) {
+    const auto left = std::chrono::ceil<std::chrono::milliseconds>(until_ - clock::now()).count();
+    const int n = left <= 0 ? 0 : ::poll(fds.data(), fds.size(), static_cast<int>(left));
+    if (n < 0 && errno == EINTR) continue;
+    if (n <= 0) {
+      throw cut_off{{errc::unavailable, "no connection within " + std::to_string(limit_.count()) +
+                                            " ms; it was waiting for " + stage_}};
+    }
+    if (fds[1].revents != 0) throw cut_off{{errc::closed, "the client was closed"}, false};
+    return;
+  }
+}
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,52 @@
+// A store that has fallen silent by the time that the command ends.
+
+#include <filesystem>
+#include <fstream>
+#include <gmock/gmock.h>
+
+#include "fixture.hpp"
+#include "support/redis_server.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using testing::HasSubstr;
+
+class run_at_a_mute_store : public command_test {};
+
+/// Not for as long as the lock would last, here for ten minutes.
+TEST_F(run_at_a_mute_store, gives_up_letting_go_of_the_lock_and_passes_on_the_status) {
+  redis_server server;
+  auto wrapper =
+      start({"run", "x", "--ttl", "10m", "--store", server.url(), "--", "sh", "-c",
+             "touch " + file("ready") + "; while [ ! -e " + file("go") + " ]; do sleep 0.01; done; exit 5"});
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(file("ready")); }));
+  server.stop();
+  std::ofstream{file("go")} << "on";
+  const auto ended = wrapper->wait();
+  server.go_on();
+  EXPECT_EQ(ended.status, 5);
+  EXPECT_THAT(ended.err, HasSubstr("could not be confirmed"));
+}
+
+/// Scripts go by the status: that somebody else has the lock is no reason to worry, and this is.
+TEST_F(run_at_a_mute_store, does_not_take_silence_for_somebody_who_holds) {
+  redis_server server;
+  EXPECT_EQ(holdfast({"run", "x", "--store", server.url(), "--", "true"}).status, 0);
+  server.stop();
+  const auto refused = holdfast({"run", "x", "--wait", "1s", "--store", server.url(), "--", "true"});
+  server.go_on();
+  EXPECT_EQ(refused.status, 69);
+  EXPECT_THAT(refused.err, HasSubstr("who holds it is not known"));
+}
+
+TEST_F(run_at_a_mute_store, tells_of_holders_that_are_not_ours) {
+  redis_server server;
+  ASSERT_EQ(server.ask({"SET", "holdfast:x", "somebody"}), "OK");
+  const auto refused = holdfast({"run", "x", "--wait", "0", "--store", server.url(), "--", "true"});
+  EXPECT_EQ(refused.status, 75);
+  EXPECT_THAT(refused.err, HasSubstr("a client that is not Holdfast's (somebody)"));
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,35 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <cstdlib>
+#include <gtest/gtest.h>
+#include <string>
+
+#include <holdfast/lease.hpp>
+
+namespace holdfast::foreign {
+
+/// For how long a crowd contends: HOLDFAST_CROWD_SECONDS seconds, or 4.
+inline std::chrono::milliseconds how_long() {
+  const char* seconds = std::getenv("HOLDFAST_CROWD_SECONDS");
+  return std::chrono::seconds{seconds != nullptr ? std::atoi(seconds) : 4};
+}
+
+/// Where a crowd meets, and until when.
+struct place {
+  std::string url;
+  std::string file;  ///< the witness's
+  boot_clock::time_point end;
+  [[nodiscard]] bool open() const { return boot_clock::now() < end; }
+};
+
+/// How often another library's client was inside, by its own word.
+inline std::int64_t turns_in(const std::string& answer) {
+  long long turns = 0;
+  EXPECT_EQ(std::sscanf(answer.c_str(), "crowded %lld", &turns), 1) << answer;
+  return turns;
+}
+
+}  // namespace holdfast::foreign

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+
+#include "protocol/tickets/request.hpp"
+
+namespace holdfast::sim {
+
+/// A link around a link, for those who watch, or spoil, some of its functions.
+class link_shell : public tickets::link {
+ public:
+  explicit link_shell(tickets::link& inner) : inner_{inner} {}
+
+  void send(tickets::request what, on_reply done) override { inner_.send(std::move(what), std::move(done)); }
+  void on_notices(on_notice told) override { inner_.on_notices(std::move(told)); }
+  std::shared_ptr<void> watch(std::function<void()> changed) override {
+    return inner_.watch(std::move(changed));
+  }
+  [[nodiscard]] std::optional<store::time_point> session_until() const override {
+    return inner_.session_until();
+  }
+  void on_session(const std::function<void()>& extended) override { inner_.on_session(extended); }
+  bool drive() override { return inner_.drive(); }
+  void kick() override { inner_.kick(); }
+  void help(store::caller& who) override { inner_.help(who); }
+
+ protected:
+  tickets::link& inner_;
+};
+
+}  // namespace holdfast::sim

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+
+#include "sim/scene.hpp"
+
+namespace holdfast::sim {
+
+/// The replicas of a server, as far as WAIT tells of them: when they will have acknowledged what is written
+/// now.
+class replication {
+ public:
+  void begin(std::int64_t replicas) {
+    replicas_ = replicas;
+    held_back_until_ = {};
+  }
+  /// The way to them is stopped up until then. One that takes over then has nothing of what was written
+  /// meanwhile.
+  void hold_back_until(instant when) { held_back_until_ = std::max(held_back_until_, when); }
+  void catch_up() { held_back_until_ = {}; }
+
+  struct acknowledged {
+    std::int64_t by = 0;
+    instant at{};
+  };
+  /// WAIT: the answer, and when it is given.
+  [[nodiscard]] acknowledged wait(scene& in, std::int64_t wanted, duration limit) const {
+    const instant until = in.now + limit;
+    const duration trip = in.chance.between(std::chrono::microseconds{200}, std::chrono::milliseconds{5});
+    if (wanted > replicas_ || held_back_until_ == never) return {0, until};
+    const instant there = std::max(in.now, held_back_until_) + trip;
+    if (there > until) return {0, until};
+    return {replicas_, there};
+  }
+
+ private:
+  std::int64_t replicas_ = 0;
+  instant held_back_until_{};
+};
+
+}  // namespace holdfast::sim

@@ -1,0 +1,162 @@
+#include "runtime/shared_line.hpp"
+
+#include <future>
+#include <gtest/gtest.h>
+#include <poll.h>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "runtime/bell.hpp"
+#include "runtime/loop.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using namespace std::chrono_literals;
+using outcome = store::link<std::string, std::string>::outcome;
+
+/// A line to nowhere: what is put on it can be heard at once. Throws where it is told to.
+class echo final : public runtime::link_on_line<std::string, std::string> {
+ public:
+  /// \param open until when there is nobody to connect to.
+  /// \param trying null, or what is set with the second try, after a first that fails at once.
+  echo(runtime::loop& on, std::shared_future<void> open, std::promise<void>* trying = nullptr)
+      : link_on_line{on, {"nowhere", 10s, 10s}}, open_{std::move(open)}, trying_{trying} {
+    begin();
+  }
+  ~echo() override { shut(); }
+  echo(const echo&) = delete;
+  echo& operator=(const echo&) = delete;
+
+  void send(std::string what, on_reply done) override {
+    auto j = std::make_unique<asked>();
+    j->what = std::move(what);
+    j->done = std::move(done);
+    enqueue(std::move(j), true);
+  }
+
+ private:
+  struct asked final : job_for<outcome> {
+    std::string what;
+  };
+
+  void reconnect(int /*stop*/) override {
+    if (trying_ != nullptr) {
+      if (std::exchange(first_try_, false)) throw runtime::cut_off{{errc::unavailable, "not yet"}};
+      trying_->set_value();
+    }
+    open_.wait();
+    use([] {});
+  }
+  [[nodiscard]] job_ptr ping() const override { return std::make_unique<asked>(); }
+  void track(bool /*on*/) override {}
+  [[nodiscard]] int descriptor() const override { return ready_.descriptor(); }
+  [[nodiscard]] short events() const override { return POLLIN; }
+  void put_on_wire(job& j) override {
+    if (static_cast<asked&>(j).what == "not sent") throw std::runtime_error{"not sent"};
+    ready_.ring();
+  }
+  void drop_wire() override { ready_.drain(); }
+
+  void hear(short /*ready*/) override {
+    {
+      const std::lock_guard hold{wire_mutex_};
+      ready_.drain();
+      while (first_owed() != nullptr) take_first();
+    }
+    for (const job_ptr& each : answered()) {
+      auto& j = static_cast<asked&>(*each);
+      if (j.what == "not understood") throw std::runtime_error{"not understood"};
+      if (j.what != "forgotten") j.result = j.what;
+    }
+    deliver({});
+  }
+
+  std::shared_future<void> open_;
+  std::promise<void>* trying_;
+  bool first_try_ = true;
+  runtime::bell ready_;
+};
+
+/// All of them are there when the line connects, and go together.
+std::vector<outcome> ask(const std::vector<std::string>& what) {
+  std::vector<std::promise<outcome>> told(what.size());
+  std::promise<void> open;
+  runtime::loop loop;
+  echo line{loop, open.get_future().share()};
+  {
+    const runtime::turn now{loop};
+    for (std::size_t i = 0; i < what.size(); ++i) {
+      line.send(what[i], [&told, &what, i](outcome o) {
+        told[i].set_value(std::move(o));  // throws the second time
+        if (what[i] == "badly received") throw std::runtime_error{"badly received"};
+      });
+    }
+  }
+  open.set_value();
+  std::vector<outcome> all;
+  for (auto& each : told) {
+    auto coming = each.get_future();
+    if (coming.wait_for(30s) != std::future_status::ready) throw std::runtime_error{"somebody is never told"};
+    all.push_back(coming.get());
+  }
+  return all;
+}
+
+/// What each was told: the answer, or "unknown".
+std::vector<std::string> gist(const std::vector<outcome>& all) {
+  std::vector<std::string> each;
+  for (const outcome& o : all) {
+    const auto* why = std::get_if<store::trouble>(&o);
+    each.push_back(why == nullptr ? std::get<std::string>(o) : why->unknown ? "unknown" : "trouble");
+  }
+  return each;
+}
+
+using texts = std::vector<std::string>;
+
+TEST(shared_line, tells_everybody_where_an_answer_is_not_understood) {
+  EXPECT_EQ(gist(ask({"a", "not understood", "c"})), (texts{"a", "unknown", "unknown"}));
+}
+
+TEST(shared_line, tells_everybody_where_an_answer_is_forgotten) {
+  EXPECT_EQ(gist(ask({"a", "forgotten", "c"})), (texts{"a", "unknown", "c"}));
+}
+
+TEST(shared_line, tells_everybody_once_where_somebody_receives_it_badly) {
+  EXPECT_EQ(gist(ask({"a", "badly received", "c"})), (texts{"a", "badly received", "c"}));
+}
+
+TEST(shared_line, tells_everybody_where_nothing_can_be_sent_and_somebody_receives_that_badly) {
+  std::promise<void> open;
+  std::promise<void> trying;
+  int told = 0;
+  runtime::loop loop;
+  echo line{loop, open.get_future().share(), &trying};
+  const auto down = trying.get_future().wait_for(30s);
+  {
+    const runtime::turn now{loop};
+    for (int i = 0; i < 3; ++i) {
+      line.send("a", [&](const outcome& o) {
+        ++told;
+        EXPECT_EQ(gist({o}), texts{"trouble"});
+        throw std::runtime_error{"badly received"};
+      });
+    }
+  }
+  EXPECT_THROW(line.drive(), std::runtime_error);
+  open.set_value();
+  EXPECT_EQ(down, std::future_status::ready);
+  EXPECT_EQ(told, 3);
+}
+
+/// What comes after it goes over the next connection.
+TEST(shared_line, tells_everybody_where_something_cannot_be_sent) {
+  EXPECT_EQ(gist(ask({"a", "not sent", "c"})), (texts{"unknown", "unknown", "c"}));
+}
+
+}  // namespace
+}  // namespace holdfast::test
