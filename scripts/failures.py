@@ -4,6 +4,7 @@
 usage: scripts/failures.py REPORT.xml
 """
 
+import pathlib
 import re
 import sys
 import xml.etree.ElementTree as xml
@@ -35,10 +36,18 @@ def telling(lines):
         last = at
 
 
+NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # tests print hostile bytes
+
+
+def cases(report):
+    text = NOT_XML.sub("?", report.read_bytes().decode(errors="replace"))
+    return xml.fromstring(text.encode()).iter("testcase")
+
+
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    for case in xml.parse(sys.argv[1]).getroot().iter("testcase"):
+    for case in cases(pathlib.Path(sys.argv[1])):
         if case.find("failure") is None:
             continue
         print(f"{case.get('name')} failed after {float(case.get('time') or 0):.0f} s")
