@@ -26,7 +26,8 @@ class HOLDFAST_EXPORT retry_policy {
   retry_policy& first(duration delay);
   /// No delay is longer. Default 1 s; at least `first`.
   retry_policy& longest(duration delay);
-  /// Give up after this long without one answer from the store. Default 10 s; zero: never retry.
+  /// Give up after this long without one answer from the store; the last try's answer is waited for a
+  /// second longer, if need be. Default 10 s; zero: never retry.
   /// Renewals do not heed it: they are tried until the lease's deadline. Releases neither.
   retry_policy& limit(duration total);
 

@@ -193,6 +193,28 @@ TEST(acquisition_trouble, gives_up_on_an_answer_that_does_not_come_and_withdraws
   EXPECT_TRUE(it.reply(tickets::done{}).finished);
 }
 
+TEST(acquisition_trouble, waits_for_the_answer_to_its_last_try_too_and_tells_what_hindered_those_before) {
+  store::claim c = patient();
+  c.retry.limit(15ms);
+  stepper it{c};
+  it.start();
+  const auto full = store::trouble{{errc::exhausted, "the disk is full"}, true};
+  it.pass_until(it.fail(full).wake_at);
+  auto s = it.wake();
+  ASSERT_EQ(task_of(s), task::acquire);
+  EXPECT_EQ(s.wake_at, it.now + 1s);
+  it.pass(900ms);
+  EXPECT_EQ(failure_of(it.fail(full)), errc::exhausted) << "it is known by now";
+
+  stepper slower{c};
+  slower.start();
+  slower.pass_until(slower.fail(full).wake_at);
+  slower.pass_until(slower.wake().wake_at);
+  s = slower.wake();
+  EXPECT_EQ(failure_of(s), errc::unknown_outcome);
+  EXPECT_NE(std::get<failure>(*s.answer).what.find("the disk is full"), std::string::npos);
+}
+
 TEST(acquisition_trouble, of_a_try_is_waited_for_no_longer_than_an_answer_may_take) {
   store::claim c = patient();
   c.wait = false;

@@ -31,9 +31,9 @@ class actor {
   /// The next line that it says. Fails the test, and answers "", when it has said none within `limit`
   /// or is gone.
   std::string hear(std::chrono::milliseconds limit = std::chrono::seconds{60});
-  std::string ask(std::string_view command) {
+  std::string ask(std::string_view command, std::chrono::milliseconds limit = std::chrono::seconds{60}) {
     tell(command);
-    return hear();
+    return hear(limit);
   }
   /// "hold NAME …" and its answer: the token; zero, and the test fails, for any answer but "held TOKEN".
   fencing_token hold(std::string_view name_and_options);

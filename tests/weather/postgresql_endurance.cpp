@@ -52,8 +52,7 @@ class postgresql_endurance : public on_postgresql {
 TEST_F(postgresql_endurance, hundreds_of_clients_leave_nothing_behind) {
   ASSERT_EQ(other_.ask("clients " + server_.url() + " 100"), "cycled");
   const auto before = look();
-  other_.tell("clients " + server_.url() + ' ' + std::to_string(cycles));
-  ASSERT_EQ(other_.hear(150s), "cycled");
+  ASSERT_EQ(other_.ask("clients " + server_.url() + ' ' + std::to_string(cycles), 150s), "cycled");
   const auto after = look();
   EXPECT_EQ(after.descriptors, before.descriptors);
   EXPECT_EQ(after.threads, before.threads);
@@ -82,8 +81,7 @@ TEST_F(postgresql_endurance, ten_thousand_turns_of_one_client_leave_nothing_behi
   };
   const auto before = memory();
   const auto rows = server_.number("SELECT count(*) FROM holdfast_locks");
-  other_.tell("cycle stock " + std::to_string(counts_memory ? 10'000 : 1'000));
-  ASSERT_EQ(other_.hear(150s), "cycled");
+  ASSERT_EQ(other_.ask("cycle stock " + std::to_string(counts_memory ? 10'000 : 1'000), 150s), "cycled");
   EXPECT_EQ(session("count(*)"), 1);
   EXPECT_EQ(session("max(pid)"), backend);
   EXPECT_EQ(server_.number("SELECT count(*) FROM holdfast_locks"), rows);

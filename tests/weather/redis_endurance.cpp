@@ -54,8 +54,7 @@ TEST_F(redis_endurance, ten_thousand_clients_leave_nothing_behind) {
   ASSERT_EQ(other_.ask("clients " + server_.url() + " 500"), "cycled");
   const auto before = look();
   const auto memory_before = server_.info("used_memory");
-  other_.tell("clients " + server_.url() + ' ' + std::to_string(cycles));
-  ASSERT_EQ(other_.hear(150s), "cycled");
+  ASSERT_EQ(other_.ask("clients " + server_.url() + ' ' + std::to_string(cycles), 150s), "cycled");
   const auto after = look();
   EXPECT_EQ(after.descriptors, before.descriptors);
   EXPECT_EQ(after.threads, before.threads);

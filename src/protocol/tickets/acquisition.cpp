@@ -165,7 +165,7 @@ acquisition::step acquisition::on_notice(time_point now, std::uint64_t random, c
 
 acquisition::step acquisition::on_woken(time_point now) {
   if (in_flight_) {
-    const bool too_long = now >= *silent_since_ + patience();
+    const bool too_long = now >= patience_ends();
     return state_ != state::leaving && too_long ? give_up() : step{};
   }
   switch (state_) {
@@ -179,19 +179,23 @@ acquisition::step acquisition::on_woken(time_point now) {
   return {};
 }
 
-/// How long an answer is waited for.
-duration acquisition::patience() const { return std::max(claim_.retry.limit(), least_patience); }
+/// Until when an answer to the last request is waited for: the last of many tries, too, has a chance to be
+/// answered.
+time_point acquisition::patience_ends() const {
+  return std::max(*silent_since_ + claim_.retry.limit(), sent_ + least_patience);
+}
 
 /// The user has waited long enough for an answer. The store's, when it comes, only tells when to withdraw.
 acquisition::step acquisition::give_up() {
   const bool may_hold = state_ == state::asking || state_ == state::finding;
   state_ = state::leaving;
   withdrawing_ = false;
-  const store::trouble why = store::no_answer();
+  // What hindered the tries before this one, if any, says more.
+  const failure why = hindrance_.value_or(store::no_answer().what);
   step s;
-  s.answer = may_hold ? failure{errc::unknown_outcome,
-                                "it may be granted, and will be withdrawn then: " + why.what.what}
-                      : why.what;
+  s.answer =
+      may_hold ? failure{errc::unknown_outcome, "it may be granted, and will be withdrawn then: " + why.what}
+               : why;
   return s;
 }
 
@@ -264,7 +268,7 @@ acquisition::step acquisition::send(time_point now, state next, request what) {
   in_flight_ = true;
   step s;
   s.send = std::move(what);
-  if (next != state::leaving) s.wake_at = *silent_since_ + patience();
+  if (next != state::leaving) s.wake_at = patience_ends();
   return s;
 }
 

@@ -45,7 +45,7 @@ class acquisition {
   step on_woken(store::time_point now);
   step on_cancelled(store::time_point now);
   step give_up();
-  [[nodiscard]] duration patience() const;
+  [[nodiscard]] store::time_point patience_ends() const;
 
   step ask(store::time_point now);
   step look(store::time_point now);
