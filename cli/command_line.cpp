@@ -120,20 +120,15 @@ class parser {
     return url.empty() ? "an empty URL; leave it out for the default" : "";
   }
 
-  static void add_store(CLI::App* command, store_choice& store) {
-    command
-        ->add_option("--store", store.url,
-                     "Where the locks live, such as redis://host or sqlite:/srv/locks.db")
-        ->check(no_empty_url)
-        ->type_name("URL");
-    add_access(command, store);
-  }
-
-  static void add_access(CLI::App* command, store_choice& store) {
+  static CLI::Option* add_store(CLI::App* command, store_choice& store) {
+    auto* url = command->add_option("--store", store.url,
+                                    "Where the locks live, such as redis://host or sqlite:/srv/locks.db");
+    url->check(no_empty_url)->type_name("URL");
     command
         ->add_option("--password-file", store.password_file, "Take the store's password from its first line")
         ->type_name("FILE");
     command->add_flag("--json", store.json, "Print one JSON object a line");
+    return url;
   }
 
   static void add_name(CLI::App* command, std::string& name, const std::string& help, bool required = true) {
@@ -241,11 +236,10 @@ class parser {
 
   void add_schema() {
     auto* command = add("schema", "Print what a store needs in its database server, or make it");
-    command->add_option("URL", schema_.store.url, "The store; default: HOLDFAST_STORE")
-        ->check(no_empty_url)
-        ->type_name("");
+    auto* place = command->add_option("URL", schema_.store.url, "The store, as with --store");
+    place->check(no_empty_url)->type_name("");
     command->add_flag("--apply", schema_.apply, "Make it, as the user of the URL, instead of printing it");
-    add_access(command, schema_.store);
+    add_store(command, schema_.store)->excludes(place);
   }
 
   void add_bench() {

@@ -62,4 +62,14 @@ void await_any(const std::vector<int>& descriptors, std::optional<duration> limi
   }
 }
 
+bool await_room(int out, const std::vector<int>& others) {
+  std::vector<pollfd> polled;
+  for (const int fd : others) polled.push_back({fd, POLLIN, 0});
+  polled.push_back({out, POLLOUT, 0});
+  while (::poll(polled.data(), polled.size(), -1) < 0) {
+    if (errno != EINTR) throw std::system_error{errno, std::generic_category(), "poll"};
+  }
+  return std::all_of(polled.begin(), polled.end() - 1, [](const pollfd& each) { return each.revents == 0; });
+}
+
 }  // namespace holdfast::cli

@@ -68,4 +68,8 @@ class alarm_clock {
 /// Waits until one of these can be read; with a limit, at most so long.
 void await_any(const std::vector<int>& descriptors, std::optional<duration> limit = std::nullopt);
 
+/// Waits until `out` takes more, or one of the others can be read, which comes first where both are so.
+/// \return whether out takes more.
+[[nodiscard]] bool await_room(int out, const std::vector<int>& others);
+
 }  // namespace holdfast::cli

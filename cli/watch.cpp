@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 #include <map>
 #include <memory>
+#include <unistd.h>
 
 #include "descriptor.hpp"
 #include "json.hpp"
@@ -62,8 +63,10 @@ void print_json(const std::string& name, const change& seen) {
 /// Remembers what was seen last of each name, and tells what is new.
 class observer {
  public:
-  observer(const client& locks, const watch_command& what) : locks_{locks}, what_{what} {}
+  observer(const client& locks, const watch_command& what, const signal_inbox& signals)
+      : locks_{locks}, what_{what}, signals_{signals} {}
 
+  /// Ends early where a signal comes.
   void look() {
     if (!what_.name.empty()) return look_at(what_.name);
     // Names that are neither held nor waited for are not listed any more: their last claims have ended.
@@ -86,6 +89,8 @@ class observer {
   void look_at(const std::string& name) {
     const auto now = locks_.inspect(name).value_or(lock_state{});
     for (const auto& seen : changes_between(seen_[name], now)) {
+      // Whoever reads may be slow, or have stopped: a full pipe must not keep signals out.
+      if (!await_room(STDOUT_FILENO, {signals_.get()})) return;
       if (what_.store.json) {
         print_json(name, seen);
       } else {
@@ -101,6 +106,7 @@ class observer {
 
   const client& locks_;
   const watch_command& what_;
+  const signal_inbox& signals_;
   palette colours_{stdout};
   std::map<std::string, lock_state> seen_;
 };
@@ -113,7 +119,7 @@ int perform(const watch_command& what) {
   const auto locks = open_client(what.store);
   const auto changed = std::make_shared<event>();
   const auto watch = locks.watch([changed] { changed->raise(); });
-  observer eyes{locks, what};
+  observer eyes{locks, what, signals};
   while (!signals.take()) {
     changed->take();
     eyes.look();

@@ -22,6 +22,9 @@ constexpr auto passed_on = std::to_array<const char*>(
     {"host", "hostaddr", "port", "user", "password", "dbname", "target_session_attrs", "sslmode",
      "sslrootcert", "sslcert", "sslkey", "sslcrl", "channel_binding", "service", "passfile"});
 
+constexpr std::array<std::string_view, 6> sslmodes{"disable", "allow",     "prefer",
+                                                   "require", "verify-ca", "verify-full"};
+
 constexpr std::string_view known_options =
     "table ([schema.]name of the lock table), create (0: do not make it), keep_idle (how long an unused "
     "name's token is "
@@ -51,6 +54,11 @@ void read_place(store_url& url, postgresql::settings& s) {
   }
   for (const char* name : passed_on) {
     if (const auto given = url.take(name)) set(name, *given);
+  }
+  // libpq says so only when it connects, and then it looks as if the server were away.
+  if (const auto given = to.find("sslmode");
+      given != to.end() && std::ranges::find(sslmodes, given->second) == sslmodes.end()) {
+    url.refuse("the option 'sslmode' is not disable, allow, prefer, require, verify-ca or verify-full");
   }
 }
 

@@ -80,11 +80,12 @@ process::process(const scratch_folder& scratch, std::vector<std::string> argumen
   err_ = scratch.file("err." + number);
   auto environment = environment_with(how.environment);
   const auto* input = how.input.empty() ? "/dev/null" : how.input.c_str();
+  const auto* output = how.output.empty() ? out_.c_str() : how.output.c_str();
 
   posix_spawn_file_actions_t files;
   ::posix_spawn_file_actions_init(&files);
   ::posix_spawn_file_actions_addopen(&files, 0, input, O_RDONLY, 0);
-  ::posix_spawn_file_actions_addopen(&files, 1, out_.c_str(), O_WRONLY | O_CREAT, 0600);
+  ::posix_spawn_file_actions_addopen(&files, 1, output, O_WRONLY | O_CREAT, 0600);
   ::posix_spawn_file_actions_addopen(&files, 2, err_.c_str(), O_WRONLY | O_CREAT, 0600);
   // A group of its own, with us as its parent outside: in a group that nobody outside looks after, as that of
   // a job of a server may be, the kernel does not stop a process as a terminal would.

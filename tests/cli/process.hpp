@@ -39,7 +39,8 @@ class process {
  public:
   struct settings {
     std::vector<std::string> environment;  ///< NAME=value, added or replaced
-    std::string input;                     ///< a file; empty: /dev/null
+    std::string input = {};                ///< a file; empty: /dev/null
+    std::string output = {};               ///< likewise; empty: one of its own, which out() reads
   };
 
   process(const scratch_folder& scratch, std::vector<std::string> arguments, const settings& how);

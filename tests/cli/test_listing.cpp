@@ -1,7 +1,11 @@
 #include <algorithm>
 #include <csignal>
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <sstream>
+#include <sys/ioctl.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "fixture.hpp"
 
@@ -147,6 +151,25 @@ TEST_F(watching, tells_what_happens) {
   EXPECT_TRUE(sees(*watch, "released", "two"));
   watch->signal(SIGINT);
   EXPECT_EQ(watch->wait().status, 0);
+}
+
+TEST_F(watching, ends_by_a_signal_although_nobody_reads_what_it_says) {
+  std::vector<std::unique_ptr<process>> holders;  // more text than the pipe takes
+  for (int each = 0; each < 12; ++each) {
+    holders.push_back(start_holder(std::to_string(each), {"--label", std::string(250, 'x')}));
+  }
+  const auto pipe = file("pipe");
+  ASSERT_EQ(::mkfifo(pipe.c_str(), 0600), 0);
+  const int reading = ::open(pipe.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_EQ(::fcntl(reading, F_SETPIPE_SZ, 4096), 4096);
+  const auto watch = start({"watch", "--json"}, {.environment = {}, .output = pipe});
+  EXPECT_TRUE(eventually([&] {
+    int unread = 0;
+    return ::ioctl(reading, FIONREAD, &unread) == 0 && unread > 0;
+  }));
+  watch->signal(SIGTERM);
+  EXPECT_EQ(watch->wait().status, 0);
+  ::close(reading);
 }
 
 TEST_F(watching, one_name_sees_no_other_and_begins_with_what_is) {

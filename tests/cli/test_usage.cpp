@@ -78,6 +78,8 @@ INSTANTIATE_TEST_SUITE_P(
                     bad_line{{"schema", "sqlite:locks.db"}, "has no schema"},
                     bad_line{{"schema", "sqlite:locks.db", "--apply"}, "has no schema"},
                     bad_line{{"schema", ""}, "an empty URL"}, bad_line{{"schema", "gopher://x"}, "gopher"},
+                    bad_line{{"schema", "sqlite:a", "--store", "sqlite:b"}, "URL excludes --store"},
+                    bad_line{{"schema", "postgresql://x/y?sslmode=foo"}, "'sslmode' is not disable"},
                     bad_line{{"completion", "tcsh"}, "bash, zsh or fish"},
                     bad_line{{"help", "frob"}, "frob"}));
 
