@@ -21,10 +21,6 @@ class postgresql_clients : public on_postgresql {
     const auto wanted = witness.count() + by;
     return comes_true([&] { return witness.count() >= wanted; });
   }
-  /// What may lie between two looks at a process that works without a pause.
-  static void spin(unsigned times) {
-    for (; times > 0; --times) std::this_thread::yield();
-  }
 
   test::scratch_folder folder_;
   const std::string place_ = folder_.file("witness");
@@ -53,7 +49,7 @@ TEST_F(postgresql_clients, stopped_at_any_moment_keep_nobody_waiting_for_longer_
   constexpr int pauses = 40;
   for (int pause = 0; pause < pauses; ++pause) {
     ASSERT_TRUE(advances(witness_, 1));
-    spin(random() % 500);
+    std::this_thread::sleep_for(std::chrono::microseconds{random() % 1000});  // a few statements at most
     sleeper->send(SIGSTOP);
     const auto before = boot_clock::now();
     auto held = lock.try_acquire_for(60s);
