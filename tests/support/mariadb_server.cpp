@@ -168,8 +168,7 @@ void mariadb_server::launch() {
   }
   auto words = command_line();
   if (how_.small_disk_kib > 0) {
-    const auto before =
-        on_small_disk(how_.small_disk_kib, its_user().value(), folder_.file("data") + "/holdfast");
+    const auto before = on_small_disk(how_.small_disk_kib, its_user().value(), small_disk());
     words.insert(words.begin(), before.begin(), before.end());
     where.user.reset();  // it becomes that by itself
   }

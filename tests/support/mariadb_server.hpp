@@ -26,8 +26,8 @@ class mariadb_server {
     std::vector<std::string> options{};  ///< of its command line, after ours: "--max-connections=5"
     std::string tls{};                   ///< whom its certificate is for: "DNS:localhost"; empty: it has none
     bool own_clock = false;              ///< its wall clock is what `set_clock` says
-    int small_disk_kib =
-        0;  ///< of a disk that only it sees, for the tables of `holdfast`; see small_disk.hpp
+    /// Of a disk that only it sees, at `small_disk()`, for the tables of `holdfast`; see small_disk.hpp.
+    int small_disk_kib = 0;
   };
 
   /// Returns when it answers. \throws std::runtime_error, with its log, when it does not.
@@ -39,6 +39,7 @@ class mariadb_server {
   /// A file in a folder that the server may read, beside its data.
   [[nodiscard]] std::string file(std::string_view name) const { return folder_.file(name); }
   [[nodiscard]] ::pid_t pid() const noexcept { return process_->pid(); }
+  [[nodiscard]] std::string small_disk() const { return folder_.file("data") + "/holdfast"; }
   /// What a client needs to trust it.
   [[nodiscard]] const certificates& authority() const { return *authority_; }
 

@@ -1,7 +1,10 @@
 #include "support/small_disk.hpp"
 
+#include <cerrno>
 #include <chrono>
+#include <fcntl.h>
 #include <system_error>
+#include <unistd.h>
 
 #include "support/child_process.hpp"
 #include "support/scratch_folder.hpp"
@@ -19,6 +22,11 @@ shift 4
 exec setpriv --reuid="$user" --regid="$group" --clear-groups "$@"
 )sh";
 
+/// The file that takes the room, seen from outside its mount namespace.
+std::string filler(::pid_t program, const std::string& folder) {
+  return "/proc/" + std::to_string(program) + "/root" + folder + "/filler";
+}
+
 }  // namespace
 
 std::vector<std::string> on_small_disk(int kib, const server_user& user, const std::string& folder) {
@@ -34,6 +42,23 @@ std::vector<std::string> on_small_disk(int kib, const server_user& user, const s
           std::to_string(user.id),
           std::to_string(user.group),
           folder};
+}
+
+void fill_small_disk(::pid_t program, const std::string& folder) {
+  const auto path = filler(program, folder);
+  const int file = ::open(path.c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+  if (file < 0) throw std::system_error{errno, std::generic_category(), path};
+  const std::string page(4096, 'x');
+  while (::write(file, page.data(), page.size()) > 0) {
+  }
+  const int why = errno;
+  ::close(file);
+  if (why != ENOSPC) throw std::system_error{why, std::generic_category(), path};
+}
+
+void clear_small_disk(::pid_t program, const std::string& folder) {
+  const auto path = filler(program, folder);
+  if (::unlink(path.c_str()) != 0) throw std::system_error{errno, std::generic_category(), path};
 }
 
 std::optional<std::string> no_small_disk() {

@@ -2,6 +2,7 @@
 
 #include <optional>
 #include <string>
+#include <sys/types.h>
 #include <vector>
 
 #include "support/server_user.hpp"
@@ -15,5 +16,10 @@ namespace holdfast::test {
 /// and to run as that user. They are for root.
 [[nodiscard]] std::vector<std::string> on_small_disk(int kib, const server_user& user,
                                                      const std::string& folder);
+
+/// Takes all room that is left on the disk of a program that runs so, in a file beside its own.
+void fill_small_disk(::pid_t program, const std::string& folder);
+/// Gives it back. Not as an administrator would by a statement: a server may keep that waiting for room.
+void clear_small_disk(::pid_t program, const std::string& folder);
 
 }  // namespace holdfast::test

@@ -1,4 +1,5 @@
 #include "support/mariadb_server.hpp"
+#include "support/small_disk.hpp"
 #include "weather/servers.hpp"
 
 namespace {
@@ -40,19 +41,8 @@ class mariadb final : public wrapped<database, holdfast::test::mariadb_server> {
                "AND command_type IN ('Query', 'Prepare') AND INSTR(argument, \"" +
                text + "\") > 0") > 0;
   }
-  void fill_disk() override {
-    execute("CREATE TABLE filler (stuff BLOB)");
-    constexpr unsigned table_is_full = 1114;
-    for (int page = 0; page < 1000; ++page) {
-      try {
-        execute("INSERT INTO filler VALUES (REPEAT('x', 8000))");
-      } catch (const holdfast::test::mariadb_error& e) {
-        EXPECT_EQ(e.number(), table_is_full) << e.what();
-        return;
-      }
-    }
-    ADD_FAILURE() << "it does not get full";
-  }
+  void fill_disk() override { holdfast::test::fill_small_disk(real_.pid(), real_.small_disk()); }
+  void clear_disk() override { holdfast::test::clear_small_disk(real_.pid(), real_.small_disk()); }
 };
 
 const test_on tested{

@@ -1,4 +1,5 @@
 #include "support/postgresql_server.hpp"
+#include "support/small_disk.hpp"
 #include "weather/servers.hpp"
 
 namespace {
@@ -40,15 +41,8 @@ class postgresql final : public wrapped<database, holdfast::test::postgresql_ser
         "AND a.state <> 'active' AND l.locktype = 'transactionid'");
   }
   bool has_been_told(const std::string& text) override { return real_.log().find(text) != std::string::npos; }
-  void fill_disk() override {
-    execute("CREATE TABLE filler (stuff text) TABLESPACE small");
-    execute("ALTER TABLE filler ALTER stuff SET STORAGE PLAIN");
-    std::string answer;
-    for (int page = 0; page < 1000 && answer.empty(); ++page) {
-      answer = real_.ask("INSERT INTO filler VALUES (repeat('x', 8000))");
-    }
-    EXPECT_THAT(answer, testing::HasSubstr("53100"));
-  }
+  void fill_disk() override { holdfast::test::fill_small_disk(real_.pid(), real_.small_disk()); }
+  void clear_disk() override { holdfast::test::clear_small_disk(real_.pid(), real_.small_disk()); }
 
  private:
   static std::vector<std::string> logging() {

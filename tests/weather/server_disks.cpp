@@ -28,7 +28,7 @@ TEST_P(database_disk, that_is_full_is_told_and_ends_with_it) {
   EXPECT_THAT(failed.text, HasSubstr("make room"));
   EXPECT_TRUE(held.held()) << "a full disk alone ends no lease before its deadline";
 
-  server_->execute("DROP TABLE filler");
+  server_->clear_disk();
   EXPECT_TRUE(mutex(locks, "another", patient()).try_lock_for(60s));
   EXPECT_EQ(held.renew(), renewal::renewed);
   EXPECT_FALSE(held.release());

@@ -50,8 +50,9 @@ class database : public server {
   /// Whether this stands in the text of a statement that a client of ours sent, as its log of them has it:
   /// without parameters.
   virtual bool has_been_told(const std::string& text) = 0;
-  /// Fills the small disk with a table "filler", as far as there is room.
+  /// Takes all room that is left on the small disk, and gives it back.
   virtual void fill_disk() = 0;
+  virtual void clear_disk() = 0;
 
   std::int64_t claims() { return number("SELECT count(*) FROM holdfast_locks_claims"); }
 };
