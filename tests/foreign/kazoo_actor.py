@@ -70,7 +70,7 @@ class Actor:
         lock = self.made(kind, path)
         turns = 0
         end = time.monotonic() + int(milliseconds) / 1000
-        while time.monotonic() < end:
+        while turns < 3 or time.monotonic() < end:
             with lock:
                 place.visit()
             turns += 1

@@ -3,7 +3,7 @@
 open SOCKET                          -> open
 hold NAME [ttl=MS] [within=MS]       -> held | refused          without ttl: a key that never expires
 release                              -> released | failed TEXT
-crowd NAME WITNESS MILLISECONDS      -> crowded TURNS           lock, visit, unlock, until the time is over
+crowd NAME WITNESS MILLISECONDS      -> crowded TURNS           lock, visit, unlock, until the time is over and it was in thrice
 """
 import sys
 import time
@@ -43,7 +43,7 @@ class Actor:
         lock = self.redis.lock(name, timeout=30, sleep=0.02)
         turns = 0
         end = time.monotonic() + int(milliseconds) / 1000
-        while time.monotonic() < end:
+        while turns < 3 or time.monotonic() < end:
             with lock:
                 place.visit()
             turns += 1

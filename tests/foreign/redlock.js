@@ -3,7 +3,7 @@
 //   open SOCKET                          -> open
 //   hold NAME ttl=MS [within=0]          -> held | refused
 //   release                              -> released | failed TEXT
-//   crowd NAME WITNESS MILLISECONDS      -> crowded TURNS       lock, visit, unlock, until the time is over
+//   crowd NAME WITNESS MILLISECONDS      -> crowded TURNS       lock, visit, unlock, until the time is over and it was in thrice
 const fs = require('node:fs');
 const readline = require('node:readline');
 const {setTimeout: pause} = require('node:timers/promises');
@@ -82,7 +82,7 @@ const verbs = {
     const crowd = new Redlock([redis], {retryCount: -1, retryDelay: 20, retryJitter: 10});
     const end = Date.now() + Number(milliseconds);
     let turns = 0;
-    for (; Date.now() < end; ++turns) {
+    for (; turns < 3 || Date.now() < end; ++turns) {
       const held = await crowd.acquire([name], 30000);
       await place.visit();
       await held.release();
