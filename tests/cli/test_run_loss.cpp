@@ -84,10 +84,10 @@ TEST_F(run_loss, a_killed_wrapper_takes_all_of_the_command_along) {
 }
 
 TEST_F(run_loss, a_stopped_wrapper_cannot_keep_the_command_past_the_deadline) {
-  auto wrapper = start_deaf("3s");
+  auto wrapper = start_deaf("6s");
   wrapper->signal(SIGSTOP);
   ASSERT_TRUE(eventually([&] { return state_of(wrapper->pid()) == 'T'; }));
-  const auto latest = boot_now() + 3s;
+  const auto latest = boot_now() + 6s;
   EXPECT_TRUE(all_dead());
   EXPECT_LT(boot_now(), latest);
   EXPECT_EQ(state_of(wrapper->pid()), 'T') << "it was not the wrapper that did it";
