@@ -47,6 +47,12 @@ void await_start(const handoff_board& board) {
   std::this_thread::sleep_for(std::chrono::nanoseconds{board.start_at_ns - monotonic_ns()});
 }
 
+/// While the lock is held, so that nobody else says anything to the store: what contenders say when they
+/// leave is no part of a hand-over.
+void await_count(const handoff_board& board) {
+  while (!board.counted) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+}
+
 client open_for(const handoff_board& board) {
   return open_client({}, client_options{}.locks(lock_options{}.ttl(duration{board.ttl_us})));
 }
@@ -61,7 +67,10 @@ void contend(handoff_board& board, contender_record& mine, std::int64_t process,
     const auto granted_at_ns = monotonic_ns();
     if (!board.stop) {
       note_grant(board, mine, process, granted_at_ns, lock.token());
-      if (board.grants.get() >= board.grants_wanted) board.stop = true;
+      if (board.grants.get() >= board.grants_wanted) {
+        board.stop = true;
+        await_count(board);
+      }
     }
     board.unlocked_by.set(process);
     board.unlocked_at_ns.set(monotonic_ns());

@@ -154,6 +154,7 @@ run_times contend(handoff_board& board, const scale& size, contending_processes&
   wait_until(shown, [&] { return contenders.all_ended() || board.stop || monotonic_ns() >= end_ns; }, state);
   const auto stopped_at_ns = monotonic_ns();
   counters.stop();
+  board.counted = true;
   board.stop = true;
   wait_until(shown, [&] { return contenders.all_ended(); }, state);
   return {started_at_ns, stopped_at_ns};
