@@ -1,6 +1,7 @@
 #include "contract/contract.hpp"
 
 #include <condition_variable>
+#include <iostream>
 #include <mutex>
 
 #include <boost/asio/as_tuple.hpp>
@@ -94,6 +95,12 @@ contender::contender(flavour way, asio::thread_pool& loop, client& locks, std::s
       semaphore_{locks, name, capacity, options} {}
 
 outcome contender::take(const wish& what) {
+  auto ended = take_in_flavour(what);
+  if (ended.code) problems_.push_back(ended.code);
+  return ended;
+}
+
+outcome contender::take_in_flavour(const wish& what) {
   if (way_ == flavour::blocking) return take_blocking(what);
   auto pending = start(what);
   return get(pending);
@@ -201,13 +208,27 @@ bool observer::sees_holders(std::string_view name, std::size_t count) const {
   });
 }
 
+namespace {
+
+/// A machine may keep a server from its work for longer than claims wait for it where a test says nothing of
+/// that.
+lock_options patient(lock_options options) {
+  constexpr auto patience = 50s;  // less than until a test takes it for a hang
+  const auto& asked = options.retry();
+  if (asked.limit() == retry_policy{}.limit()) options.retry(retry_policy{asked}.limit(patience));
+  return options;
+}
+
+}  // namespace
+
 client& on_store::open(client_options options) {
+  options.locks(patient(options.locks()));
   return clients_.emplace_back(store_->url(), std::move(options));
 }
 
 contender& on_store::in_flavour(flavour way, client& locks, std::string_view name, std::ptrdiff_t capacity,
                                 const lock_options& options) {
-  return contenders_.emplace_back(way, loop_, locks, name, capacity, options);
+  return contenders_.emplace_back(way, loop_, locks, name, capacity, patient(options));
 }
 
 void on_store::TearDown() {
@@ -216,6 +237,11 @@ void on_store::TearDown() {
     if (&each != &auditor) each.close();  // also ends the waits of a test that failed
   }
   loop_.join();
+  for (const auto& each : contenders_) {
+    if (!HasFailure()) break;
+    for (const auto& problem : each.problems())
+      std::cout << "a claim ended with: " << problem.message() << '\n';
+  }
   contenders_.clear();
   EXPECT_TRUE(observer{auditor}.sees([&] { return auditor.list().empty(); })) << "something stayed behind";
   clients_.clear();

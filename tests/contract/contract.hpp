@@ -68,8 +68,11 @@ class contender {
   std::error_code release(lease held);
   /// The lease as it is afterwards, with the error if there was one.
   outcome downgrade(lease held);
+  /// Of claims that were taken: a test that fails for another reason says them too.
+  [[nodiscard]] const std::vector<std::error_code>& problems() const { return problems_; }
 
  private:
+  [[nodiscard]] outcome take_in_flavour(const wish& what);
   [[nodiscard]] outcome take_blocking(const wish& what);
 
   flavour way_;
@@ -77,6 +80,7 @@ class contender {
   mutex mutex_;
   shared_mutex shared_mutex_;
   counting_semaphore semaphore_;
+  std::vector<std::error_code> problems_;
   std::deque<std::jthread> waiting_;  // last: joined before the locks that they wait on go away
 };
 

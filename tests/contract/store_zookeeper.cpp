@@ -40,12 +40,13 @@ holdfast::contract::store_kind kind(std::string name, const std::string& options
 }
 
 // Three servers, whichever of which a client comes to. What standing still does to them is for the weather:
-// they elect.
+// they elect. Here a loaded machine alone may make one late, and they wait for it rather: 100 ticks.
 class ensemble_store final : public holdfast::contract::store {
  public:
   [[nodiscard]] std::string url() const override {
-    static const holdfast::test::zookeeper_ensemble shared{{.container_check = std::chrono::minutes{5}}};
-    return shared.url("/contract/" + std::to_string(number_) + "?session_timeout=20s");
+    static const holdfast::test::zookeeper_ensemble shared{
+        {.container_check = std::chrono::minutes{5}, .lines = {"syncLimit=100"}}};
+    return shared.url("/contract/" + std::to_string(number_) + "?session_timeout=20s&connect_timeout=50s");
   }
 
  private:
