@@ -5,7 +5,9 @@ open HOST:PORT[,HOST:PORT]… [timeout=MS]    -> open                   auth=USE
 lock KIND PATH [within=MS]                  -> locked | refused       KIND: exclusive, read, write, permit/CAPACITY
 unlock                                      -> unlocked | failed TEXT      the lock that was taken last
 participants KIND PATH                      -> participants DATA…     in their order; of locks, not of permits
-crowd KIND PATH WITNESS MILLISECONDS        -> crowded TURNS          lock, visit, unlock; KIND: exclusive, write
+crowd KIND PATH WITNESS MILLISECONDS        -> crowded TURNS          lock, visit, unlock; until it was inside three
+                                                                       times, and for as long as this at least
+                                                                       KIND: exclusive, write
 tree PATH                                   -> tree PATH=DATA… | tree none     all below it too, by name
 create PATH [DATA]                          -> created                with an ACL for us alone: private
 container PATH                              -> created

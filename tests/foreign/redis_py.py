@@ -3,7 +3,8 @@
 open SOCKET                          -> open
 hold NAME [ttl=MS] [within=MS]       -> held | refused          without ttl: a key that never expires
 release                              -> released | failed TEXT
-crowd NAME WITNESS MILLISECONDS      -> crowded TURNS           lock, visit, unlock, until the time is over and it was in thrice
+crowd NAME WITNESS MILLISECONDS      -> crowded TURNS           lock, visit, unlock; until it was inside three
+                                                                 times, and for as long as this at least
 """
 import sys
 import time

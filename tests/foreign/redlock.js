@@ -3,7 +3,8 @@
 //   open SOCKET                          -> open
 //   hold NAME ttl=MS [within=0]          -> held | refused
 //   release                              -> released | failed TEXT
-//   crowd NAME WITNESS MILLISECONDS      -> crowded TURNS       lock, visit, unlock, until the time is over and it was in thrice
+//   crowd NAME WITNESS MILLISECONDS      -> crowded TURNS       lock, visit, unlock; until it was inside three
+//                                                             times, and for as long as this at least
 const fs = require('node:fs');
 const readline = require('node:readline');
 const {setTimeout: pause} = require('node:timers/promises');

@@ -24,7 +24,8 @@ import org.apache.zookeeper.ZooDefs;
  * unlock                                      -> unlocked | failed TEXT      the lock that was taken last
  * downgrade PATH                              -> downgraded             a write lock is taken, and a read lock kept
  * participants KIND PATH                      -> participants NODE…     in their order
- * crowd KIND PATH WITNESS MILLISECONDS        -> crowded TURNS          lock, visit, unlock, until the time is over and it was in thrice
+ * crowd KIND PATH WITNESS MILLISECONDS        -> crowded TURNS          lock, visit, unlock; until it was inside three
+ *                                                                       times, and for as long as this at least
  * tree PATH                                   -> tree PATH=DATA… | tree none     all below it too, by name
  * create PATH [DATA]                          -> created                with an ACL for us alone: private
  * container PATH                              -> created
