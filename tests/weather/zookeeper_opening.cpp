@@ -1,5 +1,11 @@
 // Opening where no ZooKeeper is, and closing in every state.
 
+#include <arpa/inet.h>
+#include <array>
+#include <netinet/in.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
 #include "support/canned_server.hpp"
 #include "support/free_port.hpp"
 #include "weather/on_zookeeper.hpp"
@@ -41,6 +47,56 @@ TEST(zookeeper_opening, passes_by_names_and_servers_that_are_not_there) {
   const zookeeper_server server;
   client locks{"zk://nowhere.invalid:2181," + at(test::free_port()) + ',' + server.address()};
   EXPECT_TRUE(mutex(locks, "stock").try_lock_for(60s));
+}
+
+/// A port whose connections nobody takes: what comes is left without an answer, as by a host that is off.
+class unattended_port {
+ public:
+  unattended_port() {
+    ::sockaddr_in address{
+        .sin_family = AF_INET, .sin_port = 0, .sin_addr = {::htonl(INADDR_LOOPBACK)}, .sin_zero = {}};
+    ::socklen_t size = sizeof address;
+    auto* const at = reinterpret_cast<::sockaddr*>(&address);
+    if (::bind(listener_, at, size) != 0 || ::listen(listener_, 0) != 0 ||
+        ::getsockname(listener_, at, &size) != 0)
+      throw std::system_error{errno, std::generic_category(), "no port"};
+    port_ = ::ntohs(address.sin_port);
+    for (const int one : in_its_queue_) ::connect(one, at, size);
+  }
+  ~unattended_port() {
+    for (const int one : in_its_queue_) ::close(one);
+    ::close(listener_);
+  }
+  unattended_port(const unattended_port&) = delete;
+  unattended_port& operator=(const unattended_port&) = delete;
+
+  [[nodiscard]] std::uint16_t port() const { return port_; }
+
+ private:
+  static int open(int how) { return ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | how, 0); }
+
+  int listener_ = open(0);
+  std::array<int, 2> in_its_queue_{open(SOCK_NONBLOCK), open(SOCK_NONBLOCK)};
+  std::uint16_t port_ = 0;
+};
+
+TEST(zookeeper_opening, does_not_stay_with_servers_that_say_nothing) {
+  const zookeeper_server server;
+  const unattended_port off;
+  const test::canned_server mute{""};
+  const std::string url = "zk://" + at(off.port()) + ',' + at(mute.port()) + ',' + server.address() +
+                          "?session_timeout=60s&connect_timeout=3s";
+  const auto began = boot_clock::now();
+  std::vector<std::future<bool>> clients;  // each begins with a server by chance
+  for (int each = 0; each < 8; ++each) {
+    clients.push_back(std::async(std::launch::async, [&, each] {
+      client locks{url};
+      const auto patient = lock_options{}.retry(retry_policy{}.limit(60s));
+      return mutex{locks, "stock " + std::to_string(each), patient}.acquire().held();
+    }));
+  }
+  for (auto& each : clients) EXPECT_TRUE(each.get());
+  EXPECT_LT(boot_clock::now() - began, 30s) << "two thirds of a session are 40 s";
 }
 
 TEST(zookeeper_opening, where_something_else_answers_fails) {

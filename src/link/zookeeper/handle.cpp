@@ -1,10 +1,12 @@
 #include "link/zookeeper/handle.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <cstring>
 #include <fcntl.h>
 #include <poll.h>
+#include <sys/socket.h>
 #include <utility>
 #include <zookeeper/zookeeper.h>
 
@@ -133,6 +135,7 @@ struct handle::callbacks {
     if (state == ZOO_CONNECTED_STATE) {
       h.connected_ = true;
       h.failures_ = 0;
+      h.dialled_.reset();
       h.news_.emplace_back(connected{zoo_client_id(zk)->client_id,
                                      std::chrono::milliseconds{zoo_recv_timeout(zk)}, h.attempt_});
       return;
@@ -156,12 +159,13 @@ struct handle::callbacks {
   static void keep_quiet(const char*) {}
 };
 
-handle::handle(const settings& s, const std::string& addresses) : settings_{s}, attempt_{boot_clock::now()} {
+handle::handle(const settings& s, const addresses& at)
+    : settings_{s}, attempt_{boot_clock::now()}, servers_{at.count} {
   // It words each message in one buffer for all threads, also where nobody wants to read it.
   [[maybe_unused]] static const bool silent = (zoo_set_debug_level(ZooLogLevel{}), true);
-  zk_ = zookeeper_init2(addresses.c_str(), &callbacks::session_event,
-                        static_cast<int>(s.session_timeout.count()), nullptr, this, ZOO_NO_LOG_CLIENTENV,
-                        &callbacks::keep_quiet);
+  zk_ =
+      zookeeper_init2(at.list.c_str(), &callbacks::session_event, static_cast<int>(s.session_timeout.count()),
+                      nullptr, this, ZOO_NO_LOG_CLIENTENV, &callbacks::keep_quiet);
   if (zk_ == nullptr)
     throw failure{errc::exhausted, std::string{"no session can be begun: "} + std::strerror(errno)};
   zoo_set_servers_resolution_delay(zk_, -1);  // they are addresses already
@@ -172,7 +176,11 @@ handle::handle(const settings& s, const std::string& addresses) : settings_{s}, 
 
 handle::~handle() { zookeeper_close(zk_); }
 
-void handle::move_to(const std::string& addresses) { zoo_set_servers(zk_, addresses.c_str()); }
+void handle::move_to(const addresses& at) {
+  zoo_set_servers(zk_, at.list.c_str());
+  servers_ = at.count;
+  dialled_.reset();
+}
 
 const ACL_vector* handle::acl() const {
   switch (settings_.acl) {
@@ -263,7 +271,27 @@ handle::interest handle::wants() {
   if (descriptor >= 0) ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
   if ((wanted & ZOOKEEPER_READ) != 0) i.events |= POLLIN;
   if ((wanted & ZOOKEEPER_WRITE) != 0) i.events |= POLLOUT;
+  if (!connected_ && descriptor >= 0 && servers_ > 1) go_to_the_next_in_time(i);
   return i;
+}
+
+/// As ZooKeeper's client for Java has it: all servers can be tried in the time that there is. Twice as long
+/// in each round that was in vain, for they may all be slow.
+std::chrono::milliseconds handle::patience_with_each() const {
+  constexpr std::size_t rounds_max = 10;
+  const auto all = std::min(settings_.connect_limit, settings_.session_timeout);
+  const auto rounds = std::min(failures_ / servers_, rounds_max);
+  return all / servers_ * (std::size_t{1} << rounds);
+}
+
+/// Apache's client would stay for two thirds of the session with a server that takes its connection, or not
+/// even that, and says nothing, while the others serve.
+void handle::go_to_the_next_in_time(interest& i) {
+  const auto now = boot_clock::now();
+  if (!dialled_) dialled_ = now;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*dialled_ + patience_with_each() - now);
+  i.patience = std::clamp(left, std::chrono::milliseconds{0}, i.patience);
+  if (left.count() <= 0) ::shutdown(i.descriptor, SHUT_RDWR);  // the library takes it for the server's doing
 }
 
 void handle::go_on(short events) {
@@ -281,6 +309,7 @@ void handle::go_on(short events) {
 void handle::note(int code) {
   if (code == ZOK || code == ZNOTHING || connected_) return;
   ++failures_;
+  dialled_.reset();
   problem_ = zerror(code);
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -8,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "link/zookeeper/names.hpp"
 #include "link/zookeeper/settings.hpp"
 #include "protocol/zookeeper/wire.hpp"
 
@@ -40,14 +42,14 @@ class handle {
   struct shut_out {};  // the servers do not accept who we are; likewise
   using news = std::variant<answered, happening, connected, disconnected, ended, shut_out>;
 
-  /// \param addresses of the servers, as `addresses_of` has them. \throws failure.
-  handle(const settings& s, const std::string& addresses);
+  /// \throws failure.
+  handle(const settings& s, const addresses& at);
   /// Ends the session at the servers, if there is a connection; waits for at most some seconds.
   ~handle();
   handle(const handle&) = delete;
   handle& operator=(const handle&) = delete;
 
-  void move_to(const std::string& addresses);
+  void move_to(const addresses& at);
   /// Sends it, as far as the socket takes it.
   void start(const operation& what, wire::on_result done);
 
@@ -65,8 +67,8 @@ class handle {
   [[nodiscard]] bool has_news() const { return !news_.empty(); }
   [[nodiscard]] std::vector<news> take_news() { return std::exchange(news_, {}); }
 
-  /// How many connections in a row could not be made.
-  [[nodiscard]] std::size_t failures() const { return failures_; }
+  /// As many connections in a row could not be made as there are servers.
+  [[nodiscard]] bool has_tried_all() const { return failures_ >= servers_; }
   /// Why the last one could not.
   [[nodiscard]] const std::string& last_problem() const { return problem_; }
 
@@ -76,15 +78,19 @@ class handle {
 
   void note(int code);
   void notice_cut();
+  [[nodiscard]] std::chrono::milliseconds patience_with_each() const;
+  void go_to_the_next_in_time(interest& i);
   [[nodiscard]] int submit(const operation& what, pending* p);
   [[nodiscard]] const ACL_vector* acl() const;
 
   const settings& settings_;
   _zhandle* zk_ = nullptr;
   std::vector<news> news_;
-  store::time_point attempt_;  // since when it has been trying to connect
+  store::time_point attempt_;                 // since when it has been trying to connect
+  std::optional<store::time_point> dialled_;  // since when it has been trying this server
   bool connected_ = false;
-  std::size_t failures_ = 0;
+  std::size_t servers_;
+  std::size_t failures_ = 0;  // connections in a row that could not be made
   std::string problem_;
 };
 

@@ -259,10 +259,9 @@ void link::open() {
   if (unknown != nullptr) return no_session(*unknown);
   try {
     const auto& at = std::get<addresses>(found);
-    auto made = std::make_unique<handle>(settings_, at.list);
+    auto made = std::make_unique<handle>(settings_, at);
     const std::lock_guard hold{handle_mutex_};
     handle_ = std::move(made);
-    addresses_ = at.count;
     resolved_ = lost_ = clock::now();
     timeout_ = {};
     over_ = false;
@@ -294,7 +293,7 @@ void link::stay_or_give_up() {
   const auto now = clock::now();
   {
     const std::lock_guard hold{handle_mutex_};
-    if (handle_->failures() >= addresses_ || now >= lost_ + settings_.connect_limit) {
+    if (handle_->has_tried_all() || now >= lost_ + settings_.connect_limit) {
       const std::string& why = handle_->last_problem();
       down_ = failure{errc::unavailable, settings_.place() + ": no server can be connected to" +
                                              (why.empty() ? "" : " (" + why + ")")};
@@ -315,8 +314,7 @@ void link::stay_or_give_up() {
   const auto* at = std::get_if<addresses>(&found);
   if (at == nullptr) return;  // those that are known will do until then
   const std::lock_guard hold{handle_mutex_};
-  handle_->move_to(at->list);
-  addresses_ = at->count;
+  handle_->move_to(*at);
 }
 
 void link::pause(std::chrono::milliseconds how_long) {

@@ -96,7 +96,6 @@ class link final : public tickets::link, private wire {
   std::chrono::milliseconds timeout_{};  // of the session, as the servers have it; zero: there was none yet
   clock::time_point lost_;               // since when there has been none
   clock::time_point resolved_;
-  std::size_t addresses_ = 0;            // that are tried in turn
   std::shared_ptr<name_lookup> lookup_;  // with pause_mutex_
 
   runtime::bell bell_;
