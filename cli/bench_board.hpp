@@ -53,8 +53,7 @@ struct handoff_board {
   std::atomic<std::int64_t> ready = 0;
   std::atomic<std::int64_t> start_at_ns = 0;  ///< for all at the same moment; 0: not known yet
   std::atomic<bool> stop = false;
-  std::atomic<bool> counted =
-      false;  ///< after the stop, by the parent: the store's own counters have been read
+  std::atomic<bool> counted = false;  ///< by the parent: the store's own counters have been read
 
   // Touched by who holds the lock.
   guarded_counter grants;

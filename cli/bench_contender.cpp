@@ -59,6 +59,8 @@ client open_for(const handoff_board& board) {
 
 void contend(handoff_board& board, contender_record& mine, std::int64_t process, client& locks) {
   mutex lock{locks, board.name.data()};
+  lock.lock();  // ready is who is connected, and has said all that is said once
+  lock.unlock();
   ++board.ready;
   await_start(board);
   while (!board.stop) {
@@ -69,13 +71,14 @@ void contend(handoff_board& board, contender_record& mine, std::int64_t process,
       note_grant(board, mine, process, granted_at_ns, lock.token());
       if (board.grants.get() >= board.grants_wanted) {
         board.stop = true;
-        await_count(board);
+        await_count(board);  // while it is held, so that nobody is served meanwhile
       }
     }
     board.unlocked_by.set(process);
     board.unlocked_at_ns.set(monotonic_ns());
     lock.unlock();
   }
+  await_count(board);
 }
 
 }  // namespace
