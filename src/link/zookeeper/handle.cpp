@@ -69,6 +69,15 @@ failure failure_of(int code, const operation& what) {
   return {errc::unavailable, doing + " failed: " + zerror(code)};
 }
 
+/// How many addresses there are for the library, which goes on by two after a failure (ZOOKEEPER-2466) and
+/// would never come to every second one of an even number.
+std::size_t tried_in_turn(const addresses& at) { return at.count | 1U; }
+
+std::string list_of(const addresses& at) {
+  if (at.count == tried_in_turn(at)) return at.list;
+  return at.list + ',' + at.list.substr(0, at.list.find(','));
+}
+
 status status_of(const Stat* s) {
   if (s == nullptr) return {};
   status about;
@@ -134,7 +143,7 @@ struct handle::callbacks {
     handle& h = *static_cast<handle*>(context);
     if (state == ZOO_CONNECTED_STATE) {
       h.connected_ = true;
-      h.failures_ = 0;
+      h.failures_ = h.left_ = 0;
       h.dialled_.reset();
       h.news_.emplace_back(connected{zoo_client_id(zk)->client_id,
                                      std::chrono::milliseconds{zoo_recv_timeout(zk)}, h.attempt_});
@@ -160,12 +169,12 @@ struct handle::callbacks {
 };
 
 handle::handle(const settings& s, const addresses& at)
-    : settings_{s}, attempt_{boot_clock::now()}, servers_{at.count} {
+    : settings_{s}, attempt_{boot_clock::now()}, servers_{tried_in_turn(at)} {
   // It words each message in one buffer for all threads, also where nobody wants to read it.
   [[maybe_unused]] static const bool silent = (zoo_set_debug_level(ZooLogLevel{}), true);
-  zk_ =
-      zookeeper_init2(at.list.c_str(), &callbacks::session_event, static_cast<int>(s.session_timeout.count()),
-                      nullptr, this, ZOO_NO_LOG_CLIENTENV, &callbacks::keep_quiet);
+  zk_ = zookeeper_init2(list_of(at).c_str(), &callbacks::session_event,
+                        static_cast<int>(s.session_timeout.count()), nullptr, this, ZOO_NO_LOG_CLIENTENV,
+                        &callbacks::keep_quiet);
   if (zk_ == nullptr)
     throw failure{errc::exhausted, std::string{"no session can be begun: "} + std::strerror(errno)};
   zoo_set_servers_resolution_delay(zk_, -1);  // they are addresses already
@@ -177,9 +186,10 @@ handle::handle(const settings& s, const addresses& at)
 handle::~handle() { zookeeper_close(zk_); }
 
 void handle::move_to(const addresses& at) {
-  zoo_set_servers(zk_, at.list.c_str());
-  servers_ = at.count;
-  dialled_.reset();
+  zoo_set_servers(zk_, list_of(at).c_str());
+  servers_ = tried_in_turn(at);
+  if (zoo_state(zk_) == ZOO_NOTCONNECTED_STATE)
+    dialled_.reset();  // the one that was being tried is not among them
 }
 
 const ACL_vector* handle::acl() const {
@@ -276,12 +286,13 @@ handle::interest handle::wants() {
 }
 
 /// As ZooKeeper's client for Java has it: all servers can be tried in the time that there is. Twice as long
-/// in each round that was in vain, for they may all be slow.
+/// in each round of servers that were left, for they may all be slow.
 std::chrono::milliseconds handle::patience_with_each() const {
+  constexpr std::chrono::milliseconds least{100};
   constexpr std::size_t rounds_max = 10;
   const auto all = std::min(settings_.connect_limit, settings_.session_timeout);
-  const auto rounds = std::min(failures_ / servers_, rounds_max);
-  return all / servers_ * (std::size_t{1} << rounds);
+  const auto rounds = std::min(left_ / servers_, rounds_max);
+  return std::max<std::chrono::milliseconds>(all / servers_, least) * (1U << rounds);
 }
 
 /// Apache's client would stay for two thirds of the session with a server that takes its connection, or not
@@ -291,7 +302,10 @@ void handle::go_to_the_next_in_time(interest& i) {
   if (!dialled_) dialled_ = now;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*dialled_ + patience_with_each() - now);
   i.patience = std::clamp(left, std::chrono::milliseconds{0}, i.patience);
-  if (left.count() <= 0) ::shutdown(i.descriptor, SHUT_RDWR);  // the library takes it for the server's doing
+  pollfd answer{i.descriptor, i.events, 0};
+  if (left.count() > 0 || ::poll(&answer, 1, 0) != 0) return;  // what is there only has to be read
+  ++left_;
+  ::shutdown(i.descriptor, SHUT_RDWR);  // the library takes it for the server's doing
 }
 
 void handle::go_on(short events) {

@@ -89,8 +89,9 @@ class handle {
   store::time_point attempt_;                 // since when it has been trying to connect
   std::optional<store::time_point> dialled_;  // since when it has been trying this server
   bool connected_ = false;
-  std::size_t servers_;
+  std::size_t servers_;       // that are tried in turn
   std::size_t failures_ = 0;  // connections in a row that could not be made
+  std::size_t left_ = 0;      // of these, because the server said nothing
   std::string problem_;
 };
 
