@@ -41,14 +41,14 @@ void note_grant(handoff_board& board, contender_record& mine, std::int64_t proce
   board.handovers.add(1);
 }
 
-/// Who began a little earlier could have had all the grants before the others came.
+/// Who began a little earlier could have had all the grants before the others came. Nothing begins where one
+/// could not come.
 void await_start(const handoff_board& board) {
-  while (board.start_at_ns == 0) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  while (board.start_at_ns == 0 && !board.stop) std::this_thread::sleep_for(std::chrono::milliseconds{1});
   std::this_thread::sleep_for(std::chrono::nanoseconds{board.start_at_ns - monotonic_ns()});
 }
 
-/// While the lock is held, so that nobody else says anything to the store: what contenders say when they
-/// leave is no part of a hand-over.
+/// What contenders say to the store when they leave is no part of a hand-over.
 void await_count(const handoff_board& board) {
   while (!board.counted) std::this_thread::sleep_for(std::chrono::milliseconds{1});
 }

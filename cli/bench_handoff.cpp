@@ -139,13 +139,13 @@ struct run_times {
   std::int64_t stopped_at_ns;
 };
 
-/// From the moment when everybody is ready until the time is up or enough was granted.
+/// From the moment when everybody is ready until the time is up, enough was granted, or somebody failed.
 run_times contend(handoff_board& board, const scale& size, contending_processes& contenders,
                   store_counters& counters) {
   progress shown{"handoff"};
   const auto everybody = size.processes * size.contenders;
   const auto state = [&] { return fmt::format("{} hand-overs", board.handovers.get()); };
-  wait_until(shown, [&] { return contenders.all_ended() || board.ready == everybody; }, state);
+  wait_until(shown, [&] { return contenders.all_ended() || board.stop || board.ready == everybody; }, state);
   counters.start();
   constexpr std::int64_t head_start_ns = 20'000'000;
   const auto started_at_ns = monotonic_ns() + head_start_ns;

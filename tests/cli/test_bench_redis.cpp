@@ -63,6 +63,15 @@ TEST_F(bench_on_redis, a_hand_over_is_a_place_in_the_queue_and_a_release) {
   EXPECT_THAT(measured["store_commands_per_handoff"].get<double>(), AllOf(Ge(1.99), Le(2.01)));
 }
 
+TEST_F(bench_on_redis, a_contender_who_cannot_come_ends_it) {
+  const redis_server server{{.lines = {"maxclients 3"}}};  // one of which is the test's own
+  const auto said =
+      holdfast({"bench", "handoff", "--processes", "2", "--concurrency", "2", "--store", server.url()});
+  EXPECT_EQ(said.status, 69) << said.out;
+  EXPECT_THAT(said.err, testing::HasSubstr("max number of clients reached"));
+  EXPECT_THAT(said.err, testing::HasSubstr("there is no figure"));
+}
+
 TEST_F(bench_on_redis, waiting_is_counted_too) {
   const redis_server server;
   const auto measured = measure({"idle", "--count", "50", "--ttl", "3s", "--duration", "3s"}, server.url());
