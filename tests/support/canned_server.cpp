@@ -50,7 +50,9 @@ void canned_server::serve(const std::stop_token& until) {
       all[i].fd = -1;
     }
     std::erase_if(all, [](const ::pollfd& each) { return each.fd < 0; });
-    if (all[1].revents != 0) all.push_back({::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC), POLLIN, 0});
+    if (all[1].revents == 0) continue;
+    all.push_back({::accept4(listener_, nullptr, nullptr, SOCK_CLOEXEC), POLLIN, 0});
+    ++connections_;
   }
   for (std::size_t i = 2; i < all.size(); ++i) ::close(all[i].fd);
 }

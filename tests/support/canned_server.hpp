@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <string>
 #include <sys/types.h>
@@ -19,6 +20,8 @@ class canned_server {
   canned_server& operator=(const canned_server&) = delete;
 
   [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  /// How many connections it has taken.
+  [[nodiscard]] int connections() const noexcept { return connections_; }
 
  private:
   void serve(const std::stop_token& until);
@@ -26,6 +29,7 @@ class canned_server {
   std::string bytes_;
   then afterwards_;
   std::uint16_t port_ = 0;
+  std::atomic<int> connections_ = 0;
   int listener_ = -1;
   int wake_ = -1;
   std::jthread thread_;
