@@ -51,7 +51,8 @@ class HOLDFAST_EXPORT client {
   client(const client&) = delete;
   client& operator=(const client&) = delete;
 
-  /// What the store has of a name; empty where it has never heard of it.
+  /// What the store has of a name, as it stands after all that anybody was told before the call; empty where
+  /// it has never heard of it.
   /// \throws holdfast::error errc::invalid_name, errc::unavailable …
   [[nodiscard]] std::optional<lock_state> inspect(std::string_view name) const;
   /// The names that are held or waited for, sorted by their bytes; with `idle`, also those that the store

@@ -109,6 +109,42 @@ class zookeeper_session : public testing::Test {
   std::vector<std::string> nodes_;
 };
 
+class zookeeper_survey : public zookeeper_session {
+ protected:
+  /// Nobody has locked the name.
+  void answer_reads() {
+    while (!wire_.kinds().empty()) wire_.answer_next(answer::no_node);
+  }
+};
+
+TEST_F(zookeeper_survey, reads_only_after_the_servers_have_agreed) {
+  for (const tickets::task what : {tickets::task::inspect, tickets::task::evict, tickets::task::list}) {
+    ask(what);
+    ASSERT_EQ(wire_.kinds(), std::vector{kind::agree});
+    wire_.answer_next(answer::done);
+    EXPECT_FALSE(got_) << "it has not read anything yet";
+    EXPECT_EQ(wire_.next().what, what == tickets::task::list ? kind::list : kind::get);
+    answer_reads();
+    EXPECT_TRUE(got_ && std::holds_alternative<tickets::reply>(*got_));
+  }
+}
+
+TEST_F(zookeeper_survey, does_not_need_the_right_to_read_what_they_agree_at) {
+  ask(tickets::task::inspect);
+  wire_.answer_next(answer::refused);
+  answer_reads();
+  EXPECT_TRUE(got_ && std::holds_alternative<tickets::reply>(*got_));
+}
+
+TEST_F(zookeeper_survey, tells_nothing_where_they_have_not_agreed) {
+  for (const answer how : {answer::unknown, answer::not_sent, answer::other}) {
+    ask(tickets::task::inspect);
+    wire_.answer_next(how);
+    EXPECT_TRUE(wire_.kinds().empty());
+    EXPECT_TRUE(got_ && std::holds_alternative<store::trouble>(*got_));
+  }
+}
+
 class zookeeper_downgrade : public zookeeper_session {
  protected:
   zookeeper_downgrade() {

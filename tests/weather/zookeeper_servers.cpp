@@ -160,5 +160,19 @@ TEST_F(zookeeper_three, two_or_all_of_them_down_and_back_cost_those_whose_sessio
   EXPECT_TRUE(mutex(hasty_one, "kept").try_lock_for(60s));
 }
 
+TEST_F(zookeeper_three, show_through_one_what_was_granted_through_another) {
+  client by_follower{three_.follower().url("/app")};
+  client by_leader{three_.leader().url("/app")};
+  mutex stock{by_follower, "stock"};
+  // The leader comes to know it later than the follower only now and then, on a machine that has more to do.
+  for (int round = 0; round < 500; ++round) {
+    const lease held = stock.acquire();
+    const auto state = by_leader.inspect("stock");
+    ASSERT_TRUE(state);
+    ASSERT_EQ(state->holders.size(), 1U) << "of round " << round;
+    EXPECT_EQ(state->holders[0].token, held.token());
+  }
+}
+
 }  // namespace
 }  // namespace holdfast::weather

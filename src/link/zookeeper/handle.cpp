@@ -42,14 +42,15 @@ answer answer_of(int code) {
 }
 
 failure failure_of(int code, const operation& what) {
-  constexpr std::array<const char*, 8> verbs{"creating",
+  constexpr std::array<const char*, 9> verbs{"creating",
                                              "reading",
                                              "listing",
                                              "writing",
                                              "removing",
                                              "putting another node's place over to",
                                              "asking the leader at",
-                                             "no longer watching"};
+                                             "no longer watching",
+                                             "having the servers agree at"};
   const std::string doing = std::string{verbs[static_cast<std::size_t>(what.what)]} + " " + what.path;
   switch (answer_of(code)) {
     case answer::refused:
@@ -95,7 +96,7 @@ struct handle::pending {
   handle* owner;
   operation what;
   wire::on_result done;
-  std::array<zoo_op_result_t, 2> steps{};  // of a replacement; the library writes there
+  std::array<zoo_op_result_t, 2> steps{};  // of those that have several; the library writes there
 };
 
 struct handle::callbacks {
@@ -238,6 +239,11 @@ int handle::submit(const operation& what, pending* p) {
       zoo_delete_op_init(&steps[1], what.former.c_str(), -1);
       return zoo_amulti(zk_, static_cast<int>(steps.size()), steps.data(), p->steps.data(), &callbacks::ended,
                         p);
+    }
+    case operation::kind::agree: {
+      zoo_op_t check{};
+      zoo_check_op_init(&check, path, -1);
+      return zoo_amulti(zk_, 1, &check, p->steps.data(), &callbacks::ended, p);
     }
     case operation::kind::get: return zoo_awget(zk_, path, watcher, this, &callbacks::read, p);
     case operation::kind::list: return zoo_awget_children(zk_, path, watcher, this, &callbacks::listed, p);

@@ -188,7 +188,11 @@ class session {
   void inspect(const tickets::request& what, const on_reply& done);
   void evict(const tickets::request& what, const on_reply& done);
   void list(const tickets::request& what, const on_reply& done);
+  /// What is read in `then`, and after it, knows of whatever anybody was told until now.
+  void catch_up(const on_reply& done, std::function<void()> then);
   void look_at(const std::string& name, std::function<void(std::variant<survey, store::trouble>)> done);
+  void describe(const std::string& name, const on_reply& done);
+  void end_holds_of(const std::string& name, const on_reply& done);
   void watch_below(const std::string& path);
 
   store::scheduler& time_;

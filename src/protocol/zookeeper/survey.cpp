@@ -76,19 +76,27 @@ claim_state state_of(const claimed& c, duration most) {
 
 }  // namespace
 
+/// A `sync` would not do: the leader answers those of its own clients at once (CommitProcessor), and may
+/// carry out later than its followers what these have told theirs.
+void session::catch_up(const on_reply& done, std::function<void()> then) {
+  ask({{.what = kind::agree, .path = "/"}},
+      [done, then = std::move(then)](const std::vector<result>& results) {
+        // Whoever may not read there is refused by a vote, too.
+        if (is_trouble(results[0]) && results[0].how != answer::refused) return done(trouble_of(results[0]));
+        then();
+      });
+}
+
 /// Reads all nodes of a name.
 void session::look_at(const std::string& name,
                       std::function<void(std::variant<survey, store::trouble>)> done) {
   const std::string base = path_of(settings_.root, name);
-  // The server that answers may lag behind another, by which somebody knows more already: it has to catch up.
-  ask({{.what = kind::sync, .path = top()},
-       {.what = kind::get, .path = base},
+  ask({{.what = kind::get, .path = base},
        {.what = kind::list, .path = base},
        {.what = kind::list, .path = base + "/leases"},
        {.what = kind::list, .path = base + "/locks"},
        {.what = kind::get, .path = base + "/leases"}},
-      [this, base, done = std::move(done)](std::vector<result> lists) {
-        lists.erase(lists.begin());
+      [this, base, done = std::move(done)](const std::vector<result>& lists) {
         survey all;
         for (const result& r : lists) {
           if (is_trouble(r)) return done(trouble_of(r));
@@ -159,7 +167,11 @@ void session::look_at(const std::string& name,
 }
 
 void session::inspect(const tickets::request& what, const on_reply& done) {
-  look_at(what.name, [this, name = what.name, done](std::variant<survey, store::trouble> seen) {
+  catch_up(done, [this, name = what.name, done] { describe(name, done); });
+}
+
+void session::describe(const std::string& name, const on_reply& done) {
+  look_at(name, [this, name, done](std::variant<survey, store::trouble> seen) {
     if (const auto* failed = std::get_if<store::trouble>(&seen)) return done(*failed);
     const survey& all = std::get<survey>(seen);
     if (all.holders.empty() && all.waiters.empty() && !all.ours) {
@@ -186,7 +198,11 @@ void session::inspect(const tickets::request& what, const on_reply& done) {
 }
 
 void session::evict(const tickets::request& what, const on_reply& done) {
-  look_at(what.name, [this, done](std::variant<survey, store::trouble> seen) {
+  catch_up(done, [this, name = what.name, done] { end_holds_of(name, done); });
+}
+
+void session::end_holds_of(const std::string& name, const on_reply& done) {
+  look_at(name, [this, done](std::variant<survey, store::trouble> seen) {
     if (const auto* failed = std::get_if<store::trouble>(&seen)) return done(*failed);
     const survey& all = std::get<survey>(seen);
     std::vector<operation> removals;
@@ -239,13 +255,11 @@ void session::list(const tickets::request& what, const on_reply& done) {
     done(tickets::reply{std::move(all->lines)});
   };
   // Second, each name by itself.
-  const auto describe = [this, all, idle, finish] {
+  const auto describe_all = [this, all, idle, finish] {
     if (all->failed || all->names.empty()) return finish();
     all->open = all->names.size();
     for (const std::string& name : all->names) {
-      tickets::request one;
-      one.name = name;
-      inspect(one, [all, idle, finish](const tickets::link::outcome& o) {
+      describe(name, [all, idle, finish](const tickets::link::outcome& o) {
         if (const auto* failed = std::get_if<store::trouble>(&o)) {
           all->failed = *failed;
         } else if (const auto& s = std::get<std::optional<lock_state>>(std::get<tickets::reply>(o))) {
@@ -274,10 +288,10 @@ void session::list(const tickets::request& what, const on_reply& done) {
   };
   // First, the tree.
   const auto visit = std::make_shared<std::function<void(const std::string&)>>();
-  *visit = [this, all, idle, describe, weak = std::weak_ptr{visit}](const std::string& path) {
+  *visit = [this, all, idle, describe_all, weak = std::weak_ptr{visit}](const std::string& path) {
     ++all->open;
     ask({{.what = kind::list, .path = path}, {.what = kind::get, .path = path}},
-        [this, all, idle, describe, path, self = weak.lock()](const std::vector<result>& results) {
+        [this, all, idle, describe_all, path, self = weak.lock()](const std::vector<result>& results) {
           const result& r = results[0];
           if (r.how == answer::done) {
             const bool claims = std::any_of(r.children.begin(), r.children.end(), is_part_of_lock);
@@ -295,10 +309,10 @@ void session::list(const tickets::request& what, const on_reply& done) {
           } else if (r.how != answer::no_node && r.how != answer::refused) {
             all->failed = trouble_of(r);
           }
-          if (--all->open == 0) describe();
+          if (--all->open == 0) describe_all();
         });
   };
-  ask({{.what = kind::sync, .path = top()}}, [this, visit](const std::vector<result>&) { (*visit)(top()); });
+  catch_up(done, [this, visit] { (*visit)(top()); });
 }
 
 // ---- watching

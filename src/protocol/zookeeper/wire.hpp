@@ -21,7 +21,9 @@ struct operation {
     remove,   // path
     replace,  // path data former: creates an ephemeral node and removes another, both or neither
     sync,     // answered by the leader: whoever hears the answer, the leader has heard of lately
-    unwatch   // path of a get (or of a list: `children`) whose watch is not wanted any more
+    unwatch,  // path of a get (or of a list: `children`) whose watch is not wanted any more
+    agree     // path of a node that is there: voted on, and changes nothing. Who reads after the answer reads
+              // whatever anybody was told before the question; after a sync, not if the leader itself answers
   };
   enum class made : std::uint8_t {
     container,  // goes away by itself some time after the last child

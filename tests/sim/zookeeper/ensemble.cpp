@@ -91,7 +91,7 @@ void ensemble::arrive(std::size_t at, const connection_ptr& c, client_packet wha
   if (const auto* asked = std::get_if<operation>(&o->what)) {
     o->needs_leader = asked->what == operation::kind::create || asked->what == operation::kind::set ||
                       asked->what == operation::kind::remove || asked->what == operation::kind::replace ||
-                      asked->what == operation::kind::sync;
+                      asked->what == operation::kind::sync || asked->what == operation::kind::agree;
   }
   c->queue.push_back(o);
   if (o->needs_leader) to_leader(at, [this, at, c, o] { decide(at, c, o); });
@@ -196,7 +196,8 @@ void ensemble::carry_out(std::size_t at, const transaction& t) {
       std::erase_if(s.connections, [&](const connection_ptr& c) { return c->session == t.session; });
       return;
     }
-    case transaction::kind::begin_session: return;
+    case transaction::kind::begin_session:
+    case transaction::kind::nothing: return;
   }
 }
 

@@ -130,6 +130,7 @@ class ensemble {
   struct session {
     duration timeout{};
     std::int64_t ends = 0;  // nanoseconds of the leader's clock
+    std::int64_t last = 0;  // the last change that it asked for
     connection_ptr owner;
     bool is_endless = false;
   };
@@ -211,12 +212,12 @@ void ensemble::to_leader(std::size_t from, Function f) {
 
 template <class Function>
 void ensemble::from_leader(std::size_t to, Function f) {
-  if (leader_ == to) return f();
+  if (servers_.size() == 1) return f();
   server& s = servers_[to];
   if (!s.follows) return;
-  s.down_last = std::max(
-      s.down_last, std::max(in_.now, s.down_held) +
-                       in_.chance.between(std::chrono::microseconds{50}, std::chrono::microseconds{400}));
+  const std::chrono::microseconds least{leader_ == to ? 0 : 50};
+  s.down_last = std::max(s.down_last, std::max(in_.now, s.down_held) +
+                                          in_.chance.between(least, std::chrono::microseconds{400}));
   in_.agenda.add(s.down_last, [this, to, in = s.contact, f = std::move(f)]() mutable {
     server& s = servers_[to];
     if (s.contact != in) return;

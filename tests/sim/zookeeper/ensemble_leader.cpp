@@ -121,6 +121,13 @@ void ensemble::decide(std::size_t at, const connection_ptr& c,
   if (what.what == operation::kind::sync) {
     // Answered whatever has become of the session: its end, if so, is told before.
     r.path = what.path;
+    // The leader answers its own clients without a look at what others are told already, though it may carry
+    // that out later than they; but not before what their session asked for, of whichever server
+    // (ProposalRequestProcessor, CommitProcessor).
+    if (at == *leader_ && found != sessions_.end() && found->second.last <= servers_[at].known.last()) {
+      o->result = std::move(r);
+      return pump(at, c);
+    }
   } else if (found == sessions_.end()) {
     r = failed(what, answer::unknown);
   } else if (found->second.owner != c) {
@@ -166,6 +173,10 @@ result ensemble::prepare(const operation& what, std::int64_t by) {
       if (n == nullptr) return failed(what, answer::no_node);
       t.what = transaction::kind::set;
       break;
+    case operation::kind::agree:
+      if (n == nullptr) return failed(what, answer::no_node);
+      t.what = transaction::kind::nothing;
+      break;
     case operation::kind::remove:
       if (n == nullptr) return failed(what, answer::no_node);
       if (!n->children.empty()) return failed(what, answer::not_empty);
@@ -202,8 +213,10 @@ std::optional<answer> ensemble::prepare_new(const operation& what, transaction& 
 void ensemble::commit(transaction t) {
   t.number = static_cast<std::int64_t>(term_ << 32U) + ++changes_;
   decided_.apply(t);
+  if (const auto asker = sessions_.find(t.by); asker != sessions_.end()) asker->second.last = t.number;
   if (in_.log.prints() && !t.path.empty()) {
-    constexpr std::array verbs{"creates ", "sets ", "removes ", "begins ", "ends ", "replaces a node by "};
+    constexpr std::array verbs{"creates ",  "sets ", "removes ", "begins ", "ends ", "replaces a node by ",
+                               "agrees at "};
     in_.log.line(in_.now, "session " + std::to_string(t.by) + " " +
                               verbs.at(static_cast<std::size_t>(t.what)) + t.path);
   }

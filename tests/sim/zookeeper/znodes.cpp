@@ -27,7 +27,8 @@ void znodes::apply(const transaction& t) {
     case transaction::kind::end_session:
       for (const std::string& path : t.gone) remove(path, t.number);
       return;
-    case transaction::kind::begin_session: return;
+    case transaction::kind::begin_session:
+    case transaction::kind::nothing: return;
   }
 }
 

@@ -13,7 +13,7 @@ namespace holdfast::sim {
 
 /// A change that the leader has decided upon, as all servers carry it out, in the order of their numbers.
 struct transaction {
-  enum class kind : std::uint8_t { create, set, remove, begin_session, end_session, replace };
+  enum class kind : std::uint8_t { create, set, remove, begin_session, end_session, replace, nothing };
 
   kind what{};
   std::int64_t number = 0;  // zxid
