@@ -22,8 +22,8 @@
 //   user                             gives up being root wall                                     -> wall
 //   SECONDS                     by the wall clock
 //
-// OPTION: shared, permits=N/CAPACITY, ttl=MS, retry=MS, fixed, within=MS, label=TEXT. A lease of `hold` that
-// is lost is told at once: lost CODE TEXT.
+// OPTION: shared, permits=N/CAPACITY, ttl=MS, retry=MS (50 s), fixed, within=MS, label=TEXT. A lease of
+// `hold` that is lost is told at once: lost CODE TEXT.
 
 #include <algorithm>
 #include <csignal>
@@ -102,7 +102,8 @@ class contender {
       : within_{how.time("within")}, mode_{how.has("shared") ? mode::shared : mode::exclusive} {
     holdfast::lock_options options;
     if (const auto ttl = how.time("ttl")) options.ttl(*ttl);
-    if (const auto limit = how.time("retry")) options.retry(holdfast::retry_policy{}.limit(*limit));
+    // Servers that a test starts anew may take long to come back.
+    options.retry(holdfast::retry_policy{}.limit(how.time("retry").value_or(std::chrono::seconds{50})));
     if (const auto label = how.option("label")) options.label(*label);
     options.renewal(!how.has("fixed"));
     if (const auto permits = how.option("permits")) {

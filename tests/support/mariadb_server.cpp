@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "support/free_port.hpp"
+#include "support/kept_template.hpp"
 #include "support/small_disk.hpp"
 
 namespace holdfast::test {
@@ -65,25 +66,14 @@ fs::path made(const scratch_folder& in) {
   }
   command.push_back("--extra-file=" + in.file("first.sql"));
   child_process making{command, {.folder = in.path().string(), .output = in.file("log"), .user = its_user()}};
-  if (making.wait(patience) != 0) throw std::runtime_error{"mariadb-install-db: " + contents(in.file("log"))};
+  constexpr auto patience_with_disks = 300s;  // it has hundreds of writes forced
+  if (making.wait(patience_with_disks) != 0)
+    throw std::runtime_error{"mariadb-install-db: " + contents(in.file("log"))};
   return data;
 }
 
-/// Data of a server that has never run: seconds to make, a moment to copy. The first of several programs at
-/// once leaves it in the build folder for the others, and for the runs after.
 const fs::path& data_template() {
-  static const fs::path kept = [] {
-    const fs::path path = fs::path{HOLDFAST_TEST_TEMPLATES} / ("mariadb-" + std::to_string(::geteuid()));
-    if (fs::exists(path)) return path;
-    const scratch_folder workshop;
-    const fs::path own = path.string() + '.' + std::to_string(::getpid());
-    fs::create_directories(path.parent_path());
-    fs::copy(made(workshop), own, fs::copy_options::recursive);
-    std::error_code others_were_first;
-    fs::rename(own, path, others_were_first);
-    if (others_were_first) fs::remove_all(own);
-    return path;
-  }();
+  static const fs::path kept = kept_template("mariadb", made);
   return kept;
 }
 

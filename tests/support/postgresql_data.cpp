@@ -1,16 +1,14 @@
 #include "support/postgresql_data.hpp"
 
 #include <chrono>
-#include <fcntl.h>
 #include <filesystem>
 #include <fstream>
 #include <iterator>
 #include <stdexcept>
-#include <sys/file.h>
-#include <unistd.h>
 #include <vector>
 
 #include "support/child_process.hpp"
+#include "support/kept_template.hpp"
 #include "support/scratch_folder.hpp"
 
 namespace holdfast::test {
@@ -18,23 +16,6 @@ namespace holdfast::test {
 namespace {
 
 namespace fs = std::filesystem;
-
-/// Held by one process at a time, and let go by the kernel where that one dies.
-class folder_lock {
- public:
-  explicit folder_lock(const fs::path& file)
-      : file_{::open(file.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0600)} {
-    if (file_ < 0 || ::flock(file_, LOCK_EX) != 0) {
-      throw fs::filesystem_error{"flock", file, std::error_code{errno, std::generic_category()}};
-    }
-  }
-  ~folder_lock() { ::close(file_); }
-  folder_lock(const folder_lock&) = delete;
-  folder_lock& operator=(const folder_lock&) = delete;
-
- private:
-  int file_;
-};
 
 void run(const scratch_folder& in, const std::optional<server_user>& user, std::vector<std::string> words) {
   const auto log = in.file("log");
@@ -74,21 +55,10 @@ std::string made(const scratch_folder& in, const std::string& programs,
   return in.file("data");
 }
 
-/// The template in the build folder; of this user, who can read it.
 fs::path kept(const std::string& programs, const std::optional<server_user>& user) {
   const fs::path version = fs::path{programs}.parent_path().filename();  // /usr/lib/postgresql/15/bin
-  const fs::path path = fs::path{HOLDFAST_TEST_TEMPLATES} /
-                        ("postgresql-" + version.string() + '-' + std::to_string(::geteuid()));
-  fs::create_directories(path.parent_path());
-  const folder_lock one_at_a_time{path.string() + ".lock"};
-  if (!fs::exists(path)) {
-    const scratch_folder workshop;
-    const auto partial = path.string() + ".partial";
-    fs::remove_all(partial);
-    fs::copy(made(workshop, programs, user), partial, fs::copy_options::recursive);
-    fs::rename(partial, path);
-  }
-  return path;
+  return kept_template("postgresql-" + version.string(),
+                       [&](const scratch_folder& in) { return made(in, programs, user); });
 }
 
 }  // namespace
