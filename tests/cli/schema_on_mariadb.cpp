@@ -14,13 +14,13 @@ class schema_on_mariadb final : public schema_place {
     }
   }
   [[nodiscard]] std::string url(const std::string& more) const override {
-    return server_.url("?table=locks.own" + more);
+    return server_.url("?table=locks.own&connect_timeout=1m" + more);
   }
   [[nodiscard]] std::string url_of_worker(const std::string& more) const override {
     return of("worker", "locks?table=own") + more;
   }
   [[nodiscard]] std::string url_without_password() const override {
-    return of("holdfast", "holdfast?table=locks.own");
+    return of("holdfast", "holdfast?table=locks.own&connect_timeout=1m");
   }
   void require_password(const std::string& password) override {
     server_.ask("SET PASSWORD FOR holdfast@'%' = PASSWORD('" + password + "')");

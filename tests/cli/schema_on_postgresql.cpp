@@ -13,11 +13,11 @@ class schema_on_postgresql final : public schema_place {
               "");
   }
   [[nodiscard]] std::string url(const std::string& more) const override {
-    return server_.url("?table=locks.own" + more);
+    return server_.url("?table=locks.own&connect_timeout=1m" + more);
   }
   [[nodiscard]] std::string url_of_worker(const std::string& more) const override {
-    return "postgresql://worker@127.0.0.1:" + std::to_string(server_.port()) + "/holdfast?table=locks.own" +
-           more;
+    return "postgresql://worker@127.0.0.1:" + std::to_string(server_.port()) +
+           "/holdfast?table=locks.own&connect_timeout=1m" + more;
   }
   [[nodiscard]] std::string url_without_password() const override { return url(""); }
   void require_password(const std::string& password) override {

@@ -74,7 +74,7 @@ TEST_F(bench_on_redis, a_contender_who_cannot_come_ends_it) {
 
 TEST_F(bench_on_redis, waiting_is_counted_too) {
   const redis_server server;
-  const auto measured = measure({"idle", "--count", "50", "--ttl", "3s", "--duration", "3s"}, server.url());
+  const auto measured = measure({"idle", "--count", "50", "--ttl", "9s", "--duration", "4s"}, server.url());
   EXPECT_THAT(measured["store_commands_per_s"].get<double>(), Gt(0)) << "waiters keep their places";
 }
 

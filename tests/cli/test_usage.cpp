@@ -126,7 +126,9 @@ TEST_F(usage, a_standard_error_that_cannot_be_written_changes_no_status) {
 }
 
 TEST_F(usage, watch_ends_with_the_first_line_that_cannot_be_written) {
-  const std::string store = " --store sqlite:" + file("locks.db");
+  const std::string place = "sqlite:" + file("locks.db");
+  const std::string store = " --store " + place;
+  EXPECT_EQ(holdfast({"ls", "--store", place}).status, 0);  // makes the file
   process watcher{scratch_, {"sh", "-c", HOLDFAST_COMMAND " watch" + store + " >/dev/full"}, {}};
   // As many changes as it takes until it looks.
   process changes{
