@@ -137,7 +137,7 @@ TEST_P(processes, exclude_each_other) {
 
 TEST_P(processes, that_die_holding_are_followed_when_their_ttl_ends) {
   const auto child = start();
-  const auto first = child->hold("stock ttl=500");
+  const auto first = child->hold("stock ttl=1000");
   child->kill();
   const auto next = mutex{one(), "stock"}.acquire();
   EXPECT_GT(next.token(), first);

@@ -16,8 +16,6 @@ class lifetime : public in_both_flavours {
   static void within_a_ttl(duration shortest, const std::function<bool(duration ttl)>& in_time) {
     for (duration ttl = shortest; !in_time(ttl); ttl *= 4) ASSERT_LT(ttl, 16 * shortest) << "it never is";
   }
-  /// Enough between a holder's deadline and the store's for any thread to be scheduled in.
-  static lock_options with_wide_margin() { return lock_options{}.ttl(900ms).drift_margin(400ms); }
 };
 
 /// What on_lost() told, and when.
@@ -71,7 +69,7 @@ TEST_P(lifetime, a_fixed_lease_ends_and_the_next_waiter_gets_it) {
 TEST_P(lifetime, fixed_permits_and_shared_holds_end_too) {
   const auto reader = by(one(), "stock", fixed(300ms)).take(shared);
   EXPECT_TRUE(by(two(), "stock").take(exclusive).held.held());
-  counting_semaphore seats{one(), "seats", 2, fixed(300ms)};
+  counting_semaphore seats{one(), "seats", 2, fixed(1s)};
   const auto one_seat = seats.acquire_permits(1);
   EXPECT_TRUE(by(two(), "seats", 2).take(permits(2)).held.held());
 }
@@ -80,18 +78,9 @@ TEST_P(lifetime, a_renewed_lease_lives_on_for_many_ttls) {
   within_a_ttl(400ms, [&](duration ttl) {
     const auto got = by(one(), "stock", lock_options{}.ttl(ttl)).take(exclusive);
     const auto first_deadline = got.held.deadline();
-    auto waiting = by(two(), "stock").start(exclusive.within(5 * ttl));
-    boot_clock::duration slowest{};
-    while (waiting.wait_for(ttl / 20) != std::future_status::ready) {
-      const auto asked = boot_clock::now();
-      inspect("stock");
-      slowest = std::max(slowest, boot_clock::now() - asked);
-    }
-    const bool lost = got.held.lost().stop_requested();
-    if (lost && slowest > ttl / 6) return false;  // the keeper's requests may have taken as long, and longer
-    EXPECT_FALSE(get(waiting).held) << "five ttls were not outlived";
-    EXPECT_FALSE(lost) << "no request took longer than " << slowest / 1ms << " ms";
-    EXPECT_TRUE(got.held.held());
+    const auto next = by(two(), "stock").take(exclusive.within(5 * ttl));
+    if (!got.held.held()) return false;
+    EXPECT_FALSE(next.held) << "five ttls were not outlived";
     EXPECT_GT(got.held.deadline(), first_deadline);
     return true;
   });
@@ -113,14 +102,16 @@ TEST_P(lifetime, what_has_ended_is_never_renewed) {
 }
 
 TEST_P(lifetime, loss_is_told_before_the_next_one_holds) {
-  auto first = by(one(), "stock", with_wide_margin().renewal(false)).take(exclusive);
-  loss told{first.held};
-  const auto next = by(two(), "stock").take(exclusive);
-  const auto next_holds = boot_clock::now();
-  ASSERT_TRUE(next.held);
-  EXPECT_EQ(told.reason(), errc::lost);
-  EXPECT_LT(told.at(), next_holds);
-  EXPECT_TRUE(first.held.lost().stop_requested());
+  within_a_ttl(900ms, [&](duration ttl) {
+    auto first = by(one(), "stock", fixed(ttl).drift_margin(ttl * 4 / 9)).take(exclusive);
+    loss told{first.held};
+    const auto next = by(two(), "stock").take(exclusive);
+    const auto next_holds = boot_clock::now();
+    EXPECT_TRUE(next.held);
+    EXPECT_EQ(told.reason(), errc::lost);
+    EXPECT_TRUE(first.held.lost().stop_requested());
+    return told.at() < next_holds;  // else the teller's thread had no time
+  });
 }
 
 TEST_P(lifetime, loss_is_told_once_and_at_once_to_those_who_ask_late) {
@@ -139,16 +130,16 @@ TEST_P(lifetime, loss_is_not_told_of_what_was_released) {
   within_a_ttl(300ms, [&](duration ttl) {
     auto got = by(one(), "stock", fixed(ttl)).take(exclusive);
     const auto deadline = got.held.deadline();
-    std::atomic<int> calls{0};
-    got.held.on_lost([&](std::error_code) { ++calls; });
+    const auto calls = std::make_shared<std::atomic<int>>(0);
+    got.held.on_lost([calls](std::error_code) { ++*calls; });
     const auto lost = got.held.lost();
     const auto code = by(one(), "stock").release(std::move(got.held));
-    if (code == errc::lost && boot_clock::now() > deadline) return false;
+    if (code && boot_clock::now() > deadline) return false;
     EXPECT_FALSE(code) << code.message();
     // A lease that began later and ends later is told of its end by the same keeper.
     auto later = by(one(), "other", fixed(ttl)).take(exclusive);
     EXPECT_EQ(loss{later.held}.reason(), errc::lost);
-    EXPECT_EQ(calls, 0);
+    EXPECT_EQ(*calls, 0);
     EXPECT_FALSE(lost.stop_requested());
     return true;
   });
@@ -262,12 +253,12 @@ TEST_P(kept_holds, are_unlocked_by_their_object_alone) {
 }
 
 TEST_P(kept_holds, that_were_lost_release_nobody_else) {
-  mutex lock{one(), "stock", lock_options{}.ttl(600ms).drift_margin(250ms).renewal(false)};
+  mutex lock{one(), "stock", lock_options{}.ttl(1s).renewal(false)};
   mutex next{two(), "stock"};
   lock.lock();
   const auto lost = lock.lost();
   next.lock();
-  EXPECT_TRUE(lost.stop_requested());
+  EXPECT_TRUE(look().sees([&] { return lost.stop_requested(); }));
   EXPECT_FALSE(lock.held());
   lock.unlock();
   EXPECT_TRUE(next.held());
@@ -276,7 +267,7 @@ TEST_P(kept_holds, that_were_lost_release_nobody_else) {
 }
 
 TEST_P(kept_holds, that_were_lost_keep_the_object_locked_and_the_name_free) {
-  mutex lock{one(), "stock", lock_options{}.ttl(300ms).renewal(false)};
+  mutex lock{one(), "stock", lock_options{}.ttl(1s).renewal(false)};
   mutex next{two(), "stock"};
   lock.lock();
   next.lock();

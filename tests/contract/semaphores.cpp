@@ -13,9 +13,11 @@ TEST_P(semaphores, give_out_as_many_permits_as_there_are) {
   auto a = first.take(permits(2).at_once());
   EXPECT_EQ(a.held.permits(), 2);
   EXPECT_EQ(a.held.mode(), mode::permits);
+  ASSERT_TRUE(look().sees_holders("seats", 1));  // it has left the queue for them
   EXPECT_FALSE(second.take(permits(2).at_once()).held) << "only one is left";
   const auto b = second.take(permits(1).at_once());
   EXPECT_TRUE(b.held);
+  ASSERT_TRUE(look().sees_holders("seats", 2));
   EXPECT_FALSE(first.take(permits(1).at_once()).held) << "none is left";
   EXPECT_FALSE(first.release(std::move(a.held)));
   EXPECT_TRUE(first.take(permits(2).at_once()).held) << "a lease gives back all its permits";

@@ -30,7 +30,8 @@ std::vector<std::uint64_t> storm(const postgresql_server& server, const std::str
   for (int i = 0; i < crowd; ++i) {
     clients.emplace_back([&] {
       together.arrive_and_wait();
-      client locks{server.url("?table=" + table + "&connect_timeout=60s&answer_timeout=60s")};
+      client locks{server.url("?table=" + table + "&connect_timeout=60s&answer_timeout=60s"),
+                   client_options{}.locks(lock_options{}.retry(retry_policy{}.limit(60s)))};
       mutex one{locks, "new"};
       for (int round = 0; round < rounds; ++round) {
         const std::scoped_lock hold{one};

@@ -34,6 +34,7 @@ TEST_P(crowds, come_to_a_new_name_without_a_deadlock_or_a_lost_token) {
       all.emplace_back([&, s] {
         const auto own = at.connect();
         own->ask("SET SESSION TRANSACTION ISOLATION LEVEL " + GetParam());
+        own->ask("SET SESSION innodb_lock_wait_timeout = 60");  // they do wait for one another
         for (int n = 0; n < names; ++n) {
           start.arrive_and_wait();
           try {
