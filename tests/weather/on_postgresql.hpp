@@ -12,6 +12,10 @@ class on_postgresql : public testing::Test {
  protected:
   explicit on_postgresql(postgresql_server::settings how = {}) : server_{std::move(how)} {}
 
+  /// Connections of our clients, with those that are not gone yet.
+  std::int64_t sessions() {
+    return server_.number("SELECT count(*) FROM pg_stat_activity WHERE usename = 'holdfast'");
+  }
   /// Ends our clients' connections, as an operator would. \return how many.
   std::int64_t terminate_all() {
     return server_.number(

@@ -51,12 +51,13 @@ TEST_F(postgresql_commits, of_a_release_that_serves_somebody_alone_are_waited_fo
 
   hold_up();
   EXPECT_FALSE(free.release());
+  const auto held_token = held.token();
   auto handed_on = std::async(std::launch::async, [&] { return held.release(); });
   await([this] { return waiting_as("holdfast") == 1; }, "the hand-over is not waited for");
   let_go();
   EXPECT_FALSE(handed_on.get());
   next->send(SIGCONT);
-  EXPECT_GT(token_in(hear_answer(*next)), held.token());
+  EXPECT_GT(token_in(hear_answer(*next)), held_token);
 }
 
 }  // namespace

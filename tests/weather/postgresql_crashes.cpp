@@ -21,8 +21,9 @@ TEST_F(postgresql_crashes, of_one_backend_restart_all_and_cost_nobody_anything) 
       server_.number("SELECT max(pid) FROM pg_stat_activity WHERE application_name LIKE 'holdfast %'");
   ASSERT_EQ(::kill(static_cast<::pid_t>(backend), SIGKILL), 0);
   EXPECT_EQ(renew(held), renewal::renewed);
+  const auto held_token = held.token();
   EXPECT_FALSE(held.release());
-  EXPECT_GT(token_in(hear_answer(*waiter)), held.token());
+  EXPECT_GT(token_in(hear_answer(*waiter)), held_token);
 }
 
 class postgresql_sessions : public on_postgresql {};
@@ -31,6 +32,7 @@ TEST_F(postgresql_sessions, ended_by_an_operator_cost_a_holder_nothing) {
   client locks{server_.url()};
   auto held = mutex{locks, "stock"}.acquire();
   for (int turn = 0; turn < 5; ++turn) {
+    await([&] { return sessions() == 1; }, "the former one is still there");
     EXPECT_EQ(terminate_all(), 1);
     EXPECT_EQ(renew(held), renewal::renewed);
   }

@@ -33,11 +33,7 @@ class postgresql_endurance : public on_postgresql {
     EXPECT_EQ(std::sscanf(other_.ask("usage").c_str(), "usage %ld %d %d", &now.resident_kib, &now.descriptors,
                           &now.threads),
               3);
-    await(
-        [&] {
-          return server_.number("SELECT count(*) FROM pg_stat_activity WHERE usename = 'holdfast'") == 0;
-        },
-        "somebody has not gone");
+    await([&] { return sessions() == 0; }, "somebody has not gone");
     now.rows = server_.number(
         "SELECT (SELECT count(*) FROM holdfast_locks) + (SELECT count(*) FROM holdfast_locks_claims)");
     now.locks = server_.number("SELECT count(*) FROM pg_locks WHERE locktype = 'advisory'");

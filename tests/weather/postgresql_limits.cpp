@@ -170,8 +170,9 @@ TEST_F(postgresql_hurried, by_an_idle_session_timeout_it_costs_nothing) {
   const auto first = session();
   await([&] { return session() != first; }, "it is not ended");
   EXPECT_EQ(renew(held), renewal::renewed);
+  const auto held_token = held.token();
   EXPECT_FALSE(held.release());
-  EXPECT_GT(token_in(hear_answer(*waiter)), held.token());
+  EXPECT_GT(token_in(hear_answer(*waiter)), held_token);
 }
 
 // Somebody has a table locked as a whole: for a VACUUM FULL, say.

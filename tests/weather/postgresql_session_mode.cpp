@@ -15,9 +15,7 @@ TEST_F(postgresql_session_mode, live_whatever_a_role_has_for_those_who_are_idle)
   const auto held = mutex{locks, "stock", lock_options{}.ttl(1h)}.acquire();
   const auto idle = server_.console("holdfast");  // is ended while ours says nothing
   ASSERT_EQ(idle->ask("SELECT 1"), "1");
-  await(
-      [&] { return server_.number("SELECT count(*) FROM pg_stat_activity WHERE usename = 'holdfast'") == 1; },
-      "the server ends nobody");
+  await([&] { return sessions() == 1; }, "the server ends nobody");
   EXPECT_TRUE(held.held());
   EXPECT_FALSE(mutex(locks, "stock").try_lock());
 }

@@ -43,10 +43,10 @@ TEST_F(processes, stopped_for_longer_than_the_ttl_know_of_their_loss_when_they_w
 TEST_F(processes, stopped_while_they_claim_to_hold_claim_it_no_more_when_they_wake) {
   client locks = open();
   const auto sleeper = start();
-  sleeper->hold("stock ttl=300");
+  sleeper->hold("stock ttl=2000");
   sleeper->tell("claim");  // asks held() as fast as it can
   mutex lock{locks, "stock"};
-  ASSERT_FALSE(lock.try_lock_for(400ms)) << "it is renewed while it runs";
+  ASSERT_FALSE(lock.try_lock_for(2500ms)) << "it is renewed while it runs";
   stop(*sleeper);
   const auto next = lock.acquire();
   const auto granted = boot_clock::now();
@@ -62,7 +62,7 @@ TEST_F(processes, stopped_while_they_wait_are_passed_over_and_are_told) {
   mutex lock{locks, "stock"};
   auto held = lock.acquire();
   const auto sleeper = start();
-  sleeper->tell("hold stock ttl=300");
+  sleeper->tell("hold stock ttl=2000");
   expect_waiter(locks);
   stop(*sleeper);
   EXPECT_FALSE(held.release());
@@ -93,7 +93,7 @@ TEST_F(processes, killed_at_any_moment_stop_nobody_else) {
   test::witness witness{place};
   const auto work = [&] {
     auto worker = start();
-    worker->tell("crowd stock " + place + " 1000000 ttl=150");
+    worker->tell("crowd stock " + place + " 1000000 ttl=1500");
     return worker;
   };
   std::vector<std::unique_ptr<actor>> crowd;

@@ -48,12 +48,13 @@ TEST(redis_answers, readonly_of_a_replica) {
 }
 
 TEST(redis_answers, loading_is_waited_for_by_those_who_have_the_patience) {
-  redis_server server{with({"key-load-delay 300", "loading-process-events-interval-bytes 1024"})};
+  redis_server server{with({"key-load-delay 3000", "loading-process-events-interval-bytes 1024"})};
   server.ask({"DEBUG", "POPULATE", "5000", "key", "100"});
   server.ask({"SAVE"});
   server.kill();
   server.start_loading();
   expect_refusal(server, server.url(), errc::unavailable, "LOADING");
+  EXPECT_EQ(server.ask({"CONFIG", "SET", "key-load-delay", "0"}), "OK");
   expect_service(server);
 }
 

@@ -28,9 +28,9 @@ std::string bulk(std::string_view text) {
 
 class redis_forgeries : public testing::Test {
  protected:
+  [[nodiscard]] std::string url() const { return "redis://127.0.0.1:" + std::to_string(line_.port()); }
   [[nodiscard]] client open() const {
-    return client{"redis://127.0.0.1:" + std::to_string(line_.port()) + "?answer_timeout=100ms",
-                  client_options{}.flush_limit(0ms).locks(brief())};
+    return client{url() + "?answer_timeout=100ms", client_options{}.flush_limit(0ms).locks(brief())};
   }
   /// From now on, `how` is put in place of every answer to a script; greetings stay what they are. It has
   /// what it needs by value: the line goes on for a moment when a test is over.
@@ -121,7 +121,7 @@ TEST_F(redis_forgeries, of_grants_are_not_made_by_noise) {
   for (const auto& bytes : hostile_bytes()) {
     client locks = open();
     mutex lock{locks, "stock " + std::to_string(++round)};
-    EXPECT_FALSE(lock.acquire().release());
+    EXPECT_FALSE(mutex(locks, lock.name(), lock_options{}).acquire().release());
     forge([bytes](std::string_view) { return bytes; });
     const auto failed = failure_of([&] { lock.lock(); });
     EXPECT_TRUE(failed.code && is_known(failed.code))
@@ -131,8 +131,8 @@ TEST_F(redis_forgeries, of_grants_are_not_made_by_noise) {
 }
 
 TEST_F(redis_forgeries, of_words_change_nothing) {
-  client locks = open();
-  auto held = mutex{locks, "held", lock_options{}}.acquire();
+  client locks{url()};
+  auto held = mutex{locks, "held"}.acquire();
   std::vector<std::string> words{"", "granted", "granted x 1", "revoked",
                                  "look " + std::string(32, '0') + " 1"};
   for (const char* what : {"granted ", "revoked ", "look "}) {
@@ -153,7 +153,7 @@ TEST_F(redis_forgeries, of_words_change_nothing) {
   for (const auto& word : words)
     pushes.push_back(">3\r\n" + bulk("message") + bulk("holdfast:client:x") + bulk(word));
   const auto watched = locks.watch([] {});
-  mutex other{locks, "stock", lock_options{}};
+  mutex other{locks, "stock"};
   for (const auto& push : pushes) {
     forge([push](std::string_view answer) { return push + std::string{answer}; });
     EXPECT_FALSE(other.acquire().release()) << testing::PrintToString(push);
@@ -264,8 +264,8 @@ TEST_F(redis_forgeries, of_single_bytes_never_stop_a_crowd_for_good) {
   }
   for (auto& each : crowd) each.join();
   line_.heal();
-  client locks = open();
-  EXPECT_TRUE(mutex(locks, "stock", lock_options{}).try_acquire_for(60s));
+  client locks{url()};
+  EXPECT_TRUE(mutex(locks, "stock").try_acquire_for(60s));
   await([&] { return locks.list().empty(); }, "something is left behind");
 }
 

@@ -125,10 +125,11 @@ TEST_F(redis_replicas, have_what_was_handed_over) {
   auto next = std::async(std::launch::async, [&] { return mutex{locks, "stock"}.acquire(); });
   expect_waiter(plain);
   line_.interfere(direction::to_client, {.delay = 100ms});
+  const auto first_token = first.token();
   EXPECT_FALSE(first.release());
   const auto held = next.get();
   EXPECT_EQ(at(far_), at(primary_));
-  EXPECT_GT(held.token(), first.token());
+  EXPECT_GT(held.token(), first_token);
 }
 
 TEST_F(redis_replicas, that_stand_still_at_a_hand_over_cost_it_and_leave_nothing_behind) {

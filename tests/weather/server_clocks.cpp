@@ -85,8 +85,9 @@ TEST_P(database_clocks, set_forward_by_more_let_two_in_whom_tokens_tell_apart) {
 
 TEST_P(database_clocks, set_back_keep_the_dead_for_longer_and_no_two_in) {
   const auto dead = start(url());
-  const auto first = dead->hold("stock ttl=300");
-  server_->set_clock(-2s);
+  EXPECT_TRUE(mutex(two_, "other").try_lock()) << "it is connected";
+  const auto first = dead->hold("stock ttl=4000 fixed");
+  server_->set_clock(-4s);
   dead->kill();
   EXPECT_FALSE(mutex(two_, "stock").try_lock());
   EXPECT_GT(mutex(two_, "stock").acquire().token(), first);

@@ -50,7 +50,7 @@ failing failure_of(Call call) {
 }
 
 /// Patience for tests that want to see a failure soon.
-inline lock_options hasty() { return lock_options{}.retry(retry_policy{}.limit(1s).longest(50ms)); }
+inline lock_options hasty() { return lock_options{}.retry(retry_policy{}.limit(3s).longest(50ms)); }
 
 /// Patience of somebody who waits for a server to come back.
 inline lock_options patient() { return lock_options{}.retry(retry_policy{}.limit(60s)); }

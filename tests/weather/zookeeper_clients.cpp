@@ -8,7 +8,7 @@ namespace {
 class zookeeper_clients : public on_zookeeper {
  protected:
   /// Short sessions, for those who are to lose them; long ones, for those who are not.
-  [[nodiscard]] std::unique_ptr<actor> start_brief() const { return start(server_.url(), "ttl=1000"); }
+  [[nodiscard]] std::unique_ptr<actor> start_brief() const { return start(server_.url(), "ttl=3000"); }
   [[nodiscard]] std::string lasting() const { return server_.url("?session_timeout=40s"); }
 };
 
@@ -41,8 +41,9 @@ TEST_F(zookeeper_clients, killed_while_waiting_let_nobody_in_and_hold_up_nobody)
   EXPECT_EQ(state.waiters.size(), 1U);
   EXPECT_EQ(next.wait_for(0s), std::future_status::timeout) << "the end of a waiter is no release";
   EXPECT_EQ(held.renew(), renewal::renewed);
+  const auto held_token = held.token();
   EXPECT_FALSE(held.release());
-  EXPECT_GT(next.get().token(), held.token());
+  EXPECT_GT(next.get().token(), held_token);
 }
 
 TEST_F(zookeeper_clients, stopped_while_holding_are_told_and_do_not_believe_it_again) {
@@ -81,11 +82,13 @@ TEST_F(zookeeper_clients, stopped_while_waiting_queue_anew) {
   expect_contenders(2);
   waiter->send(SIGCONT);
   EXPECT_NE(expect_contenders(3)[2], former);
+  const auto held_token = held.token();
   EXPECT_FALSE(held.release());
   auto second = next.get();
-  EXPECT_GT(second.token(), held.token());
+  EXPECT_GT(second.token(), held_token);
+  const auto second_token = second.token();
   EXPECT_FALSE(second.release());
-  EXPECT_GT(token_in(waiter->hear()), second.token()) << "it came back behind the other";
+  EXPECT_GT(token_in(waiter->hear()), second_token) << "it came back behind the other";
 }
 
 TEST_F(zookeeper_clients, whose_turn_comes_while_they_stand_still_take_it_not_later_than_they_may) {
@@ -101,25 +104,27 @@ TEST_F(zookeeper_clients, whose_turn_comes_while_they_stand_still_take_it_not_la
   waiter->send(SIGCONT);
   expect_contenders(2);
   EXPECT_EQ(next.renew(), renewal::renewed);
+  const auto next_token = next.token();
   EXPECT_FALSE(next.release());
-  EXPECT_GT(token_in(hear_answer(*waiter)), next.token()) << "it believed what came while it stood still";
+  EXPECT_GT(token_in(hear_answer(*waiter)), next_token) << "it believed what came while it stood still";
 }
 
 TEST_F(zookeeper_clients, whose_session_ends_while_they_hold_are_told_in_time) {
-  client locks{server_.url(), living(2s)};
+  client locks{server_.url(), living(4s)};
   auto held = mutex{locks, "stock"}.acquire();
   auto other = mutex{locks, "other"}.acquire();
   loss stock{held};
   loss others{other};
   end_session_of(expect_contenders(1)[0]);
-  const auto deadline = boot_clock::now() + 2s;  // nothing is heard of the session from now on
+  const auto deadline = boot_clock::now() + 4s;  // nothing is heard of the session from now on
   for (auto* each : {&stock, &others}) {
     each->expect_by(deadline);
   }
   EXPECT_FALSE(held.held());
+  const auto held_token = held.token();
   EXPECT_EQ(held.release(), errc::lost);
   auto again = mutex{locks, "stock"}.acquire();
-  EXPECT_GT(again.token(), held.token());
+  EXPECT_GT(again.token(), held_token);
   EXPECT_EQ(again.renew(), renewal::renewed);
   expect_contenders(1);
 }
@@ -133,8 +138,9 @@ TEST_F(zookeeper_clients, whose_session_ends_while_they_wait_queue_anew) {
   end_session_of(former);
   EXPECT_EQ(console_.children("/stock").size(), 1U);
   EXPECT_NE(expect_contenders(2)[1], former);
+  const auto held_token = held.token();
   EXPECT_FALSE(held.release());
-  EXPECT_GT(next.get().token(), held.token());
+  EXPECT_GT(next.get().token(), held_token);
 }
 
 TEST_F(zookeeper_clients, whose_node_is_deleted_while_they_wait_queue_anew) {
@@ -152,8 +158,9 @@ TEST_F(zookeeper_clients, whose_node_is_deleted_while_they_wait_queue_anew) {
     await(is_back, "it does not queue again");
   }
   EXPECT_EQ(held.renew(), renewal::renewed);
+  const auto held_token = held.token();
   EXPECT_FALSE(held.release());
-  EXPECT_GT(next.get().token(), held.token());
+  EXPECT_GT(next.get().token(), held_token);
 }
 
 TEST_F(zookeeper_clients, whose_node_is_deleted_while_they_hold_are_told) {

@@ -64,8 +64,9 @@ TEST_F(zookeeper_numbers, that_have_come_to_their_end_begin_anew_when_nobody_is_
   EXPECT_THAT(failed.text, testing::HasSubstr("/stock"));
   auto next = std::async(std::launch::async, [&] { return mutex{others, "stock"}.acquire(); });
   EXPECT_EQ(held.renew(), renewal::renewed);
+  const auto held_token = held.token();
   EXPECT_FALSE(held.release());
-  EXPECT_GT(next.get().token(), held.token());
+  EXPECT_GT(next.get().token(), held_token);
   // Two that meet have it begin anew, sooner or later.
   const auto begun_anew = [&] {
     const auto all = looking.children("/stock");

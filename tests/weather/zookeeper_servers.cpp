@@ -24,8 +24,9 @@ TEST_F(zookeeper_alone, that_is_killed_and_comes_back_costs_nobody_anything) {
   while (answer == renewal::unknown) answer = held.renew();  // not connected again yet
   EXPECT_EQ(answer, renewal::renewed);
   EXPECT_EQ(zookeeper_console{server_.port()}.children("/stock").size(), 2U);
+  const auto held_token = held.token();
   EXPECT_FALSE(held.release());
-  EXPECT_GT(token_in(hear_answer(*waiter)), held.token());
+  EXPECT_GT(token_in(hear_answer(*waiter)), held_token);
 }
 
 TEST_F(zookeeper_alone, that_loses_everything_loses_the_lease_and_the_session) {
@@ -48,16 +49,16 @@ TEST_F(zookeeper_alone, that_loses_everything_loses_the_lease_and_the_session) {
 }
 
 TEST_F(zookeeper_alone, that_stands_still_for_longer_than_the_session_is_left_in_time_and_found_again) {
-  client locks{server_.url(), living(1s)};
+  client locks{server_.url(), living(3s)};
   auto held = mutex{locks, "stock"}.acquire();
   loss told{held};
-  const auto waiter = start(server_.url(), "ttl=1000");
-  waiter->tell("hold stock ttl=1000");
+  const auto waiter = start(server_.url(), "ttl=3000");
+  waiter->tell("hold stock ttl=3000");
   expect_contenders(2);
 
   server_.stop();
   const auto stopped = boot_clock::now();
-  told.expect_by(stopped + 1s);
+  told.expect_by(stopped + 3s);
   EXPECT_FALSE(held.held());
   server_.go_on();
   EXPECT_TRUE(token_in(hear_answer(*waiter)));
@@ -128,10 +129,10 @@ TEST_F(zookeeper_three, members_killed_or_stopped_one_by_one_cost_nobody_anythin
 
 TEST_F(zookeeper_three, two_or_all_of_them_down_and_back_cost_those_whose_session_is_shorter) {
   client patient{three_.url("?session_timeout=60s")};
-  client hasty_one{three_.url(), living(2s)};
+  client hasty_one{three_.url(), living(4s)};
+  const auto waiter = start(three_.url("?session_timeout=60s"));
   auto kept = mutex{patient, "kept"}.acquire();
   auto brief = mutex{hasty_one, "brief"}.acquire();
-  const auto waiter = start(three_.url("?session_timeout=60s"));
   waiter->tell("hold brief");
   await([&] { return !patient.inspect("brief").value().waiters.empty(); }, "nobody waits");
   loss told{brief};
@@ -141,7 +142,7 @@ TEST_F(zookeeper_three, two_or_all_of_them_down_and_back_cost_those_whose_sessio
   auto& two = three_.leader();
   two.kill();
   const auto down = boot_clock::now();
-  told.expect_by(down + 2s);
+  told.expect_by(down + 4s);
   EXPECT_FALSE(brief.held());
   EXPECT_TRUE(kept.held());
   const auto failed = failure_of([&] { mutex{patient, "other", hasty()}.lock(); });
@@ -161,8 +162,9 @@ TEST_F(zookeeper_three, two_or_all_of_them_down_and_back_cost_those_whose_sessio
 }
 
 TEST_F(zookeeper_three, show_through_one_what_was_granted_through_another) {
-  client by_follower{three_.follower().url("/app")};
-  client by_leader{three_.leader().url("/app")};
+  const auto unhurried = client_options{}.locks(patient());
+  client by_follower{three_.follower().url("/app"), unhurried};
+  client by_leader{three_.leader().url("/app"), unhurried};
   mutex stock{by_follower, "stock"};
   // The leader comes to know it later than the follower only now and then, on a machine that has more to do.
   for (int round = 0; round < 500; ++round) {
