@@ -29,9 +29,9 @@ class folder_lock {
   int file_;
 };
 
-}  // namespace
+using maker = std::function<fs::path(const scratch_folder&)>;
 
-fs::path kept_template(const std::string& name, const std::function<fs::path(const scratch_folder&)>& make) {
+fs::path kept(const std::string& name, const maker& make) {
   const fs::path path = fs::path{HOLDFAST_TEST_TEMPLATES} / (name + '-' + std::to_string(::geteuid()));
   fs::create_directories(path.parent_path());
   const folder_lock one_at_a_time{path.string() + ".lock"};
@@ -43,6 +43,18 @@ fs::path kept_template(const std::string& name, const std::function<fs::path(con
     fs::rename(partial, path);
   }
   return path;
+}
+
+}  // namespace
+
+void copy_template(const std::string& name, const maker& make, const fs::path& to) {
+  try {
+    fs::copy(kept(name, make), to, fs::copy_options::recursive);
+  } catch (const fs::filesystem_error&) {
+    fs::remove_all(to);
+    const scratch_folder workshop;
+    fs::copy(make(workshop), to, fs::copy_options::recursive);
+  }
 }
 
 }  // namespace holdfast::test

@@ -72,11 +72,6 @@ fs::path made(const scratch_folder& in) {
   return data;
 }
 
-const fs::path& data_template() {
-  static const fs::path kept = kept_template("mariadb", made);
-  return kept;
-}
-
 std::string faketime_library() {
   for (const auto& folder : fs::directory_iterator{"/usr/lib"}) {
     const auto file = folder.path() / "faketime" / "libfaketime.so.1";
@@ -117,13 +112,7 @@ mariadb_server::mariadb_server(settings how) : how_{std::move(how)} {
 void mariadb_server::make_data() const {
   const fs::path data = folder_.path() / "data";
   fs::remove_all(data);
-  try {
-    fs::copy(data_template(), data, fs::copy_options::recursive);
-  } catch (const fs::filesystem_error&) {  // a build folder that we may not write to
-    fs::remove_all(data);
-    const scratch_folder workshop;
-    fs::copy(made(workshop), data, fs::copy_options::recursive);
-  }
+  copy_template("mariadb", made, data);
   give(data);
 }
 

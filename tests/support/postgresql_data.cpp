@@ -55,23 +55,14 @@ std::string made(const scratch_folder& in, const std::string& programs,
   return in.file("data");
 }
 
-fs::path kept(const std::string& programs, const std::optional<server_user>& user) {
-  const fs::path version = fs::path{programs}.parent_path().filename();  // /usr/lib/postgresql/15/bin
-  return kept_template("postgresql-" + version.string(),
-                       [&](const scratch_folder& in) { return made(in, programs, user); });
-}
-
 }  // namespace
 
 void make_postgresql_data(const std::string& folder, const std::string& programs,
                           const std::optional<server_user>& user) {
-  try {
-    fs::copy(kept(programs, user), folder, fs::copy_options::recursive);
-  } catch (const fs::filesystem_error&) {  // a build folder that we may not write to
-    fs::remove_all(folder);
-    const scratch_folder workshop;
-    fs::copy(made(workshop, programs, user), folder, fs::copy_options::recursive);
-  }
+  const fs::path version = fs::path{programs}.parent_path().filename();  // /usr/lib/postgresql/15/bin
+  copy_template(
+      "postgresql-" + version.string(), [&](const scratch_folder& in) { return made(in, programs, user); },
+      folder);
   if (user) hand_over(folder, *user);
 }
 

@@ -150,15 +150,12 @@ std::string zookeeper_server::url(std::string_view rest) const {
 std::string zookeeper_server::four_letter(std::string_view word) const { return ask(how_.host, port_, word); }
 
 std::int64_t zookeeper_server::monitored(std::string_view field) const {
-  std::string all;
-  for (const auto end = std::chrono::steady_clock::now() + patience;
-       all.empty();) {  // it may stand still for a while
-    all = four_letter("mntr");
-    if (std::chrono::steady_clock::now() > end) break;
-  }
+  const auto end = std::chrono::steady_clock::now() + patience;
+  std::string all = four_letter("mntr");
+  while (all.empty() && std::chrono::steady_clock::now() < end) all = four_letter("mntr");  // it stands still
   const auto digits = line_after(all, std::string{field} + '\t');
   std::int64_t value = 0;
-  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  const auto [rest, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (problem != std::errc{}) throw std::runtime_error{"mntr has no " + std::string{field}};
   return value;
 }
