@@ -17,7 +17,7 @@ class schema_on_mariadb final : public schema_place {
     return server_.url("?table=locks.own&connect_timeout=1m" + more);
   }
   [[nodiscard]] std::string url_of_worker(const std::string& more) const override {
-    return of("worker", "locks?table=own") + more;
+    return of("worker", "locks?table=own&connect_timeout=1m") + more;
   }
   [[nodiscard]] std::string url_without_password() const override {
     return of("holdfast", "holdfast?table=locks.own&connect_timeout=1m");

@@ -68,8 +68,8 @@ TEST_P(inspection, shows_permits_and_their_capacity) {
   counting_semaphore seats{one(), "seats", 5};
   const auto two_seats = seats.acquire_permits(2);
   const auto three_seats = seats.acquire_permits(3);
-  ASSERT_TRUE(
-      look().sees_holders("seats", 2));  // whoever has just got them may still leave the queue for them
+  // Whoever has just got them may still be in the queue for them.
+  ASSERT_TRUE(look().sees_holders("seats", 2));
   const auto state = inspect("seats");
   EXPECT_EQ(state.capacity, 5);
   EXPECT_THAT(state.holders, ElementsAre(Field(&claim_state::permits, 2), Field(&claim_state::permits, 3)));
