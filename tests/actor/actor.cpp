@@ -17,10 +17,10 @@
 //   usage                                    -> usage RESIDENT_KIB DESCRIPTORS THREADS
 //   limit files NUMBER | limit files         -> limited    so many descriptors; as many as at first
 //   limit size BYTES | limit size            -> limited    of any file that is written; any
-//   disk FOLDER KIB                          -> disk       a disk of that size there, seen by this process
-//   alone fill FOLDER | clear FOLDER               -> filled | cleared    to the last byte user NUMBER ->
-//   user                             gives up being root wall                                     -> wall
-//   SECONDS                     by the wall clock
+//   disk FOLDER KIB                          -> disk       of that size; this process alone sees it there
+//   fill FOLDER | clear FOLDER               -> filled | cleared    to the last byte
+//   user NUMBER                              -> user       gives up being root
+//   wall                                     -> wall SECONDS    by the wall clock
 //
 // OPTION: shared, permits=N/CAPACITY, ttl=MS, retry=MS (50 s), fixed, within=MS, label=TEXT. A lease of
 // `hold` that is lost is told at once: lost CODE TEXT.
