@@ -14,7 +14,7 @@
 #include <boost/asio/steady_timer.hpp>
 #include <boost/asio/write.hpp>
 
-#include "support/free_port.hpp"
+#include "support/reserved_port.hpp"
 
 namespace holdfast::test {
 
@@ -222,7 +222,8 @@ class fault_proxy::core {
   asio::executor_work_guard<asio::io_context::executor_type> keeps_running_{loop_.get_executor()};
   state state_;
   tcp::endpoint server_;
-  tcp::endpoint endpoint_{asio::ip::address_v4::loopback(), free_port()};
+  reserved_port port_;
+  tcp::endpoint endpoint_{asio::ip::address_v4::loopback(), port_.number()};
   tcp::acceptor listener_;
   std::size_t taken_ = 0;
 

@@ -10,7 +10,6 @@
 #include <stdexcept>
 #include <unistd.h>
 
-#include "support/free_port.hpp"
 #include "support/kept_template.hpp"
 #include "support/small_disk.hpp"
 
@@ -97,16 +96,8 @@ mariadb_server::mariadb_server(settings how) : how_{std::move(how)} {
   give(folder_.path());
   if (how_.own_clock) set_clock(0s);
   make_data();
-  constexpr int attempts = 5;  // another program may take the port between the look and the start
-  for (int attempt = 1; console_ == nullptr; ++attempt) {
-    port_ = free_port();
-    launch();
-    try {
-      expect_answer();
-    } catch (const std::runtime_error&) {
-      if (attempt == attempts || log().find("Address already in use") == std::string::npos) throw;
-    }
-  }
+  launch();
+  expect_answer();
 }
 
 void mariadb_server::make_data() const {
@@ -124,7 +115,7 @@ std::vector<std::string> mariadb_server::command_line() const {
                              "--innodb-flush-log-at-trx-commit=2", "--skip-log-bin"}) {
     command.emplace_back(option);
   }
-  command.push_back("--port=" + std::to_string(port_));
+  command.push_back("--port=" + std::to_string(port()));
   command.push_back("--socket=" + socket());
   command.push_back("--pid-file=" + folder_.file("pid"));
   if (!how_.tls.empty()) {
@@ -171,7 +162,7 @@ void mariadb_server::expect_answer() {
 }
 
 std::string mariadb_server::url(std::string_view rest) const {
-  return "mysql://holdfast:secret@127.0.0.1:" + std::to_string(port_) + "/holdfast" + std::string{rest};
+  return "mysql://holdfast:secret@127.0.0.1:" + std::to_string(port()) + "/holdfast" + std::string{rest};
 }
 
 std::string mariadb_server::socket_url(std::string_view more_options) const {

@@ -11,6 +11,7 @@
 #include "support/certificates.hpp"
 #include "support/child_process.hpp"
 #include "support/mariadb_console.hpp"
+#include "support/reserved_port.hpp"
 #include "support/scratch_folder.hpp"
 
 namespace holdfast::test {
@@ -34,7 +35,7 @@ class mariadb_server {
   mariadb_server() : mariadb_server(settings{}) {}
   explicit mariadb_server(settings how);
 
-  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_.number(); }
   [[nodiscard]] std::string socket() const { return folder_.file("mariadb.sock"); }
   /// A file in a folder that the server may read, beside its data.
   [[nodiscard]] std::string file(std::string_view name) const { return folder_.file(name); }
@@ -83,7 +84,7 @@ class mariadb_server {
 
   settings how_;
   scratch_folder folder_;
-  std::uint16_t port_ = 0;
+  reserved_port port_;
   std::optional<certificates> authority_;
   certificates::pair pair_;
   std::unique_ptr<child_process> process_;

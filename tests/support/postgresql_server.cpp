@@ -11,7 +11,6 @@
 #include <stdexcept>
 #include <sys/shm.h>
 
-#include "support/free_port.hpp"
 #include "support/postgresql_data.hpp"
 #include "support/small_disk.hpp"
 
@@ -63,18 +62,13 @@ postgresql_server::postgresql_server(settings how)
       std::vector<std::string>{"/bin/sh", "-c", undertaking, "sh",
                                std::filesystem::canonical(data()).string(), folder_.path().string()},
       std::vector<std::string>{});
-  constexpr int attempts = 5;  // another program may take the port between the look and the start
-  for (int attempt = 1; console_ == nullptr; ++attempt) {
-    port_ = free_port();
-    write_configuration();
-    launch();
-    try {
-      expect_answer();
-    } catch (const std::runtime_error&) {
-      if (attempt < attempts && log().find("Address already in use") != std::string::npos) continue;
-      kill();
-      throw;
-    }
+  write_configuration();
+  launch();
+  try {
+    expect_answer();
+  } catch (const std::runtime_error&) {
+    kill();
+    throw;
   }
   if (!how_.password.empty()) ask("ALTER ROLE holdfast PASSWORD '" + how_.password + '\'');
 }
@@ -110,7 +104,7 @@ void postgresql_server::provide_certificates() {
 void postgresql_server::write_configuration() const {
   std::ofstream file{data() + "/postgresql.conf", std::ios::trunc};
   // The memory of parallel work in the folder, where it is removed with it; little of everything.
-  file << "listen_addresses = '127.0.0.1'\nport = " << port_ << "\nunix_socket_directories = '"
+  file << "listen_addresses = '127.0.0.1'\nport = " << port() << "\nunix_socket_directories = '"
        << socket_folder() << "'\ndynamic_shared_memory_type = mmap\nshared_buffers = 16MB\n"
        << "max_wal_size = 64MB\nmin_wal_size = 8MB\njit = off\nfsync = " << (how_.durable ? "on" : "off")
        << '\n';
@@ -159,7 +153,7 @@ std::string postgresql_server::credentials() const {
   return how_.password.empty() ? "holdfast@" : "holdfast:" + how_.password + '@';
 }
 
-std::string postgresql_server::url(std::string_view rest) const { return url_through(port_, rest); }
+std::string postgresql_server::url(std::string_view rest) const { return url_through(port(), rest); }
 
 std::string postgresql_server::url_through(std::uint16_t port, std::string_view rest) const {
   return "postgresql://" + credentials() + "127.0.0.1:" + std::to_string(port) + "/holdfast" +
@@ -168,13 +162,13 @@ std::string postgresql_server::url_through(std::uint16_t port, std::string_view 
 
 std::string postgresql_server::socket_url(std::string_view rest) const {
   const bool more = rest.find('?') != std::string_view::npos;
-  return "postgresql://" + credentials() + "localhost:" + std::to_string(port_) + "/holdfast" +
+  return "postgresql://" + credentials() + "localhost:" + std::to_string(port()) + "/holdfast" +
          std::string{rest} + (more ? '&' : '?') + "host=" + socket_folder();
 }
 
 std::string postgresql_server::tls_url(std::string_view rest) const {
   const bool more = rest.find('?') != std::string_view::npos;
-  return "postgresql://" + credentials() + "localhost:" + std::to_string(port_) + "/holdfast" +
+  return "postgresql://" + credentials() + "localhost:" + std::to_string(port()) + "/holdfast" +
          std::string{rest} + (more ? '&' : '?') +
          "sslmode=verify-full&sslrootcert=" + authority_->authority() +
          "&sslcert=" + client_pair_.certificate + "&sslkey=" + client_pair_.key;
@@ -196,7 +190,7 @@ std::int64_t postgresql_server::number(const std::string& sql, const std::vector
 std::unique_ptr<postgresql_console> postgresql_server::console(const std::string& user,
                                                                const std::string& password) const {
   std::string where = "dbname=holdfast user=" + user + " host='" + socket_folder() + "' port=";
-  where.append(std::to_string(port_));
+  where.append(std::to_string(port()));
   if (!password.empty()) where.append(" password='").append(password).append("'");
   return std::make_unique<postgresql_console>(where);
 }

@@ -13,6 +13,7 @@
 #include "support/child_process.hpp"
 #include "support/postgresql_console.hpp"
 #include "support/process_family.hpp"
+#include "support/reserved_port.hpp"
 #include "support/scratch_folder.hpp"
 
 namespace holdfast::test {
@@ -41,7 +42,7 @@ class postgresql_server {
   postgresql_server(const postgresql_server&) = delete;
   postgresql_server& operator=(const postgresql_server&) = delete;
 
-  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_.number(); }
   /// Of its Unix socket, as libpq and a URL's `host` have it.
   [[nodiscard]] std::string socket_folder() const { return folder_.path().string(); }
   [[nodiscard]] ::pid_t pid() const noexcept { return process_->pid(); }
@@ -99,7 +100,7 @@ class postgresql_server {
   settings how_;
   scratch_folder folder_;
   std::optional<server_user> user_;
-  std::uint16_t port_ = 0;
+  reserved_port port_;
   std::optional<certificates> authority_;
   certificates::pair server_pair_;
   certificates::pair client_pair_;

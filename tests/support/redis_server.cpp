@@ -10,8 +10,6 @@
 #include <sstream>
 #include <stdexcept>
 
-#include "support/free_port.hpp"
-
 namespace holdfast::test {
 
 namespace {
@@ -49,18 +47,9 @@ redis_server::redis_server(settings how) : how_{std::move(how)} {
     client_pair_ = authority_->issue("client", "DNS:client");
   }
   if (how_.own_clock) set_clock(0s);
-  constexpr int attempts = 5;  // another program may take the port between the look and the start
-  for (int attempt = 1; console_ == nullptr; ++attempt) {
-    port_ = free_port();
-    tls_port_ = how_.tls ? free_port() : 0;
-    write_configuration();
-    launch();
-    try {
-      expect_answer(false);
-    } catch (const std::runtime_error&) {
-      if (attempt == attempts || log().find("Address already in use") == std::string::npos) throw;
-    }
-  }
+  write_configuration();
+  launch();
+  expect_answer(false);
 }
 
 std::string redis_server::usual_program() {
@@ -79,13 +68,13 @@ bool redis_server::guards_debug() const {
 
 void redis_server::write_configuration() {
   std::ofstream file{folder_.file("redis.conf"), std::ios::trunc};
-  file << "bind 127.0.0.1\nport " << port_ << "\nunixsocket " << socket() << "\ndir "
+  file << "bind 127.0.0.1\nport " << port() << "\nunixsocket " << socket() << "\ndir "
        << folder_.path().string() << "\nsave \"\"\n";
   if (guards_debug()) file << "enable-debug-command yes\n";
   if (!how_.password.empty()) file << "requirepass \"" << how_.password << "\"\n";
   if (how_.append_only) file << "appendonly yes\nappendfsync always\n";
   if (how_.tls) {
-    file << "tls-port " << tls_port_ << "\ntls-cert-file " << server_pair_.certificate << "\ntls-key-file "
+    file << "tls-port " << tls_port() << "\ntls-cert-file " << server_pair_.certificate << "\ntls-key-file "
          << server_pair_.key << "\ntls-ca-cert-file " << authority_->authority() << '\n';
   }
   for (const auto& line : how_.lines) file << line << '\n';
@@ -122,12 +111,12 @@ void redis_server::expect_answer(bool loading_will_do) {
 
 std::string redis_server::url(std::string_view rest) const {
   const auto user = how_.password.empty() ? "" : "default:" + how_.password + '@';
-  return "redis://" + user + "127.0.0.1:" + std::to_string(port_) + std::string{rest};
+  return "redis://" + user + "127.0.0.1:" + std::to_string(port()) + std::string{rest};
 }
 
 std::string redis_server::tls_url(std::string_view rest) const {
   const bool more = rest.find('?') != std::string_view::npos;
-  return "rediss://localhost:" + std::to_string(tls_port_) + std::string{rest} + (more ? '&' : '?') +
+  return "rediss://localhost:" + std::to_string(tls_port()) + std::string{rest} + (more ? '&' : '?') +
          "ca=" + authority_->authority() + "&cert=" + client_pair_.certificate + "&key=" + client_pair_.key;
 }
 

@@ -10,6 +10,7 @@
 #include "support/certificates.hpp"
 #include "support/child_process.hpp"
 #include "support/redis_console.hpp"
+#include "support/reserved_port.hpp"
 #include "support/scratch_folder.hpp"
 
 namespace holdfast::test {
@@ -34,8 +35,8 @@ class redis_server {
   redis_server() : redis_server(settings{}) {}
   explicit redis_server(settings how);
 
-  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
-  [[nodiscard]] std::uint16_t tls_port() const noexcept { return tls_port_; }
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_.number(); }
+  [[nodiscard]] std::uint16_t tls_port() const noexcept { return tls_port_.number(); }
   [[nodiscard]] std::string socket() const { return folder_.file("redis.sock"); }
   /// A file in the folder where it keeps its data.
   [[nodiscard]] std::string file(std::string_view name) const { return folder_.file(name); }
@@ -83,8 +84,8 @@ class redis_server {
 
   settings how_;
   scratch_folder folder_;
-  std::uint16_t port_ = 0;
-  std::uint16_t tls_port_ = 0;
+  reserved_port port_;
+  reserved_port tls_port_;
   std::optional<certificates> authority_;
   certificates::pair server_pair_;
   certificates::pair client_pair_;

@@ -1,45 +1,30 @@
 #include "support/zookeeper_ensemble.hpp"
 
-#include <algorithm>
 #include <stdexcept>
 #include <thread>
-
-#include "support/free_port.hpp"
 
 namespace holdfast::test {
 
 using namespace std::chrono_literals;
 
 zookeeper_ensemble::zookeeper_ensemble(const std::array<zookeeper_server::settings, size>& how) {
-  constexpr int attempts = 5;  // as of one server; here are nine ports to lose
-  for (int attempt = 1;; ++attempt) {
-    launch(how);
-    try {
-      for (const auto& each : members_) each->expect_service();
-      return;
-    } catch (const std::runtime_error&) {
-      if (attempt == attempts || !port_was_taken()) throw;
-    }
-  }
+  launch(how);
+  for (const auto& each : members_) each->expect_service();
 }
 
 void zookeeper_ensemble::launch(std::array<zookeeper_server::settings, size> how) {
   std::vector<std::string> lines;
   for (auto& each : how) {
     each.number = static_cast<int>(lines.size()) + 1;
+    const auto followers = between_.emplace_back().number();
+    const auto elections = between_.emplace_back().number();
     lines.push_back("server." + std::to_string(each.number) + '=' + each.host + ':' +
-                    std::to_string(free_port()) + ':' + std::to_string(free_port()));
+                    std::to_string(followers) + ':' + std::to_string(elections));
   }
   for (std::size_t i = 0; i < size; ++i) {
     how[i].lines.insert(how[i].lines.end(), lines.begin(), lines.end());
     members_[i] = std::make_unique<zookeeper_server>(how[i]);
   }
-}
-
-bool zookeeper_ensemble::port_was_taken() const {
-  return std::any_of(members_.begin(), members_.end(), [](const auto& each) {
-    return each->log().find("Address already in use") != std::string::npos;
-  });
 }
 
 std::string zookeeper_ensemble::addresses() const {

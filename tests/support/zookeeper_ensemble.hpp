@@ -2,7 +2,9 @@
 
 #include <array>
 #include <memory>
+#include <vector>
 
+#include "support/reserved_port.hpp"
 #include "support/zookeeper_server.hpp"
 
 namespace holdfast::test {
@@ -36,9 +38,9 @@ class zookeeper_ensemble {
 
  private:
   void launch(std::array<zookeeper_server::settings, size> how);
-  [[nodiscard]] bool port_was_taken() const;
   zookeeper_server& in_mode(std::string_view mode);
 
+  std::vector<reserved_port> between_;  ///< the servers
   std::array<std::unique_ptr<zookeeper_server>, size> members_;
 };
 

@@ -11,8 +11,6 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "support/free_port.hpp"
-
 namespace holdfast::test {
 
 namespace {
@@ -86,24 +84,14 @@ std::uint64_t sum_of(const std::string& bytes) {
 
 zookeeper_server::zookeeper_server(settings how) : how_{std::move(how)} {
   std::filesystem::create_directory(folder_.path() / "data");
-  constexpr int attempts = 5;  // another program may take the port between the look and the start
-  for (int attempt = 1;; ++attempt) {
-    port_ = free_port();
-    write_configuration();
-    launch();
-    if (how_.number != 0) return;
-    try {
-      expect_service();
-      return;
-    } catch (const std::runtime_error&) {
-      if (attempt == attempts || log().find("Address already in use") == std::string::npos) throw;
-    }
-  }
+  write_configuration();
+  launch();
+  if (how_.number == 0) expect_service();
 }
 
 void zookeeper_server::write_configuration() const {
   std::ofstream file{folder_.file("zoo.cfg"), std::ios::trunc};
-  file << "dataDir=" << folder_.file("data") << "\nclientPort=" << port_
+  file << "dataDir=" << folder_.file("data") << "\nclientPort=" << port()
        << "\nclientPortAddress=" << how_.host
        << "\nmaxClientCnxns=0\nadmin.enableServer=false\n"
           "4lw.commands.whitelist=*\ntickTime="
@@ -134,20 +122,21 @@ void zookeeper_server::launch() {
 void zookeeper_server::expect_service() {
   const auto deadline = std::chrono::steady_clock::now() + patience;
   while (std::chrono::steady_clock::now() < deadline) {
-    // By its folder: on this port may be another test's, which was quicker.
     if (four_letter("conf").find(folder_.file("data")) != std::string::npos) return;
     if (process_->wait(10ms)) throw std::runtime_error{"zookeeper ended: " + log()};
   }
   throw std::runtime_error{"zookeeper does not serve: " + log()};
 }
 
-std::string zookeeper_server::address() const { return how_.host + ':' + std::to_string(port_); }
+std::string zookeeper_server::address() const { return how_.host + ':' + std::to_string(port()); }
 
 std::string zookeeper_server::url(std::string_view rest) const {
   return "zk://" + address() + std::string{rest};
 }
 
-std::string zookeeper_server::four_letter(std::string_view word) const { return ask(how_.host, port_, word); }
+std::string zookeeper_server::four_letter(std::string_view word) const {
+  return ask(how_.host, port(), word);
+}
 
 std::int64_t zookeeper_server::monitored(std::string_view field) const {
   const auto end = std::chrono::steady_clock::now() + patience;

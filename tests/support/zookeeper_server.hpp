@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "support/child_process.hpp"
+#include "support/reserved_port.hpp"
 #include "support/scratch_folder.hpp"
 
 namespace holdfast::test {
@@ -33,7 +34,7 @@ class zookeeper_server {
   zookeeper_server() : zookeeper_server(settings{}) {}
   explicit zookeeper_server(settings how);
 
-  [[nodiscard]] std::uint16_t port() const noexcept { return port_; }
+  [[nodiscard]] std::uint16_t port() const noexcept { return port_.number(); }
   [[nodiscard]] const std::string& host() const noexcept { return how_.host; }
   /// "127.0.0.1:2181", as a store URL and other clients take it.
   [[nodiscard]] std::string address() const;
@@ -64,8 +65,8 @@ class zookeeper_server {
   void expect_service();
 
   /// Between `kill()` and `start()`: a node's next child will have this number. ZooKeeper must keep no
-  /// digests
-  /// ("-Dzookeeper.digest.enabled=false"). \throws std::runtime_error if the last start found no such node.
+  /// digests ("-Dzookeeper.digest.enabled=false").
+  /// \throws std::runtime_error if the last start found no such node.
   void set_next_number(const std::string& node, std::int32_t number) const;
 
   [[nodiscard]] std::string log() const;
@@ -75,7 +76,7 @@ class zookeeper_server {
 
   settings how_;
   scratch_folder folder_;
-  std::uint16_t port_ = 0;
+  reserved_port port_;
   std::unique_ptr<child_process> process_;
 };
 

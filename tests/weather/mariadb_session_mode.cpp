@@ -1,7 +1,7 @@
 // mode=session, as far as it is MariaDB's own; see server_session_mode.cpp.
 
-#include "support/free_port.hpp"
 #include "support/mariadb_server.hpp"
+#include "support/reserved_port.hpp"
 #include "weather/weather.hpp"
 
 namespace holdfast::weather {
@@ -28,10 +28,11 @@ TEST(mariadb_session_mode, live_whatever_the_server_has_for_those_who_are_idle) 
 
 // The nodes of a cluster share the tables, and not the locks by which sessions are known to live.
 TEST(mariadb_session_cluster, is_refused) {
+  const test::reserved_port among_nodes;
   mariadb_server node{{.options = {"--wsrep-on=ON", "--wsrep-provider=/usr/lib/galera/libgalera_smm.so",
                                    "--wsrep-cluster-address=gcomm://", "--wsrep-sst-method=rsync",
                                    "--wsrep-provider-options=gmcast.listen_addr=tcp://127.0.0.1:" +
-                                       std::to_string(test::free_port()),
+                                       std::to_string(among_nodes.number()),
                                    "--wsrep-node-address=127.0.0.1", "--binlog-format=ROW"}}};
   ASSERT_EQ(node.number("SELECT @@global.wsrep_on"), 1);
   const auto refused = failure_of([&] {

@@ -2,7 +2,7 @@
 
 #include <csignal>
 
-#include "support/free_port.hpp"
+#include "support/reserved_port.hpp"
 #include "weather/on_postgresql.hpp"
 
 namespace holdfast::weather {
@@ -18,7 +18,7 @@ class pgbouncer {
     write_bytes(
         configuration,
         "[databases]\nholdfast = host=127.0.0.1 port=" + std::to_string(server.port()) +
-            " user=holdfast\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = " + std::to_string(port_) +
+            " user=holdfast\n[pgbouncer]\nlisten_addr = 127.0.0.1\nlisten_port = " + std::to_string(port()) +
             "\nunix_socket_dir =\nauth_type = any\npool_mode = " + mode + '\n' + lines);
     const auto user = test::unprivileged_user("postgres");
     if (user) test::hand_over(folder_.path(), *user);
@@ -34,17 +34,17 @@ class pgbouncer {
     }
   }
 
-  [[nodiscard]] std::uint16_t port() const { return port_; }
+  [[nodiscard]] std::uint16_t port() const { return port_.number(); }
   [[nodiscard]] std::unique_ptr<test::postgresql_console> console() const {
     return std::make_unique<test::postgresql_console>("host=127.0.0.1 user=holdfast dbname=holdfast port=" +
-                                                      std::to_string(port_));
+                                                      std::to_string(port()));
   }
   void stop() { process_->stop(); }
   void go_on() { process_->go_on(); }
 
  private:
   test::scratch_folder folder_;
-  std::uint16_t port_ = test::free_port();
+  test::reserved_port port_;
   std::optional<test::child_process> process_;
 };
 

@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "support/canned_server.hpp"
-#include "support/free_port.hpp"
+#include "support/reserved_port.hpp"
 #include "weather/on_zookeeper.hpp"
 
 namespace holdfast::weather {
@@ -31,8 +31,10 @@ failing fail_soon(const std::string& url) {
 std::string at(std::uint16_t port) { return "127.0.0.1:" + std::to_string(port); }
 
 TEST(zookeeper_opening, where_nobody_listens_names_the_servers) {
-  const auto one = at(test::free_port());
-  const auto two = at(test::free_port());
+  const test::reserved_port first;
+  const test::reserved_port second;
+  const auto one = at(first.number());
+  const auto two = at(second.number());
   const auto failed = fail_soon("zk://" + one + ',' + two + "?connect_timeout=5s");
   EXPECT_EQ(failed.code, errc::unavailable) << failed.text;
   EXPECT_THAT(failed.text, testing::HasSubstr(one));
@@ -47,7 +49,8 @@ TEST(zookeeper_opening, with_a_name_that_nobody_has_says_so) {
 
 TEST(zookeeper_opening, passes_by_names_and_servers_that_are_not_there) {
   const zookeeper_server server;
-  client locks{"zk://nowhere.invalid:2181," + at(test::free_port()) + ',' + server.address()};
+  const test::reserved_port nobodys;
+  client locks{"zk://nowhere.invalid:2181," + at(nobodys.number()) + ',' + server.address()};
   EXPECT_TRUE(mutex(locks, "stock").try_lock_for(60s));
 }
 
