@@ -1,5 +1,6 @@
 #include "types/session.hpp"
 
+#include <atomic>
 #include <condition_variable>
 #include <mutex>
 #include <thread>
@@ -228,6 +229,7 @@ std::shared_ptr<void> session::watch(std::function<void()> changed) {
   struct gate {
     std::recursive_mutex mutex;
     std::function<void()> changed;
+    std::atomic<bool> due{false};  // somebody is about to call it, who will see all that there is by then
   };
   const auto shared = std::make_shared<gate>();
   shared->changed = std::move(changed);
@@ -235,8 +237,10 @@ std::shared_ptr<void> session::watch(std::function<void()> changed) {
   {
     const turn now{parts_->loop};
     registration = parts_->store->port().watch([this, shared] {
+      if (shared->due.exchange(true)) return;
       parts_->loop.after_turn([shared] {
         const std::lock_guard hold{shared->mutex};
+        shared->due = false;
         if (const auto action = shared->changed) action();
       });
     });

@@ -164,6 +164,25 @@ TEST_P(inspection, watch_tells_of_changes_until_its_handle_is_gone) {
   EXPECT_EQ(calls_so_far(), seen) << "told after its handle was gone";
 }
 
+TEST_P(inspection, watch_calls_once_for_all_that_happens_during_a_call) {
+  std::promise<void> go_on;
+  std::atomic<int> calls{0};
+  const auto watch = bystander().watch([&, free = go_on.get_future().share()] {
+    ++calls;
+    free.wait();
+  });
+  EXPECT_TRUE(look().sees([&] { return calls > 0; }));
+  constexpr int changes = 20;
+  for (int each = 0; each < changes; ++each) {
+    EXPECT_FALSE(mutex(one(), "stock").acquire().release());
+    std::this_thread::sleep_for(10ms);  // longer than what counts as one burst
+  }
+  go_on.set_value();
+  EXPECT_TRUE(look().sees([&] { return calls > 1; }));
+  std::this_thread::sleep_for(100ms);
+  EXPECT_LT(calls, changes / 2);
+}
+
 HOLDFAST_ON_EACH_STORE(inspection, any_store);
 
 }  // namespace

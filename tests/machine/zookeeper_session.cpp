@@ -145,6 +145,24 @@ TEST_F(zookeeper_survey, tells_nothing_where_they_have_not_agreed) {
   }
 }
 
+// Whoever then looks misses nothing: what comes later is told.
+TEST_F(zookeeper_survey, tells_of_changes_once_those_to_come_will_be_told) {
+  int told = 0;
+  session_.watch([&] { ++told; });
+  ASSERT_EQ(wire_.next().path, "/");
+  wire_.answer_next({.how = answer::done, .children = {"stock"}});
+  const int of_names = told;
+  ASSERT_EQ(wire_.next().path, "/stock");
+  wire_.answer_next({.how = answer::done});
+  EXPECT_GT(told, of_names) << "what happened to it before it was watched";
+  const int of_claims = told;
+  session_.happened("/stock", change::children);
+  ASSERT_EQ(wire_.next().path, "/stock");
+  wire_.answer_next({.how = answer::done});
+  EXPECT_GT(told, of_claims);
+  EXPECT_TRUE(wire_.kinds().empty());
+}
+
 class zookeeper_downgrade : public zookeeper_session {
  protected:
   zookeeper_downgrade() {

@@ -112,19 +112,38 @@ void link::deliver_words(const owner_id& client, const words& all) {
 void link::track(bool on) {
   loop_.cancel(std::exchange(next_look_, 0));
   std::optional<call> said;
-  bool tells = true;
   {
     const std::lock_guard hold{wire_mutex_};
-    if (wire_) tells = (said = wire_->tracking(on)).has_value();
+    if (!wire_) return;
+    said = wire_->tracking(on);
   }
-  if (said) ask(std::move(*said));
-  if (on && !tells) next_look_ = loop_.at(loop_.now() + look_every, [this] { look_for_changes(); });
+  if (said) {
+    ask(std::move(*said), [this, on](const std::vector<row>& /*nothing*/) {
+      if (on) server_tells();
+    });
+  }
+  if (on) look_later();
 }
 
-/// In a turn. There may have been changes, as far as anybody knows.
-void link::look_for_changes() {
+/// In a turn. Until the server tells, there may have been changes, as far as anybody knows.
+void link::look_later() {
+  next_look_ = loop_.at(loop_.now() + look_every, [this] {
+    loop_.right_after_turn([this] { ring_watchers(); });
+    look_later();
+  });
+}
+
+/// From now on. Not of what was changed before, nor of calls that were under way: who made those either has
+/// its answer before `answer_limit`, or believes that there will be none.
+void link::server_tells() {
+  const runtime::turn now{loop_, true};
+  loop_.cancel(std::exchange(next_look_, 0));
+  if (!is_tracked()) return;
   loop_.right_after_turn([this] { ring_watchers(); });
-  next_look_ = loop_.at(loop_.now() + look_every, [this] { look_for_changes(); });
+  next_look_ = loop_.at(loop_.now() + settings_.answer_limit, [this] {
+    next_look_ = 0;
+    loop_.right_after_turn([this] { ring_watchers(); });
+  });
 }
 
 // ---- the wire

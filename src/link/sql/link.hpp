@@ -74,17 +74,18 @@ class link : public runtime::link_on_line<tickets::request, tickets::reply> {
   void sweep_if_due();
 
   void ask(call what, std::function<void(const std::vector<row>&)> heard = nullptr);
-  void look_for_changes();
+  void server_tells();
 
   // In turns:
   void begin_session(const owner_id& client, store::time_point since);
   void end_session();
+  void look_later();
   void lived(store::time_point sending);
 
   const link_settings settings_;
   const owner_id client_ = owner_id::random();  // whose connections are, but where each has an id of its own
   const dialler dial_;
-  store::scheduler::timer next_look_ = 0;  // in turns; where the server cannot tell of changes
+  store::scheduler::timer next_look_ = 0;  // in turns; for changes that the server does not tell of
   clock::time_point next_sweep_;           // the leader's
   std::unique_ptr<connection> wire_;       // with wire_mutex_
   std::optional<owner_id> last_;           // the last connection's client; the line's own thread's

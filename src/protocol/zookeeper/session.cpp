@@ -113,7 +113,6 @@ void session::connected(std::int64_t id, duration timeout, time_point began) {
   if (changed_) {
     watched_below_.clear();
     watch_below(top());
-    changed_();
   }
 }
 
@@ -209,10 +208,7 @@ void session::happened(const std::string& path, change what) {
     }
   }
   if (what == change::removed && watched_below_.erase(path) != 0 && path == settings_.root) watch_below(path);
-  if (what == change::children && watched_below_.erase(path) != 0 && changed_) {
-    watch_below(path);
-    changed_();
-  }
+  if (what == change::children && watched_below_.erase(path) != 0) watch_below(path);
 }
 
 // ---- claims

@@ -329,7 +329,8 @@ void session::watch(std::function<void()> changed) {
   }
 }
 
-/// The servers tell of one node's children at a time, so each that may have some is watched.
+/// The servers tell of one node's children at a time, so each that may have some is watched. Whoever looks
+/// when `changed_` is called sees all that happened before the watch was there.
 void session::watch_below(const std::string& path) {
   if (!changed_ || !watched_below_.insert(path).second) return;
   ask({{.what = kind::list, .path = path, .watch = true}}, [this, path](const std::vector<result>& results) {
@@ -347,6 +348,7 @@ void session::watch_below(const std::string& path) {
       const std::string below = (path == "/" ? "" : path) + '/' + child;
       if (!is_part_of_lock(child) && below != "/zookeeper") watch_below(below);
     }
+    if (changed_) changed_();
   });
 }
 

@@ -1,0 +1,52 @@
+// Those who watch, where the server begins late to tell of changes.
+
+#include <atomic>
+#include <csignal>
+
+#include "weather/on_postgresql.hpp"
+
+namespace holdfast::weather {
+namespace {
+
+class postgresql_watching : public on_postgresql {
+ protected:
+  bool watches() {
+    return server_.number(
+               "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' AND "
+               "granted") == 1;
+  }
+
+  client locks_{server_.url()};
+  std::atomic<int> calls_ = 0;
+};
+
+TEST_F(postgresql_watching, are_told_of_what_happened_before_they_were_heard) {
+  EXPECT_FALSE(locks_.inspect("stock"));
+  ASSERT_EQ(sessions(), 1);
+  const auto backend =
+      static_cast<::pid_t>(server_.number("SELECT pid FROM pg_stat_activity WHERE usename = 'holdfast'"));
+  ::kill(backend, SIGSTOP);
+  const auto watch = locks_.watch([&] { ++calls_; });
+  await([&] { return calls_ > 0; }, "it is not called at the beginning");
+  client others{server_.url()};
+  EXPECT_FALSE(mutex(others, "stock").acquire().release());
+  const int seen = calls_;
+  ::kill(backend, SIGCONT);
+  await([&] { return calls_ > seen; }, "it is told of nothing");
+}
+
+// A transaction that has found nobody to tell, and is not over yet.
+TEST_F(postgresql_watching, are_told_of_what_was_under_way_when_it_began) {
+  EXPECT_FALSE(mutex(locks_, "stock").acquire().release());
+  const auto other = server_.console();
+  EXPECT_EQ(other->ask("BEGIN; SELECT holdfast_locks_changed()"), "");
+  const auto watch = locks_.watch([&] { ++calls_; });
+  await([&] { return watches(); }, "it does not begin");
+  std::this_thread::sleep_for(300ms);  // what it is told of until then has been told
+  const int seen = calls_;
+  EXPECT_EQ(other->ask("COMMIT"), "");
+  await([&] { return calls_ > seen; }, "it is told of nothing");
+}
+
+}  // namespace
+}  // namespace holdfast::weather
