@@ -31,7 +31,7 @@ struct run_record {
 
 /// Others hold it, or the store has not answered: scripts have to tell these apart.
 [[noreturn]] void fail_not_had(const client& locks, const claim& wish) {
-  const auto within = *wish.wait == duration::zero() ? "" : " within " + to_text(*wish.wait);
+  const auto within = *wish.wait == duration::zero() ? "" : " within " + to_whole_text(*wish.wait);
   std::string who;
   try {
     auto lock = locks.inspect(wish.name).value_or(lock_state{});

@@ -5,6 +5,7 @@
 #include <charconv>
 #include <chrono>
 #include <fmt/format.h>
+#include <utility>
 
 #include "failure.hpp"
 #include "unicode.hpp"
@@ -125,6 +126,20 @@ std::string to_text(duration length) {
   if (all < 3600) return fmt::format("{}m{:02}s", all / 60, all % 60);
   if (all < 86400) return fmt::format("{}h{:02}m", all / 3600, all / 60 % 60);
   return fmt::format("{}d{:02}h", all / 86400, all / 3600 % 24);
+}
+
+std::string to_whole_text(duration length) {
+  using namespace std::chrono;
+  constexpr std::array parts{std::pair{"d", milliseconds{days{1}}}, std::pair{"h", milliseconds{hours{1}}},
+                             std::pair{"m", milliseconds{minutes{1}}}, std::pair{"s", milliseconds{1000}},
+                             std::pair{"ms", milliseconds{1}}};
+  auto rest = round<milliseconds>(length);
+  std::string text;
+  for (const auto& [unit, size] : parts) {
+    if (rest >= size) text += fmt::format("{}{}", rest / size, unit);
+    rest %= size;
+  }
+  return text.empty() ? "0ms" : text;
 }
 
 std::string to_text(const claimant& who) {

@@ -27,6 +27,9 @@ namespace holdfast::cli {
 [[nodiscard]] duration parse_duration(std::string_view text);
 /// Two units at most: `250ms`, `3s`, `2m05s`, `1h04m`, `3d02h`.
 [[nodiscard]] std::string to_text(duration length);
+/// All of them, down to milliseconds, as `parse_duration` reads it: `1s500ms`, `1d1m`; for what somebody
+/// asked for.
+[[nodiscard]] std::string to_whole_text(duration length);
 
 /// `backup on alpha, pid 4711 (nightly)`, printable.
 [[nodiscard]] std::string to_text(const claimant& who);

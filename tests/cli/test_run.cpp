@@ -115,6 +115,10 @@ TEST_F(run, excludes_and_says_who_holds) {
     EXPECT_THAT(said.err, AllOf(StartsWith("holdfast: "), HasSubstr("first of all"), HasSubstr("sh on ")));
   }
   EXPECT_EQ(holdfast({"run", "y", "--wait", "0", "--", "true"}).status, 0) << "another name is free";
+  for (const auto* wait : {"50ms", "1s500ms"}) {  // as it was asked for
+    EXPECT_THAT(holdfast({"run", "x", "--wait", wait, "--", "true"}).err,
+                HasSubstr(std::string{" within "} + wait + ": "));
+  }
 }
 
 TEST_F(run, waits_for_its_turn) {
