@@ -61,8 +61,8 @@ TEST_F(run_loss, tells_of_it_in_json) {
 }
 
 TEST_F(run_loss, kills_who_does_not_listen_before_the_deadline) {
-  auto wrapper = start_deaf("12s");
-  const auto latest = boot_now() + 12s;  // no renewal after the loss can have moved the deadline further
+  auto wrapper = start_deaf("20s");
+  const auto latest = boot_now() + 20s;  // no renewal after the loss can have moved the deadline further
   EXPECT_EQ(holdfast({"release", "--force", "x"}).status, 0);
   EXPECT_TRUE(all_dead());
   EXPECT_LT(boot_now(), latest);
@@ -101,7 +101,7 @@ TEST_F(run_loss, a_stopped_wrapper_cannot_keep_the_command_past_the_deadline) {
 }
 
 TEST_F(run_loss, the_next_in_line_goes_on_after_a_crash) {
-  auto wrapper = start_holder("x", {"--ttl", "5s"});
+  auto wrapper = start_holder("x", {"--ttl", "15s"});
   auto next = start({"run", "x", "--", "true"});
   ASSERT_TRUE(waiters("x", 1));
   wrapper->signal(SIGKILL);

@@ -51,7 +51,7 @@ TEST_F(run_signals, reach_the_whole_group_and_decide_the_status) {
 
 TEST_F(run_signals, stop_and_continue_the_command_while_the_lock_is_kept) {
   // Not a shell that starts others: while it does, one that is stopped shows another state.
-  auto wrapper = start_holder("x", {"--ttl", "6s"}, "exec sleep 1000");
+  auto wrapper = start_holder("x", {"--ttl", "15s"}, "exec sleep 1000");
   wrapper->signal(SIGTSTP);
   ASSERT_TRUE(eventually([&] { return state_of(holder_pid()) == 'T'; }));
   const auto expires_in = [&] { return show("x")["holders"].at(0)["expires_in_s"].get<double>(); };

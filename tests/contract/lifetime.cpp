@@ -174,7 +174,7 @@ TEST_P(lifetime, a_loss_callback_may_close_the_client) {
 }
 
 TEST_P(lifetime, force_ends_a_hold_and_serves_the_next_waiter) {
-  auto first = by(one(), "stock", lock_options{}.ttl(6s)).take(exclusive);
+  auto first = by(one(), "stock", lock_options{}.ttl(12s)).take(exclusive);
   loss told{first.held};
   auto waiting = by(two(), "stock").start(exclusive);
   ASSERT_TRUE(look().sees_waiters("stock", 1));

@@ -7,17 +7,19 @@ using holdfast::contract::test_on;
 using holdfast::test::postgresql_server;
 using database = holdfast::contract::database_store<postgresql_server>;
 
-const test_on tcp{database::kind(
-    "postgresql", "postgresql",
-    [](const postgresql_server& at, const std::string& options) { return at.url("?" + options); })};
+const test_on tcp{
+    database::kind("postgresql", "postgresql", [](const postgresql_server& at, const std::string& options) {
+      return at.url("?connect_timeout=50s&" + options);
+    })};
 const test_on unix_socket{
     database::kind("postgres", "postgres", [](const postgresql_server& at, const std::string& options) {
-      return "postgres" + at.socket_url("?" + options).substr(std::string{"postgresql"}.size());
+      return "postgres" +
+             at.socket_url("?connect_timeout=50s&" + options).substr(std::string{"postgresql"}.size());
     })};
 const test_on session{database::kind(
     "postgresql_session", "postgresql",
     [](const postgresql_server& at, const std::string& options) {
-      return at.url("?mode=session&session_timeout=20s&" + options);
+      return at.url("?mode=session&session_timeout=20s&connect_timeout=50s&" + options);
     },
     true)};
 

@@ -55,7 +55,7 @@ TYPED_TEST(manners, ours_waits_until_the_other_has_expired) {
   this->other_.kill();
   const auto held = this->lock_.acquire();
   EXPECT_TRUE(held.held());
-  EXPECT_LT(boot_clock::now() - before, 5s) << "far longer than its ttl";
+  EXPECT_LT(boot_clock::now() - before, 15s) << "far longer than its ttl";
 }
 
 TYPED_TEST(manners, the_other_waits_for_ours) {

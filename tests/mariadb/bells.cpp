@@ -129,7 +129,7 @@ class listening : public testing::Test {
   }
   bool hears(std::size_t count) {
     std::unique_lock hold{mutex};
-    return changed.wait_for(hold, 10s, [&] { return told.size() >= count; });
+    return changed.wait_for(hold, 14s, [&] { return told.size() >= count; });
   }
   static owner_id client() {
     owner_id::bytes_type bytes{};

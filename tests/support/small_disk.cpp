@@ -19,7 +19,7 @@ constexpr const char* with_a_disk = R"sh(
 mount -t tmpfs -o "size=$1k,mode=0700,uid=$2,gid=$3" none "$4" || exit 1
 user=$2 group=$3
 shift 4
-exec setpriv --reuid="$user" --regid="$group" --clear-groups "$@"
+exec setpriv --reuid="$user" --regid="$group" --clear-groups --pdeathsig KILL "$@"
 )sh";
 
 /// The file that takes the room, seen from outside its mount namespace.

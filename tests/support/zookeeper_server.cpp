@@ -33,9 +33,11 @@ std::string ask(const std::string& host, std::uint16_t port, std::string_view wo
   if (::connect(socket, reinterpret_cast<::sockaddr*>(&address), sizeof address) == 0 &&
       ::send(socket, word.data(), word.size(), MSG_NOSIGNAL) > 0) {
     char some[16'384];
-    for (ssize_t count = 0; (count = ::recv(socket, some, sizeof some, 0)) > 0;) {
+    ssize_t count = 0;
+    while ((count = ::recv(socket, some, sizeof some, 0)) > 0) {
       answer.append(some, static_cast<std::size_t>(count));
     }
+    if (count < 0) answer.clear();  // a part is no answer
   }
   ::close(socket);
   return answer;

@@ -53,15 +53,26 @@ TEST_F(clocks, that_jump_end_nobody_elses_lease) {
 TEST_F(clocks, that_jump_end_no_lease_of_their_own) {
   client locks = open();
   mutex lock{locks, "stock"};
-  const auto first = lives_elsewhen_->hold("stock ttl=2000");
-  ASSERT_TRUE(first);
-  for (const auto by : {48h, -48h}) {
+  fencing_token last;
+  const auto is_renewed_after = [&](auto by) {
+    last = lives_elsewhen_->hold("stock ttl=2000");
+    EXPECT_TRUE(last);
     jump(by);
-    EXPECT_FALSE(lock.try_lock_for(2500ms)) << "renewed no longer after " << by.count();
+    if (lock.try_lock_for(2500ms)) {
+      lock.unlock();
+      EXPECT_THAT(lives_elsewhen_->hear(), testing::StartsWith("lost "));
+      lives_elsewhen_->ask("drop");
+      return false;
+    }
     EXPECT_EQ(lives_elsewhen_->ask("report"), "holding") << by.count();
+    EXPECT_EQ(lives_elsewhen_->ask("release"), "released");
+    return true;
+  };
+  for (const auto by : {48h, -48h}) {
+    // A machine that stalls for a second and a half may let a lease of two end.
+    EXPECT_TRUE(is_renewed_after(by) || is_renewed_after(by) || is_renewed_after(by)) << by.count();
   }
-  EXPECT_EQ(lives_elsewhen_->ask("release"), "released");
-  EXPECT_GT(lock.acquire().token(), first);
+  EXPECT_GT(lock.acquire().token(), last);
 }
 
 TEST_F(clocks, that_jump_do_not_keep_the_dead_alive) {

@@ -31,14 +31,14 @@ TEST(postgresql_access, is_refused_at_once_and_tells_no_password) {
   const std::string place = "127.0.0.1:" + std::to_string(server.port());
   const auto before = boot_clock::now();
   for (const std::string user : {"holdfast@", "holdfast:wrong-hunter2@", "nobody:wrong-hunter2@"}) {
-    const auto refused = try_to_lock("postgresql://" + user + place + "/holdfast", {});
+    const auto refused = try_to_lock("postgresql://" + user + place + "/holdfast", patient());
     EXPECT_EQ(refused.code, errc::permission_denied) << refused.text;
     EXPECT_THAT(refused.text, Not(HasSubstr("hunter2")));
     EXPECT_THAT(refused.text, HasSubstr(place));
     EXPECT_THAT(refused.text,
                 HasSubstr(user.substr(0, user.find_first_of(":@")) == "nobody" ? "nobody" : "password"));
   }
-  EXPECT_LT(boot_clock::now() - before, 9s) << "waiting makes no password right";
+  EXPECT_LT(boot_clock::now() - before, before_patience_ends) << "waiting makes no password right";
   EXPECT_THAT(server.log(), Not(HasSubstr("hunter2")));
 }
 
@@ -56,11 +56,11 @@ TEST(postgresql_access, needs_a_database_that_is_there) {
   postgresql_server server;
   const auto before = boot_clock::now();
   const auto missing =
-      try_to_lock("postgresql://holdfast@127.0.0.1:" + std::to_string(server.port()) + "/nowhere", {});
+      try_to_lock("postgresql://holdfast@127.0.0.1:" + std::to_string(server.port()) + "/nowhere", patient());
   EXPECT_EQ(missing.code, errc::unavailable) << missing.text;
   EXPECT_THAT(missing.text, HasSubstr("nowhere"));
   EXPECT_THAT(missing.text, HasSubstr("create the database, or name another"));
-  EXPECT_LT(boot_clock::now() - before, 9s) << "waiting makes none";
+  EXPECT_LT(boot_clock::now() - before, before_patience_ends) << "waiting makes none";
 }
 
 /// A user "guest" who may do less than our own.
@@ -76,10 +76,10 @@ class postgresql_rights : public on_postgresql {
   }
   void expect_refusal(const std::string& url, const std::vector<std::string>& words) {
     const auto before = boot_clock::now();
-    const auto refused = try_to_lock(url, {});
+    const auto refused = try_to_lock(url, patient());
     EXPECT_EQ(refused.code, errc::permission_denied) << refused.text;
     for (const auto& word : words) EXPECT_THAT(refused.text, HasSubstr(word));
-    EXPECT_LT(boot_clock::now() - before, 9s) << "waiting gives no right";
+    EXPECT_LT(boot_clock::now() - before, before_patience_ends) << "waiting gives no right";
   }
 };
 
@@ -161,15 +161,15 @@ TEST_F(postgresql_tls, trusts_no_certificate_whose_authority_it_does_not_know) {
   const auto before = boot_clock::now();
   for (const std::string mode : {"verify-full", "verify-ca"}) {
     const auto foreign = try_to_lock(
-        at("localhost", "sslmode=" + mode + "&sslrootcert=" + other.authority() + our_pair()), {});
+        at("localhost", "sslmode=" + mode + "&sslrootcert=" + other.authority() + our_pair()), patient());
     EXPECT_EQ(foreign.code, errc::permission_denied) << foreign.text;
     EXPECT_THAT(foreign.text, HasSubstr("certificate"));
   }
   const auto nowhere =
-      try_to_lock(at("localhost", "sslmode=verify-full&sslrootcert=/nowhere/ca.pem" + our_pair()), {});
+      try_to_lock(at("localhost", "sslmode=verify-full&sslrootcert=/nowhere/ca.pem" + our_pair()), patient());
   EXPECT_EQ(nowhere.code, errc::permission_denied) << nowhere.text;
   EXPECT_THAT(nowhere.text, HasSubstr("/nowhere/ca.pem"));
-  EXPECT_LT(boot_clock::now() - before, 9s) << "waiting makes it no better";
+  EXPECT_LT(boot_clock::now() - before, before_patience_ends) << "waiting makes it no better";
 }
 
 TEST_F(postgresql_tls, trusts_no_certificate_of_another_name) {

@@ -65,14 +65,14 @@ TEST_F(postgresql_poolers, of_transactions_or_statements_are_refused_at_once) {
     const pgbouncer pooler{server_, mode};
     const auto before = boot_clock::now();
     const auto refused = failure_of([&] {
-      client locks{server_.url_through(pooler.port())};  // with all its patience
-      mutex{locks, "stock"}.lock();
+      client locks{server_.url_through(pooler.port())};
+      mutex{locks, "stock", patient()}.lock();
     });
     EXPECT_EQ(refused.code, errc::unavailable) << refused.text;
     EXPECT_THAT(refused.text, HasSubstr("connection pooler"));
     EXPECT_THAT(refused.text, HasSubstr("connect directly"));
     EXPECT_THAT(refused.text, HasSubstr("pooler=session"));
-    EXPECT_LT(boot_clock::now() - before, 9s) << "waiting makes it no other";
+    EXPECT_LT(boot_clock::now() - before, before_patience_ends) << "waiting makes it no other";
   }
   EXPECT_EQ(server_.number("SELECT count(*) FROM pg_class WHERE relname LIKE 'holdfast%'"), 0);
 }

@@ -43,10 +43,20 @@ TEST_F(processes, stopped_for_longer_than_the_ttl_know_of_their_loss_when_they_w
 TEST_F(processes, stopped_while_they_claim_to_hold_claim_it_no_more_when_they_wake) {
   client locks = open();
   const auto sleeper = start();
-  sleeper->hold("stock ttl=2000");
-  sleeper->tell("claim");  // asks held() as fast as it can
   mutex lock{locks, "stock"};
-  ASSERT_FALSE(lock.try_lock_for(2500ms)) << "it is renewed while it runs";
+  const auto is_renewed = [&] {
+    sleeper->tell("hold stock ttl=2000");
+    EXPECT_TRUE(token_in(hear_answer(*sleeper)));
+    sleeper->tell("claim");  // asks held() as fast as it can
+    if (!lock.try_lock_for(2500ms)) return true;
+    lock.unlock();
+    claimed_in(hear_answer(*sleeper));
+    sleeper->tell("drop");
+    hear_answer(*sleeper);
+    return false;
+  };
+  // A machine that stalls for a second and a half may let a lease of two end.
+  ASSERT_TRUE(is_renewed() || is_renewed() || is_renewed()) << "it is not renewed while it runs";
   stop(*sleeper);
   const auto next = lock.acquire();
   const auto granted = boot_clock::now();

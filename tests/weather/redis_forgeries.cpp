@@ -58,7 +58,7 @@ class redis_forgeries : public testing::Test {
   /// Of another type it is by the word of a list that takes in the answer behind it.
   static bool is_known(std::error_code code) {
     return !code || code == errc::wrong_type || code == errc::unavailable || code == errc::corrupt_store ||
-           code == errc::unknown_outcome || code == errc::timeout;
+           code == errc::unknown_outcome || code == errc::timeout || code == errc::lost;
   }
   /// The same client goes on as if nothing had been, and nobody holds what nobody has.
   void expect_recovery(client& locks, lease& held, const std::string& after) {

@@ -85,7 +85,7 @@ TEST_P(database_clocks, set_forward_by_more_let_two_in_whom_tokens_tell_apart) {
 
 TEST_P(database_clocks, set_back_keep_the_dead_for_longer_and_no_two_in) {
   const auto dead = start(url());
-  EXPECT_TRUE(mutex(two_, "other").try_lock()) << "it is connected";
+  EXPECT_TRUE(mutex(two_, "other", patient()).try_lock_for(60s)) << "it is connected";
   const auto first = dead->hold("stock ttl=4000 fixed");
   server_->set_clock(-4s);
   dead->kill();

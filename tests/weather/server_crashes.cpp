@@ -22,7 +22,7 @@ struct holder_and_waiter {
   loss told{held};
 };
 /// Of a lease that is to be lost, but not before the test is ready for it.
-constexpr auto brief = 3s;
+constexpr auto brief = 6s;
 
 template <class Server>
 class in_crashes : public on_each<Server> {

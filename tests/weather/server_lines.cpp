@@ -19,6 +19,10 @@ class by_a_line : public on_each<Server> {
   [[nodiscard]] std::string far_url(const std::string& options = {}) const {
     return this->server_->url(line_.port(), options);
   }
+  /// With patience for answers that take long.
+  [[nodiscard]] std::string patient_url() const {
+    return far_url(this->GetParam().keeps_sessions ? "?session_timeout=40s" : "?answer_timeout=60s");
+  }
 
   fault_proxy line_{this->server_->port()};
 };
@@ -42,7 +46,7 @@ TEST_P(server_lines, cut_under_a_crowd_let_no_two_in) {
 
 TEST_P(server_lines, that_hold_back_for_a_while_cost_nothing) {
   make_store();
-  client locks{far_url()};
+  client locks{patient_url()};
   auto held = mutex{locks, "stock"}.acquire();
   line_.interfere(direction::to_client, {.stall = true});
   auto other = std::async(std::launch::async, [&] { return mutex{locks, "other"}.acquire(); });
@@ -55,7 +59,7 @@ TEST_P(server_lines, that_hold_back_for_a_while_cost_nothing) {
 
 TEST_P(server_lines, that_are_slow_are_slow_and_no_more) {
   make_store();
-  client locks{far_url()};
+  client locks{patient_url()};
   mutex lock{locks, "stock"};
   lock.lock();
   lock.unlock();

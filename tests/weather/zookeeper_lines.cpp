@@ -86,7 +86,7 @@ TEST_F(zookeeper_lines, that_lose_the_reply_to_a_release_have_it_confirmed) {
 }
 
 TEST_F(zookeeper_lines, that_are_gone_at_the_unlock_carry_it_when_they_are_back) {
-  client locks{url()};
+  client locks{url("?session_timeout=40s")};
   mutex lock{locks, "stock", hasty()};
   lock.lock();
   line_.refuse(true);

@@ -51,7 +51,7 @@ class zookeeper_partitions : public testing::Test {
 
 TEST_F(zookeeper_partitions, that_cut_a_holder_off_end_its_lease_before_the_next) {
   const zookeeper_server server{{.host = island_->outside()}};
-  const auto holder = start(server.url(), "ttl=3000");
+  const auto holder = start(server.url(), "ttl=6000");
   client locks{server.url("?session_timeout=40s")};
   cut_before_the_next(*holder, locks);
   holder->tell("hold other");
@@ -72,7 +72,7 @@ TEST_F(zookeeper_partitions, that_cut_the_leader_off_end_the_leases_on_its_side_
     static_cast<void>(three.leader());
     three.start({&led});
   }
-  const auto holder = start(alone.url(), "ttl=3000");
+  const auto holder = start(alone.url(), "ttl=6000");
   client locks{"zk://" + three[0].address() + ',' + three[1].address() + "?session_timeout=40s"};
   cut_before_the_next(*holder, locks);
   await([&] { return alone.mode() == "follower"; }, "it does not follow");

@@ -59,7 +59,7 @@ TEST(redis_model, answers_commands_as_the_server_does) {
     const auto both = [&](const std::vector<step>& steps) { return compare(server.socket(), resp3, steps); };
     std::vector<step> steps = steps_of(seed, resp3);
     const auto first = both(steps);
-    if (!first) continue;
+    if (!first || !both(steps)) continue;  // a machine that stalls for longer than the slack differs once
     steps.resize(first->at + 1);
     ADD_FAILURE() << "seed " << seed << (resp3 ? ", RESP3\n" : ", RESP2\n") << report(std::move(steps), both);
     if (++found == few) break;
