@@ -35,6 +35,16 @@ TEST_F(postgresql_watching, are_told_of_what_happened_before_they_were_heard) {
   await([&] { return calls_ > seen; }, "it is told of nothing");
 }
 
+// Two who come first may both be about to make the tables, and one of them watch soon.
+TEST_F(postgresql_watching, hold_up_nobody_who_makes_the_tables) {
+  const auto watch = locks_.watch([&] { ++calls_; });
+  await([&] { return watches(); }, "it does not begin");
+  EXPECT_EQ(server_.ask("DROP FUNCTION holdfast_locks_untrack"), "");
+  client others{server_.url("?connect_timeout=60s")};
+  EXPECT_TRUE(mutex(others, "stock", patient()).try_lock_for(50s));
+  EXPECT_EQ(server_.number("SELECT count(*) FROM pg_proc WHERE proname = 'holdfast_locks_untrack'"), 1);
+}
+
 // A transaction that has found nobody to tell, and is not over yet.
 TEST_F(postgresql_watching, are_told_of_what_was_under_way_when_it_began) {
   EXPECT_FALSE(mutex(locks_, "stock").acquire().release());

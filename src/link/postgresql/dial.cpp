@@ -281,7 +281,7 @@ bool opening::provide_tables() {
 bool opening::make_tables() {
   try {
     ask("BEGIN");
-    ask("SELECT pg_advisory_xact_lock(" + sql::postgresql::watch_key(to_.names) + ")");
+    ask("SELECT pg_advisory_xact_lock(" + sql::postgresql::making_key(to_.names) + ")");
     const bool missing = layout() != sql::postgresql::layout_number || !is_complete();
     if (missing) ask(sql::postgresql::schema(to_.names));
     ask("COMMIT");

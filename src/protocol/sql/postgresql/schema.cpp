@@ -22,6 +22,11 @@ void replace(std::string& text, std::string_view what, std::string_view with) {
   }
 }
 
+/// Others' advisory locks are of other numbers.
+std::string key_of(std::int32_t what, const naming& names) {
+  return std::to_string(what) + ", " + std::to_string(static_cast<std::int32_t>(number_of(names)));
+}
+
 }  // namespace
 
 std::string schema(const naming& names) {
@@ -44,7 +49,7 @@ std::string schema(const naming& names) {
 std::string script(const naming& names) {
   std::string all = "-- Where Holdfast keeps the locks of " + names.plain() + ": tables and routines.\n";
   all.append("BEGIN;\nSET LOCAL client_min_messages = warning;\nDO $$ BEGIN PERFORM pg_advisory_xact_lock(")
-      .append(watch_key(names))
+      .append(making_key(names))
       .append("); END $$;\n\n");
   return all.append(schema(names)).append("\nCOMMIT;\n");
 }
@@ -68,9 +73,7 @@ std::string statement_of(const call& what, const naming& names) {
 
 std::string channel_of(const owner_id& client) { return "holdfast_" + client.hex(); }
 
-std::string watch_key(const naming& names) {
-  constexpr std::int32_t ours = 0x486F6C64;  // "Hold": others' advisory locks are of other numbers
-  return std::to_string(ours) + ", " + std::to_string(static_cast<std::int32_t>(number_of(names)));
-}
+std::string watch_key(const naming& names) { return key_of(0x486F6C64, names); }   // "Hold"
+std::string making_key(const naming& names) { return key_of(0x4D616B65, names); }  // "Make"
 
 }  // namespace holdfast::sql::postgresql

@@ -33,7 +33,9 @@ inline constexpr auto routines = std::to_array<std::string_view>(
 
 /// Where a client hears words about its claims: "owner token" each, with the token negative when revoked.
 [[nodiscard]] std::string channel_of(const owner_id& client);
-/// Two numbers, "a, b".
+/// The advisory lock that those who watch hold together, for as long as they do: two numbers, "a, b".
 [[nodiscard]] std::string watch_key(const naming& names);
+/// The one that whoever makes the tables has alone meanwhile.
+[[nodiscard]] std::string making_key(const naming& names);
 
 }  // namespace holdfast::sql::postgresql
