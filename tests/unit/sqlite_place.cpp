@@ -3,6 +3,8 @@
 #include <fstream>
 #include <gtest/gtest.h>
 #include <string>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "holdfast/error.hpp"
 #include "link/sqlite/place.hpp"
@@ -55,6 +57,24 @@ TEST_F(sqlite_place, is_made_for_this_user_alone) {
   prepare_place(file, false);
   EXPECT_TRUE(fs::is_directory(file.parent_path()));
   EXPECT_EQ(fs::status(file.parent_path()).permissions(), fs::perms::owner_all);
+}
+
+TEST_F(sqlite_place, behind_a_folder_that_is_closed_is_a_matter_of_rights) {
+  fs::create_directory(folder_ / "closed");
+  fs::permissions(folder_ / "closed", fs::perms::none);
+  const ::pid_t nobody = ::fork();
+  if (nobody == 0) {
+    if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(3);  // to root nothing is closed
+    try {
+      static_cast<void>(resolved(folder_ / "closed" / "inner" / "locks.db"));
+    } catch (const error& refused) {
+      ::_exit(refused.code() == errc::permission_denied ? 0 : 1);
+    }
+    ::_exit(2);
+  }
+  int status = -1;
+  ASSERT_EQ(::waitpid(nobody, &status, 0), nobody);
+  EXPECT_EQ(status, 0);
 }
 
 TEST_F(sqlite_place, is_no_folder) {

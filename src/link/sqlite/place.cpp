@@ -97,7 +97,7 @@ const char* network_filesystem(long magic) {
 std::string resolved(const std::string& path) {
   std::error_code code;
   const auto whole = std::filesystem::weakly_canonical(std::filesystem::absolute(path, code), code);
-  if (code) refuse(errc::unavailable, "the path " + path + " cannot be followed: " + code.message());
+  if (code) refuse(code_of(code.value()), "the path " + path + " cannot be followed: " + code.message());
   return whole.string();
 }
 
