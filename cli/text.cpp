@@ -105,6 +105,11 @@ std::string shortened(std::string_view text, std::size_t width) {
 
 duration parse_duration(std::string_view text) {
   constexpr std::chrono::hours longest{24 * 365 * 100};
+  // 1h30 is an hour and a half to some, and an hour and thirty seconds to others.
+  constexpr std::string_view digits = "0123456789.";
+  if (text.find_last_of(digits) + 1 == text.size() && text.find_first_not_of(digits) != text.npos) {
+    throw not_a_duration(text);
+  }
   double seconds = 0;
   auto rest = text;
   do {

@@ -63,6 +63,7 @@ INSTANTIATE_TEST_SUITE_P(
                     bad_line{{"run", "x", "--wait", "soon", "--", "true"}, "'soon' is not a duration"},
                     bad_line{{"run", "x", "--wait", "5parsecs", "--", "true"}, "--wait"},
                     bad_line{{"run", "x", "--wait", "", "--", "true"}, "not a duration"},
+                    bad_line{{"run", "x", "--wait", "1h30", "--", "true"}, "'1h30' is not a duration"},
                     bad_line{{"run", "x", "--ttl", "1ms", "--", "true"}, "ttl"},
                     bad_line{{"run", "x", "--permits", "3", "--", "true"}, "1/4"},
                     bad_line{{"run", "x", "--permits", "5/4", "--", "true"}, "'5/4'"},
