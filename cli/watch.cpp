@@ -21,10 +21,9 @@ namespace {
 
 using wall_clock = std::chrono::system_clock;
 
-/// Claims that began before the first look show when that was; what has ended, ended just now.
-wall_clock::time_point time_of(const change& seen) {
-  const bool began = seen.what == happening::granted || seen.what == happening::waiting;
-  return wall_clock::now() - (began ? seen.claim.age : duration::zero());
+/// What there was at the first look shows since when; all else happened just now. So the lines are in order.
+wall_clock::time_point time_of(const change& seen, bool first_look) {
+  return wall_clock::now() - (first_look ? seen.claim.age : duration::zero());
 }
 
 std::string clock_text(wall_clock::time_point when) {
@@ -42,21 +41,23 @@ std::string coloured(happening what, const palette& colours) {
   }
 }
 
-void print_text(const std::string& name, const change& seen, const palette& colours) {
+void print_text(const std::string& name, const change& seen, wall_clock::time_point when,
+                const palette& colours) {
   const auto& claim = seen.claim;
   const auto token = claim.token ? fmt::format("  token {}", claim.token.value()) : "";
-  const auto line =
-      fmt::format("{}  {}  {}  {}  {}{}\n", clock_text(time_of(seen)), coloured(seen.what, colours),
-                  printable(name), to_string(claim.how), to_text(claim.who), token);
+  const auto line = fmt::format("{}  {}  {}  {}  {}{}\n", clock_text(when), coloured(seen.what, colours),
+                                printable(name), to_string(claim.how), to_text(claim.who), token);
   std::fwrite(line.data(), 1, line.size(), stdout);
   flush_output();
 }
 
-void print_json(const std::string& name, const change& seen) {
-  json object{{"time", to_seconds(time_of(seen).time_since_epoch())},
-              {"event", to_string(seen.what)},
-              {"name", name}};
+void print_json(const std::string& name, const change& seen, wall_clock::time_point when) {
+  json object{{"time", to_seconds(when.time_since_epoch())}, {"event", to_string(seen.what)}, {"name", name}};
   object.update(describe(seen.claim));
+  if (seen.what == happening::released || seen.what == happening::gone) {
+    object.erase("age_s");  // as it was at the look before
+    object.erase("expires_in_s");
+  }
   print_line(object);
 }
 
@@ -68,6 +69,12 @@ class observer {
 
   /// Ends early where a signal comes.
   void look() {
+    look_at_all();
+    first_ = false;
+  }
+
+ private:
+  void look_at_all() {
     if (!what_.name.empty()) return look_at(what_.name);
     // Names that are neither held nor waited for are not listed any more: their last claims have ended.
     std::map<std::string, bool> names;
@@ -78,7 +85,6 @@ class observer {
     }
   }
 
- private:
   /// Every grant draws a larger token; so with nobody waiting, these numbers tell holders apart.
   [[nodiscard]] bool may_have_changed(const lock_summary& now) const {
     const auto last = seen_.find(now.name);
@@ -92,9 +98,9 @@ class observer {
       // Whoever reads may be slow, or have stopped: a full pipe must not keep signals out.
       if (!await_room(STDOUT_FILENO, {signals_.get()})) return;
       if (what_.store.json) {
-        print_json(name, seen);
+        print_json(name, seen, time_of(seen, first_));
       } else {
-        print_text(name, seen, colours_);
+        print_text(name, seen, time_of(seen, first_), colours_);
       }
     }
     if (now.holders.empty() && now.waiters.empty()) {
@@ -108,6 +114,7 @@ class observer {
   const watch_command& what_;
   const signal_inbox& signals_;
   palette colours_{stdout};
+  bool first_ = true;
   std::map<std::string, lock_state> seen_;
 };
 

@@ -11,7 +11,7 @@ namespace holdfast::cli {
 enum class happening {
   released,  ///< it held and holds no more: released, expired, or ended by force
   granted,
-  gone,  ///< it waited and waits no more, without having held
+  gone,  ///< it waited and waits no more, and neither look saw it hold
   waiting,
 };
 

@@ -151,7 +151,15 @@ TEST_F(watching, tells_what_happens) {
   second->signal(SIGTERM);
   EXPECT_TRUE(sees(*watch, "released", "two"));
   watch->signal(SIGINT);
-  EXPECT_EQ(watch->wait().status, 0);
+  const auto said = watch->wait();
+  EXPECT_EQ(said.status, 0);
+  double last = 0;
+  for (const auto& line : parse_lines(said.out)) {
+    EXPECT_GE(line["time"], last) << line;
+    last = line["time"];
+    EXPECT_EQ(line.contains("age_s"), line["event"] == "granted" || line["event"] == "waiting") << line;
+  }
+  EXPECT_GT(last, 0);
 }
 
 TEST_F(watching, ends_by_a_signal_although_nobody_reads_what_it_says) {
