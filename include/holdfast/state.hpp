@@ -35,8 +35,8 @@ struct claim_state {
   mode how = mode::exclusive;
   std::int64_t permits = 0;  ///< for mode::permits: how many of the capacity
   fencing_token token;       ///< zero for a foreign holder, which has none
-  duration age{};            ///< since it was granted (holders) or queued (waiters)
-  duration expires_in{};     ///< until it ends unless it is renewed
+  duration age{};  ///< since it was granted (holders) or queued (waiters); on ZooKeeper since it was queued
+  duration expires_in{};  ///< until it ends unless it is renewed
   claimant who;
 };
 
