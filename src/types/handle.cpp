@@ -13,8 +13,13 @@
 #include "holdfast/recursive_mutex.hpp"
 #include "runtime/process.hpp"
 #include "types/access.hpp"
+#include "types/stepping_back.hpp"
 
 namespace holdfast::detail {
+
+namespace {
+constinit thread_local stepping_back steps;
+}
 
 completion::~completion() = default;
 
@@ -144,8 +149,10 @@ pending handle::async_acquire(want what, std::unique_ptr<completion> done) {
 
 bool handle::lock(want what) {
   state& s = *state_;
+  if (!what.limit) steps.step_back();
   const auto limit = s.limit_of(what);
-  const auto until = std::chrono::steady_clock::now() + limit.value_or(duration::zero());
+  const auto began = std::chrono::steady_clock::now();
+  const auto until = began + limit.value_or(duration::zero());
   const auto not_had = [&] {
     if (!what.limit) throw s.timed_out();
     return false;
@@ -158,7 +165,12 @@ bool handle::lock(want what) {
     what.limit = std::max(left, duration::zero());
   }
   auto granted = acquire(what);
-  if (!granted) return false;
+  if (!granted) {
+    steps.tried_in_vain(limit == duration::zero() ? std::chrono::steady_clock::now() - began
+                                                  : duration::zero());
+    return false;
+  }
+  steps.forget();
   hold.lock();
   // Lost to its keeper while we waited in the queue: its place here is still taken.
   if (what.how == mode::exclusive && !s.wait_for_unlock(hold, limit, until)) {
@@ -183,6 +195,7 @@ void handle::unlock(mode how, std::ptrdiff_t count) noexcept {
       s.kept.erase(found);
     }
     s.unlocked.notify_one();
+    steps.let_go();
   }
 }
 
