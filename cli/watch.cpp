@@ -21,7 +21,8 @@ namespace {
 
 using wall_clock = std::chrono::system_clock;
 
-/// What there was at the first look shows since when; all else happened just now. So the lines are in order.
+/// What there was at the first look shows since when; all else happened just now, so that those lines are in
+/// order.
 wall_clock::time_point time_of(const change& seen, bool first_look) {
   return wall_clock::now() - (first_look ? seen.claim.age : duration::zero());
 }
@@ -97,10 +98,11 @@ class observer {
     for (const auto& seen : changes_between(seen_[name], now)) {
       // Whoever reads may be slow, or have stopped: a full pipe must not keep signals out.
       if (!await_room(STDOUT_FILENO, {signals_.get()})) return;
+      const auto when = time_of(seen, first_);
       if (what_.store.json) {
-        print_json(name, seen, time_of(seen, first_));
+        print_json(name, seen, when);
       } else {
-        print_text(name, seen, time_of(seen, first_), colours_);
+        print_text(name, seen, when, colours_);
       }
     }
     if (now.holders.empty() && now.waiters.empty()) {

@@ -166,8 +166,8 @@ bool handle::lock(want what) {
   }
   auto granted = acquire(what);
   if (!granted) {
-    steps.tried_in_vain(limit == duration::zero() ? std::chrono::steady_clock::now() - began
-                                                  : duration::zero());
+    steps.forget();
+    if (limit == duration::zero()) steps.tried_in_vain(std::chrono::steady_clock::now() - began);
     return false;
   }
   steps.forget();
