@@ -59,6 +59,8 @@ class ledger {
   /// Whether a client of others has the lock now. It tells nobody when it ends, so the head of the queue has
   /// to look.
   void outsider(std::size_t name, bool there);
+  /// In this world a request that its client has given up for lost may overtake a later one.
+  void expect_late_requests() { terms_.late_is_possible = true; }
   /// Who asks under that id.
   void asks(const owner_id& owner, const host& client) { clients_[owner] = {&client, client.life()}; }
   /// It has its answer, or wants none any more.

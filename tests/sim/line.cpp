@@ -17,6 +17,9 @@ void line::cut() {
 }
 
 void line::hang_up() {
+  if (straggles_ && up_ && in_.chance.one_in(2)) {
+    stragglers_.push_back({connection_, in_.now + in_.chance.between(0ms, 5s)});
+  }
   up_ = false;
   ++connection_;
   from_.disturb_until(never);

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <utility>
+#include <vector>
 
 #include "sim/host.hpp"
 #include "sim/site.hpp"
@@ -23,6 +24,9 @@ class line {
   void on_connected(std::function<void()> told) { connected_ = std::move(told); }
   /// From now on, the server is told to end the connection before as soon as there is a new one.
   void kill_former() { kills_former_ = true; }
+  /// From now on the server learns late that a connection is gone: requests that were under way when it broke
+  /// may be carried out seconds later, after those of the next connection.
+  void let_requests_straggle() { straggles_ = true; }
 
   [[nodiscard]] bool is_up() const { return up_; }
   /// The number of the connection; those before are closed.
@@ -30,13 +34,14 @@ class line {
 
   template <class Function>
   void to_server(Function f) {
-    if (!up_ || in_.now < deaf_until_) return;
+    if (!up_) return;
+    if (in_.now < deaf_until_) {
+      if (!straggles_) return;
+      up_last_ = std::max(up_last_, deaf_until_);  // sent again and again until the network carries it
+    }
     up_last_ = arrival(up_last_);
-    in_.agenda.add(up_last_, [this, c = connection_, f = std::move(f)]() mutable {
-      // Of a connection that is closed, what had left may still arrive.
-      if (c != connection_ && ((kills_former_ && up_) || in_.chance.one_in(2))) return;
-      to_.enter(std::move(f));
-    });
+    in_.agenda.add(up_last_,
+                   [this, c = connection_, f = std::move(f)]() mutable { arrive(c, std::move(f)); });
   }
   template <class Function>
   void to_client(std::uint32_t over, Function f) {
@@ -70,6 +75,30 @@ class line {
     return std::max(last, std::max(in_.now, stalled_until_) + delay());
   }
   void connect();
+  template <class Function>
+  void arrive(std::uint32_t over, Function f) {
+    // Of a connection that is closed, what had left may still arrive.
+    if (over != connection_) {
+      if (kills_former_ && up_) return;
+      const instant late = straggles_ ? late_until(over) : instant{};
+      if (in_.now < late) {
+        return in_.agenda.add(late, [this, over, f = std::move(f)]() mutable { arrive(over, std::move(f)); });
+      }
+      if (late == instant{} && in_.chance.one_in(2)) return;
+    }
+    to_.enter(std::move(f));
+  }
+  /// When the server carries out what is left of a connection that is closed; the epoch: as it comes.
+  [[nodiscard]] instant late_until(std::uint32_t over) const {
+    const auto found = std::find_if(stragglers_.begin(), stragglers_.end(),
+                                    [&](const straggler& s) { return s.connection == over; });
+    return found == stragglers_.end() ? instant{} : found->until;
+  }
+
+  struct straggler {
+    std::uint32_t connection = 0;
+    instant until{};
+  };
 
   scene& in_;
   host& from_;
@@ -78,6 +107,8 @@ class line {
   std::function<void()> cut_;
   std::function<void()> connected_;
   bool kills_former_ = false;
+  bool straggles_ = false;
+  std::vector<straggler> stragglers_;
   bool up_ = false;
   std::uint32_t connection_ = 0;
   instant up_last_{};

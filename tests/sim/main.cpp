@@ -25,10 +25,13 @@ using namespace holdfast::sim;
 constexpr const char* usage =
     "test_sim --store redis|sql|memory|zookeeper [--seeds N] [--from S] [--mutant NAME] [--control] "
     "[--twice]\n"
-    "         [--replicas N] [--only failover]\n"
+    "         [--replicas N] [--only failover] [--hostile-lines]\n"
     "test_sim --store redis|sql|memory|zookeeper --seed S [--trace] [--mutant NAME]\n"
     "\n"
     "  --mutant NAME   fails unless a world shows it; ends at the first that does\n"
+    "  --hostile-lines some servers carry out late what is left of former connections; on some, WAIT waits "
+    "for\n"
+    "                  the connection's own last write alone\n"
     "  --control       nothing but failovers, which break the store's conditions: fails unless clients "
     "overlap\n";
 
@@ -41,6 +44,7 @@ struct arguments {
   bool trace = false;
   bool control = false;
   bool twice = false;
+  bool hostile_lines = false;
   bool only_failovers = false;
   unsigned replicas = 0;
 };
@@ -88,6 +92,8 @@ arguments read(int argc, char** argv) {
       a.control = true;
     } else if (words[i] == "--twice") {
       a.twice = true;
+    } else if (words[i] == "--hostile-lines") {
+      a.hostile_lines = true;
     } else {
       throw std::invalid_argument{"unknown: " + std::string{words[i]}};
     }
@@ -111,7 +117,7 @@ std::unique_ptr<simulated_store> store_of(const arguments& a) {
 std::string replay(const arguments& a, std::uint64_t seed) {
   return "test_sim --store " + a.store + " --seed " + std::to_string(seed) + " --trace" +
          (a.with == mutant::none ? "" : " --mutant " + a.mutant_name) + (a.control ? " --control" : "") +
-         (a.only_failovers ? " --only failover" : "") +
+         (a.hostile_lines ? " --hostile-lines" : "") + (a.only_failovers ? " --only failover" : "") +
          (a.replicas == 0 ? "" : " --replicas " + std::to_string(a.replicas));
 }
 
@@ -147,6 +153,7 @@ struct totals {
 int run_all(const arguments& a) {
   const bool on_ensemble = a.store == "zookeeper";
   const auto store = on_ensemble ? nullptr : store_of(a);
+  if (store) store->has_hostile_lines = a.hostile_lines;
   circumstances under;
   under.with = a.with;
   under.prints = a.trace;

@@ -6,7 +6,11 @@ namespace holdfast::sim {
 
 redis_link::redis_link(switchboard& to, scene& in, host& from, line& over, duration patience)
     : line_link{in, from, over, patience}, to_{to} {
-  over_.kill_former();
+  if (to.kills_former) {
+    over_.kill_former();
+  } else {
+    over_.let_requests_straggle();
+  }
   over_.on_connected([this] { to_.connected(*this); });
 }
 
@@ -27,7 +31,7 @@ void redis_link::dispatch(std::shared_ptr<parcel> p) {
 
 void redis_link::arrival::operator()() {
   auto& t = static_cast<talk&>(*p);
-  if (const instant free = to->busy_until(t.from); free > in->now) {
+  if (const instant free = to->busy_until(t.from, connection); free > in->now) {
     in->agenda.add(free, [s = &to->where(), a = std::move(*this)]() mutable { s->enter(std::move(a)); });
     return;
   }

@@ -29,18 +29,19 @@ class switchboard {
   /// it does not know the connection.
   virtual std::optional<instant> carry_out(const std::string& commands, const owner_id& client,
                                            std::uint32_t connection, std::vector<redis::value>& replies) = 0;
-  /// Until when a command that takes its time keeps all others of that client waiting.
-  [[nodiscard]] virtual instant busy_until(const owner_id& client) = 0;
+  /// Until when a command that takes its time keeps all others of that connection waiting.
+  [[nodiscard]] virtual instant busy_until(const owner_id& client, std::uint32_t connection) = 0;
   /// A request has been carried out, as a whole or but for what replicas have to say, by the commands before.
   virtual void account_for(const tickets::request& what, bool late, const redis::value& reply) = 0;
   [[nodiscard]] virtual site& where() = 0;
 
   redis::dialect speech;
   bool careless = true;
+  bool kills_former = true;  // of this world: clients may end their former connections, and do
 };
 
 /// Turns requests into commands by the conversation of protocol/redis, and sends these. As link/redis does,
-/// it ends its former connection at the server before it uses the next.
+/// it ends its former connection at the server before it uses the next, in worlds where it may.
 class redis_link final : public line_link {
  public:
   redis_link(switchboard& to, scene& in, host& from, line& over, duration patience);

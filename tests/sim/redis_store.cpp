@@ -65,6 +65,9 @@ void redis_store::begin(scene& in, site& at, ledger& account) {
   speech.replicas = always_replicas_.value_or(in.chance.one_in(4) ? 1 : 0);
   speech.replicas_wait = redis::dialect{}.replicas_wait / (in.chance.one_in(2) ? 1 : 4);
   replicas_.begin(speech.replicas);
+  kills_former = !has_hostile_lines || in.chance.one_in(2);
+  waits_for_own_writes_ = has_hostile_lines && in.chance.one_in(2);
+  if (!kills_former) account.expect_late_requests();
   callers_.clear();
   server_.restart();
   server_.lose_everything();
@@ -80,20 +83,22 @@ void redis_store::begin(scene& in, site& at, ledger& account) {
 
 std::unique_ptr<tickets::link> redis_store::connect(host& from, line& over, duration patience) {
   auto link = std::make_unique<redis_link>(static_cast<switchboard&>(*this), *in_, from, over, patience);
-  callers_.push_back({link->address(), link.get(), {}, 0, false, {}});
+  callers_.push_back({link->address(), link.get(), {}});
   listen_to(link->address());
   return link;
 }
 
 void redis_store::connected(redis_link& by) {
   caller& c = known(by.address());
-  if (c.is_known) server_.disconnect(c.at_server);
-  c.at_server = server_.connect();
-  c.number = by.connection();
-  c.is_known = true;
-  c.busy_until = {};
-  static_cast<void>(server_.execute({"HELLO", "3"}, c.at_server));
-  static_cast<void>(server_.execute({"SUBSCRIBE", redis::channel_of(c.client)}, c.at_server));
+  if (kills_former) {
+    for (const session& former : c.sessions) server_.disconnect(former.at_server);
+    c.sessions.clear();
+  }
+  session& s = c.sessions.emplace_back();
+  s.at_server = server_.connect();
+  s.number = by.connection();
+  static_cast<void>(server_.execute({"HELLO", "3"}, s.at_server));
+  static_cast<void>(server_.execute({"SUBSCRIBE", redis::channel_of(c.client)}, s.at_server));
 }
 
 void redis_store::gone(redis_link& by) { known(by.address()).link = nullptr; }
@@ -103,6 +108,18 @@ redis_store::caller& redis_store::known(const owner_id& client) {
       std::find_if(callers_.rbegin(), callers_.rend(), [&](const caller& c) { return c.client == client; });
   if (found == callers_.rend()) throw std::logic_error{"a client that nobody knows"};
   return *found;
+}
+
+redis_store::session* redis_store::find_session(const owner_id& client, std::uint32_t number) {
+  auto& all = known(client).sessions;
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const session& s) { return s.number == number; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+instant redis_store::busy_until(const owner_id& client, std::uint32_t connection) {
+  const session* const s = find_session(client, connection);
+  return s == nullptr ? instant{} : s->busy_until;
 }
 
 void redis_store::listen_to(const owner_id& client) {
@@ -117,21 +134,21 @@ void redis_store::heal() {
 
 void redis_store::remember_as_replica() {
   remember();
-  replicas_.hold_back_until(never);
+  replicas_.hold_back_until(in_->now, never);
 }
 
 void redis_store::restart() {
   server_.restart();
   replicas_.catch_up();
-  for (caller& c : callers_) c.is_known = false;
+  for (caller& c : callers_) c.sessions.clear();
   listener_ = server_.connect();
   for (const caller& c : callers_) listen_to(c.client);
 }
 
 std::optional<instant> redis_store::carry_out(const std::string& commands, const owner_id& client,
                                               std::uint32_t connection, std::vector<redis::value>& replies) {
-  caller& c = known(client);
-  if (!c.is_known || c.number != connection) return std::nullopt;
+  session* const by = find_session(client, connection);
+  if (by == nullptr) return std::nullopt;
   told_.clear();
   instant ready = in_->now;
   const foreign_keys before = look_at_foreign_keys();
@@ -139,25 +156,27 @@ std::optional<instant> redis_store::carry_out(const std::string& commands, const
   for (std::string_view left = commands; !left.empty();) {
     read_command(left, words_);
     change_.apply(words_);
-    execute_ours(c, replies.emplace_back(), ready);
+    execute_ours(*by, replies.emplace_back(), ready);
   }
   if (before != look_at_foreign_keys()) in_->violated("a foreign client's key was changed");
-  c.busy_until = ready;
+  by->busy_until = ready;
   return ready;
 }
 
-void redis_store::execute_ours(caller& c, redis::value& reply, instant& ready) {
+void redis_store::execute_ours(session& by, redis::value& reply, instant& ready) {
   const bool asks_replicas = words_.front() == "WAIT";
   if (asks_replicas) {
+    const std::optional<instant> written = waits_for_own_writes_ ? by.written : in_->now;
     const auto there = replicas_.wait(*in_, integer_in(words_.at(1)).value_or(0),
-                                      milliseconds{integer_in(words_.at(2)).value_or(0)});
+                                      milliseconds{integer_in(words_.at(2)).value_or(0)}, written);
     server_.configure().replicas = hears_replicas_ ? there.by : speech.replicas;
     ready = there.at;
   }
   refused_ = in_->now < refuses_until_ && in_->chance.one_in(refuses_one_in_);
   if (refused_) server_.configure().refuses = refusal_;
   const std::uint64_t changes = server_.data().changes();
-  reply = server_.execute(words_, c.at_server);
+  reply = server_.execute(words_, by.at_server);
+  if (changes != server_.data().changes()) by.written = in_->now;
   server_.configure().refuses = {};
   const bool failed = reply.is(redis::value::kind::error);
   if (failed) ready = in_->now;
@@ -212,7 +231,9 @@ void redis_store::hear(std::uint64_t connection, const redis::value& push) {
   const word w{*client, read->first, read->second};
   if (is_listener) return told_.push_back(w);
   caller& c = known(*client);
-  if (c.link != nullptr && c.number == c.link->connection()) c.link->push(w);
+  if (c.link == nullptr || c.sessions.empty()) return;
+  const session& now = c.sessions.back();
+  if (now.at_server.id == connection && now.number == c.link->connection()) c.link->push(w);
 }
 
 std::optional<lock_state> redis_store::inspect(const std::string& name) {

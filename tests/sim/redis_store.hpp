@@ -32,7 +32,7 @@ class redis_store final : public simulated_store, private switchboard, private f
   [[nodiscard]] bool is_a_server() const override { return true; }
   void refuse_until(instant when) override;
   [[nodiscard]] bool has_replicas() const override { return true; }
-  void hold_back_replicas_until(instant when) override { replicas_.hold_back_until(when); }
+  void hold_back_replicas_until(instant when) override { replicas_.hold_back_until(in_->now, when); }
   /// Of every world from now on, instead of what its seed says.
   void demand_replicas(unsigned count) { always_replicas_ = count; }
   /// What expires does so by the server's wall clock.
@@ -49,13 +49,17 @@ class redis_store final : public simulated_store, private switchboard, private f
   std::string damage() override;
 
  private:
-  struct caller {
-    owner_id client;
-    redis_link* link = nullptr;  // null: its process is gone, its connection maybe not
+  /// A connection that the server has not ended.
+  struct session {
     connection at_server;
     std::uint32_t number = 0;  // of the line's connection
-    bool is_known = false;     // to the server
     instant busy_until{};
+    std::optional<instant> written;  // when it last changed anything
+  };
+  struct caller {
+    owner_id client;
+    redis_link* link = nullptr;     // null: its process is gone, its connection maybe not
+    std::vector<session> sessions;  // the last one is in use
   };
   /// A key of a foreign client, where a lock's would be.
   struct foreign_key {
@@ -69,7 +73,7 @@ class redis_store final : public simulated_store, private switchboard, private f
   void gone(redis_link& by) override;
   std::optional<instant> carry_out(const std::string& commands, const owner_id& client,
                                    std::uint32_t connection, std::vector<redis::value>& replies) override;
-  [[nodiscard]] instant busy_until(const owner_id& client) override { return known(client).busy_until; }
+  [[nodiscard]] instant busy_until(const owner_id& client, std::uint32_t connection) override;
   void account_for(const tickets::request& what, bool late, const redis::value& reply) override;
   [[nodiscard]] site& where() override { return *at_; }
 
@@ -80,9 +84,10 @@ class redis_store final : public simulated_store, private switchboard, private f
   void look_when_it_ends(std::size_t name);
   [[nodiscard]] foreign_keys look_at_foreign_keys();
   void tell_of_foreign_keys(const foreign_keys& there);
-  void execute_ours(caller& c, redis::value& reply, instant& ready);
+  void execute_ours(session& by, redis::value& reply, instant& ready);
 
   [[nodiscard]] caller& known(const owner_id& client);
+  [[nodiscard]] session* find_session(const owner_id& client, std::uint32_t number);
   void listen_to(const owner_id& client);
   void hear(std::uint64_t connection, const redis::value& push);
   [[nodiscard]] std::optional<lock_state> inspect(const std::string& name);
@@ -92,6 +97,7 @@ class redis_store final : public simulated_store, private switchboard, private f
   ledger* account_ = nullptr;
   lua_mutation change_;
   bool hears_replicas_;
+  bool waits_for_own_writes_ = false;  // WAIT, as Valkey has it
   redis_model server_;
   dataset former_;
   connection listener_;  // hears what is told to any client, so that it can be accounted for

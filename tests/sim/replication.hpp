@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
 
 #include "sim/scene.hpp"
 
@@ -13,11 +14,14 @@ class replication {
  public:
   void begin(std::int64_t replicas) {
     replicas_ = replicas;
-    held_back_until_ = {};
+    held_back_until_ = held_back_since_ = {};
   }
   /// The way to them is stopped up until then. One that takes over then has nothing of what was written
   /// meanwhile.
-  void hold_back_until(instant when) { held_back_until_ = std::max(held_back_until_, when); }
+  void hold_back_until(instant now, instant when) {
+    if (held_back_until_ <= now) held_back_since_ = now;
+    held_back_until_ = std::max(held_back_until_, when);
+  }
   void catch_up() { held_back_until_ = {}; }
 
   struct acknowledged {
@@ -25,7 +29,11 @@ class replication {
     instant at{};
   };
   /// WAIT: the answer, and when it is given.
-  [[nodiscard]] acknowledged wait(scene& in, std::int64_t wanted, duration limit) const {
+  /// \param written when that was written which has to be acknowledged; empty: nothing was.
+  [[nodiscard]] acknowledged wait(scene& in, std::int64_t wanted, duration limit,
+                                  std::optional<instant> written) const {
+    const bool old = !written || (*written < held_back_since_ && in.now < held_back_until_);
+    if (old && wanted <= replicas_) return {replicas_, in.now};
     const instant until = in.now + limit;
     const duration trip = in.chance.between(std::chrono::microseconds{200}, std::chrono::milliseconds{5});
     if (wanted > replicas_ || held_back_until_ == never) return {0, until};
@@ -36,6 +44,7 @@ class replication {
 
  private:
   std::int64_t replicas_ = 0;
+  instant held_back_since_{};
   instant held_back_until_{};
 };
 

@@ -51,6 +51,7 @@ counter::outcome counter::refuse(const tickets::request& asked, const owner_id& 
 request_link::request_link(counter& to, host& from, line& over, duration patience)
     : line_link{*to.in, from, over, patience}, to_{to} {
   to_.links.push_back(this);
+  if (to_.lines_straggle) over_.let_requests_straggle();
 }
 
 request_link::~request_link() { std::erase(to_.links, this); }

@@ -43,6 +43,7 @@ class counter {
   site* at = nullptr;
   ledger* account = nullptr;
   bool careless = true;
+  bool lines_straggle = false;             // see line
   transaction_weather* weather = nullptr;  // where there is any
   std::uint32_t process = 0;
   std::vector<request_link*> links;

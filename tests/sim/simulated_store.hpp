@@ -23,6 +23,10 @@ class simulated_store {
   simulated_store& operator=(const simulated_store&) = delete;
   virtual ~simulated_store() = default;
 
+  /// In some worlds a server learns late that a client's former connection is gone, and on Redis WAIT waits
+  /// for the connection's own last write alone, as Valkey and Redis from 7.2 on have it.
+  bool has_hostile_lines = false;
+
   /// Begins a world, empty but for what belongs to others.
   virtual void begin(scene& in, site& at, ledger& account) = 0;
   /// A client's link.
