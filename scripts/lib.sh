@@ -24,22 +24,27 @@ die() {
 }
 
 # step TITLE COMMAND...: runs the command with its output in a log; on failure shows the end of that log and returns
-# the command's status, so that the caller decides whether to go on.
+# the command's status, so that the caller decides whether to go on. step_seconds and step_processor_ms are what it took.
+step_seconds=0 step_processor_ms=0
 step() {
-  local title=$1 log started=$SECONDS status=0
+  local title=$1 log started=$SECONDS processor_before status=0
   shift
   log=$logs/$(tr -cs 'a-zA-Z0-9\n' - <<<"$title" | sed 's/-$//').log
   say "$title"
+  measure_processors
+  processor_before=$processor_ms
   ("$@") >"$log" 2>&1 </dev/null || status=$? # a subshell, so that an exit within ends up here too
+  measure_processors
+  step_seconds=$((SECONDS - started)) step_processor_ms=$((processor_ms - processor_before))
   if ((status == 0)); then
-    printf '    %sdone in %d s%s\n' "$dim" $((SECONDS - started)) "$plain"
+    printf '    %sdone in %d s%s\n' "$dim" "$step_seconds" "$plain"
     return 0
   fi
   tail -n 40 "$log" | sed 's/^/    | /'
   if ((status == 124)); then
-    fail "'$title' took too long and was stopped after $((SECONDS - started)) s"
+    fail "'$title' took too long and was stopped after $step_seconds s"
   else
-    fail "'$title' failed (status $status) after $((SECONDS - started)) s"
+    fail "'$title' failed (status $status) after $step_seconds s"
   fi
   note "all of its output: ${log#"$root"/}"
   return "$status"
@@ -55,3 +60,14 @@ configure() {
 }
 
 cores() { nproc 2>/dev/null || echo 2; }
+
+# Sets processor_ms: the processor time, in milliseconds, of all commands that this shell has started and that have ended.
+processor_ms=0
+measure_processors() {
+  local of_commands
+  times >"$logs/processor-times" # by a file: a subshell would see its own commands alone
+  of_commands=$(sed -n 2p "$logs/processor-times")
+  processor_ms=$(LC_ALL=C awk '{ gsub("s", ""); gsub(",", ".")
+    for (i = 1; i <= 2; ++i) { split($i, part, "m"); sum += part[1] * 60000 + part[2] * 1000 } printf "%d", sum }' \
+    <<<"$of_commands")
+}
