@@ -5,6 +5,7 @@
 #include <ctime>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <stop_token>
 #include <string>
 #include <system_error>
@@ -40,6 +41,16 @@ enum class renewal : std::uint8_t {
   renewed,  ///< the store confirmed it; the deadline moved
   lost,     ///< the store no longer has it, or the deadline passed first
   unknown,  ///< no answer; the lease is held until its unchanged deadline, and the keeper goes on trying
+};
+
+/// Why a lease was lost: the first question of everybody who reads about it in a log.
+enum class loss_reason : std::uint8_t {
+  ended_at_store,  ///< the store no longer has it: it was released by force, its ttl ended there, or the
+                   ///< store lost it
+  not_renewed,     ///< no renewal was confirmed before the deadline
+  session_ended,   ///< the client's session, with which the lease ends, was not confirmed before the
+                   ///< deadline (ZooKeeper, `mode=session`)
+  client_closed,   ///< the client was closed, or destroyed
 };
 
 /// A granted claim: a token, a deadline, and a signal for its loss.
@@ -84,6 +95,9 @@ class HOLDFAST_EXPORT lease {
   /// keeps for callbacks, one at a time and under none of its locks: one that blocks holds up other
   /// callbacks, but neither renewals nor the deadlines of other leases.
   [[nodiscard]] std::stop_token lost() const noexcept;
+  /// Why the lease was lost; empty while it is held, after a release, and for an inert lease. Set before
+  /// `lost()` fires. The store does not say who ended a lease, or whether it was force.
+  [[nodiscard]] std::optional<loss_reason> loss() const noexcept;
   /// Calls `action` once when the lease is lost, with the reason (errc::lost, errc::closed), on the same
   /// terms as callbacks of `lost()`; at once, on this thread, when that has already happened. Not called
   /// after a release. What it throws ends the process. \throws holdfast::error errc::invalid_argument if

@@ -11,11 +11,11 @@ book::book(store::scheduler& time, store::port& port, on_loss lost)
     : time_{time},
       port_{port},
       lost_{std::move(lost)},
-      keeper_{time, port, [this](const record_ptr& lease, std::error_code why) { lose(lease, why); }} {
+      keeper_{time, port, [this](const record_ptr& lease, loss_reason reason) { lose(lease, reason); }} {
   port_.on_revoked([this](const owner_id& owner) {
     const auto found = by_owner_.find(owner);
     const record_ptr lease = found == by_owner_.end() ? nullptr : found->second.lock();
-    if (lease) lose(lease, errc::lost);
+    if (lease) lose(lease, loss_reason::ended_at_store);
   });
 }
 
@@ -147,19 +147,22 @@ void book::downgrade(const record_ptr& lease, std::function<void(std::optional<f
                     // Unknown: readers may have come in. It is no less than shared, and no more can be relied
                     // on.
                     if (!failed || failed->code == errc::unknown_outcome) lease->set_mode(mode::shared);
-                    if (failed && failed->code == errc::lost) lose(lease, errc::lost);
+                    if (failed && failed->code == errc::lost) lose(lease, loss_reason::ended_at_store);
                     done(std::move(failed));
                   });
 }
 
 void book::check(const record_ptr& lease) {
-  if (lease->state() == record::phase::held && time_.now() >= lease->deadline()) lose(lease, errc::lost);
+  if (lease->state() == record::phase::held && time_.now() >= lease->deadline()) {
+    lose(lease, deadline_reason(*lease));
+  }
 }
 
-void book::lose(const record_ptr& lease, std::error_code reason) {
+void book::lose(const record_ptr& lease, loss_reason reason) {
   if (lease->state() != record::phase::held) return;
+  lease->loss = reason;  // before the state: any thread may read it once the state is lost
+  lease->reason = reason == loss_reason::client_closed ? errc::closed : errc::lost;
   lease->set_state(record::phase::lost);
-  lease->reason = reason;
   keeper_.remove(lease);
   by_owner_.erase(lease->hold.owner);
   lost_(lease);
@@ -173,7 +176,7 @@ void book::after_loss(const record_ptr& lease) {
 void book::close() {
   while (!pending_.empty()) abandon(pending_.begin()->first, failure{errc::closed, "the client was closed"});
   for (const record_ptr& lease : keeper_.all()) {
-    lose(lease, errc::closed);
+    lose(lease, loss_reason::client_closed);
     give_back(lease, nullptr);
   }
 }

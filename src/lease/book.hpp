@@ -75,7 +75,7 @@ class book {
   void finish(claim_id id, taken result);
   void time_is_up(claim_id id);
   void abandon(claim_id id, taken result);
-  void lose(const record_ptr& lease, std::error_code reason);
+  void lose(const record_ptr& lease, loss_reason reason);
   void give_back(const record_ptr& lease, std::function<void(store::released)> done);
 
   store::scheduler& time_;

@@ -74,7 +74,7 @@ void keeper::extend() {
   const time_point now = time_.now();
   for (const record_ptr& lease : all()) {
     if (now >= lease->deadline() - lead(*lease)) {
-      lost_(lease, errc::lost);
+      lost_(lease, deadline_reason(*lease));
     } else {
       bound(lease);
       plan(lease, lease->renew_at);
@@ -104,7 +104,7 @@ void keeper::tick() {
   while (!agenda_.empty()) {
     const record_ptr lease = agenda_.begin()->second;
     if (now >= lease->deadline() - lead(*lease)) {
-      lost_(lease, errc::lost);  // which removes it
+      lost_(lease, deadline_reason(*lease));  // which removes it
     } else if (lease->renew_at - slack(*lease) > now) {
       break;
     } else {
@@ -134,7 +134,7 @@ renewal keeper::settle(const record_ptr& lease, store::renewed how, time_point s
   if (!lease->kept) return renewal::lost;  // released or lost while the answer was under way
   const time_point now = time_.now();
   if (how == store::renewed::lost || now >= lease->deadline()) {
-    lost_(lease, errc::lost);
+    lost_(lease, how == store::renewed::lost ? loss_reason::ended_at_store : deadline_reason(*lease));
     return renewal::lost;
   }
   if (how == store::renewed::unknown) {

@@ -3,7 +3,6 @@
 #include <cstdint>
 #include <functional>
 #include <set>
-#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -22,7 +21,7 @@ namespace holdfast::lease_core {
 /// comes back. Called in turns.
 class keeper {
  public:
-  using on_loss = std::function<void(const record_ptr&, std::error_code)>;
+  using on_loss = std::function<void(const record_ptr&, loss_reason)>;
 
   /// \param lost called in a turn for each lease at its deadline, or when the store denies it.
   keeper(store::scheduler& time, store::port& port, on_loss lost);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <vector>
 
+#include "holdfast/lease.hpp"
 #include "store/backoff.hpp"
 #include "store/claim.hpp"
 
@@ -48,8 +49,9 @@ class lease_record {
   const std::int64_t permits;
   const duration margin;
   const bool renews;
-  std::stop_source lost;   // requested once, outside turns
-  std::error_code reason;  // of the loss
+  std::stop_source lost;                           // requested once, outside turns
+  std::error_code reason;                          // of the loss
+  loss_reason loss = loss_reason::ended_at_store;  // likewise; any thread may read it once state() is lost
   std::vector<std::function<void(std::error_code)>> on_lost;
 
   // The keeper's.
@@ -77,6 +79,11 @@ using record_ptr = std::shared_ptr<record>;
 /// margin off for clocks that run at different rates (Redlock's "clock drift").
 [[nodiscard]] constexpr store::time_point deadline_of(store::time_point sent, duration ttl, duration margin) {
   return sent + ttl - margin;
+}
+
+/// Why a lease ends at its deadline: its own ttl was not renewed, or its session ended before that.
+[[nodiscard]] inline loss_reason deadline_reason(const record& lease) noexcept {
+  return lease.deadline() < lease.valid_until ? loss_reason::session_ended : loss_reason::not_renewed;
 }
 
 }  // namespace holdfast::lease_core

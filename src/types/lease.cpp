@@ -74,6 +74,11 @@ std::stop_token lease::lost() const noexcept {
   return record_->state() == lease_record::phase::lost ? fired() : record_->lost.get_token();
 }
 
+std::optional<loss_reason> lease::loss() const noexcept {
+  if (!record_ || !is_ours(*record_) || record_->state() != lease_record::phase::lost) return std::nullopt;
+  return record_->loss;
+}
+
 void lease::on_lost(const std::function<void(std::error_code)>& action) {
   if (!action) throw error{errc::invalid_argument, "lease::on_lost: an empty function"};
   const auto session = record_ ? record_->owner.lock() : nullptr;

@@ -184,6 +184,7 @@ TEST_P(lifetime, force_ends_a_hold_and_serves_the_next_waiter) {
   ASSERT_TRUE(next.held.held());
   EXPECT_GT(next.held.token(), first.held.token());
   EXPECT_EQ(told.reason(), errc::lost) << "the holder was not told by its next renewal";
+  EXPECT_EQ(first.held.loss(), loss_reason::ended_at_store);
   EXPECT_FALSE(first.held.held());
   EXPECT_EQ(by(one(), "stock").release(std::move(first.held)), errc::lost);
   EXPECT_TRUE(next.held.held());

@@ -283,6 +283,7 @@ TEST_F(book, declares_a_loss_to_those_who_come_before_the_timer) {
   EXPECT_EQ(released, std::vector{make_error_code(errc::lost)});
   ASSERT_EQ(losses.size(), 1U);
   EXPECT_EQ(lease->reason, errc::lost);
+  EXPECT_EQ(lease->loss, loss_reason::not_renewed);
   it.time.run_for(0s);
   EXPECT_EQ(losses.size(), 1U);
 }
@@ -342,6 +343,7 @@ TEST_F(book, ends_everything_when_it_is_closed) {
   for (int i : {2, 3}) EXPECT_EQ(std::get<failure>(ends[i]).code, errc::closed);
   ASSERT_EQ(losses.size(), 2U);
   EXPECT_EQ(lease->reason, errc::closed);
+  EXPECT_EQ(lease->loss, loss_reason::client_closed);
   EXPECT_EQ(other->reason, errc::closed);
   // What is given back: the ticket, both holds, and what the reply may still bring.
   bool idle = false;

@@ -19,7 +19,7 @@ class keeper : public testing::Test {
   struct loss {
     record_ptr lease;
     store::time_point when;
-    std::error_code why;
+    loss_reason why;
   };
 
   record_ptr keep(const record_ptr& lease, store::time_point valid_from) {
@@ -29,17 +29,17 @@ class keeper : public testing::Test {
   record_ptr keep(std::uint8_t owner) { return keep(a_lease(owner), it.time.now()); }
 
   /// One loss, told in time: at the deadline, or so little before it that the word arrives by then.
-  void expect_loss_at(store::time_point deadline) const {
+  void expect_loss_at(store::time_point deadline, loss_reason reason = loss_reason::not_renewed) const {
     ASSERT_EQ(losses.size(), 1U);
     EXPECT_LE(losses[0].when, deadline);
     EXPECT_GE(losses[0].when, deadline - earliness);
-    EXPECT_EQ(losses[0].why, errc::lost);
+    EXPECT_EQ(losses[0].why, reason);
   }
   static constexpr duration earliness = 1ms;
 
   rig it;
   std::vector<loss> losses;
-  lease_core::keeper kept{it.time, it.port, [this](const record_ptr& lease, std::error_code why) {
+  lease_core::keeper kept{it.time, it.port, [this](const record_ptr& lease, loss_reason why) {
                             losses.push_back({lease, it.time.now(), why});
                             kept.remove(lease);
                           }};
@@ -180,7 +180,7 @@ TEST_F(keeper, takes_no_late_yes_even_before_its_own_timer_has_run) {
   it.time.stop_for(20s);  // the process was stopped; on waking, the answer comes before the timer
   it.answer(tickets::kept{{true}});
   ASSERT_EQ(losses.size(), 1U);
-  EXPECT_EQ(losses[0].why, errc::lost);
+  EXPECT_EQ(losses[0].why, loss_reason::not_renewed);
   EXPECT_EQ(lease->deadline(), epoch + 30s - margin);
   it.time.run_for(1h);
   EXPECT_EQ(losses.size(), 1U);
@@ -212,7 +212,7 @@ TEST_F(keeper, believes_a_store_that_says_lost) {
   ASSERT_EQ(losses.size(), 1U);
   EXPECT_EQ(losses[0].lease->hold.owner, first);
   EXPECT_EQ(losses[0].when, epoch + 10s);
-  EXPECT_EQ(losses[0].why, errc::lost);
+  EXPECT_EQ(losses[0].why, loss_reason::ended_at_store);
   ASSERT_EQ(kept.all().size(), 1U);
   EXPECT_EQ(kept.all()[0]->deadline(), epoch + 40s - margin) << "the other one of the batch";
 }
@@ -331,7 +331,7 @@ TEST_F(keeper, believes_no_lease_beyond_the_session_that_it_lives_in) {
   // Then no more: neither that, nor an answer.
   const auto end = *it.link.session;
   it.time.run_for(1h);
-  expect_loss_at(end);
+  expect_loss_at(end, loss_reason::session_ended);
 }
 
 TEST_F(keeper, believes_no_lease_beyond_its_own_ttl_either) {
@@ -349,6 +349,7 @@ TEST_F(keeper, does_not_bring_back_what_ended_with_its_session) {
   it.time.turn([&] { it.link.extend_session(epoch + 1h); });
   ASSERT_EQ(losses.size(), 1U);
   EXPECT_EQ(losses[0].lease, lease);
+  EXPECT_EQ(losses[0].why, loss_reason::session_ended);
   EXPECT_LT(lease->deadline(), it.time.now());
 }
 
