@@ -163,6 +163,53 @@ TEST_F(zookeeper_survey, tells_of_changes_once_those_to_come_will_be_told) {
   EXPECT_TRUE(wire_.kinds().empty());
 }
 
+/// A session that has been connected before, and loses its connection.
+class zookeeper_reconnect : public zookeeper_session {
+ protected:
+  zookeeper_reconnect() {
+    before_ = session_.session_until();
+    time_.run_for(1s);
+    session_.disconnected();
+    began_ = time_.now();
+    time_.run_for(1s);
+    session_.connected(session_id, 10s, began_);
+  }
+  [[nodiscard]] std::optional<store::time_point> proven() const { return began_ + 10s - 100ms - 2ms; }
+
+  std::optional<store::time_point> before_;
+  store::time_point began_;
+};
+
+// A leader that does not know yet that it is none any more lets clients in by its own table of sessions.
+TEST_F(zookeeper_reconnect, proves_nothing_before_the_servers_have_voted) {
+  ASSERT_EQ(wire_.kinds(), std::vector{kind::agree});
+  EXPECT_EQ(session_.session_until(), before_);
+  wire_.answer_next(answer::done);
+  EXPECT_EQ(session_.session_until(), proven());
+}
+
+TEST_F(zookeeper_reconnect, is_proven_by_a_refusal_which_is_voted_on_too) {
+  wire_.answer_next(answer::refused);
+  EXPECT_EQ(session_.session_until(), proven());
+}
+
+TEST_F(zookeeper_reconnect, is_tried_again_where_the_vote_did_not_come_about) {
+  wire_.answer_next(answer::not_sent);
+  EXPECT_EQ(session_.session_until(), before_);
+  ASSERT_TRUE(wire_.kinds().empty());
+  time_.run_for(3s);
+  ASSERT_EQ(wire_.kinds(), std::vector{kind::agree});
+  wire_.answer_next(answer::done);
+  EXPECT_EQ(session_.session_until(), proven());
+}
+
+TEST_F(zookeeper_reconnect, is_not_proven_by_a_vote_that_an_earlier_connection_asked_for) {
+  session_.disconnected();
+  session_.connected(session_id, 10s, time_.now());
+  wire_.answer_next(answer::done);  // to the first one's question
+  EXPECT_EQ(session_.session_until(), before_);
+}
+
 class zookeeper_downgrade : public zookeeper_session {
  protected:
   zookeeper_downgrade() {

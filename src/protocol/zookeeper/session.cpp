@@ -84,13 +84,17 @@ void session::make_parents(const std::string& path, std::function<void(std::opti
 
 void session::connected(std::int64_t id, duration timeout, time_point began) {
   if (id_ != 0 && id_ != id) expired();
+  const bool is_new = id_ == 0;
   id_ = id;
   connected_ = true;
   timeout_ = timeout;
-  // Being let in again touches the session, at the leader itself.
-  heard_of(began);
   ++contact_;
-  prove_life();
+  if (is_new) {
+    heard_of(began);  // the servers have voted on it
+    prove_life();
+  } else {
+    confirm_contact(began);
+  }
   for (const std::string& path : std::set<std::string>{doomed_}) doom(path);
   for (const auto& [path, children] : std::exchange(unwanted_, {})) {
     if (!awaited_.contains(path)) unwatch(path, children);
@@ -159,6 +163,22 @@ void session::ask_leader(std::function<void()> heard) {
                  time_.cancel(next_beat_);
                  next_beat_ = time_.at(time_.now() + timeout_ / proofs, [this] { prove_life(); });
                });
+}
+
+/// Being let in again touches the session at the leader; but one that has been deposed, and does not know
+/// yet, lets clients in too. So nothing is proven before a majority has voted on what was sent after that:
+/// the leader that let the session in was the only one then, and any later one gives it its whole timeout.
+void session::confirm_contact(time_point began) {
+  wire_.submit({.what = operation::kind::agree, .path = "/"}, [this, began, in = contact_](const result& r) {
+    if (in != contact_ || r.how == answer::unknown) return;
+    if (is_trouble(r) && r.how != answer::refused) {  // a refusal is voted on as well
+      time_.cancel(next_beat_);
+      next_beat_ = time_.at(time_.now() + timeout_ / proofs, [this, began] { confirm_contact(began); });
+      return;
+    }
+    heard_of(began);
+    prove_life();
+  });
 }
 
 void session::prove_life() {

@@ -115,6 +115,7 @@ class session {
   void ask(std::vector<operation> what, then done);
   void make_parents(const std::string& path, std::function<void(std::optional<store::trouble>)> done);
   void ask_leader(std::function<void()> heard);
+  void confirm_contact(store::time_point began);
   void prove_life();
   void go_on_proving(store::time_point first);
   void heard_of(store::time_point sending);

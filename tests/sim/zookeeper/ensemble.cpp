@@ -14,6 +14,21 @@ using zookeeper::change;
 using zookeeper::operation;
 using zookeeper::result;
 
+namespace {
+
+bool is_voted_on(const operation& what) {
+  switch (what.what) {
+    case operation::kind::create:
+    case operation::kind::set:
+    case operation::kind::remove:
+    case operation::kind::replace:
+    case operation::kind::agree: return true;
+    default: return false;
+  }
+}
+
+}  // namespace
+
 result failed(const operation& what, answer how) {
   result r;
   r.how = how;
@@ -64,8 +79,9 @@ void ensemble::receive(std::size_t at, zookeeper_link& from, line& over, packet_
     return;
   }
   const auto* h = std::get_if<hello>(&what);
+  const bool serves = s.follows || former_leader_ == at;
   // Whoever has seen more than this server is not let in by it.
-  if (!s.follows || h == nullptr || h->last_seen > s.known.last()) return refuse();
+  if (!serves || is_apart(over, at) || h == nullptr || h->last_seen > s.known.last()) return refuse();
   const auto c = std::make_shared<connection>();
   c->to = &from;
   c->way = &over;
@@ -74,6 +90,7 @@ void ensemble::receive(std::size_t at, zookeeper_link& from, line& over, packet_
   s.connections.push_back(c);
   s.at.enter([this, at, c, h = *h, in = s.contact] {
     if (servers_[at].contact != in) return;
+    if (former_leader_ == at) return let_in_as_former_leader(c, h);
     to_leader(at, [this, at, c, h] { let_in(at, c, h); });
   });
 }
@@ -81,6 +98,7 @@ void ensemble::receive(std::size_t at, zookeeper_link& from, line& over, packet_
 void ensemble::arrive(std::size_t at, const connection_ptr& c, client_packet what) {
   server& s = servers_[at];
   if (c->session == 0) return;  // not let in (any more)
+  if (former_leader_ == at) return serve_as_former_leader(c, std::move(what));
   if (leader_ == at) {
     touch(c->session);
   } else {
@@ -89,9 +107,7 @@ void ensemble::arrive(std::size_t at, const connection_ptr& c, client_packet wha
   const auto o = std::make_shared<connection::open_operation>();
   o->what = std::move(what);
   if (const auto* asked = std::get_if<operation>(&o->what)) {
-    o->needs_leader = asked->what == operation::kind::create || asked->what == operation::kind::set ||
-                      asked->what == operation::kind::remove || asked->what == operation::kind::replace ||
-                      asked->what == operation::kind::sync || asked->what == operation::kind::agree;
+    o->needs_leader = is_voted_on(*asked) || asked->what == operation::kind::sync;
   }
   c->queue.push_back(o);
   if (o->needs_leader) to_leader(at, [this, at, c, o] { decide(at, c, o); });
@@ -246,6 +262,7 @@ std::size_t ensemble::watches() const {
 /// \param silently its machine is gone, and says nothing.
 void ensemble::leave(std::size_t at, bool silently) {
   server& s = servers_[at];
+  if (former_leader_ == at) former_leader_.reset();
   s.follows = false;
   ++s.contact;
   s.heard_of.clear();
@@ -265,7 +282,7 @@ void ensemble::leave(std::size_t at, bool silently) {
 
 void ensemble::join(std::size_t at) {
   server& s = servers_[at];
-  if (s.follows || s.is_down || !leader_) return;
+  if (s.follows || s.is_down || !leader_ || former_leader_ == at) return;
   s.known = decided_;
   s.follows = true;
   s.up_last = s.down_last = s.up_held = s.down_held = in_.now;
@@ -275,8 +292,8 @@ void ensemble::join(std::size_t at) {
 // ---- between them
 
 bool ensemble::has_majority() const {
-  const auto there = static_cast<std::size_t>(
-      std::count_if(servers_.begin(), servers_.end(), [](const server& s) { return !s.is_down; }));
+  std::size_t there = 0;
+  for (std::size_t i = 0; i < servers_.size(); ++i) there += can_vote(i) ? 1 : 0;
   return there * 2 > servers_.size();
 }
 
@@ -295,7 +312,7 @@ void ensemble::elect(std::uint64_t term) {
   }
   std::vector<std::size_t> can;
   for (std::size_t i = 0; i < servers_.size(); ++i) {
-    if (!servers_[i].is_down) can.push_back(i);
+    if (can_vote(i)) can.push_back(i);
   }
   leader_ = can[in_.chance.below(can.size())];
   changes_ = 0;
@@ -310,6 +327,70 @@ void ensemble::elect(std::uint64_t term) {
   }
   lead_on(term_);
   ping(term_);
+  if (!former_leader_) return;
+  // So short that nobody has three beats answered there: no more than that is promised of beats.
+  duration shortest = settings_.tick * 20;
+  for (const auto& [id, timeout] : former_sessions_) shortest = std::min(shortest, timeout);
+  const duration goes_on = in_.chance.between(0ms, shortest / 4);
+  end_former_leader_after(goes_on);
+  in_.after(in_.chance.between(0ms, goes_on), [this, who = apart_.of] {
+    if (apart_.of == who && who != nullptr) who->cut();
+  });
+}
+
+void ensemble::depose(line& along, instant until) {
+  if (!leader_ || former_leader_ || servers_.size() < 3) return;
+  const std::size_t old = *leader_;
+  const auto others =
+      std::count_if(servers_.begin(), servers_.end(), [](const server& s) { return !s.is_down; });
+  if (static_cast<std::size_t>(others - 1) * 2 <= servers_.size()) return;
+  in_.note("is deposed", old, term_);
+  ++term_;
+  for (std::size_t i = 0; i < servers_.size(); ++i) {
+    if (i != old) leave(i, false);
+  }
+  servers_[old].follows = false;
+  former_leader_ = old;
+  former_sessions_.clear();
+  for (const auto& [id, s] : sessions_) {
+    if (!s.is_endless) former_sessions_[id] = s.timeout;
+  }
+  apart_ = {&along, until};
+  leader_.reset();
+  end_former_leader_after(settings_.tick * sync_limit * 2);  // whatever becomes of the election
+  in_.after(in_.chance.between(10ms, 600ms), [this, term = term_] { elect(term); });
+}
+
+void ensemble::end_former_leader_after(duration d) {
+  in_.after(d, [this, at = *former_leader_, in = servers_[*former_leader_].contact] {
+    if (former_leader_ != at || servers_[at].contact != in) return;
+    in_.note("knows that it leads no more", at);
+    leave(at, true);
+    join(at);
+  });
+}
+
+bool ensemble::is_apart(const line& from, std::size_t at) const {
+  return apart_.of == &from && in_.now < apart_.until && former_leader_ != at;
+}
+
+void ensemble::let_in_as_former_leader(const connection_ptr& c, const hello& h) {
+  const auto known = former_sessions_.find(h.session);
+  if (known == former_sessions_.end()) return;  // that a session begins, or is over, has to be voted on
+  in_.note("let in by a former leader", static_cast<std::uint64_t>(h.session));
+  c->session = h.session;
+  send(*former_leader_, *c, {welcome{h.session, known->second}, 0});
+}
+
+void ensemble::serve_as_former_leader(const connection_ptr& c, client_packet what) {
+  const auto o = std::make_shared<connection::open_operation>();
+  o->what = std::move(what);
+  if (const auto* asked = std::get_if<operation>(&o->what)) {
+    o->needs_leader = is_voted_on(*asked) || asked->what == operation::kind::sync;
+    if (asked->what == operation::kind::sync) o->result = result{.how = answer::done, .path = asked->path};
+  }
+  c->queue.push_back(o);
+  pump(*former_leader_, c);
 }
 
 void ensemble::stop(std::size_t at, instant until) {

@@ -63,6 +63,11 @@ class ensemble {
   /// Whether it leads; then another will.
   void crash_all(duration down);
   void change_leader();
+  /// The others elect another leader, and the former one, which does not know yet, goes on serving for a
+  /// while: it lets clients in by its own table of sessions, answers what it need not have voted on, and
+  /// decides nothing.
+  /// \param along reaches none but the former leader until then.
+  void depose(line& along, instant until);
   /// What goes between a follower and its leader waits.
   void hold_back(std::size_t server, bool to_leader, bool from_leader, instant until);
   /// What a client sends over the connection that there is waits; what it hears does not.
@@ -155,6 +160,13 @@ class ensemble {
   void from_leader(std::size_t to, Function f);
   void lose_leader(bool silently);
   void elect(std::uint64_t term);
+  [[nodiscard]] bool can_vote(std::size_t which) const {
+    return !servers_[which].is_down && former_leader_ != which;
+  }
+  void serve_as_former_leader(const connection_ptr& c, client_packet what);
+  void let_in_as_former_leader(const connection_ptr& c, const hello& h);
+  void end_former_leader_after(duration d);
+  [[nodiscard]] bool is_apart(const line& from, std::size_t at) const;
   [[nodiscard]] bool has_majority() const;
 
   // The leader
@@ -192,6 +204,14 @@ class ensemble {
     std::uint32_t connection = 0;
   };
   std::unordered_map<const line*, hold> held_;
+  // A leader that does not know that it is none any more.
+  std::optional<std::size_t> former_leader_;
+  std::map<std::int64_t, duration> former_sessions_;  // that it knows, and their timeouts
+  struct separation {
+    line* of = nullptr;
+    instant until{};
+  };
+  separation apart_;  // who reaches nobody else
 };
 
 template <class Function>

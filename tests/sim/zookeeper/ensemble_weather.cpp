@@ -63,6 +63,12 @@ void ensemble_weather::strike_servers(kind what, client& c, std::size_t server) 
     case fault::empty_swept: return servers_.sweep();
     case fault::wall_clock_step:
       return servers_.step_wall_clock(server, in.chance.between(0ms, 10s) - duration{5s});
+    case fault::former_leader: {
+      const duration length = up_to(in.chance.one_in(2) ? 8s : 1s);
+      disturb(length);
+      c.at.disturb_until(in.now + length);
+      return servers_.depose(c.way, in.now + length);
+    }
   }
 }
 

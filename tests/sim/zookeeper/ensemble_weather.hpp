@@ -22,8 +22,9 @@ class ensemble_weather final : public weather {
     node_removed,  // by an operator
     empty_swept,
     wall_clock_step,
+    former_leader,  // goes on after another was elected, and a client reaches it alone
   };
-  static constexpr kind faults = 16;
+  static constexpr kind faults = 17;
 
   ensemble_weather(surroundings& around, ensemble& servers, std::deque<client>& clients, instant until);
 

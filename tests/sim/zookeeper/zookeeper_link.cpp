@@ -93,7 +93,9 @@ std::shared_ptr<void> zookeeper_link::watch(std::function<void()> changed) {
 std::optional<store::time_point> zookeeper_link::session_until() const {
   // What the mutant lacks: that nothing is granted, or kept, beyond the session.
   if (options_.with == mutant::session_not_checked) return std::nullopt;
-  return session_.session_until();
+  const auto until = session_.session_until();
+  if (options_.with != mutant::reconnect_means_proof) return until;
+  return std::max(*until, let_in_ + timeout_ - timeout_ / 100 - 2ms);
 }
 
 // ---- sending
@@ -209,6 +211,10 @@ void zookeeper_link::let_in(const welcome& w) {
     again.lists.assign(watched_lists_.begin(), watched_lists_.end());
     again.last_seen = last_seen_;
     say(std::move(again));
+  }
+  if (options_.with == mutant::reconnect_means_proof) {
+    let_in_ = began_;
+    if (extended_) extended_();
   }
   bent_.in_session(id_);
   session_.connected(bent_.session(), timeout_, began_);  // what it sends goes after what waits already

@@ -39,7 +39,10 @@ class zookeeper_link final : public tickets::link, private zookeeper::wire {
   void on_notices(on_notice told) override;
   std::shared_ptr<void> watch(std::function<void()> changed) override;
   [[nodiscard]] std::optional<store::time_point> session_until() const override;
-  void on_session(const std::function<void()>& extended) override { session_.on_session(extended); }
+  void on_session(const std::function<void()>& extended) override {
+    extended_ = extended;
+    session_.on_session(extended);
+  }
   void help(store::caller& /*who*/) override {}
   bool drive() override { return false; }
   void kick() override {}
@@ -104,6 +107,8 @@ class zookeeper_link final : public tickets::link, private zookeeper::wire {
   on_notice told_;
   std::unordered_map<owner_id, owner_id> owners_;  // by alias
   std::set<owner_id> to_be_lost_;                  // a mutant's
+  std::function<void()> extended_;                 // likewise
+  store::time_point let_in_;                       // likewise
 };
 
 }  // namespace holdfast::sim
