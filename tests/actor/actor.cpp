@@ -19,7 +19,7 @@
 //   limit size BYTES | limit size            -> limited    of any file that is written; any
 //   disk FOLDER KIB                          -> disk       of that size; this process alone sees it there
 //   fill FOLDER | clear FOLDER               -> filled | cleared    to the last byte
-//   user NUMBER                              -> user       gives up being root
+//   user NUMBER [group=NUMBER]               -> user       gives up being root, and all groups but one
 //   wall                                     -> wall SECONDS    by the wall clock
 //
 // OPTION: shared, permits=N/CAPACITY, ttl=MS, retry=MS (50 s), fixed, within=MS, label=TEXT. A lease of
@@ -31,6 +31,7 @@
 #include <fcntl.h>
 #include <filesystem>
 #include <fstream>
+#include <grp.h>
 #include <iostream>
 #include <iterator>
 #include <limits>
@@ -307,7 +308,8 @@ class actor {
 
   std::string user(const command& what) {
     const auto id = static_cast<::uid_t>(std::stoul(what.at(1)));
-    check(::setgid(id) == 0 && ::setuid(id) == 0, "setuid");
+    const auto group = static_cast<::gid_t>(std::stoul(what.option("group").value_or(what.at(1))));
+    check(::setgroups(0, nullptr) == 0 && ::setgid(group) == 0 && ::setuid(id) == 0, "setuid");
     return "user";
   }
 

@@ -131,14 +131,18 @@ database::~database() { close(); }
 
 void database::close() noexcept {
   tasks_.clear();
+  if (db_ == nullptr) return;
   while (sqlite3_stmt* any = sqlite3_next_stmt(db_, nullptr)) sqlite3_finalize(any);
   sqlite3_close(std::exchange(db_, nullptr));
 }
 
 void database::open_file() {
-  const int code = sqlite3_open_v2(
-      settings_.path.c_str(), &db_,
-      SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE, nullptr);
+  check_neighbours(settings_.path);
+  // The path was followed when the store was opened. A link in it by now is somebody else's doing.
+  const int code = sqlite3_open_v2(settings_.path.c_str(), &db_,
+                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
+                                       SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW,
+                                   nullptr);
   if (code != SQLITE_OK) throw failed(code);
   sqlite3_busy_timeout(db_, static_cast<int>(settings_.opening_limit.count() / 1000));
   // Whose file it is comes first: a foreign one is not to be changed by a single byte.

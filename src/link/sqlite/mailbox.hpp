@@ -34,7 +34,7 @@ class mailbox {
 
   /// The name under which letters find this client.
   [[nodiscard]] const owner_id& address() const noexcept { return address_; }
-  /// Never blocks. The address of a client that is gone is removed on the way.
+  /// Never blocks. The FIFO of a client of this user that is gone is removed on the way.
   void send(const owner_id& to, const std::vector<letter>& letters) noexcept;
   /// No letter is read any more, and none finds this client. Idempotent.
   void close() noexcept;

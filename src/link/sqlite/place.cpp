@@ -1,10 +1,12 @@
 #include "link/sqlite/place.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cerrno>
 #include <chrono>
 #include <cstdlib>
 #include <cstring>
+#include <deque>
 #include <filesystem>
 #include <fstream>
 #include <pwd.h>
@@ -95,10 +97,75 @@ const char* network_filesystem(long magic) {
 }
 
 std::string resolved(const std::string& path) {
+  constexpr int links_at_most = 40;  // as the kernel has it
+  const auto cannot_follow = [&](const std::string& why) {
+    refuse(code_of(errno), "the path " + path + " cannot be followed: " + why);
+  };
   std::error_code code;
-  const auto whole = std::filesystem::weakly_canonical(std::filesystem::absolute(path, code), code);
+  const std::filesystem::path whole = std::filesystem::absolute(path, code);
   if (code) refuse(code_of(code.value()), "the path " + path + " cannot be followed: " + code.message());
-  return whole.string();
+  std::deque<std::string> rest{whole.begin(), whole.end()};
+  std::string found;  // without links; empty: the root
+  int links = 0;
+  while (!rest.empty()) {
+    const std::string part = rest.front();
+    rest.pop_front();
+    if (part.empty() || part == "/" || part == ".") continue;
+    if (part == "..") {
+      found.erase(std::min(found.size(), found.rfind('/')));
+      continue;
+    }
+    const std::string next = found + '/' + part;
+    struct stat info{};
+    if (::lstat(next.c_str(), &info) != 0 && errno != ENOENT && errno != ENOTDIR) cannot_follow(reason());
+    if (!S_ISLNK(info.st_mode)) {  // also where nothing is yet
+      found = next;
+      continue;
+    }
+    if (info.st_uid != ::geteuid() && info.st_uid != 0) {
+      refuse(errc::permission_denied,
+             next + " is a symbolic link of another user (uid " + std::to_string(info.st_uid) +
+                 "), who could make it lead anywhere; name the file that is meant by its own path");
+    }
+    if (++links > links_at_most) {
+      errno = ELOOP;
+      cannot_follow(reason());
+    }
+    const std::filesystem::path target = std::filesystem::read_symlink(next, code);
+    if (code) refuse(code_of(code.value()), "the path " + path + " cannot be followed: " + code.message());
+    if (target.is_absolute()) found.clear();
+    rest.insert(rest.begin(), target.begin(), target.end());
+  }
+  return found.empty() ? "/" : found;
+}
+
+bool is_of_a_writer(const struct stat& neighbour, const struct stat& database) noexcept {
+  const uid_t owner = neighbour.st_uid;
+  if (owner == ::geteuid() || owner == 0 || owner == database.st_uid) return true;
+  // Nobody can give a file to a group without being its member.
+  const bool group = (database.st_mode & S_IWGRP) != 0 && neighbour.st_gid == database.st_gid;
+  return group || (database.st_mode & S_IWOTH) != 0;
+}
+
+void check_neighbours(const std::string& path) {
+  struct stat database{};
+  if (::lstat(path.c_str(), &database) != 0) {
+    database = {};  // not there yet: what is beside it may be this user's and root's
+    database.st_uid = ::geteuid();
+  }
+  for (const char* suffix : {"-journal", "-wal", "-shm"}) {
+    const std::string beside = path + suffix;
+    struct stat info{};
+    if (::lstat(beside.c_str(), &info) != 0) continue;
+    const auto refuse_it = [&](const std::string& why) {
+      refuse(errc::permission_denied, beside + ' ' + why + "; remove it while nobody uses " + path);
+    };
+    if (!S_ISREG(info.st_mode)) refuse_it("is not a plain file");
+    if (info.st_nlink > 1) refuse_it("has several names (hard links)");
+    if (!is_of_a_writer(info, database)) {
+      refuse_it("belongs to a user who may not write the database (uid " + std::to_string(info.st_uid) + ")");
+    }
+  }
 }
 
 void prepare_place(const std::string& path, bool anywhere) {
@@ -114,7 +181,7 @@ void prepare_place(const std::string& path, bool anywhere) {
     }
   }
   struct stat info{};
-  if (::stat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
+  if (::lstat(path.c_str(), &info) == 0 && !S_ISREG(info.st_mode)) {
     refuse(errc::foreign_store, path + " is not a plain file; choose another path");
   }
   constexpr off_t header = 100;  // what every SQLite file begins with; SQLite takes less for an empty file
@@ -136,7 +203,7 @@ void prepare_place(const std::string& path, bool anywhere) {
 
 file_identity file_identity::of(const char* path) noexcept {
   struct stat info{};
-  if (::stat(path, &info) != 0) return {};
+  if (::lstat(path, &info) != 0) return {};
   return {info.st_dev, info.st_ino};
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "holdfast/options.hpp"
@@ -13,6 +14,10 @@ namespace holdfast::sqlite {
 
 /// The one absolute name of a file, symbolic links followed: what lies beside a database is found by its
 /// name, and so has to be the same for all, wherever they are when they ask.
+///
+/// Only links of this user and of root are followed. Whoever may write a folder on the way could otherwise
+/// direct root to a file of root's.
+/// \throws holdfast::error errc::permission_denied for a link of another user.
 [[nodiscard]] std::string resolved(const std::string& path);
 
 /// Makes the folder of a database that does not exist yet, and checks what would fail later with a less
@@ -20,6 +25,16 @@ namespace holdfast::sqlite {
 /// \param anywhere also on a file system that does not keep locks between hosts.
 /// \throws holdfast::error errc::permission_denied, errc::foreign_store, errc::unavailable.
 void prepare_place(const std::string& path, bool anywhere);
+
+/// Whether the owner of `neighbour`, a file or folder beside the database, may write the database anyway:
+/// this user, root, the database's owner, or a member of a group that may write it.
+[[nodiscard]] bool is_of_a_writer(const struct ::stat& neighbour, const struct ::stat& database) noexcept;
+
+/// Checks what SQLite would take over from the files beside a database: a journal, a -wal or a -shm that
+/// somebody else has put there ends up in the database.
+/// \throws holdfast::error errc::permission_denied for a file of a user who may not write the database, a
+/// symbolic link, a file with several names, and anything but a plain file.
+void check_neighbours(const std::string& path);
 
 /// The name of a network or otherwise shared file system by its magic number (statfs(2)); null for others.
 [[nodiscard]] const char* network_filesystem(long magic);
@@ -29,7 +44,7 @@ struct file_identity {
   dev_t device = 0;
   ino_t inode = 0;
 
-  /// All zero where there is no file.
+  /// All zero where there is no file. A symbolic link is not followed: it is another file.
   [[nodiscard]] static file_identity of(const char* path) noexcept;
   friend bool operator==(const file_identity&, const file_identity&) = default;
 };

@@ -13,8 +13,14 @@ struct verdict {
   bool passing;
 };
 
-verdict verdict_of(int primary, int system_error) {
-  switch (primary) {
+verdict verdict_of(int code, int system_error) {
+  if (code == SQLITE_CANTOPEN_SYMLINK) {
+    return {
+        errc::permission_denied,
+        "a symbolic link has taken the place of the file or of a folder above it; check who may write there",
+        false};
+  }
+  switch (code & 0xFF) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
       return {errc::unavailable, "another process keeps it busy; look for one that holds a transaction open",
@@ -49,7 +55,7 @@ verdict verdict_of(int primary, int system_error) {
 
 store::trouble trouble_of(sqlite3* db, int code, const std::string& path) {
   const int system_error = db != nullptr ? sqlite3_system_errno(db) : errno;
-  const verdict v = verdict_of(code & 0xFF, system_error);
+  const verdict v = verdict_of(code, system_error);
   std::string what =
       path + ": " + v.advice + " (" + (db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code));
   if (system_error != 0 && (v.code == errc::unavailable || v.code == errc::permission_denied) &&
