@@ -29,8 +29,12 @@ constexpr std::size_t stack_size = 256UL << 10U;  // of calls that do not block:
 constexpr unsigned no_such_procedure = 1305;
 constexpr unsigned no_such_variable = 1193;
 
-/// The secret travels hidden in each of these; in others a server might ask for it in the clear.
-constexpr const char* ways_in = "mysql_native_password,client_ed25519,caching_sha2_password,sha256_password";
+/// Plugins of authentication, by which the server sees no password in the clear.
+constexpr const char* hiding_plugins = "mysql_native_password,client_ed25519";
+/// And those by which it may see one: over TLS, or else encrypted with a key that it sends itself, which
+/// keeps nothing from whoever answers in its place.
+constexpr const char* all_plugins =
+    "mysql_native_password,client_ed25519,caching_sha2_password,sha256_password";
 
 /// An answer that whoever asked may understand.
 struct error_answer {
@@ -48,6 +52,7 @@ class opening {
     begin();
     if (former) end_session(*former);
     if (former != client_) take_lock();
+    if (as_ == role::bell) stay_out_of_slow_log();
     if (as_ == role::calls) {
       check_server();
       if (to_.link.session) bind_to_session(*to_.link.session);
@@ -74,6 +79,7 @@ class opening {
   }
   void end_session(const owner_id& of);
   void take_lock();
+  void stay_out_of_slow_log();
   void refuse_cluster();
   void bind_to_session(std::chrono::milliseconds timeout);
   bool provide_tables();
@@ -137,7 +143,8 @@ void opening::set_options() {
   mysql_optionsv(m, MYSQL_SET_CHARSET_NAME, "utf8mb4");
   mysql_optionsv(m, MYSQL_OPT_LOCAL_INFILE, &no);  // or a server could ask for our files
   mysql_optionsv(m, MYSQL_OPT_MAX_ALLOWED_PACKET, &packet_limit);
-  mysql_optionsv(m, MARIADB_OPT_RESTRICTED_AUTH, ways_in);
+  const bool server_is_known = !to_.socket.empty() || (to_.tls.on && to_.tls.verify);
+  mysql_optionsv(m, MARIADB_OPT_RESTRICTED_AUTH, server_is_known ? all_plugins : hiding_plugins);
   mysql_optionsv(m, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", "holdfast");
   if (to_.tls.on) set_tls();
 }
@@ -207,7 +214,7 @@ void opening::check_server() {
                                             "; Holdfast needs MariaDB 10.5, MySQL 8.0.29, or newer"},
                   false};
   }
-  if (text("SELECT @@global.read_only") != "0") {
+  if (!sql::mariadb::is_writable(text("SELECT @@global.read_only"))) {
     throw cut_off{{errc::unavailable, "the server is a read-only replica; name the primary"}};
   }
 }
@@ -229,6 +236,12 @@ void opening::end_session(const owner_id& of) {
 void opening::take_lock() {
   if (text("SELECT GET_LOCK(" + lock_of(client_) + ", 0)") == "1") return;
   throw cut_off{{errc::unavailable, "the lock of this session's name is taken"}};
+}
+
+/// A bell sleeps in a statement, which the slow log would take each time. Where the server does not let one set
+/// it, it does.
+void opening::stay_out_of_slow_log() {
+  static_cast<void>(try_to_ask("SET SESSION long_query_time = 31536000"));
 }
 
 /// The nodes of a Galera cluster share the tables, and not the locks by which sessions are known to live.

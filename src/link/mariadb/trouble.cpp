@@ -20,6 +20,9 @@ struct verdict {
 constexpr auto busy = "others were at it at the same moment";
 constexpr auto entry = "check the user and the password";
 constexpr auto grants = "grant this user the tables and procedures";
+constexpr auto plugin =
+    "this way of authentication is not one of those allowed here; those that show the server the password "
+    "need verified TLS (ca=)";
 constexpr auto many = "raise max_connections, or put a limit on clients";
 constexpr auto room = "make room at the server";
 constexpr auto replica = "the server is a read-only replica, or has been made read-only";
@@ -27,6 +30,10 @@ constexpr auto cut_short = "it was cut short; look for a limit on the time of st
 constexpr auto gone = "the lock table is gone, or a part of it";
 constexpr auto shape = "the table of this name is of another shape; name another with table=";
 constexpr auto ended = "the server ended the session";
+
+/// Of libmariadb, for a way of authentication that it was not allowed. Its sentence has the name of that from
+/// where nothing stands any more.
+constexpr unsigned not_listed = 5010;
 
 constexpr auto verdicts = std::to_array<verdict>({
     {1213, errc::unavailable, busy, true},
@@ -37,7 +44,8 @@ constexpr auto verdicts = std::to_array<verdict>({
     {1045, errc::permission_denied, entry, false},
     {1698, errc::permission_denied, entry, false},
     {1275, errc::permission_denied, entry, false},
-    {2059, errc::permission_denied, "its way of authentication is not one of those allowed here", false},
+    {2059, errc::permission_denied, plugin, false},
+    {not_listed, errc::permission_denied, plugin, false},
     {1130, errc::permission_denied, "the server lets nobody in from this host", false},
     {1044, errc::permission_denied, grants, false},
     {1142, errc::permission_denied, grants, false},
@@ -106,7 +114,7 @@ std::string one_line(std::string text) {
 }
 
 failure failure_of(const verdict& v, unsigned number, const std::string& sentence) {
-  std::string what = one_line(sentence);
+  std::string what = number == not_listed ? "the server was not told the password" : one_line(sentence);
   what.append("; ").append(v.advice).append(" (error ").append(std::to_string(number)).append(")");
   return {v.code, what};
 }

@@ -119,6 +119,8 @@ std::string lock_of(const owner_id& client, bool bell) {
   return (bell ? "holdfast:" : "holdfast-calls:") + client.hex();
 }
 
+bool is_writable(std::string_view read_only) { return read_only == "0" || read_only == "OFF"; }
+
 std::string seen_word(const owner_id& owner, std::int64_t token) {
   std::string word{owner.bytes()};
   constexpr int highest = 56;
