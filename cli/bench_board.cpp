@@ -3,14 +3,27 @@
 #include <cerrno>
 #include <fcntl.h>
 #include <fmt/core.h>
+#include <limits>
+#include <linux/futex.h>
 #include <new>
 #include <sys/mman.h>
+#include <sys/syscall.h>
 #include <system_error>
 #include <unistd.h>
 
 #include "failure.hpp"
 
 namespace holdfast::cli {
+
+// std::atomic's own wait() is for the threads of one process.
+void shared_gate::open() noexcept {
+  open_ = 1;
+  ::syscall(SYS_futex, &open_, FUTEX_WAKE, std::numeric_limits<int>::max(), nullptr, nullptr, 0);
+}
+
+void shared_gate::wait() const noexcept {
+  while (open_ == 0) ::syscall(SYS_futex, &open_, FUTEX_WAIT, 0, nullptr, nullptr, 0);
+}
 
 shared_board::shared_board()
     : memory_{checked(::memfd_create("holdfast-board", MFD_CLOEXEC), "memfd_create")} {

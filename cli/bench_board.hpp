@@ -30,6 +30,17 @@ class guarded_counter {
   std::atomic<std::int64_t> value_ = 0;
 };
 
+/// Closed at first; once open, it stays open. Whoever waits at it sleeps, whichever process it belongs to:
+/// hundreds of contenders that looked every millisecond would take the machine from the store they measure.
+class shared_gate {
+ public:
+  void open() noexcept;
+  void wait() const noexcept;
+
+ private:
+  std::atomic<std::uint32_t> open_ = 0;  // a futex
+};
+
 /// What one contender has had.
 struct contender_record {
   guarded_counter grants;
@@ -51,9 +62,10 @@ struct handoff_board {
   std::int64_t grants_wanted = 0;
 
   std::atomic<std::int64_t> ready = 0;
-  std::atomic<std::int64_t> start_at_ns = 0;  ///< for all at the same moment; 0: not known yet
+  std::atomic<std::int64_t> start_at_ns = 0;  ///< for all at the same moment; known when `begun` is open
   std::atomic<bool> stop = false;
-  std::atomic<bool> counted = false;  ///< by the parent: the store's own counters have been read
+  shared_gate begun;    ///< or stopped before it began
+  shared_gate counted;  ///< by the parent: the store's own counters have been read
 
   // Touched by who holds the lock.
   guarded_counter grants;

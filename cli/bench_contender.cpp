@@ -44,13 +44,8 @@ void note_grant(handoff_board& board, contender_record& mine, std::int64_t proce
 /// Who began a little earlier could have had all the grants before the others came. Nothing begins where one
 /// could not come.
 void await_start(const handoff_board& board) {
-  while (board.start_at_ns == 0 && !board.stop) std::this_thread::sleep_for(std::chrono::milliseconds{1});
+  board.begun.wait();
   std::this_thread::sleep_for(std::chrono::nanoseconds{board.start_at_ns - monotonic_ns()});
-}
-
-/// What contenders say to the store when they leave is no part of a hand-over.
-void await_count(const handoff_board& board) {
-  while (!board.counted) std::this_thread::sleep_for(std::chrono::milliseconds{1});
 }
 
 client open_for(const handoff_board& board) {
@@ -71,14 +66,14 @@ void contend(handoff_board& board, contender_record& mine, std::int64_t process,
       note_grant(board, mine, process, granted_at_ns, lock.token());
       if (board.grants.get() >= board.grants_wanted) {
         board.stop = true;
-        await_count(board);  // while it is held, so that nobody is served meanwhile
+        board.counted.wait();  // while it is held, so that nobody is served meanwhile
       }
     }
     board.unlocked_by.set(process);
     board.unlocked_at_ns.set(monotonic_ns());
     lock.unlock();
   }
-  await_count(board);
+  board.counted.wait();  // what contenders say to the store when they leave is no part of a hand-over
 }
 
 }  // namespace
@@ -104,6 +99,7 @@ int perform(const contender_command& what) {
       report(problem, false);
       status = problem.status();
       board->stop = true;
+      board->begun.open();
     }
   };
   {

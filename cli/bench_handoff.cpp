@@ -151,11 +151,12 @@ run_times contend(handoff_board& board, const scale& size, contending_processes&
   const auto started_at_ns = monotonic_ns() + head_start_ns;
   const auto end_ns = started_at_ns + size.length.count() * 1'000;
   board.start_at_ns = started_at_ns;
+  board.begun.open();
   wait_until(shown, [&] { return contenders.all_ended() || board.stop || monotonic_ns() >= end_ns; }, state);
   const auto stopped_at_ns = monotonic_ns();
   counters.stop();
-  board.counted = true;
   board.stop = true;
+  board.counted.open();
   wait_until(shown, [&] { return contenders.all_ended(); }, state);
   return {started_at_ns, stopped_at_ns};
 }

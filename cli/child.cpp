@@ -20,7 +20,7 @@ struct image {
   char* const* arguments;
   char* const* shell_arguments;
   char* const* environment;
-  const sigset_t* mask;
+  const inherited_signals* signals;
   pid_t parent;
   int gate;
   int failure;
@@ -40,7 +40,8 @@ void execute(const image& what) noexcept {
   // A parent that died before the line above sends no signal any more; the gate closed, though.
   if (::getppid() != what.parent || ::read(what.gate, &opened, 1) != 1) ::_exit(internal_error);
   ::signal(SIGCHLD, SIG_DFL);
-  ::pthread_sigmask(SIG_SETMASK, what.mask, nullptr);
+  ::signal(SIGPIPE, what.signals->pipe);
+  ::pthread_sigmask(SIG_SETMASK, &what.signals->mask, nullptr);
   execute(what);
   const int why = errno;
   [[maybe_unused]] const auto written = ::write(what.failure, &why, sizeof why);
@@ -50,7 +51,7 @@ void execute(const image& what) noexcept {
 }  // namespace
 
 child_process::child_process(const program& command, std::vector<std::string> environment,
-                             const sigset_t& mask)
+                             const inherited_signals& signals)
     : path_{command.path()} {
   auto arguments = command.arguments();
   auto shell_arguments = arguments;
@@ -62,7 +63,7 @@ child_process::child_process(const program& command, std::vector<std::string> en
   auto gate = make_channel();
   auto outcome = make_channel();
   const image what{path_.c_str(), direct.get(), by_shell.get(),     variables.get(),
-                   &mask,         ::getpid(),   gate.reading.get(), outcome.writing.get()};
+                   &signals,      ::getpid(),   gate.reading.get(), outcome.writing.get()};
   // The child must not hold the gate's other end, or it would wait for itself.
   pid_ = checked(::fork(), "fork");
   if (pid_ == 0) {

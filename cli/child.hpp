@@ -10,14 +10,20 @@
 
 namespace holdfast::cli {
 
+/// What a program is to find of its signals: what the wrapper found when it was started.
+struct inherited_signals {
+  sigset_t mask;
+  void (*pipe)(int);  ///< of SIGPIPE, which the wrapper ignores
+};
+
 /// The command: a child process that leads a process group of its own. It exists, but waits at a gate,
 /// from construction until start(): the time to put a guard beside it and to hand it the terminal.
 ///
 /// It dies when the thread that made it ends; make it on the main thread.
 class child_process {
  public:
-  /// \param mask the signal mask it begins with.
-  child_process(const program& command, std::vector<std::string> environment, const sigset_t& mask);
+  child_process(const program& command, std::vector<std::string> environment,
+                const inherited_signals& signals);
   /// Kills and reaps what was never reaped.
   ~child_process();
   child_process(const child_process&) = delete;

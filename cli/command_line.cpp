@@ -54,6 +54,7 @@ class parser {
     add_run();
     add_ls();
     add_show();
+    add_wait();
     add_release();
     add_watch();
     add_schema();
@@ -64,6 +65,7 @@ class parser {
   }
 
   any_command parse(std::vector<std::string> arguments) {
+    put_subcommand_first(arguments);
     take_command_to_run(arguments);
     const auto first = arguments.empty() ? "" : arguments.front();
     std::ranges::reverse(arguments);  // as CLI11 wants them
@@ -78,7 +80,7 @@ class parser {
       throw usage(problem.what());
     } catch (const CLI::ExtrasError& problem) {
       const bool runs = app_.got_subcommand("run") && run_.command.empty();
-      throw usage(runs ? "put -- between the lock's name and the command to run" : problem.what());
+      throw usage(runs ? "put -- between the lock's name and the command to run" : unexpected());
     } catch (const CLI::ParseError& problem) {
       throw usage(problem.what());
     }
@@ -97,9 +99,33 @@ class parser {
     return {bad_usage, fmt::format("{}. Try 'holdfast{} --help'", message, where)};
   }
 
+  /// In the order in which they were given.
+  [[nodiscard]] std::string unexpected() const {
+    const auto rest = app_.remaining(true);
+    return fmt::format("not expected here: {}", fmt::join(rest, " "));
+  }
+
   [[nodiscard]] failure no_command(const std::string& said) const {
-    return usage(said.empty() ? "say what to do: run, ls, show, release, watch, schema or bench"
+    return usage(said.empty() ? "say what to do: run, ls, show, wait, release, watch, schema or bench"
                               : fmt::format("there is no command '{}'", said));
+  }
+
+  /// `holdfast --store URL ls` means `holdfast ls --store URL`, as with kubectl or etcdctl.
+  static void put_subcommand_first(std::vector<std::string>& arguments) {
+    auto each = arguments.begin();
+    while (each != arguments.end()) {
+      const bool takes_next = *each == "--store" || *each == "--password-file";
+      if (takes_next && std::next(each) != arguments.end()) {
+        each += 2;
+      } else if (*each == "--json" || each->starts_with("--store=") ||
+                 each->starts_with("--password-file=")) {
+        ++each;
+      } else {
+        break;
+      }
+    }
+    if (each != arguments.end() && !each->starts_with('-'))
+      std::rotate(arguments.begin(), each, std::next(each));
   }
 
   /// What follows `--` is another program's business, whatever it looks like.
@@ -183,6 +209,17 @@ class parser {
     });
   }
 
+  static void add_status(CLI::App* command, const std::string& flag, int& into, const std::string& help) {
+    static constexpr int largest = 255;
+    add_text(command, flag, "N", help, [flag, &into](const std::string& text) {
+      const auto number = text == "0" ? std::optional<std::int64_t>{0} : positive_number(text);
+      if (!number || *number > largest) {
+        throw failure{bad_usage, fmt::format("{}: '{}' is not an exit status, 0 to {}", flag, text, largest)};
+      }
+      into = static_cast<int>(*number);
+    });
+  }
+
   void add_run() {
     auto* command = add("run", "Run a command while a lock is held");
     add_name(command, run_.wish.name, "The lock to hold");
@@ -196,6 +233,11 @@ class parser {
                            "Hold N permits of a semaphore that has OF")
                        ->type_name("N/OF"));
     add_duration(command, "--wait", run_.wish.wait, "Give up after so long (0: ask once); default: wait");
+    command->add_flag("-q,--quiet", run_.quiet, "No message when the lock was not had in time");
+    add_status(command, "-E,--conflict-exit-code", run_.conflict_status,
+               "Exit with N when it was not had in time; default: 75");
+    add_status(command, "--lost-exit-code", run_.lost_status,
+               "Exit with N when it was lost while the command ran; default: 76");
     add_ttl(command, run_.wish.ttl,
             "How long the lock outlives a crash, but where it ends with a session; default: 30s");
     add_text(command, "--label", "TEXT", "A text shown beside the holder", [this](const std::string& text) {
@@ -218,7 +260,16 @@ class parser {
   void add_show() {
     auto* command = add("show", "Show who holds a lock and who waits for it");
     add_name(command, show_.name, "The lock");
+    command->add_flag("-q,--quiet", show_.quiet,
+                      "Print nothing; status 0 when it is held, 1 when it is free");
     add_store(command, show_.store);
+  }
+
+  void add_wait() {
+    auto* command = add("wait", "Wait until nobody holds a lock, without taking it");
+    add_name(command, wait_.name, "The lock");
+    add_duration(command, "--wait", wait_.limit, "Give up after so long, with status 75 (0: look once)");
+    add_store(command, wait_.store);
   }
 
   void add_release() {
@@ -285,6 +336,7 @@ class parser {
     if (name == "run") return checked_run();
     if (name == "ls") return ls_;
     if (name == "show") return show_;
+    if (name == "wait") return wait_;
     if (name == "release") return release_;
     if (name == "watch") return watch_;
     if (name == "schema") return schema_;
@@ -347,6 +399,7 @@ class parser {
   ls_command ls_;
   names_command names_;
   show_command show_;
+  wait_command wait_;
   release_command release_;
   watch_command watch_;
   schema_command schema_;

@@ -10,6 +10,7 @@
 #include "run.hpp"
 #include "schema.hpp"
 #include "show.hpp"
+#include "wait.hpp"
 #include "watch.hpp"
 
 namespace holdfast::cli {
@@ -20,8 +21,8 @@ struct print_command {
 };
 
 using any_command =
-    std::variant<run_command, ls_command, names_command, show_command, release_command, watch_command,
-                 schema_command, bench_command, contender_command, print_command>;
+    std::variant<run_command, ls_command, names_command, show_command, wait_command, release_command,
+                 watch_command, schema_command, bench_command, contender_command, print_command>;
 
 /// What the arguments, without the program's own name, ask for.
 /// \throws failure that says what is wrong with them.

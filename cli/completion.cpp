@@ -36,10 +36,20 @@ std::string flags_of(const command_synopsis& command) {
 // compgen -W does, and are quoted when they are put on the line.
 constexpr std::string_view bash_head = R"sh(# bash completion for holdfast
 _holdfast_offer_names() {
-  local name
+  local name i
+  local -a line store=()
+  # COMP_WORDS has URLs in pieces, split at their colons.
+  read -ra line <<<"${COMP_LINE:0:COMP_POINT}"
+  for ((i = 1; i < ${#line[@]}; i++)); do
+    case ${line[i]} in
+      --) break ;;
+      --store | --password-file) store+=("${line[i]}" "${line[i + 1]}") ;;
+      --store=* | --password-file=*) store+=("${line[i]}") ;;
+    esac
+  done
   while IFS= read -r name; do
     [[ $name == "$current"* ]] && COMPREPLY+=("$(printf '%q' "$name")")
-  done < <("${COMP_WORDS[0]}" __names 2>/dev/null)
+  done < <("${COMP_WORDS[0]}" __names "${store[@]}" 2>/dev/null)
 }
 
 _holdfast() {
@@ -112,8 +122,16 @@ std::string zsh_case(const command_synopsis& command) {
 std::string zsh_script(const synopses& commands) {
   std::string text = R"sh(#compdef holdfast
 _holdfast_names() {
-  local -a names
-  names=("${(@f)$(holdfast __names 2>/dev/null)}")
+  local -a names store
+  local -i i
+  for ((i = 1; i < CURRENT; i++)); do
+    case $words[i] in
+      --) break ;;
+      --store|--password-file) store+=($words[i] ${(Q)words[i+1]}) ;;
+      --store=*|--password-file=*) store+=(${(Q)words[i]}) ;;
+    esac
+  done
+  names=("${(@f)$(holdfast __names $store 2>/dev/null)}")
   compadd -a names
 }
 
@@ -155,7 +173,7 @@ std::string fish_lines(const command_synopsis& command) {
       text += '\n';
     }
   }
-  if (command.takes_name) text += here + " -f -a '(holdfast __names 2>/dev/null)'\n";
+  if (command.takes_name) text += here + " -f -a '(holdfast __names (__holdfast_store) 2>/dev/null)'\n";
   if (!command.choices.empty()) {
     text += fmt::format("{} -f -a {}\n", here, quoted(fmt::format("{}", fmt::join(command.choices, " "))));
   }
@@ -163,7 +181,22 @@ std::string fish_lines(const command_synopsis& command) {
 }
 
 std::string fish_script(const synopses& commands) {
-  std::string text = "# fish completion for holdfast\n";
+  std::string text = R"sh(# fish completion for holdfast
+function __holdfast_store
+  set -l line (commandline -opc)
+  for i in (seq 2 (count $line))
+    switch $line[$i]
+      case --
+        break
+      case --store --password-file
+        set -l next (math $i + 1)
+        test $next -le (count $line); and printf '%s\n' $line[$i] $line[$next]
+      case '--store=*' '--password-file=*'
+        printf '%s\n' $line[$i]
+    end
+  end
+end
+)sh";
   for (const auto& command : commands) text += fish_lines(command);
   return text;
 }

@@ -8,6 +8,7 @@ namespace holdfast::cli {
 /// and scripts can tell "busy" from "broken". `run` otherwise passes on the status of its command.
 enum exit_status : int {
   success = 0,
+  no_match = 1,            // as grep has it: of `show --quiet`, nobody holds the lock
   bad_usage = 64,          // EX_USAGE
   store_unavailable = 69,  // EX_UNAVAILABLE
   internal_error = 70,     // EX_SOFTWARE

@@ -81,7 +81,8 @@ void kill_group(pid_t group) noexcept {
 /// Out of reach of what is sent to the wrapper's terminal, session or group.
 void step_aside() noexcept {
   ::setsid();
-  ::prctl(PR_SET_NAME, "holdfast-guard");
+  // Not "holdfast…": `pkill -9 holdfast` is meant for wrappers, and must leave somebody who ends the command.
+  ::prctl(PR_SET_NAME, "lease-guard");
   sigset_t all;
   sigfillset(&all);
   ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
@@ -89,7 +90,9 @@ void step_aside() noexcept {
 
 }  // namespace
 
-guardian::guardian() {
+guardian::guardian() { begin(); }
+
+void guardian::begin() {
   auto orders = make_channel();
   const alarm_clock alarm;
   pid_ = checked(::fork(), "fork");
@@ -101,6 +104,13 @@ guardian::guardian() {
   orders_ = std::move(orders.writing);
 }
 
+bool guardian::replace_if_killed() {
+  if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) != pid_) return false;
+  pid_ = -1;
+  begin();
+  return true;
+}
+
 guardian::~guardian() {
   orders_.close();
   if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
@@ -108,11 +118,12 @@ guardian::~guardian() {
 
 void guardian::guard(pid_t group, boot_clock::time_point kill_at) noexcept {
   const order next{group, kill_at};
-  // Should the guardian have been killed, this fails, and the wrapper's own clock is what remains.
+  // Where the guardian was killed a moment ago, this fails; the next one gets the order again.
   [[maybe_unused]] const auto written = ::write(orders_.get(), &next, sizeof next);
 }
 
 bool guardian::dismiss() noexcept {
+  if (pid_ < 0) return false;
   guard(0, {});
   int status = 0;
   ::waitpid(std::exchange(pid_, -1), &status, 0);

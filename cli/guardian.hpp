@@ -9,7 +9,8 @@ namespace holdfast::cli {
 
 /// A tiny process beside the wrapper that kills the command's process group with SIGKILL when its time is
 /// up, or when the wrapper is gone. It keeps the promise that the command does not outlive the lease in
-/// the two cases where the wrapper cannot: when it was killed itself, and when it is stopped.
+/// the two cases where the wrapper cannot: when it was killed itself, and when it is stopped. The wrapper has
+/// to ignore SIGPIPE: a guardian that was killed reads its pipe no more.
 ///
 /// It is a fork without an exec: it has nothing to load, allocates nothing, and shares no thread, lock or
 /// descriptor with the wrapper but one end of a pipe.
@@ -22,6 +23,9 @@ class guardian {
   guardian(const guardian&) = delete;
   guardian& operator=(const guardian&) = delete;
 
+  /// Puts another in the place of one that was killed: by the kernel for want of memory, or by somebody.
+  /// \return whether it did; it guards nobody yet. \throws std::system_error where no process can be made.
+  bool replace_if_killed();
   /// From now on `group` dies at `kill_at`. The newest word counts.
   void guard(pid_t group, boot_clock::time_point kill_at) noexcept;
   /// Sends it home and waits until it is gone. To be called before the group's leader is reaped, so that
@@ -30,6 +34,8 @@ class guardian {
   bool dismiss() noexcept;
 
  private:
+  void begin();
+
   descriptor orders_;
   pid_t pid_ = -1;
 };

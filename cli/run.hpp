@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "claim.hpp"
+#include "exit_status.hpp"
 #include "store.hpp"
 
 namespace holdfast::cli {
@@ -12,6 +13,9 @@ namespace holdfast::cli {
 struct run_command {
   store_choice store;
   claim wish;
+  bool quiet = false;  ///< no word where the lock was not had in time
+  int conflict_status = not_had_in_time;
+  int lost_status = lease_lost;
   std::vector<std::string> command;
 };
 

@@ -2,6 +2,7 @@
 
 #include <fmt/core.h>
 
+#include "exit_status.hpp"
 #include "json.hpp"
 #include "table.hpp"
 #include "text.hpp"
@@ -56,6 +57,7 @@ int perform(const show_command& what) {
   lock_state unheard_of;
   unheard_of.name = what.name;
   const auto lock = open_client(what.store).inspect(what.name).value_or(unheard_of);
+  if (what.quiet) return lock.holders.empty() ? no_match : success;
   if (what.store.json) {
     print_line(describe(lock));
   } else {

@@ -7,10 +7,23 @@
 
 namespace holdfast::cli {
 
+namespace {
+
+/// What nohup or a shell's & left ignored stays so: blocked, it would be queued and taken for a wish to end.
+bool is_ignored(int number) {
+  struct sigaction now{};
+  return ::sigaction(number, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&
+         now.sa_handler == SIG_IGN;
+}
+
+}  // namespace
+
 signal_inbox::signal_inbox(std::initializer_list<int> taken) {
   sigset_t set;
   sigemptyset(&set);
-  for (const int each : taken) sigaddset(&set, each);
+  for (const int each : taken) {
+    if (!is_ignored(each)) sigaddset(&set, each);
+  }
   ::pthread_sigmask(SIG_BLOCK, &set, &before_);
   fd_ = descriptor{checked(::signalfd(-1, &set, SFD_CLOEXEC | SFD_NONBLOCK), "signalfd")};
 }

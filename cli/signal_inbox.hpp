@@ -9,7 +9,8 @@
 namespace holdfast::cli {
 
 /// Takes signals as messages instead of interruptions. Make it before the first thread, so that all
-/// threads leave them to it. Dispositions stay as they were: what nohup ignores stays ignored.
+/// threads leave them to it. Dispositions stay as they were, and a signal that is ignored, as nohup leaves
+/// SIGHUP, is not taken.
 class signal_inbox {
  public:
   explicit signal_inbox(std::initializer_list<int> taken);

@@ -27,6 +27,10 @@ std::string password_of(const store_choice& choice) {
   }
   std::string secret;
   std::getline(file, secret);  // the line feed that every editor leaves is not part of it
+  if (file.bad()) {
+    throw failure{bad_usage, fmt::format("cannot read the password file '{}': {}", choice.password_file,
+                                         std::strerror(errno))};
+  }
   if (secret.ends_with('\r')) secret.pop_back();
   if (secret.empty()) {
     throw failure{bad_usage,

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <csignal>
+#include <system_error>
 
 namespace holdfast::cli {
 
@@ -53,12 +54,22 @@ void supervisor::follow_lease() {
 void supervisor::take_signals() {
   while (const auto number = signals_.take()) {
     switch (*number) {
-      case SIGCHLD: take_child_change(); break;
+      case SIGCHLD:
+        keep_guarded();
+        take_child_change();
+        break;
       case SIGCONT: terminal_.resumed(); break;
-      case SIGTTOU:
-      case SIGPIPE: break;  // ours alone
+      case SIGTTOU: break;  // ours alone
       default: command_.signal_group(*number);
     }
+  }
+}
+
+void supervisor::keep_guarded() {
+  try {
+    if (guard_.replace_if_killed()) follow_lease();
+  } catch (const std::system_error&) {
+    // No process can be made now. The wrapper's own clock remains, and ends the command in time.
   }
 }
 

@@ -32,6 +32,7 @@ class supervisor {
   /// Keeps the guardian, the alarm and the command in step with the lease.
   void follow_lease();
   void take_signals();
+  void keep_guarded();
   void take_child_change();
   void ask_to_end() noexcept;
 

@@ -1,19 +1,26 @@
 #include "table.hpp"
 
 #include <algorithm>
-#include <cstddef>
 
 #include "text.hpp"
 
 namespace holdfast::cli {
 
-std::string table::line(const std::vector<std::string>& cells) const {
+/// Once for all lines: measured again for each, a table of thousands of rows would take minutes.
+table::widths table::measured() const {
+  widths of;
+  for (const auto& each : columns_) of.push_back(cli::columns(each.title));
+  for (const auto& row : rows_) {
+    for (std::size_t i = 0; i < of.size(); ++i) of[i] = std::max(of[i], cli::columns(row[i]));
+  }
+  return of;
+}
+
+std::string table::line(const std::vector<std::string>& cells, const widths& of) const {
   constexpr std::size_t gap = 2;
   std::string text;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    std::size_t width = cli::columns(columns_[i].title);
-    for (const auto& row : rows_) width = std::max(width, cli::columns(row[i]));
-    const std::string padding(width - cli::columns(cells[i]), ' ');
+    const std::string padding(of[i] - cli::columns(cells[i]), ' ');
     if (i > 0) text.append(gap, ' ');
     text += columns_[i].aligned == column::side::right ? padding + cells[i] : cells[i] + padding;
   }
@@ -24,8 +31,9 @@ std::string table::line(const std::vector<std::string>& cells) const {
 std::string table::text(const palette& colours) const {
   std::vector<std::string> titles;
   for (const auto& each : columns_) titles.push_back(each.title);
-  std::string all = colours.bold(line(titles)) + '\n';
-  for (const auto& row : rows_) all += line(row) + '\n';
+  const auto of = measured();
+  std::string all = colours.bold(line(titles, of)) + '\n';
+  for (const auto& row : rows_) all += line(row, of) + '\n';
   return all;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -24,7 +25,9 @@ class table {
   [[nodiscard]] std::string text(const palette& colours) const;
 
  private:
-  [[nodiscard]] std::string line(const std::vector<std::string>& cells) const;
+  using widths = std::vector<std::size_t>;
+  [[nodiscard]] widths measured() const;
+  [[nodiscard]] std::string line(const std::vector<std::string>& cells, const widths& of) const;
 
   std::vector<column> columns_;
   std::vector<std::vector<std::string>> rows_;

@@ -40,7 +40,10 @@ std::string wait_line::text() const {
   try {
     const auto lock = locks_.inspect(name_);
     if (!lock || lock->holders.empty()) return start;
-    return fmt::format("{}: {}; {} ahead of us", start, holders_text(*lock), claims_ahead(*lock));
+    const auto ahead = claims_ahead(*lock);
+    const auto place =
+        ahead == 0 ? std::string{"next in the queue"} : fmt::format("{} ahead in the queue", ahead);
+    return fmt::format("{}: {}; {}", start, holders_text(*lock), place);
   } catch (const error&) {
     return start + ": the store does not answer";
   }

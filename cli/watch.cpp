@@ -30,7 +30,12 @@ wall_clock::time_point time_of(const change& seen, bool first_look) {
 std::string clock_text(wall_clock::time_point when) {
   using namespace std::chrono;
   const auto part = duration_cast<milliseconds>(when.time_since_epoch()) % 1000;
-  return fmt::format("{:%H:%M:%S}.{:03}", fmt::localtime(wall_clock::to_time_t(when)), part.count());
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:03}", fmt::localtime(wall_clock::to_time_t(when)), part.count());
+}
+
+std::string mode_text(const claim_state& claim) {
+  if (claim.how != mode::permits) return std::string{to_string(claim.how)};
+  return fmt::format("{} {}", claim.permits, claim.permits == 1 ? "permit" : "permits");
 }
 
 std::string coloured(happening what, const palette& colours) {
@@ -47,7 +52,7 @@ void print_text(const std::string& name, const change& seen, wall_clock::time_po
   const auto& claim = seen.claim;
   const auto token = claim.token ? fmt::format("  token {}", claim.token.value()) : "";
   const auto line = fmt::format("{}  {}  {}  {}  {}{}\n", clock_text(when), coloured(seen.what, colours),
-                                printable(name), to_string(claim.how), to_text(claim.who), token);
+                                printable(name), mode_text(claim), to_text(claim.who), token);
   std::fwrite(line.data(), 1, line.size(), stdout);
   flush_output();
 }

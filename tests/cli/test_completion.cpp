@@ -51,11 +51,36 @@ TEST_F(completion, offers_names_as_words_and_never_expands_them) {
   EXPECT_FALSE(std::filesystem::exists(file("wrong")));
 }
 
+TEST_F(completion, asks_the_store_that_stands_on_the_line) {
+  const auto other = "sqlite:" + file("other.db");
+  holdfast({"run", "elsewhere", "--store", other, "--", "true"});
+  holdfast({"run", "here", "--", "true"});
+  write_file(file("completion.bash"), holdfast({"completion", "bash"}).out);
+  for (const auto& option : {"--store " + other, "--store=" + other}) {
+    // As readline has it: COMP_WORDS is split at colons and equals signs, COMP_LINE is not.
+    const auto script = "source $D/completion.bash; COMP_LINE='holdfast show " + option +
+                        " '; COMP_POINT=${#COMP_LINE}; COMP_WORDS=(" HOLDFAST_COMMAND
+                        " show --store sqlite : /x ''); COMP_CWORD=6; _holdfast; "
+                        "printf '%s\n' \"${COMPREPLY[@]}\"";
+    process bash{scratch_, {"bash", "--norc", "-c", script}, {environment(), ""}};
+    EXPECT_EQ(bash.wait().out, "elsewhere\n") << option;
+  }
+}
+
+TEST_F(completion, of_the_others_has_no_syntax_error) {
+  for (const auto* shell : {"zsh", "fish"}) {
+    write_file(file(shell), holdfast({"completion", shell}).out);
+    process check{scratch_, {shell, "-n", file(shell)}, {}};
+    const auto said = check.wait();
+    EXPECT_EQ(said.status, 0) << shell << ": " << said.err;
+  }
+}
+
 TEST_F(completion, of_the_others_covers_every_command) {
   for (const auto* shell : {"zsh", "fish"}) {
     const auto script = holdfast({"completion", shell});
     EXPECT_EQ(script.status, 0);
-    for (const auto* word : {"run", "show", "permits", "password-file", "handoff"}) {
+    for (const auto* word : {"run", "show", "permits", "password-file", "handoff", "conflict-exit-code"}) {
       EXPECT_THAT(script.out, HasSubstr(word)) << shell;
     }
     EXPECT_THAT(script.out, Not(HasSubstr("__contender"))) << shell;

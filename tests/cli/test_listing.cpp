@@ -118,6 +118,52 @@ TEST_F(listing, foreign_text_cannot_act_on_the_terminal) {
   EXPECT_THAT(holdfast({"show", "\x1b[31mred"}).err, Not(HasSubstr("\x1b")));
 }
 
+TEST_F(listing, quiet_show_answers_by_its_status) {
+  EXPECT_EQ(holdfast({"show", "x", "-q"}).status, 1);
+  const auto holder = start_holder("x");
+  const auto held = holdfast({"show", "x", "--quiet"});
+  EXPECT_EQ(held.status, 0);
+  EXPECT_EQ(held.out + held.err, "");
+}
+
+class awaiting : public command_test {};
+
+TEST_F(awaiting, a_free_lock_ends_at_once) {
+  EXPECT_EQ(holdfast({"wait", "x"}).status, 0);
+  EXPECT_EQ(holdfast({"wait", "x", "--wait", "0"}).status, 0);
+}
+
+TEST_F(awaiting, gives_up_at_its_limit_and_says_who_holds) {
+  const auto holder = start_holder("x", {"--label", "mine"});
+  for (const auto* limit : {"0", "20ms"}) {
+    const auto said = holdfast({"wait", "x", "--wait", limit});
+    EXPECT_EQ(said.status, 75);
+    EXPECT_THAT(said.err, HasSubstr("mine"));
+  }
+}
+
+TEST_F(awaiting, ends_when_the_last_holder_has_gone_and_takes_nothing) {
+  auto first = start_holder("x", {"--shared"}, "while [ ! -e $D/one ]; do sleep 0.01; done");
+  auto second = start_holder("x", {"--shared"}, "while [ ! -e $D/two ]; do sleep 0.01; done");
+  const auto last_token = show("x")["last_token"];
+  auto waiter = start({"wait", "x", "--json"});
+  write_file(file("one"), "");
+  EXPECT_EQ(first->wait().status, 0);
+  EXPECT_TRUE(waiter->running());
+  write_file(file("two"), "");
+  const auto ended = waiter->wait();
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_EQ(parse_lines(ended.out).at(0)["free"], true);
+  EXPECT_EQ(show("x")["last_token"], last_token) << "it drew no token of its own";
+}
+
+TEST_F(awaiting, sees_a_hold_that_ends_with_its_ttl) {
+  auto holder = start_holder("x", {"--ttl", "1s"});
+  auto waiter = start({"wait", "x"});
+  holder->signal(SIGKILL);
+  EXPECT_EQ(waiter->wait().status, 0);
+}
+
 class watching : public command_test {
  protected:
   bool sees(process& watch, const std::string& event, const std::string& label) {

@@ -121,6 +121,41 @@ TEST_F(run, excludes_and_says_who_holds) {
   }
 }
 
+TEST_F(run, quiet_says_nothing_where_others_hold_and_everything_else) {
+  const auto holder = start_holder("x");
+  for (const auto* flag : {"-q", "--quiet"}) {
+    const auto refused = holdfast({"run", "x", flag, "--wait", "0", "--", "true"});
+    EXPECT_EQ(refused.status, 75);
+    EXPECT_EQ(refused.err, "") << "cron would mail it";
+  }
+  EXPECT_NE(
+      holdfast({"run", "x", "-q", "--wait", "0", "--store", "sqlite:/proc/no/locks.db", "--", "true"}).err,
+      "");
+  EXPECT_EQ(holdfast({"run", "y", "-q", "--", "sh", "-c", "echo own words >&2"}).err, "own words\n");
+  EXPECT_EQ(parse_lines(holdfast({"run", "x", "-q", "--json", "--wait", "0", "--", "true"}).err).size(), 1U)
+      << "what a machine reads is no noise";
+}
+
+TEST_F(run, ends_with_the_status_that_was_asked_for_where_others_hold) {
+  const auto holder = start_holder("x");
+  EXPECT_EQ(holdfast({"run", "x", "-E", "9", "--wait", "0", "--", "true"}).status, 9);
+  EXPECT_EQ(holdfast({"run", "x", "--conflict-exit-code", "0", "--wait", "10ms", "--", "true"}).status, 0);
+  const auto told = parse_lines(holdfast({"run", "x", "-E", "9", "--json", "--wait", "0", "--", "true"}).err);
+  ASSERT_EQ(told.size(), 1U);
+  EXPECT_EQ(told[0]["status"], 9);
+  EXPECT_EQ(holdfast({"run", "y", "-E", "9", "--wait", "0", "--", "sh", "-c", "exit 75"}).status, 75)
+      << "the command's own";
+  for (const auto* wrong : {"256", "-1", "x", ""}) {
+    EXPECT_EQ(holdfast({"run", "y", "-E", wrong, "--", "true"}).status, 64) << wrong;
+  }
+}
+
+TEST_F(run, advises_a_longer_wait_only_where_there_was_one) {
+  const auto holder = start_holder("x");
+  EXPECT_THAT(holdfast({"run", "x", "--wait", "10ms", "--", "true"}).err, HasSubstr("longer --wait"));
+  EXPECT_THAT(holdfast({"run", "x", "--wait", "0", "--", "true"}).err, Not(HasSubstr("longer --wait")));
+}
+
 TEST_F(run, waits_for_its_turn) {
   auto holder = start_holder("x", {}, "while [ ! -e $D/go ]; do sleep 0.01; done; echo first >>$D/order");
   auto second = start({"run", "x", "--", "sh", "-c", "echo second >>$D/order"});

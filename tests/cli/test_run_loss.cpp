@@ -19,6 +19,16 @@ boot_time boot_now() {
   return std::chrono::seconds{now.tv_sec} + std::chrono::nanoseconds{now.tv_nsec};
 }
 
+/// The child of this wrapper that kills the command in its place; zero where there is none.
+pid_t guardian_of(pid_t wrapper) {
+  const auto folder = "/proc/" + std::to_string(wrapper) + "/task/" + std::to_string(wrapper) + "/children";
+  std::istringstream children{contents(folder)};
+  for (pid_t pid = 0; children >> pid;) {
+    if (contents("/proc/" + std::to_string(pid) + "/comm") == "lease-guard\n" && !is_dead(pid)) return pid;
+  }
+  return 0;
+}
+
 class run_loss : public command_test {
  protected:
   /// A wrapper around a script with a process of its own in the background, both deaf to SIGTERM.
@@ -56,6 +66,7 @@ TEST_F(run_loss, tells_of_it_in_json) {
   const auto lines = parse_lines(wrapper->wait().err);
   ASSERT_EQ(lines.size(), 1U);
   EXPECT_EQ(lines[0]["lost"], true);
+  EXPECT_EQ(lines[0]["reason"], "ended_at_store");
   EXPECT_EQ(lines[0]["status"], 76);
   EXPECT_EQ(lines[0]["command_status"], 128 + SIGTERM);
 }
@@ -116,12 +127,65 @@ TEST_F(run_loss, an_ended_command_leaves_no_guardian_behind) {
   std::istringstream children{contents(file("children"))};
   int guardians = 0;
   for (std::string pid, name; children >> pid >> name;) {
-    if (name.starts_with("holdfast")) {
+    if (name == "lease-guard") {
       ++guardians;
       EXPECT_TRUE(is_dead(std::stoi(pid)));
     }
   }
   EXPECT_EQ(guardians, 1);
+}
+
+TEST_F(run_loss, a_guardian_that_was_killed_changes_nothing_of_the_end) {
+  auto wrapper = start_holder("x", {"--ttl", "1h"}, "while [ ! -e $D/go ]; do sleep 0.01; done; exit 7");
+  const pid_t guardian = guardian_of(wrapper->pid());
+  ASSERT_NE(guardian, 0);
+  ::kill(guardian, SIGKILL);
+  ASSERT_TRUE(eventually([&] { return is_dead(guardian); }));
+  write_file(file("go"), "");
+  const auto ended = wrapper->wait();
+  EXPECT_EQ(ended.status, 7);
+  EXPECT_EQ(ended.err, "");
+  EXPECT_FALSE(held("x")) << "the lock was not released";
+}
+
+TEST_F(run_loss, a_guardian_that_was_killed_is_replaced) {
+  auto wrapper = start_deaf("15s");
+  const pid_t first = guardian_of(wrapper->pid());
+  ASSERT_NE(first, 0);
+  ::kill(first, SIGKILL);
+  ASSERT_TRUE(eventually([&] {
+    const pid_t next = guardian_of(wrapper->pid());
+    return next != 0 && next != first;
+  }));
+  // The next one has its orders: it ends the command of a wrapper that is killed.
+  wrapper->signal(SIGKILL);
+  EXPECT_TRUE(all_dead());
+}
+
+TEST_F(run_loss, says_why) {
+  auto forced = start_holder("x");
+  EXPECT_EQ(holdfast({"release", "--force", "x"}).status, 0);
+  EXPECT_THAT(forced->wait().err, HasSubstr("The store no longer had it"));
+
+  // A file that others keep locked for longer than the lease lasts: no renewal comes through.
+  auto silent = start_holder("y", {"--ttl", "2s", "--json"});
+  process locker{scratch_,
+                 {"sqlite3", file("locks.db"), "begin exclusive;", ".shell touch " + file("locked"),
+                  ".shell while [ ! -e " + file("over") + " ]; do sleep 0.05; done"},
+                 {}};
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(file("locked")); }));
+  ASSERT_TRUE(eventually([&] { return is_dead(holder_pid()); }));
+  write_file(file("over"), "");
+  const auto lines = parse_lines(silent->wait().err);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0]["reason"], "not_renewed");
+  EXPECT_EQ(lines[0]["status"], 76);
+}
+
+TEST_F(run_loss, has_the_exit_status_that_was_asked_for) {
+  auto wrapper = start_holder("x", {"--lost-exit-code", "3"});
+  EXPECT_EQ(holdfast({"release", "--force", "x"}).status, 0);
+  EXPECT_EQ(wrapper->wait().status, 3);
 }
 
 TEST_F(run_loss, what_the_command_leaves_in_the_background_lives_on) {

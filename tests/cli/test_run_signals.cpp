@@ -80,6 +80,24 @@ TEST_F(run_signals, end_a_wait_and_leave_nothing_in_the_queue) {
   EXPECT_FALSE(std::filesystem::exists(file("wrong")));
 }
 
+TEST_F(run_signals, that_were_ignored_when_it_began_end_no_wait) {
+  auto holder = start_holder("x");
+  // As nohup, and as a shell does for what it starts in the background.
+  const auto deaf =
+      "trap '' HUP INT QUIT; exec '" HOLDFAST_COMMAND "' run x -- sh -c 'echo ran; kill -HUP $$; echo on'";
+  process waiter{scratch_, {"sh", "-c", deaf}, {.environment = environment()}};
+  ASSERT_TRUE(waiters("x", 1));
+  for (const int number : {SIGHUP, SIGINT, SIGQUIT}) waiter.signal(number);
+  // Whatever it had taken of these, it has taken before it stops and goes on.
+  waiter.signal(SIGTSTP);
+  ASSERT_TRUE(eventually([&] { return state_of(waiter.pid()) == 'T'; }));
+  waiter.signal(SIGCONT);
+  holder->signal(SIGTERM);
+  const auto ended = waiter.wait();
+  EXPECT_EQ(ended.status, 0);
+  EXPECT_EQ(ended.out, "ran\non\n") << "the command ignores what its wrapper was started to ignore";
+}
+
 TEST_F(run_signals, of_the_terminal_stop_a_wait_too) {
   const auto holder = start_holder("x");
   auto waiter = start({"run", "x", "--", "true"});

@@ -33,9 +33,9 @@ TEST_F(on_terminal, a_wait_tells_who_holds_and_how_many_are_ahead) {
   auto screen = open(command({"run", "x", "--", "echo", "my turn"}));
   EXPECT_TRUE(screen.shows("held by sh on "));
   EXPECT_TRUE(screen.shows("the weekly one"));
-  EXPECT_TRUE(screen.shows("1 ahead of us"));
+  EXPECT_TRUE(screen.shows("1 ahead in the queue"));
   ahead->signal(SIGINT);
-  EXPECT_TRUE(screen.shows("0 ahead of us"));
+  EXPECT_TRUE(screen.shows("next in the queue"));
   holder->signal(SIGTERM);
   EXPECT_TRUE(screen.shows("\x1b[K")) << "the line is wiped";
   EXPECT_TRUE(screen.shows("my turn"));

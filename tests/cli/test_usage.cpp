@@ -24,7 +24,7 @@ TEST_F(usage, help_explains_every_command) {
   EXPECT_THAT(holdfast({"--help"}).out, HasSubstr("watch"));
   EXPECT_THAT(holdfast({"help"}).out, HasSubstr("HOLDFAST_STORE"));
   for (const auto* command :
-       {"run", "ls", "show", "release", "watch", "schema", "bench", "completion", "help"}) {
+       {"run", "ls", "show", "wait", "release", "watch", "schema", "bench", "completion", "help"}) {
     const auto by_word = holdfast({"help", command});
     const auto by_flag = holdfast({command, "--help"});
     EXPECT_EQ(by_word.status, 0) << command;
@@ -33,6 +33,24 @@ TEST_F(usage, help_explains_every_command) {
     EXPECT_THAT(by_word.out, HasSubstr("Usage: holdfast"));
   }
   EXPECT_THAT(holdfast({"help", "run"}).out, HasSubstr("-- COMMAND"));
+}
+
+TEST_F(usage, store_options_may_stand_before_the_command) {
+  const auto other = "sqlite:" + file("other.db");
+  EXPECT_EQ(holdfast({"run", "x", "--store", other, "--", "true"}).status, 0);
+  for (const auto& line : {words{"--store", other, "--json", "ls", "--all"},
+                           words{"--json", "--store=" + other, "ls", "--all"}}) {
+    const auto said = holdfast(line);
+    EXPECT_EQ(said.status, 0) << said.err;
+    EXPECT_EQ(parse_lines(said.out).size(), 1U);
+  }
+  EXPECT_EQ(holdfast({"--store", other, "run", "x", "--", "sh", "-c", "exit 5"}).status, 5);
+}
+
+TEST_F(usage, a_password_file_that_is_a_folder_is_called_so) {
+  const auto said = holdfast({"ls", "--password-file", scratch_.path().string()});
+  EXPECT_EQ(said.status, 64);
+  EXPECT_THAT(said.err, HasSubstr("Is a directory"));
 }
 
 struct bad_line {
@@ -60,6 +78,8 @@ INSTANTIATE_TEST_SUITE_P(
     testing::Values(bad_line{{}, "say what to do"}, bad_line{{"frobnicate"}, "no command 'frobnicate'"},
                     bad_line{{"run"}, "NAME"}, bad_line{{"run", "x"}, "say what to run"},
                     bad_line{{"run", "x", "--"}, "say what to run"}, bad_line{{"run", "x", "true"}, "put --"},
+                    bad_line{{"run", "x", "--timeout", "5", "--", "true"}, "--timeout"},
+                    bad_line{{"ls", "--timeout", "5"}, "not expected here: --timeout 5"},
                     bad_line{{"run", "x", "--wait", "soon", "--", "true"}, "'soon' is not a duration"},
                     bad_line{{"run", "x", "--wait", "5parsecs", "--", "true"}, "--wait"},
                     bad_line{{"run", "x", "--wait", "", "--", "true"}, "not a duration"},
