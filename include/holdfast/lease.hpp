@@ -91,17 +91,19 @@ class HOLDFAST_EXPORT lease {
   [[nodiscard]] holdfast::mode mode() const noexcept;
   /// Permits held; 1 for the other modes.
   [[nodiscard]] std::int64_t permits() const noexcept;
-  /// Fires when the lease is lost; never after a release. Callbacks on it run on a thread that the client
-  /// keeps for callbacks, one at a time and under none of its locks: one that blocks holds up other
-  /// callbacks, but neither renewals nor the deadlines of other leases.
+  /// Fires when the lease is lost, at or before the deadline; never after a release. Stop callbacks on it run
+  /// on threads that the client keeps for signals, under none of its locks. One that blocks occupies a thread
+  /// and delays the signal of another lease by at most a millisecond; callbacks of different leases may then
+  /// run at the same time. It delays neither renewals nor deadlines.
   [[nodiscard]] std::stop_token lost() const noexcept;
   /// Why the lease was lost; empty while it is held, after a release, and for an inert lease. Set before
   /// `lost()` fires. The store does not say who ended a lease, or whether it was force.
   [[nodiscard]] std::optional<loss_reason> loss() const noexcept;
-  /// Calls `action` once when the lease is lost, with the reason (errc::lost, errc::closed), on the same
-  /// terms as callbacks of `lost()`; at once, on this thread, when that has already happened. Not called
-  /// after a release. What it throws ends the process. \throws holdfast::error errc::invalid_argument if
-  /// empty.
+  /// Calls `action` once when the lease is lost, with the reason (errc::lost, errc::closed), after `lost()`
+  /// has fired; at once, on this thread, when that has already happened. Not called after a release. Runs on
+  /// the client's thread for callbacks, one at a time and under none of its locks: one that blocks delays
+  /// other callbacks of `on_lost` and `client::watch`, and nothing else. What it throws ends the process.
+  /// \throws holdfast::error errc::invalid_argument if empty.
   void on_lost(const std::function<void(std::error_code reason)>& action);
 
   /// Gives the lock back and waits for the store's word, retrying until the deadline.

@@ -2,6 +2,7 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <stop_token>
@@ -52,7 +53,8 @@ class lease_record {
   std::stop_source lost;                           // requested once, outside turns
   std::error_code reason;                          // of the loss
   loss_reason loss = loss_reason::ended_at_store;  // likewise; any thread may read it once state() is lost
-  std::vector<std::function<void(std::error_code)>> on_lost;
+  /// Loss callbacks, by the number that names each of them to its user.
+  std::vector<std::pair<std::uint64_t, std::function<void(std::error_code)>>> on_lost;
 
   // The keeper's.
   std::uint64_t number = 0;  // in the order of coming

@@ -16,6 +16,7 @@
 
 #include "base/owner_id.hpp"
 #include "holdfast/error.hpp"
+#include "runtime/elastic_pool.hpp"
 #include "runtime/signals.hpp"
 
 namespace holdfast::runtime {
@@ -113,19 +114,20 @@ struct lane {
     thread = quiet_thread([this] { context.run(); });
   }
   void finish() {
-    if (!thread.joinable()) return;
     work.reset();
+    if (!thread.joinable()) return;
     thread.join();
   }
 };
 
 }  // namespace
 
+/// All threads are made with the client, which can say that there is none; a loss cannot.
 struct loop::io {
   lane own;  // timers and descriptors
   std::shared_ptr<void> ticks;
-  lane users;
-  std::once_flag users_started;  // with the first callback: most clients never have one
+  elastic_pool signals;
+  lane callbacks;
 };
 
 namespace {
@@ -172,8 +174,10 @@ loop::loop() : timers_{std::make_unique<timers>()} {
       }
       fire();
     });
+    io_->callbacks.start();
     io_->own.start();
-  } catch (const std::exception& e) {  // Boost's, or the thread's: out of descriptors, memory or threads
+  } catch (const std::exception& e) {  // Boost's, or a thread's: out of descriptors, memory or threads
+    if (io_) stop();
     throw error{errc::exhausted, std::string{"no event loop for the client: "} + e.what()};
   }
 }
@@ -183,14 +187,14 @@ loop::~loop() { stop(); }
 void loop::stop() {
   io_->ticks.reset();
   io_->own.finish();
-  io_->users.finish();
+  io_->signals.finish();  // which may leave callbacks
+  io_->callbacks.finish();
 }
 
-void loop::run_for_users(std::vector<std::function<void()>> actions) {
-  std::call_once(io_->users_started, [this] { io_->users.start(); });
-  asio::post(io_->users.context, [actions = std::move(actions)] {
-    for (const auto& action : actions) action();
-  });
+void loop::signal(std::vector<std::function<void()>> actions) { io_->signals.post(std::move(actions)); }
+
+void loop::call_back(std::function<void()> action) {
+  asio::post(io_->callbacks.context, [action = std::move(action)] { action(); });
 }
 
 std::shared_ptr<void> loop::on_readable(int descriptor, std::function<void()> heard) {
@@ -221,13 +225,16 @@ void loop::fire() {
 
 turn::~turn() {
   std::vector<std::function<void()>> here;
-  std::vector<std::function<void()>> for_users;
+  std::vector<std::function<void()>> signals;
+  std::vector<std::function<void()>> callbacks;
   here.swap(loop_.deferred_);
-  for_users.swap(loop_.for_users_);
+  signals.swap(loop_.signals_);
+  callbacks.swap(loop_.callbacks_);
   lock_.unlock();
+  if (!signals.empty()) loop_.signal(std::move(signals));
+  for (auto& action : callbacks) loop_.call_back(std::move(action));
   if (!drives_ && loop_.kicks_.load(std::memory_order_acquire)) loop_.kick_();
   for (auto& action : here) action();
-  if (!for_users.empty()) loop_.run_for_users(std::move(for_users));
 }
 
 }  // namespace holdfast::runtime

@@ -12,9 +12,10 @@
 
 namespace holdfast::runtime {
 
-/// The thread of a client that never blocks on a store: it fires timers and hears descriptors. And the one
-/// mutex under which the client's core runs, in turns; turns are taken by this thread, by a link's, and by
-/// users' threads, so that a caller need not wake anybody to get its own work done.
+/// The thread of a client that never blocks on a store: it fires timers and hears descriptors. The threads
+/// that bring news to users: they are made with the loop. And the one mutex under which the client's core
+/// runs, in turns; turns are taken by this thread, by a link's, and by users' threads, so that a caller need
+/// not wake anybody to get its own work done.
 ///
 /// Timers run on CLOCK_BOOTTIME, so that a lease also ends while the machine sleeps.
 class loop final : public store::scheduler {
@@ -33,7 +34,7 @@ class loop final : public store::scheduler {
   /// Calls `heard` on the loop's thread, outside turns, whenever `descriptor` can be read, until the
   /// returned object is destroyed. It has to read until it would block.
   [[nodiscard]] std::shared_ptr<void> on_readable(int descriptor, std::function<void()> heard);
-  /// Runs what is still due to users, then ends the thread: no timers and descriptors any more. Idempotent.
+  /// Runs what is still due to users, then ends the threads: no timers and descriptors any more. Idempotent.
   void stop();
 
   // In a turn:
@@ -41,9 +42,16 @@ class loop final : public store::scheduler {
   [[nodiscard]] std::uint64_t random() override;
   timer at(store::time_point when, std::function<void()> action) override;
   void cancel(timer which) override;
-  void after_turn(std::function<void()> action) override { for_users_.push_back(std::move(action)); }
+  /// For users' callbacks, which run one after another.
+  void after_turn(std::function<void()> action) override { callbacks_.push_back(std::move(action)); }
+  /// For loss signals and completions: on another thread, and never behind a user's callback for longer than
+  /// `elastic_pool::patience`.
+  void signal_after_turn(std::function<void()> action) { signals_.push_back(std::move(action)); }
   /// As `after_turn`, for what is not user code and may run on whatever thread has the turn.
   void right_after_turn(std::function<void()> action) { deferred_.push_back(std::move(action)); }
+
+  /// As `after_turn`, from any thread outside turns.
+  void call_back(std::function<void()> action);
 
  private:
   friend class turn;
@@ -51,11 +59,12 @@ class loop final : public store::scheduler {
   struct io;
 
   void fire();
-  void run_for_users(std::vector<std::function<void()>> actions);
+  void signal(std::vector<std::function<void()>> actions);
 
   std::mutex mutex_;
   std::vector<std::function<void()>> deferred_;
-  std::vector<std::function<void()>> for_users_;
+  std::vector<std::function<void()>> signals_;
+  std::vector<std::function<void()>> callbacks_;
   std::function<void()> kick_;  // may be read once `kicks_` is true
   std::atomic<bool> kicks_ = false;
   std::uint64_t random_state_ = 0;
@@ -64,9 +73,10 @@ class loop final : public store::scheduler {
 };
 
 /// A turn in a client's core: exclusive from construction to destruction. Then, with the mutex free, what
-/// the turn left for outside is done: the link is kicked, and users' callbacks go to a thread of their own,
-/// one after another. Not here: a user's thread may hold locks of its own while it is in one of our calls,
-/// and a callback that takes its time must hold up neither timers nor replies.
+/// the turn left for outside is done: loss signals and completions go to a pool of threads, users' callbacks
+/// to a thread of their own, one after another, and the link is kicked. No user code runs here: a user's
+/// thread may hold locks of its own while it is in one of our calls, and user code that takes its time must
+/// hold up neither timers nor replies.
 class turn {
  public:
   /// \param drives the caller is about to drive the link itself, which makes waking another thread for it

@@ -4,15 +4,19 @@
 #include <csignal>
 #include <ctime>
 #include <pthread.h>
+#include <string>
+#include <system_error>
 #include <thread>
 #include <utility>
 
+#include "holdfast/error.hpp"
 #include "runtime/process.hpp"
 
 namespace holdfast::runtime {
 
 /// A thread of this library's. It takes no signals: they are the program's business, and belong to its own
 /// threads.
+/// \throws holdfast::error errc::exhausted when the system has no room for another thread.
 template <class Function>
 [[nodiscard]] std::thread quiet_thread(Function body) {
   sigset_t all;
@@ -23,10 +27,14 @@ template <class Function>
     const sigset_t& mask;
     ~restore() { pthread_sigmask(SIG_SETMASK, &mask, nullptr); }
   } const at_exit{before};
-  return std::thread{[body = std::move(body)]() mutable {
-    mark_own_thread();
-    body();
-  }};
+  try {
+    return std::thread{[body = std::move(body)]() mutable {
+      mark_own_thread();
+      body();
+    }};
+  } catch (const std::system_error& e) {
+    throw error{errc::exhausted, std::string{"no thread can be made for the client: "} + e.code().message()};
+  }
 }
 
 /// Writing to a socket whose other side is gone raises SIGPIPE, which ends a program that does not expect it:

@@ -2,11 +2,12 @@
 
 #include <atomic>
 #include <condition_variable>
+#include <exception>
 #include <mutex>
-#include <thread>
 #include <utility>
 
 #include "runtime/process.hpp"
+#include "runtime/signals.hpp"
 
 namespace holdfast::detail {
 
@@ -78,7 +79,12 @@ session::~session() {
     take_apart(std::move(parts_));
   } else {
     // The last user let go in a callback of ours; a thread cannot wait for its own end.
-    std::thread{take_apart, std::move(parts_)}.detach();
+    parts* const all = parts_.release();
+    try {
+      runtime::quiet_thread([take_apart, all] { take_apart(std::unique_ptr<parts>{all}); }).detach();
+    } catch (const std::exception&) {
+      // Out of threads or memory. Everything has been given back; what is left idles until the process ends.
+    }
   }
 }
 
@@ -110,7 +116,8 @@ Result session::wait_for(Start start) {
 template <class Function>
 auto session::outside(Function action) {
   return [this, action = std::move(action)](auto value) {
-    parts_->loop.after_turn([action, value = std::move(value)]() mutable { action(std::move(value)); });
+    parts_->loop.signal_after_turn(
+        [action, value = std::move(value)]() mutable { action(std::move(value)); });
   };
 }
 
@@ -184,21 +191,31 @@ void session::check(const record_ptr& lease) {
 
 void session::announce_loss(const record_ptr& lease) {
   // The parts and not the session: this may run while the session is being taken apart.
-  parts_->loop.after_turn([p = parts_.get(), lease, actions = std::exchange(lease->on_lost, {})] {
-    lease->lost.request_stop();
-    for (const auto& action : actions) action(lease->reason);
+  const auto give_back = [p = parts_.get(), lease] {
     if (lease->reason == errc::closed) return;  // closing gives back by itself
     const turn now{p->loop};
     p->book->after_loss(lease);
-  });
+  };
+  // The callbacks run on another thread than the signals: one that takes long must not delay the signal of
+  // the next lease.
+  parts_->loop.signal_after_turn(
+      [p = parts_.get(), lease, actions = std::exchange(lease->on_lost, {}), give_back]() mutable {
+        lease->lost.request_stop();
+        if (actions.empty()) return give_back();
+        p->loop.call_back([lease, actions = std::move(actions), give_back] {
+          for (const auto& [number, action] : actions) action(lease->reason);
+          give_back();
+        });
+      });
 }
 
 std::optional<std::error_code> session::on_lost(const record_ptr& lease,
                                                 const std::function<void(std::error_code)>& action) {
+  std::function<void(std::error_code)> copy{action};  // here: copying is user code as well
   const turn now{parts_->loop};
   parts_->book->check(lease);
   if (lease->state() == lease_core::record::phase::lost) return lease->reason;
-  lease->on_lost.push_back(action);
+  lease->on_lost.emplace_back(0, std::move(copy));
   return std::nullopt;
 }
 

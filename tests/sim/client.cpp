@@ -19,7 +19,7 @@ client::process::process(surroundings& around, client& of)
            [this, h = &of.at](const lease_core::record_ptr& lease) {
              // As session::announce_loss.
              h->after_turn([this, h, lease, actions = std::exchange(lease->on_lost, {})] {
-               for (const auto& action : actions) action(lease->reason);
+               for (const auto& [number, action] : actions) action(lease->reason);
                if (lease->reason == errc::closed) return;
                h->after_turn([this, lease] { book.after_loss(lease); });
              });

@@ -105,7 +105,7 @@ void user::hold(const record_ptr& lease) {
   const std::uint64_t hold = ++holds_;
   around_.sees.granted(host_, lease);
   grant_ = around_.account.grant_of(lease->hold);
-  lease->on_lost.push_back([this, l = lease.get(), since](std::error_code) { on_lost(*l, since); });
+  lease->on_lost.emplace_back(0, [this, l = lease.get(), since](std::error_code) { on_lost(*l, since); });
   if (retired_) {
     after(1ms, [this, hold] {
       if (hold == holds_ && lease_) release();

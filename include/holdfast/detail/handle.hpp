@@ -26,8 +26,8 @@ struct want {
   std::optional<duration> limit;
 };
 
-/// Receives the end of an asynchronous operation, exactly once, on the client's thread for callbacks,
-/// under none of its locks. A lease that could not be had comes with a code and no lease; for a want with a
+/// Receives the end of an asynchronous operation, exactly once, on a thread of the client and under none of
+/// its locks. A lease that could not be had comes with a code and no lease; for a want with a
 /// limit of its own, "held by another" comes with neither.
 class HOLDFAST_EXPORT completion {
  public:

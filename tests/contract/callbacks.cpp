@@ -1,0 +1,120 @@
+// User code that takes its time in a callback: what it holds up, and what it does not.
+
+#include <atomic>
+#include <deque>
+#include <future>
+#include <stop_token>
+
+#include <boost/asio/use_future.hpp>
+
+#include "contract/contract.hpp"
+#include <holdfast/async.hpp>
+
+namespace holdfast::contract {
+namespace {
+
+namespace asio = boost::asio;
+
+constexpr auto hang = 30s;
+
+/// A callback that does not return before the test lets it.
+class blocking_callback {
+ public:
+  ~blocking_callback() { end(); }
+  void operator()() {
+    if (begun_once_.exchange(true)) return;
+    begun_.set_value();
+    ended_.get_future().wait();
+  }
+  [[nodiscard]] bool begins() { return begun_.get_future().wait_for(hang) == std::future_status::ready; }
+  void end() {
+    if (!ended_once_.exchange(true)) ended_.set_value();
+  }
+
+ private:
+  std::promise<void> begun_;
+  std::promise<void> ended_;
+  std::atomic<bool> begun_once_{false};
+  std::atomic<bool> ended_once_{false};
+};
+
+/// Waits for a stop token that was taken before the loss.
+class signal_of {
+ public:
+  explicit signal_of(const lease& held)
+      : fired_{held.lost(), [this] { promise_.set_value(boot_clock::now()); }} {}
+  [[nodiscard]] bool fires() { return future_.wait_for(hang) == std::future_status::ready; }
+
+ private:
+  std::promise<boot_clock::time_point> promise_;
+  std::future<boot_clock::time_point> future_ = promise_.get_future();
+  std::stop_callback<std::function<void()>> fired_;
+};
+
+class callbacks : public on_each_store {
+ protected:
+  lease brief(std::string_view name, duration ttl = 400ms) {
+    return mutex{one(), name, lock_options{}.ttl(ttl).renewal(false)}.acquire();
+  }
+};
+
+TEST_P(callbacks, on_lost_delays_no_signal_of_another_lease) {
+  auto first = brief("first");
+  auto second = brief("second", 800ms);
+  const auto token = second.lost();
+  signal_of loss{second};
+  blocking_callback slow;
+  first.on_lost([&](std::error_code) { slow(); });
+  ASSERT_TRUE(slow.begins());
+  EXPECT_TRUE(loss.fires());
+  EXPECT_TRUE(token.stop_requested());
+}
+
+TEST_P(callbacks, of_a_stop_token_delay_no_signal_of_another_lease) {
+  std::vector<lease> held;
+  std::deque<blocking_callback> slow;
+  std::deque<std::stop_callback<std::function<void()>>> registered;
+  for (int each = 0; each < 5; ++each) {
+    held.push_back(brief("slow/" + std::to_string(each)));
+    registered.emplace_back(held.back().lost(), [&callback = slow.emplace_back()] { callback(); });
+  }
+  const auto last = brief("last", 800ms);
+  signal_of loss{last};
+  for (auto& callback : slow) EXPECT_TRUE(callback.begins());
+  EXPECT_TRUE(loss.fires());
+  for (auto& callback : slow) callback.end();
+}
+
+TEST_P(callbacks, of_a_watch_delay_no_signal) {
+  blocking_callback slow;
+  const auto watch = one().watch([&] { slow(); });
+  ASSERT_TRUE(slow.begins());
+  const auto held = brief("stock");
+  signal_of loss{held};
+  EXPECT_TRUE(loss.fires());
+  slow.end();
+}
+
+TEST_P(callbacks, of_on_lost_run_after_the_signal_of_their_lease) {
+  auto held = brief("stock");
+  const auto token = held.lost();
+  std::promise<bool> lost;
+  held.on_lost([&](std::error_code) { lost.set_value(token.stop_requested()); });
+  EXPECT_TRUE(lost.get_future().get());
+}
+
+TEST_P(callbacks, delay_no_completion) {
+  auto held = brief("stock");
+  mutex other{one(), "other"};
+  std::promise<bool> done;
+  held.on_lost([&](std::error_code) {
+    auto granted = other.async_acquire(asio::use_future);
+    done.set_value(granted.wait_for(hang) == std::future_status::ready && granted.get().held());
+  });
+  EXPECT_TRUE(done.get_future().get());
+}
+
+HOLDFAST_ON_EACH_STORE(callbacks, any_store);
+
+}  // namespace
+}  // namespace holdfast::contract

@@ -1,0 +1,65 @@
+// A client for which the system has no thread.
+
+#include <chrono>
+#include <future>
+#include <gtest/gtest.h>
+
+#include "holdfast/client.hpp"
+#include "holdfast/mutex.hpp"
+#include "runtime/signals.hpp"
+#include "unit/no_threads.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace std::chrono_literals;
+
+TEST(threads, that_cannot_be_made_are_an_error_of_ours) {
+  const test::no_threads none;
+  try {
+    runtime::quiet_thread([] {}).join();
+    FAIL();
+  } catch (const error& failed) {
+    EXPECT_EQ(failed.code(), errc::exhausted) << failed.what();
+  }
+}
+
+TEST(threads, that_cannot_be_made_are_reported_when_a_client_is_made) {
+  const test::no_threads none;
+  try {
+    const client locks{"memory:"};
+    FAIL();
+  } catch (const error& failed) {
+    EXPECT_EQ(failed.code(), errc::exhausted) << failed.what();
+  }
+}
+
+TEST(threads, are_there_for_the_first_callback_of_a_client) {
+  client locks{"memory:"};
+  mutex lock{locks, "stock", lock_options{}.ttl(100ms).renewal(false)};
+  const test::no_threads none;
+  auto held = lock.acquire();
+  const auto token = held.lost();
+  std::promise<bool> lost;
+  held.on_lost([&](std::error_code) { lost.set_value(token.stop_requested()); });
+  auto told = lost.get_future();
+  ASSERT_EQ(told.wait_for(30s), std::future_status::ready);
+  EXPECT_TRUE(told.get());
+}
+
+TEST(threads, are_not_needed_to_end_a_client_in_its_own_callback) {
+  auto locks = std::make_unique<client>("memory:");
+  auto lock = std::make_unique<mutex>(*locks, "stock", lock_options{}.ttl(100ms).renewal(false));
+  auto held = lock->acquire();
+  std::promise<void> done;
+  const test::no_threads none;
+  held.on_lost([&](std::error_code) {
+    lock.reset();
+    locks.reset();
+    done.set_value();
+  });
+  EXPECT_EQ(done.get_future().wait_for(30s), std::future_status::ready);
+}
+
+}  // namespace
+}  // namespace holdfast
