@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <functional>
 #include <memory>
 #include <string>
@@ -226,6 +227,7 @@ class driver final : public store::port {
     std::vector<op_id> waiting;
     waiting.reserve(claiming_.size());
     for (const auto& [owner, id] : claiming_) waiting.push_back(id);
+    std::sort(waiting.begin(), waiting.end());  // in the order of asking
     for (const op_id id : waiting) feed(id, store::noticed{store::notice::look, {}});
   }
 

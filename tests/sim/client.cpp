@@ -11,10 +11,10 @@ using namespace std::chrono_literals;
 client::process::process(surroundings& around, client& of)
     : link{around.store.connect(of.at, of.way, around.patience)},
       spoiled{spoiled_link(around.with, *link)},
-      watched{spoiled ? *spoiled : *link, around.in},
+      watched{spoiled ? *spoiled : *link, around.in, around.account},
       driver{driver_of(around.with, of.at, watched)},
       seams{spoiled_core(around.with, of.at, *driver)},
-      port{seams.port ? *seams.port : *driver, around, of.at},
+      port{seams.port ? *seams.port : *driver, around, of.at, watched},
       book{seams.time ? *seams.time : static_cast<store::scheduler&>(of.at), port,
            [this, h = &of.at](const lease_core::record_ptr& lease) {
              // As session::announce_loss.

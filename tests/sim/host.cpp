@@ -84,6 +84,7 @@ void host::die() {
   paused_at_ = never;
   boot.go_on(in_.now);
   backlog_.clear();
+  strike_ = {};
   after_.clear();
   timers_.clear();
   free_.clear();

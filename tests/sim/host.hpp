@@ -51,6 +51,11 @@ class host final : public store::scheduler {
   void pause(bool stops_clock);
   void resume();
   [[nodiscard]] bool is_paused() const { return paused_; }
+  /// What befalls it as soon as it has sent its next renewal.
+  void strike_after_renewal(action what) { strike_ = std::move(what); }
+  void sent_renewal() {
+    if (strike_) in_.agenda.add(in_.now, std::exchange(strike_, {}));
+  }
   /// Ends the process: timers, and whatever was on its way to it.
   void die();
 
@@ -95,6 +100,7 @@ class host final : public store::scheduler {
   std::vector<std::uint32_t> free_;
   std::deque<std::function<void()>> after_;
   std::vector<overdue> backlog_;
+  action strike_;
 };
 
 }  // namespace holdfast::sim

@@ -21,7 +21,12 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
       in_.log.line(in_.now, "  tells " + w.owner.hex() + ", " + std::to_string(w.what.token.value()));
     }
   }
+  if (heads_[name] == asked.owner) ++looks_[name];
   if (const auto* at = std::get_if<tickets::place>(&answer)) {
+    if (at->head && !at->granted && at->holder_left && !late) {
+      heads_[name] = asked.owner;
+      require_look_after(name, *at->holder_left);
+    }
     if (at->head && outsiders_[name]) {
       looks_out_[name] = asked.owner;
       looks_since_[name] = in_.now;
@@ -246,6 +251,29 @@ void ledger::require_noticed(std::size_t name) {
     }
   };
   in_.after(soon, seen);
+}
+
+/// The head of the queue looks 1 ms after the holder's time is up, by its own clock; its requests and their
+/// answers take their time.
+void ledger::require_look_after(std::size_t name, duration holder_left) {
+  const owner_id head = heads_[name];
+  const auto known = clients_.find(head);
+  if (known == clients_.end()) return;
+  constexpr auto soon = std::chrono::milliseconds{250};
+  const duration at_most = holder_left + holder_left / 50 + soon;
+  const auto look = [this, name = static_cast<std::uint8_t>(name), before = looks_[name], head,
+                     client = known->second, since = in_.now] {
+    if (heads_[name] != head || looks_[name] != before || !clients_.contains(head)) return;
+    const auto first =
+        std::find_if(facts_.begin(), facts_.end(), [&](const fact& f) { return f.name == name; });
+    const bool waits = first != facts_.end() && first->owner == head && lives(*first) && !first->granted;
+    const bool calm =
+        client.at->life() == client.life && client.at->calm_since(since) && at_.calm_since(since);
+    if (waits && calm) {
+      violated("the holder's time is up, and the head of the queue has not looked", name, first->token);
+    }
+  };
+  in_.after(at_most, look);
 }
 
 void ledger::changed(const std::vector<standing>& now_there, bool lost) {

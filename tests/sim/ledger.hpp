@@ -109,6 +109,8 @@ class ledger {
   /// Whether it agrees with what stands at the store.
   void compare(const std::vector<standing>& now_there);
   [[nodiscard]] std::size_t living() const;
+  /// Whether somebody asks under that id, and has no answer yet.
+  [[nodiscard]] bool is_asked_by(const owner_id& owner) const { return clients_.contains(owner); }
   [[nodiscard]] std::uint64_t grants() const { return grants_; }
   [[nodiscard]] std::uint64_t requests() const { return requests_; }
   /// How many requests were answered with an error.
@@ -140,6 +142,7 @@ class ledger {
                   const std::vector<word>& words);
   void require_served(std::size_t name);
   void require_noticed(std::size_t name);
+  void require_look_after(std::size_t name, duration holder_left);
   void violated(const std::string& what, std::size_t name, std::uint64_t token);
 
   scene& in_;
@@ -170,6 +173,8 @@ class ledger {
   std::array<std::uint64_t, names> comings_{};       // of holders: of outsiders, and of ours
   std::array<owner_id, names> looks_out_{};          // the head, since it was told of an outsider
   std::array<instant, names> looks_since_{};
+  std::array<owner_id, names> heads_{};       // who was told last that it is the head
+  std::array<std::uint64_t, names> looks_{};  // requests of heads
   std::uint64_t outsiders_followed_ = 0;
   std::uint64_t grants_ = 0;
   std::uint64_t requests_ = 0;

@@ -29,6 +29,7 @@ owner_id address_of(const host& h) {
 line_link::line_link(scene& in, host& from, line& over, duration patience)
     : in_{in}, from_{from}, over_{over}, patience_{patience}, address_{address_of(from)} {
   over_.on_cut([this] { on_cut(); });
+  over_.on_connected([this] { on_connected(); });
 }
 
 line_link::~line_link() {
@@ -60,6 +61,12 @@ void line_link::on_cut() {
   for (const auto& p : open_) p->given_up = true;
   const auto lost = std::exchange(open_, {});
   for (const auto& p : lost) p->done(unanswered);
+}
+
+/// What was said while there was no connection is lost, as on the line of every real link.
+void line_link::on_connected() {
+  begin_connection();
+  if (std::exchange(had_connection_, true) && missed_) missed_();
 }
 
 /// A connection on which nothing comes back for too long is closed.

@@ -21,6 +21,7 @@ class line_link : public tickets::link {
 
   void send(tickets::request what, on_reply done) final;
   void on_notices(on_notice told) final { told_ = std::move(told); }
+  void on_gap(const std::function<void()>& missed) final { missed_ = missed; }
   std::shared_ptr<void> watch(std::function<void()> /*changed*/) final { return nullptr; }
   void help(store::caller& /*who*/) final {}
   bool drive() final { return false; }
@@ -45,6 +46,8 @@ class line_link : public tickets::link {
   [[nodiscard]] virtual std::shared_ptr<parcel> pack(tickets::request what) = 0;
   /// Puts it on the line, which is up.
   virtual void dispatch(std::shared_ptr<parcel> p) = 0;
+  /// There is a new connection.
+  virtual void begin_connection() {}
   void deliver(const std::shared_ptr<parcel>& p, outcome o);
   void tell(const word& w) { told_(w.owner, w.what); }
 
@@ -54,11 +57,14 @@ class line_link : public tickets::link {
 
  private:
   void on_cut();
+  void on_connected();
   void watch_the_oldest();
 
   duration patience_;
   owner_id address_;
   on_notice told_;
+  std::function<void()> missed_;
+  bool had_connection_ = false;
   std::deque<std::shared_ptr<parcel>> open_;
   bool watching_ = false;
 };

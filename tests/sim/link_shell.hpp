@@ -16,6 +16,7 @@ class link_shell : public tickets::link {
 
   void send(tickets::request what, on_reply done) override { inner_.send(std::move(what), std::move(done)); }
   void on_notices(on_notice told) override { inner_.on_notices(std::move(told)); }
+  void on_gap(const std::function<void()>& missed) override { inner_.on_gap(missed); }
   std::shared_ptr<void> watch(std::function<void()> changed) override {
     return inner_.watch(std::move(changed));
   }

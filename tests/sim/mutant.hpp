@@ -43,6 +43,10 @@ enum class mutant : std::uint8_t {
   client_clock_expiry,
   session_zone_now,
   victim_means_no,
+  late_answer_renews,
+  gap_ignored,
+  release_not_repeated,
+  holder_not_followed,
 };
 
 struct named_mutant {
@@ -89,6 +93,11 @@ inline constexpr auto mutants = std::to_array<named_mutant>({
      "the asking client's clock decides what has expired"},
     {"session-zone-now", mutant::session_zone_now, "NOW() in the time zone of each session"},
     {"victim-means-no", mutant::victim_means_no, "a deadlock's victim is taken to be refused"},
+    {"late-answer-renews", mutant::late_answer_renews, "an answer after the deadline takes a loss back"},
+    {"gap-ignored", mutant::gap_ignored, "no waiter looks after a reconnect"},
+    {"release-not-repeated", mutant::release_not_repeated, "a release is tried once"},
+    {"holder-not-followed", mutant::holder_not_followed,
+     "the head of the queue looks a second after the holder's time is up"},
 });
 
 [[nodiscard]] constexpr std::optional<mutant> mutant_named(std::string_view name) {

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <optional>
 #include <utility>
 #include <variant>
@@ -100,13 +101,54 @@ struct trusting_family : tickets::family {
   using acquisition = trusting_acquisition;
 };
 
+/// Does not look when notifications may have been lost.
+class deaf_acquisition {
+ public:
+  explicit deaf_acquisition(store::claim what) : real_{std::move(what)} {}
+  [[nodiscard]] tickets::acquisition::step resume(store::time_point now, std::uint64_t random,
+                                                  const store::event<tickets::reply>& e) {
+    const auto* const n = std::get_if<store::noticed>(&e);
+    if (n != nullptr && n->what == store::notice::look && !n->token) return {};
+    return real_.resume(now, random, e);
+  }
+
+ private:
+  tickets::acquisition real_;
+};
+struct deaf_family : tickets::family {
+  using acquisition = deaf_acquisition;
+};
+
+/// Reckons with a holder for a second longer than the store says.
+class tardy_acquisition {
+ public:
+  explicit tardy_acquisition(store::claim what) : real_{std::move(what)} {}
+  [[nodiscard]] tickets::acquisition::step resume(store::time_point now, std::uint64_t random,
+                                                  store::event<tickets::reply> e) {
+    if (auto* const r = std::get_if<store::replied<tickets::reply>>(&e)) {
+      auto* const reply = std::get_if<tickets::reply>(&r->what);
+      auto* const at = reply == nullptr ? nullptr : std::get_if<tickets::place>(reply);
+      if (at != nullptr && at->holder_left) *at->holder_left += std::chrono::seconds{1};
+    }
+    return real_.resume(now, random, e);
+  }
+
+ private:
+  tickets::acquisition real_;
+};
+struct tardy_family : tickets::family {
+  using acquisition = tardy_acquisition;
+};
+
 }  // namespace
 
 std::unique_ptr<store::port> driver_of(mutant which, store::scheduler& time, tickets::link& over) {
-  if (which == mutant::never_looks_again) {
-    return std::make_unique<runtime::driver<trusting_family>>(time, over);
+  switch (which) {
+    case mutant::never_looks_again: return std::make_unique<runtime::driver<trusting_family>>(time, over);
+    case mutant::gap_ignored: return std::make_unique<runtime::driver<deaf_family>>(time, over);
+    case mutant::holder_not_followed: return std::make_unique<runtime::driver<tardy_family>>(time, over);
+    default: return std::make_unique<runtime::driver<tickets::family>>(time, over);
   }
-  return std::make_unique<runtime::driver<tickets::family>>(time, over);
 }
 
 std::unique_ptr<tickets::link> spoiled_link(mutant which, tickets::link& inner) {

@@ -1,6 +1,7 @@
 #include "sim/mutant_ports.hpp"
 
 #include <chrono>
+#include <optional>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -130,6 +131,62 @@ class forgetful_port final : public port_shell {
   std::unordered_set<owner_id> cancelled_;
 };
 
+/// Compares the deadline with the time at which a renewal was sent, instead of the time at which its answer
+/// came.
+class stale_clock final : public store::scheduler {
+ public:
+  explicit stale_clock(host& inner) : inner_{inner} {}
+  [[nodiscard]] store::time_point now() const override { return reads.value_or(inner_.now()); }
+  [[nodiscard]] std::uint64_t random() override { return inner_.random(); }
+  timer at(store::time_point when, std::function<void()> action) override {
+    return inner_.at(when, std::move(action));
+  }
+  void cancel(timer which) override { inner_.cancel(which); }
+  void after_turn(std::function<void()> action) override { inner_.after_turn(std::move(action)); }
+
+  std::optional<store::time_point> reads;
+
+ private:
+  host& inner_;
+};
+class stale_port final : public port_shell {
+ public:
+  stale_port(store::port& inner, stale_clock& time) : port_shell{inner}, time_{time} {}
+  void renew(std::vector<store::hold> holds, store::handler<store::renewals> done) override {
+    port_shell::renew(std::move(holds), [this, done = std::move(done)](store::renewals each) {
+      const auto sent = each.sent;
+      at(sent, [&] { done(std::move(each)); });
+    });
+  }
+  void on_session(const std::function<void()>& extended) override {
+    if (!extended) return port_shell::on_session(extended);
+    port_shell::on_session([this, extended] { at(store::time_point::min(), extended); });
+  }
+
+ private:
+  template <class Function>
+  void at(store::time_point when, Function f) {
+    time_.reads = when;
+    f();
+    time_.reads.reset();
+  }
+
+  stale_clock& time_;
+};
+
+/// Gives a release up that has not got through at once.
+class hasty_port final : public port_shell {
+ public:
+  hasty_port(store::port& inner, const store::scheduler& time) : port_shell{inner}, time_{time} {}
+  void release(store::hold what, store::time_point /*give_up*/,
+               store::handler<store::released> done) override {
+    port_shell::release(std::move(what), time_.now(), std::move(done));
+  }
+
+ private:
+  const store::scheduler& time_;
+};
+
 /// Makes tokens of the client's own clock.
 class own_token_port final : public port_shell {
  public:
@@ -178,6 +235,13 @@ spoiled_seams spoiled_core(mutant which, host& at, store::port& inner) {
     case mutant::keeper_gives_up: s.port = std::make_unique<faint_hearted_port>(inner); break;
     case mutant::cancel_keeps_ticket: s.port = std::make_unique<forgetful_port>(inner); break;
     case mutant::client_clock_token: s.port = std::make_unique<own_token_port>(inner, at); break;
+    case mutant::late_answer_renews: {
+      auto clock = std::make_unique<stale_clock>(at);
+      s.port = std::make_unique<stale_port>(inner, *clock);
+      s.time = std::move(clock);
+      break;
+    }
+    case mutant::release_not_repeated: s.port = std::make_unique<hasty_port>(inner, at); break;
     default: break;
   }
   return s;

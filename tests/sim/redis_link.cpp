@@ -11,10 +11,11 @@ redis_link::redis_link(switchboard& to, scene& in, host& from, line& over, durat
   } else {
     over_.let_requests_straggle();
   }
-  over_.on_connected([this] { to_.connected(*this); });
 }
 
 redis_link::~redis_link() { to_.gone(*this); }
+
+void redis_link::begin_connection() { to_.connected(*this); }
 
 std::shared_ptr<line_link::parcel> redis_link::pack(tickets::request what) {
   return std::make_shared<talk>(what, to_, address());

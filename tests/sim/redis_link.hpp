@@ -79,6 +79,7 @@ class redis_link final : public line_link {
   };
   std::shared_ptr<parcel> pack(tickets::request what) override;
   void dispatch(std::shared_ptr<parcel> p) override;
+  void begin_connection() override;
 
   switchboard& to_;
 };

@@ -72,7 +72,16 @@ void weather::strike_client(client_fault what, client& c) {
   }
 }
 
+/// As often as not with a renewal under way, whose answer then waits beside the timers of its lease.
 void weather::pause(client& c) {
+  if (!c.lives() || c.at.is_paused()) return;
+  if (around_.in.chance.one_in(2)) return pause_now(c);
+  c.at.strike_after_renewal([this, &c] {
+    if (around_.in.now < until_) pause_now(c);
+  });
+}
+
+void weather::pause_now(client& c) {
   if (!c.lives() || c.at.is_paused()) return;
   c.at.pause(around_.with == mutant::clock_stops_in_suspend);
   around_.in.after(up_to(5s), [this, &c, life = c.at.life()] {

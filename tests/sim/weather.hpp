@@ -54,6 +54,7 @@ class weather {
   void strike(kind what);
   void strike_client(client_fault what, client& c);
   void pause(client& c);
+  void pause_now(client& c);
   void kill(client& c);
 
   std::vector<kind> kinds_;

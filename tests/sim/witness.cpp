@@ -68,7 +68,20 @@ void witness::require_rising(const belief& b) {
   if (below || above) in_.violated("tokens do not rise from grant to grant: " + told(b));
 }
 
+void witness::before_renewal(const host& at) {
+  for (auto& all : beliefs_) {
+    for (belief& b : all) {
+      if (b.at == &at) b.was_over = !is_held(b);
+    }
+  }
+}
+
 void witness::renewed(const host& at) {
+  for (const auto& all : beliefs_) {
+    for (const belief& b : all) {
+      if (b.at == &at && b.was_over && is_held(b)) in_.violated("a loss was taken back: " + told(b));
+    }
+  }
   for (std::size_t name = 0; name < names; ++name) {
     const auto concerns = [&](const belief& b) { return b.at == &at; };
     if (std::any_of(beliefs_[name].begin(), beliefs_[name].end(), concerns)) compare(name);

@@ -24,14 +24,17 @@ class witness {
     std::uint32_t life = 0;
     std::size_t name = 0;
     ledger::grant grant;
-    bool lowered = false;  // its user has asked for less, and relies on no more
-    instant asked{};       // when the request was sent that it was granted by
-    instant first_end{};   // unless renewed
+    bool lowered = false;   // its user has asked for less, and relies on no more
+    instant asked{};        // when the request was sent that it was granted by
+    instant first_end{};    // unless renewed
+    bool was_over = false;  // when an answer came that may renew it
   };
 
   /// A user has got a lease.
   void granted(const host& at, const lease_core::record_ptr& lease);
-  /// Somebody's deadlines may have moved.
+  /// An answer has come that may move somebody's deadlines; and they may have moved. What is not held before
+  /// is not held afterwards.
+  void before_renewal(const host& at);
   void renewed(const host& at);
   /// A user has begun to give up being alone; or has been told, for sure, that it still is.
   void lowered(const lease_core::record_ptr& lease, bool yes);
