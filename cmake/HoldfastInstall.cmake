@@ -1,14 +1,16 @@
 # What is installed, as three components that are also the three Debian packages:
-#   library      libholdfast0      the shared library
-#   development  libholdfast-dev   headers, CMake package, pkg-config file
-#   command      holdfast          the command, its man page, its completions
+#   library      libholdfast0.1    the shared library, by its SONAME
+#   development  libholdfast-dev   headers, CMake package, pkg-config file, examples
+#   command      holdfast          the command, its man page, its completions; the documentation
 include(CMakePackageConfigHelpers)
+
+set(library_package libholdfast${holdfast_soversion})
 
 install(TARGETS holdfast EXPORT holdfast
   LIBRARY DESTINATION ${CMAKE_INSTALL_LIBDIR} COMPONENT library NAMELINK_COMPONENT development)
 
 install(FILES ${PROJECT_SOURCE_DIR}/LICENSE
-  DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/libholdfast0 RENAME copyright COMPONENT library) # where Debian looks for it
+  DESTINATION ${CMAKE_INSTALL_DATADIR}/doc/${library_package} RENAME copyright COMPONENT library) # where Debian looks for it
 
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/include/holdfast DESTINATION ${CMAKE_INSTALL_INCLUDEDIR} COMPONENT development)
 install(FILES ${PROJECT_BINARY_DIR}/include/holdfast/version.hpp
@@ -53,6 +55,22 @@ if(TARGET holdfast-cli)
   endif()
 endif()
 
+# As they lie in the sources, so that the links between them hold.
+set(documentation ${CMAKE_INSTALL_DATADIR}/doc/holdfast)
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/LICENSE
+  DESTINATION ${documentation} COMPONENT command)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${documentation} COMPONENT command)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${documentation} COMPONENT development
+  PATTERN CMakeLists.txt EXCLUDE PATTERN demo.sh EXCLUDE)
+
+# All that `cmake --install` copies and that has to be built.
+add_custom_target(installable DEPENDS holdfast)
+foreach(target holdfast-cli holdfast-completions)
+  if(TARGET ${target})
+    add_dependencies(installable ${target})
+  endif()
+endforeach()
+
 set(CPACK_GENERATOR DEB)
 set(CPACK_PACKAGE_NAME holdfast)
 set(CPACK_PACKAGE_CONTACT "The Holdfast authors")
@@ -69,13 +87,14 @@ set(CPACK_DEB_COMPONENT_INSTALL ON)
 set(CPACK_DEBIAN_FILE_NAME DEB-DEFAULT)
 set(CPACK_DEBIAN_ENABLE_COMPONENT_DEPENDS ON)
 set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS ON)
-set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/src) # where the command finds libholdfast.so.0
+set(CPACK_DEBIAN_PACKAGE_SHLIBDEPS_PRIVATE_DIRS ${PROJECT_BINARY_DIR}/src) # where the command finds the library
 set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS ON)
-set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME libholdfast0)
+set(CPACK_DEBIAN_PACKAGE_GENERATE_SHLIBS_POLICY ">=") # a later version of the same SONAME does as well
+set(CPACK_DEBIAN_LIBRARY_PACKAGE_NAME ${library_package})
 set(CPACK_DEBIAN_LIBRARY_PACKAGE_SECTION libs)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_NAME libholdfast-dev)
 set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SECTION libdevel)
-set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS libboost-dev) # for <holdfast/async.hpp>
+set(CPACK_DEBIAN_DEVELOPMENT_PACKAGE_SUGGESTS "libboost-dev, holdfast") # for <holdfast/async.hpp>; for the documentation
 set(CPACK_DEBIAN_COMMAND_PACKAGE_NAME holdfast)
 set(CPACK_DEBIAN_COMMAND_PACKAGE_SECTION admin)
 set(CPACK_COMPONENT_DEVELOPMENT_DEPENDS library)

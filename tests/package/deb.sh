@@ -7,7 +7,8 @@ source "$(dirname "$0")/lib.sh"
   cat "$work/cpack.log"
   exit 1
 }
-library=$(echo "$work"/debs/libholdfast0_*.deb)
+library_name=libholdfast$SOVERSION
+library=$(echo "$work/debs/$library_name"_*.deb)
 development=$(echo "$work"/debs/libholdfast-dev_*.deb)
 command=$(echo "$work"/debs/holdfast_*.deb)
 
@@ -18,26 +19,35 @@ for package in "$library" "$development" "$command"; do
   expect "$package has version $VERSION" test "$(dpkg-deb -f "$package" Version)" = "$VERSION"
   dpkg-deb -c "$package"
 done
-expect "libholdfast0 has the library" contains "$library" 'lib/(.*/)?libholdfast\.so\.0'
-expect "libholdfast0 has its licence" contains "$library" share/doc/libholdfast0/copyright
-expect "libholdfast0 has nothing else" \
+expect "$library_name has the library" contains "$library" 'lib/(.*/)?libholdfast\.so\.'"${SOVERSION/./\\.}"
+if [[ $VERSION == 0.* ]]; then
+  expect "the SONAME changes with a minor version before 1.0" test "$SOVERSION" = "$(cut -d. -f1-2 <<<"$VERSION")"
+fi
+expect "programs may run with a later version of the same SONAME" \
+  test "$(dpkg-deb -I "$library" shlibs)" = "libholdfast $SOVERSION $library_name (>= $VERSION)"
+expect "$library_name has its licence" contains "$library" "share/doc/${library_name/./\\.}/copyright"
+expect "$library_name has nothing else" \
   test "$(dpkg-deb -c "$library" | grep -vc -e '/$' -e libholdfast.so -e /copyright)" = 0
-expect "libholdfast0 depends on SQLite" depends "$library" libsqlite3-0
-expect "libholdfast0 does not depend on Boost" bash -c "! dpkg-deb -f '$library' Depends | grep -q boost"
+expect "$library_name depends on SQLite" depends "$library" libsqlite3-0
+expect "$library_name does not depend on Boost" bash -c "! dpkg-deb -f '$library' Depends | grep -q boost"
 expect "libholdfast-dev has the headers" contains "$development" 'include/holdfast/holdfast\.hpp'
 expect "libholdfast-dev has the CMake package" contains "$development" 'lib/(.*/)?cmake/holdfast/holdfast-config\.cmake'
 expect "libholdfast-dev has the pkg-config file" contains "$development" 'lib/(.*/)?pkgconfig/holdfast\.pc'
-expect "libholdfast-dev depends on its library" depends "$development" 'libholdfast0 \(= '
+expect "libholdfast-dev has the examples" contains "$development" share/doc/holdfast/examples/inventory.cpp
+expect "libholdfast-dev depends on its library" depends "$development" "${library_name/./\\.} \\(= "
 expect "holdfast has the command" contains "$command" bin/holdfast
 expect "holdfast has its completion" contains "$command" share/bash-completion/completions/holdfast
 if [[ -f $here/../../cli/holdfast.1 ]]; then
   expect "holdfast has its man page" contains "$command" share/man/man1/holdfast.1
 fi
-expect "holdfast depends on its library" depends "$command" libholdfast0
+for page in README.md docs/guarantees.md docs/stores.md; do
+  expect "holdfast has $page" contains "$command" "share/doc/holdfast/$page"
+done
+expect "holdfast depends on its library" depends "$command" "${library_name/./\\.} \\(= "
 
 # Unpacked as dpkg would, the command runs with the packaged library.
 dpkg-deb -x "$library" "$work/root"
 dpkg-deb -x "$command" "$work/root"
-LD_LIBRARY_PATH=$(dirname "$(find "$work/root" -name libholdfast.so.0)") "$work/root/usr/bin/holdfast" --version |
+LD_LIBRARY_PATH=$(dirname "$(find "$work/root" -name "libholdfast.so.$SOVERSION")") "$work/root/usr/bin/holdfast" --version |
   tee "$work/version"
 expect "the packaged command says its version" grep -q "$VERSION" "$work/version"

@@ -1,5 +1,6 @@
 # shellcheck shell=bash
-# Common to the package tests. Each gets the build folder as $1, and CMAKE, CXX, BOOST_INCLUDE and VERSION by environment.
+# Common to the package tests. Each gets the build folder as $1, and CMAKE, CXX, BOOST_INCLUDE, VERSION and
+# SOVERSION by environment.
 build=$1
 here=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 work=$(mktemp -d)
