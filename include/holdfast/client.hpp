@@ -9,6 +9,7 @@
 
 #include "holdfast/error.hpp"
 #include "holdfast/export.hpp"
+#include "holdfast/fencing_token.hpp"
 #include "holdfast/lease.hpp"
 #include "holdfast/options.hpp"
 #include "holdfast/state.hpp"
@@ -58,10 +59,19 @@ class HOLDFAST_EXPORT client {
   /// The names that are held or waited for, sorted by their bytes; with `idle`, also those that the store
   /// merely remembers the last token of.
   [[nodiscard]] std::vector<lock_summary> list(bool idle = false) const;
-  /// Ends every hold of a name, whoever has it, and hands it to the next waiter. Its holders are told of
-  /// the loss, but nothing waits for them: what they do until they hear it, only the token fences.
-  /// \return how many holds were ended.
+  /// Ends every hold that a name has at the time of the call, whoever has it, and hands the name to the next
+  /// waiter. The holders are notified of the loss, but nothing waits for them: until they notice it, only the
+  /// token fences what they do. A hold that is granted during the call is left alone, also when the request
+  /// is repeated because a reply is lost.
+  /// \return how many holds were ended; where a reply was lost, how many there were before.
+  /// \throws holdfast::error errc::invalid_name; errc::wrong_type for a hold of another library;
+  ///         errc::unknown_outcome, when they may have been ended; errc::unavailable …
   std::size_t force_release(std::string_view name) const;
+  /// Ends one hold: the one with this token (see lock_state::holders), and no other holder of the name.
+  /// \param token of the lease; not zero.
+  /// \return whether there was such a hold.
+  /// \throws holdfast::error as above; errc::invalid_argument for a token of zero.
+  bool force_release(std::string_view name, fencing_token token) const;
   /// Calls `changed` whenever the store may have changed, at least once soon after the call and again
   /// after every burst of changes, on the client's thread for callbacks, until the returned handle is
   /// destroyed. It tells that something happened, not what: inspect or list then.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <functional>
 #include <memory>
+#include <optional>
 #include <string>
 #include <unordered_map>
 #include <utility>
@@ -95,9 +96,15 @@ class driver final : public store::port {
   void list(bool idle, store::time_point give_up, store::handler<store::listed> done) override {
     ask<std::vector<lock_summary>>(Family::listing(idle), give_up, Family::listed, std::move(done));
   }
-  void force_release(std::string name, store::time_point give_up,
+  void force_release(std::string name, std::optional<fencing_token> token, store::time_point give_up,
                      store::handler<store::forced> done) override {
-    ask<std::size_t>(Family::eviction(std::move(name)), give_up, Family::evicted, std::move(done));
+    const auto end_holds = [this, name, token, give_up, done = std::move(done)](store::inspected answer) {
+      if (auto* failed = std::get_if<failure>(&answer)) return done(std::move(*failed));
+      const auto seen = holds_in(std::get<std::optional<lock_state>>(answer), token);
+      if (!seen) return done(std::size_t{0});
+      evict(name, *seen, give_up, done);
+    };
+    inspect(std::move(name), give_up, end_holds);
   }
   std::shared_ptr<void> watch(std::function<void()> changed) override {
     return link_.watch(std::move(changed));
@@ -193,6 +200,41 @@ class driver final : public store::port {
         std::move(what), until,
         [read](const reply& r, store::time_point, bool) { return store::answer<Value>{read(r)}; },
         [](const store::trouble& t) { return store::answer<Value>{t.what}; }, std::move(done));
+  }
+
+  /// Which holds to end: none of those that are granted after they were looked at.
+  struct holds {
+    std::size_t count = 0;
+    fencing_token first;
+    fencing_token last;
+  };
+  static std::optional<holds> holds_in(const std::optional<lock_state>& seen,
+                                       std::optional<fencing_token> token) {
+    if (!seen) return std::nullopt;
+    holds found;
+    if (token) found.first = *token;
+    for (const claim_state& holder : seen->holders) {
+      if (token && holder.token != *token) continue;
+      ++found.count;
+      found.last = std::max(found.last, holder.token);
+    }
+    if (token && found.count == 0) return std::nullopt;
+    return found;
+  }
+
+  void evict(std::string name, const holds& seen, store::time_point give_up,
+             store::handler<store::forced> done) {
+    exchange<store::forced>(
+        Family::eviction(std::move(name), seen.first, seen.last), give_up,
+        [seen](const reply& r, store::time_point, bool doubted) {
+          // An earlier try may have ended them: by now they have ended, one way or another.
+          return store::forced{doubted ? seen.count : Family::evicted(r)};
+        },
+        [](const store::trouble& t) {
+          return store::forced{
+              failure{t.unknown ? make_error_code(errc::unknown_outcome) : t.what.code, t.what.what}};
+        },
+        std::move(done));
   }
 
   void feed(op_id id, const store::event<reply>& e) {

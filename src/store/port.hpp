@@ -47,7 +47,10 @@ class port {
 
   virtual void inspect(std::string name, time_point give_up, handler<inspected> done) = 0;
   virtual void list(bool idle, time_point give_up, handler<listed> done) = 0;
-  virtual void force_release(std::string name, time_point give_up, handler<forced> done) = 0;
+  /// Ends the hold with this token, or, without one, every hold that the store has when it is first asked.
+  /// One that is granted later is left alone, also when a request is repeated because its reply is lost.
+  virtual void force_release(std::string name, std::optional<fencing_token> token, time_point give_up,
+                             handler<forced> done) = 0;
   /// Calls `changed` in a turn after any change at the store, bursts taken together, until the returned
   /// object is destroyed.
   virtual std::shared_ptr<void> watch(std::function<void()> changed) = 0;

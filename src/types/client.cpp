@@ -1,6 +1,8 @@
 #include "holdfast/client.hpp"
 
 #include <cstdlib>
+#include <optional>
+#include <string>
 #include <variant>
 
 #include "base/name.hpp"
@@ -45,8 +47,17 @@ std::vector<lock_summary> client::list(bool idle) const {
 
 std::size_t client::force_release(std::string_view name) const {
   const lock_name checked{name};
-  return value_of(session_->force_release(checked.str()),
+  return value_of(session_->force_release(checked.str(), std::nullopt),
                   "cannot force the release of '" + checked.str() + "'", *session_);
+}
+
+bool client::force_release(std::string_view name, fencing_token token) const {
+  const lock_name checked{name};
+  if (!token) throw error{errc::invalid_argument, "client::force_release: a fencing token of zero"};
+  return value_of(session_->force_release(checked.str(), token),
+                  "cannot force the release of '" + checked.str() + "' with token " +
+                      std::to_string(token.value()),
+                  *session_) != 0;
 }
 
 std::shared_ptr<void> client::watch(std::function<void()> changed) const {

@@ -233,10 +233,11 @@ store::listed session::list(bool idle) {
       [&](auto done) { parts_->store->port().list(idle, give_up(), std::move(done)); });
 }
 
-store::forced session::force_release(std::string name) {
+store::forced session::force_release(std::string name, std::optional<fencing_token> token) {
   require_open();
-  return wait_for<store::forced>(
-      [&](auto done) { parts_->store->port().force_release(std::move(name), give_up(), std::move(done)); });
+  return wait_for<store::forced>([&](auto done) {
+    parts_->store->port().force_release(std::move(name), token, give_up(), std::move(done));
+  });
 }
 
 std::shared_ptr<void> session::watch(std::function<void()> changed) {

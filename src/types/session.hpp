@@ -56,7 +56,7 @@ class session : public std::enable_shared_from_this<session> {
 
   [[nodiscard]] store::inspected inspect(std::string name);
   [[nodiscard]] store::listed list(bool idle);
-  [[nodiscard]] store::forced force_release(std::string name);
+  [[nodiscard]] store::forced force_release(std::string name, std::optional<fencing_token> token);
   [[nodiscard]] std::shared_ptr<void> watch(std::function<void()> changed);
 
   void close() noexcept;

@@ -201,6 +201,19 @@ TEST_P(lifetime, force_ends_all_holds_of_a_name_and_no_other) {
   EXPECT_EQ(inspect("other").holders.size(), 1U);
 }
 
+TEST_P(lifetime, force_ends_one_holder_by_its_token) {
+  const auto first = by(one(), "stock").take(shared);
+  const auto second = by(two(), "stock").take(shared);
+  EXPECT_TRUE(bystander().force_release("stock", first.held.token()));
+  ASSERT_EQ(inspect("stock").holders.size(), 1U);
+  EXPECT_EQ(inspect("stock").holders[0].token, second.held.token());
+  EXPECT_FALSE(bystander().force_release("stock", first.held.token())) << "it has ended";
+  EXPECT_TRUE(bystander().force_release("stock", second.held.token()));
+  EXPECT_TRUE(inspect("stock").holders.empty());
+  EXPECT_FALSE(bystander().force_release("never heard of", first.held.token()));
+  EXPECT_THROW(bystander().force_release("stock", fencing_token{}), error);
+}
+
 TEST_P(lifetime, a_release_reports_and_happens_once) {
   contender& lock = by(one(), "stock");
   auto got = lock.take(exclusive);

@@ -88,6 +88,7 @@ class crowd {
         tickets::request r;
         r.what = task::evict;
         r.name = names_.at(c.name);
+        if (c.wait) r.token = r.last = current_->token;
         return static_cast<void>(ask(r));
       }
       case act::list: {
@@ -322,7 +323,12 @@ class crowd {
         ++ended;
       }
     }
-    const std::size_t evicted = asked.what == task::evict && before ? before->holders.size() : 0;
+    std::size_t evicted = 0;
+    if (asked.what == task::evict && before) {
+      for (const claim_state& h : before->holders) {
+        evicted += h.token >= asked.token && h.token <= asked.last ? 1 : 0;
+      }
+    }
     RC_ASSERT(ended == evicted);
   }
 

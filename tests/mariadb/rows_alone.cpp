@@ -42,7 +42,7 @@ class rows_alone : public testing::TestWithParam<int> {
     all.emplace_back("downgrade", name + owner(1) + ", " + first + ", 1");
     all.emplace_back("release", name + owner(1) + ", " + first);
     all.emplace_back("withdraw", name + owner(2));
-    all.emplace_back("evict", name);
+    all.emplace_back("evict", name + ", 0, 9223372036854775807");
     all.emplace_back("look", name + owner(3) + ", " + reader + ttl);
     all.emplace_back("inspect", name);
     // Claims that end with sessions, which are over: each task finds the former one's.

@@ -64,7 +64,7 @@ void client::close() {
 void client::force_release(std::size_t name) {
   if (!process_ || at.is_paused()) return;
   at.turn([this, name] {
-    process_->port.force_release(name_of(name), at.now() + 1s, [](const store::forced&) {});
+    process_->port.force_release(name_of(name), std::nullopt, at.now() + 1s, [](const store::forced&) {});
   });
 }
 

@@ -70,9 +70,16 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
     }
     case task::evict:
       if (evictions_allowed) broken(name);
-      std::erase_if(facts_, [&](const fact& f) { return f.name == name && f.granted; });
+      std::erase_if(facts_, [&](const fact& f) {
+        const bool meant = f.token >= asked.token.value() && f.token <= asked.last.value();
+        const bool ended = f.name == name && f.granted && meant;
+        if (ended && lives(f) && f.grant_number > seen_by_force_[name]) {
+          violated("a hold was ended by force that was granted after the call", name, f.token);
+        }
+        return ended;
+      });
       break;
-    case task::inspect:
+    case task::inspect: seen_by_force_[name] = grants_; return;
     case task::list: return;
   }
   if (asked.what != task::acquire) {
@@ -179,6 +186,7 @@ void ledger::granted(fact& f) {
     violated("a token is not above that of the grant before", f.name, f.token);
   }
   number(f.name, f.owner, f.token);
+  f.grant_number = grants_;
   std::int64_t held = 0;
   for (const fact& other : facts_) {
     if (other.name == f.name && other.granted && lives(other)) held += other.weight;

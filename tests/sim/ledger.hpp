@@ -122,8 +122,9 @@ class ledger {
 
  private:
   struct fact : standing {
-    duration ttl{};        // zero: not known
-    std::int64_t gone{};   // when it has ended for sure; `expires` is until when it surely lives
+    duration ttl{};                  // zero: not known
+    std::int64_t gone{};             // when it has ended for sure; `expires` is until when it surely lives
+    std::uint64_t grant_number = 0;  // which of the store's grants it is
     bool excused = false;  // by a request carried out late, or by a store that came back with old contents
   };
   [[nodiscard]] bool lives(const fact& f) const { return f.expires > at_.lease_now(); }
@@ -177,6 +178,8 @@ class ledger {
   std::array<std::uint64_t, names> looks_{};  // requests of heads
   std::uint64_t outsiders_followed_ = 0;
   std::uint64_t grants_ = 0;
+  std::array<std::uint64_t, names>
+      seen_by_force_{};  // the grants that there were when a name was last looked at
   std::uint64_t requests_ = 0;
   std::uint64_t refusals_ = 0;
   std::uint64_t forgotten_ = 0;

@@ -47,6 +47,7 @@ enum class mutant : std::uint8_t {
   gap_ignored,
   release_not_repeated,
   holder_not_followed,
+  eviction_unbounded,
 };
 
 struct named_mutant {
@@ -98,6 +99,7 @@ inline constexpr auto mutants = std::to_array<named_mutant>({
     {"release-not-repeated", mutant::release_not_repeated, "a release is tried once"},
     {"holder-not-followed", mutant::holder_not_followed,
      "the head of the queue looks a second after the holder's time is up"},
+    {"eviction-unbounded", mutant::eviction_unbounded, "who ends holds by force ends whoever holds by then"},
 });
 
 [[nodiscard]] constexpr std::optional<mutant> mutant_named(std::string_view name) {

@@ -35,7 +35,7 @@ class two_step_link final : public link_shell {
       for (const claim_state& c : state->holders) ours = ours || c.owner == what.owner.hex();
     }
     if (!ours) return done(tickets::reply{tickets::nothing{}});
-    link_shell::send(tickets::family::eviction(what.name), [done](const outcome& ended) {
+    link_shell::send(tickets::family::eviction(what.name, {}, what.last), [done](const outcome& ended) {
       if (const auto* failed = std::get_if<store::trouble>(&ended)) return done(*failed);
       done(tickets::reply{tickets::done{}});
     });
@@ -52,6 +52,19 @@ class rash_link final : public link_shell {
       if (auto* failed = std::get_if<store::trouble>(&o)) failed->unknown = false;
       done(std::move(o));
     });
+  }
+};
+
+/// Ends by force whoever holds when the request is carried out, be it repeated.
+class forceful_link final : public link_shell {
+ public:
+  using link_shell::link_shell;
+  void send(tickets::request what, on_reply done) override {
+    if (what.what == task::evict) {
+      what.token = {};
+      what.last = tickets::request{}.last;
+    }
+    link_shell::send(std::move(what), std::move(done));
   }
 };
 
@@ -155,6 +168,7 @@ std::unique_ptr<tickets::link> spoiled_link(mutant which, tickets::link& inner) 
   switch (which) {
     case mutant::get_then_delete: return std::make_unique<two_step_link>(inner);
     case mutant::timeout_means_no: return std::make_unique<rash_link>(inner);
+    case mutant::eviction_unbounded: return std::make_unique<forceful_link>(inner);
     case mutant::victim_means_no: return std::make_unique<resigned_link>(inner);
     default: return nullptr;
   }

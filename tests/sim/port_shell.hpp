@@ -36,9 +36,9 @@ class port_shell : public store::port {
   void list(bool idle, store::time_point give_up, store::handler<store::listed> done) override {
     inner_.list(idle, give_up, std::move(done));
   }
-  void force_release(std::string name, store::time_point give_up,
+  void force_release(std::string name, std::optional<fencing_token> token, store::time_point give_up,
                      store::handler<store::forced> done) override {
-    inner_.force_release(std::move(name), give_up, std::move(done));
+    inner_.force_release(std::move(name), token, give_up, std::move(done));
   }
   std::shared_ptr<void> watch(std::function<void()> changed) override {
     return inner_.watch(std::move(changed));

@@ -49,7 +49,7 @@ tickets::reply table::carry_out(const tickets::request& asked, const owner_id& c
       serve(asked.name, now, words);
       return tickets::done{};
     }
-    case tickets::task::evict: return evict(asked.name, now, words);
+    case tickets::task::evict: return evict(asked, now, words);
     case tickets::task::inspect: return inspect(asked.name, now);
     case tickets::task::list: return list(asked.idle, now);
   }
@@ -150,19 +150,20 @@ bool table::drop(const std::string& name, std::uint64_t token, const owner_id& o
   return true;
 }
 
-tickets::reply table::evict(const std::string& name, time_point now, std::vector<word>& words) {
-  const auto found = names_.find(name);
+tickets::reply table::evict(const tickets::request& asked, time_point now, std::vector<word>& words) {
+  const auto found = names_.find(asked.name);
   if (found == names_.end()) return tickets::count{0};
   named& n = found->second;
-  const auto end = n.claims.upper_bound(n.granted);
+  const std::uint64_t last = std::min(n.granted, asked.last.value());
   std::size_t holders = 0;
-  for (auto c = n.claims.begin(); c != end; ++c) {
-    if (c->second.expires <= now) continue;
-    ++holders;
-    words.push_back({c->second.client, c->second.owner, {store::notice::revoked, fencing_token{c->first}}});
+  for (auto c = n.claims.lower_bound(asked.token.value()); c != n.claims.end() && c->first <= last;) {
+    if (c->second.expires > now) {
+      ++holders;
+      words.push_back({c->second.client, c->second.owner, {store::notice::revoked, fencing_token{c->first}}});
+    }
+    c = n.claims.erase(c);
   }
-  n.claims.erase(n.claims.begin(), end);
-  serve(name, now, words);
+  serve(asked.name, now, words);
   return tickets::count{holders};
 }
 

@@ -61,7 +61,7 @@ class table {
   bool keep(const store::hold& h, store::time_point now);
   bool drop(const std::string& name, std::uint64_t token, const owner_id& owner, store::time_point now);
   std::uint64_t token_of(const tickets::request& asked, store::time_point now) const;
-  tickets::reply evict(const std::string& name, store::time_point now, std::vector<word>& words);
+  tickets::reply evict(const tickets::request& asked, store::time_point now, std::vector<word>& words);
   [[nodiscard]] std::optional<lock_state> inspect(const std::string& name, store::time_point now) const;
   [[nodiscard]] std::vector<lock_summary> list(bool idle, store::time_point now) const;
   void serve(const std::string& name, store::time_point now, std::vector<word>& words);

@@ -27,8 +27,9 @@ constexpr std::int64_t sweep_rows = 256;
 /// Every name that a statement may take as a parameter: what a request has, what the link adds, and what
 /// statements hand to those after them.
 constexpr auto slot_names = std::to_array<std::string_view>(
-    {"name",  "owner",  "client", "token", "weight", "capacity", "ttl",  "wait",  "idle",  "metadata", "now",
-     "floor", "before", "every",  "limit", "head",   "held",     "dead", "other", "after", "upto"});
+    {"name", "owner",    "client", "token", "weight", "capacity", "ttl",   "wait",
+     "idle", "metadata", "now",    "floor", "before", "every",    "limit", "head",
+     "held", "dead",     "other",  "after", "upto",   "last"});
 constexpr int no_slot = -1;
 
 constexpr int slot_of(std::string_view name) {
@@ -231,6 +232,7 @@ tickets::reply database::carry_out(const tickets::request& asked, const owner_id
   in.set_blob("owner", asked.owner.bytes());
   in.set_blob("client", client.bytes());
   in.set("token", static_cast<std::int64_t>(asked.token.value()));
+  in.set("last", static_cast<std::int64_t>(asked.last.value()));
   in.set("weight", asked.weight);
   in.set("capacity", asked.capacity);
   in.set("ttl", asked.ttl.count());

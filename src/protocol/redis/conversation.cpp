@@ -256,8 +256,10 @@ void conversation::say_script(std::string& out, bool in_full) const {
       append_number(out, keep);
       break;
     case task::evict:
-      begin_with_keys(1);
+      begin_with_keys(3);
       append_number(out, keep);
+      append_word(out, text_of(asked_.token));
+      append_word(out, text_of(asked_.last));
       break;
     default: begin_with_keys(0);
   }

@@ -98,7 +98,7 @@ call call_of(const tickets::request& asked, const owner_id& client, std::optiona
     case task::release: return {"release", {name, owner, token}};
     case task::withdraw: return {"withdraw", {name, owner}};
     case task::downgrade: return {"downgrade", {name, owner, token, parameter::of(asked.weight)}};
-    case task::evict: return {"evict", {name}};
+    case task::evict: return {"evict", {name, token, token_of(asked.last)}};
     case task::inspect: return {"inspect", {name}};
     case task::list: return {"list", {parameter::of(asked.idle)}};
   }

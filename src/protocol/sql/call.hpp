@@ -45,7 +45,7 @@ inline constexpr duration forever{std::int64_t{1} << 62U};
 ///     likewise renew(packed holds)                        -> a text of 0 and 1, one each release(name,
 ///     owner, token)                -> 0 or 1 withdraw(name, owner)                      -> 0 or 1
 ///     downgrade(name, owner, token, weight)      -> 0 or 1
-///     evict(name)                                -> how many
+///     evict(name, token, last token)             -> how many
 ///     inspect(name), list(idle)                  -> as inspect.sql, list.sql
 ///
 /// where outcome is 0 for a place, 1 for refused, 2 for a name in use with another capacity, which then

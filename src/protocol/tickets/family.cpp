@@ -45,10 +45,12 @@ request family::listing(bool idle) {
   return r;
 }
 
-request family::eviction(std::string name) {
+request family::eviction(std::string name, fencing_token first, fencing_token last) {
   request r;
   r.what = task::evict;
   r.name = std::move(name);
+  r.token = first;
+  r.last = last;
   return r;
 }
 

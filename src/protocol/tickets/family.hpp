@@ -23,7 +23,9 @@ struct family {
   static request downgrade(const store::hold& h);
   static request inspection(std::string name);
   static request listing(bool idle);
-  static request eviction(std::string name);
+  /// Of the holds with a token from `first` to `last`, both included: a hold that is granted later has a
+  /// higher one, so a repeated request never ends it.
+  static request eviction(std::string name, fencing_token first, fencing_token last);
 
   static std::vector<store::renewed> renewed(const reply& r);
   /// \param doubted an earlier try may have done it already.

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <optional>
 #include <string>
@@ -23,7 +24,7 @@ enum class task : std::uint8_t {
   release,    // name owner token -> done, nothing
   withdraw,   // name owner -> done, nothing                   as release, for a token not known
   downgrade,  // name owner token -> done, nothing
-  evict,      // name -> count
+  evict,      // name token last -> count                      the holds with a token from `token` to `last`
   inspect,    // name -> state
   list,       // idle -> summaries
 };
@@ -34,6 +35,7 @@ struct request {
   std::string name;
   owner_id owner;
   fencing_token token;
+  fencing_token last{std::numeric_limits<std::int64_t>::max()};  // of those to evict
   std::int64_t weight = 0;
   std::int64_t capacity = 0;
   bool shareable = false;

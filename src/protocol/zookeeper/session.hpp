@@ -193,7 +193,7 @@ class session {
   void catch_up(const on_reply& done, std::function<void()> then);
   void look_at(const std::string& name, std::function<void(std::variant<survey, store::trouble>)> done);
   void describe(const std::string& name, const on_reply& done);
-  void end_holds_of(const std::string& name, const on_reply& done);
+  void end_holds(const tickets::request& which, const on_reply& done);
   void watch_below(const std::string& path);
 
   store::scheduler& time_;

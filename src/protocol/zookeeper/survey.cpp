@@ -61,13 +61,18 @@ struct session::survey {
 
 namespace {
 
+fencing_token token_of(const claimed& c) {
+  const auto n = read_note(c.data);
+  return n && n->token ? n->token : token_of(c.about);
+}
+
 claim_state state_of(const claimed& c, duration most) {
   const auto n = read_note(c.data);
   claim_state s;
   s.owner = c.place.guid ? c.place.guid->hex() : c.place.node;
   s.how = mode_of(c.place.wants);
   s.permits = s.how == mode::permits ? static_cast<std::int64_t>(c.nodes.size()) : 0;
-  s.token = n && n->token ? n->token : token_of(c.about);
+  s.token = token_of(c);
   s.age = age_of(c.about);
   s.expires_in = n ? std::min(n->ttl, most) : most;
   s.who = from_metadata(n ? n->metadata : c.data);
@@ -198,35 +203,38 @@ void session::describe(const std::string& name, const on_reply& done) {
 }
 
 void session::evict(const tickets::request& what, const on_reply& done) {
-  catch_up(done, [this, name = what.name, done] { end_holds_of(name, done); });
+  catch_up(done, [this, what, done] { end_holds(what, done); });
 }
 
-void session::end_holds_of(const std::string& name, const on_reply& done) {
-  look_at(name, [this, done](std::variant<survey, store::trouble> seen) {
-    if (const auto* failed = std::get_if<store::trouble>(&seen)) return done(*failed);
-    const survey& all = std::get<survey>(seen);
-    std::vector<operation> removals;
-    for (const claimed& c : all.holders) {
-      if (!read_note(c.data)) {
-        return done(
-            store::trouble{{errc::wrong_type, "it is held by a client of another library (" +
-                                                  c.nodes.front() + "), whose nodes are not ours to remove"},
-                           false,
-                           false});
-      }
-    }
-    for (const claimed& c : all.holders) {
-      for (const std::string& path : c.nodes) removals.push_back({.what = kind::remove, .path = path});
-    }
-    const std::size_t count = all.holders.size();
-    if (removals.empty()) return done(tickets::reply{tickets::count{0}});
-    ask(std::move(removals), [done, count](const std::vector<result>& results) {
-      for (const result& r : results) {
-        if (is_trouble(r)) return done(trouble_of(r));
-      }
-      done(tickets::reply{tickets::count{count}});
-    });
-  });
+void session::end_holds(const tickets::request& which, const on_reply& done) {
+  look_at(which.name,
+          [this, first = which.token, last = which.last, done](std::variant<survey, store::trouble> seen) {
+            if (const auto* failed = std::get_if<store::trouble>(&seen)) return done(*failed);
+            const survey& all = std::get<survey>(seen);
+            std::vector<operation> removals;
+            std::size_t count = 0;
+            for (const claimed& c : all.holders) {
+              const fencing_token token = token_of(c);
+              if (token < first || token > last) continue;
+              ++count;
+              for (const std::string& path : c.nodes)
+                removals.push_back({.what = kind::remove, .path = path});
+              if (!read_note(c.data)) {
+                return done(store::trouble{
+                    {errc::wrong_type, "it is held by a client of another library (" + c.nodes.front() +
+                                           "), whose nodes are not ours to remove"},
+                    false,
+                    false});
+              }
+            }
+            if (removals.empty()) return done(tickets::reply{tickets::count{0}});
+            ask(std::move(removals), [done, count](const std::vector<result>& results) {
+              for (const result& r : results) {
+                if (is_trouble(r)) return done(trouble_of(r));
+              }
+              done(tickets::reply{tickets::count{count}});
+            });
+          });
 }
 
 // ---- all names

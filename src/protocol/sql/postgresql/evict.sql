@@ -1,5 +1,8 @@
--- End every hold of a name, whoever has it, and tell whose they were; then hand it on.
-CREATE OR REPLACE FUNCTION {evict}(in_name text, OUT holders bigint)
+-- End the holds of a name with a token from in_token to in_last, whoever has them, and tell whose they were; then hand
+-- it on. Older clients made one without the tokens.
+DROP FUNCTION IF EXISTS {evict}(text);
+CREATE OR REPLACE FUNCTION {evict}(in_name text, in_token bigint DEFAULT 0,
+  in_last bigint DEFAULT 9223372036854775807, OUT holders bigint)
 LANGUAGE plpgsql VOLATILE AS $$
 DECLARE
   at bigint;
@@ -16,7 +19,7 @@ BEGIN
     RETURN;
   END IF;
   at := {now}();
-  FOR c IN DELETE FROM {claims} h WHERE h.name = in_name AND h.token BETWEEN low AND upto
+  FOR c IN DELETE FROM {claims} h WHERE h.name = in_name AND h.token BETWEEN greatest(low, in_token) AND least(upto, in_last)
            RETURNING h.token, h.owner, h.client, h.ttl, h.expires
   LOOP
     IF c.expires > at AND NOT (c.ttl >= {FOREVER} AND {gone}(c.client)) THEN
