@@ -41,7 +41,9 @@ class HOLDFAST_EXPORT shared_mutex {
 
   /// The writer becomes a reader without letting go (the name is Boost.Thread's): readers queued right
   /// behind come in, no writer comes between, the token stays. Waits for the store.
-  /// \throws holdfast::error errc::not_owner, errc::lost, errc::unavailable; the hold is then what it was.
+  /// \throws holdfast::error errc::not_owner, errc::lost, errc::unavailable, errc::unknown_outcome; the hold
+  /// is then
+  ///         what it was, and unlock() ends it. With errc::unknown_outcome readers may have come in already.
   void unlock_and_lock_shared() { handle_.downgrade(); }
 
   [[nodiscard]] lease acquire() { return *handle_.acquire({mode::exclusive, 1, std::nullopt}); }

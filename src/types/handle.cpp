@@ -27,6 +27,16 @@ void pending::cancel() noexcept {
   if (const auto session = owner.lock()) session->cancel(id);
 }
 
+namespace {
+/// A hold, and the verb by which it was locked and will be unlocked. Its lease may be less than that: a
+/// downgrade whose outcome is not known makes a reader of it, and yet the hold is what it was, for whoever
+/// unlocks it.
+struct kept_lease {
+  lease held;
+  mode locked_as = mode::exclusive;
+};
+}  // namespace
+
 struct handle::state {
   std::shared_ptr<session> locks;
   std::string name;
@@ -37,7 +47,7 @@ struct handle::state {
 
   std::mutex mutex;
   std::condition_variable unlocked;
-  std::deque<lease> kept;  // oldest first; at most one of mode::exclusive
+  std::deque<kept_lease> kept;  // oldest first; at most one of mode::exclusive
 
   [[nodiscard]] lease_core::wish wish_for(const want& what) const;
   [[nodiscard]] std::optional<duration> limit_of(const want& what) const {
@@ -57,15 +67,16 @@ struct handle::state {
   bool wait_for_unlock(std::unique_lock<std::mutex>& hold, std::optional<duration> limit,
                        std::chrono::steady_clock::time_point until) {
     const auto vacant = [this] {
-      return std::none_of(kept.begin(), kept.end(),
-                          [](const lease& l) { return l.mode() == mode::exclusive && !l.held(); });
+      return std::none_of(kept.begin(), kept.end(), [](const kept_lease& k) {
+        return k.locked_as == mode::exclusive && !k.held.held();
+      });
     };
     if (limit) return unlocked.wait_until(hold, until, vacant);
     unlocked.wait(hold, vacant);
     return true;
   }
   /// The newest kept lease; null where there is none.
-  [[nodiscard]] const lease* newest() const { return kept.empty() ? nullptr : &kept.back(); }
+  [[nodiscard]] const lease* newest() const { return kept.empty() ? nullptr : &kept.back().held; }
 };
 
 lease_core::wish handle::state::wish_for(const want& what) const {
@@ -178,7 +189,7 @@ bool handle::lock(want what) {
     granted.reset();
     return not_had();
   }
-  s.kept.push_back(std::move(*granted));
+  s.kept.push_back({std::move(*granted), what.how});
   return true;
 }
 
@@ -189,9 +200,9 @@ void handle::unlock(mode how, std::ptrdiff_t count) noexcept {
     {
       const std::lock_guard hold{s.mutex};
       const auto found =
-          std::find_if(s.kept.begin(), s.kept.end(), [&](const lease& l) { return l.mode() == how; });
+          std::find_if(s.kept.begin(), s.kept.end(), [&](const kept_lease& k) { return k.locked_as == how; });
       if (found == s.kept.end()) return;
-      released = std::move(*found);
+      released = std::move(found->held);
       s.kept.erase(found);
     }
     s.unlocked.notify_one();
@@ -201,10 +212,10 @@ void handle::unlock(mode how, std::ptrdiff_t count) noexcept {
 
 void handle::downgrade() {
   state& s = *state_;
-  lease own;
+  kept_lease own;
   {
     const std::lock_guard hold{s.mutex};
-    if (s.kept.empty() || s.kept.back().mode() != mode::exclusive) {
+    if (s.kept.empty() || s.kept.back().locked_as != mode::exclusive) {
       throw error{errc::not_owner, "no exclusive hold of '" + s.name + "' is kept here"};
     }
     own = std::move(s.kept.back());
@@ -215,7 +226,8 @@ void handle::downgrade() {
     s.kept.push_back(std::move(own));
   };
   try {
-    own.downgrade();
+    own.held.downgrade();
+    own.locked_as = mode::shared;
   } catch (...) {
     put_back();
     throw;
