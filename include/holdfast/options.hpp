@@ -48,7 +48,9 @@ class HOLDFAST_EXPORT lock_options {
   /// its holder died. Default 30 s; 100 ms to 24 h.
   lock_options& ttl(duration ttl);
   /// On (the default): the client renews the lease at a third of its ttl until it is released.
-  /// Off: a fixed lease that ends at its deadline unless `lease::renew()` is called.
+  /// Off: a fixed lease that ends at its deadline unless `lease::renew()` is called. The deadline lies one
+  /// ttl, less the drift margin, after the sending of the request whose answer says that it is granted, also
+  /// for one that has waited.
   lock_options& renewal(bool on);
   /// The longest that `lock()` and `acquire()` wait before they fail with errc::timeout. Default: as
   /// long as it takes, as std::mutex does. The timed and try calls have limits of their own.

@@ -7,20 +7,34 @@ namespace holdfast::lease_core {
 
 using store::time_point;
 
+namespace {
+
+failure in_doubt() {
+  return {errc::unavailable,
+          "it was granted, and is given back: the store has not confirmed in time that the client's session "
+          "lives"};
+}
+
+}  // namespace
+
 book::book(store::scheduler& time, store::port& port, on_loss lost)
     : time_{time},
       port_{port},
       lost_{std::move(lost)},
       keeper_{time, port, [this](const record_ptr& lease, loss_reason reason) { lose(lease, reason); }} {
-  port_.on_revoked([this](const owner_id& owner) {
+  port_.on_revoked([this](const owner_id& owner, fencing_token token) {
     const auto found = by_owner_.find(owner);
     const record_ptr lease = found == by_owner_.end() ? nullptr : found->second.lock();
-    if (lease) lose(lease, loss_reason::ended_at_store);
+    // Whoever can send notifications is not believed: the store is asked.
+    if (lease && (!token || token == lease->hold.token)) keeper_.confirm_end(lease);
   });
 }
 
 book::~book() {
-  for (auto& [id, claim] : pending_) time_.cancel(claim.limit);
+  for (auto& [id, claim] : pending_) {
+    time_.cancel(claim.limit);
+    time_.cancel(claim.next_proof);
+  }
 }
 
 book::claim_id book::acquire(wish what, std::optional<time_point> limit, std::function<void(taken)> done) {
@@ -50,8 +64,12 @@ void book::ask_again(claim_id id, wish what) {
     return finish(
         id, failure{errc::lost, "the grant took longer to arrive than its ttl lasts; ask for a longer ttl"});
   }
+  ask_anew(id, std::move(what));
+}
+
+void book::ask_anew(claim_id id, wish what) {
   what.claim.owner = owner_id::random();  // the old one's withdrawal is still under way
-  found->second.owner = what.claim.owner;
+  pending_.at(id).owner = what.claim.owner;
   ask(id, std::move(what));
 }
 
@@ -62,17 +80,74 @@ void book::on_acquired(claim_id id, const wish& what, store::acquired result) {
   const store::claim& c = what.claim;
   const auto lease = std::make_shared<record>(store::hold{c.name, c.owner, grant.token, c.ttl}, c.how,
                                               c.permits, what.margin, what.renews, c.retry);
-  time_point end = deadline_of(grant.valid_from, c.ttl, what.margin);
-  if (const auto session = port_.session_until()) end = std::min(end, *session);
+  const time_point end = deadline_of(grant.valid_from, c.ttl, what.margin);
+  lease->set_deadline(end);
   if (time_.now() >= end) {
     // It came too late to be believed. The store may still think otherwise.
-    lease->set_deadline(end);
     give_back(lease, nullptr);
     return ask_again(id, what);
   }
-  keeper_.add(lease, grant.valid_from);
-  by_owner_[c.owner] = lease;
+  if (port_.session_until().value_or(time_point::max()) <= time_.now()) return doubt(id, what, lease);
+  begin(id, lease, grant.valid_from);
+}
+
+void book::begin(claim_id id, const record_ptr& lease, time_point valid_from) {
+  keeper_.add(lease, valid_from);
+  by_owner_[lease->hold.owner] = lease;
   finish(id, lease);
+}
+
+/// The store has granted it, but there was no sign of life of the session for too long to believe anything,
+/// as after a stall. The session may well have survived: its proof is waited for, as an answer is, and a
+/// waiter keeps what it has waited for.
+void book::doubt(claim_id id, const wish& what, const record_ptr& lease) {
+  constexpr duration least_patience = std::chrono::seconds{1};
+  const auto found = pending_.find(id);
+  if (found == pending_.end()) return give_back(lease, nullptr);
+  const duration patience = what.claim.wait ? what.claim.retry.limit() : duration::zero();
+  found->second.doubtful = lease;
+  found->second.doubted_until = time_.now() + std::max(patience, least_patience);
+  wait_for_proof(id, what);
+}
+
+void book::wait_for_proof(claim_id id, const wish& what) {
+  pending& p = pending_.at(id);
+  const time_point next = time_.now() + p.doubtful->pause.next(time_.random());
+  p.next_proof = time_.at(next, [this, id, what] {
+    pending& doubted = pending_.at(id);
+    doubted.next_proof = 0;
+    const time_point now = time_.now();
+    if (port_.session_until().value_or(now) > now) {
+      // The session lives. The hold may yet be one of a former session.
+      port_.renew({doubted.doubtful->hold}, doubted.doubted_until,
+                  [this, id, what](const store::renewals& answer) { on_proof(id, what, answer); });
+    } else if (now >= doubted.doubted_until) {
+      abandon(id, in_doubt());
+    } else {
+      wait_for_proof(id, what);
+    }
+  });
+}
+
+void book::on_proof(claim_id id, const wish& what, const store::renewals& answer) {
+  const auto found = pending_.find(id);
+  if (found == pending_.end()) return;  // given up meanwhile, and given back
+  const record_ptr lease = found->second.doubtful;
+  const time_point now = time_.now();
+  if (answer.each.at(0) == store::renewed::lost) {
+    found->second.doubtful = nullptr;
+    give_back(lease, nullptr);
+    return ask_anew(id, what);
+  }
+  const bool believed = answer.each.at(0) == store::renewed::yes &&
+                        now < deadline_of(answer.sent, lease->hold.ttl, lease->margin) &&
+                        now < port_.session_until().value_or(time_point::max());
+  if (believed) {
+    found->second.doubtful = nullptr;
+    return begin(id, lease, answer.sent);
+  }
+  if (now >= found->second.doubted_until) return abandon(id, in_doubt());
+  wait_for_proof(id, what);
 }
 
 void book::finish(claim_id id, taken result) {
@@ -81,19 +156,25 @@ void book::finish(claim_id id, taken result) {
   const pending p = std::move(found->second);
   pending_.erase(found);
   time_.cancel(p.limit);
+  time_.cancel(p.next_proof);
   p.done(std::move(result));
 }
 
 void book::abandon(claim_id id, taken result) {
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
-  port_.cancel(found->second.owner);
+  if (const record_ptr lease = std::exchange(found->second.doubtful, nullptr)) {
+    give_back(lease, nullptr);
+  } else {
+    port_.cancel(found->second.owner);
+  }
   finish(id, std::move(result));
 }
 
 void book::time_is_up(claim_id id) {
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
+  if (found->second.doubtful) return abandon(id, in_doubt());
   const auto why = port_.hindrance(found->second.owner);
   abandon(id, why ? taken{*why} : taken{not_had{}});
 }
@@ -141,12 +222,16 @@ void book::downgrade(const record_ptr& lease, std::function<void(std::optional<f
   if (lease->how() == mode::permits) {
     return done(failure{errc::wrong_type, "permits cannot be downgraded"});
   }
-  if (lease->how() == mode::shared) return done(std::nullopt);
+  if (lease->how() == mode::shared && !lease->may_be_exclusive) return done(std::nullopt);
   port_.downgrade(lease->hold, lease->deadline(),
                   [this, lease, done = std::move(done)](store::lowered failed) {
                     // Unknown: readers may have come in. It is no less than shared, and no more can be relied
                     // on.
-                    if (!failed || failed->code == errc::unknown_outcome) lease->set_mode(mode::shared);
+                    const bool unknown = failed && failed->code == errc::unknown_outcome;
+                    if (!failed || unknown) {
+                      lease->set_mode(mode::shared);
+                      lease->may_be_exclusive = unknown;
+                    }
                     if (failed && failed->code == errc::lost) lose(lease, loss_reason::ended_at_store);
                     done(std::move(failed));
                   });

@@ -67,11 +67,20 @@ class book {
     std::function<void(taken)> done;
     store::scheduler::timer limit = 0;
     int too_late = 0;  // grants that could not be believed any more
+    /// Granted, but whether the session that it lives with lives is not known now.
+    record_ptr doubtful;
+    store::time_point doubted_until;
+    store::scheduler::timer next_proof = 0;
   };
 
   void ask(claim_id id, wish what);
   void ask_again(claim_id id, wish what);
+  void ask_anew(claim_id id, wish what);
   void on_acquired(claim_id id, const wish& what, store::acquired result);
+  void begin(claim_id id, const record_ptr& lease, store::time_point valid_from);
+  void doubt(claim_id id, const wish& what, const record_ptr& lease);
+  void wait_for_proof(claim_id id, const wish& what);
+  void on_proof(claim_id id, const wish& what, const store::renewals& answer);
   void finish(claim_id id, taken result);
   void time_is_up(claim_id id);
   void abandon(claim_id id, taken result);

@@ -45,7 +45,20 @@ void keeper::remove(const record_ptr& lease) {
 }
 
 void keeper::renew(const record_ptr& lease, std::function<void(renewal)> done) {
-  send({lease}, std::move(done));
+  send({lease}, cause::user, std::move(done));
+}
+
+void keeper::confirm_end(const record_ptr& lease) {
+  if (!lease->kept) return;
+  if (lease->confirming) {
+    lease->confirm_again = true;
+    return;
+  }
+  lease->confirming = true;
+  send({lease}, cause::notification, [this, lease](renewal) {
+    lease->confirming = false;
+    if (std::exchange(lease->confirm_again, false)) confirm_end(lease);
+  });
 }
 
 std::vector<record_ptr> keeper::all() const {
@@ -66,7 +79,11 @@ void keeper::confirm(const record_ptr& lease, time_point valid_from) {
 
 void keeper::bound(const record_ptr& lease) {
   const auto until = port_.session_until();
-  lease->set_deadline(until ? std::min(lease->valid_until, *until) : lease->valid_until);
+  if (!until) return lease->set_deadline(lease->valid_until);
+  const time_point now = time_.now();
+  // Of a session that has ended nothing is known but that: the deadline that the lease had stays.
+  const time_point latest = *until > now ? *until : std::min(lease->deadline(), now);
+  lease->set_deadline(std::min(lease->valid_until, latest));
 }
 
 /// The session lives longer. What had ended by then stays ended.
@@ -110,27 +127,31 @@ void keeper::tick() {
     } else {
       plan(lease, time_point::max());  // until the answer is here
       due.push_back(lease);
-      if (due.size() == batch_size) send(std::exchange(due, {}), nullptr);
+      if (due.size() == batch_size) send(std::exchange(due, {}), cause::time, nullptr);
     }
   }
-  if (!due.empty()) send(std::move(due), nullptr);
+  if (!due.empty()) send(std::move(due), cause::time, nullptr);
   arm();
 }
 
-void keeper::send(batch leases, std::function<void(renewal)> done) {
+void keeper::send(batch leases, cause why, std::function<void(renewal)> done) {
   std::vector<store::hold> holds;
   holds.reserve(leases.size());
-  for (const record_ptr& lease : leases) holds.push_back(lease->hold);
-  port_.renew(std::move(holds),
-              [this, leases = std::move(leases), done = std::move(done)](const store::renewals& answer) {
+  time_point last_deadline = time_.now();
+  for (const record_ptr& lease : leases) {
+    holds.push_back(lease->hold);
+    last_deadline = std::max(last_deadline, lease->deadline());
+  }
+  port_.renew(std::move(holds), last_deadline,
+              [this, leases = std::move(leases), why, done = std::move(done)](const store::renewals& answer) {
                 for (std::size_t i = 0; i < leases.size(); ++i) {
-                  const renewal how = settle(leases[i], answer.each[i], answer.sent);
+                  const renewal how = settle(leases[i], answer.each[i], answer.sent, why);
                   if (done) done(how);
                 }
               });
 }
 
-renewal keeper::settle(const record_ptr& lease, store::renewed how, time_point sent) {
+renewal keeper::settle(const record_ptr& lease, store::renewed how, time_point sent, cause why) {
   if (!lease->kept) return renewal::lost;  // released or lost while the answer was under way
   const time_point now = time_.now();
   if (how == store::renewed::lost || now >= lease->deadline()) {
@@ -138,10 +159,15 @@ renewal keeper::settle(const record_ptr& lease, store::renewed how, time_point s
     return renewal::lost;
   }
   if (how == store::renewed::unknown) {
-    if (lease->renews) plan(lease, now + lease->pause.next(time_.random()));
+    const bool again = lease->renews || why == cause::notification;
+    if (again) plan(lease, now + lease->pause.next(time_.random()));
     return renewal::unknown;
   }
-  confirm(lease, sent);
+  if (lease->renews || why == cause::user) {
+    confirm(lease, sent);
+  } else {
+    plan(lease, time_point::max());
+  }
   return renewal::renewed;
 }
 

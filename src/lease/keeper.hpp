@@ -34,6 +34,10 @@ class keeper {
   void remove(const record_ptr& lease);
   /// Renews one lease now, whether or not it renews by itself.
   void renew(const record_ptr& lease, std::function<void(renewal)> done);
+  /// Somebody says that this lease was ended: renews it at once, and so finds out. However often that is
+  /// said, one such request is under way, and one more follows it. The deadline of a lease that does not
+  /// renew by itself stays where it is.
+  void confirm_end(const record_ptr& lease);
 
   /// Everything that is kept now.
   [[nodiscard]] std::vector<record_ptr> all() const;
@@ -50,8 +54,10 @@ class keeper {
 
   void tick();
   void arm();
-  void send(batch leases, std::function<void(renewal)> done);
-  renewal settle(const record_ptr& lease, store::renewed how, store::time_point sent);
+  /// Why leases are renewed.
+  enum class cause : std::uint8_t { time, user, notification };
+  void send(batch leases, cause why, std::function<void(renewal)> done);
+  renewal settle(const record_ptr& lease, store::renewed how, store::time_point sent, cause why);
   /// The store keeps it for one more ttl, counted from `valid_from`.
   void confirm(const record_ptr& lease, store::time_point valid_from);
   /// The deadline: the end of its own ttl, or of the session that it lives with, whichever comes first.

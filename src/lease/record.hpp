@@ -56,6 +56,9 @@ class lease_record {
   /// Loss callbacks, by the number that names each of them to its user.
   std::vector<std::pair<std::uint64_t, std::function<void(std::error_code)>>> on_lost;
 
+  bool may_be_exclusive =
+      false;  // of a shared one: whether the store has carried out the downgrade is not known
+
   // The keeper's.
   std::uint64_t number = 0;  // in the order of coming
   store::backoff pause;
@@ -63,6 +66,8 @@ class lease_record {
   store::time_point attention;    // when to look at it next
   store::time_point renew_at;     // time_point::max(): not by itself, or an answer is under way
   bool kept = false;
+  bool confirming = false;     // a renewal is under way that was sent because of a notification
+  bool confirm_again = false;  // another notification has come meanwhile
 
  private:
   std::atomic<std::chrono::nanoseconds::rep> deadline_ = 0;

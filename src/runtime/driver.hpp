@@ -58,10 +58,11 @@ class driver final : public store::port {
     return found == claiming_.end() ? std::nullopt : running_.at(found->second)->hindrance();
   }
 
-  void renew(std::vector<store::hold> holds, store::handler<store::renewals> done) override {
+  void renew(std::vector<store::hold> holds, store::time_point answer_by,
+             store::handler<store::renewals> done) override {
     const std::size_t n = holds.size();
     exchange<store::renewals>(
-        Family::renewal(std::move(holds)), time_.now(),
+        Family::renewal(std::move(holds)), {time_.now(), answer_by},
         [](const reply& r, store::time_point sent, bool) {
           return store::renewals{sent, Family::renewed(r)};
         },
@@ -110,12 +111,14 @@ class driver final : public store::port {
     return link_.watch(std::move(changed));
   }
 
-  void on_revoked(std::function<void(const owner_id&)> told) override { revoked_ = std::move(told); }
+  void on_revoked(std::function<void(const owner_id&, fencing_token)> told) override {
+    revoked_ = std::move(told);
+  }
   [[nodiscard]] std::optional<store::time_point> session_until() const override {
     return link_.session_until();
   }
   void on_session(const std::function<void()>& extended) override { link_.on_session(extended); }
-  [[nodiscard]] std::size_t busy() const override { return running_.size(); }
+  [[nodiscard]] std::size_t busy() const override { return running_.size() - in_vain_; }
   void when_idle(std::function<void()> action) override {
     idle_ = std::move(action);
     tell_if_idle();
@@ -141,6 +144,7 @@ class driver final : public store::port {
       std::optional<store::time_point> wake_at;
       std::function<void()> answer;
       bool finished = false;
+      bool in_vain = false;
     };
     virtual wants resume(store::time_point now, std::uint64_t random, const store::event<reply>& e) = 0;
     virtual void forget_user() = 0;
@@ -148,6 +152,7 @@ class driver final : public store::port {
 
     store::scheduler::timer timer = 0;
     owner_id owner;  // of acquisitions
+    bool in_vain = false;
   };
 
   template <class Machine, class Result>
@@ -160,6 +165,7 @@ class driver final : public store::port {
       w.send = std::move(step.send);
       w.wake_at = step.wake_at;
       w.finished = step.finished;
+      w.in_vain = step.in_vain;
       if (step.answer && done) {
         w.answer = [handler = std::exchange(done, nullptr), result = std::move(*step.answer)]() mutable {
           handler(std::move(result));
@@ -185,8 +191,7 @@ class driver final : public store::port {
   }
 
   template <class Result, class Read, class GiveUp>
-  void exchange(request what, store::time_point until, Read read, GiveUp give_up,
-                store::handler<Result> done) {
+  void exchange(request what, store::limits until, Read read, GiveUp give_up, store::handler<Result> done) {
     using machine = store::exchange<request, reply, Result>;
     feed(start<Result>(machine{std::move(what), retry_policy{}, until, std::move(read), std::move(give_up)},
                        std::move(done)),
@@ -248,12 +253,14 @@ class driver final : public store::port {
                  [this, id](typename link::outcome o) { feed(id, store::replied<reply>{std::move(o)}); });
     }
     if (wants.wake_at) op.timer = time_.at(*wants.wake_at, [this, id] { feed(id, store::woken{}); });
+    if (wants.in_vain && !std::exchange(op.in_vain, true)) ++in_vain_;
     if (wants.finished) {
+      in_vain_ -= op.in_vain ? 1 : 0;
       claiming_.erase(op.owner);
       running_.erase(found);
     }
     if (wants.answer) wants.answer();
-    if (wants.finished) tell_if_idle();
+    if (wants.finished || wants.in_vain) tell_if_idle();
   }
 
   void on_notice(const owner_id& owner, const store::noticed& n) {
@@ -261,7 +268,7 @@ class driver final : public store::port {
     if (found != claiming_.end()) {
       feed(found->second, n);
     } else if (n.what == store::notice::revoked && revoked_) {
-      revoked_(owner);
+      revoked_(owner, n.token);
     }
   }
 
@@ -274,15 +281,16 @@ class driver final : public store::port {
   }
 
   void tell_if_idle() {
-    if (running_.empty() && idle_) std::exchange(idle_, nullptr)();
+    if (busy() == 0 && idle_) std::exchange(idle_, nullptr)();
   }
 
   store::scheduler& time_;
   link& link_;
   op_id last_ = 0;
   std::unordered_map<op_id, std::unique_ptr<operation>> running_;
+  std::size_t in_vain_ = 0;  // of them, those that the store refuses
   std::unordered_map<owner_id, op_id> claiming_;
-  std::function<void(const owner_id&)> revoked_;
+  std::function<void(const owner_id&, fencing_token)> revoked_;
   std::function<void()> idle_;
 };
 

@@ -9,6 +9,15 @@
 
 namespace holdfast::store {
 
+/// How long an operation goes on.
+struct limits {
+  time_point last_try;   // no try begins later; at least one is made
+  time_point answer_by;  // no answer is waited for any longer
+
+  limits(time_point until) : last_try{until}, answer_by{until} {}  // NOLINT(google-explicit-constructor)
+  limits(time_point tries, time_point answers) : last_try{tries}, answer_by{answers} {}
+};
+
 /// The machine of every operation that is one request and one reply, and that may safely be carried out
 /// twice: send, retry what passes, give up at a time given, be it that the store owes an answer still.
 template <class Request, class Reply, class Result>
@@ -19,8 +28,7 @@ class exchange {
   using give_up = std::function<Result(const trouble&)>;
   using step = actions<Request, Result>;
 
-  /// \param until no try begins later. At least one is made.
-  exchange(Request what, const retry_policy& policy, time_point until, read on_reply, give_up on_failure)
+  exchange(Request what, const retry_policy& policy, limits until, read on_reply, give_up on_failure)
       : what_{std::move(what)},
         pause_{policy},
         until_{until},
@@ -43,14 +51,14 @@ class exchange {
     in_flight_ = true;
     step s;
     s.send = what_;
-    if (until_ > now) s.wake_at = until_;
+    if (until_.answer_by > now) s.wake_at = until_.answer_by;
     return s;
   }
   step retry(time_point now, std::uint64_t random, trouble t) {
     doubted_ = doubted_ || t.unknown;
     t.unknown = doubted_;  // that the last try was in vain says nothing about those before
     const time_point next = now + pause_.next(random);
-    if (!t.passing || next > until_) return end(give_up_(t));
+    if (!t.passing || next > until_.last_try) return end(give_up_(t));
     step s;
     s.wake_at = next;
     return s;
@@ -64,7 +72,7 @@ class exchange {
 
   Request what_;
   backoff pause_;
-  time_point until_;
+  limits until_;
   time_point sent_;
   bool in_flight_ = false;
   bool doubted_ = false;

@@ -50,6 +50,7 @@ struct actions {
   std::optional<time_point> wake_at;  // replaces the time asked for earlier
   std::optional<Result> answer;       // for the user; given once, unless cancelled first
   bool finished = false;              // forget the machine
+  bool in_vain = false;               // the store refuses it: nobody need wait for its end
 };
 
 // A machine is a class with

@@ -38,8 +38,8 @@ class port {
   /// What keeps a claim from being answered, if it is not that others hold: the store could not be asked when
   /// it last was. Whoever gives up then cannot say that it was not free.
   [[nodiscard]] virtual std::optional<failure> hindrance(const owner_id& owner) const = 0;
-  /// Asks once for all of them.
-  virtual void renew(std::vector<hold> holds, handler<renewals> done) = 0;
+  /// Asks once for all of them, and waits for the answer no longer than until `answer_by`.
+  virtual void renew(std::vector<hold> holds, time_point answer_by, handler<renewals> done) = 0;
   /// Retries until the store confirms, or until `give_up`, when the ttl has surely ended the hold.
   virtual void release(hold what, time_point give_up, handler<released> done) = 0;
   /// From exclusive to shared.
@@ -55,8 +55,9 @@ class port {
   /// object is destroyed.
   virtual std::shared_ptr<void> watch(std::function<void()> changed) = 0;
 
-  /// Who hears words of the store about claims that are granted already.
-  virtual void on_revoked(std::function<void(const owner_id&)> told) = 0;
+  /// Who hears that a granted claim has been ended by somebody else: a hint, which anybody may have sent, to
+  /// be confirmed by a renewal.
+  virtual void on_revoked(std::function<void(const owner_id&, fencing_token)> heard) = 0;
   /// For stores whose leases live and die with a session: until when it is known to live. Empty where each
   /// lease has a ttl of its own.
   [[nodiscard]] virtual std::optional<time_point> session_until() const = 0;

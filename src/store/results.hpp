@@ -37,7 +37,8 @@ enum class released : std::uint8_t {
   unknown,   // no word until its ttl had surely ended it
 };
 
-/// A word of the store that nobody asked for.
+/// A notification of the store. It is a hint, for anybody may have sent it: what it says is confirmed by a
+/// request before it counts.
 enum class notice : std::uint8_t {
   granted,  // a waiter's turn has come
   revoked,  // a holder's or waiter's claim was ended by somebody else

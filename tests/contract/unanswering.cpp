@@ -87,6 +87,15 @@ TEST_P(unanswering, a_release_that_the_store_never_hears_has_an_unknown_outcome)
   EXPECT_TRUE(code == errc::unknown_outcome || code == errc::lost) << code.message();
 }
 
+TEST_P(unanswering, a_renewal_by_hand_comes_back_with_the_deadline) {
+  auto got = by(one(), "stock", lock_options{}.ttl(1s)).take(exclusive);
+  stop();
+  auto answer = got.held.renew();
+  while (answer == renewal::unknown) answer = got.held.renew();  // the store says that it does not answer
+  EXPECT_EQ(answer, renewal::lost);
+  EXPECT_LT(boot_clock::now(), got.held.deadline() + 3s) << "it waited for the store";
+}
+
 TEST_P(unanswering, closing_takes_no_longer_than_the_flush_limit) {
   client& hasty = open(client_options{}.flush_limit(200ms));
   auto got = by(hasty, "stock", lock_options{}.ttl(1s)).take(exclusive);

@@ -91,33 +91,93 @@ TEST(acquisition, keeps_its_place_by_looking_again) {
   EXPECT_EQ(s.wake_at, tickets::next_look(head_at(ticket, 200ms), looked, 30s, it.now, it.chance));
 }
 
-TEST(acquisition, granted_by_a_word_counts_from_its_last_answered_request) {
+/// A notification says that it holds: it looks, and holds when the answer says so.
+void expect_grant_by_notification(stepper& it, std::uint64_t token) {
+  ASSERT_EQ(task_of(it.notice(word_of_grant(token))), task::look);
+  const auto looked = it.now;
+  it.pass(10ms);
+  expect_grant(it.reply(granted_at(token)), token, looked);
+}
+
+TEST(acquisition, looks_when_it_is_notified_of_its_grant_and_counts_from_that_look) {
   stepper it;
   it.start();
   it.pass(20ms);
   it.reply(waiting_at(ticket));
   it.pass(4s);
-  expect_grant(it.notice(word_of_grant(ticket)), ticket, epoch);
+  expect_grant_by_notification(it, ticket);
 }
 
-TEST(acquisition, granted_by_a_word_after_a_look_counts_from_that_look) {
+TEST(acquisition, believes_no_forged_notification_of_its_grant) {
+  stepper it;
+  it.queue(waiting_at(ticket));
+  for (int forged = 0; forged < 3; ++forged) {
+    const auto s = it.notice(word_of_grant(ticket));
+    EXPECT_FALSE(s.answer) << "anybody may have sent it";
+    ASSERT_EQ(task_of(s), task::look);
+    EXPECT_FALSE(it.reply(waiting_at(ticket)).answer);
+  }
+}
+
+TEST(acquisition, leaves_its_place_for_no_forged_notification_of_its_end) {
+  stepper it;
+  it.queue(waiting_at(ticket));
+  ASSERT_EQ(task_of(it.notice({store::notice::revoked, fencing_token{ticket}})), task::look);
+  auto s = it.reply(waiting_at(ticket));
+  EXPECT_FALSE(s.send || s.answer) << "it stands where it stood";
+  it.notice({store::notice::revoked, fencing_token{ticket}});
+  EXPECT_EQ(task_of(it.reply(tickets::nothing{})), task::acquire) << "this time it is true";
+}
+
+TEST(acquisition, asks_no_more_often_than_it_is_answered_however_many_notifications_come) {
+  stepper it;
+  it.queue(waiting_at(ticket));
+  it.notice(word_of_grant(ticket));
+  const auto flood = [&] {
+    for (int i = 0; i < 100; ++i) {
+      EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket))));
+      EXPECT_TRUE(is_quiet(it.notice({store::notice::look, {}})));
+      EXPECT_TRUE(is_quiet(it.notice({store::notice::revoked, fencing_token{ticket}})));
+    }
+  };
+  flood();
+  EXPECT_EQ(task_of(it.reply(waiting_at(ticket))), task::look) << "one for all of them";
+  EXPECT_FALSE(it.reply(waiting_at(ticket)).send);
+}
+
+TEST(acquisition, takes_its_grant_in_spite_of_a_flood_of_forged_ends) {
+  stepper it;
+  it.queue(waiting_at(ticket));
+  auto s = it.notice(word_of_grant(ticket));
+  int looks = 0;
+  while (task_of(s) == task::look && looks < 10) {
+    ++looks;
+    it.notice({store::notice::revoked, fencing_token{ticket}});
+    s = it.reply(granted_at(ticket));
+  }
+  expect_grant(s, ticket, it.now);
+  EXPECT_LE(looks, 3);
+}
+
+TEST(acquisition, looks_again_when_its_grant_is_notified_while_it_looks) {
   stepper it;
   it.queue(waiting_at(ticket));
   it.pass(9s);
   it.wake();
   it.pass(20ms);
-  it.reply(waiting_at(ticket));
-  it.pass(4s);
-  expect_grant(it.notice(word_of_grant(ticket)), ticket, epoch + 9s);
+  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket)))) << "the answer may be older";
+  ASSERT_EQ(task_of(it.reply(waiting_at(ticket))), task::look);
+  expect_grant(it.reply(granted_at(ticket)), ticket, it.now);
 }
 
-TEST(acquisition, granted_while_it_looks_does_not_count_from_the_look) {
-  stepper it;
-  it.queue(waiting_at(ticket));
-  it.pass(9s);
-  it.wake();
-  it.pass(20ms);
-  expect_grant(it.notice(word_of_grant(ticket)), ticket, epoch);
+TEST(acquisition, gives_a_grant_of_which_little_is_left_another_ttl) {
+  stepper it;  // of 30 s
+  it.start();
+  it.pass(15s + 1ms);  // until there was a connection, say
+  ASSERT_EQ(task_of(it.reply(granted_at(ticket))), task::look);
+  const auto looked = it.now;
+  it.pass(20s);
+  expect_grant(it.reply(granted_at(ticket)), ticket, looked);
 }
 
 TEST(acquisition, learns_from_a_look_that_its_word_was_lost) {
@@ -136,7 +196,8 @@ TEST(acquisition, may_hear_of_its_grant_before_it_hears_of_its_place) {
   EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket))))
       << "an older claim of this owner's? the reply will tell";
   it.pass(10ms);
-  expect_grant(it.reply(waiting_at(ticket)), ticket, epoch);
+  ASSERT_EQ(task_of(it.reply(waiting_at(ticket))), task::look);
+  expect_grant(it.reply(granted_at(ticket)), ticket, it.now);
 }
 
 TEST(acquisition, takes_no_word_for_a_place_that_it_does_not_have) {
@@ -176,12 +237,12 @@ TEST(acquisition, queues_anew_when_its_ticket_has_expired) {
   const auto s = it.reply(tickets::nothing{});
   EXPECT_EQ(task_of(s), task::acquire);
   EXPECT_FALSE(s.send->token);
-  const auto asked = it.now;
   EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket)))) << "the old ticket's";
   it.pass(10ms);
-  EXPECT_FALSE(it.reply(waiting_at(ticket + 5)).answer) << "nor is it remembered for the new one";
+  const auto placed = it.reply(waiting_at(ticket + 5));
+  EXPECT_FALSE(placed.answer || placed.send) << "nor is it remembered for the new one";
   EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket))));
-  expect_grant(it.notice(word_of_grant(ticket + 5)), ticket + 5, asked);
+  expect_grant_by_notification(it, ticket + 5);
 }
 
 TEST(acquisition, asks_anew_when_what_it_was_granted_has_been_ended_since) {
@@ -190,12 +251,13 @@ TEST(acquisition, asks_anew_when_what_it_was_granted_has_been_ended_since) {
   it.notice({store::notice::revoked, fencing_token{ticket}});
   const auto s = it.reply(granted_at(ticket));
   EXPECT_FALSE(s.answer) << "a reply from before the end";
-  EXPECT_EQ(task_of(s), task::acquire);
+  EXPECT_EQ(task_of(s), task::look);
+  EXPECT_EQ(task_of(it.reply(tickets::nothing{})), task::acquire);
   expect_grant(it.reply(granted_at(ticket + 5)), ticket + 5, it.now);
 }
 
-TEST(acquisition, takes_a_grant_that_the_store_repeats_after_its_end) {
-  // The store has lost the end of the grant, and tells of it as often as it is asked.
+TEST(acquisition, takes_a_grant_whose_end_the_store_does_not_confirm) {
+  // It was forged, or the store has lost the end of the grant.
   stepper it;
   it.start();
   it.notice({store::notice::revoked, fencing_token{ticket}});

@@ -83,33 +83,41 @@ TEST(acquisition_trouble, finds_that_nothing_was_carried_out_and_asks_again) {
 
 TEST(acquisition_trouble, finds_its_place_and_keeps_it) {
   stepper it = finding();
+  const auto found = it.reply(waiting_at(ticket));
+  ASSERT_EQ(task_of(found), task::look) << "finding does not keep it";
+  EXPECT_EQ(found.send->token, fencing_token{ticket});
+  const auto looked = it.now;
   const auto s = it.reply(waiting_at(ticket));
-  EXPECT_EQ(s.wake_at, tickets::next_look(waiting_at(ticket), epoch, 30s, it.now, it.chance))
-      << "kept by the asking, not by the finding";
-  EXPECT_EQ(grant_of(it.notice(word_of_grant(ticket)))->valid_from, epoch);
+  EXPECT_EQ(s.wake_at, tickets::next_look(waiting_at(ticket), looked, 30s, it.now, it.chance));
 }
 
-TEST(acquisition_trouble, finds_its_grant_and_counts_from_the_asking) {
+TEST(acquisition_trouble, finds_its_grant_and_counts_from_the_look_that_keeps_it) {
   stepper it = finding();
-  const auto s = it.reply(granted_at(ticket));
+  auto s = it.reply(granted_at(ticket));
+  EXPECT_FALSE(s.answer) << "its ttl may have begun with any of its requests";
+  ASSERT_EQ(task_of(s), task::look);
+  const auto looked = it.now;
+  it.pass(5ms);
+  s = it.reply(granted_at(ticket));
   ASSERT_TRUE(grant_of(s));
-  EXPECT_EQ(grant_of(s)->valid_from, epoch);
+  EXPECT_EQ(grant_of(s)->valid_from, looked);
   EXPECT_TRUE(s.finished);
 }
 
-TEST(acquisition_trouble, remembers_a_word_that_comes_while_it_finds) {
+/// The first request is on its way for long, and carried out late, after one has looked for it in vain. The
+/// second is lost, too. What is found then has its ttl from the first, whose sending is before that of the
+/// second.
+TEST(acquisition_trouble, believes_no_found_grant_for_longer_than_the_store_keeps_it) {
   stepper it = finding();
-  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket))));
-  EXPECT_EQ(grant_of(it.reply(waiting_at(ticket)))->valid_from, epoch);
-}
-
-TEST(acquisition_trouble, remembers_a_word_that_comes_before_the_trouble) {
-  stepper it{patient()};
-  it.start();
-  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket))));
+  it.reply(tickets::nothing{});
+  it.pass(500ms);
   it.fail(passing_unknown);
   it.wake();
-  EXPECT_EQ(grant_of(it.reply(waiting_at(ticket)))->valid_from, epoch);
+  const auto s = it.reply(granted_at(ticket));
+  EXPECT_FALSE(s.answer);
+  ASSERT_EQ(task_of(s), task::look);
+  const auto looked = it.now;
+  EXPECT_EQ(grant_of(it.reply(granted_at(ticket)))->valid_from, looked);
 }
 
 TEST(acquisition_trouble, goes_on_finding_when_that_fails_too) {
@@ -132,9 +140,11 @@ TEST(acquisition_trouble, looks_again_when_a_look_fails) {
     EXPECT_EQ(s.wake_at, it.now + 10ms);
     EXPECT_FALSE(s.answer || s.send || s.finished);
     it.pass(3ms);
-    // Between two tries a word is as good as ever, and counts from what was answered.
-    stepper told = it;
-    EXPECT_EQ(grant_of(told.notice(word_of_grant(ticket)))->valid_from, epoch);
+    // Between two tries a notification makes it look at once: there is a connection again.
+    stepper notified = it;
+    EXPECT_EQ(task_of(notified.notice(word_of_grant(ticket))), task::look);
+    stepper missed = it;
+    EXPECT_EQ(task_of(missed.notice({store::notice::look, {}})), task::look);
     it.pass(7ms);
     s = it.wake();
     ASSERT_EQ(task_of(s), task::look);
@@ -331,11 +341,34 @@ TEST(acquisition_trouble, withdraws_no_longer_than_its_claim_can_live) {
   EXPECT_GT(asked.back(), 69s - 80ms);
 }
 
-TEST(acquisition_trouble, leaves_the_rest_to_the_ttl_where_no_withdrawal_can_succeed) {
+TEST(acquisition_trouble, withdraws_what_the_store_refuses_to_withdraw_until_its_claim_is_dead) {
+  // The name's key is of a wrong type. When it has gone, the claim would be granted to nobody.
+  stepper it{patient()};
+  it.queue(waiting_at(ticket));
+  it.wake();
+  auto s = it.fail(lasting);
+  EXPECT_EQ(failure_of(s), errc::unavailable);
+  ASSERT_EQ(task_of(s), task::withdraw);
+  s = it.fail(lasting);
+  EXPECT_FALSE(s.finished);
+  EXPECT_TRUE(s.in_vain) << "nobody waits for it";
+  it.pass_until(s.wake_at);
+  ASSERT_EQ(task_of(it.wake()), task::withdraw);
+  EXPECT_TRUE(it.reply(tickets::done{}).finished);
+
+  stepper in_vain{patient()};
+  in_vain.queue(waiting_at(ticket));
+  in_vain.cancel();
+  const auto asked = asks_until_it_gives_up(in_vain, in_vain.fail(lasting), lasting);
+  EXPECT_TRUE(in_vain.finished());
+  EXPECT_LE(asked.back(), 60s);
+}
+
+TEST(acquisition_trouble, withdraws_nothing_once_its_client_is_closed) {
   stepper it{patient()};
   it.queue(waiting_at(ticket));
   it.cancel();
-  EXPECT_TRUE(it.fail(lasting).finished);
+  EXPECT_TRUE(it.fail({{errc::closed, "the client was closed"}, false, true}).finished);
 }
 
 TEST(acquisition_trouble, does_not_remember_the_doubts_of_a_settled_try) {

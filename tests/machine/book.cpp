@@ -147,6 +147,7 @@ TEST_F(book, forgets_the_limit_of_what_is_had) {
   it.answer(waiting_at(7));
   it.time.run_for(1s);
   it.tell(1, word_of_grant(7));
+  it.answer(granted_at(7));
   ASSERT_TRUE(std::holds_alternative<record_ptr>(ends.back()));
   it.time.run_for(2s);
   EXPECT_EQ(ends.size(), 1U);
@@ -198,6 +199,9 @@ TEST_F(book, gives_back_a_grant_that_came_too_late_and_queues_again_but_not_for_
   for (int late = 1; late <= 3; ++late) {
     EXPECT_NE(it.link.asked().owner, last) << "a claim of its own each time";
     last = it.link.asked().owner;
+    it.answer(waiting_at(static_cast<std::uint64_t>(late)));
+    it.tell_owner(last, word_of_grant(static_cast<std::uint64_t>(late)));
+    ASSERT_EQ(it.asked().back(), task::look);
     it.time.run_for(30s - margin);
     it.answer(granted_at(static_cast<std::uint64_t>(late)));
     ASSERT_EQ(it.asked(), late < 3 ? (tasks{task::release, task::acquire}) : tasks{task::release});
@@ -207,6 +211,78 @@ TEST_F(book, gives_back_a_grant_that_came_too_late_and_queues_again_but_not_for_
   EXPECT_EQ(failure_at_end(), errc::lost);
   EXPECT_EQ(it.port.busy(), 0U);
   EXPECT_TRUE(losses.empty()) << "nobody ever had it";
+}
+
+// Of a session whose life is in doubt.
+
+class doubted : public book {
+ protected:
+  /// Granted after a stall: the session was last known to live until a moment ago.
+  void be_granted_in_doubt(const lease_core::wish& what = a_wish(),
+                           std::optional<store::time_point> limit = {}) {
+    it.link.session = epoch + 1s;
+    ask(what, limit);
+    it.time.run_for(2s);
+    it.answer(granted_at(7));
+  }
+  void prove_session() {
+    it.link.session = it.time.now() + 10s;
+    it.time.run_for(2s);
+  }
+};
+
+TEST_F(doubted, waits_for_the_proof_and_keeps_what_was_granted) {
+  be_granted_in_doubt();
+  it.time.run_for(2s);
+  EXPECT_TRUE(ends.empty()) << "the session may well live";
+  EXPECT_EQ(it.link.open(), 0U) << "nothing is given back, nothing is asked";
+  prove_session();
+  ASSERT_EQ(it.asked(), tasks{task::renew}) << "it may have been a former session's";
+  const auto asked = it.time.now();
+  it.answer(tickets::kept{{true}});
+  ASSERT_EQ(ends.size(), 1U);
+  const record_ptr lease = std::get<record_ptr>(ends[0]);
+  EXPECT_TRUE(lease->held_at(it.time.now()));
+  EXPECT_LE(lease->deadline(), asked + 10s);
+}
+
+TEST_F(doubted, asks_anew_for_what_has_gone_with_a_former_session) {
+  be_granted_in_doubt();
+  prove_session();
+  it.answer(tickets::kept{{false}});
+  EXPECT_TRUE(ends.empty());
+  ASSERT_EQ(it.asked(), (tasks{task::release, task::acquire}));
+  it.answer(granted_at(9), 1);
+  EXPECT_EQ(std::get<record_ptr>(ends.at(0))->hold.token, fencing_token{9});
+}
+
+TEST_F(doubted, gives_up_and_gives_back_when_no_proof_comes) {
+  auto brief = a_wish();
+  brief.claim.retry.limit(3s);
+  be_granted_in_doubt(brief);
+  it.time.run_for(5s);
+  EXPECT_EQ(failure_at_end(), errc::unavailable);
+  EXPECT_EQ(it.asked(), tasks{task::release});
+}
+
+TEST_F(doubted, waits_no_longer_than_its_limit) {
+  be_granted_in_doubt(a_wish(), epoch + 4s);
+  it.time.run_for(5s);
+  EXPECT_EQ(ended_at, epoch + 4s);
+  EXPECT_EQ(failure_at_end(), errc::unavailable) << "nobody else is known to hold it";
+  EXPECT_EQ(it.asked(), tasks{task::release});
+}
+
+TEST_F(doubted, gives_back_what_is_cancelled) {
+  it.link.session = epoch + 1s;
+  const auto which = ask();
+  it.time.run_for(2s);
+  it.answer(granted_at(7));
+  it.time.turn([&] { all.cancel(which); });
+  EXPECT_EQ(failure_at_end(), errc::cancelled);
+  EXPECT_EQ(it.asked(), tasks{task::release});
+  it.time.run_for(5s);
+  EXPECT_EQ(ends.size(), 1U);
 }
 
 // The end of a lease.
@@ -311,17 +387,49 @@ TEST_F(book, gives_back_what_it_lost) {
   EXPECT_EQ(losses.size(), 1U);
 }
 
-TEST_F(book, loses_at_once_what_the_store_revokes) {
+TEST_F(book, asks_at_once_when_it_is_notified_that_a_lease_was_ended) {
   const record_ptr lease = hold();
   it.tell(9, word_of_end());
-  EXPECT_TRUE(losses.empty()) << "somebody else's";
   it.tell(1, word_of_grant(7));
-  EXPECT_TRUE(losses.empty()) << "an echo";
+  it.tell(1, {store::notice::revoked, fencing_token{6}});
+  EXPECT_EQ(it.link.open(), 0U) << "somebody else's, an echo, an earlier hold's";
   it.tell(1, word_of_end());
+  EXPECT_TRUE(losses.empty()) << "anybody may have sent it";
+  ASSERT_EQ(it.asked(), tasks{task::renew});
+  it.answer(tickets::kept{{false}});
   EXPECT_EQ(losses, std::vector{lease});
   EXPECT_EQ(lease->reason, errc::lost);
   it.tell(1, word_of_end());
   EXPECT_EQ(losses.size(), 1U);
+}
+
+TEST_F(book, loses_no_lease_to_a_forged_notification_and_asks_once_at_a_time) {
+  const record_ptr lease = hold();
+  it.time.run_for(1s);
+  for (int forged = 0; forged < 100; ++forged) it.tell(1, word_of_end());
+  ASSERT_EQ(it.asked(), tasks{task::renew});
+  it.answer(tickets::kept{{true}});
+  ASSERT_EQ(it.asked(), tasks{task::renew}) << "one more, for those that came meanwhile";
+  it.answer(tickets::kept{{true}});
+  EXPECT_EQ(it.link.open(), 0U);
+  EXPECT_TRUE(losses.empty());
+  EXPECT_EQ(lease->deadline(), epoch + 31s - margin);
+}
+
+TEST_F(book, does_not_prolong_a_fixed_lease_because_of_a_notification) {
+  lease_core::wish fixed = a_wish();
+  fixed.renews = false;
+  const record_ptr lease = hold(fixed);
+  it.time.run_for(1s);
+  it.tell(1, word_of_end());
+  it.answer(tickets::kept{{true}});
+  EXPECT_EQ(lease->deadline(), epoch + 30s - margin);
+  it.tell(1, word_of_end());
+  it.answer(passing_unknown);
+  it.time.run_for(1s);
+  ASSERT_EQ(it.asked(), tasks{task::renew}) << "the question is still open";
+  it.answer(tickets::kept{{false}});
+  EXPECT_EQ(losses, std::vector{lease});
 }
 
 TEST_F(book, hears_no_revocation_of_what_it_has_released) {
@@ -436,6 +544,20 @@ TEST_F(downgrading, is_tried_again_until_it_is_answered) {
   it.answer(tickets::done{});
   EXPECT_EQ(results, std::vector<std::error_code>(1));
   EXPECT_EQ(lease->how(), mode::shared);
+}
+
+TEST_F(downgrading, of_unknown_outcome_is_asked_for_again) {
+  const record_ptr lease = hold();
+  downgrade(lease);
+  it.answer(lasting_unknown);
+  EXPECT_EQ(results.back(), errc::unknown_outcome);
+  EXPECT_EQ(lease->how(), mode::shared) << "no more can be relied on";
+  downgrade(lease);
+  ASSERT_EQ(it.asked(), tasks{task::downgrade}) << "the store may still take it for a writer";
+  it.answer(tickets::done{});
+  EXPECT_EQ(results.back(), std::error_code{});
+  downgrade(lease);
+  EXPECT_EQ(it.link.open(), 0U);
 }
 
 TEST_F(downgrading, is_not_for_permits) {

@@ -53,6 +53,19 @@ TEST_F(exchange, waits_for_an_answer_no_longer_than_it_may_try) {
   EXPECT_TRUE(s.finished);
 }
 
+TEST_F(exchange, waits_for_an_answer_longer_than_it_tries_where_it_may) {
+  machine once{"how many?", retry_policy{}, store::limits{epoch, epoch + 1s},
+               [](int r, store::time_point sent, bool doubted) { return result{r, sent, doubted}; },
+               [](const store::trouble& t) { return result{-1, {}, t.unknown}; }};
+  machine refused = once;
+  EXPECT_EQ(once.resume(now, 0, store::started{}).wake_at, epoch + 1s);
+  now += 1s;
+  EXPECT_TRUE(once.resume(now, 0, store::woken{}).finished);
+  now = epoch;
+  EXPECT_TRUE(refused.resume(now, 0, store::started{}).send);
+  EXPECT_TRUE(refused.resume(now, 0, store::replied<int>{passing}).finished) << "it asks once";
+}
+
 TEST_F(exchange, tries_again_after_growing_pauses_and_counts_from_the_last_try) {
   feed(store::started{});
   for (const duration pause : {10ms, 20ms, 40ms, 80ms, 80ms}) {

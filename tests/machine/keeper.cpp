@@ -285,6 +285,19 @@ TEST_F(keeper, tells_who_renews_by_hand_what_became_of_it) {
   EXPECT_EQ(told, (std::vector{renewal::unknown, renewal::lost, renewal::lost}));
 }
 
+TEST_F(keeper, tells_who_renews_by_hand_at_the_deadline_at_the_latest) {
+  const record_ptr lease = keep(a_lease(1, false), epoch);
+  std::vector<renewal> told;
+  store::time_point told_at;
+  kept.renew(lease, [&](renewal how) {
+    told.push_back(how);
+    told_at = it.time.now();
+  });
+  it.time.run_for(1h);  // the store never answers
+  EXPECT_EQ(told, std::vector{renewal::lost});
+  EXPECT_LE(told_at, lease->deadline());
+}
+
 TEST_F(keeper, is_not_set_back_by_an_older_answer) {
   const record_ptr lease = keep(1);
   it.time.run_for(10s);  // its own renewal is under way
@@ -340,6 +353,16 @@ TEST_F(keeper, believes_no_lease_beyond_its_own_ttl_either) {
   EXPECT_EQ(lease->deadline(), epoch + 30s - margin);
   it.time.run_for(1h);  // no renewal is answered
   expect_loss_at(epoch + 30s - margin);
+}
+
+TEST_F(keeper, of_an_ended_session_keeps_no_deadline_that_never_was) {
+  it.link.session = epoch + 12s;
+  const record_ptr lease = keep(1);
+  it.time.run_for(5s);
+  it.time.turn([&] { it.link.extend_session(store::time_point{}); });  // it has ended, the link says
+  it.time.run_for(0s);
+  ASSERT_EQ(losses.size(), 1U);
+  EXPECT_EQ(lease->deadline(), epoch + 5s) << "until then it could be believed";
 }
 
 TEST_F(keeper, does_not_bring_back_what_ended_with_its_session) {

@@ -28,8 +28,9 @@ struct rig {
   void answer(const store::trouble& with, std::size_t which = 0) {
     time.turn([&] { link.answer(with, which); });
   }
-  void tell(std::uint8_t owner, const store::noticed& word) {
-    time.turn([&] { link.tell(id(owner), word); });
+  void tell(std::uint8_t owner, const store::noticed& word) { tell_owner(id(owner), word); }
+  void tell_owner(const owner_id& owner, const store::noticed& word) {
+    time.turn([&] { link.tell(owner, word); });
   }
   /// What is asked and not answered, oldest first.
   [[nodiscard]] std::vector<tickets::task> asked() const {

@@ -26,9 +26,8 @@ class stepper {
   step cancel() { return feed(store::cancelled{}); }
   step notice(const store::noticed& n) { return feed(n); }
   step reply(tickets::reply r) {
-    // To find a claim is to hear, late, that asking for it was carried out.
-    const bool found = asked_ == tickets::task::find && std::holds_alternative<tickets::place>(r);
-    answered_.push_back(found ? claimed_ : sent_);
+    // To find a claim keeps nothing, and nobody knows which of its requests made it.
+    if (asked_ != tickets::task::find) answered_.push_back(sent_);
     under_way_ = false;
     return feed(store::replied<tickets::reply>{std::move(r)});
   }
@@ -62,7 +61,6 @@ class stepper {
       under_way_ = true;
       sent_ = now;
       asked_ = s.send->what;
-      if (asked_ == tickets::task::acquire) claimed_ = now;
     }
     if (s.answer) {
       EXPECT_FALSE(std::exchange(has_answer_, true)) << "two answers";
@@ -83,7 +81,6 @@ class stepper {
   std::vector<store::time_point> answered_;
   tickets::task asked_{};
   store::time_point sent_;
-  store::time_point claimed_;  // when a place was last asked for
   bool under_way_ = false;
   bool waits_ = false;
   bool finished_ = false;

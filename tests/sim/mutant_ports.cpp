@@ -24,8 +24,9 @@ class late_dater final : public port_shell {
       done(std::move(result));
     });
   }
-  void renew(std::vector<store::hold> holds, store::handler<store::renewals> done) override {
-    port_shell::renew(std::move(holds), [this, done = std::move(done)](store::renewals each) {
+  void renew(std::vector<store::hold> holds, store::time_point answer_by,
+             store::handler<store::renewals> done) override {
+    port_shell::renew(std::move(holds), answer_by, [this, done = std::move(done)](store::renewals each) {
       each.sent = time_.now();
       done(std::move(each));
     });
@@ -35,13 +36,14 @@ class late_dater final : public port_shell {
   const store::scheduler& time_;
 };
 
-/// Counts the renewals that have no answer yet.
+/// Counts the renewals that have no answer yet, and waits for each.
 class counting_port final : public port_shell {
  public:
   using port_shell::port_shell;
-  void renew(std::vector<store::hold> holds, store::handler<store::renewals> done) override {
+  void renew(std::vector<store::hold> holds, store::time_point answer_by,
+             store::handler<store::renewals> done) override {
     ++open;
-    port_shell::renew(std::move(holds), [this, done = std::move(done)](store::renewals each) {
+    port_shell::renew(std::move(holds), answer_by + 1h, [this, done = std::move(done)](store::renewals each) {
       --open;
       done(std::move(each));
     });
@@ -87,7 +89,8 @@ class faithful_port final : public port_shell {
  public:
   faithful_port(store::port& inner, store::scheduler& time) : port_shell{inner}, time_{time} {}
   void release(store::hold what, store::time_point give_up, store::handler<store::released> done) override {
-    time_.at(time_.now() + what.ttl / 3, [this, what] { port_shell::renew({what}, [](auto) {}); });
+    time_.at(time_.now() + what.ttl / 3,
+             [this, what] { port_shell::renew({what}, time_.now() + what.ttl, [](auto) {}); });
     port_shell::release(std::move(what), give_up, std::move(done));
   }
 
@@ -99,11 +102,12 @@ class faithful_port final : public port_shell {
 class faint_hearted_port final : public port_shell {
  public:
   using port_shell::port_shell;
-  void renew(std::vector<store::hold> holds, store::handler<store::renewals> done) override {
+  void renew(std::vector<store::hold> holds, store::time_point answer_by,
+             store::handler<store::renewals> done) override {
     for (const store::hold& h : holds) {
       if (deserted_.contains(h.owner)) return;
     }
-    port_shell::renew(holds, [this, holds, done = std::move(done)](store::renewals each) {
+    port_shell::renew(holds, answer_by, [this, holds, done = std::move(done)](store::renewals each) {
       for (std::size_t i = 0; i < holds.size(); ++i) {
         if (each.each[i] == store::renewed::unknown) deserted_.insert(holds[i].owner);
       }
@@ -152,8 +156,9 @@ class stale_clock final : public store::scheduler {
 class stale_port final : public port_shell {
  public:
   stale_port(store::port& inner, stale_clock& time) : port_shell{inner}, time_{time} {}
-  void renew(std::vector<store::hold> holds, store::handler<store::renewals> done) override {
-    port_shell::renew(std::move(holds), [this, done = std::move(done)](store::renewals each) {
+  void renew(std::vector<store::hold> holds, store::time_point answer_by,
+             store::handler<store::renewals> done) override {
+    port_shell::renew(std::move(holds), answer_by + 1h, [this, done = std::move(done)](store::renewals each) {
       const auto sent = each.sent;
       at(sent, [&] { done(std::move(each)); });
     });
@@ -201,9 +206,10 @@ class own_token_port final : public port_shell {
       done(std::move(result));
     });
   }
-  void renew(std::vector<store::hold> holds, store::handler<store::renewals> done) override {
+  void renew(std::vector<store::hold> holds, store::time_point answer_by,
+             store::handler<store::renewals> done) override {
     for (store::hold& h : holds) h.token = real_.at(h.owner);
-    port_shell::renew(std::move(holds), std::move(done));
+    port_shell::renew(std::move(holds), answer_by, std::move(done));
   }
   void release(store::hold what, store::time_point give_up, store::handler<store::released> done) override {
     what.token = real_.at(what.owner);

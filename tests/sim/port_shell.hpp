@@ -21,8 +21,9 @@ class port_shell : public store::port {
   [[nodiscard]] std::optional<failure> hindrance(const owner_id& owner) const override {
     return inner_.hindrance(owner);
   }
-  void renew(std::vector<store::hold> holds, store::handler<store::renewals> done) override {
-    inner_.renew(std::move(holds), std::move(done));
+  void renew(std::vector<store::hold> holds, store::time_point answer_by,
+             store::handler<store::renewals> done) override {
+    inner_.renew(std::move(holds), answer_by, std::move(done));
   }
   void release(store::hold what, store::time_point give_up, store::handler<store::released> done) override {
     inner_.release(std::move(what), give_up, std::move(done));
@@ -43,7 +44,9 @@ class port_shell : public store::port {
   std::shared_ptr<void> watch(std::function<void()> changed) override {
     return inner_.watch(std::move(changed));
   }
-  void on_revoked(std::function<void(const owner_id&)> told) override { inner_.on_revoked(std::move(told)); }
+  void on_revoked(std::function<void(const owner_id&, fencing_token)> told) override {
+    inner_.on_revoked(std::move(told));
+  }
   [[nodiscard]] std::optional<store::time_point> session_until() const override {
     return inner_.session_until();
   }

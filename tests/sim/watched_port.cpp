@@ -33,9 +33,10 @@ void watched_port::cancel(const owner_id& owner) {
   require_gone(owner);
 }
 
-void watched_port::renew(std::vector<store::hold> holds, store::handler<store::renewals> done) {
+void watched_port::renew(std::vector<store::hold> holds, store::time_point answer_by,
+                         store::handler<store::renewals> done) {
   host_.sent_renewal();
-  port_shell::renew(std::move(holds), [this, done = std::move(done)](store::renewals each) {
+  port_shell::renew(std::move(holds), answer_by, [this, done = std::move(done)](store::renewals each) {
     around_.sees.before_renewal(host_);
     done(std::move(each));
     around_.sees.renewed(host_);

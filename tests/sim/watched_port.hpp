@@ -42,7 +42,8 @@ class watched_port final : public port_shell {
 
   void acquire(store::claim what, store::handler<store::acquired> done) override;
   void cancel(const owner_id& owner) override;
-  void renew(std::vector<store::hold> holds, store::handler<store::renewals> done) override;
+  void renew(std::vector<store::hold> holds, store::time_point answer_by,
+             store::handler<store::renewals> done) override;
   void release(store::hold what, store::time_point give_up, store::handler<store::released> done) override;
   void on_session(const std::function<void()>& extended) override;
 

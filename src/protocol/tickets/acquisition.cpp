@@ -19,6 +19,8 @@ constexpr duration backstop = 1s;
 constexpr duration least_patience = 1s;
 /// Behind a silent holder, at least this.
 constexpr duration often = 50ms;
+/// Looks that confirm a grant because of revocations; a true one comes once.
+constexpr int most_doubts = 2;
 /// A little after the holder's time is up by the store's clock, so that one look is enough.
 constexpr duration after_expiry = 1ms;
 
@@ -91,8 +93,9 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
     case state::finding:
       // Not there: the request was never carried out, or whatever came of it has expired since.
       if (std::holds_alternative<nothing>(r)) return ask(now);
-      kept_ = touched_;
-      return take_place(now, random, std::get<place>(r));
+      // Whichever of its requests made it, its ttl may have begun long ago, and finding does not keep it.
+      token_ = std::get<place>(r).token;
+      return look(now);
     case state::looking:
       // The ticket expired before it could be kept (this process was paused, or cut off): queue anew.
       if (std::holds_alternative<nothing>(r)) return ask(now);
@@ -108,12 +111,20 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
 
 acquisition::step acquisition::take_place(time_point now, std::uint64_t random, const place& at) {
   token_ = at.token;
-  // The word of a grant may overtake the reply that tells us our place.
-  if (at.granted || early_ == token_) return grant(now);
-  // It asked not to be queued, and has no limit for waiting: it must not hang on the word of a store gone
-  // mad.
+  const hints heard = std::exchange(hints_, {});
+  if (at.granted) {
+    // It may have been ended since. Forged revocations must not go on for ever, though.
+    if (heard.revoked == token_ && doubts_ < most_doubts) {
+      ++doubts_;
+      return look(now);
+    }
+    // Much of its ttl is over, spent on connecting, say: one look gives it another.
+    const bool old = state_ == state::asking && now - kept_ > claim_.ttl / 2;
+    return old ? look(now) : grant();
+  }
+  // It asked not to be queued, and has no limit for waiting: a store gone mad must not let it hang.
   if (!claim_.wait) return fail(now, {errc::corrupt_store, "the store has queued what did not want to wait"});
-  if (nudged_ == token_) return look(now);
+  if (heard.look_at_any || heard.look == token_ || heard.revoked == token_) return look(now);
   state_ = state::waiting;
   place where = at;
   where.head = at.head || first_;  // that word may have overtaken this reply
@@ -132,7 +143,12 @@ acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, 
     if (!withdrawing_) return leave(now);
     // What is left at the store ends anyway: a place with its ttl, or, served at the last moment where a
     // grant begins a new one, with that.
-    return t.passing && next <= touched_ + 2 * claim_.ttl ? wake(next) : over();
+    // Until then it is tried again, also where the store refuses it: a key of a wrong type goes away again,
+    // and a claim that is left would be granted then, to nobody.
+    if (t.what.code == errc::closed || next > touched_ + 2 * claim_.ttl) return over();
+    step s = wake(next);
+    s.in_vain = !t.passing;
+    return s;
   }
   // A try asks once; what it asked and got no answer to is withdrawn in the background.
   const duration tries = claim_.wait ? claim_.retry.limit() : duration::zero();
@@ -145,22 +161,19 @@ acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, 
 acquisition::step acquisition::on_notice(time_point now, std::uint64_t random, const store::noticed& n) {
   // Notices may be late, repeated, about a place this claim no longer has, or before the reply that tells the
   // place.
-  if (n.what == store::notice::revoked) {
-    revoked_ = n.token;
-    return state_ == state::waiting && n.token == token_ ? ask(now) : step{};
-  }
-  if (n.what == store::notice::look) {
-    if (in_flight_) nudged_ = n.token;
-    const bool ours = n.token == token_ || !n.token;
-    return state_ == state::waiting && ours ? look(now) : step{};
-  }
   if (n.what == store::notice::first) {
     if (std::exchange(first_, true) || state_ != state::waiting) return {};
     return wake(next_look({token_, false, true, {}}, kept_, claim_.ttl, now, random));
   }
-  if (state_ == state::asking || state_ == state::finding) early_ = n.token;
-  const bool ours = state_ == state::waiting || state_ == state::looking;
-  return ours && n.token == token_ ? grant(now) : step{};
+  // However many they are, one request is under way at a time, and one more follows it.
+  if (in_flight_) {
+    hints_.look_at_any = hints_.look_at_any || !n.token;
+    (n.what == store::notice::revoked ? hints_.revoked : hints_.look) = n.token;
+    return {};
+  }
+  const bool ours = n.token == token_ || (n.what == store::notice::look && !n.token);
+  const bool has_place = state_ == state::waiting || state_ == state::looking;
+  return has_place && ours ? look(now) : step{};
 }
 
 acquisition::step acquisition::on_woken(time_point now) {
@@ -216,12 +229,9 @@ acquisition::step acquisition::ask(time_point now) {
   r.wait = claim_.wait;
   r.metadata = claim_.metadata;
   token_ = {};
-  nudged_ = {};
-  early_ = {};
+  doubts_ = 0;
+  hints_ = {};  // what the store answers from here on is newer
   first_ = false;
-  // What the store answers from here on is newer than that word: one that has lost data may have forgotten
-  // the end of a grant, and would tell of it for ever.
-  revoked_ = {};
   touched_ = now;
   maybe_there_ = true;
   return send(now, state::asking, std::move(r));
@@ -230,7 +240,7 @@ acquisition::step acquisition::ask(time_point now) {
 acquisition::step acquisition::look(time_point now) {
   request r = place_of(claim_, task::look);
   touched_ = now;
-  nudged_ = {};
+  hints_ = {};
   r.token = token_;
   return send(now, state::looking, std::move(r));
 }
@@ -241,8 +251,7 @@ acquisition::step acquisition::leave(time_point now) {
   return send(now, state::leaving, place_of(claim_, task::withdraw));
 }
 
-acquisition::step acquisition::grant(time_point now) {
-  if (token_ == revoked_) return in_flight_ ? step{} : ask(now);  // what was granted has been ended since
+acquisition::step acquisition::grant() {
   step s = over();
   s.answer = store::granted{token_, kept_};
   return s;

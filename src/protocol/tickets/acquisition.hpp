@@ -19,12 +19,17 @@ namespace holdfast::tickets {
 
 /// The machine of one claim, from the first request until it is granted, refused, failed or withdrawn.
 ///
-///     asking --place--> waiting --woken--> looking --place--> waiting ... --noticed/granted--> (granted)
-///        \--unknown--> finding --nothing--> asking
+///     asking --place--> waiting --woken, noticed--> looking --place--> waiting ... looking --granted-->
+///     (granted)
+///        \--unknown--> finding --place--> looking
+///                         \--nothing--> asking
 ///     any --cancelled--> leaving --done--> (finished)
 ///
-/// A claim that waits is granted by whoever makes room, in the same transaction. It is believed from the
-/// last request of its own known to be answered: the store counted its ttl from later than that.
+/// A claim that waits is granted by whoever makes room, in the same transaction. A notification of that is a
+/// hint: anybody may have sent it. It makes the machine look, and the answer to a request of its own is what
+/// it believes. A grant counts from the sending of the request that it is the answer to: a place is kept for
+/// one more ttl by the look that finds it. So a claim found again after a lost reply is looked at before it
+/// is believed, too: an earlier request may have started its ttl.
 class acquisition {
  public:
   using step = store::actions<request, store::acquired>;
@@ -51,7 +56,7 @@ class acquisition {
   step look(store::time_point now);
   step leave(store::time_point now);
   step take_place(store::time_point now, std::uint64_t random, const place& at);
-  step grant(store::time_point now);
+  step grant();
   step fail(store::time_point now, failure why);
   step over();
   step send(store::time_point now, state next, request what);
@@ -61,17 +66,22 @@ class acquisition {
   store::backoff pause_;
   state state_ = state::asking;
   bool in_flight_ = false;
-  bool withdrawing_ = false;                       // leaving: the withdrawal itself has been sent
-  bool maybe_there_ = false;                       // something of ours may stand at the store
-  fencing_token token_;                            // of the place in the queue; zero until known
-  fencing_token early_;                            // a grant told before its place was
-  fencing_token nudged_;                           // likewise, that it had better look
-  fencing_token revoked_;                          // the last place that somebody else ended
-  bool first_ = false;                             // it was told that nobody waits before it
-  store::time_point sent_;                         // the request under way
-  store::time_point touched_;                      // the last request that may have started the claim's ttl
-  store::time_point kept_;                         // the last one known to have
-  std::optional<failure> hindrance_;               // since the last reply
+  bool withdrawing_ = false;  // leaving: the withdrawal itself has been sent
+  bool maybe_there_ = false;  // something of ours may stand at the store
+  fencing_token token_;       // of the place in the queue; zero until known
+  /// Notifications that came while a request was under way, whose reply may be older than they are.
+  struct hints {
+    fencing_token look;  // something has happened to this place
+    bool look_at_any = false;
+    fencing_token revoked;  // somebody else has ended this place
+  };
+  hints hints_;
+  int doubts_ = 0;                    // looks made because of a revocation, since it was last asked for
+  bool first_ = false;                // it was told that nobody waits before it
+  store::time_point sent_;            // the request under way
+  store::time_point touched_;         // the last request that may have started the claim's ttl
+  store::time_point kept_;            // the last one known to have
+  std::optional<failure> hindrance_;  // since the last reply
   std::optional<store::time_point> silent_since_;  // the first request that has had no answer
 };
 
