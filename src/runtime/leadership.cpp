@@ -57,14 +57,19 @@ void leadership::rest() {
   constexpr std::chrono::milliseconds nap{2};
   std::unique_lock hold{mutex_};
   const auto is_woken = [this] { return woken_; };
+  // A caller that was called and has not run yet is as good as one that leads. On a machine with more threads
+  // than processors that may take seconds: this thread must not spend them asking again.
+  const auto is_left_to_callers = [this] { return leader_ == leader::caller || !others_.empty(); };
   std::uint64_t seen = led_;
-  while (!woken_ && (leader_ != leader::nobody || led_ != 0)) {
+  while (!woken_ && (leader_ != leader::nobody || !others_.empty() || led_ != 0)) {
     rested_.wait_for(hold, nap, is_woken);
     if (woken_) break;
     const bool same = seen == led_;
     seen = led_;
-    if (same && leader_ == leader::nobody) break;
-    if (!same || leader_ != leader::caller) continue;
+    if (same && leader_ == leader::nobody && others_.empty()) break;
+    if (!same || !is_left_to_callers()) continue;
+    if (leader_ == leader::nobody)
+      pass_on();  // it may have been called while there was no connection to listen to
     sleeps_deeply_ = true;
     rested_.wait(hold, is_woken);
     sleeps_deeply_ = false;

@@ -1,0 +1,93 @@
+#include "runtime/leadership.hpp"
+
+#include <atomic>
+#include <chrono>
+#include <fstream>
+#include <gtest/gtest.h>
+#include <string>
+#include <thread>
+#include <unistd.h>
+
+#include "runtime/bell.hpp"
+
+namespace holdfast::test {
+namespace {
+
+bool sleeps(pid_t thread) {
+  std::ifstream stat{"/proc/self/task/" + std::to_string(thread) + "/stat"};
+  std::string text;
+  std::getline(stat, text);
+  const auto name_end = text.rfind(") ");
+  return name_end != text.npos && text[name_end + 2] == 'S';
+}
+
+bool eventually(const auto& is_so) {
+  const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{30};
+  while (!is_so()) {
+    if (std::chrono::steady_clock::now() >= end) return false;
+    std::this_thread::yield();
+  }
+  return true;
+}
+
+// With hundreds of clients on a few processors, a caller may wait for seconds until it runs. The threads of
+// these clients took the processors from them: each asked again and again whether it may listen.
+TEST(leadership, the_background_sleeps_while_a_caller_was_called_and_has_not_run) {
+  runtime::bell bell;
+  runtime::leadership who{bell.descriptor()};
+  store::caller caller;
+  ASSERT_TRUE(who.take_in_background());
+  ASSERT_FALSE(who.take(caller));
+  EXPECT_TRUE(who.has_to_give_way());
+  who.leave();  // the caller is called
+
+  std::atomic<pid_t> thread = 0;
+  std::atomic<std::uint64_t> rounds = 0;
+  std::jthread background{[&] {
+    thread = ::gettid();
+    do {
+      ++rounds;
+      who.rest();
+    } while (!who.take_in_background());
+    who.leave();
+  }};
+  EXPECT_TRUE(eventually([&] { return thread != 0 && sleeps(thread); }));
+  EXPECT_LE(rounds, 2U);
+
+  // It listens again when the caller has come and gone.
+  ASSERT_TRUE(who.take(caller));
+  who.leave();
+  who.retire(caller);
+  background.join();
+}
+
+TEST(leadership, a_caller_that_was_called_in_vain_is_called_again) {
+  runtime::bell bell;
+  runtime::leadership who{bell.descriptor()};
+  store::caller caller;
+  std::atomic<bool> connected = false;
+  ASSERT_TRUE(who.take_in_background());
+  ASSERT_FALSE(who.take(caller));
+  std::atomic<bool> waits = false;
+  std::atomic<bool> led = false;
+  std::jthread blocked{[&] {
+    who.serve(
+        caller,
+        [&] {
+          waits = true;
+          return connected.load();
+        },
+        [&] {
+          led = true;
+          caller.serve();
+        });
+  }};
+  ASSERT_TRUE(eventually([&] { return waits.load(); }));
+  who.leave();  // calls it, and it can do nothing yet
+  connected = true;
+  who.rest();  // the thread that has connected; it comes back when the caller has gone
+  EXPECT_TRUE(led);
+}
+
+}  // namespace
+}  // namespace holdfast::test
