@@ -1,5 +1,7 @@
 # How our own code is compiled: holdfast_compile_options(TARGET...).
 
+include(HoldfastUnity)
+
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_POSITION_INDEPENDENT_CODE ON)
 
@@ -37,6 +39,14 @@ function(holdfast_compile_options)
     target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic)
     if(HOLDFAST_WERROR)
       target_compile_options(${target} PRIVATE -Werror)
+    endif()
+    if(CMAKE_UNITY_BUILD)
+      # At the end of the folder, when the target has all its sources.
+      cmake_language(EVAL CODE "cmake_language(DEFER CALL holdfast_unity ${target})")
+    endif()
+    if(CMAKE_UNITY_BUILD AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
+      # Each source is an included file there, and g++ takes its unnamed namespace for a header's.
+      target_compile_options(${target} PRIVATE -Wno-subobject-linkage)
     endif()
     if(HOLDFAST_SANITIZE STREQUAL "thread" AND CMAKE_CXX_COMPILER_ID STREQUAL "GNU")
       # g++ warns of every fence, Boost.Asio's included, that ThreadSanitizer does not model it.

@@ -8,6 +8,7 @@
 # made beside `acquire`.
 #
 # The header lies beside the layer's link to src/, in an include folder of its own, so that nothing is generated into src/.
+add_custom_target(holdfast_generated) # all such headers: what clang-tidy needs to be built
 set(holdfast_embed_script ${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
 
 function(holdfast_embed TARGET)
@@ -23,6 +24,7 @@ function(holdfast_embed TARGET)
     VERBATIM)
   add_custom_target(${TARGET}_embedded DEPENDS ${header})
   add_dependencies(${TARGET} ${TARGET}_embedded)
+  add_dependencies(holdfast_generated ${TARGET}_embedded)
 
   get_target_property(type ${TARGET} TYPE)
   if(type STREQUAL "INTERFACE_LIBRARY")

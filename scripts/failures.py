@@ -7,7 +7,8 @@ usage: scripts/failures.py REPORT.xml
 import pathlib
 import re
 import sys
-import xml.etree.ElementTree as xml
+
+from junit import parse
 
 LINES_MOST = 40  # of one test
 AFTER_A_FINDING = 14
@@ -36,22 +37,39 @@ def telling(lines):
         last = at
 
 
-NOT_XML = re.compile("[^\t\n\r\x20-\ud7ff\ue000-\ufffd\U00010000-\U0010ffff]")  # tests print hostile bytes
+BEGUN = re.compile(r"^\[ RUN      \] (\S+)")
+ENDED = re.compile(r"^\[       OK \] |^\[  SKIPPED \] ")
+FAILED = re.compile(r"^\[  FAILED  \] ([\w/]+\.[\w/]+)")
 
 
-def cases(report):
-    text = NOT_XML.sub("?", report.read_bytes().decode(errors="replace"))
-    return xml.fromstring(text.encode()).iter("testcase")
+def failed_cases(said):
+    """The cases that failed, of a program that ran many; the one that ran when the program ended is the last of them."""
+    failed = []
+    running = None
+    for line in said:
+        if begun := BEGUN.match(line):
+            running = begun.group(1)
+        elif case := FAILED.match(line):
+            running = None
+            if case.group(1) not in failed:
+                failed.append(case.group(1))
+        elif ENDED.match(line):
+            running = None
+    if running:
+        failed.append(running + " (not ended)")
+    return failed
 
 
 def main():
     if len(sys.argv) != 2:
         sys.exit(__doc__)
-    for case in cases(pathlib.Path(sys.argv[1])):
+    for case in parse(pathlib.Path(sys.argv[1])).iter("testcase"):
         if case.find("failure") is None:
             continue
         print(f"{case.get('name')} failed after {float(case.get('time') or 0):.0f} s")
         said = (case.findtext("system-out") or "").rstrip().splitlines()
+        for name in failed_cases(said):
+            print(f"  failed: {name}")
         for line in telling(said):
             print(f"  {line[:240]}")
 
