@@ -276,6 +276,7 @@ class parser {
     auto* command = add("release", "Take a lock from whoever holds it");
     add_name(command, release_.name, "The lock");
     command->add_flag("--force", release_.force, "Yes, although its holder has not released it");
+    add_number(command, "--token", release_.token, "End only the hold with this token; 'show' lists them");
     add_store(command, release_.store);
   }
 

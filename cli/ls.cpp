@@ -38,14 +38,16 @@ void print_table(const std::vector<lock_summary>& locks, bool idle) {
 }  // namespace
 
 int perform(const ls_command& what) {
-  const auto locks = open_client(what.store).list(what.all);
+  const auto store = open_client(what.store);
+  const auto locks = store.list(what.all);
   if (what.store.json) {
     for (const auto& lock : locks) print_line(describe(lock));
   } else if (!locks.empty()) {
     print_table(locks, what.all);
   } else if (is_terminal(stdout)) {
-    fmt::print("nothing is held or waited for{}\n",
-               what.all ? ", or ever was" : "; --all shows idle names too");
+    // Another user, as with sudo, has another default store.
+    fmt::print("nothing is held or waited for{} on {}{}\n", what.all ? ", or ever was," : "",
+               printable(store.url()), what.all ? "" : "; --all shows idle names too");
   }
   return 0;
 }

@@ -27,9 +27,32 @@ int flushed(int status) {
   return status;
 }
 
+/// A user without a home, a daemon's say, meets the default store without having heard of it.
+failure with_store_hint(const error& cause, const store_choice& store) {
+  const auto plain = to_failure(cause);
+  const bool about_store = plain.status() == store_unavailable || plain.status() == permission_denied;
+  if (!about_store || !is_default(store)) return plain;
+  return {plain.status(), fmt::format("{}. This is the default store, a file of this user; --store or "
+                                      "HOLDFAST_STORE names another",
+                                      plain.what())};
+}
+
+template <class Command>
+int carry_out(const Command& what) {
+  if constexpr (requires { what.store; }) {
+    try {
+      return perform(what);
+    } catch (const error& cause) {
+      throw with_store_hint(cause, what.store);
+    }
+  } else {
+    return perform(what);
+  }
+}
+
 int carry_out(const std::vector<std::string>& arguments) {
   const auto command = parse_command_line(arguments);
-  return flushed(std::visit([](const auto& what) { return perform(what); }, command));
+  return flushed(std::visit([](const auto& what) { return carry_out(what); }, command));
 }
 
 int guarded_main(const std::vector<std::string>& arguments) {

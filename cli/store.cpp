@@ -13,6 +13,11 @@ namespace holdfast::cli {
 
 std::string url_of(const store_choice& choice) { return choice.url.empty() ? default_store() : choice.url; }
 
+bool is_default(const store_choice& choice) {
+  const char* given = std::getenv("HOLDFAST_STORE");
+  return choice.url.empty() && (given == nullptr || *given == '\0');
+}
+
 std::string password_of(const store_choice& choice) {
   if (choice.password_file.empty()) {
     const char* given = std::getenv("HOLDFAST_PASSWORD");

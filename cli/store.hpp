@@ -13,6 +13,8 @@ struct store_choice {
   bool json = false;
 };
 
+/// Whether nobody has said where the locks live.
+[[nodiscard]] bool is_default(const store_choice& choice);
 /// The store's URL, its password not masked: for the library only.
 [[nodiscard]] std::string url_of(const store_choice& choice);
 /// Empty where none is given beside the URL.

@@ -101,6 +101,21 @@ TEST_F(listing, force_is_needed_to_release_for_others) {
   EXPECT_EQ(parse_lines(holdfast({"release", "--force", "x", "--json"}).out).at(0)["ended"], 0);
 }
 
+TEST_F(listing, release_ends_the_one_hold_whose_token_is_given) {
+  auto first = start_holder("x", {"--permits", "1/2"});
+  auto second = start_holder("x", {"--permits", "1/2", "--label", "stuck"});
+  const auto token = [](const json& holder) { return std::to_string(holder["token"].get<std::uint64_t>()); };
+  const auto holders = show("x")["holders"];
+  ASSERT_EQ(holders.size(), 2U);
+  const auto& stuck = holders[0]["label"] == "stuck" ? holders[0] : holders[1];
+  EXPECT_EQ(holdfast({"release", "--force", "x", "--token", "12345678901"}).out,
+            "nobody held 'x' with the token 12345678901\n");
+  EXPECT_EQ(holdfast({"release", "--force", "x", "--token", token(stuck)}).out, "ended the hold of 'x'\n");
+  EXPECT_EQ(second->wait().status, 76);
+  EXPECT_TRUE(first->running());
+  EXPECT_EQ(show("x")["holders"].size(), 1U);
+}
+
 TEST_F(listing, foreign_text_cannot_act_on_the_terminal) {
   // Right-to-left override, zero width space, a combining mark, C1 control.
   const std::string name = "x\u202ey\u200bz";

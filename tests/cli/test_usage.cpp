@@ -7,6 +7,7 @@
 namespace holdfast::test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -155,6 +156,16 @@ TEST_F(usage, watch_ends_with_the_first_line_that_cannot_be_written) {
   process changes{
       scratch_, {"sh", "-c", "while " HOLDFAST_COMMAND " run x" + store + " -- true; do :; done"}, {}};
   EXPECT_EQ(watcher.wait().status, 74);
+}
+
+TEST_F(usage, a_default_store_that_cannot_be_used_is_called_the_default) {
+  write_file(file("no-folder"), "");
+  process::settings nowhere{{"HOLDFAST_STORE=", "XDG_STATE_HOME=" + file("no-folder")}, ""};
+  const auto said = holdfast({"run", "x", "--", "true"}, nowhere);
+  EXPECT_NE(said.status, 0);
+  EXPECT_THAT(said.err, AllOf(HasSubstr("default store"), HasSubstr("HOLDFAST_STORE")));
+  nowhere.environment.front() = "HOLDFAST_STORE=sqlite:" + file("no-folder") + "/locks.db";
+  EXPECT_THAT(holdfast({"run", "x", "--", "true"}, nowhere).err, Not(HasSubstr("default store")));
 }
 
 TEST_F(usage, an_empty_store_is_no_store) {
