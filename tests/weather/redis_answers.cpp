@@ -42,9 +42,36 @@ TEST(redis_answers, readonly_of_a_replica) {
   redis_server primary;
   redis_server replica{with({"masterauth none"})};
   replica.replicate(primary);
-  expect_refusal(replica, replica.url(), errc::unavailable, "READONLY");
+  expect_refusal(replica, replica.url(), errc::unavailable, "the server is a replica");
+  client locks{replica.url(), client_options{}.locks(hasty())};
+  EXPECT_EQ(failure_of([&] { (void)locks.inspect("stock"); }).code, errc::unavailable)
+      << "what it has may be old";
   replica.ask({"REPLICAOF", "NO", "ONE"});
   expect_service(replica);
+}
+
+// A node listens at a second port as well, 10000 higher, which may be taken, or be none.
+std::unique_ptr<redis_server> start_node() {
+  for (int attempt = 0;; ++attempt) {
+    try {
+      return std::make_unique<redis_server>(with({"cluster-enabled yes"}));
+    } catch (const std::runtime_error&) {
+      if (attempt == 20) throw;
+    }
+  }
+}
+
+TEST(redis_answers, cluster_mode_is_refused_at_once) {
+  const auto node = start_node();
+  const auto before = boot_clock::now();
+  const auto refused = failure_of([&] {
+    client locks{node->url()};
+    mutex{locks, "stock", patient()}.lock();
+  });
+  EXPECT_LT(boot_clock::now() - before, before_patience_ends) << "waiting changes no mode";
+  EXPECT_EQ(refused.code, errc::foreign_store) << refused.text;
+  EXPECT_THAT(refused.text, HasSubstr("cluster mode"));
+  EXPECT_THAT(refused.text, HasSubstr("cluster-enabled no")) << "what to do";
 }
 
 TEST(redis_answers, loading_is_waited_for_by_those_who_have_the_patience) {

@@ -1,13 +1,19 @@
 // Who is spoken to, and who is let in.
 
+#include <array>
+#include <cerrno>
 #include <fstream>
 #include <future>
 #include <iterator>
 #include <mutex>
 #include <sstream>
 #include <string>
+#include <system_error>
+#include <unistd.h>
 #include <vector>
 
+#include "support/canned_server.hpp"
+#include "support/child_process.hpp"
 #include "support/redis_server.hpp"
 #include "weather/weather.hpp"
 
@@ -68,6 +74,49 @@ TEST_F(redis_tls, looks_away_when_it_is_told_to) {
   EXPECT_FALSE(try_to_lock(at("localhost", "tls_verify=0&" + our_pair())).code);
 }
 
+/// Stdin, as a program gets it from a pipe.
+class piped_stdin {
+ public:
+  explicit piped_stdin(const std::string& text) : saved_{::dup(STDIN_FILENO)} {
+    std::array<int, 2> ends{};
+    if (::pipe(ends.data()) != 0) throw std::system_error{errno, std::generic_category()};
+    ::dup2(ends[0], STDIN_FILENO);
+    ::close(ends[0]);
+    [[maybe_unused]] const auto written = ::write(ends[1], text.data(), text.size());
+    ::close(ends[1]);
+  }
+  ~piped_stdin() {
+    ::dup2(saved_, STDIN_FILENO);
+    ::close(saved_);
+  }
+  piped_stdin(const piped_stdin&) = delete;
+  piped_stdin& operator=(const piped_stdin&) = delete;
+  /// What nobody has read.
+  static std::string rest() {
+    std::array<char, 256> bytes{};
+    const auto n = ::read(STDIN_FILENO, bytes.data(), bytes.size());
+    return {bytes.data(), n < 0 ? 0 : static_cast<std::size_t>(n)};
+  }
+
+ private:
+  int saved_;
+};
+
+TEST_F(redis_tls, asks_nobody_for_the_pass_phrase_of_a_key) {
+  const test::scratch_folder folder;
+  const auto locked = folder.file("locked.key");
+  test::child_process command{{"openssl", "pkey", "-in", server_.client_pair().key, "-aes256", "-passout",
+                               "pass:hunter2", "-out", locked},
+                              {.output = folder.file("openssl.log")}};
+  ASSERT_EQ(command.wait(60s), 0) << bytes_of(folder.file("openssl.log"));
+  const piped_stdin input{"hunter2\n"};
+  const auto refused = try_to_lock(
+      at("localhost", trusted() + "&cert=" + server_.client_pair().certificate + "&key=" + locked));
+  EXPECT_EQ(refused.code, errc::invalid_url) << refused.text;
+  EXPECT_THAT(refused.text, HasSubstr(locked + " is encrypted"));
+  EXPECT_EQ(piped_stdin::rest(), "hunter2\n") << "it is not ours to read";
+}
+
 TEST_F(redis_tls, needs_a_certificate_where_the_server_asks_for_one) {
   const auto nobody = try_to_lock(at("localhost", trusted()));
   EXPECT_EQ(nobody.code, errc::unavailable) << nobody.text;
@@ -120,6 +169,24 @@ TEST(redis_access, is_refused_at_once_and_tells_no_password) {
     EXPECT_THAT(refused.text, HasSubstr(place));
   }
   EXPECT_LT(boot_clock::now() - before, before_patience_ends) << "waiting makes no password right";
+}
+
+// Servers and proxies that do not know a command repeat it, some of them cut short.
+TEST(redis_access, tells_no_password_whatever_the_server_says_of_the_greeting) {
+  for (const std::string said : {"ERR unsupported: HELLO 3 AUTH app hunter2-and-more",
+                                 "WRONGPASS for `app` `hunter2-and-more`, and again "
+                                 "hunter2-and-more",
+                                 "DENIED HELLO 3 AUTH app hunter2-an",
+                                 "ERR unknown command `HELLO` `3` `AUTH` `app` `hunter2-and-more`"}) {
+    test::canned_server server{"-" + said + "\r\n"};
+    const auto refused = failure_of([&] {
+      client locks{"redis://app:hunter2-and-more@127.0.0.1:" + std::to_string(server.port()),
+                   client_options{}.flush_limit(0ms).locks(hasty())};
+      (void)mutex{locks, "stock"}.try_lock();
+    });
+    EXPECT_TRUE(refused.code) << said;
+    EXPECT_THAT(refused.text, Not(HasSubstr("hunter2"))) << said;
+  }
 }
 
 /// The user that docs/redis-layout.md tells operators to make.

@@ -211,8 +211,21 @@ class introduction {
   const patience& limit_;
 };
 
+/// An error that a server gave to the greeting, without the password: servers and proxies repeat what they
+/// were asked, some of them cut short.
+std::string without_password(std::string error, const std::string& password) {
+  constexpr std::size_t shortest_part = 4;  // of a password that is cut short
+  if (password.empty()) return error;
+  const std::string_view begin = std::string_view{password}.substr(0, shortest_part);
+  for (auto at = error.find(begin); at != std::string::npos; at = error.find(begin, at + 3)) {
+    std::size_t same = begin.size();
+    while (same < password.size() && at + same < error.size() && error[at + same] == password[same]) ++same;
+    error.replace(at, same, "***");
+  }
+  return error;
+}
+
 [[noreturn]] void refuse(const std::string& error) {
-  // Not the server's sentence: it repeats what it was asked, the password included.
   if (error.starts_with("ERR unknown command") || error.starts_with("NOPROTO")) {
     throw cut_off{{errc::unavailable,
                    "Holdfast needs Redis 6 or newer, or Valkey: the server does not speak RESP3 (it does not "
@@ -224,15 +237,39 @@ class introduction {
   throw cut_off{std::move(t.what), t.passing || full};
 }
 
-void require_fine(const value& answer) {
-  if (answer.is(value::kind::error)) refuse(answer.text);
+void require_fine(const value& answer, const std::string& password) {
+  if (answer.is(value::kind::error)) refuse(without_password(answer.text, password));
+}
+
+/// A field of what HELLO answers; null where it is not there.
+const value* field_of(const value& hello, std::string_view name) {
+  for (std::size_t i = 0; i + 1 < hello.items.size(); i += 2) {
+    if (hello.items[i].text == name) return &hello.items[i + 1];
+  }
+  return nullptr;
 }
 
 std::int64_t id_in(const value& hello) {
-  for (std::size_t i = 0; i + 1 < hello.items.size(); i += 2) {
-    if (hello.items[i].text == "id") return hello.items[i + 1].number;
+  const value* const id = field_of(hello, "id");
+  return id == nullptr ? 0 : id->number;
+}
+
+/// Refuses a server on which leases would be lost.
+void require_primary(const value& hello) {
+  // Its keys are in slots, those of several names in several: a renewal of all of them would be refused.
+  if (const value* const mode = field_of(hello, "mode"); mode != nullptr && mode->text == "cluster") {
+    throw cut_off{{errc::foreign_store,
+                   "the server runs in cluster mode, which Holdfast does not support yet; use a server with "
+                   "'cluster-enabled no', with replicas if need be (docs/stores.md)"},
+                  false};
   }
-  return 0;
+  // Nothing can be renewed there. A failover may be under way, and the host's name lead to the primary soon.
+  const value* const role = field_of(hello, "role");
+  if (role != nullptr && (role->text == "replica" || role->text == "slave")) {
+    throw cut_off{
+        {errc::unavailable,
+         "the server is a replica (its role in HELLO); the store's URL has to lead to the primary"}};
+  }
 }
 
 }  // namespace
@@ -261,7 +298,8 @@ connection dial(const settings& to, const tls_context* secure, const owner_id& c
     append(hello, {"HELLO", "3", "AUTH", to.user, to.password});
   talk.send(hello);
   const value greeting = talk.hear();
-  require_fine(greeting);
+  require_fine(greeting, to.password);
+  require_primary(greeting);
 
   // What may be refused costs something, or is done when it is needed; without the rest there is no working
   // here.
@@ -288,7 +326,7 @@ connection dial(const settings& to, const tls_context* secure, const owner_id& c
   std::string own;
   for (std::size_t i = 0; i < needed.size(); ++i) {
     const value answer = talk.hear();
-    if (needed[i]) require_fine(answer);
+    if (needed[i]) require_fine(answer, to.password);
     if (i == 0) own = own_address(answer, socket);
   }
 

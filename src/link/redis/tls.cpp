@@ -30,6 +30,13 @@ std::string first_error() {
   throw error{errc::invalid_url, "the " + what + " " + file + " cannot be used for TLS: " + first_error()};
 }
 
+/// OpenSSL would ask at the terminal, or read a line of stdin, which is not ours to take: a program that
+/// locks would stand still, or lose what was meant for it.
+int refuse_to_ask(char* /*passphrase*/, int /*size*/, int /*writing*/, void* asked) {
+  if (asked != nullptr) *static_cast<bool*>(asked) = true;
+  return -1;
+}
+
 class secured final : public stream {
  public:
   secured(SSL_CTX* context, int socket) : socket_{socket}, ssl_{SSL_new(context)} {
@@ -142,13 +149,25 @@ tls_context::tls_context(const settings& s)
     } else if (SSL_CTX_load_verify_locations(context_, s.tls.ca.c_str(), nullptr) != 1) {
       unusable("CA file", s.tls.ca);
     }
+    bool is_encrypted = false;
+    SSL_CTX_set_default_passwd_cb(context_, refuse_to_ask);
+    SSL_CTX_set_default_passwd_cb_userdata(context_, &is_encrypted);
     if (!s.tls.cert.empty()) {
       const std::string& key = s.tls.key.empty() ? s.tls.cert : s.tls.key;
       if (SSL_CTX_use_certificate_chain_file(context_, s.tls.cert.c_str()) != 1)
         unusable("certificate", s.tls.cert);
-      if (SSL_CTX_use_PrivateKey_file(context_, key.c_str(), SSL_FILETYPE_PEM) != 1) unusable("key", key);
+      if (SSL_CTX_use_PrivateKey_file(context_, key.c_str(), SSL_FILETYPE_PEM) != 1) {
+        if (is_encrypted) {
+          ERR_clear_error();
+          throw error{errc::invalid_url, "the key " + key +
+                                             " is encrypted, and nobody is asked for its pass phrase; give a "
+                                             "copy without one that only this user can read"};
+        }
+        unusable("key", key);
+      }
       if (SSL_CTX_check_private_key(context_) != 1) unusable("key", key);
     }
+    SSL_CTX_set_default_passwd_cb_userdata(context_, nullptr);
   } catch (...) {
     SSL_CTX_free(context_);
     throw;

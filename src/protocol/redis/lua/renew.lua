@@ -2,7 +2,8 @@
 --
 -- KEYS: lock fence queue claims expiries, of the first hold, of the second, ...
 -- ARGV: keep, then owner and ttl of the first hold, of the second, ...
--- Returns a string of one digit a hold: 1 kept, 0 lost, 2 not known: the server refused, for this one.
+-- Returns a string of one digit a hold: 1 kept, 0 lost, 2 not known: the server refused, for this one; or an error: the
+-- server has become a replica.
 
 local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
@@ -38,5 +39,12 @@ for i = 1, #KEYS / 5 do
   local fine, digit =
     pcall(keep_one, KEYS[k], KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], KEYS[k + 4], ARGV[2 * i], ARGV[2 * i + 1])
   kept[i] = fine and digit or '2'
+  if not fine then
+    -- An error is a table from Redis 7 on, a text before. A replica refuses every write, so nothing has been written.
+    local text = type(digit) == 'table' and digit.err or digit
+    if type(text) == 'string' and text:find('READONLY', 1, true) then
+      return redis.error_reply("READONLY You can't write against a read only replica.")
+    end
+  end
 end
 return table.concat(kept)
