@@ -95,7 +95,8 @@ class driver final : public store::port {
                                    std::move(done));
   }
   void list(bool idle, store::time_point give_up, store::handler<store::listed> done) override {
-    ask<std::vector<lock_summary>>(Family::listing(idle), give_up, Family::listed, std::move(done));
+    ask<std::vector<lock_summary>>(Family::listing(idle), give_up, Family::listed, std::move(done),
+                                   [idle](const reply& r) { return Family::listing_continued(r, idle); });
   }
   void force_release(std::string name, std::optional<fencing_token> token, store::time_point give_up,
                      store::handler<store::forced> done) override {
@@ -191,20 +192,24 @@ class driver final : public store::port {
   }
 
   template <class Result, class Read, class GiveUp>
-  void exchange(request what, store::limits until, Read read, GiveUp give_up, store::handler<Result> done) {
+  void exchange(request what, store::limits until, Read read, GiveUp give_up, store::handler<Result> done,
+                typename store::exchange<request, reply, Result>::follow follow = nullptr) {
     using machine = store::exchange<request, reply, Result>;
-    feed(start<Result>(machine{std::move(what), retry_policy{}, until, std::move(read), std::move(give_up)},
+    feed(start<Result>(machine{std::move(what), retry_policy{}, until, std::move(read), std::move(give_up),
+                               std::move(follow)},
                        std::move(done)),
          store::started{});
   }
 
   /// An exchange whose result is a value or a failure.
   template <class Value, class Read>
-  void ask(request what, store::time_point until, Read read, store::handler<store::answer<Value>> done) {
+  void ask(request what, store::time_point until, Read read, store::handler<store::answer<Value>> done,
+           typename store::exchange<request, reply, store::answer<Value>>::follow follow = nullptr) {
     exchange<store::answer<Value>>(
         std::move(what), until,
         [read](const reply& r, store::time_point, bool) { return store::answer<Value>{read(r)}; },
-        [](const store::trouble& t) { return store::answer<Value>{t.what}; }, std::move(done));
+        [](const store::trouble& t) { return store::answer<Value>{t.what}; }, std::move(done),
+        std::move(follow));
   }
 
   /// Which holds to end: none of those that are granted after they were looked at.

@@ -14,6 +14,7 @@ struct trouble {
   failure what;
   bool passing = false;  // worth another try
   bool unknown = false;  // it may have been carried out all the same
+  bool granted = false;  // of a claim: it is granted there, and must not be believed yet
 };
 
 /// The store has owed an answer for longer than anybody wants to wait.

@@ -4,6 +4,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -33,16 +34,22 @@ void hear_all(tickets::task what, const std::vector<redis::value>& messages, con
   r.what = what;
   r.name = "a";
   r.batch.resize(2);
-  redis::conversation talk{r, in, owner_id{}};
+  std::optional<redis::conversation> talk{std::in_place, r, in, owner_id{}};
   std::size_t at = 0;
   while (true) {
     std::string out;
-    const std::size_t due = talk.say(out);
+    const std::size_t due = talk->say(out);
     if (due == 0) std::abort();
     if (messages.size() - at < due) return;
     const auto from = messages.begin() + static_cast<std::ptrdiff_t>(at);
-    if (talk.hear({from, from + static_cast<std::ptrdiff_t>(due)})) return;
+    const auto outcome = talk->hear({from, from + static_cast<std::ptrdiff_t>(due)});
     at += due;
+    if (!outcome) continue;
+    const auto* const reply = std::get_if<tickets::reply>(&*outcome);
+    const auto* const part = reply == nullptr ? nullptr : std::get_if<tickets::more>(reply);
+    if (part == nullptr) return;
+    r.listed = part->listed;
+    talk.emplace(r, in, owner_id{});
   }
 }
 

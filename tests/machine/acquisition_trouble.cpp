@@ -62,6 +62,26 @@ stepper finding() {
   return it;
 }
 
+// Its owner id is known there: asked again it would be the same grant, and nothing may be left behind.
+TEST(acquisition_trouble, looks_again_for_a_grant_that_must_not_be_believed_yet_and_withdraws_it_in_the_end) {
+  const store::trouble unacknowledged{{errc::unavailable, "one replica of two"}, true, false, true};
+  stepper it{patient()};
+  it.start();
+  auto s = it.fail(unacknowledged);
+  EXPECT_FALSE(s.answer || s.send);
+  it.pass_until(s.wake_at);
+  EXPECT_EQ(task_of(it.wake()), task::find);
+  s = it.fail(unacknowledged);
+  for (int i = 0; i < 1000 && !s.answer; ++i) {
+    it.pass_until(s.wake_at);
+    EXPECT_EQ(task_of(it.wake()), task::find);
+    s = it.fail(unacknowledged);
+  }
+  ASSERT_TRUE(s.answer);
+  EXPECT_EQ(std::get<failure>(*s.answer).code, errc::unavailable) << "it is known not to be held";
+  EXPECT_EQ(task_of(s), task::withdraw);
+}
+
 TEST(acquisition_trouble, does_not_wait_in_a_queue_that_a_try_did_not_ask_for) {
   store::claim c = patient();
   c.wait = false;

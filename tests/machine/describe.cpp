@@ -36,6 +36,9 @@ struct reply_text {
     return text;
   }
   std::string operator()(const tickets::count& c) const { return fmt::format("count {}", c.value); }
+  std::string operator()(const tickets::more& m) const {
+    return m.progress ? "more" : "more, without progress";
+  }
   std::string operator()(const std::optional<lock_state>& s) const { return test::describe(s); }
   std::string operator()(const std::vector<lock_summary>& all) const {
     std::string text;

@@ -135,5 +135,51 @@ TEST_F(exchange, is_not_moved_by_what_does_not_concern_it) {
   }
 }
 
+/// Counts down to zero, by one for each request; an odd number is no progress.
+class exchange_in_parts : public exchange {
+ protected:
+  exchange_in_parts() {
+    it = machine{"how many?",
+                 retry_policy{}.first(10ms).longest(80ms),
+                 epoch + 1s,
+                 [](int r, store::time_point sent, bool doubted) { return result{r, sent, doubted}; },
+                 [](const store::trouble& t) { return result{-1, {}, t.unknown}; },
+                 [](int r) -> std::optional<store::continuation<std::string>> {
+                   if (r == 0) return std::nullopt;
+                   return store::continuation<std::string>{"after " + std::to_string(r), r % 2 == 0};
+                 }};
+  }
+};
+
+TEST_F(exchange_in_parts, waits_anew_for_each_part_of_a_store_that_goes_on) {
+  feed(store::started{});
+  for (int part = 0; part < 10; ++part) {
+    now += 900ms;
+    const auto s = reply(20);
+    EXPECT_EQ(s.send, "after 20");
+    EXPECT_EQ(s.wake_at, now + 1s);
+    EXPECT_FALSE(s.answer || s.finished);
+  }
+  EXPECT_EQ(reply(0).answer.value().reply, 0);
+}
+
+TEST_F(exchange_in_parts, asks_for_the_same_part_again) {
+  feed(store::started{});
+  reply(20);
+  now = *fail(passing).wake_at;
+  EXPECT_EQ(feed(store::woken{}).send, "after 20");
+}
+
+TEST_F(exchange_in_parts, gives_up_a_store_that_does_not_go_on_and_sends_nothing_more) {
+  feed(store::started{});
+  now += 600ms;
+  EXPECT_EQ(reply(1).wake_at, epoch + 1s);
+  now += 600ms;
+  const auto s = reply(1);
+  EXPECT_EQ(s.answer.value().reply, -1);
+  EXPECT_TRUE(s.finished);
+  EXPECT_FALSE(s.send || s.wake_at);
+}
+
 }  // namespace
 }  // namespace holdfast

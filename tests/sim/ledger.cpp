@@ -42,8 +42,10 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
       if (const auto* at = std::get_if<tickets::place>(&answer)) acquired(asked, late, *at);
       break;
     case task::find:
-      if (const fact* f = find(name, asked.owner); !yes && f != nullptr && lives(*f))
-        violated("a living claim is not found", name, 0);
+      if (fact* f = find(name, asked.owner); f != nullptr) {
+        if (!yes && lives(*f)) violated("a living claim is not found", name, 0);
+        if (yes && terms_.finds_renew) begin_ttl(*f, asked.ttl);
+      }
       break;
     case task::look:
       kept(find_exactly(name, asked.owner, asked.token.value()), name, asked.token.value(), asked.ttl, yes);

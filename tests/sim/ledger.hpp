@@ -35,6 +35,7 @@ class ledger {
   struct terms {
     std::int64_t grain = 0;        // microseconds by which an end may come sooner or later
     bool grants_renew = false;     // a grant begins a new ttl
+    bool finds_renew = false;      // so does the request that finds a claim
     bool owner_says_all = false;   // a claim is known by its owner alone, not also by its token
     bool late_is_possible = true;  // a request that its client has given up for lost may overtake a later one
   };

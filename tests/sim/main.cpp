@@ -153,7 +153,7 @@ struct totals {
 int run_all(const arguments& a) {
   const bool on_ensemble = a.store == "zookeeper";
   const auto store = on_ensemble ? nullptr : store_of(a);
-  if (store) store->has_hostile_lines = a.hostile_lines;
+  if (store && a.hostile_lines) store->has_hostile_lines = true;
   circumstances under;
   under.with = a.with;
   under.prints = a.trace;

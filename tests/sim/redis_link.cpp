@@ -55,14 +55,7 @@ void redis_link::arrival::operator()() {
 void redis_link::arrival::account(const redis::value& reply) const {
   auto& t = static_cast<talk&>(*p);
   if (reply.is(redis::value::kind::error) && reply.text.starts_with("NOSCRIPT")) return;
-  if (!std::exchange(t.is_granted, true)) return to->account_for(t.asked, p->given_up, reply);
-  const bool waits = t.said.find("\r\nWAIT\r\n") != std::string::npos;
-  if (waits) return;
-  tickets::request undo;
-  undo.what = tickets::task::release;
-  undo.name = t.asked.name;
-  undo.owner = t.asked.owner;
-  to->account_for(undo, p->given_up, reply);
+  if (!std::exchange(t.is_granted, true)) to->account_for(t.asked, p->given_up, reply);
 }
 
 void redis_link::arrival::answer() const {

@@ -62,7 +62,7 @@ class redis_link final : public line_link {
     owner_id from;
     std::string said;
     std::optional<outcome> heard;
-    bool is_granted = false;  // and asks the replicas, or gives it back
+    bool is_granted = false;  // and asks the replicas
   };
   /// What was said has come to the server.
   struct arrival {

@@ -17,6 +17,7 @@ struct script {
 };
 constexpr auto release = std::to_array<script>({{text::release_sha1, text::release}});
 constexpr auto renew = std::to_array<script>({{text::renew_sha1, text::renew}});
+constexpr auto look = std::to_array<script>({{text::look_sha1, text::look}});
 constexpr auto evict = std::to_array<script>({{text::evict_sha1, text::evict}});
 /// Those that include queue.lua.
 constexpr auto queueing = std::to_array<script>({{text::acquire_sha1, text::acquire},
@@ -53,7 +54,8 @@ lua_mutation::lua_mutation(mutant which) {
   switch (which) {
     case mutant::owner_unchecked:
       // Whoever holds now is the one whose hold ends.
-      change_all(release, {{"redis.call('GET', KEYS[1]) == ARGV[1]", "redis.call('EXISTS', KEYS[1]) == 1"}},
+      change_all(release,
+                 {{"local alone = there == ARGV[1]", "local alone = redis.call('EXISTS', KEYS[1]) == 1"}},
                  texts_);
       break;
     case mutant::extension_resurrects:
@@ -83,6 +85,9 @@ lua_mutation::lua_mutation(mutant which) {
     case mutant::foreign_end_missed:
       change_all(queueing, {{"return is_held_alone() and not lone_claim() and 1 or 0 end", "return 0 end"}},
                  texts_);
+      break;
+    case mutant::look_not_kept:
+      change_all(look, {{"if place then keep_claim(owner, place, ttl, keep) end", ""}}, texts_);
       break;
     default: break;
   }

@@ -38,6 +38,7 @@ redis_store::redis_store(mutant with)
       hears_replicas_{with != mutant::replicas_unheard},
       server_{[this] { return at_->wall_now(); },
               [this](std::uint64_t to, const redis::value& push) { hear(to, push); }} {
+  has_hostile_lines = true;
   for (std::size_t i = 0; i < names; ++i) {
     const auto k = redis::keys::of(speech.prefix, name_of(i));
     for (const std::string& key : {k.lock, k.fence, k.queue, k.claims, k.expiries}) ours_.emplace(key, i);
@@ -49,6 +50,7 @@ ledger::terms redis_store::terms() const {
   ledger::terms t;
   t.grain = 2000;  // whole milliseconds, rounded now up, now down
   t.grants_renew = true;
+  t.finds_renew = true;
   t.owner_says_all = true;
   t.late_is_possible = false;  // a former connection has ended before the next is used
   return t;

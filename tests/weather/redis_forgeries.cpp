@@ -284,6 +284,23 @@ TEST_F(redis_forgeries, of_a_listing_without_end_are_given_up) {
   }
 }
 
+TEST_F(redis_forgeries, of_a_listing_without_end_are_asked_for_no_longer_than_somebody_waits) {
+  client locks = open();
+  (void)locks.inspect("stock");
+  const auto scans = std::make_shared<std::atomic<int>>(0);
+  line_.forge([scans](std::string_view asked, std::string_view answer) {
+    if (asked.find("SCAN") == std::string_view::npos) return std::string{answer};
+    ++*scans;
+    return "*2\r\n" + bulk("7") + "*0\r\n";
+  });
+  EXPECT_EQ(failure_of([&] { (void)locks.list(); }).code, errc::unavailable);
+  EXPECT_GT(scans->load(), 0);
+  (void)failure_of([&] { (void)locks.inspect("stock"); });  // behind what was under way
+  const int before = scans->load();
+  for (int i = 0; i < 20; ++i) EXPECT_FALSE(failure_of([&] { (void)locks.inspect("stock"); }).code);
+  EXPECT_EQ(scans->load(), before);
+}
+
 TEST_F(redis_forgeries, of_single_bytes_never_stop_a_crowd_for_good) {
   // The line goes on for a moment when the test is over.
   const auto chance = std::make_shared<std::pair<std::mutex, std::mt19937>>();

@@ -1,6 +1,7 @@
 // Keys where ours should be that others made: reported or waited for, never changed.
 
 #include <functional>
+#include <future>
 #include <map>
 #include <ostream>
 #include <sstream>
@@ -175,6 +176,53 @@ TEST_F(redis_keys, with_a_foreign_value_are_waited_for) {
     EXPECT_TRUE(lock_.try_lock_for(60s));
     lock_.unlock();
   }
+}
+
+// A claim left behind would be granted when the name is free again, and its client, which has been refused,
+// would not know: nobody else would get in for a ttl.
+TEST_F(redis_keys, of_another_type_keep_no_waiter_in_the_queue) {
+  server_.ask({"SET", "holdfast:stock", "theirs"});
+  auto waiter = std::async(std::launch::async, [&] { return failure_of([&] { lock_.lock(); }); });
+  expect_waiter(locks_);
+  server_.ask({"EVAL", "redis.call('DEL', KEYS[1]) redis.call('HSET', KEYS[1], 'theirs', '1')", "1",
+               "holdfast:stock"});
+  const auto refused = waiter.get();
+  EXPECT_EQ(refused.code, errc::wrong_type) << refused.text;
+  EXPECT_THAT(refused.text, testing::HasSubstr("is a hash"));
+  await([&] { return server_.ask({"EXISTS", side + "queue", side + "claims", side + "expiries"}) == "0"; },
+        "its claim is still there");
+  EXPECT_EQ(server_.ask({"TYPE", "holdfast:stock"}), "hash");
+  server_.ask({"DEL", "holdfast:stock"});
+  EXPECT_TRUE(lock_.try_lock());
+}
+
+// Who is waited for is not ours to know, so nothing but the waiting itself keeps the fence.
+TEST_F(redis_keys, keep_the_last_token_while_somebody_waits) {
+  server_.ask({"SET", "holdfast:stock", "theirs"});
+  auto waiter = std::async(std::launch::async, [&] { return lock_.acquire(); });
+  expect_waiter(locks_);
+  server_.ask({"PEXPIRE", side + "fence", "120000"});
+  const auto lives_on = [&] { return std::stoll(server_.ask({"PTTL", side + "fence"})) > 120'000; };
+  await(lives_on, "it is forgotten while the name is waited for");
+  server_.ask({"DEL", "holdfast:stock"});
+  EXPECT_TRUE(waiter.get().held());
+}
+
+// The server may have evicted it: what is granted then has to be on record all the same.
+TEST_F(redis_keys, have_the_token_of_whoever_is_granted_last) {
+  const auto last = [&] { return locks_.inspect("stock").value_or(lock_state{}).last_token; };
+  const auto hand_over = [&](auto acquire) {
+    server_.ask({"SET", "holdfast:stock", "theirs"});
+    auto waiter = std::async(std::launch::async, acquire);
+    expect_waiter(locks_);
+    server_.ask({"DEL", side + "fence"});
+    server_.ask({"DEL", "holdfast:stock"});
+    auto held = waiter.get();
+    EXPECT_EQ(last(), held.token());
+    EXPECT_FALSE(held.release());
+  };
+  hand_over([&] { return lock_.acquire(); });
+  hand_over([&] { return lock_.acquire_shared(); });
 }
 
 TEST_F(redis_keys, that_others_take_from_us_are_lost_and_stay_theirs) {

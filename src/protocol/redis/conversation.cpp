@@ -84,11 +84,12 @@ constexpr std::size_t names_at_once = 64;
 }  // namespace
 
 conversation::conversation(request asked, const dialect& in, const owner_id& client)
-    : asked_{std::move(asked)},
-      in_{&in},
-      client_{client},
-      stage_{asked_.what == task::list ? stage::scan : stage::script},
-      listing_{asked_.what == task::list ? std::make_unique<listing>() : nullptr} {}
+    : asked_{std::move(asked)}, in_{&in}, client_{client}, stage_{stage::script} {
+  if (asked_.what != task::list) return;
+  listing_ = std::static_pointer_cast<listing>(asked_.listed);
+  if (listing_ == nullptr) listing_ = std::make_shared<listing>();
+  stage_ = listing_->scanned ? stage::details : stage::scan;
+}
 
 std::size_t conversation::say(std::string& out) {
   switch (stage_) {
@@ -97,14 +98,8 @@ std::size_t conversation::say(std::string& out) {
     case stage::replicas:
       append(out, {"WAIT", std::to_string(in_->replicas), std::to_string(in_->replicas_wait.count())});
       return 1;
-    case stage::undo: say_release(out); return 1;
-    case stage::scan:
-      append(out, {"SCAN", listing_->cursor, "MATCH",
-                   listing_->fences ? "*\x1f"
-                                      "fence"
-                                    : literally(in_->prefix) + "*",
-                   "COUNT", "1000", "TYPE", "string"});
-      return 1;
+    case stage::type: append(out, {"TYPE", keys::of(in_->prefix, asked_.name).lock}); return 1;
+    case stage::scan: say_scan(out); return 1;
     case stage::details: return say_details(out);
   }
   return 0;
@@ -119,16 +114,10 @@ std::optional<conversation::outcome> conversation::hear(std::vector<value> repli
       return std::nullopt;
     }
     if (stage_ == stage::replicas) return hear_replicas(first);
-    if (stage_ != stage::undo && first.is(value::kind::error)) return refusal(first.text);
+    if (stage_ == stage::type) return wrong_type(first.is(value::kind::text) ? first.text : std::string{});
+    if (first.is(value::kind::error)) return refusal(first.text);
     switch (stage_) {
       case stage::scan: return hear_scan(first);
-      case stage::undo:
-        return store::trouble{
-            {errc::unavailable, "it was granted, and given back: fewer than " +
-                                    std::to_string(in_->replicas) + " replicas acknowledged it within " +
-                                    std::to_string(in_->replicas_wait.count()) + " ms"},
-            true,
-            first.is(value::kind::error)};
       default: return hear_script(first);
     }
   } catch (const misunderstood&) {
@@ -136,15 +125,26 @@ std::optional<conversation::outcome> conversation::hear(std::vector<value> repli
   }
 }
 
-/// A server does not say which key it means.
-store::trouble conversation::refusal(const std::string& error) const {
+/// A server does not say which key is of a wrong type: that is asked, so that its owner can be found.
+std::optional<conversation::outcome> conversation::refusal(const std::string& error) {
   store::trouble t = trouble_of(error);
-  if (t.what.code == errc::wrong_type) {
-    t.what.what = "the key " + in_->prefix + asked_.name +
-                  ", or a side key of it, holds something that is no lock; " + "it is left untouched (" +
-                  error + ")";
+  if (t.what.code != errc::wrong_type || asked_.name.empty()) return t;
+  stage_ = stage::type;
+  return std::nullopt;
+}
+
+/// \param type of the lock's key; empty where that must not be asked.
+store::trouble conversation::wrong_type(const std::string& type) const {
+  const std::string key = keys::of(in_->prefix, asked_.name).lock;
+  if (type.empty() || type == "string" || type == "none") {
+    return {
+        {errc::wrong_type,
+         "the key " + key + ", or a side key of it, holds something that is no lock; it is left untouched"}};
   }
-  return t;
+  const std::string owner = type == "hash" ? " (Redisson keeps its locks as hashes)" : "";
+  return {
+      {errc::wrong_type, "the key " + key + " is a " + type + ", and no lock that Holdfast shares" + owner +
+                             "; it is left untouched: take another name, or another 'prefix' in the URL"}};
 }
 
 std::optional<conversation::outcome> conversation::hear_script(const value& reply) {
@@ -157,41 +157,57 @@ std::optional<conversation::outcome> conversation::hear_script(const value& repl
   return std::nullopt;
 }
 
-std::optional<conversation::outcome> conversation::hear_replicas(const value& reply) {
-  if (reply.is(value::kind::number) && reply.number >= std::int64_t{in_->replicas}) return outcome{granted_};
-  stage_ = stage::undo;
-  return std::nullopt;
+/// A grant that too few replicas know of stands, and whoever asked looks for it again: that writes anew, and
+/// there is another WAIT. It is not released from here. Such a release could be late, on a connection that
+/// has broken meanwhile, and end what was believed since then; a claim that is withdrawn is never asked for
+/// again.
+conversation::outcome conversation::hear_replicas(const value& reply) const {
+  if (reply.is(value::kind::number) && reply.number >= std::int64_t{in_->replicas}) {
+    return tickets::reply{granted_};
+  }
+  return store::trouble{
+      {errc::unavailable, "it was granted, and is given back: fewer than " + std::to_string(in_->replicas) +
+                              " replicas acknowledged it within " +
+                              std::to_string(in_->replicas_wait.count()) + " ms"},
+      true,
+      false,
+      true};
 }
 
-std::optional<conversation::outcome> conversation::hear_scan(const value& reply) {
+conversation::outcome conversation::hear_scan(const value& reply) {
   if (!reply.is(value::kind::list) || reply.items.size() != 2) throw misunderstood{};
-  listing_->cursor = reply.items[0].text;
   for (const value& key : reply.items[1].items) {
-    const auto lock = listing_->fences ? lock_of_fence(key.text) : std::optional{key.text};
-    // Other keys of the server that happen to fit, and side keys, are no locks.
-    if (!lock || !lock->starts_with(in_->prefix) || lock->size() == in_->prefix.size()) continue;
-    if (listing_->fences || !lock_of_side_key(key.text)) listing_->found.insert(*lock);
+    const auto of_fence = lock_of_fence(key.text);
+    // Without a prefix, any text at the server would look like a foreign client's lock.
+    const bool is_lock = !in_->prefix.empty() && !lock_of_side_key(key.text);
+    if (!of_fence && !is_lock) continue;
+    const std::string& lock = of_fence ? *of_fence : key.text;
+    // Other keys of the server that happen to fit are no locks.
+    if (lock.starts_with(in_->prefix) && lock.size() > in_->prefix.size()) listing_->found.insert(lock);
   }
-  if (listing_->cursor != "0") return std::nullopt;
-  if (listing_->fences && !in_->prefix.empty()) {
-    listing_->fences =
-        false;  // without a prefix, any text at the server would look like a foreign client's lock
-    return std::nullopt;
-  }
-  stage_ = stage::details;
-  if (listing_->found.empty()) return outcome{tickets::reply{std::move(listing_->summaries)}};
-  return std::nullopt;
+  const std::string& cursor = reply.items[0].text;
+  listing_->scanned = cursor == "0";
+  const bool progress =
+      listing_->scanned || cursor != listing_->cursor;  // else it would never come to an end
+  listing_->cursor = cursor;
+  return so_far(progress);
 }
 
-std::optional<conversation::outcome> conversation::hear_details(const std::vector<value>& replies) {
+/// What there is of a listing.
+conversation::outcome conversation::so_far(bool progress) const {
+  if (listing_->scanned && listing_->found.empty()) return tickets::reply{std::move(listing_->summaries)};
+  return tickets::reply{tickets::more{listing_, progress}};
+}
+
+conversation::outcome conversation::hear_details(const std::vector<value>& replies) {
   for (const value& reply : replies) {
-    const std::string lock = *listing_->found.begin();
-    listing_->found.erase(listing_->found.begin());
     if (reply.is(value::kind::error)) {
       store::trouble t = trouble_of(reply.text);
-      if (t.what.code == errc::wrong_type) continue;  // not a lock, for all its name
-      return t;
+      if (t.what.code != errc::wrong_type) return t;  // it is found still, and looked at by the next try
     }
+    const std::string lock = *listing_->found.begin();
+    listing_->found.erase(listing_->found.begin());
+    if (reply.is(value::kind::error)) continue;  // not a lock, for all its name
     std::optional<lock_state> state;
     try {
       state = state_of(lock.substr(in_->prefix.size()), reply);
@@ -201,8 +217,18 @@ std::optional<conversation::outcome> conversation::hear_details(const std::vecto
     const bool in_use = state && !(state->holders.empty() && state->waiters.empty());
     if (state && (in_use || asked_.idle)) listing_->summaries.push_back(summary_of(*state));
   }
-  if (!listing_->found.empty()) return std::nullopt;
-  return outcome{tickets::reply{std::move(listing_->summaries)}};
+  return so_far(true);
+}
+
+/// One pass finds both kinds of keys, since a fence's key has its lock's in it.
+void conversation::say_scan(std::string& out) const {
+  std::string pattern{"*"};
+  if (in_->prefix.empty()) {
+    pattern.append("\x1f").append("fence");
+  } else {
+    pattern.append(literally(in_->prefix)).append("*");
+  }
+  append(out, {"SCAN", listing_->cursor, "MATCH", pattern, "COUNT", "1000", "TYPE", "string"});
 }
 
 std::size_t conversation::say_details(std::string& out) const {
@@ -245,7 +271,10 @@ void conversation::say_script(std::string& out, bool in_full) const {
         append_word(out, text_of(asked_.token));
       else
         append_word(out, "");
-      append_number(out, asked_.what == task::look ? milliseconds_in(asked_.ttl) : 0);
+      // A claim that is found begins a new ttl, too: an earlier request may have been carried out late, and
+      // its ttl began at a time that the client cannot know. And WAIT waits for what this connection wrote: a
+      // script that writes nothing has nothing for replicas to acknowledge.
+      append_number(out, milliseconds_in(asked_.ttl));
       append_number(out, keep);
       break;
     case task::release:
@@ -281,13 +310,6 @@ void conversation::say_claim(std::string& out, bool in_full, std::int64_t keep) 
   if (alone) return;
   append_number(out, asked_.capacity);
   append_number(out, asked_.weight);
-}
-
-void conversation::say_release(std::string& out) const {
-  begin(out, script_of(task::release), true, 5, 2);
-  append_keys(out, keys::of(in_->prefix, asked_.name));
-  append_word(out, asked_.owner.hex());
-  append_number(out, in_->keep.count());
 }
 
 std::vector<std::string_view> all_scripts() {

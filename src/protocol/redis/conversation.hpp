@@ -17,7 +17,9 @@ namespace holdfast::redis {
 
 /// One request, as it is put to a server: commands to send, then a reply to each, until the outcome is there.
 /// Most take one command; more it takes where the server does not have the script, where replicas have to
-/// acknowledge a grant, and to list names. Pure: a link carries the bytes, the real one or the simulator's.
+/// acknowledge a grant, and where a key is of a wrong type. A listing is several requests, each a part of the
+/// database or of the names: whoever has given up waiting asks for no more of them. Pure: a link carries the
+/// bytes, the real one or the simulator's.
 class conversation {
  public:
   using outcome = tickets::link::outcome;
@@ -35,25 +37,27 @@ class conversation {
     script,    // by its digest
     text,      // in full: the server did not know it
     replicas,  // granted: do enough of them know?
-    undo,      // they do not
-    scan,      // names
+    type,      // of the lock's key, which is none of ours
+    scan,      // a part of the names
     details,   // of each of a batch of names
   };
 
-  [[nodiscard]] store::trouble refusal(const std::string& error) const;
+  std::optional<outcome> refusal(const std::string& error);
+  [[nodiscard]] store::trouble wrong_type(const std::string& type) const;
   std::optional<outcome> hear_script(const value& reply);
-  std::optional<outcome> hear_replicas(const value& reply);
-  std::optional<outcome> hear_scan(const value& reply);
-  std::optional<outcome> hear_details(const std::vector<value>& replies);
+  [[nodiscard]] outcome hear_replicas(const value& reply) const;
+  outcome hear_scan(const value& reply);
+  outcome hear_details(const std::vector<value>& replies);
+  [[nodiscard]] outcome so_far(bool progress) const;
   void say_script(std::string& out, bool in_full) const;
   void say_claim(std::string& out, bool in_full, std::int64_t keep) const;
-  void say_release(std::string& out) const;
+  void say_scan(std::string& out) const;
   std::size_t say_details(std::string& out) const;
 
   /// The state of a listing.
-  struct listing {
+  struct listing final : tickets::listing_state {
     std::string cursor = "0";
-    bool fences = true;           // the pass of the scan: over fences, then over locks
+    bool scanned = false;         // all of the database
     std::set<std::string> found;  // locks' keys not looked at yet
     std::vector<lock_summary> summaries;
   };
@@ -63,7 +67,7 @@ class conversation {
   owner_id client_;
   stage stage_;
   tickets::place granted_;  // while replicas are asked
-  std::unique_ptr<listing> listing_;
+  std::shared_ptr<listing> listing_;
 };
 
 /// The text of every script there is.

@@ -133,7 +133,7 @@ acquisition::step acquisition::take_place(time_point now, std::uint64_t random, 
 
 acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, const store::trouble& t) {
   hindrance_ = t.what;
-  if (state_ == state::asking && t.unknown) {
+  if (state_ == state::asking && (t.unknown || t.granted)) {
     // It may stand in the queue by now, or even hold. Only the store can tell: never guess.
     state_ = state::finding;
   }
@@ -153,7 +153,7 @@ acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, 
   // A try asks once; what it asked and got no answer to is withdrawn in the background.
   const duration tries = claim_.wait ? claim_.retry.limit() : duration::zero();
   if (t.passing && next <= silent_since_.value_or(now) + tries) return wake(next);
-  if (state_ != state::finding) return fail(now, t.what);
+  if (state_ != state::finding || t.granted) return fail(now, t.what);
   return fail(now,
               {errc::unknown_outcome, "it may have been granted, and is being withdrawn: " + t.what.what});
 }

@@ -77,6 +77,14 @@ std::optional<lock_state> family::inspected(const reply& r) { return std::get<st
 
 std::vector<lock_summary> family::listed(const reply& r) { return std::get<std::vector<lock_summary>>(r); }
 
+std::optional<store::continuation<request>> family::listing_continued(const reply& r, bool idle) {
+  const auto* const part = std::get_if<more>(&r);
+  if (part == nullptr) return std::nullopt;
+  store::continuation<request> next{listing(idle), part->progress};
+  next.what.listed = part->listed;
+  return next;
+}
+
 std::size_t family::evicted(const reply& r) { return std::get<count>(r).value; }
 
 }  // namespace holdfast::tickets

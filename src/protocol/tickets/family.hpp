@@ -1,11 +1,13 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "protocol/tickets/acquisition.hpp"
 #include "protocol/tickets/request.hpp"
+#include "store/exchange.hpp"
 #include "store/results.hpp"
 
 namespace holdfast::tickets {
@@ -33,6 +35,8 @@ struct family {
   static store::lowered lowered(const reply& r);
   static std::optional<lock_state> inspected(const reply& r);
   static std::vector<lock_summary> listed(const reply& r);
+  /// The next request of a listing that takes several.
+  static std::optional<store::continuation<request>> listing_continued(const reply& r, bool idle);
   static std::size_t evicted(const reply& r);
 };
 

@@ -26,9 +26,17 @@ enum class task : std::uint8_t {
   downgrade,  // name owner token -> done, nothing
   evict,      // name token last -> count                      the holds with a token from `token` to `last`
   inspect,    // name -> state
-  list,       // idle -> summaries
+  list,       // idle listed -> summaries, more
 };
 inline constexpr std::size_t task_count = static_cast<std::size_t>(task::list) + 1;
+
+/// What a listing has found so far, where a store lists in several requests. The store's own.
+struct listing_state {
+  listing_state() = default;
+  listing_state(const listing_state&) = delete;
+  listing_state& operator=(const listing_state&) = delete;
+  virtual ~listing_state() = default;
+};
 
 struct request {
   task what{};
@@ -44,6 +52,7 @@ struct request {
   bool idle = false;
   std::shared_ptr<const std::string> metadata;
   std::vector<store::hold> batch;
+  std::shared_ptr<listing_state> listed;  // by the requests before, if it takes several
 };
 
 struct nothing {};  // the claim is not there (any more)
@@ -67,8 +76,13 @@ struct kept {
 struct count {
   std::size_t value = 0;
 };
+/// A part of a listing: it has to be asked again, with this.
+struct more {
+  std::shared_ptr<listing_state> listed;
+  bool progress = true;  // it went on since the request before
+};
 
-using reply = std::variant<nothing, done, refused, other_capacity, place, kept, count,
+using reply = std::variant<nothing, done, refused, other_capacity, place, kept, count, more,
                            std::optional<lock_state>, std::vector<lock_summary>>;
 
 using link = store::link<request, reply>;

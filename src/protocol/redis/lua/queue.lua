@@ -62,9 +62,10 @@ local function tell(client, what, owner, token)
   redis.pcall('PUBLISH', 'holdfast:client:' .. client, what .. ' ' .. owner .. ' ' .. token) -- a lost word costs time only
 end
 
--- Side keys live as long as anybody may need them, and a while longer: nothing stays behind for ever.
+-- Side keys live as long as anybody may need them, and a while longer: nothing stays behind for ever. The fence is
+-- one of them while somebody waits, too: forgotten then, the next holder would have no token on record.
 local function outlive(keep)
-  for _, key in ipairs({ claims, expiries, queue }) do
+  for _, key in ipairs({ claims, expiries, queue, fence }) do
     if redis.call('PTTL', key) < tonumber(keep) then redis.call('PEXPIRE', key, keep) end
   end
 end
@@ -118,20 +119,21 @@ end
 
 -- Grants a claim that has its token. One that wants the lock alone has been struck off. Were the token not above that
 -- of the last holder, because the server evicted a key, its claimant could not be fenced: it gets another, and finds it.
+-- The largest token stays on record, whoever draws it and whatever the server has evicted.
 local function grant(owner, c, claim, keep)
   keep = math.max(tonumber(keep), 2 * c.ttl)
   claim = claim:sub(#c.token + #c.since + 2)
+  local last = known:sub(1, 20)
   local before = known:match('^%d+ %x+ (%d+)')
-  if before and before >= c.token then
-    c.token = next_token(known:sub(1, 20))
-    known = c.token .. known:sub(21)
-  end
+  if before and before >= c.token then c.token = next_token(last) end
+  if c.token > last then last = c.token end
   claim = c.token .. ' ' .. micros .. claim
   if c.weight == whole then
     redis.call('SET', lock, owner, 'PX', c.ttl)
     holder = owner
-    know(known:sub(1, 20) .. ' ' .. owner .. ' ' .. claim, keep)
+    know(last .. ' ' .. owner .. ' ' .. claim, keep)
   else
+    if last ~= known:sub(1, 20) then know(last .. known:sub(21), keep) end
     held = held + c.weight
     redis.call('ZREM', queue, owner)
     redis.call('HSET', claims, owner, 'h' .. claim, 'held', held)
@@ -186,11 +188,15 @@ end
 
 local function is_silent() return is_held_alone() and not lone_claim() and 1 or 0 end
 
--- One more ttl for a claim that stands there.
+-- One more ttl for a claim that stands there. Of one that holds, something is written even where nothing changes, since
+-- it was granted within this millisecond: WAIT waits for what its own connection has written.
 local function keep_claim(owner, place, ttl, keep)
   if holder == owner then return redis.call('PEXPIRE', lock, ttl) end
   redis.call('ZADD', expiries, now + ttl, owner)
-  if place[1] == 1 and not is_held_alone() then mark(ttl) end
+  if place[1] == 1 and not is_held_alone() then
+    mark(ttl)
+    redis.call('PEXPIRE', expiries, math.max(redis.call('PTTL', expiries), tonumber(keep)))
+  end
   if place[1] == 0 and not redis.call('ZSCORE', queue, owner) then -- evicted
     redis.call('ZADD', queue, (redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0) + 1, owner)
   end

@@ -34,6 +34,11 @@ value time_of(duration d) {
 }
 value list(std::vector<value> items) { return {kind::list, 0, {}, std::move(items)}; }
 
+const tickets::more* part_in(const tickets::link::outcome& o) {
+  const auto* const reply = std::get_if<tickets::reply>(&o);
+  return reply == nullptr ? nullptr : std::get_if<tickets::more>(reply);
+}
+
 }  // namespace
 
 lock_twin::lock_twin(twin& server, const redis::dialect& in) : server_{&server}, in_{&in} {
@@ -49,19 +54,29 @@ value lock_twin::perform(const lock_step& s) {
   if (s.played != trick::none) {
     outcome = play(s);
   } else {
-    redis::conversation talk{request_of(s), *in_, client_id(client_of(s.owner))};
-    std::optional<redis::conversation::outcome> result;
-    while (!result) {
-      std::string bytes;
-      const std::size_t replies = talk.say(bytes);
-      result = talk.hear(server_->exchange(client_of(s.owner), bytes, replies));
+    auto asked = request_of(s);
+    auto result = ask(asked, client_of(s.owner));
+    while (const auto* part = part_in(result)) {
+      asked.listed = part->listed;
+      result = ask(asked, client_of(s.owner));
     }
-    if (const auto* reply = std::get_if<tickets::reply>(&*result)) {
+    if (const auto* reply = std::get_if<tickets::reply>(&result)) {
       if (const auto* place = std::get_if<tickets::place>(reply)) tokens_[{s.name, s.owner}] = place->token;
     }
-    outcome = value_of(*result);
+    outcome = value_of(result);
   }
   return list({outcome, words_for(0), words_for(1)});
+}
+
+tickets::link::outcome lock_twin::ask(const tickets::request& what, std::size_t client) {
+  redis::conversation talk{what, *in_, client_id(client)};
+  std::optional<redis::conversation::outcome> result;
+  while (!result) {
+    std::string bytes;
+    const std::size_t replies = talk.say(bytes);
+    result = talk.hear(server_->exchange(client, bytes, replies));
+  }
+  return std::move(*result);
 }
 
 value lock_twin::play(const lock_step& s) {
@@ -149,6 +164,7 @@ value lock_twin::value_of(const tickets::link::outcome& o) {
       for (const bool one : k.each) digits += one ? '1' : '0';
       return text("kept " + digits);
     }
+    value operator()(const tickets::more&) const { return text("more"); }
     value operator()(const tickets::count& c) const { return text("count " + std::to_string(c.value)); }
     value operator()(const std::optional<lock_state>& s) const {
       return s ? self.value_of(*s) : text("no state");
