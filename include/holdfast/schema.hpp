@@ -13,14 +13,18 @@ namespace holdfast {
 // its URL says `create=0`; where its user may not, somebody who may uses these.
 
 /// The statements that make what the store of this URL needs at its server, for the server's own client to
-/// run as they are (`psql -f`, or `mariadb` from its standard input). They may be run again, and leave what
-/// is there as it is. Asks no server; may be called from any thread.
+/// run as they are (`psql -f`, or `mariadb` from its standard input). They may be run again: tables and rows
+/// stay as they are, and on PostgreSQL routines of an older version are replaced. Asks no server; may be
+/// called from any thread.
 /// \throws holdfast::error errc::invalid_url; errc::invalid_argument for a store that needs none.
 [[nodiscard]] HOLDFAST_EXPORT std::string schema(std::string_view url);
 
-/// Makes it, as the user of the URL, whatever the URL says of `create`. Blocks for at most the URL's
-/// `connect_timeout`, but for the time that looking a host's name up takes. May be called from any thread.
-/// \return false where everything was there already.
+/// Makes it, as the user of the URL, whatever the URL says of `create`; on PostgreSQL it also brings routines
+/// of an older version up to date, puts back those that were changed, and grants the rights that the URL
+/// names
+/// (`grant_lock`, `grant_look`). Blocks for at most the URL's `connect_timeout`, but for the time that
+/// looking a host's name up takes. May be called from any thread.
+/// \return false where everything was there already, as this version has it.
 /// \throws holdfast::error as `schema`, and errc::unavailable, errc::permission_denied, errc::exhausted,
 ///         errc::foreign_store where there is something else of that name, or what a newer Holdfast has made.
 HOLDFAST_EXPORT bool apply_schema(std::string_view url, const client_options& options = {});

@@ -26,7 +26,9 @@ constexpr std::array<std::string_view, 6> sslmodes{"disable", "allow",     "pref
                                                    "require", "verify-ca", "verify-full"};
 
 constexpr std::string_view known_options =
-    "table ([schema.]name of the lock table), create (0: do not make it), keep_idle (how long an unused "
+    "table ([schema.]name of the lock table), owner (a role that is trusted as its owner), create (0: do not "
+    "make "
+    "it), keep_idle (how long an unused "
     "name's token is "
     "remembered), pooler (session: there is one, which pools sessions), mode (table, or session: locks end "
     "with the "
@@ -69,6 +71,23 @@ bool take_pooler(store_url& url) {
   return given.has_value();
 }
 
+/// "app,batch": the roles that `holdfast schema` grants rights.
+std::vector<std::string> take_roles(store_url& url, const char* option) {
+  std::vector<std::string> roles;
+  const auto given = url.take(option);
+  if (!given) return roles;
+  std::string_view rest{*given};
+  while (true) {
+    const std::string_view role = rest.substr(0, rest.find(','));
+    if (!sql::postgresql::is_plain_role(role)) {
+      url.refuse("the option '" + std::string{option} + "' is not a list of roles, with commas between them");
+    }
+    roles.emplace_back(role);
+    if (role.size() == rest.size()) return roles;
+    rest.remove_prefix(role.size() + 1);
+  }
+}
+
 /// As errors name it: "db.example:5432/orders".
 std::string place_of(const std::map<std::string, std::string>& to) {
   const auto get = [&](const char* name, const char* otherwise) {
@@ -88,6 +107,7 @@ postgresql::settings settings_of(store_url& url, const client_options& options) 
   if (!options.password().empty()) s.connection["password"] = options.password();
   const auto table = take_qualified_table(url);
   s.names = sql::naming{table.schema, table.name, '"'};
+  s.owner = url.take("owner").value_or("");
   s.create = url.take_flag("create", true);
   s.pooled = take_pooler(url);
   s.link.place = place_of(s.connection);
@@ -111,9 +131,13 @@ std::unique_ptr<runtime::backend> open_postgresql(store_url& url, const client_o
 }
 
 runtime::layout layout_of_postgresql(store_url& url, const client_options& options) {
+  const auto lockers = take_roles(url, "grant_lock");
+  const auto lookers = take_roles(url, "grant_look");
   postgresql::settings s = settings_of(url, options);
-  s.create = true;  // that is what is asked for
-  const std::string text = sql::postgresql::script(s.names);
+  s.create = s.renew = true;  // that is what is asked for
+  s.lockers = lockers;
+  s.lookers = lookers;
+  const std::string text = sql::postgresql::script(s.names, s.lockers, s.lookers);
   return {text, [s, where = url.masked()] {
             try {
               return postgresql::provide(s, runtime::bell{}.descriptor());

@@ -91,45 +91,83 @@ TEST_F(postgresql_rights, to_make_the_tables_are_asked_for_where_they_are_missin
 }
 
 TEST_F(postgresql_rights, to_a_schema_are_asked_for_by_its_name) {
-  expect_refusal(guest("?table=shelf.locks"), {"shelf", "grant"});
+  expect_refusal(guest("?table=shelf.locks"), {"shelf", "holdfast schema"});
 }
 
-TEST_F(postgresql_rights, to_a_table_are_asked_for_by_its_name) {
+TEST_F(postgresql_rights, to_lock_are_rights_to_execute_and_none_to_a_table) {
   make_tables();
-  expect_refusal(guest(), {"permission denied for table holdfast_locks", "grant this user"});
-  server_.ask("GRANT SELECT, INSERT, UPDATE, DELETE ON holdfast_locks, holdfast_locks_claims TO guest");
-  EXPECT_EQ(try_to_lock(guest()).text, in_order) << "who only may not sweep can lock";
-  server_.ask("GRANT SELECT, INSERT, UPDATE, DELETE ON holdfast_locks_sweeps TO guest");
-  EXPECT_EQ(try_to_lock(guest()).text, in_order);
+  expect_refusal(guest(), {"permission denied for function holdfast_locks_acquire", "holdfast schema"});
+  (void)apply_schema(server_.url("?grant_lock=guest,holdfast"));
+  client owner{server_.url()};
+  client locks{guest()};
+  auto held = mutex{locks, "stock"}.acquire();
+  auto next = std::async(std::launch::async, [&] { return mutex{owner, "stock"}.acquire(); });
+  expect_waiter(locks);
+  EXPECT_EQ(held.renew(), renewal::renewed);
+  EXPECT_FALSE(held.release());
+  EXPECT_FALSE(next.get().release());
+  EXPECT_EQ(locks.list(true).size(), 1U);
+  EXPECT_EQ(locks.force_release("stock"), 0U);
+  const auto by_hand = server_.console("guest");
+  for (const std::string table : {"holdfast_locks", "holdfast_locks_claims", "holdfast_locks_sweeps"}) {
+    EXPECT_THAT(by_hand->ask("SELECT FROM " + table), testing::StartsWith("-42501"));
+    EXPECT_THAT(by_hand->ask("DELETE FROM " + table), testing::StartsWith("-42501"));
+  }
+  EXPECT_THAT(by_hand->ask("SELECT holdfast_locks_serve('stock', 0, 0, 0, 0)"), testing::StartsWith("-42501"))
+      << "a part of others, which grants without asking";
 }
 
-TEST_F(postgresql_rights, to_a_routine_are_asked_for_by_its_name) {
-  make_tables();
-  server_.ask(
-      "GRANT ALL ON ALL TABLES IN SCHEMA public TO guest;"
-      "REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM PUBLIC");
-  expect_refusal(guest(), {"permission denied for function holdfast_locks_layout", "grant this user"});
-  server_.ask(
-      "GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO guest;"
-      "REVOKE EXECUTE ON FUNCTION holdfast_locks_acquire FROM guest");
-  expect_refusal(guest(), {"permission denied for function holdfast_locks_acquire", "grant this user"});
-  server_.ask("GRANT EXECUTE ON FUNCTION holdfast_locks_acquire TO guest");
+TEST_F(postgresql_rights, to_look_are_enough_for_that_alone) {
+  (void)apply_schema(server_.url("?grant_look=guest"));
+  client owner{server_.url()};
+  auto held = mutex{owner, "stock"}.acquire();
+  client locks{guest()};
+  EXPECT_EQ(locks.list().size(), 1U);
+  EXPECT_TRUE(locks.inspect("stock"));
+  std::atomic<int> calls = 0;
+  const auto watch = locks.watch([&] { ++calls; });
+  await([&] { return server_.ask("SELECT count(*) FROM holdfast_locks_sweeps WHERE watched > 0") == "1"; },
+        "it does not watch");
+  const int seen = calls;
+  EXPECT_FALSE(held.release());
+  await([&] { return calls > seen; }, "it is notified of nothing");
+  EXPECT_EQ(failure_of([&] { mutex{locks, "stock", hasty()}.lock(); }).code, errc::permission_denied);
+  EXPECT_EQ(failure_of([&] { (void)locks.force_release("stock"); }).code, errc::permission_denied);
+}
+
+TEST_F(postgresql_rights, are_granted_by_what_is_printed) {
+  const std::string text = schema("postgresql://somewhere/?table=public.holdfast_locks&grant_lock=guest");
+  EXPECT_EQ(server_.ask(text), "");
+  EXPECT_EQ(try_to_lock(guest()).text, in_order) << "of tables of a superuser";
+  for (const char* roles : {"", "a,,b", "a\"b", "a'b"}) {
+    EXPECT_EQ(
+        failure_of([&] { (void)schema(std::string{"postgresql://somewhere/?grant_lock="} + roles); }).code,
+        errc::invalid_url)
+        << roles;
+  }
+  EXPECT_EQ(failure_of([] { client{"postgresql://somewhere/?grant_lock=guest"}; }).code, errc::invalid_url);
+}
+
+TEST_F(postgresql_rights, to_a_single_routine_can_be_taken_away) {
+  (void)apply_schema(server_.url("?grant_lock=guest"));
+  server_.ask("REVOKE EXECUTE ON FUNCTION holdfast_locks_evict FROM guest");
   EXPECT_EQ(try_to_lock(guest()).text, in_order);
+  client locks{guest()};
+  EXPECT_EQ(failure_of([&] { (void)locks.force_release("stock"); }).code, errc::permission_denied);
 }
 
 // Somebody takes a right away from those who hold already.
 TEST_F(postgresql_rights, taken_from_a_holder_cost_the_lease_at_its_deadline) {
-  make_tables();
-  server_.ask("GRANT ALL ON ALL TABLES IN SCHEMA public TO guest");
+  (void)apply_schema(server_.url("?grant_lock=guest"));
   client locks{guest()};
   auto held = mutex{locks, "stock", lock_options{}.ttl(1s)}.acquire();
   loss told{held};
-  server_.ask("REVOKE ALL ON holdfast_locks_claims FROM guest");
+  server_.ask("REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM guest");
   const auto deadline = held.deadline();
   told.expect_by(deadline + 1s);  // it may have been renewed in between
   EXPECT_FALSE(held.held());
   EXPECT_EQ(failure_of([&] { mutex{locks, "stock"}.lock(); }).code, errc::permission_denied);
-  server_.ask("GRANT ALL ON holdfast_locks_claims TO guest");
+  (void)apply_schema(server_.url("?grant_lock=guest"));
   EXPECT_TRUE(mutex(locks, "stock").try_acquire_for(60s));
 }
 

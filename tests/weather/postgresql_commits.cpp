@@ -60,5 +60,18 @@ TEST_F(postgresql_commits, of_a_release_that_serves_somebody_alone_are_waited_fo
   EXPECT_GT(token_in(hear_answer(*next)), held_token);
 }
 
+TEST_F(postgresql_commits, of_a_refused_try_are_not_waited_for) {
+  client locks{server_.url("?answer_timeout=60s")};
+  client others{server_.url("?answer_timeout=60s")};
+  auto held = mutex{locks, "stock", lock_options{}.ttl(10min)}.acquire();
+  EXPECT_FALSE(mutex(others, "stock").try_lock());  // with whatever comes with the first call
+
+  hold_up();
+  auto refused = std::async(std::launch::async, [&] { return mutex{others, "stock"}.try_lock(); });
+  EXPECT_EQ(refused.wait_for(20s), std::future_status::ready) << "it waits for the disk";
+  let_go();
+  EXPECT_FALSE(refused.get());
+}
+
 }  // namespace
 }  // namespace holdfast::weather

@@ -11,9 +11,8 @@ namespace {
 class postgresql_watching : public on_postgresql {
  protected:
   bool watches() {
-    return server_.number(
-               "SELECT count(*) FROM pg_locks WHERE locktype = 'advisory' AND mode = 'ShareLock' AND "
-               "granted") == 1;
+    return server_.ask("SELECT count(*) FROM holdfast_locks_sweeps WHERE watched > holdfast_locks_now()") ==
+           "1";
   }
 
   client locks_{server_.url()};
@@ -56,6 +55,16 @@ TEST_F(postgresql_watching, are_told_of_what_was_under_way_when_it_began) {
   const int seen = calls_;
   EXPECT_EQ(other->ask("COMMIT"), "");
   await([&] { return calls_ > seen; }, "it is told of nothing");
+}
+
+// Who watched and is gone, or stopped, has others' commits notify for a minute at most.
+TEST_F(postgresql_watching, say_so_again_before_the_server_forgets_it) {
+  const auto watch = locks_.watch([&] { ++calls_; });
+  await([&] { return watches(); }, "it does not begin");
+  const auto until = [&] { return server_.number("SELECT watched FROM holdfast_locks_sweeps"); };
+  EXPECT_LE(until(), server_.number("SELECT holdfast_locks_now()") + 60'000'000);
+  const auto first = until();
+  await([&] { return until() > first; }, "it lets the server forget it");
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "link/postgresql/connection.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstring>
@@ -85,8 +86,8 @@ std::optional<std::pair<owner_id, store::noticed>> word_in(std::string_view said
 
 }  // namespace
 
-connection::connection(handle session, const owner_id& client, const sql::naming& names)
-    : sql::connection{client}, session_{std::move(session)}, names_{names} {
+connection::connection(handle session, const owner_id& client, const sql::naming& names, duration idle_limit)
+    : sql::connection{client}, session_{std::move(session)}, names_{names}, idle_limit_{idle_limit} {
   if (PQsetnonblocking(session_.get(), 1) != 0 || PQenterPipelineMode(session_.get()) != 1) break_off();
 }
 
@@ -108,7 +109,38 @@ void connection::prepare(const sql::call& what) {
   }
 }
 
+/// The server wakes every session that listens, whatever it listens to, for each commit that notifies. So
+/// only a client does that may have a claim: it listens before the call that makes one is sent, so that no
+/// notification is missed.
+void connection::hear_while_needed(const sql::call& next) {
+  const auto now = boot_clock::now();
+  std::optional<duration> ttl;
+  if (next.routine == "acquire") ttl = duration{next.in[5].number};
+  if (next.routine == "look") ttl = duration{next.in[3].number};
+  if (next.routine == "renew" || next.routine == "find") ttl = duration::zero();
+  if (!ttl) {
+    if (hears_ && now > needed_until_) begin_or_end_hearing(false);
+    return;
+  }
+  longest_ttl_ = std::max(longest_ttl_, *ttl);
+  constexpr duration most = std::chrono::hours{24 * 365};  // of claims that end with their session
+  needed_until_ = std::max(needed_until_, now + idle_limit_ + std::min(longest_ttl_, most));
+  if (!hears_) begin_or_end_hearing(true);
+}
+
+void connection::begin_or_end_hearing(bool on) {
+  const std::string statement =
+      (on ? "LISTEN \"" : "UNLISTEN \"") + sql::postgresql::channel_of(client()) + '"';
+  if (PQsendQueryParams(session_.get(), statement.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 1) != 1 ||
+      PQpipelineSync(session_.get()) != 1) {
+    break_off();
+  }
+  due_.push_back({"", false, true});
+  hears_ = on;
+}
+
 void connection::send(const sql::call& what) {
+  hear_while_needed(what);
   const bool is_new = prepared_.insert(what.routine).second;
   if (is_new) prepare(what);
   std::vector<std::string> values;
@@ -128,7 +160,7 @@ void connection::send(const sql::call& what) {
       PQpipelineSync(session_.get()) != 1) {
     break_off();
   }
-  due_.push_back({what.routine, is_new});
+  due_.push_back({what.routine, is_new, false});
   flush();
 }
 
@@ -154,7 +186,11 @@ void connection::take_in(const PGresult* r) {
   switch (PQresultStatus(r)) {
     case PGRES_TUPLES_OK: coming_ = rows_of(r); break;
     case PGRES_PIPELINE_SYNC:
-      answers_.push_back(std::exchange(coming_, {}));
+      if (due_.front().own) {
+        if (std::holds_alternative<store::trouble>(std::exchange(coming_, {}))) hears_ = false;
+      } else {
+        answers_.push_back(std::exchange(coming_, {}));
+      }
       if (due_.front().preparing) prepared_.erase(due_.front().routine);  // that failed
       due_.pop_front();
       break;
@@ -189,7 +225,7 @@ std::vector<std::pair<owner_id, store::noticed>> connection::take_words() {
 }
 
 std::optional<sql::call> connection::tracking(bool on) const {
-  return sql::call{on ? "track" : "untrack", {}};
+  return sql::call{on ? "watch" : "untrack", {}};
 }
 
 }  // namespace holdfast::postgresql

@@ -8,6 +8,7 @@
 #include <poll.h>
 #include <string>
 #include <string_view>
+#include <thread>
 #include <vector>
 
 #include "link/postgresql/connection.hpp"
@@ -27,6 +28,9 @@ constexpr const char* session_settings =
     // Who comes by a row's lock has to see what the one before has written.
     "SET default_transaction_isolation = 'read committed';"
     "SET client_min_messages = warning;"
+    // Calls go one behind another, renewals among them: none waits for long for a row that somebody else has
+    // locked. It is asked for again.
+    "SET lock_timeout = '1s';"
     // Plans are made once a session, and stay while the tables grow: the first of them may not be for tables
     // of a page, which are cheapest read from end to end.
     "SET plan_cache_mode = force_generic_plan;"
@@ -37,55 +41,144 @@ constexpr const char* session_settings =
     "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;"
     "SET tcp_user_timeout = 25000";
 
+/// Whose objects a session may run: those of the user itself, of superusers, of the database's owner, of
+/// roles that one of these has made the user a member of (in older servers anybody may make anybody a member
+/// of himself), and of the role that the URL names. $1: the schema, $2 and $3: our tables and routines, one a
+/// line, $4: that role. One statement, so that all of it is of one moment: how many tables and routines there
+/// are, whether `layout` is, and what is not trusted, with its owner.
+constexpr const char* inventory_query = R"sql(
+WITH RECURSIVE
+  chief(oid) AS (
+    SELECT oid FROM pg_roles WHERE rolsuper
+    UNION SELECT datdba FROM pg_database WHERE datname = current_database()),
+  own(oid) AS (
+    SELECT oid FROM pg_roles WHERE rolname IN (current_user, session_user)
+    UNION SELECT m.roleid FROM pg_auth_members m JOIN own ON own.oid = m.member
+           WHERE m.grantor IN (SELECT oid FROM chief)),
+  trusted(oid) AS (
+    SELECT oid FROM own
+    UNION SELECT oid FROM chief
+    UNION SELECT oid FROM pg_roles WHERE rolname IN ('pg_database_owner', $4::text)),
+  ours(oid) AS (
+    SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
+     WHERE n.nspname = $1::text AND c.relname = ANY (string_to_array($2::text, chr(10)))),
+  part(kind, name, owner) AS (
+    SELECT 'schema', n.nspname::text, n.nspowner FROM pg_namespace n WHERE n.nspname = $1::text
+    UNION ALL
+    SELECT 'table', c.relname::text, c.relowner FROM pg_class c JOIN ours USING (oid)
+    UNION ALL
+    SELECT 'trigger function', p.proname::text, p.proowner
+      FROM pg_trigger t JOIN ours ON ours.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid
+     WHERE NOT t.tgisinternal
+    UNION ALL
+    SELECT 'routine', p.proname::text, p.proowner
+      FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+     WHERE n.nspname = $1::text
+       AND p.proname || '(' || oidvectortypes(p.proargtypes) || ')' = ANY (string_to_array($3::text, chr(10))))
+SELECT count(*) FILTER (WHERE kind = 'table'), count(*) FILTER (WHERE kind = 'routine'),
+       count(*) FILTER (WHERE kind = 'routine' AND name = $5::text),
+       count(*) FILTER (WHERE kind = 'routine' AND name = $6::text),
+       min('the ' || kind || ' ' || name || ' belongs to ' || pg_get_userbyid(owner))
+         FILTER (WHERE owner NOT IN (SELECT oid FROM trusted))
+  FROM part
+)sql";
+
+/// The first of the schemas in $1 that has the table or the routine `layout` of the names in $2 and $3; or
+/// else the first of them.
+constexpr const char* schema_query = R"sql(
+SELECT n.nspname
+  FROM unnest($1::name[]) WITH ORDINALITY AS s(name, place) JOIN pg_namespace n ON n.nspname = s.name
+ WHERE n.oid <> pg_my_temp_schema() AND n.nspname <> 'pg_catalog'
+ ORDER BY NOT (EXISTS (SELECT FROM pg_class c WHERE c.relnamespace = n.oid AND c.relname = $2::text)
+               OR EXISTS (SELECT FROM pg_proc p WHERE p.pronamespace = n.oid AND p.proname = $3::text)),
+          s.place
+ LIMIT 1
+)sql";
+
+/// Ends the sessions of an application name, and has a row for each that is not over yet. Anybody may bear
+/// that name, but only those count that have logged in as this one has: a role that the login takes on is
+/// something else.
+constexpr const char* ending_query =
+    "SELECT pg_terminate_backend(a.pid) FROM pg_stat_get_activity(NULL) a WHERE a.application_name = $1 AND "
+    "a.pid <> pg_backend_pid() AND a.usesysid = (SELECT oid FROM pg_roles WHERE rolname = session_user)";
+
 /// Of the advisory lock of a session, by its client's id.
 constexpr const char* key = "('x' || left($1, 16))::bit(64)::bigint";
+
+/// Until the server is asked again. Not at the server, whose clock may be set back meanwhile.
+constexpr std::chrono::milliseconds a_while{5};
 
 /// A session on its way to readiness.
 class opening {
  public:
   opening(const settings& to, const owner_id& client, int stop)
-      : to_{to}, client_{client}, limit_{to.link.connect_limit, stop} {}
+      : to_{to}, names_{to.names}, client_{client}, limit_{to.link.connect_limit, stop} {}
 
   [[nodiscard]] handle run(const std::optional<owner_id>& former) {
     connect();
     check_server();
     if (former) end_sessions(*former);
-    if (former != client_) take_lock();
+    if (to_.link.session) take_lock();
     ask(session_settings);
     if (to_.link.session) bind_to_session(*to_.link.session);
+    check_session();
     provide_tables();
-    ask("LISTEN " + quoted(sql::postgresql::channel_of(client_)));
     check_session();
     return std::move(session_);
   }
+  /// With the schema in which the tables are; once `run`.
+  [[nodiscard]] const sql::naming& names() const { return names_; }
 
   [[nodiscard]] bool provide() {
     connect();
     check_server();
     ask(session_settings);
-    return provide_tables();
+    const bool made = provide_tables();
+    for (const std::string& each : to_.lockers) {
+      ask(sql::postgresql::grants(names_, each, sql::postgresql::access::lock));
+    }
+    for (const std::string& each : to_.lookers) {
+      ask(sql::postgresql::grants(names_, each, sql::postgresql::access::look));
+    }
+    return made;
   }
 
  private:
-  static std::string quoted(const std::string& name) { return '"' + name + '"'; }
-  static std::string application(const owner_id& client) { return "holdfast " + client.hex(); }
+  /// Half of the id, as everybody can read it there; the other half stays secret, so that nobody knows the
+  /// channel.
+  static std::string application(const owner_id& client) { return "holdfast " + client.hex().substr(0, 16); }
+
+  /// What there is at the server, and all of it of somebody who is trusted.
+  struct inventory {
+    bool has_layout = false;
+    bool has_revision = false;
+    bool is_complete = false;
+  };
 
   void connect();
   void check_server();
+  void settle_names(const std::string& path);
   void check_line(const std::string& backend);
   void check_session();
   void end_sessions(const owner_id& of);
   void take_lock();
   void bind_to_session(std::chrono::milliseconds timeout);
   bool provide_tables();
-  bool make_tables();
-  [[nodiscard]] bool is_complete();
-  [[nodiscard]] std::int64_t layout();
+  bool make_tables(const inventory& there);
+  [[nodiscard]] std::string shortage(const inventory& there) const;
+  [[nodiscard]] inventory look_around();
+  [[nodiscard]] std::int64_t layout(const inventory& there);
+  [[nodiscard]] sql::postgresql::revision revision(const inventory& there);
+  /// Whether this client can do with what there is; where it must not, throws.
+  [[nodiscard]] bool suffices(const inventory& there);
+  void await_makers();
+  [[nodiscard]] std::string definitions();
   [[nodiscard]] std::optional<std::string> foreign_table();
   result ask(const std::string& statement, const std::vector<std::string>& values = {});
   [[nodiscard]] std::string text(const std::string& statement, const std::vector<std::string>& values = {});
 
   const settings& to_;
+  sql::naming names_;
   const owner_id& client_;
   patience limit_;
   handle session_;
@@ -119,7 +212,8 @@ void opening::connect() {
   limit_.begin("the server's first answers");
 }
 
-/// What is asked before anything is written.
+/// What is asked before anything is written, with every name in full: until `settle_names` the search_path is
+/// that of the role and the database, in which others may have functions and operators of any name.
 void opening::check_server() {
   constexpr int oldest = 130000;
   const int version = PQserverVersion(session_.get());
@@ -128,10 +222,11 @@ void opening::check_server() {
                                             "; Holdfast needs 13 or newer"},
                   false};
   }
-  const result r =
-      ask("SELECT pg_backend_pid(), pg_is_in_recovery(), current_setting('transaction_read_only'), "
-          "current_setting('server_encoding')");
-  enum column { backend, standby, read_only, encoding };
+  const result r = ask(
+      "SELECT pg_catalog.pg_backend_pid(), pg_catalog.pg_is_in_recovery(), "
+      "pg_catalog.current_setting('transaction_read_only'), pg_catalog.current_setting('server_encoding'), "
+      "pg_catalog.current_schemas(false)");
+  enum column { backend, standby, read_only, encoding, path };
   const auto said = [&](column which) { return std::string{PQgetvalue(r.get(), 0, which)}; };
   check_line(said(backend));
   if (said(standby) == "t") {
@@ -146,6 +241,28 @@ void opening::check_server() {
                                             ", which cannot hold every name; name one whose is UTF8"},
                   false};
   }
+  settle_names(said(path));
+}
+
+/// From now on nothing is looked for but in pg_catalog, and what is ours in its schema. A table whose schema
+/// the URL does not name is looked for along the search_path that this user had until now.
+void opening::settle_names(const std::string& path) {
+  ask("SET search_path = pg_catalog, pg_temp");
+  if (!names_.schema().empty()) return;
+  const std::string schema = text(schema_query, {path, names_.bare("locks"), names_.bare("layout")});
+  if (schema.empty()) {
+    throw cut_off{
+        {errc::foreign_store,
+         "no schema of this user's search_path is there: create the schema, or name another with table="},
+        false};
+  }
+  if (schema.find_first_of("$\"'{}\\") != std::string::npos) {
+    throw cut_off{
+        {errc::foreign_store, "the name of the schema " + schema +
+                                  " has characters that ours cannot have; name another with table="},
+        false};
+  }
+  names_ = names_.in(schema);
 }
 
 /// A pooler cannot know which process a connection will get, and names one of its own invention at first.
@@ -178,20 +295,14 @@ void opening::check_session() {
                 false};
 }
 
-/// Nobody else bears that name, which is random. The server ends a session when it gets to it; then the lock
-/// is free that each session has. It stays ours where it is of our own name; of another's we leave it free
-/// for others, who may be asking meanwhile whether that session is over.
+/// So that nothing that was sent there is carried out later on. The server ends a session when it gets to it,
+/// and shows it until all that it held is free. No lock is waited for, which a stranger could have.
 void opening::end_sessions(const owner_id& of) {
-  ask("SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = $1 AND pid <> "
-      "pg_backend_pid() AND usename = current_user",
-      {application(of)});
   limit_.begin("the end of the former connection at the server");
-  if (of == client_) {
-    ask(std::string{"SELECT pg_advisory_lock("} + key + ')', {of.hex()});
-  } else {
-    ask(std::string{"SELECT pg_advisory_lock_shared("} + key + ')', {of.hex()});
-    ask(std::string{"SELECT pg_advisory_unlock_shared("} + key + ')', {of.hex()});
-  }
+  // The login may end its own sessions; a role that it takes on need not have that right.
+  ask("SET ROLE NONE");
+  while (!text(ending_query, {application(of)}).empty()) std::this_thread::sleep_for(a_while);
+  ask("RESET ROLE");
   limit_.begin("the server's answers");
 }
 
@@ -219,27 +330,48 @@ void opening::bind_to_session(std::chrono::milliseconds timeout) {
   if (PQserverVersion(session_.get()) >= knows_idle_sessions) set("idle_session_timeout", timeout.count());
 }
 
+/// Nothing of ours is called before this: a routine of a stranger would run with the rights of this user, and
+/// a table of his runs his triggers and defaults. The owner of the schema can put his own in the place of
+/// what is there.
+opening::inventory opening::look_around() {
+  std::string tables;
+  for (const auto part : sql::postgresql::tables) tables.append(names_.bare(part)) += '\n';
+  std::string routines;
+  for (const auto& each : sql::postgresql::routines) {
+    routines.append(names_.bare(each.name)).append("(").append(each.parameters).append(")\n");
+  }
+  const result r = ask(inventory_query, {names_.schema(), tables, routines, to_.owner, names_.bare("layout"),
+                                         names_.bare("revision")});
+  enum column { tables_found, routines_found, layout_found, revision_found, stranger };
+  if (PQgetisnull(r.get(), 0, stranger) == 0) {
+    throw cut_off{
+        {errc::foreign_store,
+         std::string{PQgetvalue(r.get(), 0, stranger)} +
+             ", who is neither this user, nor a superuser, nor the owner of the database; nothing of it is "
+             "run. Name another table with table=, or, where that role is to be trusted, say so with "
+             "owner="},
+        false};
+  }
+  const auto is = [&](column which, std::size_t count) {
+    return PQgetvalue(r.get(), 0, which) == std::to_string(count);
+  };
+  return {is(layout_found, 1), is(revision_found, 1),
+          is(tables_found, sql::postgresql::tables.size()) &&
+              is(routines_found, sql::postgresql::routines.size())};
+}
+
 /// \return the layout at the server, zero where there is none.
-std::int64_t opening::layout() {
-  if (text("SELECT to_regprocedure($1) IS NOT NULL", {to_.names.quoted("layout") + "()"}) != "t") return 0;
-  const std::string said = text("SELECT " + to_.names.quoted("layout") + "()");
+std::int64_t opening::layout(const inventory& there) {
+  if (!there.has_layout) return 0;
+  const std::string said = text("SELECT " + names_.quoted("layout") + "()");
   std::int64_t number = 0;
   const auto read = std::from_chars(said.data(), said.data() + said.size(), number);
   return read.ec == std::errc{} ? number : 0;  // a routine of somebody else's
 }
 
-/// Whether all tables and routines are there: somebody may have removed some.
-bool opening::is_complete() {
-  std::string statement = "SELECT true";
-  std::vector<std::string> names;
-  const auto add = [&](const char* look_up, std::string_view part) {
-    names.push_back(to_.names.quoted(part));
-    statement.append(" AND ").append(look_up).append("($").append(std::to_string(names.size()));
-    statement += ") IS NOT NULL";
-  };
-  for (const auto part : sql::postgresql::tables) add("to_regclass", part);
-  for (const auto part : sql::postgresql::routines) add("to_regproc", part);
-  return text(statement, names) == "t";
+sql::postgresql::revision opening::revision(const inventory& there) {
+  if (!there.has_revision) return {};
+  return sql::postgresql::revision::parse(text("SELECT " + names_.quoted("revision") + "()"));
 }
 
 /// A table that has one of our names, but not our columns.
@@ -248,20 +380,35 @@ std::optional<std::string> opening::foreign_table() {
     const std::string columns = text(
         "SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' ORDER BY attnum) "
         "FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped",
-        {to_.names.quoted(part)});
-    if (!columns.empty() && columns != sql::postgresql::columns_of(part)) return to_.names.quoted(part);
+        {names_.quoted(part)});
+    if (!columns.empty() && !sql::postgresql::is_ours(part, columns)) return names_.quoted(part);
   }
   return std::nullopt;
 }
 
-/// \return whether it has made any.
-bool opening::provide_tables() {
-  const std::int64_t found = layout();
-  if (found == sql::postgresql::layout_number && is_complete()) return false;
-  if (found > sql::postgresql::layout_number) {
-    throw cut_off{{errc::foreign_store, "the table " + to_.names.plain() + " was made by a newer Holdfast"},
+/// Newer routines do for older clients; older ones are replaced.
+bool opening::suffices(const inventory& there) {
+  const std::int64_t found = layout(there);
+  const auto routines = revision(there);
+  const auto& own = sql::postgresql::own_revision();
+  const bool newer = routines.number > own.number;
+  if (found > sql::postgresql::layout_number || (newer && !there.is_complete)) {
+    throw cut_off{{errc::foreign_store, "the table " + names_.plain() + " was made by a newer Holdfast"},
                   false};
   }
+  if (found != sql::postgresql::layout_number || !there.is_complete) return false;
+  return newer || (routines.number == own.number && !to_.renew);
+}
+
+std::string opening::shortage(const inventory& there) const {
+  if (!there.has_layout) return "there is no table " + names_.plain() + ", or some part of it is missing";
+  return "the tables and routines of " + names_.plain() + " are an older version's, or some part is missing";
+}
+
+/// \return whether it has made any.
+bool opening::provide_tables() {
+  const inventory there = look_around();
+  if (suffices(there)) return false;
   if (const auto theirs = foreign_table()) {
     throw cut_off{
         {errc::foreign_store, "there is a table " + *theirs + " that is not ours; name another with table="},
@@ -269,35 +416,60 @@ bool opening::provide_tables() {
   }
   if (!to_.create) {
     throw cut_off{
-        {errc::unavailable,
-         "there is no table " + to_.names.plain() +
-             ", or some part of it is missing, and create=0 forbids to make it; see holdfast schema"},
+        {errc::unavailable, shortage(there) + ", and create=0 forbids to make it; see holdfast schema"},
         false};
   }
-  return make_tables();
+  return make_tables(there);
 }
 
-/// One client at a time: those who come meanwhile find them made.
-bool opening::make_tables() {
+/// One client at a time, and those who come meanwhile find them made. Anybody may have that lock, so it is
+/// not waited for without limit: two who make the same at once get in each other's way, and try again.
+void opening::await_makers() {
+  const auto enough = boot_clock::now() + to_.link.connect_limit / 2;
+  const std::string attempt = "SELECT pg_try_advisory_xact_lock(" + sql::postgresql::making_key(names_) + ")";
+  while (text(attempt) != "t" && boot_clock::now() < enough) std::this_thread::sleep_for(a_while);
+}
+
+/// All that the tables and routines are, as the server has it.
+std::string opening::definitions() {
+  return text(
+      "SELECT concat((SELECT string_agg(concat_ws(' ', p.oid::regprocedure, p.prosecdef, p.proconfig, "
+      "p.proacl, p.prosrc), "
+      "' ' ORDER BY p.oid::regprocedure::text) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace "
+      "WHERE n.nspname = $1 AND starts_with(p.proname, $2)), "
+      "(SELECT string_agg(concat_ws(' ', c.relname, a.attname, a.atttypid::regtype), ' ' ORDER BY c.relname, "
+      "a.attnum) "
+      "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = "
+      "c.oid "
+      "WHERE n.nspname = $1 AND starts_with(c.relname, $2) AND a.attnum > 0))",
+      {names_.schema(), names_.bare("locks")});
+}
+
+bool opening::make_tables(const inventory& there) {
   try {
     ask("BEGIN");
-    ask("SELECT pg_advisory_xact_lock(" + sql::postgresql::making_key(to_.names) + ")");
-    const bool missing = layout() != sql::postgresql::layout_number || !is_complete();
-    if (missing) ask(sql::postgresql::schema(to_.names));
+    await_makers();
+    const bool missing = !suffices(look_around());
+    const std::string before = definitions();
+    if (missing) {
+      ask(sql::postgresql::schema(names_));
+      (void)look_around();  // somebody may have come between: then nothing is made
+    }
+    const bool changed = definitions() != before;
     ask("COMMIT");
-    return missing;
+    return changed;
   } catch (const cut_off& c) {
     if (c.why.code ==
         errc::foreign_store) {  // a routine of somebody else's, say, or a schema that is missing
-      throw cut_off{{c.why.code, "the table " + to_.names.plain() + " cannot be made: " + c.why.what}, false};
+      throw cut_off{{c.why.code, "the table " + names_.plain() + " cannot be made: " + c.why.what}, false};
     }
     if (c.why.code != errc::permission_denied) throw;
-    throw cut_off{{errc::permission_denied, "there is no table " + to_.names.plain() +
-                                                ", or some part of it is missing, and this user may not make "
-                                                "it; have one who may run: holdfast schema "
-                                                "URL --apply (" +
-                                                c.why.what + ")"},
-                  false};
+    throw cut_off{
+        {errc::permission_denied,
+         shortage(there) +
+             ", and this user may not make it; have one who may run: holdfast schema URL --apply (" +
+             c.why.what + ")"},
+        false};
   }
 }
 
@@ -337,7 +509,9 @@ std::string opening::text(const std::string& statement, const std::vector<std::s
 
 std::unique_ptr<sql::connection> dial(const settings& to, const owner_id& client,
                                       const std::optional<owner_id>& former, int stop) {
-  return std::make_unique<connection>(opening{to, client, stop}.run(former), client, to.names);
+  opening session{to, client, stop};
+  handle ready = session.run(former);
+  return std::make_unique<connection>(std::move(ready), client, session.names(), to.idle_limit);
 }
 
 bool provide(const settings& to, int stop) { return opening{to, owner_id::random(), stop}.provide(); }

@@ -1,7 +1,9 @@
 #pragma once
 
+#include <chrono>
 #include <map>
 #include <string>
+#include <vector>
 
 #include "link/sql/link.hpp"
 #include "protocol/sql/call.hpp"
@@ -13,8 +15,14 @@ struct settings {
   sql::link_settings link;
   std::map<std::string, std::string> connection;  // libpq's own parameters, by their names
   sql::naming names{"", "holdfast_locks", '"'};
-  bool create = true;   // tables and routines that are not there
-  bool pooled = false;  // through a pooler, which is known to leave a session to one client
+  std::string owner;   // a role whose routines and tables are trusted, besides those that always are
+  bool create = true;  // tables and routines that are not there
+  bool renew = false;  // routines of this very text, where they are of this revision
+  std::vector<std::string> lockers{};  // roles that get the right to lock
+  std::vector<std::string> lookers{};  // and to look
+  duration idle_limit =
+      std::chrono::minutes{1};  // for how long an idle session goes on to hear what is notified
+  bool pooled = false;          // through a pooler, which is known to leave a session to one client
 };
 
 }  // namespace holdfast::postgresql

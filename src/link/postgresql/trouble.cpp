@@ -21,15 +21,17 @@ struct verdict {
 
 constexpr auto verdicts = std::to_array<verdict>({
     {"40", errc::unavailable, "others were at it at the same moment", true},  // deadlock, serialization
+    {"23505", errc::unavailable, "others were making the same tables at the same moment", true},
     {"26000", errc::unavailable, "its preparation failed", true},
-    {"55P03", errc::unavailable, "another session holds a lock on the table", true},
+    {"55P03", errc::unavailable, "another session holds a lock on the row or the table", true},
     {"57014", errc::unavailable, "it was cancelled; look for a statement_timeout", true},
-    {"42501", errc::permission_denied, "grant this user the tables and routines", false},
+    {"42501", errc::permission_denied, "have the owner of the tables grant it; see holdfast schema", false},
     {"28P01", errc::permission_denied, "check the user and the password", false},
     {"28", errc::permission_denied, "check the user, and what the server's pg_hba.conf says of it", false},
     {"25006", errc::unavailable, "the server is a read-only standby, or has been made read-only", true, true},
     {"42P01", errc::unavailable, "the lock table is gone", true, true},
     {"42883", errc::unavailable, "a routine of the lock table is gone", true, true},
+    {"42704", errc::foreign_store, "create it, or name another", false},  // a role
     {"3F000", errc::foreign_store, "create the schema, or name another with table=", false},
     {"3D000", errc::unavailable, "create the database, or name another", false},
     {"42P13", errc::foreign_store,
@@ -41,6 +43,7 @@ constexpr auto verdicts = std::to_array<verdict>({
     {"57P03", errc::unavailable, "it is on its way up or down", true, true},
     {"57", errc::unavailable, "the server ended the session", true, true},
     {"08", errc::unavailable, "the connection failed", true, true},
+    {"XX000", errc::unavailable, "the server could not do that now", true},  // "tuple concurrently updated"
     {"XX", errc::corrupt_store, "the server's data are damaged", false},
     {"", errc::unavailable, "the server refused a statement", false},
 });

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -48,6 +49,11 @@ class connection {
 
   /// The call after which the server tells of every change, or no longer; none where it cannot.
   [[nodiscard]] virtual std::optional<call> tracking(bool /*on*/) const { return std::nullopt; }
+  /// How long the server does so, unless it is called again; zero: as long as the session lasts.
+  [[nodiscard]] virtual duration tracking_lasts() const { return duration::zero(); }
+  /// How many names at a time are listed, so that no listing holds up renewals; zero: the server lists all at
+  /// once.
+  [[nodiscard]] virtual std::int64_t page_size() const { return 0; }
   /// Whether it has told of one since it was asked last.
   [[nodiscard]] virtual bool take_change() { return false; }
 

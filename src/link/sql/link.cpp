@@ -1,6 +1,7 @@
 #include "link/sql/link.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "holdfast/error.hpp"
@@ -38,6 +39,7 @@ void link::shut() {
   shared_line::shut();
   const runtime::turn now{loop_, true};
   loop_.cancel(std::exchange(next_look_, 0));
+  loop_.cancel(std::exchange(next_track_, 0));
 }
 
 void link::send(tickets::request what, on_reply done) {
@@ -97,7 +99,7 @@ void link::on_hang_up() {
   const runtime::turn now{loop_, true};
   end_session();
   for (const job_ptr& each : answered()) {
-    if (static_cast<const asked&>(*each).result) each->tell();
+    if (each && static_cast<const asked&>(*each).result) each->tell();
   }
 }
 
@@ -111,6 +113,7 @@ void link::deliver_words(const owner_id& client, const words& all) {
 
 void link::track(bool on) {
   loop_.cancel(std::exchange(next_look_, 0));
+  loop_.cancel(std::exchange(next_track_, 0));
   std::optional<call> said;
   {
     const std::lock_guard hold{wire_mutex_};
@@ -122,7 +125,37 @@ void link::track(bool on) {
       if (on) server_tells();
     });
   }
-  if (on) look_later();
+  if (on) {
+    look_later();
+    track_again();
+  }
+}
+
+/// In a turn. At a third of the time for which the server notifies: two of these calls may be late.
+void link::track_again() {
+  duration lasts{};
+  {
+    const std::lock_guard hold{wire_mutex_};
+    if (wire_) lasts = wire_->tracking_lasts();
+  }
+  if (lasts == duration::zero()) return;
+  const auto due = loop_.now() + lasts / 3;
+  next_track_ = loop_.at(due, [this, due, lasts] {
+    next_track_ = 0;
+    if (!is_tracked()) return;
+    if (loop_.now() > due + lasts / 2) {
+      track(true);  // this process has been stopped: changes may have been missed
+    } else {
+      std::optional<call> said;
+      {
+        const std::lock_guard hold{wire_mutex_};
+        if (wire_) said = wire_->tracking(true);
+      }
+      if (said) ask(std::move(*said));
+      track_again();
+    }
+    loop_.right_after_turn([this] { flush(); });
+  });
 }
 
 /// In a turn. Until the server tells, there may have been changes, as far as anybody knows.
@@ -169,6 +202,10 @@ bool link::has_room(std::size_t owed) const { return owed < wire_->depth() && !w
 void link::put_on_wire(job& j) {
   auto& next = static_cast<asked&>(j);
   if (next.done) next.what = call_of(next.request, wire_->client(), settings_.session);
+  if (const auto names = wire_->page_size(); next.done && next.request.what == task::list && names > 0) {
+    next.what =
+        page_call(next.request.idle, next.listed.empty() ? "" : text_at(next.listed.back(), 0), names);
+  }
   next.since = boot_clock::now();
   wire_->send(next.what);
 }
@@ -205,10 +242,14 @@ void link::hear(short /*ready*/) {
 /// \return whether there are changes by ourselves, of which nobody else tells.
 bool link::conclude() {
   bool changed = false;
-  for (const job_ptr& each : answered()) {
-    auto& j = static_cast<asked&>(*each);
+  for (std::size_t i = 0; i < answered().size(); ++i) {
+    auto& j = static_cast<asked&>(*answered()[i]);
     if (std::holds_alternative<std::vector<row>>(*j.said)) prove();
     if (!j.done) continue;
+    if (has_more(j)) {
+      send_again(i);
+      continue;
+    }
     if (!only_reads(j.request.what)) {
       changed = changed || is_tracked();
       sweep_if_due();
@@ -217,11 +258,26 @@ bool link::conclude() {
   }
   // Last, since it throws where it does not understand: all others have their results by then.
   for (const job_ptr& each : answered()) {
+    if (each == nullptr) continue;
     const auto& j = static_cast<const asked&>(*each);
     const auto* const rows = std::get_if<std::vector<row>>(&*j.said);
     if (j.heard && rows != nullptr) j.heard(*rows);
   }
   return changed;
+}
+
+/// A listing that comes in pages ends with an empty one. Between two of them other calls have their turn.
+bool link::has_more(asked& j) const {
+  auto* const rows = std::get_if<std::vector<row>>(&*j.said);
+  if (j.what.routine != "page" || rows == nullptr) return false;
+  const bool more = !rows->empty();
+  std::move(rows->begin(), rows->end(), std::back_inserter(j.listed));
+  if (more) {
+    j.said.reset();
+  } else {
+    *rows = std::move(j.listed);
+  }
+  return more;
 }
 
 /// What the answer says to who asked.

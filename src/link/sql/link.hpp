@@ -54,6 +54,7 @@ class link : public runtime::link_on_line<tickets::request, tickets::reply> {
     store::time_point since;                             // when that was
     std::function<void(const std::vector<row>&)> heard;  // the link's own
     std::optional<answer> said;
+    std::vector<row> listed;  // of a listing: the pages before
   };
 
   // See shared_line.
@@ -72,6 +73,7 @@ class link : public runtime::link_on_line<tickets::request, tickets::reply> {
   [[nodiscard]] bool conclude();
   [[nodiscard]] outcome understood(const asked& j) const;
   void sweep_if_due();
+  [[nodiscard]] bool has_more(asked& j) const;
 
   void ask(call what, std::function<void(const std::vector<row>&)> heard = nullptr);
   void server_tells();
@@ -80,15 +82,18 @@ class link : public runtime::link_on_line<tickets::request, tickets::reply> {
   void begin_session(const owner_id& client, store::time_point since);
   void end_session();
   void look_later();
+  void track_again();
   void lived(store::time_point sending);
 
   const link_settings settings_;
   const owner_id client_ = owner_id::random();  // whose connections are, but where each has an id of its own
   const dialler dial_;
   store::scheduler::timer next_look_ = 0;  // in turns; for changes that the server does not tell of
-  clock::time_point next_sweep_;           // the leader's
-  std::unique_ptr<connection> wire_;       // with wire_mutex_
-  std::optional<owner_id> last_;           // the last connection's client; the line's own thread's
+  store::scheduler::timer next_track_ =
+      0;                              // in turns; where the server forgets that changes are to be notified
+  clock::time_point next_sweep_;      // the leader's
+  std::unique_ptr<connection> wire_;  // with wire_mutex_
+  std::optional<owner_id> last_;      // the last connection's client; the line's own thread's
 
   // In turns:
   std::optional<owner_id> session_;          // whose words are believed

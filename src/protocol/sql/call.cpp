@@ -59,7 +59,10 @@ tickets::kept renewed(const tickets::request& asked, const std::vector<row>& row
   tickets::kept answer;
   answer.each.assign(asked.batch.size(), false);
   const auto order = order_of(asked.batch);
-  for (std::size_t i = 0; i < order.size(); ++i) answer.each[order[i]] = each.at(i) == '1';
+  for (std::size_t i = 0; i < order.size(); ++i) {
+    answer.each[order[i]] = each.at(i) == '1';
+    if (each.at(i) == '2') answer.unsure.push_back(order[i]);
+  }
   return answer;
 }
 
@@ -105,6 +108,10 @@ call call_of(const tickets::request& asked, const owner_id& client, std::optiona
   return {};
 }
 
+call page_call(bool idle, std::string_view after, std::int64_t limit) {
+  return {"page", {parameter::of(idle), parameter::of_text(after), parameter::of(limit)}};
+}
+
 tickets::reply reply_of(const tickets::request& asked, const std::vector<row>& rows) {
   switch (asked.what) {
     case task::acquire: return acquired(rows);
@@ -136,8 +143,12 @@ std::string naming::quoted(std::string_view part) const {
     quote(schema_);
     all += '.';
   }
-  quote(part == "locks" ? table_ : table_ + '_' + std::string{part});
+  quote(bare(part));
   return all;
+}
+
+std::string naming::bare(std::string_view part) const {
+  return part == "locks" ? table_ : table_ + '_' + std::string{part};
 }
 
 std::string naming::fill(std::string_view text) const {

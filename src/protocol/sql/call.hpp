@@ -4,6 +4,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 #include "protocol/sql/rows.hpp"
@@ -55,6 +56,10 @@ inline constexpr duration forever{std::int64_t{1} << 62U};
 [[nodiscard]] call call_of(const tickets::request& asked, const owner_id& client,
                            std::optional<duration> session = std::nullopt);
 
+/// A part of a listing: page(idle, after, limit) -> as list.sql; no row: nothing is left.
+/// \param after the last name of the page before; empty: from the beginning.
+[[nodiscard]] call page_call(bool idle, std::string_view after, std::int64_t limit);
+
 /// The rows of a call as the reply to what it was made for.
 [[nodiscard]] tickets::reply reply_of(const tickets::request& asked, const std::vector<row>& rows);
 
@@ -76,6 +81,12 @@ class naming {
   [[nodiscard]] std::string fill(std::string_view text) const;
   /// As people write it: "public.locks".
   [[nodiscard]] std::string plain() const;
+  /// Empty where the server chooses it.
+  [[nodiscard]] const std::string& schema() const { return schema_; }
+  /// The same table in this schema.
+  [[nodiscard]] naming in(std::string schema) const { return {std::move(schema), table_, quote_}; }
+  /// "locks_claims" of "claims", without schema and quotes.
+  [[nodiscard]] std::string bare(std::string_view part) const;
 
  private:
   std::string schema_;

@@ -1,7 +1,7 @@
 -- Remove the claims that a session of one's own has left, which is over, and hand their names on. A name that
 -- somebody is at is left to those who are: they find the session gone by themselves.
 CREATE OR REPLACE FUNCTION {abandon}(in_client bytea) RETURNS void
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   last bigint;
   upto bigint;

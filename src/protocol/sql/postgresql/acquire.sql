@@ -4,7 +4,7 @@
 CREATE OR REPLACE FUNCTION {acquire}(in_name text, in_owner bytea, in_client bytea, in_weight bigint,
   in_capacity bigint, in_ttl bigint, in_metadata text, in_wait boolean,
   OUT outcome bigint, OUT place bigint, OUT is_granted bigint, OUT is_head bigint, OUT holder_left bigint)
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   at bigint;
   last bigint;
@@ -52,10 +52,12 @@ BEGIN
   IF other THEN
     outcome := 2;
     place := room;
-    RETURN;
-  END IF;
-  IF NOT fits AND NOT in_wait THEN
+  ELSIF NOT fits AND NOT in_wait THEN
     outcome := 1;
+  END IF;
+  IF outcome > 0 THEN
+    -- Nothing was written but that the row was locked, or that the dead were removed: not worth a wait for the disk.
+    PERFORM set_config('synchronous_commit', 'off', true);
     RETURN;
   END IF;
   outcome := 0;
@@ -66,8 +68,9 @@ BEGIN
      SET token = place, granted = CASE WHEN fits THEN place ELSE upto END,
          oldest = coalesce(eldest, CASE WHEN fits THEN place ELSE low END), capacity = in_capacity
    WHERE name = in_name;
-  INSERT INTO {claims} (name, token, owner, client, weight, ttl, expires, since, metadata)
-  VALUES (in_name, place, in_owner, in_client, in_weight, in_ttl, at + in_ttl, at, in_metadata);
+  INSERT INTO {claims} (name, token, owner, client, weight, ttl, expires, since, metadata, login)
+  VALUES (in_name, place, in_owner, in_client, in_weight, in_ttl, at + in_ttl, at, in_metadata,
+          CASE WHEN in_ttl >= {FOREVER} THEN (SELECT r.oid FROM pg_roles r WHERE r.rolname = session_user) END);
   -- The dead below what is granted now, waiters that were passed over among them: a clock that goes back must not
   -- make holders of them.
   IF dead > 0 OR (fits AND last > upto) THEN

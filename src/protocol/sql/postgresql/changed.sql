@@ -1,13 +1,13 @@
--- Tell those who watch. They hold an advisory lock together, which nobody gets alone while there are any: without
--- them, nothing is told, since commits that tell anything wait for one another. Two who find out at the same
--- moment take each other for somebody who watches, which costs a word to nobody. A session that watches alone does
--- not hear of its own changes, which it knows of. In PL/pgSQL, like all that each lock and unlock calls: of
--- functions in SQL the server makes the plans anew in every transaction.
+-- Notify those who watch, where there are any: commits that notify wait for one another. Whoever watches says so anew from
+-- time to time, see track.sql. In PL/pgSQL, like all that each lock and unlock calls: of functions in SQL the server
+-- makes the plans anew in every transaction. Each of them calls this one, and a search_path of its own would cost it three
+-- microseconds: so everything in it is named in full.
 CREATE OR REPLACE FUNCTION {changed}() RETURNS void LANGUAGE plpgsql VOLATILE AS $$
+DECLARE
+  until bigint;
 BEGIN
-  IF NOT pg_try_advisory_lock({WATCH}) THEN
-    PERFORM pg_notify('{CHANGED}', '');
-  ELSE
-    PERFORM pg_advisory_unlock({WATCH});
+  SELECT s.watched INTO until FROM {sweeps} s WHERE s.id OPERATOR(pg_catalog.=) 1::pg_catalog.int2;
+  IF until OPERATOR(pg_catalog.>) 0 AND until OPERATOR(pg_catalog.>) {now}() THEN
+    PERFORM pg_catalog.pg_notify('{CHANGED}', '');
   END IF;
 END $$;

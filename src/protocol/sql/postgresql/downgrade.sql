@@ -1,7 +1,7 @@
 -- From writer to reader, in place: nobody can come between. Then others may fit beside it.
 CREATE OR REPLACE FUNCTION {downgrade}(in_name text, in_owner bytea, in_token bigint, in_weight bigint,
   OUT done bigint)
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   at bigint;
   last bigint;

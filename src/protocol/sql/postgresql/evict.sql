@@ -3,7 +3,7 @@
 DROP FUNCTION IF EXISTS {evict}(text);
 CREATE OR REPLACE FUNCTION {evict}(in_name text, in_token bigint DEFAULT 0,
   in_last bigint DEFAULT 9223372036854775807, OUT holders bigint)
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   at bigint;
   last bigint;
@@ -20,9 +20,9 @@ BEGIN
   END IF;
   at := {now}();
   FOR c IN DELETE FROM {claims} h WHERE h.name = in_name AND h.token BETWEEN greatest(low, in_token) AND least(upto, in_last)
-           RETURNING h.token, h.owner, h.client, h.ttl, h.expires
+           RETURNING h.token, h.owner, h.client, h.login, h.ttl, h.expires
   LOOP
-    IF c.expires > at AND NOT (c.ttl >= {FOREVER} AND {gone}(c.client)) THEN
+    IF c.expires > at AND NOT (c.ttl >= {FOREVER} AND {gone}(c.client, c.login)) THEN
       holders := holders + 1;
       PERFORM pg_notify('holdfast_' || encode(c.client, 'hex'), encode(c.owner, 'hex') || ' -' || c.token);
     END IF;

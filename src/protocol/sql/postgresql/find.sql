@@ -2,7 +2,7 @@
 -- there are two: a request that had been given up for lost may have been carried out late, beside its successor.
 CREATE OR REPLACE FUNCTION {find}(in_name text, in_owner bytea)
 RETURNS TABLE (place bigint, is_granted bigint, is_head bigint, holder_left bigint)
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   at bigint;
   own bigint;

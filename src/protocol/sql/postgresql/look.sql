@@ -2,7 +2,7 @@
 -- a holder or a waiter before it has died. A claim that ends with its session is kept by that alone.
 CREATE OR REPLACE FUNCTION {look}(in_name text, in_owner bytea, in_token bigint, in_ttl bigint)
 RETURNS TABLE (place bigint, is_granted bigint, is_head bigint, holder_left bigint)
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   at bigint;
   last bigint;

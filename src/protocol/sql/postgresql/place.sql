@@ -1,7 +1,7 @@
 -- Where a claim stands, at a time, in a queue whose row is locked.
 CREATE OR REPLACE FUNCTION {place}(in_name text, own bigint, low bigint, upto bigint, at bigint,
   OUT place bigint, OUT is_granted bigint, OUT is_head bigint, OUT holder_left bigint)
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   place := own;
   is_granted := (upto >= own)::int;

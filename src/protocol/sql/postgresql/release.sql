@@ -2,7 +2,7 @@
 -- commit is not waited for to be on the disk: a server that crashes within three times wal_writer_delay may bring the
 -- claim back, which ends with its ttl all the same. So a lock and its unlock cost one wait for the disk, and not two.
 CREATE OR REPLACE FUNCTION {release}(in_name text, in_owner bytea, in_token bigint, OUT done bigint)
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   at bigint;
   last bigint;

@@ -1,10 +1,6 @@
--- One more ttl for each of many holds, packed one after another in the order of their names: the name's length in
--- 2 bytes, the name, the owner, token and ttl in 8 bytes each. A hold that has expired stays so, even if
--- nobody took its place; and what waits does not hold. One that ends with this session is there or not, no more.
---
--- Out: a text of 0 and 1, one for each hold
+-- As older clients call it: like extend, but it waits for every row, and answers 0 and 1 alone.
 CREATE OR REPLACE FUNCTION {renew}(packed bytea, OUT kept text)
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   next int := 1;
   size int;

@@ -13,7 +13,7 @@ CREATE TABLE IF NOT EXISTS {claims} (
   name     text COLLATE "C" NOT NULL,
   token    bigint NOT NULL,               -- its place in the queue, and its fencing token
   owner    bytea  NOT NULL,               -- 16 random bytes, known to its maker alone
-  client   bytea  NOT NULL,               -- 16 bytes: whom to tell
+  client   bytea  NOT NULL,               -- 16 random bytes, likewise: whom to notify
   weight   bigint NOT NULL,
   ttl      bigint NOT NULL,
   expires  bigint NOT NULL,               -- dead from then on, unless kept
@@ -21,8 +21,15 @@ CREATE TABLE IF NOT EXISTS {claims} (
   metadata text   NOT NULL,               -- for people
   PRIMARY KEY (name, token)
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
+-- Of a claim that ends with its session: the role that has logged in there. Not in stores of older versions.
+ALTER TABLE {claims} ADD COLUMN IF NOT EXISTS login oid;
 
 CREATE TABLE IF NOT EXISTS {sweeps} (
   swept bigint NOT NULL                   -- when nothing was left to forget
 );
-INSERT INTO {sweeps} (swept) SELECT 0 WHERE NOT EXISTS (SELECT FROM {sweeps});
+-- Not in stores of older versions. With a key, so that a publication of all tables forbids no update.
+ALTER TABLE {sweeps} ADD COLUMN IF NOT EXISTS id smallint PRIMARY KEY DEFAULT 1 CHECK (id = 1);
+-- How far the sweep has come that is under way, and until when changes are notified.
+ALTER TABLE {sweeps} ADD COLUMN IF NOT EXISTS walked text COLLATE "C" NOT NULL DEFAULT '';
+ALTER TABLE {sweeps} ADD COLUMN IF NOT EXISTS watched bigint NOT NULL DEFAULT 0;
+INSERT INTO {sweeps} (swept) VALUES (0) ON CONFLICT (id) DO NOTHING;

@@ -1,6 +1,6 @@
 -- As release, for a claim whose token is not known.
 CREATE OR REPLACE FUNCTION {withdraw}(in_name text, in_owner bytea, OUT done bigint)
-LANGUAGE plpgsql VOLATILE AS $$
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 DECLARE
   own bigint;
   low bigint;
