@@ -169,10 +169,11 @@ TEST_F(run_loss, says_why) {
 
   // A file that others keep locked for longer than the lease lasts: no renewal comes through.
   auto silent = start_holder("y", {"--ttl", "2s", "--json"});
-  process locker{scratch_,
-                 {"sqlite3", file("locks.db"), "begin exclusive;", ".shell touch " + file("locked"),
-                  ".shell while [ ! -e " + file("over") + " ]; do sleep 0.05; done"},
-                 {}};
+  process locker{
+      scratch_,
+      {"sqlite3", "-bail", file("locks.db"), ".timeout 60000", "begin exclusive;",
+       ".shell touch " + file("locked"), ".shell while [ ! -e " + file("over") + " ]; do sleep 0.05; done"},
+      {}};
   ASSERT_TRUE(eventually([&] { return std::filesystem::exists(file("locked")); }));
   ASSERT_TRUE(eventually([&] { return is_dead(holder_pid()); }));
   write_file(file("over"), "");
