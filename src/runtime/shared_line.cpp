@@ -216,7 +216,8 @@ void shared_line::deliver(const words& all) {
 
 void shared_line::deliver_words(const words& all) {
   if (all.empty()) return;
-  const turn now{loop_, true};
+  const turn now{
+      loop_};  // with a kick: who delivers them need not drive this line, and they may cause requests
   pass_on(all);
 }
 

@@ -70,6 +70,31 @@ TEST_P(server_lines, that_are_slow_are_slow_and_no_more) {
   expect_no_new_connection();
 }
 
+// Whoever is not the first in the queue looks again after a third of the ttl, and a line that is quiet is
+// tried after 15 s: only the notification, and the request that follows it, can serve the third sooner.
+TEST_P(server_lines, that_are_quiet_carry_the_request_that_a_notification_causes) {
+  make_store();
+  const auto options = client_options{}.locks(lock_options{}.ttl(10min));
+  client one{patient_url(), options};
+  client two{patient_url(), options};
+  client three{patient_url(), options};
+  const auto in_queue = [&](std::size_t count) {
+    await([&] { return one.inspect("stock").value_or(lock_state{}).waiters.size() == count; },
+          "somebody does not come to wait");
+  };
+  const auto wait_on = [](client& locks) {
+    return std::async(std::launch::async, [&] { return mutex{locks, "stock"}.acquire(); });
+  };
+  auto first = mutex{one, "stock"}.acquire();
+  auto second = wait_on(two);
+  in_queue(1);
+  auto third = wait_on(three);
+  in_queue(2);
+  EXPECT_FALSE(first.release());
+  EXPECT_FALSE(second.get().release());
+  EXPECT_EQ(third.wait_for(5s), std::future_status::ready) << "the notification was not acted upon";
+}
+
 TEST_P(server_lines, that_are_far_shorten_what_may_be_believed) {
   client locks{far_url(), client_options{}.locks(lock_options{}.ttl(10s))};
   mutex lock{locks, "stock"};

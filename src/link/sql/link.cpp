@@ -105,7 +105,7 @@ void link::on_hang_up() {
 
 /// Those of a session that is over may come late, and are not believed either.
 void link::deliver_words(const owner_id& client, const words& all) {
-  const runtime::turn now{loop_, true};
+  const runtime::turn now{loop_};  // with a kick: who delivers them does not drive the line of the calls
   if (session_ == client) pass_on(all);
 }
 
