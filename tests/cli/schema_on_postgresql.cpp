@@ -8,13 +8,13 @@ class schema_on_postgresql final : public schema_place {
  public:
   schema_on_postgresql() {
     EXPECT_EQ(server_.ask("CREATE ROLE worker LOGIN; CREATE SCHEMA locks AUTHORIZATION holdfast;"
-                          "GRANT USAGE ON SCHEMA locks TO worker; ALTER DEFAULT PRIVILEGES FOR ROLE holdfast "
-                          "IN SCHEMA locks GRANT SELECT, INSERT, UPDATE, DELETE ON TABLES TO worker"),
+                          "GRANT USAGE ON SCHEMA locks TO worker"),
               "");
   }
   [[nodiscard]] std::string url(const std::string& more) const override {
     return server_.url("?table=locks.own&connect_timeout=1m" + more);
   }
+  [[nodiscard]] std::string url_for_worker() const override { return url("&grant_lock=worker"); }
   [[nodiscard]] std::string url_of_worker(const std::string& more) const override {
     return "postgresql://worker@127.0.0.1:" + std::to_string(server_.port()) +
            "/holdfast?table=locks.own&connect_timeout=1m" + more;

@@ -11,13 +11,14 @@
 
 namespace holdfast::test {
 
-/// A database server with a table name that is free, "locks.own". A user "worker", who may make nothing, has
-/// been granted what is to be there.
+/// A database server with a table name that is free, "locks.own". A user "worker" may make nothing.
 class schema_place {
  public:
   virtual ~schema_place() = default;
   /// Of one who may make it.
   [[nodiscard]] virtual std::string url(const std::string& more_options = {}) const = 0;
+  /// Of the same, with what the worker has to be granted for locking and has not been granted before.
+  [[nodiscard]] virtual std::string url_for_worker() const { return url(); }
   [[nodiscard]] virtual std::string url_of_worker(const std::string& more_options = {}) const = 0;
   /// Without the password that it takes from `require_password`.
   [[nodiscard]] virtual std::string url_without_password() const = 0;

@@ -60,7 +60,7 @@ TEST_P(schema_command, lets_those_work_who_may_make_nothing) {
   EXPECT_EQ(told.status, 69);
   EXPECT_THAT(told.err, HasSubstr("create=0"));
 
-  ASSERT_EQ(holdfast({"schema", place_->url(), "--apply"}).status, 0);
+  ASSERT_EQ(holdfast({"schema", place_->url_for_worker(), "--apply"}).status, 0);
   const auto ran =
       holdfast({"run", "x", "--store", place_->url_of_worker("&create=0"), "--", "echo", "held"});
   EXPECT_EQ(ran.status, 0) << ran.err;
