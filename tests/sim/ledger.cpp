@@ -288,9 +288,6 @@ void ledger::require_look_after(std::size_t name, duration holder_left) {
 
 void ledger::changed(const std::vector<standing>& now_there, bool lost) {
   looks_out_ = {};
-  for (const standing& s : now_there) {
-    if (lost && find_exactly(s.name, s.owner, s.token) == nullptr) revived_.insert(s.owner);
-  }
   facts_.clear();
   for (const standing& s : now_there) {
     fact f;

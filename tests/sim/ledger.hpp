@@ -88,10 +88,6 @@ class ledger {
   /// Whether it has drawn the same token twice, from a store that forgot it and whose clock had been set
   /// back.
   [[nodiscard]] bool is_confused(const owner_id& owner) const { return confused_.contains(owner); }
-  /// Whether a claim of its, or a place, that had ended came back with old contents of the store. Its
-  /// acquisition may find that for what it asked for last, and reckon with a ttl that began sooner than it
-  /// thinks.
-  [[nodiscard]] bool is_revived(const owner_id& owner) const { return revived_.contains(owner); }
   /// What holds may end early from now on, for one name or for all.
   void broken(std::optional<std::size_t> name);
   /// Somebody who may is about to end holds of others.
@@ -163,7 +159,6 @@ class ledger {
   std::unordered_set<owner_id> turned_away_;
   std::unordered_set<owner_id> unanswerable_;  // who cannot know what stands there in their name
   std::unordered_set<owner_id> confused_;      // who got one token twice
-  std::unordered_set<owner_id> revived_;       // who has at the store what had ended
   std::array<bool, names> suspect_{};
   struct process {
     const host* at = nullptr;

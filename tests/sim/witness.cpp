@@ -106,8 +106,7 @@ void witness::compare(std::size_t name) {
     // conditions since may have forgotten it.
     const auto answered = b.lease->deadline() - b.lease->hold.ttl + b.lease->margin;
     excused = excused || b.at->true_time_of(answered) <= account_.broken_at(name) ||
-              account_.is_confused(b.lease->hold.owner) || account_.is_revived(b.lease->hold.owner) ||
-              account_.is_ended_by_hand(b.lease->hold.owner);
+              account_.is_confused(b.lease->hold.owner) || account_.is_ended_by_hand(b.lease->hold.owner);
   }
   bool outsider_believes = false;
   for (const outsider& o : outsiders_) {
