@@ -61,8 +61,8 @@ class HOLDFAST_EXPORT client {
   [[nodiscard]] std::vector<lock_summary> list(bool idle = false) const;
   /// Ends every hold that a name has at the time of the call, whoever has it, and hands the name to the next
   /// waiter. The holders are notified of the loss, but nothing waits for them: until they notice it, only the
-  /// token fences what they do. A hold that is granted during the call is left alone, also when the request
-  /// is repeated because a reply is lost.
+  /// token fences what they do. A hold that is granted during the call is left alone, also when a request is
+  /// repeated because a reply is lost. Each of many readers may take a request, with a limit of its own.
   /// \return how many holds were ended; where a reply was lost, how many there were before.
   /// \throws holdfast::error errc::invalid_name; errc::wrong_type for a hold of another library;
   ///         errc::unknown_outcome, when they may have been ended; errc::unavailable …

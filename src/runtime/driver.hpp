@@ -104,7 +104,7 @@ class driver final : public store::port {
       if (auto* failed = std::get_if<failure>(&answer)) return done(std::move(*failed));
       const auto seen = holds_in(std::get<std::optional<lock_state>>(answer), token);
       if (!seen) return done(std::size_t{0});
-      evict(name, *seen, give_up, done);
+      evict(name, seen, give_up, done);
     };
     inspect(std::move(name), give_up, end_holds);
   }
@@ -212,39 +212,62 @@ class driver final : public store::port {
         std::move(follow));
   }
 
-  /// Which holds to end: none of those that are granted after they were looked at.
+  /// The holds to end, in ranges of tokens that have no others between them: a claim that is granted later
+  /// may have a token between those of two holds. Each range is one request.
   struct holds {
+    struct range {
+      fencing_token first;
+      fencing_token last;
+    };
     std::size_t count = 0;
-    fencing_token first;
-    fencing_token last;
+    std::vector<range> ranges;
+    std::size_t ended = 0;  // as the store says
+    std::size_t parts_done = 0;
   };
-  static std::optional<holds> holds_in(const std::optional<lock_state>& seen,
-                                       std::optional<fencing_token> token) {
-    if (!seen) return std::nullopt;
-    holds found;
-    if (token) found.first = *token;
+  static std::shared_ptr<holds> holds_in(const std::optional<lock_state>& seen,
+                                         std::optional<fencing_token> token) {
+    if (!seen) return nullptr;
+    std::vector<fencing_token> tokens;
     for (const claim_state& holder : seen->holders) {
-      if (token && holder.token != *token) continue;
-      ++found.count;
-      found.last = std::max(found.last, holder.token);
+      if (!token || holder.token == *token) tokens.push_back(holder.token);
     }
-    if (token && found.count == 0) return std::nullopt;
+    if (token && tokens.empty()) return nullptr;
+    auto found = std::make_shared<holds>();
+    found->count = tokens.size();
+    std::sort(tokens.begin(), tokens.end());
+    for (const fencing_token t : tokens) {
+      const bool is_next = !found->ranges.empty() && t.value() - found->ranges.back().last.value() <= 1;
+      if (!is_next) found->ranges.push_back({t, t});
+      found->ranges.back().last = t;
+    }
+    // Without a holder the store still hands the name on to whoever waits behind dead claims.
+    if (found->ranges.empty()) found->ranges.emplace_back();
     return found;
   }
 
-  void evict(std::string name, const holds& seen, store::time_point give_up,
+  void evict(const std::string& name, const std::shared_ptr<holds>& seen, store::time_point give_up,
              store::handler<store::forced> done) {
+    const auto eviction = [name, seen] {
+      const auto& next = seen->ranges.at(seen->parts_done);
+      return Family::eviction(name, next.first, next.last);
+    };
     exchange<store::forced>(
-        Family::eviction(std::move(name), seen.first, seen.last), give_up,
-        [seen](const reply& r, store::time_point, bool doubted) {
+        eviction(), give_up,
+        [seen](const reply&, store::time_point, bool doubted) {
           // An earlier try may have ended them: by now they have ended, one way or another.
-          return store::forced{doubted ? seen.count : Family::evicted(r)};
+          return store::forced{doubted ? seen->count : seen->ended};
         },
-        [](const store::trouble& t) {
+        [seen](const store::trouble& t) {
+          const bool may_have_ended = t.unknown || seen->ended != 0;
           return store::forced{
-              failure{t.unknown ? make_error_code(errc::unknown_outcome) : t.what.code, t.what.what}};
+              failure{may_have_ended ? make_error_code(errc::unknown_outcome) : t.what.code, t.what.what}};
         },
-        std::move(done));
+        std::move(done),
+        [seen, eviction](const reply& r) -> std::optional<store::continuation<request>> {
+          seen->ended += Family::evicted(r);
+          if (++seen->parts_done == seen->ranges.size()) return std::nullopt;
+          return store::continuation<request>{eviction()};
+        });
   }
 
   void feed(op_id id, const store::event<reply>& e) {

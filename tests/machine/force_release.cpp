@@ -40,12 +40,61 @@ class force_release : public testing::Test {
 TEST_F(force_release, ends_the_holds_that_it_has_seen) {
   force();
   ASSERT_EQ(it.asked(), tasks{task::inspect});
-  it.answer(held_with({7, 9}));
+  it.answer(held_with({7, 8}));
   ASSERT_EQ(it.asked(), tasks{task::evict});
-  EXPECT_EQ(it.link.asked().last, fencing_token{9}) << "who is granted from now on has a higher token";
+  EXPECT_EQ(it.link.asked().token, fencing_token{7});
+  EXPECT_EQ(it.link.asked().last, fencing_token{8});
   it.answer(tickets::count{2});
   EXPECT_EQ(count(), 2U);
   EXPECT_EQ(it.port.busy(), 0U);
+}
+
+/// A reader or permit that is granted later may have drawn its token earlier.
+TEST_F(force_release, names_no_token_between_those_of_the_holds_that_it_has_seen) {
+  force();
+  it.answer(held_with({12, 7, 9, 8}));  // in any order
+  ASSERT_EQ(it.asked(), tasks{task::evict});
+  EXPECT_EQ(it.link.asked().token, fencing_token{7});
+  EXPECT_EQ(it.link.asked().last, fencing_token{9});
+  it.answer(passing_unknown);
+  it.time.run_for(1s);
+  ASSERT_EQ(it.asked(), tasks{task::evict});
+  EXPECT_EQ(it.link.asked().last, fencing_token{9});
+  it.answer(tickets::count{3});
+  ASSERT_EQ(it.asked(), tasks{task::evict});
+  EXPECT_EQ(it.link.asked().token, fencing_token{12});
+  EXPECT_EQ(it.link.asked().last, fencing_token{12});
+  EXPECT_EQ(count(), std::nullopt);
+  it.answer(tickets::count{1});
+  EXPECT_EQ(count(), 4U);
+  EXPECT_EQ(it.port.busy(), 0U);
+}
+
+TEST_F(force_release, counts_what_each_request_ended) {
+  force();
+  it.answer(held_with({7, 9, 20}));
+  it.answer(tickets::count{1});
+  it.answer(tickets::count{0});  // it was released meanwhile
+  it.answer(tickets::count{1});
+  EXPECT_EQ(count(), 2U);
+}
+
+TEST_F(force_release, lets_a_store_without_living_holders_hand_the_name_on) {
+  force();
+  it.answer(held_with({}));
+  ASSERT_EQ(it.asked(), tasks{task::evict});
+  EXPECT_EQ(it.link.asked().last, fencing_token{});
+  it.answer(tickets::count{0});
+  EXPECT_EQ(count(), 0U);
+}
+
+TEST_F(force_release, that_fails_after_a_part_says_that_it_may_have_ended_them) {
+  force();
+  it.answer(held_with({7, 9}));
+  it.answer(tickets::count{1});
+  it.answer(lasting);
+  ASSERT_EQ(ends.size(), 1U);
+  EXPECT_EQ(std::get<failure>(ends[0]).code, errc::unknown_outcome);
 }
 
 TEST_F(force_release, repeated_ends_no_hold_that_was_granted_meanwhile) {
@@ -115,7 +164,7 @@ TEST(force_release_at_a_store, carried_out_twice_leaves_the_next_holder) {
   };
   const auto first = claim(1);
   const auto second = claim(2);
-  const auto eviction = tickets::family::eviction("stock", {}, first);
+  const auto eviction = tickets::family::eviction("stock", first, first);
   EXPECT_EQ(std::get<tickets::count>(carry_out(eviction)).value, 1U);
   EXPECT_EQ(std::get<tickets::count>(carry_out(eviction)).value, 0U);
   const auto renewal = tickets::family::renewal({{"stock", id(2), second, 30s}});

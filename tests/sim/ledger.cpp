@@ -75,7 +75,7 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
       std::erase_if(facts_, [&](const fact& f) {
         const bool meant = f.token >= asked.token.value() && f.token <= asked.last.value();
         const bool ended = f.name == name && f.granted && meant;
-        if (ended && lives(f) && f.grant_number > seen_by_force_[name]) {
+        if (ended && lives(f) && !was_granted_by(seen_by_force_[name], f.token)) {
           violated("a hold was ended by force that was granted after the call", name, f.token);
         }
         return ended;
@@ -194,6 +194,14 @@ void ledger::granted(fact& f) {
     if (other.name == f.name && other.granted && lives(other)) held += other.weight;
   }
   if (held > room_of(f.name)) violated("the store granted more than there is room for", f.name, f.token);
+}
+
+/// A store that came back with old contents grants a seen hold anew, and may draw a seen token anew.
+bool ledger::was_granted_by(std::uint64_t number, std::uint64_t token) const {
+  return std::any_of(grants_of_.begin(), grants_of_.end(), [&](const auto& of_owner) {
+    return std::any_of(of_owner.second.begin(), of_owner.second.end(),
+                       [&](const auto& its) { return its.first == token && its.second.number <= number; });
+  });
 }
 
 void ledger::number(std::size_t name, const owner_id& owner, std::uint64_t token) {

@@ -136,6 +136,7 @@ class ledger {
   void told(std::size_t name, const word& w);
   void granted(fact& f);
   void number(std::size_t name, const owner_id& owner, std::uint64_t token);
+  [[nodiscard]] bool was_granted_by(std::uint64_t number, std::uint64_t token) const;
   void begin_anew(const tickets::request& asked, const tickets::reply& answer,
                   const std::vector<word>& words);
   void require_served(std::size_t name);

@@ -49,6 +49,7 @@ enum class mutant : std::uint8_t {
   release_not_repeated,
   holder_not_followed,
   eviction_unbounded,
+  eviction_by_highest_token,
 };
 
 struct named_mutant {
@@ -102,6 +103,8 @@ inline constexpr auto mutants = std::to_array<named_mutant>({
     {"holder-not-followed", mutant::holder_not_followed,
      "the head of the queue looks a second after the holder's time is up"},
     {"eviction-unbounded", mutant::eviction_unbounded, "who ends holds by force ends whoever holds by then"},
+    {"eviction-by-highest-token", mutant::eviction_by_highest_token,
+     "who ends holds by force ends whoever has a token up to theirs by then"},
 });
 
 [[nodiscard]] constexpr std::optional<mutant> mutant_named(std::string_view name) {

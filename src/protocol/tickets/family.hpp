@@ -25,8 +25,9 @@ struct family {
   static request downgrade(const store::hold& h);
   static request inspection(std::string name);
   static request listing(bool idle);
-  /// Of the holds with a token from `first` to `last`, both included: a hold that is granted later has a
-  /// higher one, so a repeated request never ends it.
+  /// Of the holds with a token from `first` to `last`, both included. A hold that is granted later may
+  /// have a token between those of two holds, so none but seen ones may lie in between: then a repeated
+  /// request ends none that is granted later.
   static request eviction(std::string name, fencing_token first, fencing_token last);
 
   static std::vector<store::renewed> renewed(const reply& r);
