@@ -29,8 +29,9 @@ constexpr const char* session_settings =
     "SET default_transaction_isolation = 'read committed';"
     "SET client_min_messages = warning;"
     // Calls go one behind another, renewals among them: none waits for long for a row that somebody else has
-    // locked. It is asked for again.
-    "SET lock_timeout = '1s';"
+    // locked. It is asked for again. A shorter limit of the role or the database stays.
+    "SELECT set_config('lock_timeout', '1s', false)"
+    " WHERE current_setting('lock_timeout')::interval NOT BETWEEN '1 ms' AND '1 s';"
     // Plans are made once a session, and stay while the tables grow: the first of them may not be for tables
     // of a page, which are cheapest read from end to end.
     "SET plan_cache_mode = force_generic_plan;"
