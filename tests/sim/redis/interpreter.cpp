@@ -12,7 +12,9 @@ namespace holdfast::sim {
 
 namespace {
 
-interpreter& behind(lua_State* lua) { return **static_cast<interpreter**>(lua_getextraspace(lua)); }
+interpreter& behind(lua_State* lua) {
+  return *static_cast<interpreter*>(lua_touserdata(lua, lua_upvalueindex(1)));
+}
 
 /// "-ERR words script: 6e10..., on @user_script:1."
 void read_error(lua_State* lua, const std::string& sha, redis::value& reply) {
@@ -30,17 +32,6 @@ void read_error(lua_State* lua, const std::string& sha, redis::value& reply) {
   if (!source.empty()) reply.text += " script: " + sha + ", on " + source + ":" + line + ".";
 }
 
-/// What Lua 5.4 says about a script that it cannot read, as 5.1 says it: with all tokens in quotes.
-std::string as_of_5_1(std::string message) {
-  for (const std::string_view token : {"<eof>", "<name>", "<string>", "<number>"}) {
-    for (std::size_t at = message.find(token); at != std::string::npos; at = message.find(token, at)) {
-      message.insert(at + token.size(), 1, '\'').insert(at, 1, '\'');
-      at += token.size() + 2;
-    }
-  }
-  return message;
-}
-
 }  // namespace
 
 interpreter& interpreter::of_this_thread() {
@@ -48,14 +39,13 @@ interpreter& interpreter::of_this_thread() {
   return one;
 }
 
-interpreter::interpreter() : lua_{lua_newstate(lua_memory::allocate, &memory_)} {
+interpreter::interpreter() : lua_{luaL_newstate()} {
   if (lua_ == nullptr) throw std::bad_alloc{};
-  *static_cast<interpreter**>(lua_getextraspace(lua_)) = this;
-  open_sandbox(lua_, redis_call, redis_pcall);
+  open_sandbox(lua_, redis_call, redis_pcall, this);
   globals_ = luaL_ref(lua_, LUA_REGISTRYINDEX);
   lua_pushcfunction(lua_, describe_error);
   error_handler_ = luaL_ref(lua_, LUA_REGISTRYINDEX);
-  lua_gc(lua_, LUA_GCSTOP);
+  lua_gc(lua_, LUA_GCSTOP, 0);
 }
 
 interpreter::~interpreter() { lua_close(lua_); }
@@ -65,7 +55,7 @@ const interpreter::script* interpreter::compile(std::string_view text, std::stri
   std::string_view body = text;
   if (body.starts_with("#!")) body.remove_prefix(std::min(body.find('\n'), body.size()));
   if (luaL_loadbufferx(lua_, body.data(), body.size(), "@user_script", "t") != LUA_OK) {
-    error = as_of_5_1(lua_tostring(lua_, -1));
+    error = lua_tostring(lua_, -1);
     lua_pop(lua_, 1);
     return nullptr;
   }
@@ -76,7 +66,7 @@ const interpreter::script* interpreter::compile(std::string_view text, std::stri
 void interpreter::set_global_list(const char* name, std::span<const std::string_view> words) {
   lua_pushstring(lua_, name);
   lua_createtable(lua_, static_cast<int>(words.size()), 0);
-  lua_Integer at = 0;
+  int at = 0;
   for (const std::string_view word : words) {
     lua_pushlstring(lua_, word.data(), word.size());
     lua_rawseti(lua_, -2, ++at);
@@ -105,7 +95,7 @@ void interpreter::run(const script& s, std::span<const std::string_view> keys,
 /// Seldom, and all of it: what lives is little, so that a whole round costs less than Lua's own small steps.
 void interpreter::collect_garbage() {
   constexpr int enough_kib = 512;
-  if (lua_gc(lua_, LUA_GCCOUNT) > enough_kib) lua_gc(lua_, LUA_GCCOLLECT);
+  if (lua_gc(lua_, LUA_GCCOUNT, 0) > enough_kib) lua_gc(lua_, LUA_GCCOLLECT, 0);
 }
 
 bool interpreter::perform(lua_State* lua) {
@@ -128,9 +118,7 @@ bool interpreter::perform(lua_State* lua) {
         words_.emplace_back(text, size);
         break;
       }
-      case LUA_TNUMBER:  // all of Lua 5.1's are doubles
-        words_.push_back(numbers_.emplace_back(lua_tonumber(lua, i)).view());
-        break;
+      case LUA_TNUMBER: words_.push_back(numbers_.emplace_back(lua_tonumber(lua, i)).view()); break;
       default: return refuse("ERR Lua redis lib command arguments must be strings or integers");
     }
   }

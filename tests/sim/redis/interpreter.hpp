@@ -9,7 +9,6 @@
 
 #include "protocol/redis/value.hpp"
 #include "sim/redis/dataset.hpp"
-#include "sim/redis/lua_memory.hpp"
 #include "sim/redis/numbers.hpp"
 
 struct lua_State;
@@ -29,14 +28,13 @@ class script_host {
   ~script_host() = default;
 };
 
-/// Lua 5.4, dressed as the Lua 5.1 of a Redis 7: the same globals as far as scripts of locks need them, the
-/// same conversions of values both ways, the same words for errors. It remembers what it compiled, for all
-/// servers of its thread.
+/// LuaJIT, which speaks Lua 5.1, dressed as the Lua of a Redis 7: the same globals as far as scripts of locks
+/// need them, the same conversions of values both ways. It remembers what it compiled, for all servers of its
+/// thread.
 ///
-/// What differs, so that scripts must not depend on it: `..` writes a whole number with all its digits (5.1
-/// has 14, then "1e+15") and a whole float with ".0"; whole numbers are exact beyond 2^53. pairs() goes
-/// through keys in a fixed order here, as a trace must be the same when a seed is run again. There are no
-/// cjson, bit, struct, cmsgpack, math.random.
+/// What differs, so that scripts must not depend on it: pairs() goes through keys in a fixed order here, as a
+/// trace must be the same when a seed is run again; of a command that a function ends with (`return
+/// redis.call(...)`) an error does not say the line. There are no cjson, bit, struct, cmsgpack, math.random.
 class interpreter {
  public:
   static interpreter& of_this_thread();
@@ -64,7 +62,6 @@ class interpreter {
   void collect_garbage();
   void set_global_list(const char* name, std::span<const std::string_view> words);
 
-  lua_memory memory_;
   lua_State* lua_;
   script_host* host_ = nullptr;
   std::vector<std::string_view> words_;

@@ -1,13 +1,11 @@
 #include "sim/redis/lua_sandbox.hpp"
 
-#include <algorithm>
-#include <cstdio>
 #include <cstring>
 #include <string>
 #include <string_view>
+#include <utility>
 
 #include "sim/redis/lua_values.hpp"
-#include "sim/redis/numbers.hpp"
 #include "sim/redis/sha1.hpp"
 
 // Lua is C and leaves functions by longjmp: no object with a destructor is alive where an error can be
@@ -23,40 +21,6 @@ int unknown_global(lua_State* lua) {
 
 int read_only(lua_State* lua) { return luaL_error(lua, "Attempt to modify a readonly table"); }
 
-/// A number as Lua 5.1 writes it.
-int tostring(lua_State* lua) {
-  luaL_checkany(lua, 1);
-  if (lua_type(lua, 1) == LUA_TNUMBER) {
-    char digits[32];
-    const int size = std::snprintf(digits, sizeof digits, "%.14g", lua_tonumber(lua, 1));
-    lua_pushlstring(lua, digits, static_cast<std::size_t>(size));
-  } else {
-    luaL_tolstring(lua, 1, nullptr);
-  }
-  return 1;
-}
-
-/// As Lua 5.1's, which has doubles only.
-int tonumber(lua_State* lua) {
-  std::size_t size = 0;
-  if (lua_gettop(lua) == 1 && lua_type(lua, 1) == LUA_TSTRING) {  // most are digits
-    const char* const text = lua_tolstring(lua, 1, &size);
-    if (const auto whole = integer_in({text, std::min<std::size_t>(size, 15)}); whole && size <= 15) {
-      lua_pushinteger(lua, *whole);
-      return 1;
-    }
-  }
-  lua_pushvalue(lua, lua_upvalueindex(1));
-  lua_insert(lua, 1);
-  lua_call(lua, lua_gettop(lua) - 1, 1);
-  constexpr lua_Integer exact_in_double = lua_Integer{1} << 53;
-  if (lua_isinteger(lua, -1) != 0) {
-    const lua_Integer n = lua_tointeger(lua, -1);
-    if (n > exact_in_double || n < -exact_in_double) lua_pushnumber(lua, static_cast<lua_Number>(n));
-  }
-  return 1;
-}
-
 /// As Redis changed it: a caught {err=...} is its text.
 int pcall(lua_State* lua) {
   luaL_checkany(lua, 1);
@@ -65,7 +29,6 @@ int pcall(lua_State* lua) {
     lua_insert(lua, 1);
     return lua_gettop(lua);
   }
-  put_in_words_of_5_1(lua);
   if (lua_istable(lua, -1)) {
     lua_getfield(lua, -1, "err");
     if (lua_isstring(lua, -1) != 0)
@@ -145,17 +108,14 @@ constexpr std::string_view prelude = R"lua(
       return keys[at], value
     end
   end
-  unpack = table.unpack
-  loadstring = load
-  for _, name in ipairs({'collectgarbage', 'dofile', 'loadfile', 'print', 'warn', 'rawlen'}) do _G[name] = nil end
+  for _, name in ipairs({'collectgarbage', 'dofile', 'gcinfo', 'loadfile', 'module', 'newproxy', 'print', 'require'}) do
+    _G[name] = nil
+  end
   math.random, math.randomseed = nil, nil
 )lua";
 
-constexpr luaL_Reg libraries[] = {{"_G", luaopen_base},
-                                  {"table", luaopen_table},
-                                  {"string", luaopen_string},
-                                  {"math", luaopen_math},
-                                  {"coroutine", luaopen_coroutine}};
+constexpr luaL_Reg libraries[] = {
+    {"", luaopen_base}, {"table", luaopen_table}, {"string", luaopen_string}, {"math", luaopen_math}};
 
 void set_function(lua_State* lua, const char* name, lua_CFunction function) {
   lua_pushcfunction(lua, function);
@@ -178,26 +138,27 @@ void set_guard(lua_State* lua) { lua_setmetatable(lua, -2); }
 
 }  // namespace
 
-void open_sandbox(lua_State* lua, lua_CFunction call, lua_CFunction protected_call) {
+void open_sandbox(lua_State* lua, lua_CFunction call, lua_CFunction protected_call, void* context) {
   for (const auto& [name, open] : libraries) {
-    luaL_requiref(lua, name, open, 1);
-    lua_pop(lua, 1);
+    lua_pushcfunction(lua, open);
+    lua_pushstring(lua, name);
+    lua_call(lua, 1, 0);
   }
   luaL_loadbufferx(lua, prelude.data(), prelude.size(), "=prelude", "t");
   lua_call(lua, 0, 0);
 
-  lua_pushglobaltable(lua);
-  set_function(lua, "tostring", tostring);
-  lua_getfield(lua, -1, "tonumber");
-  lua_pushcclosure(lua, tonumber, 1);
-  lua_setfield(lua, -2, "tonumber");
+  lua_pushvalue(lua, LUA_GLOBALSINDEX);
   set_function(lua, "pcall", pcall);
 
   for (const char* name : {"table", "string", "math", "coroutine"}) protect(lua, name);
 
   lua_newtable(lua);  // redis
-  set_function(lua, "call", call);
-  set_function(lua, "pcall", protected_call);
+  const std::pair<const char*, lua_CFunction> calls[] = {{"call", call}, {"pcall", protected_call}};
+  for (const auto& [name, function] : calls) {
+    lua_pushlightuserdata(lua, context);
+    lua_pushcclosure(lua, function, 1);
+    lua_setfield(lua, -2, name);
+  }
   set_function(lua, "error_reply", error_reply);
   set_function(lua, "status_reply", status_reply);
   set_function(lua, "sha1hex", sha1hex);
@@ -224,15 +185,14 @@ void open_sandbox(lua_State* lua, lua_CFunction call, lua_CFunction protected_ca
   lua_setfield(lua, -2, "__index");
   set_function(lua, "__newindex", read_only);
   set_guard(lua);
-  lua_rawseti(lua, LUA_REGISTRYINDEX, LUA_RIDX_GLOBALS);
+  lua_replace(lua, LUA_GLOBALSINDEX);
 }
 
 int describe_error(lua_State* lua) {
   lua_settop(lua, 1);
-  put_in_words_of_5_1(lua);
   if (!lua_istable(lua, 1)) {
-    const char* text = luaL_tolstring(lua, 1, nullptr);
-    text = lua_pushfstring(lua, "ERR %s", text);
+    const char* text = lua_tostring(lua, 1);
+    text = lua_pushfstring(lua, "ERR %s", text == nullptr ? luaL_typename(lua, 1) : text);
     push_error(lua, text, std::strlen(text));
     lua_replace(lua, 1);
     lua_settop(lua, 1);
