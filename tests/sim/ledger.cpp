@@ -370,6 +370,10 @@ ledger::grant ledger::grant_of(const store::hold& h) const {
   return found->second.back().second;  // a client that makes tokens of its own is found out by these
 }
 
+const standing* ledger::any_claim(randomness& chance) const {
+  return facts_.empty() ? nullptr : &facts_[chance.below(facts_.size())];
+}
+
 void ledger::compare(const std::vector<standing>& now_there) {
   std::size_t there = 0;
   for (const standing& s : now_there) {

@@ -103,6 +103,8 @@ class ledger {
   [[nodiscard]] virtual bool is_ended_by_hand(const owner_id& /*owner*/) const { return false; }
   [[nodiscard]] virtual grant grant_of(const store::hold& h) const;
   [[nodiscard]] std::uint32_t era(std::size_t name) const { return eras_[name]; }
+  /// One of all that stand there; null: nothing does.
+  [[nodiscard]] const standing* any_claim(randomness& chance) const;
   /// Whether it agrees with what stands at the store.
   void compare(const std::vector<standing>& now_there);
   [[nodiscard]] std::size_t living() const;

@@ -17,6 +17,9 @@ class memory_store final : public simulated_store, private counter {
  public:
   void begin(scene& in, site& at, ledger& account) override;
   std::unique_ptr<tickets::link> connect(host& from, line& over, duration patience) override;
+  void notify_all(const owner_id& owner, const store::noticed& what) override {
+    counter::notify_all(owner, what);
+  }
   void heal() override { careless = false; }
   [[nodiscard]] ledger::terms terms() const override { return {}; }
   [[nodiscard]] bool clock_goes_back() const override { return false; }

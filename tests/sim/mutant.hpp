@@ -50,6 +50,7 @@ enum class mutant : std::uint8_t {
   holder_not_followed,
   eviction_unbounded,
   eviction_by_highest_token,
+  notification_believed,
 };
 
 struct named_mutant {
@@ -105,6 +106,7 @@ inline constexpr auto mutants = std::to_array<named_mutant>({
     {"eviction-unbounded", mutant::eviction_unbounded, "who ends holds by force ends whoever holds by then"},
     {"eviction-by-highest-token", mutant::eviction_by_highest_token,
      "who ends holds by force ends whoever has a token up to theirs by then"},
+    {"notification-believed", mutant::notification_believed, "a notification of a grant is believed"},
 });
 
 [[nodiscard]] constexpr std::optional<mutant> mutant_named(std::string_view name) {

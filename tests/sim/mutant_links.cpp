@@ -1,5 +1,6 @@
 #include <chrono>
 #include <optional>
+#include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
@@ -104,6 +105,32 @@ class resigned_link final : public link_shell {
   }
 };
 
+/// Looks when it is notified of a grant, and takes the notification for the answer.
+class gullible_link final : public link_shell {
+ public:
+  using link_shell::link_shell;
+  void on_notices(on_notice told) override {
+    link_shell::on_notices([this, told = std::move(told)](const owner_id& owner, store::noticed n) {
+      if (n.what == store::notice::granted) granted_[owner] = n.token;
+      told(owner, n);
+    });
+  }
+  void send(tickets::request what, on_reply done) override {
+    const auto known = what.what == task::look ? granted_.find(what.owner) : granted_.end();
+    if (known == granted_.end() || known->second != what.token) {
+      return link_shell::send(std::move(what), std::move(done));
+    }
+    link_shell::send(std::move(what), [token = known->second, done = std::move(done)](outcome o) {
+      if (std::holds_alternative<tickets::reply>(o))
+        o = tickets::reply{tickets::place{token, true, false, {}}};
+      done(std::move(o));
+    });
+  }
+
+ private:
+  std::unordered_map<owner_id, fencing_token> granted_;
+};
+
 /// Relies on the word that its turn has come.
 class trusting_acquisition {
  public:
@@ -180,6 +207,7 @@ std::unique_ptr<tickets::link> spoiled_link(mutant which, tickets::link& inner) 
     case mutant::timeout_means_no: return std::make_unique<rash_link>(inner);
     case mutant::eviction_unbounded: return std::make_unique<forceful_link>(inner);
     case mutant::eviction_by_highest_token: return std::make_unique<crude_link>(inner);
+    case mutant::notification_believed: return std::make_unique<gullible_link>(inner);
     case mutant::victim_means_no: return std::make_unique<resigned_link>(inner);
     default: return nullptr;
   }

@@ -128,6 +128,12 @@ void redis_store::listen_to(const owner_id& client) {
   static_cast<void>(server_.execute({"SUBSCRIBE", redis::channel_of(client)}, listener_));
 }
 
+void redis_store::notify_all(const owner_id& owner, const store::noticed& what) {
+  for (const caller& c : callers_) {
+    if (c.link != nullptr) c.link->hear({c.client, owner, what}, careless);
+  }
+}
+
 void redis_store::heal() {
   careless = false;
   refuses_until_ = in_->now;

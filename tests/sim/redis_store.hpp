@@ -27,6 +27,7 @@ class redis_store final : public simulated_store, private switchboard, private f
 
   void begin(scene& in, site& at, ledger& account) override;
   std::unique_ptr<tickets::link> connect(host& from, line& over, duration patience) override;
+  void notify_all(const owner_id& owner, const store::noticed& what) override;
   void heal() override;
   [[nodiscard]] foreign_desk* foreigners() override { return this; }
   [[nodiscard]] bool is_a_server() const override { return true; }

@@ -41,6 +41,10 @@ counter::outcome counter::serve(const tickets::request& asked, const owner_id& c
   return answer;
 }
 
+void counter::notify_all(const owner_id& owner, const store::noticed& what) {
+  for (request_link* const l : links) l->hear({l->address(), owner, what}, careless);
+}
+
 counter::outcome counter::refuse(const tickets::request& asked, const owner_id& client, store::trouble why) {
   account->refused(asked, why);
   // What it had done until then is undone.

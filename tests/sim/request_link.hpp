@@ -39,6 +39,9 @@ class counter {
   /// Says no, having changed nothing.
   [[nodiscard]] outcome refuse(const tickets::request& asked, const owner_id& client, store::trouble why);
 
+  /// See simulated_store.
+  void notify_all(const owner_id& owner, const store::noticed& what);
+
   scene* in = nullptr;
   site* at = nullptr;
   ledger* account = nullptr;

@@ -35,6 +35,9 @@ class simulated_store {
   /// The words on their way are as safe as the way is now; from here on, none gets lost.
   virtual void heal() = 0;
 
+  /// Somebody who may send notifications, and nothing else, sends one to every client: it may be false.
+  virtual void notify_all(const owner_id& owner, const store::noticed& what) = 0;
+
   /// Where clients of others that share its names ask; null, where there are none.
   [[nodiscard]] virtual foreign_desk* foreigners() { return nullptr; }
   /// Whether it is one that answers with errors when it is in trouble.

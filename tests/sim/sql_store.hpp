@@ -22,6 +22,9 @@ class sql_store final : public simulated_store, private counter {
 
   void begin(scene& in, site& at, ledger& account) override;
   std::unique_ptr<tickets::link> connect(host& from, line& over, duration patience) override;
+  void notify_all(const owner_id& owner, const store::noticed& what) override {
+    counter::notify_all(owner, what);
+  }
   void heal() override;
   [[nodiscard]] bool is_a_server() const override { return true; }
   [[nodiscard]] bool has_transactions() const override { return true; }

@@ -5,6 +5,7 @@
 
 #include "sim/crowd.hpp"
 #include "sim/foreigner.hpp"
+#include "sim/forger.hpp"
 #include "sim/rates.hpp"
 
 namespace holdfast::sim {
@@ -31,10 +32,12 @@ class world {
         sees_{in_, account_},
         around_{in_, server_, account_, sees_, store, under.with, in_.chance.between(300ms, 8s), 0},
         clients_{around_},
+        forger_{around_, instant{bad_weather}},
         chaos_{around_, clients_.all(), instant{bad_weather}, under.only} {
     store.begin(in_, server_, account_);
     account_.evictions_allowed = under.with != mutant::get_then_delete;
     clients_.gather(3 + in_.chance.below(3), rates_);
+    forges_ = under.has_false_notifications && under.only.empty() && in_.chance.one_in(3);
     foreign_desk* const desk = store.foreigners();
     if (desk == nullptr || !under.only.empty()) return;
     constexpr std::uint8_t first_number = 101;
@@ -53,6 +56,7 @@ class world {
  private:
   void pass_time() {
     clients_.start();
+    if (forges_) forger_.start();
     for (foreigner& f : foreigners_) f.start();
     if (!chaos_.pass()) return;
     clients_.retire();
@@ -76,6 +80,8 @@ class world {
   witness sees_;
   surroundings around_;
   crowd clients_;
+  forger forger_;
+  bool forges_ = false;
   std::deque<foreigner> foreigners_;
   chaos chaos_;
 };

@@ -13,6 +13,8 @@ namespace holdfast::sim {
 struct circumstances {
   mutant with = mutant::none;
   bool prints = false;
+  /// In a third of the worlds somebody sends false notifications.
+  bool has_false_notifications = false;
   std::vector<chaos::fault> only;  // empty: as the seed wants it
 };
 

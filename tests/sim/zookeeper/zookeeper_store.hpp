@@ -27,6 +27,8 @@ class zookeeper_store final : public simulated_store {
     };
     return link;
   }
+  /// They come from the servers alone.
+  void notify_all(const owner_id& /*owner*/, const store::noticed& /*what*/) override {}
   void heal() override {}
   [[nodiscard]] ledger::terms terms() const override { return {}; }
   [[nodiscard]] bool clock_goes_back() const override { return false; }
