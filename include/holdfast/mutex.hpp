@@ -13,10 +13,9 @@ namespace holdfast {
 /// excluded; a name in use as a semaphore fails with errc::wrong_type.
 ///
 /// *Several at once.* std::scoped_lock takes any number of them, by letting go and trying again. Name them in
-/// the same order everywhere where you can. A `lock()` after a `try_lock()` in vain and an `unlock()` of the
-/// same thread, as std::lock calls them, begins after a random while: at most eight times as long as the try
-/// took, and never more than a second. Else those who come in opposite orders would go on changing places.
-/// `shared_mutex` and `counting_semaphore` do the same.
+/// the same order everywhere. Threads that name them in opposite orders do not deadlock, but may take turns
+/// in vain: each gets the name that the other has just let go of. That goes on for as long as their steps
+/// take equally long, and there is no bound for it. `shared_mutex` and `recursive_mutex` behave alike.
 ///
 /// *Loss.* A kept hold may be lost as any lease may (see `lease`): `lost()` and `held()` tell, and the
 /// object stays locked for its own users until `unlock()`, so that nobody unlocks another's hold.

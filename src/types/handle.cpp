@@ -13,13 +13,8 @@
 #include "holdfast/recursive_mutex.hpp"
 #include "runtime/process.hpp"
 #include "types/access.hpp"
-#include "types/stepping_back.hpp"
 
 namespace holdfast::detail {
-
-namespace {
-constinit thread_local stepping_back steps;
-}
 
 completion::~completion() = default;
 
@@ -38,6 +33,8 @@ struct kept_lease {
 }  // namespace
 
 struct handle::state {
+  using clock = std::chrono::steady_clock;
+
   std::shared_ptr<session> locks;
   std::string name;
   std::int64_t capacity = 0;
@@ -62,18 +59,44 @@ struct handle::state {
   [[nodiscard]] error timed_out() const {
     return explained({errc::timeout, "it was held by another for all of the wait limit"}, attempt(), *locks);
   }
-  /// Waits while a hold is kept here that was lost: it keeps its place until its user unlocks it, so that
-  /// nobody comes to unlock another's.
-  bool wait_for_unlock(std::unique_lock<std::mutex>& hold, std::optional<duration> limit,
-                       std::chrono::steady_clock::time_point until) {
-    const auto vacant = [this] {
-      return std::none_of(kept.begin(), kept.end(), [](const kept_lease& k) {
-        return k.locked_as == mode::exclusive && !k.held.held();
-      });
+  /// A hold that was lost keeps its place here until its user unlocks it, so that nobody comes to unlock
+  /// another's. With the mutex held.
+  [[nodiscard]] bool is_vacant() const {
+    return std::none_of(kept.begin(), kept.end(),
+                        [](const kept_lease& k) { return k.locked_as == mode::exclusive && !k.held.held(); });
+  }
+  /// Waits until there is room for what is wanted, and calls `then` with the mutex held.
+  /// \return false when the time was up. \throws holdfast::error errc::closed.
+  template <class Then>
+  bool when_vacant(const want& what, std::optional<clock::time_point> until, Then then) {
+    {
+      const std::lock_guard hold{mutex};
+      if (what.how != mode::exclusive || is_vacant()) {
+        then();
+        return true;
+      }
+    }
+    const auto wake = [this] {
+      {
+        const std::lock_guard hold{mutex};
+      }
+      unlocked.notify_all();
     };
-    if (limit) return unlocked.wait_until(hold, until, vacant);
-    unlocked.wait(hold, vacant);
-    return true;
+    const std::stop_callback on_closing{locks->closing(), wake};
+    const auto is_over = [&] { return is_vacant() || locks->is_closed(); };
+    bool vacant = false;
+    {
+      std::unique_lock hold{mutex};
+      if (until) {
+        unlocked.wait_until(hold, *until, is_over);
+      } else {
+        unlocked.wait(hold, is_over);
+      }
+      vacant = is_vacant() && !locks->is_closed();
+      if (vacant) then();
+    }
+    if (!vacant) locks->require_open();
+    return vacant;
   }
   /// The newest kept lease; null where there is none.
   [[nodiscard]] const lease* newest() const { return kept.empty() ? nullptr : &kept.back().held; }
@@ -160,36 +183,25 @@ pending handle::async_acquire(want what, std::unique_ptr<completion> done) {
 
 bool handle::lock(want what) {
   state& s = *state_;
-  if (!what.limit) steps.step_back();
   const auto limit = s.limit_of(what);
-  const auto began = std::chrono::steady_clock::now();
-  const auto until = began + limit.value_or(duration::zero());
+  std::optional<state::clock::time_point> until;
+  if (limit) until = state::clock::now() + *limit;
   const auto not_had = [&] {
     if (!what.limit) throw s.timed_out();
     return false;
   };
-  std::unique_lock hold{s.mutex};
-  if (what.how == mode::exclusive && !s.wait_for_unlock(hold, limit, until)) return not_had();
-  hold.unlock();
+  if (!s.when_vacant(what, until, [] {})) return not_had();
   if (what.limit && *what.limit > duration::zero()) {
-    const auto left = std::chrono::ceil<duration>(until - std::chrono::steady_clock::now());
+    const auto left = std::chrono::ceil<duration>(*until - state::clock::now());
     what.limit = std::max(left, duration::zero());
   }
   auto granted = acquire(what);
-  if (!granted) {
-    steps.forget();
-    if (limit == duration::zero()) steps.tried_in_vain(std::chrono::steady_clock::now() - began);
-    return false;
-  }
-  steps.forget();
-  hold.lock();
-  // Lost to its keeper while we waited in the queue: its place here is still taken.
-  if (what.how == mode::exclusive && !s.wait_for_unlock(hold, limit, until)) {
-    hold.unlock();
+  if (!granted) return false;
+  // The kept hold may have been lost while this one waited in the queue: its place here is still taken.
+  if (!s.when_vacant(what, until, [&] { s.kept.push_back({std::move(*granted), what.how}); })) {
     granted.reset();
     return not_had();
   }
-  s.kept.push_back({std::move(*granted), what.how});
   return true;
 }
 
@@ -205,35 +217,32 @@ void handle::unlock(mode how, std::ptrdiff_t count) noexcept {
       released = std::move(found->held);
       s.kept.erase(found);
     }
-    s.unlocked.notify_one();
-    steps.let_go();
+    // All of them: the first to wake may be one whose time is up.
+    s.unlocked.notify_all();
   }
 }
 
 void handle::downgrade() {
   state& s = *state_;
-  kept_lease own;
+  lease_core::record_ptr own;
   {
     const std::lock_guard hold{s.mutex};
     if (s.kept.empty() || s.kept.back().locked_as != mode::exclusive) {
       throw error{errc::not_owner, "no exclusive hold of '" + s.name + "' is kept here"};
     }
-    own = std::move(s.kept.back());
-    s.kept.pop_back();
+    own = lease_access::record(s.kept.back().held);
   }
-  const auto put_back = [&] {
+  // It stays where it is meanwhile: other threads go on to see it held.
+  if (const auto failed = s.locks->downgrade(own)) {
+    throw explained(*failed, "cannot downgrade the hold of '" + s.name + "'", *s.locks);
+  }
+  {
     const std::lock_guard hold{s.mutex};
-    s.kept.push_back(std::move(own));
-  };
-  try {
-    own.held.downgrade();
-    own.locked_as = mode::shared;
-  } catch (...) {
-    put_back();
-    throw;
+    for (kept_lease& each : s.kept) {
+      if (lease_access::record(each.held) == own) each.locked_as = mode::shared;
+    }
   }
-  put_back();
-  s.unlocked.notify_one();
+  s.unlocked.notify_all();
 }
 
 fencing_token handle::token() const {

@@ -273,6 +273,7 @@ std::shared_ptr<void> session::watch(std::function<void()> changed) {
 
 void session::close() noexcept {
   if (!is_ours() || closed_.exchange(true)) return;
+  closing_.request_stop();
   const auto limit = std::chrono::steady_clock::now() + options_.flush_limit();
   const auto idle = std::make_shared<bell>();
   {

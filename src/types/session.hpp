@@ -4,6 +4,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <system_error>
 #include <vector>
@@ -36,6 +37,9 @@ class session : public std::enable_shared_from_this<session> {
   [[nodiscard]] const client_options& options() const noexcept { return options_; }
   /// \throws holdfast::error errc::closed after `close()` and in a forked child.
   void require_open() const;
+  [[nodiscard]] bool is_closed() const noexcept { return closed_; }
+  /// Stops when the client is closed.
+  [[nodiscard]] std::stop_token closing() const noexcept { return closing_.get_token(); }
 
   [[nodiscard]] lease_core::taken acquire(lease_core::wish what, std::optional<duration> limit);
   op_id start_acquire(lease_core::wish what, std::optional<duration> limit, on_acquired done);
@@ -81,6 +85,7 @@ class session : public std::enable_shared_from_this<session> {
   client_options options_;
   std::uint32_t generation_;
   std::atomic<bool> closed_ = false;
+  std::stop_source closing_;
   std::unique_ptr<parts> parts_;
 };
 

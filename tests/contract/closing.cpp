@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "contract/contract.hpp"
+#include "contract/sleeping_thread.hpp"
 
 namespace holdfast::contract {
 namespace {
@@ -164,6 +165,26 @@ TEST_P(outliving, a_lock_that_is_destroyed_locked_is_unlocked) {
     lock.lock();
   }
   EXPECT_TRUE(look().sees_holders("stock", 0));
+}
+
+TEST_P(outliving, a_client_ends_the_wait_for_a_lost_hold_to_be_unlocked) {
+  mutex lock{one(), "stock", lock_options{}.ttl(500ms).renewal(false)};
+  lock.lock();
+  ASSERT_TRUE(look().sees([&] { return !lock.held(); }));
+  std::error_code code;
+  {
+    sleeping_thread waiting{[&] {
+      try {
+        lock.lock();
+      } catch (const error& failed) {
+        code = failed.code();
+      }
+    }};
+    EXPECT_TRUE(waiting.sleeps());
+    one().close();
+  }
+  EXPECT_EQ(code, errc::closed);
+  EXPECT_THROW(lock.lock(), error);
 }
 
 HOLDFAST_ON_EACH_STORE(outliving, any_store);

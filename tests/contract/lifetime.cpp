@@ -1,8 +1,10 @@
 // How a hold lives and ends: renewal, expiry, loss, force, release.
 
 #include <atomic>
+#include <deque>
 
 #include "contract/contract.hpp"
+#include "contract/sleeping_thread.hpp"
 
 namespace holdfast::contract {
 namespace {
@@ -296,6 +298,52 @@ TEST_P(kept_holds, that_were_lost_keep_the_object_locked_and_the_name_free) {
   lock.unlock();
   EXPECT_TRUE(lock.try_lock_for(60s));
   lock.unlock();
+}
+
+TEST_P(kept_holds, that_were_lost_are_awaited_by_every_thread_that_locks) {
+  mutex lock{one(), "stock", lock_options{}.ttl(1s).renewal(false)};
+  mutex next{two(), "stock"};
+  lock.lock();
+  next.lock();  // by now the first hold is lost
+  std::atomic<bool> locked = false;
+  // The first to wake times out at the store; the second must not rely on it.
+  std::deque<sleeping_thread> threads;
+  for (int each = 0; each < 3; ++each) {
+    threads.emplace_back([&] { EXPECT_FALSE(lock.try_lock_for(3s)); });
+    EXPECT_TRUE(threads.back().sleeps());
+  }
+  threads.emplace_back([&] {
+    lock.lock();
+    locked = true;
+    lock.unlock();
+  });
+  EXPECT_TRUE(threads.back().sleeps());
+  lock.unlock();
+  for (int each = 0; each < 3; ++each) threads[static_cast<std::size_t>(each)].join();
+  EXPECT_FALSE(locked);
+  next.unlock();
+  EXPECT_TRUE(look().sees([&] { return locked.load(); })) << "nobody woke it";
+  if (!locked) one().close();  // or the thread stays
+}
+
+TEST_P(kept_holds, of_a_shared_mutex_are_held_while_they_are_downgraded) {
+  shared_mutex lock{one(), "stock"};
+  lock.lock();
+  const auto token = lock.token();
+  std::atomic<bool> done = false;
+  std::atomic<int> looks = 0;
+  std::jthread looking{[&] {
+    while (!done) {
+      EXPECT_TRUE(lock.held());
+      EXPECT_EQ(lock.token(), token);
+      ++looks;
+    }
+  }};
+  while (looks < 100) std::this_thread::yield();
+  lock.unlock_and_lock_shared();
+  done = true;
+  looking.join();
+  lock.unlock_shared();
 }
 
 TEST_P(kept_holds, tell_their_token_and_their_absence) {
