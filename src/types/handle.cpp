@@ -55,6 +55,9 @@ struct handle::state {
     record->generation = runtime::process_generation();
     return lease_access::make(record);
   }
+  void require_ours() const {
+    if (!locks->is_ours()) locks->require_open();
+  }
   [[nodiscard]] std::string attempt() const { return "cannot lock '" + name + "'"; }
   [[nodiscard]] error timed_out() const {
     return explained({errc::timeout, "it was held by another for all of the wait limit"}, attempt(), *locks);
@@ -139,7 +142,16 @@ handle::handle(client& locks, std::string_view name, std::int64_t capacity,
   s.metadata = std::make_shared<const std::string>(to_metadata(who));
 }
 
-handle::~handle() = default;
+handle::~handle() {
+  // A condition variable waits in its destructor for those who wait on it: in a child, for threads that are
+  // not there.
+  if (is_inherited()) {
+    [[maybe_unused]] const state* const left_alone = state_.release();
+  }
+}
+
+bool handle::is_inherited() const noexcept { return !state_->locks->is_ours(); }
+void handle::require_open() const { state_->locks->require_open(); }
 
 std::optional<lease> handle::acquire(want what) {
   const state& s = *state_;
@@ -183,6 +195,7 @@ pending handle::async_acquire(want what, std::unique_ptr<completion> done) {
 
 bool handle::lock(want what) {
   state& s = *state_;
+  s.locks->require_open();  // before the mutex is touched, which a child may have inherited locked
   const auto limit = s.limit_of(what);
   std::optional<state::clock::time_point> until;
   if (limit) until = state::clock::now() + *limit;
@@ -206,6 +219,7 @@ bool handle::lock(want what) {
 }
 
 void handle::unlock(mode how, std::ptrdiff_t count) noexcept {
+  if (is_inherited()) return;
   state& s = *state_;
   for (; count > 0; --count) {
     lease released;
@@ -224,6 +238,7 @@ void handle::unlock(mode how, std::ptrdiff_t count) noexcept {
 
 void handle::downgrade() {
   state& s = *state_;
+  s.locks->require_open();
   lease_core::record_ptr own;
   {
     const std::lock_guard hold{s.mutex};
@@ -246,18 +261,21 @@ void handle::downgrade() {
 }
 
 fencing_token handle::token() const {
+  state_->require_ours();
   const std::lock_guard hold{state_->mutex};
   if (const lease* newest = state_->newest()) return newest->token();
   throw error{errc::not_owner, "no hold of '" + state_->name + "' is kept here"};
 }
 
 std::stop_token handle::lost() const {
+  state_->require_ours();
   const std::lock_guard hold{state_->mutex};
   if (const lease* newest = state_->newest()) return newest->lost();
   throw error{errc::not_owner, "no hold of '" + state_->name + "' is kept here"};
 }
 
 bool handle::held() const noexcept {
+  if (is_inherited()) return false;
   const std::lock_guard hold{state_->mutex};
   const lease* newest = state_->newest();
   return newest != nullptr && newest->held();
@@ -307,6 +325,7 @@ std::int64_t counting_semaphore::checked(std::ptrdiff_t capacity) {
 }
 
 bool recursive_mutex::lock(std::optional<duration> limit) {
+  handle_.require_open();  // before the guard is touched, which a child may have inherited locked
   const auto self = std::this_thread::get_id();
   {
     const std::lock_guard hold{guard_};
@@ -328,6 +347,7 @@ bool recursive_mutex::lock(std::optional<duration> limit) {
 }
 
 void recursive_mutex::unlock() noexcept {
+  if (handle_.is_inherited()) return;
   {
     const std::lock_guard hold{guard_};
     if (owner_ != std::this_thread::get_id() || --depth_ > 0) return;

@@ -263,11 +263,20 @@ std::shared_ptr<void> session::watch(std::function<void()> changed) {
       });
     });
   }
-  // The registration lives in the store's link, which has to outlive it.
-  return {shared.get(), [self = shared_from_this(), shared, registration](void*) mutable {
-            registration.reset();
-            const std::lock_guard hold{shared->mutex};
-            shared->changed = nullptr;
+  /// The registration lives in the store's link, which has to outlive it.
+  struct ending {
+    std::shared_ptr<session> self;
+    std::shared_ptr<gate> shared;
+    std::shared_ptr<void> registration;
+  };
+  auto* const end = new ending{shared_from_this(), shared, std::move(registration)};
+  return {shared.get(), [end](void*) {
+            // In a child the mutexes may be locked for ever, and the connection is the parent's.
+            if (!end->self->is_ours()) return;
+            const std::unique_ptr<ending> ended{end};
+            ended->registration.reset();
+            const std::lock_guard hold{ended->shared->mutex};
+            ended->shared->changed = nullptr;
           }};
 }
 

@@ -37,6 +37,8 @@ class session : public std::enable_shared_from_this<session> {
   [[nodiscard]] const client_options& options() const noexcept { return options_; }
   /// \throws holdfast::error errc::closed after `close()` and in a forked child.
   void require_open() const;
+  /// Whether this process made the client. A child after fork() touches nothing of it.
+  [[nodiscard]] bool is_ours() const noexcept;
   [[nodiscard]] bool is_closed() const noexcept { return closed_; }
   /// Stops when the client is closed.
   [[nodiscard]] std::stop_token closing() const noexcept { return closing_.get_token(); }
@@ -72,7 +74,6 @@ class session : public std::enable_shared_from_this<session> {
     std::unique_ptr<lease_core::book> book;
   };
 
-  [[nodiscard]] bool is_ours() const noexcept;
   void announce_loss(const lease_core::record_ptr& lease);
   template <class Result, class Start>
   Result wait_for(Start start);

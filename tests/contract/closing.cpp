@@ -196,6 +196,7 @@ class after_fork : public on_each_store {
   static bool in_child(Check check) {
     const ::pid_t child = ::fork();
     if (child == 0) {
+      ::alarm(30);  // ends a child that hangs
       bool good = false;
       try {
         good = check();
@@ -240,6 +241,68 @@ TEST_P(after_fork, a_child_cannot_use_the_clients_of_its_parent) {
   }));
   EXPECT_TRUE(lock.try_lock());
   lock.unlock();
+}
+
+TEST_P(after_fork, a_child_does_not_wait_for_what_its_parent_holds) {
+  auto lock = std::make_unique<mutex>(one(), "stock", lock_options{}.ttl(500ms).renewal(false));
+  auto nested = std::make_unique<recursive_mutex>(one(), "nested");
+  nested->lock();
+  lock->lock();
+  ASSERT_TRUE(look().sees([&] { return !lock->held(); }));
+  {
+    sleeping_thread waiting{[&] {
+      lock->lock();
+      lock->unlock();
+    }};
+    EXPECT_TRUE(waiting.sleeps());
+    EXPECT_TRUE(in_child([&] {
+      const auto is_refused = [](auto ask) {
+        try {
+          static_cast<void>(ask());
+        } catch (const error& failed) {
+          return failed.code() == errc::closed;
+        }
+        return false;
+      };
+      bool good = is_refused([&] { return lock->lock(), true; });
+      good = is_refused([&] { return lock->try_lock(); }) && good;
+      good = is_refused([&] { return lock->token(); }) && good;
+      good = is_refused([&] { return nested->lock(), true; }) && good;
+      good = !lock->held() && !nested->held() && good;
+      lock->unlock();
+      nested->unlock();
+      lock.reset();  // its thread that waits is not there
+      nested.reset();
+      return good;
+    }));
+    lock->unlock();
+  }
+  EXPECT_TRUE(nested->held());
+  nested->unlock();
+}
+
+TEST_P(after_fork, a_child_ends_no_watch_of_its_parent) {
+  std::promise<void> first;
+  std::promise<void> go_on;
+  std::atomic<int> calls = 0;
+  auto watch = one().watch([&] {
+    if (++calls != 1) return;
+    first.set_value();
+    go_on.get_future().wait();
+  });
+  first.get_future().wait();
+  // The callback runs: whatever guards it is locked in the child for ever.
+  EXPECT_TRUE(in_child([&] {
+    watch.reset();
+    return true;
+  }));
+  go_on.set_value();
+  mutex lock{two(), "stock"};
+  EXPECT_TRUE(look().sees([&] {
+    static_cast<void>(lock.try_lock());
+    lock.unlock();
+    return calls > 1;
+  }));
 }
 
 HOLDFAST_ON_EACH_STORE(after_fork, any_store);

@@ -78,6 +78,11 @@ class HOLDFAST_EXPORT handle {
   [[nodiscard]] bool held() const noexcept;
   [[nodiscard]] const std::string& name() const noexcept;
   [[nodiscard]] std::int64_t capacity() const noexcept;
+  /// Whether this process is a child of the one that made it, after fork(). Nothing is held here then, and no
+  /// mutex of it may be touched.
+  [[nodiscard]] bool is_inherited() const noexcept;
+  /// \throws holdfast::error errc::closed after the client was closed and in a forked child.
+  void require_open() const;
 
  private:
   struct state;
