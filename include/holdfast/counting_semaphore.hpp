@@ -1,6 +1,9 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
+#include <stop_token>
+#include <utility>
 
 #include "holdfast/detail/handle.hpp"
 
@@ -30,6 +33,10 @@ class HOLDFAST_EXPORT counting_semaphore {
   }
 
   void acquire() { handle_.lock({mode::permits, 1, std::nullopt}); }
+  /// Until `stop` is requested. \return whether a permit is kept; false only after a stop.
+  [[nodiscard]] bool acquire(std::stop_token stop) {
+    return handle_.lock({mode::permits, 1, std::nullopt, std::move(stop)});
+  }
   [[nodiscard]] bool try_acquire() { return handle_.lock({mode::permits, 1, duration::zero()}); }
   template <class Rep, class Period>
   [[nodiscard]] bool try_acquire_for(const std::chrono::duration<Rep, Period>& limit) {
@@ -46,6 +53,10 @@ class HOLDFAST_EXPORT counting_semaphore {
   /// \throws holdfast::error errc::invalid_argument unless 1 <= count <= max().
   [[nodiscard]] lease acquire_permits(std::ptrdiff_t count) {
     return *handle_.acquire({mode::permits, count, std::nullopt});
+  }
+  /// Empty only after a stop.
+  [[nodiscard]] std::optional<lease> acquire_permits(std::ptrdiff_t count, std::stop_token stop) {
+    return handle_.acquire({mode::permits, count, std::nullopt, std::move(stop)});
   }
   [[nodiscard]] std::optional<lease> try_acquire_permits(std::ptrdiff_t count) {
     return handle_.acquire({mode::permits, count, duration::zero()});

@@ -13,3 +13,4 @@
 #include "holdfast/schema.hpp"              // IWYU pragma: export
 #include "holdfast/shared_mutex.hpp"        // IWYU pragma: export
 #include "holdfast/state.hpp"               // IWYU pragma: export
+#include "holdfast/version.hpp"             // IWYU pragma: export

@@ -1,5 +1,9 @@
 #pragma once
 
+#include <optional>
+#include <stop_token>
+#include <utility>
+
 #include "holdfast/detail/handle.hpp"
 
 namespace holdfast {
@@ -35,6 +39,11 @@ class HOLDFAST_EXPORT mutex {
 
   /// Waits until this object holds the name.
   void lock() { handle_.lock({mode::exclusive, 1, std::nullopt}); }
+  /// The same, until `stop` is requested; then the place in the queue is given up.
+  /// \return whether this object holds the name; false only after a stop.
+  [[nodiscard]] bool lock(std::stop_token stop) {
+    return handle_.lock({mode::exclusive, 1, std::nullopt, std::move(stop)});
+  }
   /// Asks once. \return whether this object holds the name now.
   [[nodiscard]] bool try_lock() { return handle_.lock({mode::exclusive, 1, duration::zero()}); }
   /// Waits for at most `limit`, in the queue.
@@ -52,6 +61,10 @@ class HOLDFAST_EXPORT mutex {
 
   /// As `lock()`, but the hold is the returned lease and not kept in this object.
   [[nodiscard]] lease acquire() { return *handle_.acquire({mode::exclusive, 1, std::nullopt}); }
+  /// As `lock(stop)`. \return empty only after a stop.
+  [[nodiscard]] std::optional<lease> acquire(std::stop_token stop) {
+    return handle_.acquire({mode::exclusive, 1, std::nullopt, std::move(stop)});
+  }
   [[nodiscard]] std::optional<lease> try_acquire() {
     return handle_.acquire({mode::exclusive, 1, duration::zero()});
   }

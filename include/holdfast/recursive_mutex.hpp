@@ -2,7 +2,9 @@
 
 #include <cstddef>
 #include <mutex>
+#include <stop_token>
 #include <thread>
+#include <utility>
 
 #include "holdfast/detail/handle.hpp"
 
@@ -22,11 +24,13 @@ class HOLDFAST_EXPORT recursive_mutex {
   recursive_mutex(client& locks, std::string_view name, const lock_options& options)
       : handle_{locks, name, 0, options} {}
 
-  void lock() { lock(std::nullopt); }
-  [[nodiscard]] bool try_lock() { return lock(duration::zero()); }
+  void lock() { lock(std::nullopt, {}); }
+  /// As mutex::lock(stop).
+  [[nodiscard]] bool lock(std::stop_token stop) { return lock(std::nullopt, std::move(stop)); }
+  [[nodiscard]] bool try_lock() { return lock(duration::zero(), {}); }
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& limit) {
-    return lock(detail::to_limit(limit));
+    return lock(detail::to_limit(limit), {});
   }
   template <class Clock, class Duration>
   [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& limit) {
@@ -49,7 +53,7 @@ class HOLDFAST_EXPORT recursive_mutex {
   auto async_try_acquire_for(const std::chrono::duration<Rep, Period>& limit, Token&& token);
 
  private:
-  bool lock(std::optional<duration> limit);
+  bool lock(std::optional<duration> limit, std::stop_token stop);
 
   detail::handle handle_;
   mutable std::mutex guard_;  // of the two below; never held while the store is asked

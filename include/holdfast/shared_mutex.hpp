@@ -1,5 +1,9 @@
 #pragma once
 
+#include <optional>
+#include <stop_token>
+#include <utility>
+
 #include "holdfast/detail/handle.hpp"
 
 namespace holdfast {
@@ -16,6 +20,10 @@ class HOLDFAST_EXPORT shared_mutex {
       : handle_{locks, name, 0, options, true} {}
 
   void lock() { handle_.lock({mode::exclusive, 1, std::nullopt}); }
+  /// As mutex::lock(stop).
+  [[nodiscard]] bool lock(std::stop_token stop) {
+    return handle_.lock({mode::exclusive, 1, std::nullopt, std::move(stop)});
+  }
   [[nodiscard]] bool try_lock() { return handle_.lock({mode::exclusive, 1, duration::zero()}); }
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& limit) {
@@ -28,6 +36,9 @@ class HOLDFAST_EXPORT shared_mutex {
   void unlock() noexcept { handle_.unlock(mode::exclusive); }
 
   void lock_shared() { handle_.lock({mode::shared, 1, std::nullopt}); }
+  [[nodiscard]] bool lock_shared(std::stop_token stop) {
+    return handle_.lock({mode::shared, 1, std::nullopt, std::move(stop)});
+  }
   [[nodiscard]] bool try_lock_shared() { return handle_.lock({mode::shared, 1, duration::zero()}); }
   template <class Rep, class Period>
   [[nodiscard]] bool try_lock_shared_for(const std::chrono::duration<Rep, Period>& limit) {
@@ -47,6 +58,10 @@ class HOLDFAST_EXPORT shared_mutex {
   void unlock_and_lock_shared() { handle_.downgrade(); }
 
   [[nodiscard]] lease acquire() { return *handle_.acquire({mode::exclusive, 1, std::nullopt}); }
+  /// As mutex::acquire(stop).
+  [[nodiscard]] std::optional<lease> acquire(std::stop_token stop) {
+    return handle_.acquire({mode::exclusive, 1, std::nullopt, std::move(stop)});
+  }
   [[nodiscard]] std::optional<lease> try_acquire() {
     return handle_.acquire({mode::exclusive, 1, duration::zero()});
   }
@@ -55,6 +70,9 @@ class HOLDFAST_EXPORT shared_mutex {
     return handle_.acquire({mode::exclusive, 1, detail::to_limit(limit)});
   }
   [[nodiscard]] lease acquire_shared() { return *handle_.acquire({mode::shared, 1, std::nullopt}); }
+  [[nodiscard]] std::optional<lease> acquire_shared(std::stop_token stop) {
+    return handle_.acquire({mode::shared, 1, std::nullopt, std::move(stop)});
+  }
   [[nodiscard]] std::optional<lease> try_acquire_shared() {
     return handle_.acquire({mode::shared, 1, duration::zero()});
   }

@@ -69,7 +69,7 @@ struct handle::state {
                         [](const kept_lease& k) { return k.locked_as == mode::exclusive && !k.held.held(); });
   }
   /// Waits until there is room for what is wanted, and calls `then` with the mutex held.
-  /// \return false when the time was up. \throws holdfast::error errc::closed.
+  /// \return false when the time was up or the wait was stopped. \throws holdfast::error errc::closed.
   template <class Then>
   bool when_vacant(const want& what, std::optional<clock::time_point> until, Then then) {
     {
@@ -86,7 +86,8 @@ struct handle::state {
       unlocked.notify_all();
     };
     const std::stop_callback on_closing{locks->closing(), wake};
-    const auto is_over = [&] { return is_vacant() || locks->is_closed(); };
+    const std::stop_callback on_stop{what.stop, wake};
+    const auto is_over = [&] { return is_vacant() || locks->is_closed() || what.stop.stop_requested(); };
     bool vacant = false;
     {
       std::unique_lock hold{mutex};
@@ -156,9 +157,14 @@ void handle::require_open() const { state_->locks->require_open(); }
 std::optional<lease> handle::acquire(want what) {
   const state& s = *state_;
   s.locks->require_open();
-  auto result = s.locks->acquire(s.wish_for(what), s.limit_of(what));
+  auto wish = s.wish_for(what);
+  if (what.stop.stop_requested()) return std::nullopt;
+  auto result = s.locks->acquire(std::move(wish), s.limit_of(what), what.stop);
   if (const auto* record = std::get_if<lease_core::record_ptr>(&result)) return s.lease_of(*record);
-  if (const auto* failed = std::get_if<failure>(&result)) throw explained(*failed, s.attempt(), *s.locks);
+  if (const auto* failed = std::get_if<failure>(&result)) {
+    if (failed->code == errc::cancelled && what.stop.stop_requested()) return std::nullopt;
+    throw explained(*failed, s.attempt(), *s.locks);
+  }
   if (!what.limit) throw s.timed_out();
   return std::nullopt;
 }
@@ -200,7 +206,7 @@ bool handle::lock(want what) {
   std::optional<state::clock::time_point> until;
   if (limit) until = state::clock::now() + *limit;
   const auto not_had = [&] {
-    if (!what.limit) throw s.timed_out();
+    if (!what.limit && !what.stop.stop_requested()) throw s.timed_out();
     return false;
   };
   if (!s.when_vacant(what, until, [] {})) return not_had();
@@ -324,7 +330,7 @@ std::int64_t counting_semaphore::checked(std::ptrdiff_t capacity) {
   return capacity;
 }
 
-bool recursive_mutex::lock(std::optional<duration> limit) {
+bool recursive_mutex::lock(std::optional<duration> limit, std::stop_token stop) {
   handle_.require_open();  // before the guard is touched, which a child may have inherited locked
   const auto self = std::this_thread::get_id();
   {
@@ -339,7 +345,7 @@ bool recursive_mutex::lock(std::optional<duration> limit) {
       return true;
     }
   }
-  if (!handle_.lock({mode::exclusive, 1, limit})) return false;
+  if (!handle_.lock({mode::exclusive, 1, limit, std::move(stop)})) return false;
   const std::lock_guard hold{guard_};
   owner_ = self;
   depth_ = 1;

@@ -99,18 +99,32 @@ void session::require_open() const {
 }
 
 /// Starts an operation and helps the store along until its result is there.
-template <class Result, class Start>
-Result session::wait_for(Start start) {
+/// \param cancel is called when `stop` is, with what `start` returned.
+template <class Result, class Start, class Cancel>
+Result session::wait_for(Start start, const std::stop_token& stop, Cancel cancel) {
   const auto result = std::make_shared<slot<Result>>();
+  op_id id = 0;
   {
     const turn now{parts_->loop, true};
-    start([this, result](Result r) {
+    id = start([this, result](Result r) {
       result->value = std::move(r);
       parts_->loop.right_after_turn([result] { result->blocked.serve(); });
     });
   }
+  // Outside the turn, which cancelling takes.
+  const std::stop_callback stopped{stop, [&] { cancel(id); }};
   parts_->store->help(result->blocked);
   return std::move(*result->value);
+}
+
+template <class Result, class Start>
+Result session::wait_for(Start start) {
+  return wait_for<Result>(
+      [&](auto done) {
+        start(std::move(done));
+        return op_id{0};
+      },
+      std::stop_token{}, [](op_id) {});
 }
 
 template <class Function>
@@ -121,13 +135,19 @@ auto session::outside(Function action) {
   };
 }
 
-lease_core::taken session::acquire(lease_core::wish what, std::optional<duration> limit) {
-  return wait_for<lease_core::taken>([&](auto done) {
-    if (closed_) return done(failure{errc::closed, "the client was closed"});
-    std::optional<store::time_point> until;
-    if (limit && what.claim.wait) until = parts_->loop.now() + *limit;
-    parts_->book->acquire(std::move(what), until, std::move(done));
-  });
+lease_core::taken session::acquire(lease_core::wish what, std::optional<duration> limit,
+                                   const std::stop_token& stop) {
+  return wait_for<lease_core::taken>(
+      [&](auto done) -> op_id {
+        if (closed_) {
+          done(failure{errc::closed, "the client was closed"});
+          return 0;
+        }
+        std::optional<store::time_point> until;
+        if (limit && what.claim.wait) until = parts_->loop.now() + *limit;
+        return parts_->book->acquire(std::move(what), until, std::move(done));
+      },
+      stop, [this](op_id which) { cancel(which); });
 }
 
 session::op_id session::start_acquire(lease_core::wish what, std::optional<duration> limit,

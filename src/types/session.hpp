@@ -43,7 +43,9 @@ class session : public std::enable_shared_from_this<session> {
   /// Stops when the client is closed.
   [[nodiscard]] std::stop_token closing() const noexcept { return closing_.get_token(); }
 
-  [[nodiscard]] lease_core::taken acquire(lease_core::wish what, std::optional<duration> limit);
+  /// \param stop ends the wait with errc::cancelled.
+  [[nodiscard]] lease_core::taken acquire(lease_core::wish what, std::optional<duration> limit,
+                                          const std::stop_token& stop);
   op_id start_acquire(lease_core::wish what, std::optional<duration> limit, on_acquired done);
   void cancel(op_id which);
 
@@ -75,6 +77,8 @@ class session : public std::enable_shared_from_this<session> {
   };
 
   void announce_loss(const lease_core::record_ptr& lease);
+  template <class Result, class Start, class Cancel>
+  Result wait_for(Start start, const std::stop_token& stop, Cancel cancel);
   template <class Result, class Start>
   Result wait_for(Start start);
   [[nodiscard]] store::time_point give_up() const;

@@ -1,5 +1,8 @@
 // Trying, waiting for a time, waiting for as long as it takes; giving up.
 
+#include <deque>
+#include <stop_token>
+
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/cancellation_signal.hpp>
@@ -7,6 +10,7 @@
 #include <boost/asio/use_future.hpp>
 
 #include "contract/contract.hpp"
+#include "contract/sleeping_thread.hpp"
 #include <holdfast/async.hpp>
 
 namespace holdfast::contract {
@@ -98,6 +102,63 @@ TEST_P(waiting, hundreds_on_one_client_are_all_served) {
 }
 
 HOLDFAST_IN_BOTH_FLAVOURS(waiting, any_store);
+
+class stopping : public on_each_store {};
+
+TEST_P(stopping, ends_a_wait_in_the_queue) {
+  mutex first{one(), "stock"};
+  mutex second{two(), "stock"};
+  shared_mutex writer{one(), "shared"};
+  shared_mutex third{two(), "shared"};
+  recursive_mutex fourth{two(), "stock"};
+  counting_semaphore seats{one(), "seats", 1};
+  counting_semaphore other_seats{two(), "seats", 1};
+  auto held = first.acquire();
+  writer.lock();
+  seats.acquire();
+  std::stop_source stop;
+  const auto token = stop.get_token();
+  {
+    std::deque<std::jthread> waiting;
+    waiting.emplace_back([&] { EXPECT_FALSE(second.lock(token)); });
+    waiting.emplace_back([&] { EXPECT_FALSE(second.acquire(token)); });
+    waiting.emplace_back([&] { EXPECT_FALSE(third.lock_shared(token)); });
+    waiting.emplace_back([&] { EXPECT_FALSE(third.acquire_shared(token)); });
+    waiting.emplace_back([&] { EXPECT_FALSE(third.lock(token)); });
+    waiting.emplace_back([&] { EXPECT_FALSE(third.acquire(token)); });
+    waiting.emplace_back([&] { EXPECT_FALSE(fourth.lock(token)); });
+    waiting.emplace_back([&] { EXPECT_FALSE(other_seats.acquire(token)); });
+    waiting.emplace_back([&] { EXPECT_FALSE(other_seats.acquire_permits(1, token)); });
+    EXPECT_TRUE(look().sees_waiters("stock", 3));
+    EXPECT_TRUE(look().sees_waiters("shared", 4));
+    EXPECT_TRUE(look().sees_waiters("seats", 2));
+    stop.request_stop();
+  }
+  EXPECT_TRUE(look().sees_waiters("stock", 0));
+  EXPECT_TRUE(look().sees_waiters("shared", 0));
+  EXPECT_TRUE(look().sees_waiters("seats", 0));
+  EXPECT_FALSE(second.lock(token)) << "stopped before";
+  EXPECT_FALSE(held.release());
+  EXPECT_TRUE(second.lock(std::stop_source{}.get_token()));
+  second.unlock();
+  EXPECT_TRUE(second.lock(std::stop_token{})) << "which never stops";
+  second.unlock();
+}
+
+TEST_P(stopping, ends_the_wait_for_a_lost_hold_to_be_unlocked) {
+  mutex lock{one(), "stock", lock_options{}.ttl(500ms).renewal(false)};
+  lock.lock();
+  ASSERT_TRUE(look().sees([&] { return !lock.held(); }));
+  std::stop_source stop;
+  {
+    sleeping_thread waiting{[&, token = stop.get_token()] { EXPECT_FALSE(lock.lock(token)); }};
+    EXPECT_TRUE(waiting.sleeps());
+    stop.request_stop();
+  }
+  lock.unlock();
+}
+
+HOLDFAST_ON_EACH_STORE(stopping, any_store);
 
 class cancelling : public on_each_store {
  protected:

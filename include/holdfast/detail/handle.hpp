@@ -24,6 +24,8 @@ struct want {
   std::int64_t permits = 1;
   /// Empty: as the lock's options say. Zero: do not wait.
   std::optional<duration> limit;
+  /// Ends the wait. Of calls that block.
+  std::stop_token stop{};
 };
 
 /// Receives the end of an asynchronous operation, exactly once, on a thread of the client and under none of
@@ -61,7 +63,7 @@ class HOLDFAST_EXPORT handle {
   handle(const handle&) = delete;
   handle& operator=(const handle&) = delete;
 
-  /// Empty only when a want with a limit of its own was not served within it.
+  /// Empty only when a want with a limit of its own was not served within it, or was stopped.
   [[nodiscard]] std::optional<lease> acquire(want what);
   pending async_acquire(want what, std::unique_ptr<completion> done);
 
