@@ -16,7 +16,7 @@ template <class Action>
 class action_completion : public detail::completion {
  public:
   explicit action_completion(Action action) : action_{std::move(action)} {}
-  void complete(std::error_code code, lease granted) noexcept override { action_(code, std::move(granted)); }
+  void complete(detail::outcome ended) noexcept override { action_(ended.code, std::move(ended.granted)); }
 
  private:
   Action action_;

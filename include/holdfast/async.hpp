@@ -15,15 +15,20 @@
 /// The asynchronous forms of all lock types, for any Boost.Asio completion token: `use_awaitable`,
 /// `use_future`, `deferred`, `as_tuple(…)`, `bind_cancellation_slot(…)`, a plain function …
 ///
-///     auto lease = co_await stock.async_acquire(boost::asio::use_awaitable);
+///     auto lease = co_await stock.async_acquire();  // throws holdfast::error
+///     auto [code, lease] = co_await stock.async_acquire(boost::asio::as_tuple(boost::asio::use_awaitable));
 ///
 /// It is compiled with the Boost of whoever includes it (1.74 or newer; cancellation needs 1.77). What
 /// follows holds for every function of this file.
 ///
+/// *Default token.* Without a token the operation is deferred until it is awaited in a coroutine of Asio
+/// (before Boost 1.86 as by `use_awaitable`), with diagnostics: its errors are those of the blocking form.
+///
 /// *Completion signature.* `void(boost::system::error_code, holdfast::lease)`. The code compares with
-/// `holdfast::errc`; tokens that throw throw boost::system::system_error with it. With an error, the
-/// lease is inert. The try forms complete without an error and with an inert lease where the name was
-/// merely held by another: `if (lease)` tells.
+/// `holdfast::errc`; tokens that throw throw boost::system::system_error with it. A code has no room for the
+/// store, the name and the cause: `with_diagnostics(token)` completes with an exception instead. With an
+/// error, the lease is inert. The try forms complete without an error and with an inert lease where the name
+/// was merely held by another: `if (lease)` tells.
 ///
 /// *Exactly once.* Each operation completes once, after the initiating function has begun and never from
 /// within it; errors of arguments arrive this way too. A handler that was posted and is destroyed before it
@@ -35,9 +40,15 @@
 ///
 /// *Cancellation.* By the handler's associated cancellation slot: terminal, partial and total all mean
 /// the same. A cancelled acquisition completes with errc::cancelled and leaves nothing at the store: what
-/// was granted meanwhile is given back in the background. Cancelling what is complete has no effect. For a
-/// limit in time, the `async_try_…_for` forms wait in the queue no longer than that; `cancel_after` needs its
-/// form with a timer of yours, since these operations have no executor of their own to make one on.
+/// was granted meanwhile is given back in the background. Cancelling what is complete has no effect.
+/// The code of cancelled operations is errc::cancelled. It equals `std::errc::operation_canceled`, but not
+/// `boost::asio::error::operation_aborted`, which is a code of another category.
+/// For a limit in time, the `async_try_…_for` forms wait in the queue no longer than that, and complete
+/// without an error. `cancel_after` (Boost 1.86 or newer) works with each operation and completes with
+/// errc::cancelled; without a timer of yours it makes one on the system executor. As with every operation of
+/// Asio, the executor of a handler that it is used with runs one thing at a time: that of a context with one
+/// thread, or a strand. Handlers without an executor get a strand; `use_future` does not, and has to be bound
+/// to one.
 ///
 /// *Lifetime.* The lock object must live until the operation has been started, which lazy tokens
 /// (`deferred`, `use_awaitable`) put off until they are awaited. From then on it may be destroyed; the
@@ -48,6 +59,21 @@
 /// *Errors.* Those of the blocking form, and errc::cancelled.
 
 namespace holdfast {
+
+/// Adapts a completion token so that errors say as much as those of the blocking form: the operation, the
+/// name, the store and the cause. The completion signature is `void(std::exception_ptr, holdfast::lease)`
+/// then, or `void(std::exception_ptr)` for operations without a lease; the exception is a holdfast::error.
+/// Tokens that throw throw it:
+///
+/// \code
+/// auto lease = stock.async_acquire(holdfast::with_diagnostics(boost::asio::use_future)).get();
+/// \endcode
+///
+/// It is the outermost adapter: `with_diagnostics(cancel_after(200ms, use_awaitable))`.
+template <class Token>
+[[nodiscard]] detail::diagnosed<std::decay_t<Token>> with_diagnostics(Token&& token) {
+  return {std::forward<Token>(token)};
+}
 
 // mutex ------------------------------------------------------------------------------------------
 
@@ -161,6 +187,46 @@ auto counting_semaphore::async_try_acquire_permits_for(std::ptrdiff_t count,
                                   std::forward<Token>(token));
 }
 
+// The forms without a token ----------------------------------------------------------------------
+
+inline auto mutex::async_acquire() { return async_acquire(detail::default_token{}); }
+inline auto mutex::async_try_acquire() { return async_try_acquire(detail::default_token{}); }
+template <class Rep, class Period>
+auto mutex::async_try_acquire_for(const std::chrono::duration<Rep, Period>& limit) {
+  return async_try_acquire_for(limit, detail::default_token{});
+}
+inline auto recursive_mutex::async_acquire() { return async_acquire(detail::default_token{}); }
+inline auto recursive_mutex::async_try_acquire() { return async_try_acquire(detail::default_token{}); }
+template <class Rep, class Period>
+auto recursive_mutex::async_try_acquire_for(const std::chrono::duration<Rep, Period>& limit) {
+  return async_try_acquire_for(limit, detail::default_token{});
+}
+inline auto shared_mutex::async_acquire() { return async_acquire(detail::default_token{}); }
+inline auto shared_mutex::async_try_acquire() { return async_try_acquire(detail::default_token{}); }
+template <class Rep, class Period>
+auto shared_mutex::async_try_acquire_for(const std::chrono::duration<Rep, Period>& limit) {
+  return async_try_acquire_for(limit, detail::default_token{});
+}
+inline auto shared_mutex::async_acquire_shared() { return async_acquire_shared(detail::default_token{}); }
+inline auto shared_mutex::async_try_acquire_shared() {
+  return async_try_acquire_shared(detail::default_token{});
+}
+template <class Rep, class Period>
+auto shared_mutex::async_try_acquire_shared_for(const std::chrono::duration<Rep, Period>& limit) {
+  return async_try_acquire_shared_for(limit, detail::default_token{});
+}
+inline auto counting_semaphore::async_acquire_permits(std::ptrdiff_t count) {
+  return async_acquire_permits(count, detail::default_token{});
+}
+inline auto counting_semaphore::async_try_acquire_permits(std::ptrdiff_t count) {
+  return async_try_acquire_permits(count, detail::default_token{});
+}
+template <class Rep, class Period>
+auto counting_semaphore::async_try_acquire_permits_for(std::ptrdiff_t count,
+                                                       const std::chrono::duration<Rep, Period>& limit) {
+  return async_try_acquire_permits_for(count, limit, detail::default_token{});
+}
+
 // lease ------------------------------------------------------------------------------------------
 
 /// Gives a lease back and completes with the store's word, as `lease::release()` does. Its signature is
@@ -170,7 +236,7 @@ auto counting_semaphore::async_try_acquire_permits_for(std::ptrdiff_t count,
 /// the background until the store confirms it or the lease has ended.
 ///
 /// \code
-/// co_await holdfast::async_release(std::move(lease), boost::asio::use_awaitable);
+/// co_await holdfast::async_release(std::move(lease));
 /// \endcode
 template <class Token>
 auto async_release(lease held, Token&& token) {
@@ -180,10 +246,14 @@ auto async_release(lease held, Token&& token) {
       },
       std::forward<Token>(token));
 }
+inline auto async_release(lease held) { return async_release(std::move(held), detail::default_token{}); }
 
 /// From exclusive to shared without letting go, as `lease::downgrade()`. The lease comes back with the
 /// completion, after an error as what it was before: tokens that throw drop it, and so release it; use
 /// `as_tuple(…)` to keep it.
+///
+/// Cancelling gives up only the waiting: the lease comes back at once, and is shared when the store has
+/// confirmed it.
 template <class Token>
 auto async_downgrade(lease held, Token&& token) {
   return detail::initiate<detail::lease_signature>(
@@ -192,6 +262,32 @@ auto async_downgrade(lease held, Token&& token) {
       },
       std::forward<Token>(token));
 }
+inline auto async_downgrade(lease held) { return async_downgrade(std::move(held), detail::default_token{}); }
+
+/// Completes when the lease is lost, at or before its deadline: without an error; with errc::closed when it
+/// is lost because the client was closed. Completes with errc::not_owner when the lease is released first,
+/// and with errc::cancelled when the wait is cancelled. Its signature is `void(boost::system::error_code)`.
+///
+/// To end work with its lease, await whichever of the two ends first; the other is cancelled:
+///
+/// \code
+/// using namespace boost::asio::experimental::awaitable_operators;
+/// holdfast::lease lease = co_await stock.async_acquire();
+/// auto either = work(lease) || holdfast::async_wait_lost(lease, boost::asio::use_awaitable);
+/// const auto ended = co_await std::move(either);  // index 1: the lease was lost
+/// \endcode
+///
+/// \param held must live until the operation has been started, which lazy tokens put off. It may be moved,
+///        released or destroyed afterwards.
+template <class Token>
+auto async_wait_lost(const lease& held, Token&& token) {
+  return detail::initiate<detail::plain_signature>(
+      [&held](std::unique_ptr<detail::completion> done) {
+        return detail::async_wait_lost(held, std::move(done));
+      },
+      std::forward<Token>(token));
+}
+inline auto async_wait_lost(const lease& held) { return async_wait_lost(held, detail::default_token{}); }
 
 /// Boost before 1.76 cannot compare its codes with enumerations of the standard's kind.
 template <class Code>

@@ -81,6 +81,11 @@ class HOLDFAST_EXPORT counting_semaphore {
   template <class Rep, class Period, class Token>
   auto async_try_acquire_permits_for(std::ptrdiff_t count, const std::chrono::duration<Rep, Period>& limit,
                                      Token&& token);
+  // Without a token they are awaited, and throw holdfast::error.
+  auto async_acquire_permits(std::ptrdiff_t count);
+  auto async_try_acquire_permits(std::ptrdiff_t count);
+  template <class Rep, class Period>
+  auto async_try_acquire_permits_for(std::ptrdiff_t count, const std::chrono::duration<Rep, Period>& limit);
 
  private:
   static std::int64_t checked(std::ptrdiff_t capacity);

@@ -53,6 +53,9 @@ enum class loss_reason : std::uint8_t {
   client_closed,   ///< the client was closed, or destroyed
 };
 
+/// Names one registration of `lease::on_lost`.
+enum class loss_callback : std::uint64_t {};
+
 /// A granted claim: a token, a deadline, and a signal for its loss.
 ///
 /// *Guarantee.* While `held()` answers true, no other client holds a conflicting grant of the name, under
@@ -104,7 +107,13 @@ class HOLDFAST_EXPORT lease {
   /// the client's thread for callbacks, one at a time and under none of its locks: one that blocks delays
   /// other callbacks of `on_lost` and `client::watch`, and nothing else. What it throws ends the process.
   /// \throws holdfast::error errc::invalid_argument if empty.
-  void on_lost(const std::function<void(std::error_code reason)>& action);
+  /// \return its name for `remove_on_lost`; loss_callback{} when it was called at once.
+  loss_callback on_lost(const std::function<void(std::error_code reason)>& action);
+  /// Takes back a registration of `on_lost`. Does not wait.
+  /// \return true: it is not called any more. False: it has been called, or is about to be because the lease
+  /// is lost, or was not registered with this lease. Who has to wait for a callback that runs uses a
+  /// std::stop_callback on `lost()`, whose destructor does.
+  bool remove_on_lost(loss_callback which) noexcept;
 
   /// Gives the lock back and waits for the store's word, retrying until the deadline.
   /// \return nothing on success; errc::lost when it had ended before; errc::not_owner for an inert lease,

@@ -51,6 +51,11 @@ class HOLDFAST_EXPORT recursive_mutex {
   auto async_try_acquire(Token&& token);
   template <class Rep, class Period, class Token>
   auto async_try_acquire_for(const std::chrono::duration<Rep, Period>& limit, Token&& token);
+  // Without a token they are awaited, and throw holdfast::error.
+  auto async_acquire();
+  auto async_try_acquire();
+  template <class Rep, class Period>
+  auto async_try_acquire_for(const std::chrono::duration<Rep, Period>& limit);
 
  private:
   bool lock(std::optional<duration> limit, std::stop_token stop);

@@ -101,6 +101,15 @@ class HOLDFAST_EXPORT shared_mutex {
   auto async_try_acquire_shared(Token&& token);
   template <class Rep, class Period, class Token>
   auto async_try_acquire_shared_for(const std::chrono::duration<Rep, Period>& limit, Token&& token);
+  // Without a token they are awaited, and throw holdfast::error.
+  auto async_acquire();
+  auto async_try_acquire();
+  template <class Rep, class Period>
+  auto async_try_acquire_for(const std::chrono::duration<Rep, Period>& limit);
+  auto async_acquire_shared();
+  auto async_try_acquire_shared();
+  template <class Rep, class Period>
+  auto async_try_acquire_shared_for(const std::chrono::duration<Rep, Period>& limit);
 
  private:
   detail::handle handle_;

@@ -37,6 +37,7 @@ struct handle::state {
 
   std::shared_ptr<session> locks;
   std::string name;
+  std::shared_ptr<const std::string> attempt;  // "cannot lock 'stock' on redis://host", as errors begin
   std::int64_t capacity = 0;
   bool shareable = false;
   lock_options options;
@@ -58,9 +59,8 @@ struct handle::state {
   void require_ours() const {
     if (!locks->is_ours()) locks->require_open();
   }
-  [[nodiscard]] std::string attempt() const { return "cannot lock '" + name + "'"; }
   [[nodiscard]] error timed_out() const {
-    return explained({errc::timeout, "it was held by another for all of the wait limit"}, attempt(), *locks);
+    return {errc::timeout, *attempt + ": it was held by another for all of the wait limit"};
   }
   /// A hold that was lost keeps its place here until its user unlocks it, so that nobody comes to unlock
   /// another's. With the mutex held.
@@ -141,6 +141,7 @@ handle::handle(client& locks, std::string_view name, std::int64_t capacity,
   if (!s.locks->options().program().empty()) who.program = s.locks->options().program();
   who.label = s.options.label();
   s.metadata = std::make_shared<const std::string>(to_metadata(who));
+  s.attempt = std::make_shared<const std::string>("cannot lock '" + s.name + "' on " + s.locks->url());
 }
 
 handle::~handle() {
@@ -163,7 +164,7 @@ std::optional<lease> handle::acquire(want what) {
   if (const auto* record = std::get_if<lease_core::record_ptr>(&result)) return s.lease_of(*record);
   if (const auto* failed = std::get_if<failure>(&result)) {
     if (failed->code == errc::cancelled && what.stop.stop_requested()) return std::nullopt;
-    throw explained(*failed, s.attempt(), *s.locks);
+    throw error{failed->code, *s.attempt + ": " + failed->what};
   }
   if (!what.limit) throw s.timed_out();
   return std::nullopt;
@@ -177,7 +178,7 @@ pending handle::async_acquire(want what, std::unique_ptr<completion> done) {
     s.locks->require_open();
     wish = s.wish_for(what);
   } catch (const error& e) {
-    shared->complete(e.code(), lease{});
+    shared->complete({e.code(), e.detail(), {}});
     return {};
   }
   const bool empty_is_fine = what.limit.has_value();
@@ -185,15 +186,18 @@ pending handle::async_acquire(want what, std::unique_ptr<completion> done) {
   p.owner = s.locks;
   p.id = s.locks->start_acquire(
       std::move(wish), s.limit_of(what),
-      [shared, empty_is_fine, weak = std::weak_ptr{s.locks}](lease_core::taken result) {
+      [shared, empty_is_fine, weak = std::weak_ptr{s.locks}, attempt = s.attempt](lease_core::taken result) {
         if (const auto* record = std::get_if<lease_core::record_ptr>(&result)) {
           (*record)->owner = weak;
           (*record)->generation = runtime::process_generation();
-          shared->complete({}, lease_access::make(*record));
+          shared->complete({{}, {}, lease_access::make(*record)});
         } else if (const auto* failed = std::get_if<failure>(&result)) {
-          shared->complete(failed->code, lease{});
+          shared->complete({failed->code, *attempt + ": " + failed->what, {}});
+        } else if (empty_is_fine) {
+          shared->complete({});
         } else {
-          shared->complete(empty_is_fine ? std::error_code{} : make_error_code(errc::timeout), lease{});
+          shared->complete(
+              {errc::timeout, *attempt + ": it was held by another for all of the wait limit", {}});
         }
       });
   return p;
@@ -290,31 +294,90 @@ bool handle::held() const noexcept {
 const std::string& handle::name() const noexcept { return state_->name; }
 std::int64_t handle::capacity() const noexcept { return state_->capacity; }
 
+namespace {
+
+/// Of an operation on a lease that has no client any more, or never had one.
+outcome without_client(const lease_core::record_ptr& record, const std::string& attempt) {
+  if (record) return {errc::lost, attempt + ": the lease ended with its client", {}};
+  return {errc::not_owner, attempt + ": the lease is inert", {}};
+}
+
+std::string attempt_on(const char* verb, const lease_core::record_ptr& record) {
+  return std::string{verb} + (record ? " '" + record->hold.name + "'" : " a lease");
+}
+
+pending pending_of(const std::shared_ptr<session>& owner, session::op_id id) {
+  pending p;
+  if (id != 0) p.owner = owner;
+  p.id = id;
+  return p;
+}
+
+}  // namespace
+
 pending async_release(lease what, std::unique_ptr<completion> done) {
   const auto record = lease_access::take(std::move(what));
   const auto session = record ? record->owner.lock() : nullptr;
+  std::string attempt = attempt_on("cannot release", record);
   if (!session) {
-    done->complete(record ? errc::lost : errc::not_owner, lease{});
+    done->complete(without_client(record, attempt));
     return {};
   }
-  session->start_release(record, [done = std::shared_ptr<completion>{std::move(done)}](std::error_code code) {
-    done->complete(code, lease{});
-  });
-  return {};
+  attempt += " on " + session->url();
+  return pending_of(session,
+                    session->start_release(record, [shared = std::shared_ptr<completion>{std::move(done)},
+                                                    attempt](const std::optional<failure>& failed) {
+                      if (failed) {
+                        shared->complete({failed->code, attempt + ": " + failed->what, {}});
+                      } else {
+                        shared->complete({});
+                      }
+                    }));
 }
 
 pending async_downgrade(lease what, std::unique_ptr<completion> done) {
   const auto record = lease_access::take(std::move(what));
   const auto session = record ? record->owner.lock() : nullptr;
+  std::string attempt = attempt_on("cannot downgrade the hold of", record);
   if (!session) {
-    done->complete(record ? errc::lost : errc::not_owner, lease{});
+    done->complete(without_client(record, attempt));
     return {};
   }
-  session->start_downgrade(record, [done = std::shared_ptr<completion>{std::move(done)},
-                                    record](const std::optional<failure>& failed) {
-    done->complete(failed ? failed->code : std::error_code{}, lease_access::make(record));
-  });
-  return {};
+  attempt += " on " + session->url();
+  return pending_of(session, session->start_downgrade(
+                                 record, [shared = std::shared_ptr<completion>{std::move(done)}, attempt,
+                                          held = std::make_shared<lease>(lease_access::make(record))](
+                                             const std::optional<failure>& failed) {
+                                   outcome ended{{}, {}, std::move(*held)};
+                                   if (failed) {
+                                     ended.code = failed->code;
+                                     ended.detail = attempt + ": " + failed->what;
+                                   }
+                                   shared->complete(std::move(ended));
+                                 }));
+}
+
+pending async_wait_lost(const lease& held, std::unique_ptr<completion> done) {
+  const auto& record = lease_access::record(held);
+  const auto session = record ? record->owner.lock() : nullptr;
+  std::string attempt = attempt_on("cannot wait for the loss of", record);
+  if (!session) {
+    // A lease that outlived its client was lost when that was closed.
+    auto ended = without_client(record, attempt);
+    if (record) ended.code = errc::closed;
+    done->complete(std::move(ended));
+    return {};
+  }
+  attempt += " on " + session->url();
+  return pending_of(session,
+                    session->start_wait_lost(record, [shared = std::shared_ptr<completion>{std::move(done)},
+                                                      attempt](const std::optional<failure>& failed) {
+                      if (failed) {
+                        shared->complete({failed->code, attempt + ": " + failed->what, {}});
+                      } else {
+                        shared->complete({});
+                      }
+                    }));
 }
 
 }  // namespace holdfast::detail

@@ -1,6 +1,7 @@
 #include "holdfast/lease.hpp"
 
 #include <utility>
+#include <variant>
 
 #include "runtime/process.hpp"
 #include "types/access.hpp"
@@ -79,11 +80,22 @@ std::optional<loss_reason> lease::loss() const noexcept {
   return record_->loss;
 }
 
-void lease::on_lost(const std::function<void(std::error_code)>& action) {
+loss_callback lease::on_lost(const std::function<void(std::error_code)>& action) {
   if (!action) throw error{errc::invalid_argument, "lease::on_lost: an empty function"};
   const auto session = record_ ? record_->owner.lock() : nullptr;
-  if (!session || !is_ours(*record_)) return action(errc::closed);
-  if (const auto reason = session->on_lost(record_, action)) action(*reason);
+  if (!session || !is_ours(*record_)) {
+    action(errc::closed);
+    return {};
+  }
+  const auto registered = session->on_lost(record_, action);
+  if (const auto* number = std::get_if<detail::session::op_id>(&registered)) return loss_callback{*number};
+  action(std::get<std::error_code>(registered));
+  return {};
+}
+
+bool lease::remove_on_lost(loss_callback which) noexcept {
+  const auto session = record_ ? record_->owner.lock() : nullptr;
+  return session && session->remove_on_lost(record_, static_cast<detail::session::op_id>(which));
 }
 
 std::error_code lease::release() noexcept {

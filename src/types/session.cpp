@@ -1,5 +1,6 @@
 #include "types/session.hpp"
 
+#include <algorithm>
 #include <atomic>
 #include <condition_variable>
 #include <exception>
@@ -42,6 +43,12 @@ struct bell {
     return rung_now.wait_until(hold, limit, [this] { return rung; });
   }
 };
+
+/// How a wait for a loss ends.
+std::optional<failure> loss_of(const lease_core::record& lease) {
+  if (lease.reason == errc::lost) return std::nullopt;
+  return failure{lease.reason, "the client was closed"};
+}
 
 }  // namespace
 
@@ -166,18 +173,50 @@ session::op_id session::start_acquire(lease_core::wish what, std::optional<durat
 void session::cancel(op_id which) {
   if (!is_ours()) return;
   const turn now{parts_->loop};
-  parts_->book->cancel(which);
+  if (which < first_wait) return parts_->book->cancel(which);
+  end_wait(which, failure{errc::cancelled, "the wait was cancelled"});
+}
+
+session::op_id session::add_wait(on_ended done) {
+  const op_id id = first_wait + ++parts_->last_wait;
+  parts_->waits.emplace(id, wait{std::move(done), {}});
+  return id;
+}
+
+void session::end_wait(op_id which, std::optional<failure> result) {
+  const auto found = parts_->waits.find(which);
+  if (found == parts_->waits.end()) return;
+  if (const auto lease = found->second.lease.lock()) {
+    std::erase_if(lease->on_lost, [&](const auto& action) { return action.first == which; });
+  }
+  parts_->loop.signal_after_turn(
+      [done = std::move(found->second.done), result = std::move(result)] { done(result); });
+  parts_->waits.erase(found);
+}
+
+session::loss_actions session::forget_loss(const record_ptr& lease) {
+  auto actions = std::exchange(lease->on_lost, {});
+  for (const auto& [number, action] : actions) {
+    end_wait(number, failure{errc::not_owner, "the lease was released"});
+  }
+  return actions;
 }
 
 void session::drop(const record_ptr& lease) noexcept {
   if (!is_ours()) return;
+  loss_actions unused;  // destroyed after the turn: they are user code
   const turn now{parts_->loop};
   parts_->book->release(lease, nullptr);
+  unused = forget_loss(lease);
 }
 
 std::error_code session::release(const record_ptr& lease) {
   if (!is_ours()) return errc::closed;
-  return wait_for<std::error_code>([&](auto done) { parts_->book->release(lease, std::move(done)); });
+  loss_actions unused;
+  return wait_for<std::error_code>([&](auto done) {
+    parts_->book->release(lease, std::move(done));
+    unused = forget_loss(lease);
+  });
 }
 
 renewal session::renew(const record_ptr& lease) {
@@ -191,16 +230,59 @@ std::optional<failure> session::downgrade(const record_ptr& lease) {
       [&](auto done) { parts_->book->downgrade(lease, std::move(done)); });
 }
 
-void session::start_release(const record_ptr& lease, std::function<void(std::error_code)> done) {
-  if (!is_ours()) return done(errc::closed);
+namespace {
+failure parents_lease() { return {errc::closed, "the lease belongs to the parent process"}; }
+}  // namespace
+
+session::op_id session::start_release(const record_ptr& lease, on_ended done) {
+  if (!is_ours()) {
+    done(parents_lease());
+    return 0;
+  }
+  loss_actions unused;
   const turn now{parts_->loop};
-  parts_->book->release(lease, outside(std::move(done)));
+  const op_id id = add_wait(std::move(done));
+  parts_->book->release(lease, [this, id](std::error_code code) {
+    end_wait(id,
+             code ? std::optional{failure{code, code == errc::lost ? "the lease had ended before"
+                                                                   : "the store did not confirm it in time"}}
+                  : std::nullopt);
+  });
+  unused = forget_loss(lease);
+  return id;
 }
 
-void session::start_downgrade(const record_ptr& lease, std::function<void(std::optional<failure>)> done) {
-  if (!is_ours()) return done(failure{errc::closed, "the lease belongs to the parent process"});
+session::op_id session::start_downgrade(const record_ptr& lease, on_ended done) {
+  if (!is_ours()) {
+    done(parents_lease());
+    return 0;
+  }
   const turn now{parts_->loop};
-  parts_->book->downgrade(lease, outside(std::move(done)));
+  const op_id id = add_wait(std::move(done));
+  parts_->book->downgrade(lease,
+                          [this, id](std::optional<failure> failed) { end_wait(id, std::move(failed)); });
+  return id;
+}
+
+session::op_id session::start_wait_lost(const record_ptr& lease, on_ended done) {
+  if (!is_ours()) {
+    done(parents_lease());
+    return 0;
+  }
+  const turn now{parts_->loop};
+  parts_->book->check(lease);
+  const op_id id = add_wait(std::move(done));
+  switch (lease->state()) {
+    case lease_core::record::phase::held:
+      lease->on_lost.emplace_back(id, nullptr);
+      parts_->waits.at(id).lease = lease;
+      break;
+    case lease_core::record::phase::releasing:
+      end_wait(id, failure{errc::not_owner, "the lease was released"});
+      break;
+    case lease_core::record::phase::lost: end_wait(id, loss_of(*lease)); break;
+  }
+  return id;
 }
 
 void session::check(const record_ptr& lease) {
@@ -216,10 +298,16 @@ void session::announce_loss(const record_ptr& lease) {
     const turn now{p->loop};
     p->book->after_loss(lease);
   };
+  auto actions = std::exchange(lease->on_lost, {});
+  std::vector<op_id> waits;
+  for (const auto& [number, action] : actions) {
+    if (!action) waits.push_back(number);
+  }
+  std::erase_if(actions, [](const auto& action) { return !action.second; });
   // The callbacks run on another thread than the signals: one that takes long must not delay the signal of
   // the next lease.
   parts_->loop.signal_after_turn(
-      [p = parts_.get(), lease, actions = std::exchange(lease->on_lost, {}), give_back]() mutable {
+      [p = parts_.get(), lease, actions = std::move(actions), give_back]() mutable {
         lease->lost.request_stop();
         if (actions.empty()) return give_back();
         p->loop.call_back([lease, actions = std::move(actions), give_back] {
@@ -227,16 +315,30 @@ void session::announce_loss(const record_ptr& lease) {
           give_back();
         });
       });
+  for (const op_id each : waits) end_wait(each, loss_of(*lease));
 }
 
-std::optional<std::error_code> session::on_lost(const record_ptr& lease,
-                                                const std::function<void(std::error_code)>& action) {
+std::variant<std::error_code, session::op_id> session::on_lost(
+    const record_ptr& lease, const std::function<void(std::error_code)>& action) {
   std::function<void(std::error_code)> copy{action};  // here: copying is user code as well
   const turn now{parts_->loop};
   parts_->book->check(lease);
   if (lease->state() == lease_core::record::phase::lost) return lease->reason;
-  lease->on_lost.emplace_back(0, std::move(copy));
-  return std::nullopt;
+  const op_id number = first_wait + ++parts_->last_wait;
+  lease->on_lost.emplace_back(number, std::move(copy));
+  return number;
+}
+
+bool session::remove_on_lost(const record_ptr& lease, op_id which) {
+  if (!is_ours()) return false;
+  std::function<void(std::error_code)> unused;  // destroyed after the turn
+  const turn now{parts_->loop};
+  const auto found = std::find_if(lease->on_lost.begin(), lease->on_lost.end(),
+                                  [&](const auto& action) { return action.first == which && action.second; });
+  if (found == lease->on_lost.end()) return false;
+  unused = std::move(found->second);
+  lease->on_lost.erase(found);
+  return true;
 }
 
 store::time_point session::give_up() const { return parts_->loop.now() + options_.locks().retry().limit(); }

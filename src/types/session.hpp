@@ -7,6 +7,9 @@
 #include <stop_token>
 #include <string>
 #include <system_error>
+#include <unordered_map>
+#include <utility>
+#include <variant>
 #include <vector>
 
 #include "holdfast/client.hpp"
@@ -25,6 +28,8 @@ class session : public std::enable_shared_from_this<session> {
   using op_id = lease_core::book::claim_id;
   /// Called once, outside turns.
   using on_acquired = std::function<void(lease_core::taken)>;
+  /// Called once, outside turns: nothing on success.
+  using on_ended = std::function<void(std::optional<failure>)>;
 
   /// \throws holdfast::error.
   [[nodiscard]] static std::shared_ptr<session> open(std::string_view url, client_options options);
@@ -47,6 +52,8 @@ class session : public std::enable_shared_from_this<session> {
   [[nodiscard]] lease_core::taken acquire(lease_core::wish what, std::optional<duration> limit,
                                           const std::stop_token& stop);
   op_id start_acquire(lease_core::wish what, std::optional<duration> limit, on_acquired done);
+  /// Ends an operation that was started, unless it has ended, with errc::cancelled. A release or a downgrade
+  /// goes on without anybody who waits for it.
   void cancel(op_id which);
 
   /// Sends a release without waiting for its end.
@@ -54,13 +61,19 @@ class session : public std::enable_shared_from_this<session> {
   [[nodiscard]] std::error_code release(const lease_core::record_ptr& lease);
   [[nodiscard]] renewal renew(const lease_core::record_ptr& lease);
   [[nodiscard]] std::optional<failure> downgrade(const lease_core::record_ptr& lease);
-  void start_release(const lease_core::record_ptr& lease, std::function<void(std::error_code)> done);
-  void start_downgrade(const lease_core::record_ptr& lease, std::function<void(std::optional<failure>)> done);
+  op_id start_release(const lease_core::record_ptr& lease, on_ended done);
+  op_id start_downgrade(const lease_core::record_ptr& lease, on_ended done);
+  /// Ends without a failure when the lease is lost, with errc::closed when that is because the client was
+  /// closed, and with errc::not_owner when it was released.
+  op_id start_wait_lost(const lease_core::record_ptr& lease, on_ended done);
   /// Declares a loss that is due, on this thread.
   void check(const lease_core::record_ptr& lease);
-  /// The reason, for a lease that is lost already; `action` is then left to the caller.
-  [[nodiscard]] std::optional<std::error_code> on_lost(const lease_core::record_ptr& lease,
-                                                       const std::function<void(std::error_code)>& action);
+  /// The reason, for a lease that is lost already; `action` is then left to the caller. Else the number of
+  /// the registration.
+  [[nodiscard]] std::variant<std::error_code, op_id> on_lost(
+      const lease_core::record_ptr& lease, const std::function<void(std::error_code)>& action);
+  /// \return whether the action was registered still, and so is never called.
+  bool remove_on_lost(const lease_core::record_ptr& lease, op_id which);
 
   [[nodiscard]] store::inspected inspect(std::string name);
   [[nodiscard]] store::listed list(bool idle);
@@ -70,12 +83,30 @@ class session : public std::enable_shared_from_this<session> {
   void close() noexcept;
 
  private:
+  /// Somebody who waits for the end of what goes on without him.
+  struct wait {
+    on_ended done;
+    std::weak_ptr<lease_core::record> lease;  // whose loss is waited for
+  };
   struct parts {
     runtime::loop loop;
     std::unique_ptr<runtime::backend> store;
     std::unique_ptr<lease_core::book> book;
+    // In turns:
+    std::unordered_map<op_id, wait> waits;
+    op_id last_wait = 0;
   };
+  using loss_actions = decltype(lease_core::record::on_lost);
 
+  /// Numbers of waits and loss callbacks, which the book does not use for claims.
+  static constexpr op_id first_wait = op_id{1} << 63U;
+
+  // In turns:
+  op_id add_wait(on_ended done);
+  void end_wait(op_id which, std::optional<failure> result);
+  /// Ends the waits for the loss of a lease that was released. \return user code to be destroyed after the
+  /// turn.
+  [[nodiscard]] loss_actions forget_loss(const lease_core::record_ptr& lease);
   void announce_loss(const lease_core::record_ptr& lease);
   template <class Result, class Start, class Cancel>
   Result wait_for(Start start, const std::stop_token& stop, Cancel cancel);

@@ -114,6 +114,20 @@ TEST_P(callbacks, delay_no_completion) {
   EXPECT_TRUE(done.get_future().get());
 }
 
+TEST_P(callbacks, may_be_taken_back) {
+  auto held = brief("stock");
+  std::atomic<int> calls = 0;
+  std::promise<void> last;
+  const auto first = held.on_lost([&](std::error_code) { ++calls; });
+  const auto second = held.on_lost([&](std::error_code) { last.set_value(); });
+  EXPECT_NE(first, second);
+  EXPECT_TRUE(held.remove_on_lost(first));
+  EXPECT_FALSE(held.remove_on_lost(first));
+  last.get_future().wait();
+  EXPECT_EQ(calls, 0);
+  EXPECT_FALSE(held.remove_on_lost(second));
+}
+
 HOLDFAST_ON_EACH_STORE(callbacks, any_store);
 
 }  // namespace

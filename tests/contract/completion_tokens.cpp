@@ -10,6 +10,10 @@
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/co_spawn.hpp>
+#include <boost/version.hpp>
+#if BOOST_VERSION >= 108600
+#include <boost/asio/cancel_after.hpp>
+#endif
 #include <boost/asio/deferred.hpp>
 #include <boost/asio/detached.hpp>
 #include <boost/asio/experimental/awaitable_operators.hpp>
@@ -257,7 +261,174 @@ TEST_P(completion_tokens, outlive_the_lock_object) {
   EXPECT_TRUE(waiting.get().held());
 }
 
+asio::awaitable<std::string> failure_of_the_default_token(counting_semaphore& seats) {
+  try {
+    auto held = co_await seats.async_acquire_permits(4);
+  } catch (const error& failed) {
+    co_return failed.what();
+  }
+  co_return std::string{};
+}
+
+asio::awaitable<bool> visit_with_default_tokens(client& locks) {
+  mutex first{locks, "mutex"};
+  shared_mutex second{locks, "shared_mutex"};
+  auto a = co_await first.async_acquire();
+  auto b = co_await second.async_try_acquire_for(60s);
+  b = co_await async_downgrade(std::move(b));
+  auto c = co_await second.async_try_acquire_shared();
+  auto d = co_await first.async_try_acquire();
+  const bool good = a.held() && b.held() && c.held() && !d;
+  co_await async_release(std::move(a));
+  co_return good;
+}
+
+TEST_P(completion_tokens, need_not_be_named_in_a_coroutine) {
+  EXPECT_TRUE(asio::co_spawn(loop_, visit_with_default_tokens(one()), asio::use_future).get());
+}
+
+TEST_P(completion_tokens, with_diagnostics_say_as_much_as_the_blocking_form) {
+  counting_semaphore seats{one(), "seats", 3};
+  std::string blocking;
+  try {
+    static_cast<void>(seats.acquire_permits(4));
+  } catch (const error& failed) {
+    blocking = failed.what();
+  }
+  EXPECT_THAT(blocking, testing::HasSubstr("seats"));
+  EXPECT_EQ(asio::co_spawn(loop_, failure_of_the_default_token(seats), asio::use_future).get(), blocking);
+
+  const auto held = mutex{two(), "stock"}.acquire();
+  EXPECT_TRUE(one().inspect("stock"));  // it is connected
+  mutex lock{one(), "stock", lock_options{}.wait_limit(100ms)};
+  try {
+    lock.lock();
+  } catch (const error& failed) {
+    blocking = failed.what();
+  }
+  EXPECT_THAT(blocking, testing::AllOf(testing::HasSubstr("stock"), testing::HasSubstr(one().url())));
+  try {
+    lock.async_acquire(with_diagnostics(asio::use_future)).get();
+    ADD_FAILURE();
+  } catch (const error& failed) {
+    EXPECT_EQ(failed.what(), blocking);
+    EXPECT_EQ(failed.code(), errc::timeout);
+  }
+  try {
+    async_release(lease{}, with_diagnostics(asio::use_future)).get();
+    ADD_FAILURE();
+  } catch (const error& failed) {
+    EXPECT_EQ(failed.code(), errc::not_owner);
+  }
+}
+
+#if BOOST_VERSION >= 108600
+TEST_P(completion_tokens, may_cancel_after_a_time) {
+  mutex lock{one(), "stock"};
+  mutex other{two(), "stock"};
+  const auto held = lock.acquire();
+  // The handlers of the timer and of the operation must not run at the same time, as those of use_future may.
+  const auto future = asio::bind_executor(asio::make_strand(loop_), asio::use_future);
+  auto waiting = other.async_acquire(asio::cancel_after(50ms, asio::as_tuple(future)));
+  const auto [code, none] = waiting.get();
+  EXPECT_EQ(code, errc::cancelled);
+  EXPECT_EQ(std::error_code{code}, std::errc::operation_canceled);
+  EXPECT_FALSE(none);
+  auto diagnosed = other.async_acquire(with_diagnostics(asio::cancel_after(50ms, future)));
+  EXPECT_THROW(diagnosed.get(), error);
+  // Handlers without an executor run one after the other with their timers, though on any thread.
+  constexpr int many = 50;
+  std::atomic<int> cancelled = 0;
+  std::promise<void> all;
+  for (int each = 0; each < many; ++each) {
+    other.async_acquire(asio::cancel_after(50ms, [&](error_code ended, const lease&) {
+      EXPECT_EQ(ended, errc::cancelled);
+      if (++cancelled == many) all.set_value();
+    }));
+  }
+  EXPECT_EQ(all.get_future().wait_for(30s), std::future_status::ready) << cancelled << " were called";
+  EXPECT_TRUE(look().sees_waiters("stock", 0));
+  auto lost = async_wait_lost(held, asio::cancel_after(50ms, asio::as_tuple(future)));
+  EXPECT_EQ(std::get<0>(lost.get()), errc::cancelled);
+}
+#endif
+
 HOLDFAST_ON_EACH_STORE(completion_tokens, any_store);
+
+class waiting_for_a_loss : public on_each_store {
+ protected:
+  static error_code get(std::future<std::tuple<error_code>> ended) {
+    if (ended.wait_for(30s) != std::future_status::ready) return error_code{make_error_code(errc::timeout)};
+    return std::get<0>(ended.get());
+  }
+  static auto wait(const lease& held) { return async_wait_lost(held, asio::as_tuple(asio::use_future)); }
+};
+
+TEST_P(waiting_for_a_loss, ends_with_it) {
+  const auto held = mutex{one(), "stock", lock_options{}.ttl(400ms).renewal(false)}.acquire();
+  EXPECT_FALSE(get(wait(held)));
+  EXPECT_FALSE(held.held());
+  EXPECT_FALSE(get(wait(held))) << "once more, of a lease that was lost before";
+}
+
+TEST_P(waiting_for_a_loss, ends_with_the_release_and_with_the_client) {
+  mutex lock{one(), "stock"};
+  auto held = lock.acquire();
+  auto released = wait(held);
+  EXPECT_FALSE(held.release());
+  EXPECT_EQ(get(std::move(released)), errc::not_owner);
+
+  held = lock.acquire();
+  auto dropped = wait(held);
+  held = lease{};
+  EXPECT_EQ(get(std::move(dropped)), errc::not_owner);
+  EXPECT_EQ(get(wait(held)), errc::not_owner);
+
+  held = lock.acquire();
+  auto given_back = wait(held);
+  async_release(std::move(held), asio::use_future).get();
+  EXPECT_EQ(get(std::move(given_back)), errc::not_owner);
+
+  held = lock.acquire();
+  auto closed = wait(held);
+  one().close();
+  EXPECT_EQ(get(std::move(closed)), errc::closed);
+  EXPECT_EQ(get(wait(held)), errc::closed);
+}
+
+TEST_P(waiting_for_a_loss, may_be_cancelled) {
+  const auto held = mutex{one(), "stock"}.acquire();
+  asio::io_context loop;
+  asio::cancellation_signal cancel;
+  error_code told;
+  async_wait_lost(held, asio::bind_cancellation_slot(
+                            cancel.slot(), asio::bind_executor(loop, [&](error_code code) { told = code; })));
+  cancel.emit(asio::cancellation_type::terminal);
+  loop.run();
+  EXPECT_EQ(told, errc::cancelled);
+  EXPECT_TRUE(held.held());
+}
+
+asio::awaitable<void> work_for_ever() {
+  asio::steady_timer never{co_await asio::this_coro::executor};
+  never.expires_at(std::chrono::steady_clock::time_point::max());
+  co_await never.async_wait(asio::use_awaitable);
+}
+
+asio::awaitable<std::size_t> work_while_held(mutex& lock) {
+  using asio::experimental::awaitable_operators::operator||;
+  lease held = co_await lock.async_acquire();
+  auto either = work_for_ever() || async_wait_lost(held, asio::use_awaitable);
+  const auto first = co_await std::move(either);
+  co_return first.index();
+}
+
+TEST_P(waiting_for_a_loss, ends_a_coroutine_with_its_lease) {
+  mutex lock{one(), "stock", lock_options{}.ttl(400ms).renewal(false)};
+  EXPECT_EQ(asio::co_spawn(loop_, work_while_held(lock), asio::use_future).get(), 1U) << "the loss";
+}
+
+HOLDFAST_ON_EACH_STORE(waiting_for_a_loss, any_store);
 
 }  // namespace
 }  // namespace holdfast::contract

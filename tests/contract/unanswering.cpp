@@ -1,9 +1,20 @@
 // A store that stops answering, for a while or for good.
 
+#include <future>
+
+#include <boost/asio/bind_cancellation_slot.hpp>
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/cancellation_signal.hpp>
+#include <boost/asio/post.hpp>
+#include <boost/asio/use_future.hpp>
+
 #include "contract/contract.hpp"
+#include <holdfast/async.hpp>
 
 namespace holdfast::contract {
 namespace {
+
+namespace asio = boost::asio;
 
 class unanswering : public in_both_flavours {
  protected:
@@ -108,6 +119,30 @@ TEST_P(unanswering, closing_takes_no_longer_than_the_flush_limit) {
 }
 
 HOLDFAST_IN_BOTH_FLAVOURS(unanswering, breakable);
+
+class unanswered_release : public on_each_store {};
+
+TEST_P(unanswered_release, is_no_longer_waited_for_when_it_is_cancelled) {
+  mutex lock{one(), "stock"};
+  auto held = lock.acquire();
+  store_->stop_answering();
+  asio::cancellation_signal cancel;
+  std::promise<std::error_code> promise;
+  auto ended = promise.get_future();
+  async_release(std::move(held), asio::bind_cancellation_slot(
+                                     cancel.slot(), asio::bind_executor(loop_.get_executor(),
+                                                                        [&](boost::system::error_code code) {
+                                                                          promise.set_value(code);
+                                                                        })));
+  asio::post(loop_, asio::use_future([&] { cancel.emit(asio::cancellation_type::terminal); })).get();
+  const bool came = ended.wait_for(30s) == std::future_status::ready;
+  store_->answer_again();
+  ASSERT_TRUE(came) << "the handler was not called before the store answered";
+  EXPECT_EQ(ended.get(), errc::cancelled);
+  EXPECT_TRUE(mutex(two(), "stock").try_acquire_for(60s)) << "the release was given up";
+}
+
+HOLDFAST_ON_EACH_STORE(unanswered_release, breakable);
 
 }  // namespace
 }  // namespace holdfast::contract

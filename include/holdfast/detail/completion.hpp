@@ -8,13 +8,21 @@
 #include <boost/asio/executor_work_guard.hpp>
 #include <boost/asio/post.hpp>
 #include <boost/asio/prefer.hpp>
+#include <boost/asio/strand.hpp>
+#include <boost/asio/system_executor.hpp>
 #include <boost/system/error_code.hpp>
 #include <boost/version.hpp>
+#if BOOST_VERSION >= 108600
+#include <boost/asio/deferred.hpp>
+#else
+#include <boost/asio/use_awaitable.hpp>
+#endif
 #if BOOST_VERSION >= 107700
 #include <boost/asio/associated_cancellation_slot.hpp>
 #include <boost/asio/cancellation_type.hpp>
 #endif
 
+#include <exception>
 #include <functional>
 #include <memory>
 #include <mutex>
@@ -84,17 +92,33 @@ class cancellation {
   std::optional<pending> operation_;
 };
 
-using lease_signature = void(boost::system::error_code, lease);
-using plain_signature = void(boost::system::error_code);
+/// What a completion without `with_diagnostics`, and one with it, has for an error.
+using error_codes = boost::system::error_code;
+using exceptions = std::exception_ptr;
+
+template <class Error>
+using lease_signature = void(Error, lease);
+template <class Error>
+using plain_signature = void(Error);
+
+template <class Error>
+[[nodiscard]] Error error_of(const outcome& ended) {
+  if constexpr (std::is_same_v<Error, exceptions>) {
+    return ended.code ? std::make_exception_ptr(error{ended.code, ended.detail}) : nullptr;
+  } else {
+    return to_boost(ended.code);
+  }
+}
 
 /// What the handler's executor runs in the end: the handler, with the outcome.
 template <class Signature, class Handler>
-class delivery {
+class delivery;
+template <class Error, class... Granted, class Handler>
+class delivery<void(Error, Granted...), Handler> {
  public:
   using allocator_type = boost::asio::associated_allocator_t<Handler>;
 
-  delivery(Handler handler, std::error_code code, lease granted)
-      : handler_{std::move(handler)}, code_{code}, granted_{std::move(granted)} {}
+  delivery(Handler handler, outcome ended) : handler_{std::move(handler)}, ended_{std::move(ended)} {}
 
   [[nodiscard]] allocator_type get_allocator() const noexcept {
     return boost::asio::get_associated_allocator(handler_);
@@ -106,18 +130,17 @@ class delivery {
     auto slot = boost::asio::get_associated_cancellation_slot(handler_);
     if (slot.is_connected()) slot.clear();
 #endif
-    const auto code = to_boost(code_);
-    if constexpr (std::is_same_v<Signature, lease_signature>) {
-      std::move(handler_)(code, std::move(granted_));
+    const auto failed = error_of<Error>(ended_);
+    if constexpr (sizeof...(Granted) != 0) {
+      std::move(handler_)(failed, std::move(ended_.granted));
     } else {
-      std::move(handler_)(code);
+      std::move(handler_)(failed);
     }
   }
 
  private:
   Handler handler_;
-  std::error_code code_;
-  lease granted_;
+  outcome ended_;
 };
 
 /// The executor, which counts as work of its context as long as this lives.
@@ -140,25 +163,28 @@ Executor executor_of(const boost::asio::executor_work_guard<Executor>& work) {
 
 /// Waits at the library for the outcome and posts it to the handler's executor, which is kept running
 /// until then.
-template <class Signature, class Handler>
+template <class Signature, class Handler, class Executor>
 class posted_completion final : public completion {
  public:
-  explicit posted_completion(Handler handler)
-      : work_{as_work(boost::asio::get_associated_executor(handler))}, handler_{std::move(handler)} {}
+  /// \param otherwise for a handler without an executor of its own.
+  posted_completion(Handler handler, const Executor& otherwise)
+      : work_{as_work(boost::asio::get_associated_executor(handler, otherwise))},
+        handler_{std::move(handler)} {}
 
   /// Leaves nothing of the handler and its executor behind: once it has been called, its context may be
   /// destroyed. What counts as work there goes last, since a context that runs until it is out of work waits
   /// for that.
-  void complete(std::error_code code, lease granted) noexcept override {
+  void complete(outcome ended) noexcept override {
     const work_type work{std::move(*work_)};
     work_.reset();
-    delivery<Signature, Handler> outcome{std::move(*handler_), code, std::move(granted)};
+    delivery<Signature, Handler> news{std::move(*handler_), std::move(ended)};
     handler_.reset();
-    boost::asio::post(executor_of(work), std::move(outcome));
+    boost::asio::post(executor_of(work), std::move(news));
   }
 
  private:
-  using work_type = decltype(as_work(std::declval<const boost::asio::associated_executor_t<Handler>&>()));
+  using executor_type = boost::asio::associated_executor_t<Handler, Executor>;
+  using work_type = decltype(as_work(std::declval<const executor_type&>()));
 
   std::optional<work_type> work_;
   std::optional<Handler> handler_;  // goes before the work
@@ -166,8 +192,9 @@ class posted_completion final : public completion {
 
 /// Starts an operation of the library for one handler. `Start` is called as
 /// `pending start(std::unique_ptr<completion>)`.
-template <class Signature, class Start, class Handler>
-void start_for(Start start, Handler handler) {
+template <class Signature, class Start, class Handler, class Executor>
+void start_for(Start start, Handler handler, const Executor& otherwise) {
+  using posted = posted_completion<Signature, Handler, Executor>;
 #if BOOST_VERSION >= 107700
   auto slot = boost::asio::get_associated_cancellation_slot(handler);
   if (slot.is_connected()) {
@@ -175,21 +202,75 @@ void start_for(Start start, Handler handler) {
     slot.assign([cancelled](boost::asio::cancellation_type type) {
       if (type != boost::asio::cancellation_type::none) cancelled->request();
     });
-    cancelled->attach(start(std::make_unique<posted_completion<Signature, Handler>>(std::move(handler))));
+    cancelled->attach(start(std::make_unique<posted>(std::move(handler), otherwise)));
     return;
   }
 #endif
-  start(std::make_unique<posted_completion<Signature, Handler>>(std::move(handler)));
+  start(std::make_unique<posted>(std::move(handler), otherwise));
 }
 
-template <class Signature, class Start, class Token>
+/// What starts an operation for the handler that a token makes. It has an executor for tokens that need one
+/// to begin with: `cancel_after` makes its timer there, and its handlers for the timer and for the operation,
+/// where they have no other executor, must not run at the same time.
+template <class Signature, class Start>
+class initiation {
+ public:
+  using executor_type = boost::asio::strand<boost::asio::system_executor>;
+
+  explicit initiation(Start start) : start_{std::move(start)} {}
+  [[nodiscard]] executor_type get_executor() const noexcept {
+    if (!executor_) executor_ = boost::asio::make_strand(boost::asio::system_executor{});
+    return *executor_;
+  }
+
+  template <class Handler>
+  void operator()(Handler&& handler) && {
+    run(std::move(start_), std::forward<Handler>(handler));
+  }
+  template <class Handler>
+  void operator()(Handler&& handler) const& {
+    run(Start{start_}, std::forward<Handler>(handler));
+  }
+
+ private:
+  template <class Handler>
+  void run(Start start, Handler&& handler) const {
+    using value = std::decay_t<Handler>;
+    if constexpr (std::is_same_v<boost::asio::associated_executor_t<value, executor_type>, executor_type>) {
+      if (executor_) {
+        return start_for<Signature>(std::move(start), value(std::forward<Handler>(handler)), *executor_);
+      }
+    }
+    start_for<Signature>(std::move(start), value(std::forward<Handler>(handler)),
+                         boost::asio::system_executor{});
+  }
+
+  Start start_;
+  mutable std::optional<executor_type> executor_;  // made for whoever asks for it
+};
+
+/// See holdfast::with_diagnostics.
+template <class Token>
+struct diagnosed {
+  Token token;
+};
+template <class Token>
+inline constexpr bool is_diagnosed = false;
+template <class Token>
+inline constexpr bool is_diagnosed<diagnosed<Token>> = true;
+
+template <template <class Error> class Signature, class Start, class Token>
 auto initiate(Start start, Token&& token) {
-  return boost::asio::async_initiate<Token, Signature>(
-      [start = std::move(start)](auto&& handler) mutable {
-        using handler_type = std::decay_t<decltype(handler)>;
-        start_for<Signature>(std::move(start), handler_type(std::forward<decltype(handler)>(handler)));
-      },
-      token);
+  if constexpr (is_diagnosed<std::decay_t<Token>>) {
+    using signature = Signature<exceptions>;
+    auto inner = std::forward<Token>(token).token;
+    return boost::asio::async_initiate<decltype(inner), signature>(
+        initiation<signature, Start>{std::move(start)}, inner);
+  } else {
+    using signature = Signature<error_codes>;
+    return boost::asio::async_initiate<Token, signature>(initiation<signature, Start>{std::move(start)},
+                                                         token);
+  }
 }
 
 template <class Token>
@@ -198,5 +279,13 @@ auto initiate_acquire(handle& lock, want what, Token&& token) {
       [&lock, what](std::unique_ptr<completion> done) { return lock.async_acquire(what, std::move(done)); },
       std::forward<Token>(token));
 }
+
+#if BOOST_VERSION >= 108600
+using awaiting_token = boost::asio::deferred_t;
+#else
+using awaiting_token = boost::asio::use_awaitable_t<>;
+#endif
+/// Of the forms without a token.
+using default_token = diagnosed<awaiting_token>;
 
 }  // namespace holdfast::detail

@@ -28,23 +28,30 @@ struct want {
   std::stop_token stop{};
 };
 
+/// How an asynchronous operation ended. A lease that could not be had comes with a code and no lease; for a
+/// want with a limit of its own, "held by another" comes with neither.
+struct outcome {
+  std::error_code code;
+  std::string detail;  ///< as error::detail(); empty without a code
+  lease granted;
+};
+
 /// Receives the end of an asynchronous operation, exactly once, on a thread of the client and under none of
-/// its locks. A lease that could not be had comes with a code and no lease; for a want with a
-/// limit of its own, "held by another" comes with neither.
+/// its locks.
 class HOLDFAST_EXPORT completion {
  public:
   completion() = default;
   completion(const completion&) = delete;
   completion& operator=(const completion&) = delete;
   virtual ~completion();
-  virtual void complete(std::error_code code, lease granted) noexcept = 0;
+  virtual void complete(outcome ended) noexcept = 0;
 };
 
 /// A pending asynchronous operation; a handle that may outlive it.
 class HOLDFAST_EXPORT pending {
  public:
   /// Asks for an early end: the operation completes with errc::cancelled, unless it is already complete,
-  /// and what it may have left at the store is withdrawn. Any thread; never waits.
+  /// and what an acquisition may have left at the store is withdrawn. Any thread; never waits.
   void cancel() noexcept;
 
   std::weak_ptr<session> owner;
@@ -95,6 +102,8 @@ class HOLDFAST_EXPORT handle {
 /// completion: empty after a release, still held after a downgrade.
 HOLDFAST_EXPORT pending async_release(lease what, std::unique_ptr<completion> done);
 HOLDFAST_EXPORT pending async_downgrade(lease what, std::unique_ptr<completion> done);
+/// Completes when the lease is lost; see session::start_wait_lost.
+HOLDFAST_EXPORT pending async_wait_lost(const lease& held, std::unique_ptr<completion> done);
 
 /// A limit of any unit as ours: rounded up, so that no wait ends early, and bounded, so that
 /// `duration::max()` means "for ever" instead of overflowing.
