@@ -130,7 +130,7 @@ store_url::store_url(std::string_view text) : masked_{masked_url(text)} {
   }
   const std::size_t colon = scheme_end(text);
   if (colon == std::string_view::npos) {
-    refuse("it does not begin with a scheme, such as sqlite: or memory:");
+    refuse("it does not begin with a scheme, as sqlite:locks.db does");
   }
   scheme_ = text.substr(0, colon);
   text.remove_prefix(colon + 1);

@@ -42,7 +42,7 @@ const entry& entry_of(const store_url& url) {
       std::find_if(entries.begin(), entries.end(), [&](const entry& e) { return e.scheme == url.scheme(); });
   if (found != entries.end()) return *found;
   std::string known;
-  for (const entry& e : entries) known.append(known.empty() ? "" : ", ").append(e.scheme).append(":");
+  for (const entry& e : entries) known.append(known.empty() ? "" : ", ").append(e.scheme);
   url.refuse("its scheme is not one of " + known);
 }
 
