@@ -30,13 +30,29 @@ struct run_record {
   boot_clock::time_point ended_at;
 };
 
+// After a wait in vain it takes at most the sum of these two until the command has ended.
+/// For the answer to who holds the lock.
+constexpr std::chrono::seconds inspection_limit{1};
+/// For withdrawing the claim, when the client is closed. An answer may still come meanwhile.
+constexpr std::chrono::seconds flush_limit{1};
+
+/// The state of a lock after a wait for it in vain. A store that does not answer is not waited for any longer
+/// than the limits say: closing the client ends the attempt.
+lock_state inspect_in_time(client& locks, const std::string& name) {
+  // Deferred where no thread is to be had: then the retry policy of the client is the limit.
+  auto answer = std::async(std::launch::async | std::launch::deferred,
+                           [&] { return locks.inspect(name).value_or(lock_state{}); });
+  if (answer.wait_for(inspection_limit) == std::future_status::timeout) locks.close();
+  return answer.get();
+}
+
 /// Others hold it, or the store has not answered: scripts have to tell these apart.
-failure why_not_had(const client& locks, const claim& wish) {
+failure why_not_had(client& locks, const claim& wish) {
   const bool once = *wish.wait == duration::zero();
   const auto within = once ? "" : " within " + to_whole_text(*wish.wait);
   std::string holders;
   try {
-    auto lock = locks.inspect(wish.name).value_or(lock_state{});
+    auto lock = inspect_in_time(locks, wish.name);
     if (std::erase_if(lock.holders, is_ours) != 0) {  // given back behind us
       return {store_unavailable,
               fmt::format("'{}' was granted too late: the store had not answered{}", wish.name, within)};
@@ -44,9 +60,11 @@ failure why_not_had(const client& locks, const claim& wish) {
     holders = ": " + holders_text(lock);
   } catch (const error& failed) {
     // Who holds it is a courtesy, which not everybody may be granted; that nobody answers is the message.
-    if (status_of(failed.code()) == store_unavailable) {
-      return {store_unavailable, fmt::format("'{}' was not had{}, and who holds it is not known: {}",
-                                             wish.name, within, to_failure(failed).what())};
+    const bool unanswered = failed.code() == errc::closed;
+    if (unanswered || status_of(failed.code()) == store_unavailable) {
+      return {store_unavailable,
+              fmt::format("'{}' was not had{}, and who holds it is not known: {}", wish.name, within,
+                          unanswered ? locks.url() + " does not answer" : to_failure(failed).what())};
     }
   }
   return {not_had_in_time, fmt::format("'{}' was not free{}{}{}", wish.name, within, holders,
@@ -158,6 +176,7 @@ int perform(const run_command& what) {
   options.locks(lock_options{}
                     .ttl(what.wish.ttl.value_or(lock_options{}.ttl()))
                     .retry(retry_policy{}.limit(std::chrono::seconds{2})));
+  options.flush_limit(flush_limit);
   auto locks = open_client(what.store, options);
 
   run_record record;
