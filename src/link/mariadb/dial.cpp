@@ -238,8 +238,8 @@ void opening::take_lock() {
   throw cut_off{{errc::unavailable, "the lock of this session's name is taken"}};
 }
 
-/// A bell sleeps in a statement, which the slow log would take each time. Where the server does not let one set
-/// it, it does.
+/// A bell sleeps in a statement, which the slow log would take each time. Where the server does not let one
+/// set it, it does.
 void opening::stay_out_of_slow_log() {
   static_cast<void>(try_to_ask("SET SESSION long_query_time = 31536000"));
 }

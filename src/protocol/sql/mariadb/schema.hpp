@@ -42,8 +42,8 @@ inline constexpr std::string_view procedure_comment = "Holdfast ";
 /// the one for calls, or its bell. See ring.sql.
 [[nodiscard]] std::string lock_of(const owner_id& client, bool bell);
 
-/// Whether a server that answers this to `SELECT @@global.read_only` may be written. Up to MariaDB 12.0 and in
-/// MySQL it is a number; from then on a name: OFF, ON, NO_LOCK, NO_LOCK_NO_ADMIN.
+/// Whether a server that answers this to `SELECT @@global.read_only` may be written. Up to MariaDB 12.0 and
+/// in MySQL it is a number; from then on a name: OFF, ON, NO_LOCK, NO_LOCK_NO_ADMIN.
 [[nodiscard]] bool is_writable(std::string_view read_only);
 
 /// A word as `listen` takes it that has been seen.
