@@ -41,7 +41,7 @@ constexpr std::chrono::seconds flush_limit{1};
 lock_state inspect_in_time(client& locks, const std::string& name) {
   // Deferred where no thread is to be had: then the retry policy of the client is the limit.
   auto answer = std::async(std::launch::async | std::launch::deferred,
-                           [&] { return locks.inspect(name).value_or(lock_state{}); });
+                           [&] { return locks.inspect(name, 0).value_or(lock_state{}); });
   if (answer.wait_for(inspection_limit) == std::future_status::timeout) locks.close();
   return answer.get();
 }

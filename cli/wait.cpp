@@ -36,7 +36,7 @@ int perform(const wait_command& what) {
   const auto changed = std::make_shared<event>();
   std::shared_ptr<void> watch;
   for (;;) {
-    const auto lock = locks.inspect(what.name);
+    const auto lock = locks.inspect(what.name, 0);
     if (!lock || lock->holders.empty()) return conclude(what, true, since);
     const auto waited = std::chrono::duration_cast<duration>(boot_clock::now() - since);
     if (what.limit && waited >= *what.limit) {

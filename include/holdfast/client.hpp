@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -56,6 +57,11 @@ class HOLDFAST_EXPORT client {
   /// it has never heard of it.
   /// \throws holdfast::error errc::invalid_name, errc::unavailable …
   [[nodiscard]] std::optional<lock_state> inspect(std::string_view name) const;
+  /// Likewise, all holders and the first waiters.
+  /// \param most_waiters the limit; zero for the holders alone. On ZooKeeper each waiter costs a read: behind
+  ///        thousands of them, an inspection without a limit takes seconds.
+  /// \throws holdfast::error as above.
+  [[nodiscard]] std::optional<lock_state> inspect(std::string_view name, std::size_t most_waiters) const;
   /// The names that are held or waited for, sorted by their bytes; with `idle`, also those that the store
   /// merely remembers the last token of.
   [[nodiscard]] std::vector<lock_summary> list(bool idle = false) const;

@@ -90,9 +90,10 @@ class driver final : public store::port {
         std::move(done));
   }
 
-  void inspect(std::string name, store::time_point give_up, store::handler<store::inspected> done) override {
-    ask<std::optional<lock_state>>(Family::inspection(std::move(name)), give_up, Family::inspected,
-                                   std::move(done));
+  void inspect(std::string name, std::size_t most_waiters, store::time_point give_up,
+               store::handler<store::inspected> done) override {
+    ask<std::optional<lock_state>>(Family::inspection(std::move(name), most_waiters), give_up,
+                                   Family::inspected, std::move(done));
   }
   void list(bool idle, store::time_point give_up, store::handler<store::listed> done) override {
     ask<std::vector<lock_summary>>(Family::listing(idle), give_up, Family::listed, std::move(done),
@@ -106,7 +107,7 @@ class driver final : public store::port {
       if (!seen) return done(std::size_t{0});
       evict(name, seen, give_up, done);
     };
-    inspect(std::move(name), give_up, end_holds);
+    inspect(std::move(name), 0, give_up, end_holds);
   }
   std::shared_ptr<void> watch(std::function<void()> changed) override {
     return link_.watch(std::move(changed));

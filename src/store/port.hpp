@@ -45,7 +45,9 @@ class port {
   /// From exclusive to shared.
   virtual void downgrade(hold what, time_point give_up, handler<lowered> done) = 0;
 
-  virtual void inspect(std::string name, time_point give_up, handler<inspected> done) = 0;
+  /// \param most_waiters so many waiters are wanted, the first; there may be more in the answer.
+  virtual void inspect(std::string name, std::size_t most_waiters, time_point give_up,
+                       handler<inspected> done) = 0;
   virtual void list(bool idle, time_point give_up, handler<listed> done) = 0;
   /// Ends the hold with this token, or, without one, every hold that the store has when it is first asked.
   /// One that is granted later is left alone, also when a request is repeated because its reply is lost.

@@ -1,6 +1,8 @@
 #include "holdfast/client.hpp"
 
+#include <cstddef>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 #include <string>
 #include <variant>
@@ -37,8 +39,15 @@ client& client::operator=(client&& other) noexcept {
 }
 
 std::optional<lock_state> client::inspect(std::string_view name) const {
+  return inspect(name, std::numeric_limits<std::size_t>::max());
+}
+
+std::optional<lock_state> client::inspect(std::string_view name, std::size_t most_waiters) const {
   const lock_name checked{name};
-  return value_of(session_->inspect(checked.str()), "cannot inspect '" + checked.str() + "'", *session_);
+  auto state = value_of(session_->inspect(checked.str(), most_waiters),
+                        "cannot inspect '" + checked.str() + "'", *session_);
+  if (state && state->waiters.size() > most_waiters) state->waiters.resize(most_waiters);
+  return state;
 }
 
 std::vector<lock_summary> client::list(bool idle) const {

@@ -343,10 +343,11 @@ bool session::remove_on_lost(const record_ptr& lease, op_id which) {
 
 store::time_point session::give_up() const { return parts_->loop.now() + options_.locks().retry().limit(); }
 
-store::inspected session::inspect(std::string name) {
+store::inspected session::inspect(std::string name, std::size_t most_waiters) {
   require_open();
-  return wait_for<store::inspected>(
-      [&](auto done) { parts_->store->port().inspect(std::move(name), give_up(), std::move(done)); });
+  return wait_for<store::inspected>([&](auto done) {
+    parts_->store->port().inspect(std::move(name), most_waiters, give_up(), std::move(done));
+  });
 }
 
 store::listed session::list(bool idle) {

@@ -75,7 +75,7 @@ class session : public std::enable_shared_from_this<session> {
   /// \return whether the action was registered still, and so is never called.
   bool remove_on_lost(const lease_core::record_ptr& lease, op_id which);
 
-  [[nodiscard]] store::inspected inspect(std::string name);
+  [[nodiscard]] store::inspected inspect(std::string name, std::size_t most_waiters);
   [[nodiscard]] store::listed list(bool idle);
   [[nodiscard]] store::forced force_release(std::string name, std::optional<fencing_token> token);
   [[nodiscard]] std::shared_ptr<void> watch(std::function<void()> changed);

@@ -62,6 +62,14 @@ TEST_P(inspection, shows_who_holds_and_who_waits) {
   EXPECT_EQ(state.waiters[1].how, mode::exclusive);
   EXPECT_EQ(state.waiters[0].who.label, "patient");
   EXPECT_NE(state.waiters[0].owner, state.waiters[1].owner);
+
+  const auto first_of_them = bystander().inspect("stock", 1).value_or(lock_state{});
+  EXPECT_THAT(first_of_them.holders, SizeIs(1));
+  ASSERT_THAT(first_of_them.waiters, SizeIs(1));
+  EXPECT_EQ(first_of_them.waiters[0].owner, state.waiters[0].owner);
+  const auto none_of_them = bystander().inspect("stock", 0).value_or(lock_state{});
+  EXPECT_THAT(none_of_them.holders, SizeIs(1));
+  EXPECT_THAT(none_of_them.waiters, testing::IsEmpty());
 }
 
 TEST_P(inspection, shows_permits_and_their_capacity) {

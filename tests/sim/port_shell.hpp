@@ -31,8 +31,9 @@ class port_shell : public store::port {
   void downgrade(store::hold what, store::time_point give_up, store::handler<store::lowered> done) override {
     inner_.downgrade(std::move(what), give_up, std::move(done));
   }
-  void inspect(std::string name, store::time_point give_up, store::handler<store::inspected> done) override {
-    inner_.inspect(std::move(name), give_up, std::move(done));
+  void inspect(std::string name, std::size_t most_waiters, store::time_point give_up,
+               store::handler<store::inspected> done) override {
+    inner_.inspect(std::move(name), most_waiters, give_up, std::move(done));
   }
   void list(bool idle, store::time_point give_up, store::handler<store::listed> done) override {
     inner_.list(idle, give_up, std::move(done));

@@ -147,6 +147,10 @@ std::string zookeeper_console::create(const std::string& path, std::string_view 
 
 void zookeeper_console::remove(const std::string& path) { ask(2, text(path) + number(std::int32_t{-1})); }
 
+void zookeeper_console::set(const std::string& path, std::string_view data) {
+  ask(5, text(path) + text(data) + number(std::int32_t{-1}));
+}
+
 void zookeeper_console::set_rights(const std::string& path, const std::vector<right>& rights) {
   ask(7, text(path) + list(rights) + number(std::int32_t{-1}));
 }

@@ -45,6 +45,7 @@ class zookeeper_console {
   std::string create(const std::string& path, std::string_view data = {}, kind how = kind::persistent,
                      const std::vector<right>& rights = {{31, "world", "anyone"}});
   void remove(const std::string& path);
+  void set(const std::string& path, std::string_view data);
   void set_rights(const std::string& path, const std::vector<right>& rights);
   about get(const std::string& path);
   /// In the order of their numbers, where they have some; none of a node that is not there.

@@ -115,5 +115,31 @@ TEST_F(zookeeper_nodes, that_are_deleted_under_the_lock_are_made_anew) {
   }
 }
 
+TEST_F(zookeeper_nodes, of_hundreds_of_waiters_are_not_read_to_see_who_holds) {
+  constexpr int count = 300;
+  console_.create("/stock");
+  for (int i = 0; i < count; ++i) console_.create("/stock/" + guid + "-lock-", "theirs", kind::sequential);
+  const auto before = server_.monitored("zk_packets_received");
+  EXPECT_EQ(locks_.inspect("stock", 0).value().holders.size(), 1U);
+  const auto between = server_.monitored("zk_packets_received");
+  EXPECT_LT(between - before, 50);
+  EXPECT_EQ(locks_.inspect("stock").value().waiters.size(), count - 1U);
+  EXPECT_GE(server_.monitored("zk_packets_received") - between, count);
+}
+
+// As Curator's Revoker does, to ask the holder to release.
+TEST_F(zookeeper_nodes, that_others_have_written_into_stay_ours) {
+  client locks{server_.url("?session_timeout=20s")};
+  client others{server_.url("?session_timeout=20s")};
+  auto held = mutex{locks, "stock"}.acquire();
+  EXPECT_EQ(held.renew(), renewal::renewed);
+  console_.set("/stock/" + expect_contenders(1)[0], "__REVOKE__");
+  EXPECT_EQ(held.renew(), renewal::renewed);
+  EXPECT_EQ(others.inspect("stock").value().holders.size(), 1U);
+  EXPECT_EQ(others.force_release("stock"), 1U);
+  expect_contenders(0);
+  EXPECT_TRUE(comes_true([&] { return !held.held(); }));
+}
+
 }  // namespace
 }  // namespace holdfast::weather

@@ -31,9 +31,10 @@ request family::downgrade(const store::hold& h) {
   return r;
 }
 
-request family::inspection(std::string name) {
+request family::inspection(std::string name, std::size_t most_waiters) {
   request r;
   r.what = task::inspect;
+  r.waiters_read = most_waiters;
   r.name = std::move(name);
   return r;
 }

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <cstddef>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -23,7 +25,8 @@ struct family {
   static request renewal(std::vector<store::hold> holds);
   static request release(const store::hold& h);
   static request downgrade(const store::hold& h);
-  static request inspection(std::string name);
+  static request inspection(std::string name,
+                            std::size_t most_waiters = std::numeric_limits<std::size_t>::max());
   static request listing(bool idle);
   /// Of the holds with a token from `first` to `last`, both included. A hold that is granted later may
   /// have a token between those of two holds, so none but seen ones may lie in between: then a repeated

@@ -25,7 +25,7 @@ enum class task : std::uint8_t {
   withdraw,   // name owner -> done, nothing                   as release, for a token not known
   downgrade,  // name owner token -> done, nothing
   evict,      // name token last -> count                      the holds with a token from `token` to `last`
-  inspect,    // name -> state
+  inspect,    // name waiters_read -> state
   list,       // idle listed -> summaries, more
 };
 inline constexpr std::size_t task_count = static_cast<std::size_t>(task::list) + 1;
@@ -50,6 +50,8 @@ struct request {
   duration ttl{};
   bool wait = false;
   bool idle = false;
+  /// So many waiters are wanted, the first; where each costs the store a question. More may come.
+  std::size_t waiters_read = std::numeric_limits<std::size_t>::max();
   std::shared_ptr<const std::string> metadata;
   std::vector<store::hold> batch;
   std::shared_ptr<listing_state> listed;  // by the requests before, if it takes several

@@ -34,7 +34,7 @@ owner_id guid_of(const owner_id& owner, std::uint64_t serial) {
   for (std::size_t i = 0; i < sizeof serial; ++i) {
     bytes[i] ^= static_cast<std::uint8_t>(serial >> (8 * i));
   }
-  return owner_id{bytes};
+  return marked_as_ours(owner_id{bytes});
 }
 
 }  // namespace

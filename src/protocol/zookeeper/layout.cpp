@@ -67,6 +67,23 @@ std::optional<std::int32_t> number_in(std::string_view digits) {
 
 }  // namespace
 
+namespace {
+constexpr std::size_t version_byte = 6;
+constexpr std::uint8_t version_bits = 0xF0;
+constexpr std::uint8_t custom_version = 0x80;
+}  // namespace
+
+owner_id marked_as_ours(const owner_id& guid) {
+  owner_id::bytes_type bytes{};
+  std::copy_n(guid.bytes().begin(), owner_id::size, bytes.begin());
+  bytes[version_byte] = static_cast<std::uint8_t>((bytes[version_byte] & 0x0FU) | custom_version);
+  return owner_id{bytes};
+}
+
+bool is_marked_as_ours(const owner_id& guid) {
+  return (static_cast<std::uint8_t>(guid.bytes()[version_byte]) & version_bits) == custom_version;
+}
+
 std::string node_name(layout how, role wants, const owner_id& guid) {
   const std::string maker = how == layout::curator ? "_c_" + uuid_of(guid) : guid.hex();
   return maker + std::string{marker_of(how, wants)};

@@ -26,6 +26,11 @@ struct contender {
   [[nodiscard]] bool excludes() const { return wants == role::mutex || wants == role::writer; }
 };
 
+/// Of a guid that this library makes: UUID version 8, "custom". Java's and Python's random ones are of
+/// version 4. So a node's name tells whose it is, whatever others have written into it.
+[[nodiscard]] owner_id marked_as_ours(const owner_id& guid);
+[[nodiscard]] bool is_marked_as_ours(const owner_id& guid);
+
 /// The name to create; the server puts a number behind it.
 /// Curator: `_c_<guid>-lock-`, `-__WRIT__`, `-__READ__`, `-lease-` (InterProcessMutex,
 /// InterProcessReadWriteLock, InterProcessSemaphoreV2, each with protection); kazoo: `<32 hex>__lock__`,

@@ -1,6 +1,7 @@
 #include "protocol/zookeeper/session.hpp"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "protocol/zookeeper/note.hpp"
@@ -14,6 +15,8 @@ namespace {
 
 /// Proofs of life in a timeout.
 constexpr int proofs = 4;
+/// Operations of one question that are in flight at once, where it may be of thousands.
+constexpr std::size_t part = 256;
 
 }  // namespace
 
@@ -52,6 +55,19 @@ void session::ask(std::vector<operation> what, then done) {
       if (shared->results.size() == size) shared->done(std::move(shared->results));
     });
   }
+}
+
+/// As `ask`, of any number of operations.
+void session::ask_in_parts(std::shared_ptr<std::vector<operation>> what, std::vector<result> so_far,
+                           then done) {
+  if (so_far.size() == what->size()) return done(std::move(so_far));
+  const auto from = what->begin() + static_cast<std::ptrdiff_t>(so_far.size());
+  const auto size = std::min<std::ptrdiff_t>(what->end() - from, part);
+  ask({from, from + size}, [this, what, all = std::make_shared<std::vector<result>>(std::move(so_far)),
+                            done = std::move(done)](std::vector<result> results) {
+    std::move(results.begin(), results.end(), std::back_inserter(*all));
+    ask_in_parts(what, std::move(*all), done);
+  });
 }
 
 /// Those above and the node itself, as containers: the servers remove them some time after the last child.

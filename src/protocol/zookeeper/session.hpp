@@ -113,6 +113,7 @@ class session {
 
   // session.cpp: what all have in common
   void ask(std::vector<operation> what, then done);
+  void ask_in_parts(std::shared_ptr<std::vector<operation>> what, std::vector<result> so_far, then done);
   void make_parents(const std::string& path, std::function<void(std::optional<store::trouble>)> done);
   void ask_leader(std::function<void()> heard);
   void confirm_contact(store::time_point began);
@@ -188,11 +189,21 @@ class session {
   struct survey;
   void inspect(const tickets::request& what, const on_reply& done);
   void evict(const tickets::request& what, const on_reply& done);
+  struct walk;
   void list(const tickets::request& what, const on_reply& done);
+  void visit_next(const std::shared_ptr<walk>& all);
+  void visited(walk& all, const std::string& path, const std::vector<std::string>& children,
+               bool is_ours) const;
+  void describe_next(const std::shared_ptr<walk>& all);
   /// What is read in `then`, and after it, knows of whatever anybody was told until now.
   void catch_up(const on_reply& done, std::function<void()> then);
-  void look_at(const std::string& name, std::function<void(std::variant<survey, store::trouble>)> done);
-  void describe(const std::string& name, const on_reply& done);
+  void look_at(const std::string& name, std::size_t waiters_read, int tries,
+               std::function<void(std::variant<survey, store::trouble>)> done);
+  void read_claims(survey all, std::size_t waiters_read,
+                   std::function<void(std::variant<survey, store::trouble>)> done);
+  void describe(const std::string& name, std::size_t waiters_read,
+                const std::function<void(std::variant<std::optional<lock_state>, store::trouble>,
+                                         std::size_t waiters)>& done);
   void end_holds(const tickets::request& which, const on_reply& done);
   void watch_below(const std::string& path);
 

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 #include <chrono>
+#include <deque>
+#include <iterator>
+#include <unordered_map>
+#include <unordered_set>
 #include <utility>
 
 #include "base/metadata.hpp"
@@ -41,6 +45,11 @@ mode mode_of(role wants) {
   }
 }
 
+/// By what it says, or, where others have written into it (as Curator's Revoker does), by its name.
+bool is_ours(const claimed& c) {
+  return read_note(c.data).has_value() || (c.place.guid && is_marked_as_ours(*c.place.guid));
+}
+
 /// By our own clock, which is good enough for the eye.
 duration age_of(const status& s) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
@@ -56,6 +65,7 @@ struct session::survey {
   bool ours = false;  // somebody used it with this library
   std::vector<claimed> holders;
   std::vector<claimed> waiters;
+  std::size_t waiters_read = 0;  // so many of them, the first; the others have a place and no more
   std::int64_t capacity = 0;
 };
 
@@ -92,8 +102,9 @@ void session::catch_up(const on_reply& done, std::function<void()> then) {
       });
 }
 
-/// Reads all nodes of a name.
-void session::look_at(const std::string& name,
+/// Reads a name: who claims it by its children's names, and what the nodes of its holders and of so many
+/// waiters say.
+void session::look_at(const std::string& name, std::size_t waiters_read, int tries,
                       std::function<void(std::variant<survey, store::trouble>)> done) {
   const std::string base = path_of(settings_.root, name);
   ask({{.what = kind::get, .path = base},
@@ -101,7 +112,7 @@ void session::look_at(const std::string& name,
        {.what = kind::list, .path = base + "/leases"},
        {.what = kind::list, .path = base + "/locks"},
        {.what = kind::get, .path = base + "/leases"}},
-      [this, base, done = std::move(done)](const std::vector<result>& lists) {
+      [this, name, base, waiters_read, tries, done = std::move(done)](const std::vector<result>& lists) {
         survey all;
         for (const result& r : lists) {
           if (is_trouble(r)) return done(trouble_of(r));
@@ -109,88 +120,131 @@ void session::look_at(const std::string& name,
         all.exists = lists[0].how == answer::done;
         all.ours = read_note(lists[0].data) || read_note(lists[4].data);
         all.last_child = std::max(lists[0].about.last_child, lists[4].about.last_child);
-        if (const auto n = read_note(lists[4].data)) all.capacity = n->capacity;
         // The name's own queue, or, of a semaphore, its leases and then the queue for them.
-        struct found {
-          std::string path;
-          contender who;
-          bool lease;
-        };
-        auto nodes = std::make_shared<std::vector<found>>();
+        std::vector<claimed> queue;
+        std::vector<claimed> leases;
         const layout other = settings_.how == layout::curator ? layout::kazoo : layout::curator;
-        const auto take = [&](const result& list, const std::string& below, bool lease) {
+        const auto take = [&](const result& list, const std::string& below, std::vector<claimed>& to) {
           for (const std::string& each : list.children) {
             auto who = parse(settings_.how, each);
             if (!who) who = parse(other, each);  // shown, though nobody of this layout counts it
-            if (who) nodes->push_back({std::string{below}.append("/").append(each), std::move(*who), lease});
+            if (who) to.push_back({std::move(*who), {std::string{below}.append("/").append(each)}, {}, {}});
           }
-        };
-        take(lists[1], base, false);
-        take(lists[2], base + "/leases", true);
-        take(lists[3], base + "/locks", false);
-        if (nodes->empty()) return done(all);
-        std::vector<operation> gets;
-        for (const found& each : *nodes) gets.push_back({.what = kind::get, .path = each.path});
-        ask(std::move(gets), [nodes, all, done](const std::vector<result>& got) mutable {
-          std::vector<claimed> queue;
-          std::vector<claimed> leases;
-          for (std::size_t i = 0; i < got.size(); ++i) {
-            const found& f = nodes->at(i);
-            if (got[i].how == answer::no_node) continue;  // gone since
-            if (got[i].how != answer::done) return done(trouble_of(got[i]));
-            const auto same = std::find_if(leases.begin(), leases.end(), [&](const claimed& c) {
-              return f.lease && c.place.guid && c.place.guid == f.who.guid;
-            });
-            if (same != leases.end()) {
-              same->nodes.push_back(f.path);
-              same->about.created = std::max(same->about.created, got[i].about.created);
-            } else {
-              (f.lease ? leases : queue).push_back({f.who, {f.path}, got[i].about, got[i].data});
-            }
-          }
-          const auto earlier = [](const claimed& one, const claimed& two) {
+          std::sort(to.begin(), to.end(), [](const claimed& one, const claimed& two) {
             return is_before(one.place.number, two.place.number);
-          };
-          std::sort(queue.begin(), queue.end(), earlier);
-          std::sort(leases.begin(), leases.end(), earlier);
+          });
+        };
+        take(lists[1], base, queue);
+        take(lists[2], base + "/leases", leases);
+        take(lists[3], base + "/locks", queue);
+        if (leases.empty()) {
+          const auto first = queue.begin() + static_cast<std::ptrdiff_t>(holders_among(queue));
+          std::move(queue.begin(), first, std::back_inserter(all.holders));
+          std::move(first, queue.end(), std::back_inserter(all.waiters));
+        } else {
+          if (const auto n = read_note(lists[4].data)) all.capacity = n->capacity;
           // Who still queues for permits has none yet, though its leases may be there.
+          std::unordered_set<owner_id> queues;
+          for (claimed& c : queue) {
+            if (c.place.guid) queues.insert(*c.place.guid);
+            c.place.wants = role::lease;
+          }
+          all.waiters = std::move(queue);
+          std::unordered_map<owner_id, std::size_t> holders;
           for (claimed& lease : leases) {
-            const bool queues = std::any_of(queue.begin(), queue.end(), [&](const claimed& c) {
-              return c.place.guid && c.place.guid == lease.place.guid;
+            if (lease.place.guid && queues.contains(*lease.place.guid)) continue;
+            if (lease.place.guid) {
+              const auto [at, is_new] = holders.try_emplace(*lease.place.guid, all.holders.size());
+              if (!is_new) {
+                all.holders[at->second].nodes.push_back(std::move(lease.nodes.front()));
+                continue;
+              }
+            }
+            all.holders.push_back(std::move(lease));
+          }
+        }
+        if (all.holders.empty() && all.waiters.empty()) return done(std::move(all));
+        const bool had_holders = !all.holders.empty();
+        read_claims(
+            std::move(all), waiters_read,
+            [this, name, waiters_read, tries, had_holders, done](std::variant<survey, store::trouble> seen) {
+              const auto* const s = std::get_if<survey>(&seen);
+              // They have gone in between: whoever came next holds, and not nobody.
+              const bool stale = s != nullptr && had_holders && s->holders.empty();
+              if (stale && tries < most_tries) return look_at(name, waiters_read, tries + 1, done);
+              done(std::move(seen));
             });
-            if (!queues) all.holders.push_back(std::move(lease));
-          }
-          const std::size_t first = leases.empty() ? holders_among(queue) : 0;
-          for (std::size_t i = 0; i < queue.size(); ++i) {
-            if (!leases.empty()) queue[i].place.wants = role::lease;
-            (i < first ? all.holders : all.waiters).push_back(std::move(queue[i]));
-          }
-          if (leases.empty()) all.capacity = 0;
-          done(std::move(all));
-        });
       });
 }
 
-void session::inspect(const tickets::request& what, const on_reply& done) {
-  catch_up(done, [this, name = what.name, done] { describe(name, done); });
+/// What the nodes say. Those that are gone by then are left out.
+void session::read_claims(survey all, std::size_t waiters_read,
+                          std::function<void(std::variant<survey, store::trouble>)> done) {
+  const auto gets = std::make_shared<std::vector<operation>>();
+  for (const claimed& c : all.holders) {
+    for (const std::string& path : c.nodes) gets->push_back({.what = kind::get, .path = path});
+  }
+  const std::size_t read = std::min(waiters_read, all.waiters.size());
+  for (std::size_t i = 0; i < read; ++i) {
+    gets->push_back({.what = kind::get, .path = all.waiters[i].nodes.front()});
+  }
+  const auto found = std::make_shared<survey>(std::move(all));
+  ask_in_parts(gets, {}, [found, read, done = std::move(done)](const std::vector<result>& got) {
+    for (const result& r : got) {
+      if (is_trouble(r)) return done(trouble_of(r));
+    }
+    std::size_t next = 0;
+    const auto fill = [&](claimed& c) {
+      std::vector<std::string> there;
+      for (std::string& path : c.nodes) {
+        const result& r = got[next++];
+        if (r.how != answer::done) continue;
+        const std::int64_t created = std::max(c.about.created, r.about.created);
+        if (there.empty()) c.data = r.data;
+        if (there.empty()) c.about = r.about;
+        c.about.created = created;
+        there.push_back(std::move(path));
+      }
+      c.nodes = std::move(there);
+      return c.nodes.empty();
+    };
+    std::erase_if(found->holders, fill);
+    const auto end_of_read = found->waiters.begin() + static_cast<std::ptrdiff_t>(read);
+    const auto end_of_kept = std::remove_if(found->waiters.begin(), end_of_read, fill);
+    found->waiters_read = static_cast<std::size_t>(end_of_kept - found->waiters.begin());
+    found->waiters.erase(end_of_kept, end_of_read);
+    done(std::move(*found));
+  });
 }
 
-void session::describe(const std::string& name, const on_reply& done) {
-  look_at(name, [this, name, done](std::variant<survey, store::trouble> seen) {
-    if (const auto* failed = std::get_if<store::trouble>(&seen)) return done(*failed);
+void session::inspect(const tickets::request& what, const on_reply& done) {
+  catch_up(done, [this, name = what.name, most = what.waiters_read, done] {
+    describe(name, most, [done](std::variant<std::optional<lock_state>, store::trouble> seen, std::size_t) {
+      if (const auto* failed = std::get_if<store::trouble>(&seen)) return done(*failed);
+      done(tickets::reply{std::get<std::optional<lock_state>>(std::move(seen))});
+    });
+  });
+}
+
+/// \param done hears how many wait as well, read or not.
+void session::describe(const std::string& name, std::size_t waiters_read,
+                       const std::function<void(std::variant<std::optional<lock_state>, store::trouble>,
+                                                std::size_t waiters)>& done) {
+  look_at(name, waiters_read, 0, [this, name, done](std::variant<survey, store::trouble> seen) {
+    if (const auto* failed = std::get_if<store::trouble>(&seen)) return done(*failed, 0);
     const survey& all = std::get<survey>(seen);
     if (all.holders.empty() && all.waiters.empty() && !all.ours) {
-      return done(tickets::reply{std::optional<lock_state>{}});
+      return done(std::optional<lock_state>{}, 0);
     }
     const duration most = timeout_;  // whatever the others' sessions are
     lock_state s;
     s.name = name;
     s.capacity = all.capacity;
     for (const claimed& c : all.holders) s.holders.push_back(state_of(c, most));
-    for (const claimed& c : all.waiters) {
-      s.waiters.push_back(state_of(c, most));
+    for (std::size_t i = 0; i < all.waiters_read; ++i) {
+      s.waiters.push_back(state_of(all.waiters[i], most));
       if (s.waiters.back().how != mode::permits) continue;
-      const auto n = read_note(c.data);
+      const auto n = read_note(all.waiters[i].data);
       s.waiters.back().permits = n ? n->permits : 1;
     }
     for (const auto* list : {&s.holders, &s.waiters}) {
@@ -198,7 +252,7 @@ void session::describe(const std::string& name, const on_reply& done) {
     }
     // Of a name that nobody claims only the last coming or going is known, which is later than any token.
     if (!s.last_token) s.last_token = fencing_token{static_cast<std::uint64_t>(all.last_child)};
-    done(tickets::reply{std::optional{std::move(s)}});
+    done(std::optional{std::move(s)}, all.waiters.size());
   });
 }
 
@@ -207,7 +261,7 @@ void session::evict(const tickets::request& what, const on_reply& done) {
 }
 
 void session::end_holds(const tickets::request& which, const on_reply& done) {
-  look_at(which.name,
+  look_at(which.name, 0, 0,
           [this, first = which.token, last = which.last, done](std::variant<survey, store::trouble> seen) {
             if (const auto* failed = std::get_if<store::trouble>(&seen)) return done(*failed);
             const survey& all = std::get<survey>(seen);
@@ -219,7 +273,7 @@ void session::end_holds(const tickets::request& which, const on_reply& done) {
               ++count;
               for (const std::string& path : c.nodes)
                 removals.push_back({.what = kind::remove, .path = path});
-              if (!read_note(c.data)) {
+              if (!is_ours(c)) {
                 return done(store::trouble{
                     {errc::wrong_type, "it is held by a client of another library (" + c.nodes.front() +
                                            "), whose nodes are not ours to remove"},
@@ -241,86 +295,109 @@ void session::end_holds(const tickets::request& which, const on_reply& done) {
 
 namespace {
 
-/// A walk over the tree: what is still to be listed, and the names found so far.
-struct walk {
-  std::size_t open = 0;
+/// Names, and nodes of the tree, that are read at once.
+constexpr std::size_t read_at_once = 64;
+
+bool is_part_of_lock(const std::string& child) { return looks_like_contender(child); }
+
+lock_summary summary_of(lock_state s, std::size_t waiters) {
+  lock_summary line;
+  line.name = std::move(s.name);
+  line.capacity = s.capacity;
+  line.holders = s.holders.size();
+  line.waiters = waiters;
+  line.last_token = s.last_token;
+  if (!s.holders.empty()) {
+    claim_state& oldest = s.holders.front();
+    line.how = oldest.how;
+    line.held_for = oldest.age;
+    line.holder_token = oldest.token;
+    line.holder = std::move(oldest.who);
+  } else if (line.capacity != 0) {
+    line.how = mode::permits;
+  } else if (!s.waiters.empty()) {
+    line.how = s.waiters.front().how;
+  }
+  return line;
+}
+
+}  // namespace
+
+/// Over the tree: what is still to be listed, and the names found so far; then over those.
+struct session::walk {
+  bool idle = false;
+  on_reply done;
+  std::deque<std::string> paths;
   std::vector<std::string> names;
+  std::size_t described = 0;
+  std::size_t open = 0;
   std::vector<lock_summary> lines;
   std::optional<store::trouble> failed;
 };
 
-bool is_part_of_lock(const std::string& child) { return looks_like_contender(child); }
-
-}  // namespace
-
 void session::list(const tickets::request& what, const on_reply& done) {
   const auto all = std::make_shared<walk>();
-  const bool idle = what.idle;
-  const auto finish = [all, done] {
-    if (all->failed) return done(*all->failed);
-    std::sort(all->lines.begin(), all->lines.end(),
-              [](const lock_summary& one, const lock_summary& two) { return one.name < two.name; });
-    done(tickets::reply{std::move(all->lines)});
-  };
-  // Second, each name by itself.
-  const auto describe_all = [this, all, idle, finish] {
-    if (all->failed || all->names.empty()) return finish();
-    all->open = all->names.size();
-    for (const std::string& name : all->names) {
-      describe(name, [all, idle, finish](const tickets::link::outcome& o) {
-        if (const auto* failed = std::get_if<store::trouble>(&o)) {
-          all->failed = *failed;
-        } else if (const auto& s = std::get<std::optional<lock_state>>(std::get<tickets::reply>(o))) {
-          lock_summary line;
-          line.name = s->name;
-          line.capacity = s->capacity;
-          line.holders = s->holders.size();
-          line.waiters = s->waiters.size();
-          line.last_token = s->last_token;
-          if (!s->holders.empty()) {
-            const claim_state& oldest = s->holders.front();
-            line.how = oldest.how;
-            line.held_for = oldest.age;
-            line.holder_token = oldest.token;
-            line.holder = oldest.who;
-          } else if (line.capacity != 0) {
-            line.how = mode::permits;
-          } else if (!s->waiters.empty()) {
-            line.how = s->waiters.front().how;
-          }
-          if (idle || line.holders + line.waiters > 0) all->lines.push_back(std::move(line));
-        }
-        if (--all->open == 0) finish();
-      });
-    }
-  };
-  // First, the tree.
-  const auto visit = std::make_shared<std::function<void(const std::string&)>>();
-  *visit = [this, all, idle, describe_all, weak = std::weak_ptr{visit}](const std::string& path) {
+  all->idle = what.idle;
+  all->done = done;
+  all->paths.push_back(top());
+  catch_up(done, [this, all] { visit_next(all); });
+}
+
+void session::visit_next(const std::shared_ptr<walk>& all) {
+  while (all->open < read_at_once && !all->paths.empty() && !all->failed) {
+    const std::string path = std::move(all->paths.front());
+    all->paths.pop_front();
     ++all->open;
     ask({{.what = kind::list, .path = path}, {.what = kind::get, .path = path}},
-        [this, all, idle, describe_all, path, self = weak.lock()](const std::vector<result>& results) {
+        [this, all, path](const std::vector<result>& results) {
+          --all->open;
           const result& r = results[0];
           if (r.how == answer::done) {
-            const bool claims = std::any_of(r.children.begin(), r.children.end(), is_part_of_lock);
-            const bool permits = std::any_of(r.children.begin(), r.children.end(),
-                                             [](const std::string& each) { return each == "leases"; });
-            const auto name = name_of(settings_.root, path);
-            const bool empty = idle && read_note(results[1].data).has_value();
-            if (name && (claims || permits || empty)) all->names.push_back(*name);
-            for (const std::string& child : r.children) {
-              const std::string below = (path == "/" ? "" : path) + '/' + child;
-              if (is_part_of_lock(child) || below == "/zookeeper") continue;
-              if ((child == "locks" || child == "leases") && permits && name) continue;
-              (*self)(below);
-            }
+            visited(*all, path, r.children, read_note(results[1].data).has_value());
           } else if (r.how != answer::no_node && r.how != answer::refused) {
             all->failed = trouble_of(r);
           }
-          if (--all->open == 0) describe_all();
+          visit_next(all);
         });
-  };
-  catch_up(done, [this, visit] { (*visit)(top()); });
+  }
+  if (all->open == 0) describe_next(all);
+}
+
+void session::visited(walk& all, const std::string& path, const std::vector<std::string>& children,
+                      bool is_ours) const {
+  const bool claims = std::any_of(children.begin(), children.end(), is_part_of_lock);
+  const bool permits = std::find(children.begin(), children.end(), "leases") != children.end();
+  const auto name = name_of(settings_.root, path);
+  if (name && (claims || permits || (all.idle && is_ours))) all.names.push_back(*name);
+  for (const std::string& child : children) {
+    const std::string below = (path == "/" ? "" : path) + '/' + child;
+    if (is_part_of_lock(child) || below == "/zookeeper") continue;
+    if ((child == "locks" || child == "leases") && permits && name) continue;
+    all.paths.push_back(below);
+  }
+}
+
+void session::describe_next(const std::shared_ptr<walk>& all) {
+  while (all->open < read_at_once && all->described < all->names.size() && !all->failed) {
+    ++all->open;
+    // One of those who wait tells how, where nobody holds.
+    describe(all->names[all->described++], 1,
+             [this, all](std::variant<std::optional<lock_state>, store::trouble> seen, std::size_t waiters) {
+               --all->open;
+               if (const auto* failed = std::get_if<store::trouble>(&seen)) {
+                 all->failed = *failed;
+               } else if (auto& s = std::get<std::optional<lock_state>>(seen)) {
+                 lock_summary line = summary_of(std::move(*s), waiters);
+                 if (all->idle || line.holders + line.waiters > 0) all->lines.push_back(std::move(line));
+               }
+               describe_next(all);
+             });
+  }
+  if (all->open != 0) return;
+  if (all->failed) return all->done(*all->failed);
+  std::sort(all->lines.begin(), all->lines.end(),
+            [](const lock_summary& one, const lock_summary& two) { return one.name < two.name; });
+  all->done(tickets::reply{std::move(all->lines)});
 }
 
 // ---- watching

@@ -1,5 +1,6 @@
 #include "sim/zookeeper/foreign_contender.hpp"
 
+#include <algorithm>
 #include <array>
 #include <chrono>
 #include <utility>
@@ -12,7 +13,12 @@ using zookeeper::operation;
 using zookeeper::role;
 
 std::string foreign_contender::new_node(role wants) {
-  return zookeeper::node_name(how_, wants, drawn(in_.chance));
+  const owner_id drawn_id = drawn(in_.chance);
+  owner_id::bytes_type random{};
+  std::copy_n(drawn_id.bytes().begin(), owner_id::size, random.begin());
+  random[6] =
+      static_cast<std::uint8_t>((random[6] & 0x0FU) | 0x40U);  // as java.util.UUID and Python's have it
+  return zookeeper::node_name(how_, wants, owner_id{random});
 }
 
 void foreign_contender::live() {
