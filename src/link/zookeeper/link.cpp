@@ -17,6 +17,12 @@ using namespace std::chrono_literals;
 /// Names are looked up anew where no server has answered for that long: an ensemble may have moved.
 constexpr auto names_hold = 10s;
 
+session::settings recipes_of(const settings& s) {
+  session::settings recipes = s.recipes;
+  recipes.asked = s.session_timeout;
+  return recipes;
+}
+
 template <class... Each>
 struct overloaded : Each... {
   using Each::operator()...;
@@ -25,7 +31,7 @@ struct overloaded : Each... {
 }  // namespace
 
 link::link(runtime::loop& on, settings s)
-    : loop_{on}, settings_{std::move(s)}, session_{on, *this, settings_.recipes}, watchers_{on} {
+    : loop_{on}, settings_{std::move(s)}, session_{on, *this, recipes_of(settings_)}, watchers_{on} {
   thread_ = runtime::quiet_thread([this] { work(); });
 }
 

@@ -13,8 +13,10 @@ using store::time_point;
 
 namespace {
 
-/// Proofs of life in a timeout.
-constexpr int proofs = 4;
+/// Beats in a timeout. Three of them span half a tick, by a clock that may be slower.
+constexpr int beats_in_a_timeout = 11;
+/// While the servers do not answer, no more are sent than may be of use.
+constexpr std::size_t most_beats_in_flight = 12;
 /// Operations of one question that are in flight at once, where it may be of thousands.
 constexpr std::size_t part = 256;
 
@@ -105,9 +107,12 @@ void session::connected(std::int64_t id, duration timeout, time_point began) {
   connected_ = true;
   timeout_ = timeout;
   ++contact_;
+  beats_.clear();
+  stalled_ = false;
+  last_beat_ = time_.now();
   if (is_new) {
     heard_of(began);  // the servers have voted on it
-    prove_life();
+    beat();
   } else {
     confirm_contact(began);
   }
@@ -170,17 +175,6 @@ void session::heard_of(time_point sending) {
   if (extended_) extended_();
 }
 
-/// \param heard called if it has answered, as long as there is the same connection.
-void session::ask_leader(std::function<void()> heard) {
-  wire_.submit({.what = operation::kind::sync, .path = top()},
-               [this, heard = std::move(heard), in = contact_](const result& r) {
-                 if (in != contact_ || r.how == answer::unknown) return;
-                 if (!is_trouble(r)) return heard();
-                 time_.cancel(next_beat_);
-                 next_beat_ = time_.at(time_.now() + timeout_ / proofs, [this] { prove_life(); });
-               });
-}
-
 /// Being let in again touches the session at the leader; but one that has been deposed, and does not know
 /// yet, lets clients in too. So nothing is proven before a majority has voted on what was sent after that:
 /// the leader that let the session in was the only one then, and any later one gives it its whole timeout.
@@ -189,30 +183,51 @@ void session::confirm_contact(time_point began) {
     if (in != contact_ || r.how == answer::unknown) return;
     if (is_trouble(r) && r.how != answer::refused) {  // a refusal is voted on as well
       time_.cancel(next_beat_);
-      next_beat_ = time_.at(time_.now() + timeout_ / proofs, [this, began] { confirm_contact(began); });
+      next_beat_ =
+          time_.at(time_.now() + timeout_ / beats_in_a_timeout, [this, began] { confirm_contact(began); });
       return;
     }
     heard_of(began);
-    prove_life();
+    beat();
   });
 }
 
-void session::prove_life() {
-  ask_leader([this, first = time_.now()] { go_on_proving(first); });
+/// Of the shortest session that the servers allow, half a tick may be a whole quarter; a leader that stands
+/// still for a moment between two of its questions would then be believed too much. A session that is longer
+/// than what was asked for is such a one, and there twice the time is left to it.
+duration session::half_a_tick() const {
+  const bool is_shortest = settings_.asked != duration::zero() && timeout_ > settings_.asked;
+  return timeout_ / (is_shortest ? 2 : 4) + timeout_ / 50;
 }
 
-/// The answer to a first beat is here. The third of this proof is the first of the next.
-void session::go_on_proving(time_point first) {
-  const duration half_a_tick = timeout_ / proofs + timeout_ / 50;  // at most, by a clock that may be slower
+/// Beats go on while others are unanswered: after a stall, those that were sent in the middle of it prove at
+/// once that the session has survived it.
+void session::beat() {
+  const duration usual = timeout_ / beats_in_a_timeout;
+  const bool after_silence = time_.now() - last_beat_ > usual * 3 / 2;
+  last_beat_ = time_.now();
+  beat_later();
+  if (beats_.in_flight() >= most_beats_in_flight) return;
+  wire_.submit({.what = operation::kind::sync, .path = top()},
+               [this, in = contact_, after_silence, usual, sent = time_.now(),
+                number = beats_.sent(time_.now())](const result& r) {
+                 if (in != contact_ || r.how == answer::unknown) return;
+                 if (is_trouble(r)) return beats_.clear();
+                 if (const auto proven = beats_.answered(number, time_.now(), half_a_tick()))
+                   heard_of(*proven);
+                 // The third of a proof has to be sent after the answer to the second: after a stall, at
+                 // once.
+                 stalled_ = stalled_ || after_silence || time_.now() - sent > usual;
+                 if (stalled_ && beats_.in_flight() == 0) {
+                   stalled_ = false;
+                   beat();
+                 }
+               });
+}
+
+void session::beat_later() {
   time_.cancel(next_beat_);
-  next_beat_ = time_.at(time_.now() + half_a_tick, [this, first] {
-    ask_leader([this, first] {
-      ask_leader([this, first, third = time_.now()] {
-        heard_of(first);
-        go_on_proving(third);
-      });
-    });
-  });
+  next_beat_ = time_.at(time_.now() + timeout_ / beats_in_a_timeout, [this] { beat(); });
 }
 
 void session::happened(const std::string& path, change what) {

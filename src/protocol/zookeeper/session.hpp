@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "protocol/tickets/request.hpp"
+#include "protocol/zookeeper/beats.hpp"
 #include "protocol/zookeeper/layout.hpp"
 #include "protocol/zookeeper/roster.hpp"
 #include "protocol/zookeeper/wire.hpp"
@@ -30,15 +31,15 @@ namespace holdfast::zookeeper {
 ///
 /// The session lives at the servers until they have heard nothing of it for its timeout. They count from what
 /// reached the leader, which asks the others at every half tick what reached them, and no session is shorter
-/// than two ticks. So three beats to the leader, each sent after the answer to the one before, prove that it
-/// knows of the first: where the second is sent half a tick later, the leader has asked in between, and what
-/// it was told then has come before the third. From the first one's sending the deadline of all leases
-/// counts. Beats that are merely sent in time prove nothing: held up on the way, they arrive together.
+/// than two ticks. From the last sending that the leader is known to have heard of (see `beats`), the
+/// deadline of all leases counts. Beats that are merely sent in time prove nothing: held up on the way, they
+/// arrive together.
 class session {
  public:
   struct settings {
     std::string root;  // empty, or a path
     layout how = layout::curator;
+    duration asked{};  // the session's timeout that is asked for; zero: not known
   };
   using on_reply = tickets::link::on_reply;
   using on_notice = tickets::link::on_notice;
@@ -115,10 +116,10 @@ class session {
   void ask(std::vector<operation> what, then done);
   void ask_in_parts(std::shared_ptr<std::vector<operation>> what, std::vector<result> so_far, then done);
   void make_parents(const std::string& path, std::function<void(std::optional<store::trouble>)> done);
-  void ask_leader(std::function<void()> heard);
   void confirm_contact(store::time_point began);
-  void prove_life();
-  void go_on_proving(store::time_point first);
+  void beat();
+  void beat_later();
+  [[nodiscard]] duration half_a_tick() const;
   void heard_of(store::time_point sending);
   [[nodiscard]] std::string top() const { return settings_.root.empty() ? "/" : settings_.root; }
   [[nodiscard]] claim* find(const ref& who);
@@ -217,7 +218,10 @@ class session {
   bool connected_ = false;
   duration timeout_{};
   store::time_point heard_of_;  // the last sending that the leader is known to know of
-  std::uint64_t contact_ = 0;   // a number for each connection; a proof does not outlast its own
+  beats beats_;
+  store::time_point last_beat_;
+  bool stalled_ = false;  // a beat was late, or its answer
+  std::uint64_t contact_ = 0;  // a number for each connection; a proof does not outlast its own
   store::scheduler::timer next_beat_ = 0;
 
   std::uint64_t last_serial_ = 0;

@@ -67,7 +67,7 @@ class ensemble_world {
         servers_{in_, of_.servers, of_.clocks.servers},
         counts_{in_, calm_, servers_, of_.root, of_.how},
         sees_{in_, counts_},
-        store_{in_, servers_, counts_, {{of_.root, of_.how}, of_.timeout, under.with}},
+        store_{in_, servers_, counts_, {{of_.root, of_.how, of_.timeout}, of_.timeout, under.with}},
         around_{in_, calm_, counts_, sees_, store_, under.with, {}, 0, true},
         clients_{around_},
         weather_{around_, servers_, clients_.all(), instant{bad_weather}} {

@@ -94,8 +94,9 @@ std::optional<store::time_point> zookeeper_link::session_until() const {
   // What the mutant lacks: that nothing is granted, or kept, beyond the session.
   if (options_.with == mutant::session_not_checked) return std::nullopt;
   const auto until = session_.session_until();
-  if (options_.with != mutant::reconnect_means_proof) return until;
-  return std::max(*until, let_in_ + timeout_ - timeout_ / 100 - 2ms);
+  if (options_.with != mutant::reconnect_means_proof && options_.with != mutant::beat_means_proof)
+    return until;
+  return std::max(*until, taken_for_proof_ + timeout_ - timeout_ / 100 - 2ms);
 }
 
 // ---- sending
@@ -109,6 +110,7 @@ void zookeeper_link::submit(operation what, on_result done) {
 
 void zookeeper_link::start(job j) {
   client_packet packet{j.what};
+  j.sent = from_.now();
   unanswered_.push_back(std::move(j));
   last_said_ = in_.now;
   say(std::move(packet));
@@ -213,7 +215,7 @@ void zookeeper_link::let_in(const welcome& w) {
     say(std::move(again));
   }
   if (options_.with == mutant::reconnect_means_proof) {
-    let_in_ = began_;
+    taken_for_proof_ = began_;
     if (extended_) extended_();
   }
   bent_.in_session(id_);
@@ -249,6 +251,11 @@ void zookeeper_link::answered(result r) {
   auto& watched = j.what.what == operation::kind::list || j.what.children ? watched_lists_ : watched_nodes_;
   if (j.what.watch && r.how == answer::done) watched.insert(j.what.path);
   if (j.what.what == operation::kind::unwatch) watched.erase(j.what.path);
+  const bool is_beat = j.what.what == operation::kind::sync && r.how == answer::done;
+  if (options_.with == mutant::beat_means_proof && is_beat && id_ != 0) {
+    taken_for_proof_ = std::max(taken_for_proof_, j.sent);
+    if (extended_) extended_();
+  }
   j.done(std::move(r));
 }
 

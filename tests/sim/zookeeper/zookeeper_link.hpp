@@ -62,6 +62,7 @@ class zookeeper_link final : public tickets::link, private zookeeper::wire {
   struct job {
     zookeeper::operation what;
     on_result done;
+    store::time_point sent{};
   };
   void submit(zookeeper::operation what, on_result done) override;
   void start(job j);
@@ -108,7 +109,7 @@ class zookeeper_link final : public tickets::link, private zookeeper::wire {
   std::unordered_map<owner_id, owner_id> owners_;  // by alias
   std::set<owner_id> to_be_lost_;                  // a mutant's
   std::function<void()> extended_;                 // likewise
-  store::time_point let_in_;                       // likewise
+  store::time_point taken_for_proof_;              // likewise
 };
 
 }  // namespace holdfast::sim
