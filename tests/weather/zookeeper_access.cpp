@@ -76,6 +76,45 @@ TEST_F(zookeeper_access, that_is_wrongly_set_up_says_so) {
   }
 }
 
+// Curator's with an ACLProvider, kazoo's with default_acl, ours with acl=auth.
+TEST_F(zookeeper_access, to_the_node_ahead_need_not_be_had_to_wait_for_it) {
+  console_.create("/stock");
+  const auto ahead = ann_.create("/stock/_c_00000000-0000-4000-8000-000000000000-lock-", {},
+                                 zookeeper_console::kind::sequential, anns);
+  client locks{url("")};
+  auto next = std::async(std::launch::async, [&] { return mutex{locks, "stock"}.acquire(); });
+  expect_contenders(2);
+  auto limited = std::async(std::launch::async, [&] { return mutex{locks, "stock"}.try_acquire_for(20s); });
+  expect_contenders(3);
+  EXPECT_EQ(next.wait_for(0s), std::future_status::timeout);
+  ann_.remove(ahead);
+  auto held = next.get();
+  EXPECT_TRUE(held.held());
+  EXPECT_FALSE(held.release());
+  EXPECT_TRUE(limited.get());
+}
+
+TEST_F(zookeeper_access, to_its_own_node_is_not_needed) {
+  console_.create("/stock");
+  client other{url("&acl=digest:" + std::string{ann_hash})};  // it is not logged in as her
+  auto held = mutex{other, "stock"}.acquire();
+  EXPECT_EQ(held.renew(), renewal::renewed);
+  const auto own = expect_contenders(1)[0];
+  ann_.remove("/stock/" + own);
+  EXPECT_EQ(held.renew(), renewal::lost);
+}
+
+TEST_F(zookeeper_access, to_list_is_needed_and_nothing_stays_behind_without) {
+  console_.create("/stock", {}, zookeeper_console::kind::persistent,
+                  {{4 | 8, "world", "anyone"}, {31, "digest", ann_hash}});
+  client locks{url("")};
+  for (int i = 0; i < 3; ++i) {
+    const auto failed = refused(locks);
+    EXPECT_EQ(failed.code, errc::permission_denied) << failed.text;
+    EXPECT_TRUE(ann_.children("/stock").empty()) << "it stands in the way of all others";
+  }
+}
+
 TEST_F(zookeeper_access, that_is_taken_away_while_holding_says_so) {
   auto locks = std::make_unique<client>(url(""));
   client others{url("")};

@@ -1,8 +1,12 @@
 // Connections to ZooKeeper that are cut or mute, and what a session makes of that; server_lines.cpp has the
 // rest.
 
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/io_context.hpp>
+
 #include "support/fault_proxy.hpp"
 #include "weather/on_zookeeper.hpp"
+#include <holdfast/async.hpp>
 
 namespace holdfast::weather {
 namespace {
@@ -10,6 +14,7 @@ namespace {
 using test::direction;
 using test::ending;
 using test::fault_proxy;
+using testing::HasSubstr;
 
 class zookeeper_lines : public on_zookeeper {
  protected:
@@ -120,6 +125,32 @@ TEST_F(zookeeper_lines, that_go_mute_cost_the_lease_and_no_more) {
     EXPECT_EQ(held.release(), errc::lost);
     expect_contenders(0);
   }
+}
+
+// The C client sets all watches again in one packet, which the server refuses from 1 MiB on.
+TEST_F(zookeeper_lines, cut_under_many_leases_with_long_names_are_made_anew) {
+  constexpr std::size_t count = 2500;
+  client locks{url("?session_timeout=40s"), living(600s)};
+  const std::string name(440, 'n');
+  boost::asio::io_context context;
+  std::vector<lease> held;
+  for (std::size_t i = 0; i < count; ++i) {
+    mutex{locks, name + std::to_string(i)}.async_acquire(
+        boost::asio::bind_executor(context, [&](const boost::system::error_code& failed, lease granted) {
+          EXPECT_FALSE(failed) << failed.message();
+          held.push_back(std::move(granted));
+        }));
+  }
+  context.run();
+  ASSERT_EQ(held.size(), count);
+  // Which has their nodes watched, as far as there is room.
+  for (auto& each : held) EXPECT_EQ(each.renew(), renewal::renewed);
+  EXPECT_GT(server_.monitored("zk_watch_count"), 1000);
+  line_.cut_all(ending::reset);
+  EXPECT_TRUE(mutex(locks, "another").acquire().held());
+  EXPECT_TRUE(held.front().held());
+  EXPECT_EQ(held.back().renew(), renewal::renewed);
+  EXPECT_THAT(server_.log(), testing::Not(HasSubstr("Len error")));
 }
 
 }  // namespace

@@ -42,15 +42,16 @@ answer answer_of(int code) {
 }
 
 failure failure_of(int code, const operation& what) {
-  constexpr std::array<const char*, 9> verbs{"creating",
-                                             "reading",
-                                             "listing",
-                                             "writing",
-                                             "removing",
-                                             "putting another node's place over to",
-                                             "asking the leader at",
-                                             "no longer watching",
-                                             "having the servers agree at"};
+  constexpr std::array<const char*, 10> verbs{"creating",
+                                              "reading",
+                                              "listing",
+                                              "writing",
+                                              "removing",
+                                              "putting another node's place over to",
+                                              "asking the leader at",
+                                              "no longer watching",
+                                              "looking for",
+                                              "having the servers agree at"};
   const std::string doing = std::string{verbs[static_cast<std::size_t>(what.what)]} + " " + what.path;
   switch (answer_of(code)) {
     case answer::refused:
@@ -130,6 +131,11 @@ struct handle::callbacks {
       r.children.reserve(static_cast<std::size_t>(names->count));
       for (int i = 0; i < names->count; ++i) r.children.emplace_back(names->data[i]);
     }
+    give(std::move(p), std::move(r));
+  }
+  static void found(int code, const Stat* about, const void* data) {
+    auto [p, r] = take(data, code);
+    if (code == ZOK) r.about = status_of(about);
     give(std::move(p), std::move(r));
   }
   static void written(int code, const Stat*, const void* data) { ended(code, data); }
@@ -246,6 +252,7 @@ int handle::submit(const operation& what, pending* p) {
       return zoo_amulti(zk_, 1, &check, p->steps.data(), &callbacks::ended, p);
     }
     case operation::kind::get: return zoo_awget(zk_, path, watcher, this, &callbacks::read, p);
+    case operation::kind::exists: return zoo_aexists(zk_, path, 0, &callbacks::found, p);
     case operation::kind::list: return zoo_awget_children(zk_, path, watcher, this, &callbacks::listed, p);
     case operation::kind::set: return zoo_aset(zk_, path, what.data.data(), size, -1, &callbacks::written, p);
     case operation::kind::remove: return zoo_adelete(zk_, path, -1, &callbacks::ended, p);

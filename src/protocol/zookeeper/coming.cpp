@@ -37,6 +37,9 @@ owner_id guid_of(const owner_id& owner, std::uint64_t serial) {
   return marked_as_ours(owner_id{bytes});
 }
 
+/// In flight at once, of all queues together.
+constexpr std::size_t most_creations = 256;
+
 }  // namespace
 
 void session::acquire(const tickets::request& what, const on_reply& done) {
@@ -51,33 +54,102 @@ void session::acquire(const tickets::request& what, const on_reply& done) {
   enter(ref_of(c), done, 0);
 }
 
-/// Creates and lists in one go.
+/// Creates and lists in one go: one round trip. Where many come at once, so many creations are in flight, and
+/// one listing a queue, which serves all whose creation was sent before it: a listing for each would cost n *
+/// n names.
 void session::enter(const ref& who, const on_reply& done, int tries) {
-  const claim& c = *find(who);
-  std::vector<operation> steps;
-  steps.push_back({.what = kind::create,
-                   .path = c.queue + '/' + node_name(settings_.how, role_of(c.asked), c.guid),
-                   .data = data_of(c.asked),
-                   .make = operation::made::sequential});
-  steps.push_back({.what = kind::list, .path = c.queue});
-  if (is_semaphore(c.asked)) steps.push_back({.what = kind::list, .path = c.base});
-  ask(std::move(steps),
-      [this, who, done, tries](const std::vector<result>& results) { entered(who, done, tries, results); });
+  coming_.push_back(std::make_shared<arrival>(arrival{who, done, tries, {}}));
+  create_next();
 }
 
-void session::entered(const ref& who, const on_reply& done, int tries, const std::vector<result>& results) {
+void session::create_next() {
+  while (creations_ < most_creations && !coming_.empty()) {
+    const arrival_ptr a = std::move(coming_.front());
+    coming_.pop_front();
+    claim* const c = find(a->who);
+    if (c == nullptr) {  // given up, or its session has ended
+      time_.at(time_.now(),
+               [a] { a->done(store::trouble{{errc::unavailable, "the session ended"}, true, false}); });
+      continue;
+    }
+    c->sent = true;
+    ++creations_;
+    arrivals_[c->queue].next.push_back(a);
+    wire_.submit({.what = kind::create,
+                  .path = c->queue + '/' + node_name(settings_.how, role_of(c->asked), c->guid),
+                  .data = data_of(c->asked),
+                  .make = operation::made::sequential},
+                 [this, a, in = sessions_ended_](result r) {
+                   a->made = std::move(r);
+                   if (in != sessions_ended_) return;
+                   --creations_;
+                   create_next();
+                 });
+    list_next(c->queue, c->base);
+  }
+}
+
+/// The session has ended, and its answers may never come: the next one begins without them.
+void session::end_arrivals() {
+  ++sessions_ended_;
+  creations_ = 0;
+  for (const auto& [queue, of] : std::exchange(arrivals_, {})) {
+    for (const arrival_ptr& a : of.next) {  // the others are in a listing, which answers them
+      time_.at(time_.now(),
+               [a] { a->done(store::trouble{{errc::unavailable, "the session ended"}, true, true}); });
+    }
+  }
+  create_next();
+}
+
+void session::list_next(const std::string& queue, const std::string& base) {
+  arrivals& of = arrivals_[queue];
+  if (of.listing) return;
+  if (of.next.empty()) {
+    arrivals_.erase(queue);
+    return;
+  }
+  of.listing = true;
+  const bool permits = queue != base;
+  std::vector<operation> steps{{.what = kind::list, .path = queue}};
+  if (permits) steps.push_back({.what = kind::list, .path = base});
+  ask(std::move(steps), [this, queue, base, permits, in = sessions_ended_,
+                         all = std::exchange(of.next, {})](std::vector<result> results) {
+    listed l;
+    l.queue = std::move(results[0]);
+    const std::vector<std::string>& children = l.queue.children;
+    const auto line = lines_.find(queue);
+    const bool is_current = in == sessions_ended_ && line != lines_.end();
+    if (l.queue.how == answer::done && is_current) l.stranger = line->second.ahead.read(children);
+    l.other_kind =
+        permits ? std::any_of(results[1].children.begin(), results[1].children.end(), looks_like_contender)
+                : std::any_of(children.begin(), children.end(),
+                              [](const std::string& each) { return each == "leases" || each == "locks"; });
+    for (const arrival_ptr& a : all) entered(*a, l);
+    if (in != sessions_ended_) return;
+    arrivals_[queue].listing = false;
+    list_next(queue, base);
+  });
+}
+
+void session::entered(const arrival& a, const listed& l) {
+  const auto& [who, done, tries, made] = a;
   claim* const c = find(who);
   if (c == nullptr) {  // the session has ended meanwhile, and what came about with it
     return done(store::trouble{{errc::unavailable, "the session ended"}, true, true});
   }
-  const result& own_node = results[0];
+  // It is answered before the listing, which was sent later; where it is not, the connection has broken.
+  const result own_node = made ? *made
+                               : result{.how = answer::unknown,
+                                        .path = c->queue,
+                                        .why = {errc::unavailable, "the connection broke"}};
   if (own_node.how == answer::no_node && tries < most_tries) {
-    return make_parents(c->queue, [this, who, done, tries](const std::optional<store::trouble>& failed) {
-      claim* const again = find(who);
-      if (again == nullptr)
-        return done(store::trouble{{errc::unavailable, "the session ended"}, true, false});
-      if (failed) return fail_entry(*again, done, store::trouble{failed->what, failed->passing, false});
-      enter(who, done, tries + 1);
+    return make_parents(c->queue, [this, again = arrival{a}](const std::optional<store::trouble>& failed) {
+      claim* const it = find(again.who);
+      if (it == nullptr)
+        return again.done(store::trouble{{errc::unavailable, "the session ended"}, true, false});
+      if (failed) return fail_entry(*it, again.done, store::trouble{failed->what, failed->passing, false});
+      enter(again.who, again.done, again.tries + 1);
     });
   }
   if (own_node.how == answer::unknown) {
@@ -89,24 +161,18 @@ void session::entered(const ref& who, const on_reply& done, int tries, const std
   c->place = parse(settings_.how, std::string_view{own_node.path}.substr(c->queue.size() + 1));
   c->token = token_of(own_node.about);
   own(own_node.path, *c);
-  const result& queue = results[1];
-  if (queue.how != answer::done) {  // the connection broke in between; where it stands will be found
+  // Who may not see its place may not stand there: others would wait behind it for nothing.
+  if (l.queue.how == answer::refused) return fail_entry(*c, done, trouble_of(l.queue));
+  if (l.queue.how != answer::done) {  // the connection broke in between; where it stands will be found
     c->now = state::unsure;
-    return done(store::trouble{trouble_of(queue).what, true, true});
+    return done(store::trouble{trouble_of(l.queue).what, true, true});
   }
-  if (const auto stranger = line_of(*c).ahead.read(queue.children)) {
-    return fail_entry(*c, done, mixed_layout(c->queue, *stranger));
-  }
+  if (l.stranger) return fail_entry(*c, done, mixed_layout(c->queue, *l.stranger));
   if (line_of(*c).ahead.cannot_order(*c->place)) return make_room(*c, done);
-  const bool both =
-      is_semaphore(c->asked)
-          ? std::any_of(results[2].children.begin(), results[2].children.end(), looks_like_contender)
-          : std::any_of(queue.children.begin(), queue.children.end(),
-                        [](const std::string& each) { return each == "leases" || each == "locks"; });
-  if (!both) return settle(*c, done);
+  if (!l.other_kind) return settle(*c, done);
   if (is_semaphore(c->asked))
     return fail_entry(*c, done, tickets::reply{tickets::other_capacity{store::whole_room}});
-  refuse_other_kind(*c, done, queue.children);
+  refuse_other_kind(*c, done, l.queue.children);
 }
 
 /// Leaves nothing behind.
@@ -135,7 +201,7 @@ void session::settle(claim& c, const on_reply& done) {
   }
   if (!c.asked.wait) return fail_entry(c, done, tickets::reply{tickets::refused{}});
   c.now = state::waiting;
-  wait_behind(c, true);
+  wait_behind(c, extent::fresh);
   done(tickets::reply{place_of(c.token, false)});
 }
 
@@ -173,7 +239,7 @@ void session::retrace(const tickets::request& what, const on_reply& done) {
         line_of(*unsure).ahead.read(queue.children);
         const std::vector<contender> there = made_with(settings_.how, unsure->guid, queue.children);
         if (there.empty()) return forget_unsure(*unsure, done);
-        ask({{.what = kind::get, .path = unsure->queue + '/' + there.front().node}},
+        ask({{.what = kind::exists, .path = unsure->queue + '/' + there.front().node}},
             [this, who, done, mine = there.front()](const std::vector<result>& got) {
               claim* const it = find(who);
               if (it == nullptr) return done(tickets::reply{tickets::nothing{}});

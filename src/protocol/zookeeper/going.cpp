@@ -17,6 +17,12 @@ void session::leave(const tickets::request& what, const on_reply& done) {
     return;
   }
   claim& c = found->second;
+  if (!c.sent) {  // nothing of it is on its way
+    leave_line(c);
+    forget(c);
+    time_.at(time_.now(), [done] { done(tickets::reply{tickets::nothing{}}); });
+    return;
+  }
   if (c.now == state::unsure || c.now == state::entering || makes_leases(c)) return abandon(c, done);
   remove(c, done);
 }
@@ -45,7 +51,10 @@ void session::remove(claim& c, std::function<void(tickets::link::outcome)> done)
         const result* failed = nullptr;
         for (std::size_t i = 0; i < results.size(); ++i) {
           any = any || results[i].how == answer::done;
-          if (!is_trouble(results[i])) continue;
+          if (!is_trouble(results[i])) {
+            went(paths[i]);
+            continue;
+          }
           failed = &results[i];
           if (find(who) != nullptr) doomed_.insert(paths[i]);
         }
@@ -65,10 +74,15 @@ void session::abandon(claim& c, std::function<void(tickets::link::outcome)> done
   stop_waiting(c);
   leave_line(c);
   const orphan what = orphan_of(c);
+  const std::vector<std::string> known = nodes_of(c);
   forget(c);
-  search_and_remove(what, [done = std::move(done)](const std::optional<store::trouble>& failed) {
-    if (failed) return done(*failed);
-    done(tickets::reply{tickets::done{}});
+  search_and_remove(what, [this, known, done = std::move(done)](const std::optional<store::trouble>& failed) {
+    if (!failed) return done(tickets::reply{tickets::done{}});
+    // Who may not list finds nothing; what is known goes all the same, and is not left in the way of others.
+    if (failed->what.code == errc::permission_denied) {
+      for (const std::string& path : known) doom(path);
+    }
+    done(*failed);
   });
 }
 
@@ -102,6 +116,7 @@ void session::doom(const std::string& path) {
   wire_.submit({.what = kind::remove, .path = path}, [this, path](const result& r) {
     if (is_trouble(r)) return;
     doomed_.erase(path);
+    went(path);
     const auto mine = nodes_.find(path);
     claim* const c = mine == nodes_.end() ? nullptr : find(mine->second);
     if (c == nullptr || c->now != state::leaving) return;

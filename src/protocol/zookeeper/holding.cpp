@@ -1,5 +1,6 @@
 // How a claim holds: renewal, and the downgrade.
 
+#include <iterator>
 #include <utility>
 
 #include "protocol/zookeeper/claims.hpp"
@@ -10,34 +11,66 @@ namespace holdfast::zookeeper {
 using kind = operation::kind;
 
 /// What is renewed is the knowledge that it still holds: its nodes are watched, and one answer of the leader
-/// proves that whatever befell them before has been told.
+/// proves that whatever befell them before has been told. Nodes that cannot be watched are looked at
+/// after that.
 void session::renew(const tickets::request& what, const on_reply& done) {
+  struct look {
+    ref who;
+    std::string path;
+  };
   std::vector<operation> steps;
-  std::vector<ref> looked_at;  // whose node each get is
+  std::vector<operation> unwatched;
+  std::vector<look> looks;  // of each step, the watched ones first
+  std::vector<look> looks_of_unwatched;
+  std::size_t bytes = 0;
+  std::size_t count = 0;
   for (const store::hold& h : what.batch) {
     const auto found = claims_.find(h.owner);
     if (found == claims_.end() || found->second.now != state::holding || found->second.watched) continue;
     claim& c = found->second;
     if (lowers(c)) continue;  // its writer's node goes by our own hand, and is no sign of an end
-    c.watched = true;
     std::vector<std::string> paths = c.leases;
     if (paths.empty()) paths.push_back(c.queue + '/' + c.place->node);
-    for (std::string& path : paths) {
-      steps.push_back({.what = kind::get, .path = std::move(path), .watch = true});
-      looked_at.push_back(ref_of(c));
+    c.watched = can_watch(count, bytes, paths);
+    if (c.watched) {
+      count += paths.size();
+      for (const std::string& path : paths) bytes += path.size();
+    }
+    for (const std::string& path : paths) {
+      (c.watched ? steps : unwatched).push_back(look_of(path, c.watched));
+      (c.watched ? looks : looks_of_unwatched).push_back({ref_of(c), path});
     }
   }
+  const std::size_t sync = steps.size();
   steps.push_back({.what = kind::sync, .path = top()});
-  ask(std::move(steps), [this, batch = what.batch, looked_at, done](const std::vector<result>& results) {
-    for (std::size_t i = 0; i < looked_at.size(); ++i) {
-      claim* const c = find(looked_at[i]);
-      if (c == nullptr) continue;
-      if (results[i].how != answer::done) c->watched = false;
-      if (results[i].how == answer::no_node) revoke(*c);
+  std::move(unwatched.begin(), unwatched.end(), std::back_inserter(steps));
+  looks.push_back({});
+  std::move(looks_of_unwatched.begin(), looks_of_unwatched.end(), std::back_inserter(looks));
+  ask(std::move(steps), [this, what, looks, sync, done](const std::vector<result>& results) {
+    bool unread = false;
+    const result* failed = is_trouble(results[sync]) ? &results[sync] : nullptr;
+    for (std::size_t i = 0; i < looks.size(); ++i) {
+      const result& r = results[i];
+      if (i == sync) continue;
+      claim* const c = find(looks[i].who);
+      if (r.how == answer::unknown || r.how == answer::not_sent) {
+        unsettle_behind(looks[i].path);
+        if (failed == nullptr) failed = &r;
+      }
+      if (c != nullptr && r.how != answer::done) c->watched = false;
+      if (c != nullptr && r.how == answer::refused) {
+        unread = unreadable_.insert(looks[i].path).second || unread;
+        unsettle_behind(looks[i].path);
+      }
+      if (r.how == answer::no_node) {
+        if (c != nullptr) revoke(*c);
+        happened(looks[i].path, change::removed);  // others may rely on this watch
+      }
     }
-    if (is_trouble(results.back())) return done(trouble_of(results.back()));
+    if (failed != nullptr) return done(trouble_of(*failed));
+    if (unread) return renew(what, done);  // whether they are there may be asked by everybody
     tickets::kept kept;
-    for (const store::hold& h : batch) {
+    for (const store::hold& h : what.batch) {
       const auto found = claims_.find(h.owner);
       kept.each.push_back(found != claims_.end() && found->second.now == state::holding);
     }

@@ -86,13 +86,7 @@ void session::chosen(const ref& who, const on_reply& done, int tries, const std:
     if (present.size() > count && agreed) {
       const tickets::reply other = tickets::other_capacity{*agreed};
       if (done) return fail_entry(*c, done, other);
-      // It is told when it asks again, which it does at once.
-      const owner_id owner = c->asked.owner;
-      const fencing_token token = c->token;
-      remove(*c, [this, owner, token](const tickets::link::outcome&) {
-        if (told_) told_(owner, {store::notice::look, token});
-      });
-      return;
+      return come_anew(*c);
     }
     wire_.submit({.what = kind::set, .path = leases, .data = capacity_note(c->asked.capacity)},
                  [](const result&) {});
@@ -111,24 +105,41 @@ void session::count_leases(claim& c) {
   c.settled = false;
   c.awaited = leases;
   awaited_[leases].insert(c.asked.owner);
-  std::vector<operation> steps{{.what = kind::list, .path = leases, .watch = true}};
+  const bool room = watches_.has_room(leases, watch_table::kind::children);
+  std::vector<operation> steps{{.what = kind::list, .path = leases, .watch = room}};
+  const bool watched = c.watched || can_watch(0, 0, nodes_of(c));
   if (!c.watched) {
-    steps.push_back({.what = kind::get, .path = c.queue + '/' + c.place->node, .watch = true});
-    for (const std::string& path : c.leases)
-      steps.push_back({.what = kind::get, .path = path, .watch = true});
+    for (const std::string& path : nodes_of(c)) steps.push_back(look_of(path, watched));
   }
-  ask(std::move(steps), [this, who = ref_of(c)](const std::vector<result>& results) {
+  if (!room) poll_later(c);
+  ask(std::move(steps), [this, who = ref_of(c), watched](const std::vector<result>& results) {
     claim* const waiting = find(who);
     if (waiting == nullptr || waiting->now != state::choosing) return;
+    bool unread = false;
     for (const result& r : results) {
       if (r.how == answer::no_node) return revoke(*waiting);
-      if (r.how != answer::done) return unsettle(*waiting);
+      if (r.how == answer::refused && &r == &results[0]) return come_anew(*waiting);  // which tells why
+      if (r.how == answer::refused) {
+        unread = unreadable_.insert(r.path).second || unread;
+      } else if (r.how != answer::done) {
+        return unsettle(*waiting);
+      }
     }
-    waiting->watched = true;
+    if (unread) return count_leases(*waiting);
+    waiting->watched = watched;
     waiting->settled = true;
     if (results[0].children.size() <= static_cast<std::size_t>(waiting->asked.capacity))
       have_permits(*waiting, nullptr);
   });
+}
+
+/// Whether these nodes of its own can be watched, all of them, besides so many others.
+bool session::can_watch(std::size_t watches, std::size_t bytes, const std::vector<std::string>& paths) const {
+  for (const std::string& path : paths) {
+    if (unreadable_.contains(path)) return false;
+    bytes += path.size();
+  }
+  return watches_.has_room(watches + paths.size(), bytes, watch_table::most_with_own);
 }
 
 /// The next in the queue may come.

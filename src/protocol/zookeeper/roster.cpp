@@ -19,16 +19,21 @@ std::optional<std::string> roster::read(const std::vector<std::string>& children
       if (!stranger && parse(other, node)) stranger = node;
       continue;
     }
-    const auto added = known_.emplace(node, known{who->number, who->wants, reading_}).first;
-    const place at{who->number, added->first};
-    all_.emplace(at, who->wants);
-    if (who->excludes()) writers_.emplace(at, who->wants);
+    add(*who);
   }
   for (auto it = known_.begin(); it != known_.end();) {
     it = it->second.read == reading_ ? std::next(it) : remove(it);
   }
   may_lack_readers_ = false;
+  possible_readers_.clear();
   return stranger;
+}
+
+void roster::add(const contender& who) {
+  const auto added = known_.emplace(who.node, known{who.number, who.wants, reading_}).first;
+  const place at{who.number, added->first};
+  all_.emplace(at, who.wants);
+  if (who.excludes()) writers_.emplace(at, who.wants);
 }
 
 roster::nodes::iterator roster::remove(nodes::iterator which) {
@@ -41,8 +46,30 @@ roster::nodes::iterator roster::remove(nodes::iterator which) {
 void roster::gone(std::string_view node) {
   const auto found = known_.find(node);
   if (found == known_.end()) return;
-  may_lack_readers_ = may_lack_readers_ || found->second.wants == role::writer;
+  if (found->second.wants == role::writer) {
+    const auto writer = parse(how_, node);
+    if (writer->guid && is_marked_as_ours(*writer->guid)) {
+      possible_readers_[downgraded(how_, writer->number, *writer->guid)] = writer->number;
+    } else {
+      may_lack_readers_ = true;
+    }
+  }
   remove(found);
+}
+
+std::vector<std::string> roster::possible_readers(const contender& who) const {
+  std::vector<std::string> all;
+  if (who.wants == role::reader) return all;
+  for (const auto& [node, number] : possible_readers_) {
+    if (is_before(number, who.number)) all.push_back(node);
+  }
+  return all;
+}
+
+void roster::came(const std::string& node) {
+  possible_readers_.erase(node);
+  const auto who = parse(how_, node);
+  if (who && !known_.contains(node)) add(*who);
 }
 
 void roster::holds(const contender& who) {
@@ -50,6 +77,8 @@ void roster::holds(const contender& who) {
   const place own{who.number, {}};
   while (!waited_for.empty() && earlier{}(waited_for.begin()->first, own))
     gone(waited_for.begin()->first.node);
+  if (who.wants == role::reader) return;
+  std::erase_if(possible_readers_, [&](const auto& each) { return is_before(each.second, who.number); });
 }
 
 roster::ahead roster::before(const contender& who, std::size_t enough) const {

@@ -45,6 +45,16 @@ class roster {
   /// read. Whoever waits for readers, too, has to read anew.
   [[nodiscard]] bool may_lack_readers() const { return may_lack_readers_; }
 
+  /// Likewise, where the writer was made by this library, which gives the reader's node the writer's guid:
+  /// the only nodes that may be lacking, of those that `who` has to wait for. Whoever is sent to look reports
+  /// `came` or `did_not_come`.
+  [[nodiscard]] std::vector<std::string> possible_readers(const contender& who) const;
+  [[nodiscard]] bool is_possible_reader(const std::string& node) const {
+    return possible_readers_.contains(node);
+  }
+  void came(const std::string& node);
+  void did_not_come(const std::string& node) { possible_readers_.erase(node); }
+
  private:
   struct place {
     std::int32_t number;
@@ -69,6 +79,7 @@ class roster {
   using nodes = std::unordered_map<std::string, known, hash, std::equal_to<>>;
 
   [[nodiscard]] const queue& waited_for_by(role who) const { return who == role::reader ? writers_ : all_; }
+  void add(const contender& who);
   nodes::iterator remove(nodes::iterator which);
 
   layout how_;
@@ -77,6 +88,7 @@ class roster {
   queue writers_;  // of them, those that exclude readers
   std::uint64_t reading_ = 0;
   bool may_lack_readers_ = false;
+  std::map<std::string, std::int32_t> possible_readers_;
 };
 
 }  // namespace holdfast::zookeeper

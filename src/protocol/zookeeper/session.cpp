@@ -25,7 +25,11 @@ constexpr std::size_t part = 256;
 session::session(store::scheduler& time, wire& to, settings s)
     : time_{time}, wire_{to}, settings_{std::move(s)} {}
 
-session::~session() { time_.cancel(next_beat_); }
+session::~session() {
+  time_.cancel(next_beat_);
+  time_.cancel(next_poll_);
+  time_.cancel(next_look_below_);
+}
 
 void session::send(const tickets::request& what, const on_reply& done) {
   switch (what.what) {
@@ -52,7 +56,23 @@ void session::ask(std::vector<operation> what, then done) {
   shared->done = std::move(done);
   const std::size_t size = what.size();
   for (operation& each : what) {
-    wire_.submit(std::move(each), [shared, size](result r) {
+    if (!each.watch) {
+      wire_.submit(std::move(each), [shared, size](result r) {
+        shared->results.push_back(std::move(r));
+        if (shared->results.size() == size) shared->done(std::move(shared->results));
+      });
+      continue;
+    }
+    const auto which =
+        each.what == operation::kind::list ? watch_table::kind::children : watch_table::kind::node;
+    const std::string path = each.path;
+    watches_.sent(path, which);
+    wire_.submit(std::move(each), [this, shared, size, path, which](result r) {
+      if (r.how == answer::done) {
+        watches_.set(path, which);
+      } else {
+        watches_.failed(path, which);
+      }
       shared->results.push_back(std::move(r));
       if (shared->results.size() == size) shared->done(std::move(shared->results));
     });
@@ -131,7 +151,7 @@ void session::connected(std::int64_t id, duration timeout, time_point began) {
     claim* const c = find(who);
     if (c == nullptr) continue;
     if (c->now == state::waiting)
-      wait_behind(*c, false);
+      wait_behind(*c, extent::all);
     else if (!makes_leases(*c))
       count_leases(*c);
   }
@@ -158,10 +178,15 @@ void session::expired() {
   doomed_.clear();
   orphans_.clear();
   watched_below_.clear();
+  watches_.clear();
+  unreadable_.clear();
+  unwatched_.clear();
+  time_.cancel(std::exchange(next_poll_, 0));
   // Nothing of the old session is taken over into a new one: its nodes are gone, or going.
   for (const auto& [owner, c] : std::exchange(claims_, {})) {
     if (c.now != state::leaving) tell(c, store::notice::revoked, c.token);
   }
+  end_arrivals();
 }
 
 /// Less a margin for clocks that run at different rates.
@@ -231,13 +256,16 @@ void session::beat_later() {
 }
 
 void session::happened(const std::string& path, change what) {
+  if (what != change::children) watches_.remove(path, watch_table::kind::node);
+  if (what != change::data) watches_.remove(path, watch_table::kind::children);
+  unreadable_.erase(path);
   if (const auto mine = nodes_.find(path); mine != nodes_.end()) {
     claim* const c = find(mine->second);
     if (c != nullptr && what == change::removed) {
       revoke(*c);
     } else if (c != nullptr) {
       c->watched = false;  // somebody wrote into it; it is watched again with the next renewal or wait
-      if (c->now == state::waiting) wait_behind(*c, true);
+      if (c->now == state::waiting) watch_own(*c);
     }
   }
   if (const auto waited_for = awaited_.find(path); waited_for != awaited_.end()) {
@@ -290,6 +318,7 @@ void session::forget(const claim& c) {
   for (const std::string& path : nodes_of(c)) {
     const auto found = nodes_.find(path);
     if (found != nodes_.end() && found->second.serial == c.serial) nodes_.erase(found);
+    if (!awaited_.contains(path)) unreadable_.erase(path);
   }
   claims_.erase(owner_id{c.asked.owner});  // the end of `c`
 }

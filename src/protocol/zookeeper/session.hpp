@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <memory>
@@ -16,6 +17,7 @@
 #include "protocol/zookeeper/beats.hpp"
 #include "protocol/zookeeper/layout.hpp"
 #include "protocol/zookeeper/roster.hpp"
+#include "protocol/zookeeper/watch_table.hpp"
 #include "protocol/zookeeper/wire.hpp"
 #include "store/scheduler.hpp"
 
@@ -34,6 +36,10 @@ namespace holdfast::zookeeper {
 /// than two ticks. From the last sending that the leader is known to have heard of (see `beats`), the
 /// deadline of all leases counts. Beats that are merely sent in time prove nothing: held up on the way, they
 /// arrive together.
+///
+/// All watches of a client together are bounded (see `watch_table`), and nodes that may not be read cannot be
+/// watched. There, holders look at their own nodes with each renewal, and waiters look at what they wait for
+/// from time to time.
 class session {
  public:
   struct settings {
@@ -83,14 +89,17 @@ class session {
     owner_id guid;  // in the names of its nodes: the owner's, made different for each time that it comes anew
     state now = state::entering;
     bool queued = true;  // and not holding or leaving yet
+    bool sent = false;   // the creation of its node
     std::string base;    // the lock's node
     std::string queue;   // whose children queue: the lock's node, or `locks` below it
     std::optional<contender> place;
     std::vector<std::string> leases;  // of permits: the nodes that hold
     std::string gate;                 // of permits that hold: the place that it had
     fencing_token token;
-    bool settled = false;   // waiting or choosing: what it waits for is watched
-    bool watched = false;   // its own nodes are
+    bool settled =
+        false;  // waiting or choosing: what it waits for is watched, or looked at from time to time
+    bool watched = false;   // its own nodes are, or will be by what has been sent
+    bool polled = false;    // stands in `unwatched_`
     bool lowering = false;  // a downgrade may have been carried out
     std::string awaited;    // the node whose end it waits for
   };
@@ -103,6 +112,31 @@ class session {
   struct ref {
     owner_id owner;
     std::uint64_t serial = 0;
+  };
+  /// A claim that comes: its node's creation, and what the listing after it says.
+  struct arrival {
+    ref who;
+    on_reply done;
+    int tries = 0;
+    std::optional<result> made;
+  };
+  using arrival_ptr = std::shared_ptr<arrival>;
+  /// Of one queue. One listing serves all whose creation was sent before it.
+  struct arrivals {
+    bool listing = false;
+    std::vector<arrival_ptr> next;
+  };
+  /// What one listing says to all of its arrivals.
+  struct listed {
+    result queue;
+    std::optional<std::string> stranger;  // a contender of the other layout
+    bool other_kind = false;              // of what may be another kind of lock
+  };
+  /// How much a waiter asks after.
+  enum class extent : std::uint8_t {
+    fresh,    // all who are remembered were there a moment ago
+    nearest,  // the one that it waits for
+    all       // all who are ahead
   };
   /// What may have come about under a number that is not known.
   struct orphan {
@@ -148,7 +182,10 @@ class session {
   // coming.cpp
   void acquire(const tickets::request& what, const on_reply& done);
   void enter(const ref& who, const on_reply& done, int tries);
-  void entered(const ref& who, const on_reply& done, int tries, const std::vector<result>& results);
+  void create_next();
+  void list_next(const std::string& queue, const std::string& base);
+  void end_arrivals();
+  void entered(const arrival& a, const listed& l);
   void fail_entry(claim& c, const on_reply& done, tickets::link::outcome why);
   void make_room(claim& c, const on_reply& done);
   void settle(claim& c, const on_reply& done);
@@ -157,12 +194,23 @@ class session {
   void forget_unsure(claim& c, const on_reply& done);
 
   // waiting.cpp
-  void wait_behind(claim& c, bool fresh);
+  void wait_behind(claim& c, extent asks);
   void waited(const ref& who, const std::vector<std::string>& looked_at, const std::vector<result>& results);
+  void watch_own(claim& c);
   void unsettle(claim& c);
+  void unsettle_behind(const std::string& path);
+  [[nodiscard]] bool is_first(claim& c);
+  void come_in(claim& c);
+  void come_anew(claim& c);
+  void went(const std::string& path);
+  [[nodiscard]] bool is_watched_by_its_claim(const std::string& path) const;
+  [[nodiscard]] operation look_of(const std::string& path, bool watch) const;
+  void poll_later(claim& c);
+  void poll();
   void move_up(claim& c);
   void stop_waiting(claim& c);
   void unwatch(const std::string& path, bool children);
+  void end_watch(const std::string& path, bool children);
   void look(const tickets::request& what, const on_reply& done);
 
   // going.cpp
@@ -181,6 +229,8 @@ class session {
   void choose(claim& c, const on_reply& done, int tries);
   void chosen(const ref& who, const on_reply& done, int tries, const std::vector<result>& results);
   void count_leases(claim& c);
+  [[nodiscard]] bool can_watch(std::size_t watches, std::size_t bytes,
+                               const std::vector<std::string>& paths) const;
   void have_permits(claim& c, const on_reply& done);
   void begin_leases_anew(claim& c, const on_reply& done);
   void start_over(claim& c, const on_reply& done, const store::trouble& why);
@@ -207,6 +257,7 @@ class session {
                                          std::size_t waiters)>& done);
   void end_holds(const tickets::request& which, const on_reply& done);
   void watch_below(const std::string& path);
+  void look_below_later();
 
   store::scheduler& time_;
   wire& wire_;
@@ -220,14 +271,23 @@ class session {
   store::time_point heard_of_;  // the last sending that the leader is known to know of
   beats beats_;
   store::time_point last_beat_;
-  bool stalled_ = false;  // a beat was late, or its answer
+  bool stalled_ = false;       // a beat was late, or its answer
   std::uint64_t contact_ = 0;  // a number for each connection; a proof does not outlast its own
   store::scheduler::timer next_beat_ = 0;
 
   std::uint64_t last_serial_ = 0;
+  std::uint64_t sessions_ended_ = 0;
   std::unordered_map<owner_id, claim> claims_;
   std::map<std::string, ref, std::less<>> nodes_;  // all of ours
   std::map<std::string, line> lines_;
+  std::deque<arrival_ptr> coming_;            // whose creation has not been sent yet
+  std::size_t creations_ = 0;                 // in flight, of this session
+  std::map<std::string, arrivals> arrivals_;  // by queue
+  watch_table watches_;
+  std::set<std::string> unreadable_;  // nodes that may not be read
+  std::deque<ref> unwatched_;         // who waits for a node that is not watched
+  store::scheduler::timer next_poll_ = 0;
+  store::scheduler::timer next_look_below_ = 0;
   std::map<std::string, std::set<owner_id>> awaited_;  // watched nodes, and who waits for each
   std::map<std::string, bool> unwanted_;               // watches to be ended; whether of children
   std::set<std::string> doomed_;                       // nodes of ours that have to go, whoever still asks

@@ -408,16 +408,29 @@ void session::watch(std::function<void()> changed) {
     if (connected_) watch_below(top());
     return;
   }
+  time_.cancel(std::exchange(next_look_below_, 0));
   for (const std::string& path : std::exchange(watched_below_, {})) {
-    if (awaited_.contains(path)) continue;
-    wire_.submit({.what = kind::unwatch, .path = path, .children = true}, [](const result&) {});
+    if (!awaited_.contains(path)) end_watch(path, true);
   }
+}
+
+/// Of what there is no room to watch: whoever wants to hear of changes looks from time to time.
+void session::look_below_later() {
+  if (next_look_below_ != 0) return;
+  next_look_below_ = time_.at(time_.now() + std::chrono::seconds{1}, [this] {
+    next_look_below_ = 0;
+    if (!changed_) return;
+    look_below_later();
+    changed_();
+  });
 }
 
 /// The servers tell of one node's children at a time, so each that may have some is watched. Whoever looks
 /// when `changed_` is called sees all that happened before the watch was there.
 void session::watch_below(const std::string& path) {
-  if (!changed_ || !watched_below_.insert(path).second) return;
+  if (!changed_) return;
+  if (!watches_.has_room(path, watch_table::kind::children)) return look_below_later();
+  if (!watched_below_.insert(path).second) return;
   ask({{.what = kind::list, .path = path, .watch = true}}, [this, path](const std::vector<result>& results) {
     const result& r = results[0];
     if (r.how != answer::done) {

@@ -1,5 +1,7 @@
 // How a claim waits: behind whom, and what is watched meanwhile.
 
+#include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "protocol/zookeeper/claims.hpp"
@@ -14,38 +16,47 @@ namespace {
 /// Those ahead that are asked after one by one. Where there are more, one list says it as well.
 constexpr std::size_t few = 16;
 
+/// Who waits without a watch looks in turn: so many of a client, so often.
+constexpr std::size_t most_polled = 128;
+constexpr std::chrono::milliseconds poll_pause{200};
+
 }  // namespace
 
 /// Watches its own node and the nearest ahead, and asks after the others where they may have gone since they
 /// were seen.
-/// \param fresh all who are remembered were there a moment ago.
-void session::wait_behind(claim& c, bool fresh) {
+void session::wait_behind(claim& c, extent asks) {
   c.settled = false;
+  watch_own(c);
   const roster::ahead ahead = line_of(c).ahead.before(*c.place, few + 1);
   std::vector<operation> steps;
   std::vector<std::string> looked_at;
   std::string watched;
-  const auto get = [&](const std::string& node, bool watch) {
-    steps.push_back({.what = kind::get, .path = c.queue + '/' + node, .watch = watch});
+  const auto look_at = [&](const std::string& node, bool watch) {
+    steps.push_back(look_of(c.queue + '/' + node, watch));
     looked_at.push_back(node);
   };
-  if (!c.watched) get(c.place->node, true);
   if (!ahead.nearest.empty()) {
     const std::string path = c.queue + '/' + ahead.nearest.front();
-    // One watch of a node serves all that wait for it.
-    const bool armed = awaited_.contains(path);
+    // One watch of a node serves all that wait for it, and its own claim.
+    const bool armed = (awaited_.contains(path) || is_watched_by_its_claim(path)) &&
+                       watches_.contains(path, watch_table::kind::node);
+    const bool room = !unreadable_.contains(path) && watches_.has_room(path, watch_table::kind::node);
     if (c.awaited != path) stop_waiting(c);
     c.awaited = path;
     awaited_[path].insert(c.asked.owner);
-    if (!armed || !fresh) {
-      get(ahead.nearest.front(), true);
-      watched = path;
+    if (asks != extent::fresh || (!armed && room)) {
+      look_at(ahead.nearest.front(), room);
+      if (room) watched = path;
     }
+    if (!room) poll_later(c);
   }
-  if (!fresh) {
+  if (asks == extent::all) {
     const bool list = ahead.count > few || line_of(c).ahead.may_lack_readers();
     if (list) steps.push_back({.what = kind::list, .path = c.queue});
-    for (std::size_t i = 1; !list && i < ahead.nearest.size(); ++i) get(ahead.nearest[i], false);
+    for (std::size_t i = 1; !list && i < ahead.nearest.size(); ++i) look_at(ahead.nearest[i], false);
+    if (!list) {
+      for (const std::string& node : line_of(c).ahead.possible_readers(*c.place)) look_at(node, false);
+    }
   }
   if (steps.empty()) {
     if (ahead.count == 0) return move_up(c);  // another claim's list has told so meanwhile
@@ -64,33 +75,100 @@ void session::waited(const ref& who, const std::vector<std::string>& looked_at,
                      const std::vector<result>& results) {
   claim* const c = find(who);
   if (c == nullptr || c->now != state::waiting) return;
-  const std::string own_node = c->place->node;
   roster& ahead = line_of(*c).ahead;
   bool nearest_is_gone = false;
+  bool nearest_is_unread = false;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const result& r = results[i];
     if (r.how == answer::unknown || r.how == answer::not_sent) return unsettle(*c);
     if (i >= looked_at.size()) {
+      if (r.how == answer::refused) return come_anew(*c);  // which tells why
       if (r.how == answer::done) ahead.read(r.children);
-    } else if (looked_at[i] == own_node) {
-      if (r.how == answer::no_node || (r.how == answer::done && r.about.session != id_)) return revoke(*c);
-      c->watched = true;
-    } else if (r.how == answer::no_node) {
+      continue;
+    }
+    if (ahead.is_possible_reader(looked_at[i])) {
+      if (r.how == answer::no_node) {
+        ahead.did_not_come(looked_at[i]);
+      } else {
+        ahead.came(looked_at[i]);
+      }
+      continue;
+    }
+    const bool is_nearest = c->awaited == c->queue + '/' + looked_at[i];
+    if (r.how == answer::no_node) {
       ahead.gone(looked_at[i]);
-      nearest_is_gone = nearest_is_gone || c->awaited == c->queue + '/' + looked_at[i];
+      nearest_is_gone = nearest_is_gone || is_nearest;
+    } else if (r.how == answer::refused && is_nearest) {
+      // It is there, and cannot be watched: the servers send no event of a node to those who may not read it.
+      // Whether it is there may be asked by everybody.
+      nearest_is_unread = unreadable_.insert(c->awaited).second;
     }
   }
   // There is no watch on what is not there: whoever else relies on it has to know.
   if (nearest_is_gone) return happened(std::string{c->awaited}, change::removed);
+  if (nearest_is_unread) return wait_behind(*c, extent::nearest);
   if (c->awaited.empty()) return move_up(*c);
   c->settled = true;
+}
+
+/// What tells whether a node is there, and what becomes of it.
+operation session::look_of(const std::string& path, bool watch) const {
+  if (unreadable_.contains(path)) return {.what = kind::exists, .path = path};
+  return {.what = kind::get, .path = path, .watch = watch};
+}
+
+bool session::is_watched_by_its_claim(const std::string& path) const {
+  const auto mine = nodes_.find(path);
+  if (mine == nodes_.end()) return false;
+  const auto found = claims_.find(mine->second.owner);
+  return found != claims_.end() && found->second.serial == mine->second.serial && found->second.watched;
+}
+
+/// The node of a claim that waits. Where it cannot be watched, it is looked at when its turn comes.
+void session::watch_own(claim& c) {
+  if (c.watched) return;
+  const std::string path = c.queue + '/' + c.place->node;
+  if (unreadable_.contains(path)) return;
+  if (!watches_.has_room(path, watch_table::kind::node, watch_table::most_with_own)) return;
+  c.watched = true;
+  ask({look_of(path, true)}, [this, who = ref_of(c), path](const std::vector<result>& results) {
+    const result& r = results[0];
+    claim* const mine = find(who);
+    switch (r.how) {
+      case answer::unknown:
+      case answer::not_sent:
+        if (mine != nullptr) {
+          mine->watched = false;
+          unsettle(*mine);
+        }
+        return unsettle_behind(path);  // they rely on this watch
+      case answer::no_node:
+        if (mine != nullptr) revoke(*mine);
+        return happened(path, change::removed);
+      case answer::refused:
+        unreadable_.insert(path);
+        if (mine != nullptr) mine->watched = false;
+        return unsettle_behind(path);
+      case answer::done:
+        if (mine != nullptr && r.about.session != id_) revoke(*mine);
+        return;
+      default:
+        if (mine != nullptr) mine->watched = false;
+    }
+  });
 }
 
 /// Whether what it waits for is watched is not known: it looks again with the next connection, and so do all
 /// that rely on the same watch.
 void session::unsettle(claim& c) {
+  if (c.now != state::waiting && c.now != state::choosing) return;
   c.settled = false;
-  const auto found = awaited_.find(c.awaited);
+  if (connected_) poll_later(c);
+  unsettle_behind(std::string{c.awaited});
+}
+
+void session::unsettle_behind(const std::string& path) {
+  const auto found = awaited_.find(path);
   if (found == awaited_.end()) return;
   const std::set<owner_id> all = std::move(found->second);
   awaited_.erase(found);
@@ -99,18 +177,79 @@ void session::unsettle(claim& c) {
     if (other == claims_.end()) continue;
     other->second.settled = false;
     other->second.awaited.clear();
+    if (connected_) poll_later(other->second);
+  }
+}
+
+/// Looks, after a while, at what cannot be watched.
+void session::poll_later(claim& c) {
+  if (!std::exchange(c.polled, true)) unwatched_.push_back(ref_of(c));
+  if (next_poll_ == 0) next_poll_ = time_.at(time_.now() + poll_pause, [this] { poll(); });
+}
+
+void session::poll() {
+  next_poll_ = 0;
+  for (std::size_t left = connected_ ? std::min(unwatched_.size(), most_polled) : 0; left > 0; --left) {
+    const ref who = unwatched_.front();
+    unwatched_.pop_front();
+    claim* const c = find(who);
+    if (c == nullptr) continue;
+    c->polled = false;
+    if (c->now == state::waiting) {
+      wait_behind(*c, c->settled ? extent::nearest : extent::all);
+    } else if (c->now == state::choosing && !makes_leases(*c)) {
+      count_leases(*c);
+    }
+  }
+  if (!unwatched_.empty() && next_poll_ == 0) {
+    next_poll_ = time_.at(time_.now() + poll_pause, [this] { poll(); });
+  }
+}
+
+/// A node of ours is gone. Who waits for it and has no watch of it need not find that out.
+void session::went(const std::string& path) {
+  if (awaited_.contains(path) && !watches_.contains(path, watch_table::kind::node)) {
+    happened(path, change::removed);
   }
 }
 
 /// Whoever it waited for is gone: to the next ahead, or in.
 void session::move_up(claim& c) {
+  if (!is_first(c)) return wait_behind(c, extent::all);
+  if (c.watched) return come_in(c);
+  // Nobody has noticed what became of its own node meanwhile.
+  ask({{.what = kind::exists, .path = c.queue + '/' + c.place->node}},
+      [this, who = ref_of(c)](const std::vector<result>& results) {
+        claim* const mine = find(who);
+        if (mine == nullptr || mine->now != state::waiting) return;
+        const result& r = results[0];
+        if (r.how == answer::unknown || r.how == answer::not_sent) return unsettle(*mine);
+        if (r.how == answer::no_node || r.about.session != id_) return revoke(*mine);
+        if (!is_first(*mine)) return wait_behind(*mine, extent::all);
+        come_in(*mine);
+      });
+}
+
+bool session::is_first(claim& c) {
   const roster& ahead = line_of(c).ahead;
   const bool sure = c.place->wants == role::reader || !ahead.may_lack_readers();
-  if (!sure || ahead.before(*c.place, 1).count != 0) return wait_behind(c, false);
+  return sure && ahead.possible_readers(*c.place).empty() && ahead.before(*c.place, 1).count == 0;
+}
+
+void session::come_in(claim& c) {
   if (is_semaphore(c.asked)) return choose(c, nullptr, 0);
   const fencing_token token = c.token;
   hold(c);
   tell(c, store::notice::granted, token);
+}
+
+/// It leaves, and asks again at once, by which it is told what is wrong.
+void session::come_anew(claim& c) {
+  const owner_id owner = c.asked.owner;
+  const fencing_token token = c.token;
+  remove(c, [this, owner, token](const tickets::link::outcome&) {
+    if (told_) told_(owner, {store::notice::look, token});
+  });
 }
 
 void session::stop_waiting(claim& c) {
@@ -129,11 +268,22 @@ void session::stop_waiting(claim& c) {
 /// A watch outlives its connection. Where it could not be ended for lack of one, it is with the next, or a
 /// release would wake many in the end.
 void session::unwatch(const std::string& path, bool children) {
+  unreadable_.erase(path);
   if (nodes_.contains(path)) return;  // the claim that it belongs to needs the same watch
+  if (watches_.contains(path, children ? watch_table::kind::children : watch_table::kind::node))
+    end_watch(path, children);
+}
+
+void session::end_watch(const std::string& path, bool children) {
   wire_.submit({.what = kind::unwatch, .path = path, .children = children},
                [this, path, children, id = id_](const result& r) {
+                 if (id != id_) return;
                  const bool cut_off = r.how == answer::unknown || r.how == answer::not_sent;
-                 if (cut_off && id == id_) unwanted_[path] = children;
+                 if (cut_off) {
+                   unwanted_[path] = children;
+                 } else {
+                   watches_.remove(path, children ? watch_table::kind::children : watch_table::kind::node);
+                 }
                });
 }
 

@@ -22,6 +22,7 @@ struct operation {
     replace,  // path data former: creates an ephemeral node and removes another, both or neither
     sync,     // answered by the leader: whoever hears the answer, the leader has heard of lately
     unwatch,  // path of a get (or of a list: `children`) whose watch is not wanted any more
+    exists,   // path -> about, as get without the data: needs no right
     agree     // path of a node that is there: voted on, and changes nothing. Who reads after the answer reads
               // whatever anybody was told before the question; after a sync, not if the leader itself answers
   };

@@ -29,6 +29,7 @@ void bent_wire::submit(operation what, on_result done) {
   if (which_ == mutant::none) return inner_.submit(std::move(what), std::move(done));
   switch (what.what) {
     case operation::kind::create: return create(std::move(what), std::move(done));
+    case operation::kind::exists:
     case operation::kind::get: return get(std::move(what), std::move(done));
     case operation::kind::replace: return replace(std::move(what), std::move(done));
     case operation::kind::list: return list(std::move(what), std::move(done));
@@ -94,7 +95,8 @@ void bent_wire::get(operation what, on_result done) {
 
 void bent_wire::list(operation what, on_result done) {
   inner_.submit(std::move(what), [this, queue = what.path, done = std::move(done)](result r) {
-    present_[queue] = r.children;
+    const std::vector<std::string> before = std::exchange(present_[queue], r.children);
+    if (which_ == mutant::listing_too_early && r.how == answer::done) r.children = with_own(queue, before);
     if (which_ == mutant::reader_waits_on_later) show_later_writers_earlier(queue, r.children);
     done(std::move(r));
   });
@@ -137,6 +139,19 @@ std::string bent_wire::nearest_taken_for(const std::string& path) const {
     if (c && !own_.contains(queue + '/' + child) && zookeeper::is_before(c->number, first->number)) first = c;
   }
   return queue + '/' + first->node;
+}
+
+/// What an earlier listing said, and where its own nodes stand, which their creation has said.
+std::vector<std::string> bent_wire::with_own(const std::string& queue,
+                                             std::vector<std::string> children) const {
+  for (auto own = own_.lower_bound(queue + '/'); own != own_.end() && own->starts_with(queue + '/'); ++own) {
+    const std::string node = own->substr(queue.size() + 1);
+    if (node.find('/') == std::string::npos &&
+        std::find(children.begin(), children.end(), node) == children.end()) {
+      children.push_back(node);
+    }
+  }
+  return children;
 }
 
 void bent_wire::show_later_writers_earlier(const std::string& queue, std::vector<std::string>& children) {

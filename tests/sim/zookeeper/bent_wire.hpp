@@ -29,6 +29,8 @@ class bent_wire final : public zookeeper::wire {
   void get(zookeeper::operation what, on_result done);
   void list(zookeeper::operation what, on_result done);
   [[nodiscard]] std::string nearest_taken_for(const std::string& path) const;
+  [[nodiscard]] std::vector<std::string> with_own(const std::string& queue,
+                                                  std::vector<std::string> children) const;
   void show_later_writers_earlier(const std::string& queue, std::vector<std::string>& children);
   void stand_for(const std::string& asked, const std::string& real);
 

@@ -150,9 +150,8 @@ result ensemble::read(std::size_t at, const connection_ptr& c, const operation& 
     if (std::find(watching.begin(), watching.end(), c) == watching.end()) watching.push_back(c);
   }
   r.about = znodes::about(*n);
-  if (o.what == operation::kind::get) {
-    r.data = n->data;
-  } else {  // in any order
+  if (o.what == operation::kind::get) r.data = n->data;
+  if (o.what == operation::kind::list) {  // in any order
     r.children.assign(n->children.begin(), n->children.end());
     if (r.children.size() > 1) {
       const auto middle = static_cast<std::ptrdiff_t>(in_.chance.below(r.children.size()));

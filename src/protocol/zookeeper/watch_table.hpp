@@ -1,0 +1,71 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+
+namespace holdfast::zookeeper {
+
+/// The watches that a client has at the servers, and how large the packet is that sets them again after a
+/// reconnect.
+///
+/// Apache's C client puts all watched paths into one packet. The servers refuse a packet above
+/// `jute.maxbuffer`, 1 MiB by default, and hang up; the client then connects and sends it again, for ever. So
+/// their sum has a limit.
+class watch_table {
+ public:
+  enum class kind : std::uint8_t { node, children };
+
+  /// All watches together, in bytes.
+  static constexpr std::size_t most = 900'000;
+  /// Likewise, where a watch is only for one of the client's own nodes: what its waiters wait for matters
+  /// more.
+  static constexpr std::size_t most_with_own = 600'000;
+
+  /// Whether a watch can be set: it is there already, or there is room.
+  [[nodiscard]] bool has_room(const std::string& path, kind which, std::size_t limit = most) const {
+    return contains(path, which) || bytes_ + size_of(path) <= limit;
+  }
+  /// Of several paths together that are not watched yet.
+  [[nodiscard]] bool has_room(std::size_t paths, std::size_t bytes_of_paths, std::size_t limit) const {
+    return bytes_ + bytes_of_paths + 4 * paths <= limit;
+  }
+  [[nodiscard]] bool contains(const std::string& path, kind which) const {
+    return all_.contains(key{path, which});
+  }
+  /// It was sent to the servers.
+  void sent(const std::string& path, kind which) {
+    if (all_.try_emplace(key{path, which}, false).second) bytes_ += size_of(path);
+  }
+  /// The servers have it.
+  void set(const std::string& path, kind which) {
+    sent(path, which);
+    all_[key{path, which}] = true;
+  }
+  /// The servers did not take it; one that they have had before stays.
+  void failed(const std::string& path, kind which) {
+    const auto found = all_.find(key{path, which});
+    if (found != all_.end() && !found->second) remove(path, which);
+  }
+  /// It was delivered or ended.
+  void remove(const std::string& path, kind which) {
+    if (all_.erase(key{path, which}) != 0) bytes_ -= size_of(path);
+  }
+  void clear() {
+    all_.clear();
+    bytes_ = 0;
+  }
+  [[nodiscard]] std::size_t bytes() const { return bytes_; }
+
+ private:
+  using key = std::pair<std::string, kind>;
+  /// A path in the packet has its length before it.
+  [[nodiscard]] static std::size_t size_of(const std::string& path) { return path.size() + 4; }
+
+  std::map<key, bool> all_;  // whether the servers have confirmed it
+  std::size_t bytes_ = 0;
+};
+
+}  // namespace holdfast::zookeeper
