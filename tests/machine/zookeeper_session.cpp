@@ -9,6 +9,7 @@
 #include <variant>
 #include <vector>
 
+#include "link/zookeeper/settings.hpp"
 #include "machine/virtual_time.hpp"
 #include "protocol/zookeeper/session.hpp"
 
@@ -286,6 +287,13 @@ TEST_F(zookeeper_session, has_leases_numbered_anew_when_their_numbers_have_come_
   const auto& why = std::get<store::trouble>(*got_);
   EXPECT_TRUE(why.passing);
   EXPECT_FALSE(why.unknown);
+}
+
+TEST(zookeeper_pauses, between_rounds_of_connecting_are_not_the_same_for_all) {
+  EXPECT_EQ(spread(500ms, 0), 250ms);
+  EXPECT_EQ(spread(500ms, 500), 750ms);
+  EXPECT_EQ(spread(500ms, 501), 250ms);
+  EXPECT_EQ(spread(0ms, 12345), 0ms);
 }
 
 }  // namespace

@@ -158,8 +158,9 @@ void link::wait_for_bytes(store::caller* who) {
   if (who != nullptr && !who->begin_polling(bell_.descriptor())) return;
   std::array<pollfd, 2> fds{pollfd{bell_.descriptor(), POLLIN, 0},
                             pollfd{wanted.descriptor, wanted.events, 0}};
-  // With no descriptor it is a pause between two connections.
+  // With no descriptor it is a pause between two rounds of connecting.
   const nfds_t count = wanted.descriptor < 0 ? 1 : 2;
+  if (count == 1) wanted.patience = spread(wanted.patience, chance_());
   ::poll(fds.data(), count, static_cast<int>(wanted.patience.count()) + 1);
   if (who != nullptr) who->end_polling();
   if (fds[0].revents != 0) bell_.drain();

@@ -6,6 +6,7 @@
 #include <memory>
 #include <mutex>
 #include <optional>
+#include <random>
 #include <string>
 #include <thread>
 #include <vector>
@@ -97,6 +98,8 @@ class link final : public tickets::link, private wire {
   clock::time_point lost_;               // since when there has been none
   clock::time_point resolved_;
   std::shared_ptr<name_lookup> lookup_;  // with pause_mutex_
+  std::minstd_rand chance_{
+      std::random_device{}()};  // the leader's, with no connection: the link's own thread
 
   runtime::bell bell_;
   runtime::leadership leadership_{bell_.descriptor()};

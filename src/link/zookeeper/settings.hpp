@@ -1,12 +1,20 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 #include "protocol/zookeeper/session.hpp"
 
 namespace holdfast::zookeeper {
+
+/// A pause between two rounds of connecting, half as long to half as long again: clients that a server's end
+/// has cut off all at once do not come back all at once, again and again.
+[[nodiscard]] constexpr std::chrono::milliseconds spread(std::chrono::milliseconds pause,
+                                                         std::uint64_t random) {
+  return pause / 2 + std::chrono::milliseconds{random % (static_cast<std::uint64_t>(pause.count()) + 1)};
+}
 
 /// Where the servers of an ensemble are, and how to get in.
 struct settings {
