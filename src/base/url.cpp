@@ -128,6 +128,15 @@ store_url::store_url(std::string_view text) : masked_{masked_url(text)} {
     masked_ = "(unreadable)";
     refuse(*problem);
   }
+  constexpr std::array<std::string_view, 2> masked_options{"password=***", "auth=***"};
+  bool has_mask = text.find(":***@") != std::string_view::npos;
+  for (const std::string_view option : masked_options) {
+    for (auto at = text.find(option); at != std::string_view::npos; at = text.find(option, at + 1)) {
+      const std::size_t end = at + option.size();
+      has_mask = has_mask || end == text.size() || text[end] == '&';
+    }
+  }
+  has_masked_password_ = has_mask && masked_ == text;
   const std::size_t colon = scheme_end(text);
   if (colon == std::string_view::npos) {
     refuse("it does not begin with a scheme, as sqlite:locks.db does");

@@ -39,6 +39,9 @@ class store_url {
     std::string rest;
   };
   [[nodiscard]] ensemble split_many() const;
+  /// Whether it has a password, and that is what a masked one is shown as: this is a URL for people to read,
+  /// such as `holdfast run` leaves to its program.
+  [[nodiscard]] bool has_masked_password() const noexcept { return has_masked_password_; }
   /// As it may be shown.
   [[nodiscard]] const std::string& masked() const noexcept { return masked_; }
 
@@ -69,6 +72,7 @@ class store_url {
   std::string raw_path_;
   std::string path_;
   std::string masked_;
+  bool has_masked_password_ = false;
   std::map<std::string, std::string> options_;
 };
 

@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <array>
 #include <string>
+#include <utility>
 
 #include "schemes/scheme.hpp"
 
@@ -46,15 +47,29 @@ const entry& entry_of(const store_url& url) {
   url.refuse("its scheme is not one of " + known);
 }
 
+/// A server would count it as a failed log-in, and may lock the account.
+void require_password(const store_url& url, const client_options& options) {
+  if (!url.has_masked_password() || !options.password().empty()) return;
+  url.refuse("its password was masked by an outer holdfast run; use --password-file, or HOLDFAST_PASSWORD");
+}
+
 }  // namespace
 
 std::unique_ptr<backend> open(store_url url, const client_options& options, loop& on) {
+  require_password(url, options);
   return entry_of(url).open(url, options, on);
 }
 
 layout layout_of(store_url url, const client_options& options) {
   const entry& found = entry_of(url);
-  if (found.layout_of != nullptr) return found.layout_of(url, options);
+  if (found.layout_of != nullptr) {
+    layout known = found.layout_of(url, options);
+    known.provide = [url, options, provide = std::move(known.provide)] {
+      require_password(url, options);
+      return provide();
+    };
+    return known;
+  }
   throw error{errc::invalid_argument, url.masked() + " has no schema: only stores in database servers do"};
 }
 

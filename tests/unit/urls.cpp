@@ -55,6 +55,27 @@ RC_GTEST_PROP(masked_url, of_what_is_masked_already_changes_nothing, (const std:
   RC_ASSERT(masked_url(masked_url(url)) == masked_url(url));
 }
 
+// As `holdfast run` shows the store to its program: the server would count each try as a failed log-in.
+TEST(a_client, logs_in_with_no_password_that_was_masked) {
+  for (const char* url : {"redis://:***@127.0.0.1:1", "rediss://u:***@127.0.0.1:1/0?prefix=a",
+                          "unix:/nowhere?password=***", "postgresql://u:***@127.0.0.1:1/db",
+                          "postgresql://127.0.0.1:1/db?user=u&password=***&sslmode=disable",
+                          "mysql://u:***@127.0.0.1:1/db", "zk://127.0.0.1:1/?auth=***"}) {
+    try {
+      const client locks{url};
+      ADD_FAILURE() << url << " is accepted";
+    } catch (const error& refused) {
+      EXPECT_EQ(refused.code(), errc::invalid_url) << url;
+      EXPECT_THAT(refused.what(),
+                  testing::AllOf(HasSubstr("masked by an outer holdfast run"), HasSubstr("--password-file")));
+    }
+  }
+  EXPECT_EQ(store_url{"redis://:***@h"}.has_masked_password(), true);
+  EXPECT_EQ(store_url{"redis://:%2A%2A%2A@h"}.has_masked_password(), false) << "what it really is";
+  EXPECT_EQ(store_url{"redis://:***x@h"}.has_masked_password(), false);
+  EXPECT_EQ(store_url{"sqlite:/srv/***"}.has_masked_password(), false);
+}
+
 TEST(a_client, refuses_urls_that_it_cannot_read_and_says_why) {
   const std::vector<std::pair<std::string, std::string>> bad{
       {"", "scheme"},
