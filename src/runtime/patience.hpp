@@ -11,6 +11,8 @@ namespace holdfast::runtime {
 struct cut_off {
   failure why;
   bool passing = true;  // worth another try
+  /// The client itself gives the connection up, to have another at once: what is not sent yet waits for that.
+  bool planned = false;
 };
 
 /// Waits for a descriptor, but not beyond a deadline, nor when the client is being closed.

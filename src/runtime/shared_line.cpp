@@ -144,9 +144,9 @@ void shared_line::listen(store::caller* who) {
       wait_for_bytes(who);
     }
   } catch (const cut_off& c) {
-    hang_up(c.why);
+    hang_up(c);
   } catch (const std::exception& e) {  // out of memory
-    hang_up({errc::exhausted, e.what()});
+    hang_up({{errc::exhausted, e.what()}});
   }
 }
 
@@ -226,14 +226,15 @@ void shared_line::pass_on(const words& all) {
 }
 
 /// Whatever is not told by now is told that nobody knows.
-void shared_line::hang_up(const failure& why) {
-  const store::trouble no_answer{at_place(why), true, true};
+void shared_line::hang_up(const cut_off& c) {
+  const store::trouble no_answer{at_place(c.why), true, true};
   on_hang_up();
   {
     const std::lock_guard hold{wire_mutex_};
     while (!owed_.empty()) take_first();
     drop_wire();
-    down_ = cut_off{why};
+    down_.reset();
+    if (!c.planned) down_ = cut_off{c.why};
     connected_ = false;
   }
   for (const job_ptr& j : answered_) {

@@ -180,7 +180,7 @@ class shared_line {
   void listen(store::caller* who);
   void wait_for_bytes(store::caller* who);
   [[nodiscard]] clock::duration check_health();
-  void hang_up(const failure& why);
+  void hang_up(const cut_off& c);
 
   // The line's own thread:
   void work();

@@ -22,7 +22,7 @@ postgresql_caller::postgresql_caller(postgresql_server& server, postgresql::sett
     : server_{server}, settings_{std::move(how)} {}
 
 std::unique_ptr<sql::connection> postgresql_caller::dial(const owner_id& client, int stop) const {
-  return postgresql::dial(settings_, client, std::nullopt, stop);
+  return postgresql::dial(settings_, client, std::nullopt, sql::provision::tables, stop);
 }
 
 /// What was told by a call that has been answered comes before the answer to the next, on every connection.

@@ -103,8 +103,26 @@ TEST_F(bells, words_stay_until_they_have_been_seen) {
   EXPECT_EQ(at.ask("SELECT count(*) FROM {words}"), (desk::rows{{"0"}}));
 }
 
-TEST_F(bells, a_bell_that_may_not_be_rung_hinders_nobody) {
-  const auto bell = hang({"root", "", "holdfast"});  // another user's session cannot be killed
+// A call of a procedure runs in the name of whoever made it, and so does the ring.
+TEST_F(bells, a_bell_of_another_user_is_rung_as_well) {
+  const std::string user = at.table() + "_worker";
+  desk::server().ask("CREATE USER " + user + "@'%'");
+  desk::server().ask("GRANT EXECUTE ON holdfast.* TO " + user + "@'%'");
+  const auto bell = hang({user, "", "holdfast"});
+  const auto id = bell->value("SELECT CONNECTION_ID()");
+  auto sleep = std::async(std::launch::async, [&] { return answer(*bell); });
+  expect_soon([&] {
+    return desk::server().number(
+               "SELECT count(*) FROM information_schema.processlist WHERE state = 'User lock' AND id = " +
+               id) == 1;
+  });
+  hand_over();
+  ASSERT_EQ(sleep.wait_for(patience / 2), std::future_status::ready);
+  EXPECT_EQ(sleep.get(), second);
+}
+
+TEST_F(bells, a_bell_that_is_not_listening_hinders_nobody) {
+  const auto bell = hang({"root", "", "holdfast"});  // its session is another user's between two calls
   hand_over();
   EXPECT_EQ(bell->ask(listening()).size(), 1U);
 }
@@ -195,6 +213,30 @@ TEST_F(listening, a_bell_that_was_killed_hangs_itself_up_again) {
   at.acquire("stock", 2);
   at.call("release", desk::literal("stock") + ", " + desk::id(1) + ", " + first);
   EXPECT_TRUE(hears(1));
+}
+
+TEST_F(listening, naps_do_not_fill_the_slow_log) {
+  auto& server = desk::server();
+  server.ask("SET GLOBAL log_output = 'TABLE', GLOBAL slow_query_log = 1, GLOBAL long_query_time = 0.001");
+  server.ask("TRUNCATE mysql.slow_log");
+  mariadb::listener bell{to, [this](const owner_id& of, const words& heard) { take_in(of, heard); }};
+  bell.serve(client());
+  bell.begin();
+  const auto sleeps = [&] {
+    return server.number(
+               "SELECT count(*) FROM information_schema.processlist WHERE state = 'User lock' AND time_ms > "
+               "50 AND id = IS_USED_LOCK('holdfast:" +
+               client().hex() + "')") == 1;
+  };
+  expect_soon(sleeps);
+  const auto first = at.acquire("stock", 1).at(1);
+  at.acquire("stock", 2);
+  at.call("release", desk::literal("stock") + ", " + desk::id(1) + ", " + first);
+  ASSERT_TRUE(hears(1));
+  expect_soon(sleeps);  // the next; the first has been logged by now, if it ever is
+  const auto logged = server.number("SELECT count(*) FROM mysql.slow_log WHERE sql_text LIKE '%listen%'");
+  server.ask("SET GLOBAL slow_query_log = 0, GLOBAL long_query_time = 10");
+  EXPECT_EQ(logged, 0);
 }
 
 TEST_F(listening, a_bell_that_was_never_wanted_opens_no_session) {

@@ -26,7 +26,8 @@ TEST(killed_calls, are_never_answered) {
   to.table = at.table();
   const runtime::bell never;
   const auto client = owner_id::random();
-  const auto wire = mariadb::dial(to, client, std::nullopt, mariadb::role::calls, never.descriptor());
+  const auto wire = mariadb::dial(to, client, std::nullopt, mariadb::role::calls, sql::provision::tables,
+                                  never.descriptor());
   const auto sessions = [&] {
     return at.ask("SELECT id FROM information_schema.processlist WHERE id = IS_USED_LOCK('" +
                   sql::mariadb::lock_of(client, false) + "')");

@@ -31,7 +31,7 @@ mariadb_caller::mariadb_caller(mariadb_server& server) : server_{server} {
 }
 
 std::unique_ptr<sql::connection> mariadb_caller::dial(const owner_id& client, int stop) const {
-  return mariadb::dial(settings_, client, std::nullopt, mariadb::role::calls, stop);
+  return mariadb::dial(settings_, client, std::nullopt, mariadb::role::calls, sql::provision::tables, stop);
 }
 
 std::vector<std::pair<owner_id, store::noticed>> mariadb_caller::words_of(sql::connection& wire) {

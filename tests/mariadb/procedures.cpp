@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <utility>
+#include <vector>
 
 #include "mariadb/desk.hpp"
 
@@ -61,6 +63,56 @@ TEST_F(procedures, a_release_hands_over_and_leaves_a_word) {
   EXPECT_THAT(at.ask("SELECT hex(client) = hex(" + desk::id(200) + "), hex(owner) = hex(" + desk::id(2) +
                      "), token FROM {words}"),
               ElementsAre(row{"1", "1", std::to_string(second)}));
+}
+
+// A client that ends before its bell has fetched them would leave them for an hour.
+TEST_F(procedures, words_go_with_what_their_client_learns_or_does_otherwise) {
+  const auto name = desk::literal("stock");
+  const auto words = [&] { return at.ask("SELECT count(*) FROM {words}").at(0).at(0); };
+  const auto first = at.acquire("stock", 1).at(1);
+  const auto second = at.acquire("stock", 2).at(1);
+  const auto third = at.acquire("stock", 3).at(1);
+  at.call("release", name + ", " + desk::id(1) + ", " + first);
+  EXPECT_EQ(words(), "1");
+  at.call("look", name + ", " + desk::id(2) + ", " + second + ", 60000000");
+  EXPECT_EQ(words(), "0");
+  at.call("release", name + ", " + desk::id(2) + ", " + second);
+  EXPECT_EQ(words(), "1");
+  at.call("release", name + ", " + desk::id(3) + ", " + third);
+  EXPECT_EQ(words(), "0");
+}
+
+/// A batch of holds as `renew` takes it.
+std::string batch_of(const std::vector<std::pair<std::string, std::int64_t>>& holds) {
+  std::string all = "CONCAT(";
+  for (const auto& [name, token] : holds) {
+    all += "unhex(lpad(hex(" + std::to_string(name.size()) + "), 4, '0')), " + desk::literal(name) + ", " +
+           desk::id(1) + ", unhex(lpad(hex(" + std::to_string(token) +
+           "), 16, '0')), unhex(lpad(hex(90000000), "
+           "16, '0')), ";
+  }
+  return all + "'')";
+}
+
+TEST_F(procedures, a_row_that_somebody_keeps_locked_costs_no_other_hold) {
+  std::vector<std::pair<std::string, std::int64_t>> holds;
+  for (const char* name : {"a", "b", "c", "d"}) holds.emplace_back(name, at.token_of(at.acquire(name, 1)));
+  holds[2].second += 1;  // and one that is lost
+  const auto left = [&](const std::string& name) {
+    return std::stoll(at.call("inspect", desk::literal(name)).at(0).at(7));
+  };
+  for (const char* table : {"{locks}", "{claims}"}) {
+    auto other = at.connect();
+    other->ask("START TRANSACTION");
+    other->ask(at.names().fill(std::string{"SELECT 1 FROM "} + table + " WHERE name = 'b' FOR UPDATE"));
+    at.ask("UPDATE {claims} SET expires = expires - 40000000 WHERE name <> 'b'");
+    EXPECT_EQ(at.call("renew", batch_of(holds)), (desk::rows{{"1201"}})) << table;
+    EXPECT_GT(left("a"), 60'000'000);
+    EXPECT_GT(left("d"), 60'000'000);
+    other->ask("ROLLBACK");
+    EXPECT_EQ(at.call("renew", batch_of(holds)), (desk::rows{{"1101"}}));
+    EXPECT_EQ(at.console().value("SELECT @@SESSION.innodb_lock_wait_timeout"), "2");
+  }
 }
 
 TEST_F(procedures, readers_are_granted_together_and_a_writer_ends_the_row) {
@@ -187,10 +239,12 @@ TEST_F(procedures, a_sweep_forgets_idle_names_dead_claims_and_old_words_in_bound
   at.acquire("z", 1);
   at.ask("UPDATE {claims} SET expires = 1 WHERE name = 'z'");
   at.ask("UPDATE {locks} SET token = 1000, granted = 1000 WHERE name NOT IN ('3', 'z')");
-  at.ask("INSERT INTO {words} VALUES (" + desk::id(1) + ", " + desk::id(2) + ", 3, 4)");
+  for (int i = 0; i < 10; ++i) {
+    at.ask("INSERT INTO {words} VALUES (" + desk::id(i) + ", " + desk::id(2) + ", 3, 4)");
+  }
   int steps = 1;
   while (at.call("sweep", "1000000000, 3600000000, 4") == desk::rows{{"1"}}) ++steps;
-  EXPECT_EQ(steps, 4);  // 4 + 4 + 3 names, and the end
+  EXPECT_EQ(steps, 6);  // 4 + 4 + 3 names, 4 + 4 + 2 words
   EXPECT_EQ(at.ask("SELECT name FROM {locks} ORDER BY name"), (desk::rows{{"3"}, {"5"}, {"z"}}));
   EXPECT_EQ(at.ask("SELECT name FROM {claims} ORDER BY name"), (desk::rows{{"5"}}));
   EXPECT_EQ(at.ask("SELECT count(*) FROM {words}"), (desk::rows{{"0"}}));

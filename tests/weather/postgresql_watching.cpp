@@ -36,6 +36,7 @@ TEST_F(postgresql_watching, are_told_of_what_happened_before_they_were_heard) {
 
 // Two who come first may both be about to make the tables, and one of them watch soon.
 TEST_F(postgresql_watching, hold_up_nobody_who_makes_the_tables) {
+  EXPECT_FALSE(mutex(locks_, "stock").acquire().release());
   const auto watch = locks_.watch([&] { ++calls_; });
   await([&] { return watches(); }, "it does not begin");
   EXPECT_EQ(server_.ask("DROP FUNCTION holdfast_locks_untrack"), "");
@@ -59,6 +60,7 @@ TEST_F(postgresql_watching, are_told_of_what_was_under_way_when_it_began) {
 
 // Who watched and is gone, or stopped, has others' commits notify for a minute at most.
 TEST_F(postgresql_watching, say_so_again_before_the_server_forgets_it) {
+  EXPECT_FALSE(mutex(locks_, "stock").acquire().release());
   const auto watch = locks_.watch([&] { ++calls_; });
   await([&] { return watches(); }, "it does not begin");
   const auto until = [&] { return server_.number("SELECT watched FROM holdfast_locks_sweeps"); };

@@ -232,6 +232,12 @@ void connection::fail() {
   const bool unprepared = stage_ == stage::preparing;
   stage_ = stage::idle;
   if (unprepared) statements_.erase(current_);
+  constexpr unsigned no_such_procedure = 1305;
+  constexpr unsigned no_such_table = 1146;
+  if (is_bare() && (number == no_such_procedure || number == no_such_table)) {
+    stage_ = stage::answered;  // without rows
+    return;
+  }
   refusal r = refusal_of(number, sentence);
   stage_ = stage::answered;  // where there is an answer: what ended without one never gives any
   if (r.over) ended_ = runtime::cut_off{r.why.what, r.why.passing};

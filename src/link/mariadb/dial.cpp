@@ -27,6 +27,7 @@ namespace {
 constexpr unsigned long packet_limit = 16UL << 20U;  // what a hostile server may make us keep at once
 constexpr std::size_t stack_size = 256UL << 10U;  // of calls that do not block: TLS and name look-ups need it
 constexpr unsigned no_such_procedure = 1305;
+constexpr unsigned no_such_table = 1146;
 constexpr unsigned no_such_variable = 1193;
 
 /// Plugins of authentication, by which the server sees no password in the clear.
@@ -48,7 +49,8 @@ class opening {
   opening(const settings& to, const owner_id& client, role as, int stop)
       : to_{to}, names_{to.names()}, client_{client}, as_{as}, limit_{to.link.connect_limit, stop} {}
 
-  [[nodiscard]] handle run(const std::optional<owner_id>& former) {
+  [[nodiscard]] handle run(const std::optional<owner_id>& former, sql::provision make) {
+    make_ = make;
     begin();
     if (former) end_session(*former);
     if (former != client_) take_lock();
@@ -56,16 +58,19 @@ class opening {
     if (as_ == role::calls) {
       check_server();
       if (to_.link.session) bind_to_session(*to_.link.session);
-      static_cast<void>(provide_tables());
+      static_cast<void>(provide_tables(sql::mariadb::existing::kept));
     }
     return std::move(session_);
   }
+
+  /// Whether there are no tables, and it was not to make them.
+  [[nodiscard]] bool is_bare() const { return bare_; }
 
   /// \return whether it has made any.
   [[nodiscard]] bool provide() {
     begin();
     check_server();
-    return provide_tables();
+    return provide_tables(sql::mariadb::existing::replaced);
   }
 
  private:
@@ -82,11 +87,16 @@ class opening {
   void stay_out_of_slow_log();
   void refuse_cluster();
   void bind_to_session(std::chrono::milliseconds timeout);
-  bool provide_tables();
-  void make_tables();
+  bool provide_tables(sql::mariadb::existing procedures_there);
+  void make_tables(sql::mariadb::existing procedures_there);
   [[nodiscard]] std::string listed(const std::vector<std::string_view>& parts) const;
-  [[nodiscard]] bool are_all_procedures_there();
-  [[nodiscard]] bool are_all_tables_there();
+  struct found_procedures {
+    bool complete = false;
+    bool current = false;   // as this Holdfast makes them
+    std::string untrusted;  // one of another user that would run with our rights
+  };
+  [[nodiscard]] found_procedures look_at_procedures();
+  void check_tables();
   [[nodiscard]] std::int64_t layout();
 
   template <class Function>
@@ -103,6 +113,8 @@ class opening {
   const owner_id& client_;
   const role as_;
   patience limit_;
+  sql::provision make_ = sql::provision::tables;
+  bool bare_ = false;
   handle session_;
   std::vector<std::string> column_;  // the first, of the answer to the last statement
 };
@@ -271,37 +283,54 @@ void opening::bind_to_session(std::chrono::milliseconds timeout) {
       ", net_write_timeout = " + seconds + ", @holdfast_session = x'" + client_.hex() + '\'');
 }
 
-/// \return the layout at the server, zero where there is none.
+/// \return the layout at the server, zero where there is none, or a table is missing.
 std::int64_t opening::layout() {
   const auto refused = try_to_ask("CALL " + names_.quoted("layout") + "()");
   if (!refused) return column_.empty() ? 0 : std::strtoll(column_.front().c_str(), nullptr, 10);
-  if (refused->number == no_such_procedure) return 0;
+  if (refused->number == no_such_procedure || refused->number == no_such_table) return 0;
   const cut_off why = refused_entry(refused->number, refused->sentence);
   throw cut_off{why};
 }
 
 /// \return whether it has made any.
-bool opening::provide_tables() {
-  const bool all_procedures = are_all_procedures_there();
-  const std::int64_t found = layout();
-  if (found != 0 && found != sql::mariadb::layout) {
+bool opening::provide_tables(sql::mariadb::existing procedures_there) {
+  const bool replaces = procedures_there == sql::mariadb::existing::replaced;
+  const found_procedures procedures = look_at_procedures();
+  if (!procedures.untrusted.empty() && !replaces) {
     throw cut_off{
-        {errc::foreign_store, "the table " + names_.plain() + " is of layout " + std::to_string(found) +
-                                  ", and this Holdfast's is " + std::to_string(sql::mariadb::layout)},
+        {errc::permission_denied,
+         "the procedure " + procedures.untrusted +
+             " is another user's and would run with the rights of this one; have one who is trusted "
+             "bring the store up to date: holdfast schema URL --apply"},
         false};
   }
-  const bool usable = are_all_tables_there() && found == sql::mariadb::layout;
-  if (usable && (all_procedures || !to_.create)) return false;
+  const std::int64_t found = procedures.untrusted.empty() ? layout() : 0;
+  const bool outdated = found > 0 && found < sql::mariadb::layout;
+  if (found > sql::mariadb::layout || (outdated && !replaces)) {
+    throw cut_off{
+        {errc::foreign_store, "the table " + names_.plain() + " is of layout " + std::to_string(found) +
+                                  ", and this Holdfast's is " + std::to_string(sql::mariadb::layout) +
+                                  (outdated ? "; bring it up to date: holdfast schema URL --apply" : "")},
+        false};
+  }
+  check_tables();
+  const bool usable = found == sql::mariadb::layout;
+  if (usable && procedures.complete && (procedures.current || !replaces)) return false;
+  if (usable && !to_.create) return false;
   if (!to_.create) {
     throw cut_off{{errc::unavailable, "there is no table " + names_.plain() +
                                           ", and create=0 forbids to make it; see holdfast schema"},
                   false};
   }
+  if (make_ == sql::provision::none) {
+    bare_ = !usable;
+    return false;
+  }
   try {
-    make_tables();
+    make_tables(procedures_there);
   } catch (const cut_off& c) {
     // A user does not see a procedure that it may not call. It can do all else.
-    if (usable && c.why.code == errc::permission_denied) return false;
+    if (usable && !replaces && c.why.code == errc::permission_denied) return false;
     throw;
   }
   return true;
@@ -319,52 +348,68 @@ std::string opening::listed(const std::vector<std::string_view>& parts) const {
 
 /// Asked before any is called, since nobody knows what another's does.
 /// \throws cut_off where there are others of these names.
-bool opening::are_all_procedures_there() {
+opening::found_procedures opening::look_at_procedures() {
   const auto& parts = sql::mariadb::procedure_parts();
   const std::string comment{sql::mariadb::procedure_comment};
   ask("SELECT IF(routine_comment LIKE '" + comment +
-      "%', '', routine_name) FROM information_schema.routines WHERE routine_schema = '" + to_.schema +
-      "' AND routine_type = 'PROCEDURE' AND routine_name IN (" + listed(parts) + ")");
-  const auto foreign =
-      std::find_if(column_.begin(), column_.end(), [](const std::string& name) { return !name.empty(); });
-  if (foreign == column_.end()) return column_.size() == parts.size();
-  throw cut_off{{errc::foreign_store,
-                 "there is a procedure " + *foreign + " that is not ours; name another table with table="},
-                false};
+      "%', IF(security_type = 'DEFINER' OR definer = CURRENT_USER(), IF(routine_comment = '" +
+      sql::mariadb::current_comment() +
+      "', 'current', ''), CONCAT('? ', routine_name)), CONCAT('! ', routine_name)) "
+      "FROM information_schema.routines WHERE routine_schema = '" +
+      to_.schema + "' AND routine_type = 'PROCEDURE' AND routine_name IN (" + listed(parts) + ")");
+  const auto marked = [this](std::string_view mark) {
+    return std::find_if(column_.begin(), column_.end(),
+                        [&](const std::string& said) { return said.starts_with(mark); });
+  };
+  if (const auto foreign = marked("! "); foreign != column_.end()) {
+    throw cut_off{{errc::foreign_store, "there is a procedure " + foreign->substr(2) +
+                                            " that is not ours; name another table with table="},
+                  false};
+  }
+  found_procedures found{column_.size() == parts.size(), true, {}};
+  for (const std::string& said : column_) found.current = found.current && said == "current";
+  if (const auto strange = marked("? "); strange != column_.end()) found.untrusted = strange->substr(2);
+  return found;
 }
 
-/// Ours say so in their comments, also where somebody did not come to the end of making them.
+/// Ours say so in their comments, also where somebody did not come to the end of making them. Who may only
+/// call the procedures sees none.
 /// \throws cut_off where there are others of these names.
-bool opening::are_all_tables_there() {
-  const auto& parts = sql::mariadb::table_parts();
+void opening::check_tables() {
   std::vector<std::string> comments;
-  comments.reserve(parts.size());
-  for (const std::string_view part : parts) comments.push_back(sql::mariadb::comment_of(part));
+  for (const std::string_view part : sql::mariadb::table_parts()) {
+    comments.push_back(sql::mariadb::comment_of(part));
+  }
   ask("SELECT table_comment FROM information_schema.tables WHERE table_schema = '" + to_.schema +
-      "' AND table_name IN (" + listed(parts) + ")");
+      "' AND table_name IN (" + listed(sql::mariadb::table_parts()) + ")");
   const bool ours = std::all_of(column_.begin(), column_.end(), [&](const std::string& comment) {
     return std::find(comments.begin(), comments.end(), comment) != comments.end();
   });
-  if (ours) return column_.size() == parts.size();
+  if (ours) return;
   throw cut_off{
       {errc::foreign_store, "there is a table " + names_.plain() +
                                 ", or one named after it, that is not ours; name another with table="},
       false};
 }
 
-/// Several clients may be at it at once: each statement leaves alone what is there.
-void opening::make_tables() {
-  constexpr unsigned is_there_by_now = 1304;
-  for (const std::string& statement : sql::mariadb::schema_of(names_)) {
-    const auto refused = try_to_ask(statement);
-    if (!refused || refused->number == is_there_by_now) continue;
+/// Several clients may be at it at once: each statement leaves alone what is there, or puts the same there.
+void opening::make_tables(sql::mariadb::existing procedures_there) {
+  constexpr unsigned is_there = 1304;
+  for (const std::string& statement : sql::mariadb::schema_of(names_, procedures_there)) {
+    auto refused = try_to_ask(statement);
+    if (refused && refused->number == is_there) {
+      if (procedures_there == sql::mariadb::existing::kept) continue;
+      ask("DROP PROCEDURE IF EXISTS " + sql::mariadb::procedure_in(statement));  // MySQL cannot replace one
+      refused = try_to_ask(statement);
+    }
+    if (!refused) continue;
     const cut_off why = refused_entry(refused->number, refused->sentence);
     if (why.why.code != errc::permission_denied) throw cut_off{why};
     throw cut_off{
         {errc::permission_denied,
          "there is no table " + names_.plain() +
-             " that this user sees all parts of, and it may not make it; grant it those that there are, or "
-             "have one who may run: holdfast schema URL --apply (" +
+             " whose procedures this user may call, and it may not make it; grant it those that there are, "
+             "or have one who may run: holdfast schema URL --apply (" +
              why.why.what + ")"},
         false};
   }
@@ -408,8 +453,12 @@ std::string opening::text(std::string_view statement) {
 }  // namespace
 
 std::unique_ptr<sql::connection> dial(const settings& to, const owner_id& client,
-                                      const std::optional<owner_id>& former, role as, int stop) {
-  return std::make_unique<connection>(opening{to, client, as, stop}.run(former), client, to.names());
+                                      const std::optional<owner_id>& former, role as, sql::provision make,
+                                      int stop) {
+  opening way{to, client, as, stop};
+  auto made = std::make_unique<connection>(way.run(former, make), client, to.names());
+  if (way.is_bare()) made->expect_nothing();
+  return made;
 }
 
 bool provide(const settings& to, int stop) {

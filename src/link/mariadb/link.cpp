@@ -8,8 +8,9 @@ namespace holdfast::mariadb {
 
 link::link(runtime::loop& on, settings s)
     : sql::link{on, s.link,
-                [this, s](const owner_id& client, const std::optional<owner_id>& former, int stop) {
-                  auto made = dial(s, client, former, role::calls, stop);
+                [this, s](const owner_id& client, const std::optional<owner_id>& former, sql::provision make,
+                          int stop) {
+                  auto made = dial(s, client, former, role::calls, make, stop);
                   listener_.serve(client);
                   return made;
                 }},

@@ -52,6 +52,8 @@ constexpr auto verdicts = std::to_array<verdict>({
     {1143, errc::permission_denied, grants, false},
     {1227, errc::permission_denied, grants, false},
     {1370, errc::permission_denied, grants, false},
+    {1449, errc::permission_denied,
+     "whoever made the procedures is gone; have them made anew: holdfast schema URL --apply", false},
     {1040, errc::exhausted, many, true, true},
     {1203, errc::exhausted, many, true, true},
     {1226, errc::exhausted, many, true, true},

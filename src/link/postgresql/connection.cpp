@@ -203,6 +203,10 @@ void connection::take_in(const PGresult* r) {
 /// After an error the server still answers; where it ended the session instead, what it did before nobody
 /// knows.
 void connection::take_refusal(const PGresult* r) {
+  if (is_bare() && is_missing(r)) {
+    coming_ = std::vector<sql::row>{};
+    return;
+  }
   const refusal no = refusal_of(r);
   const runtime::cut_off end{no.why.what, no.why.passing};
   if (no.fatal) throw runtime::cut_off{end};

@@ -115,7 +115,8 @@ class opening {
   opening(const settings& to, const owner_id& client, int stop)
       : to_{to}, names_{to.names}, client_{client}, limit_{to.link.connect_limit, stop} {}
 
-  [[nodiscard]] handle run(const std::optional<owner_id>& former) {
+  [[nodiscard]] handle run(const std::optional<owner_id>& former, sql::provision make) {
+    make_ = make;
     connect();
     check_server();
     if (former) end_sessions(*former);
@@ -129,6 +130,9 @@ class opening {
   }
   /// With the schema in which the tables are; once `run`.
   [[nodiscard]] const sql::naming& names() const { return names_; }
+
+  /// Whether there are no tables, and it was not to make them.
+  [[nodiscard]] bool is_bare() const { return bare_; }
 
   [[nodiscard]] bool provide() {
     connect();
@@ -182,6 +186,8 @@ class opening {
   sql::naming names_;
   const owner_id& client_;
   patience limit_;
+  sql::provision make_ = sql::provision::tables;
+  bool bare_ = false;
   handle session_;
   std::string backend_;  // behind a pooler
 };
@@ -420,7 +426,8 @@ bool opening::provide_tables() {
         {errc::unavailable, shortage(there) + ", and create=0 forbids to make it; see holdfast schema"},
         false};
   }
-  return make_tables(there);
+  bare_ = make_ == sql::provision::none && !there.has_layout;
+  return !bare_ && make_tables(there);
 }
 
 /// One client at a time, and those who come meanwhile find them made. Anybody may have that lock, so it is
@@ -509,10 +516,12 @@ std::string opening::text(const std::string& statement, const std::vector<std::s
 }  // namespace
 
 std::unique_ptr<sql::connection> dial(const settings& to, const owner_id& client,
-                                      const std::optional<owner_id>& former, int stop) {
+                                      const std::optional<owner_id>& former, sql::provision make, int stop) {
   opening session{to, client, stop};
-  handle ready = session.run(former);
-  return std::make_unique<connection>(std::move(ready), client, session.names(), to.idle_limit);
+  handle ready = session.run(former, make);
+  auto made = std::make_unique<connection>(std::move(ready), client, session.names(), to.idle_limit);
+  if (session.is_bare()) made->expect_nothing();
+  return made;
 }
 
 bool provide(const settings& to, int stop) { return opening{to, owner_id::random(), stop}.provide(); }

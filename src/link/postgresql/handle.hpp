@@ -33,5 +33,7 @@ struct refusal {
   bool fatal = false;  // it has ended the session
 };
 [[nodiscard]] refusal refusal_of(const PGresult* refused);
+/// Whether that was since a routine, a table or their schema is not there.
+[[nodiscard]] bool is_missing(const PGresult* refused);
 
 }  // namespace holdfast::postgresql

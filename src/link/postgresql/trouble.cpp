@@ -106,6 +106,13 @@ runtime::cut_off refused_entry(PGconn* connection) {
   return {said};
 }
 
+bool is_missing(const PGresult* refused) {
+  const char* const state = PQresultErrorField(refused, PG_DIAG_SQLSTATE);
+  if (state == nullptr) return false;
+  constexpr std::array<std::string_view, 3> missing{"42883", "42P01", "3F000"};
+  return std::find(missing.begin(), missing.end(), state) != missing.end();
+}
+
 refusal refusal_of(const PGresult* refused) {
   const auto field = [&](int which) {
     const char* const text = PQresultErrorField(refused, which);

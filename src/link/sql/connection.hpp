@@ -33,6 +33,10 @@ class connection {
   virtual ~connection() = default;
 
   [[nodiscard]] const owner_id& client() const { return client_; }
+  /// Whether the store has no tables yet, as far as this session knows: then a call of a routine that is not
+  /// there is answered with no rows. Nothing can be claimed.
+  [[nodiscard]] bool is_bare() const { return bare_; }
+  void expect_nothing() { bare_ = true; }
   [[nodiscard]] virtual int descriptor() const = 0;
   /// What it waits for, as poll's events. Also without a call under way it hears what the server says.
   [[nodiscard]] virtual short events() const = 0;
@@ -59,16 +63,21 @@ class connection {
 
  private:
   owner_id client_;
+  bool bare_ = false;
 };
 
-/// Makes a connection, with the tables and routines there. Blocks, within the link's limits.
+/// Whether tables and routines that are not there are made. Who only looks makes none.
+enum class provision : std::uint8_t { none, tables };
+
+/// Makes a connection. Blocks, within the link's limits.
 /// \param client whose it is to be.
 /// \param former whose connections are ended at the server first; the same, but where each has an id of its
 /// own.
+/// \param make with `none`, where there are no tables, the connection is bare.
 /// \param stop an eventfd: gives up as soon as it can be read.
 /// \throws runtime::cut_off.
-using dialler = std::function<std::unique_ptr<connection>(const owner_id& client,
-                                                          const std::optional<owner_id>& former, int stop)>;
+using dialler = std::function<std::unique_ptr<connection>(
+    const owner_id& client, const std::optional<owner_id>& former, provision make, int stop)>;
 
 /// "-7" and the like after a claim's owner in a word: a token, or, when negative, a revocation; zero: it has
 /// become the first in the queue.

@@ -25,6 +25,8 @@ std::chrono::milliseconds quiet_limit_of(const link_settings& s) {
   return s.session ? std::min(s.quiet_limit, *s.session / 3) : s.quiet_limit;
 }
 
+cut_off no_tables() { return {{errc::unavailable, "there are no tables yet"}, true, true}; }
+
 bool is_release(task what) { return what == task::release || what == task::withdraw; }
 bool only_reads(task what) { return what == task::inspect || what == task::list || what == task::find; }
 
@@ -44,6 +46,7 @@ void link::shut() {
 
 void link::send(tickets::request what, on_reply done) {
   const bool urgent = !is_release(what.what);
+  if (what.what == task::acquire) claims_ = true;
   auto j = std::make_unique<asked>();
   j->request = std::move(what);
   j->done = std::move(done);
@@ -118,7 +121,7 @@ void link::track(bool on) {
   {
     const std::lock_guard hold{wire_mutex_};
     if (!wire_) return;
-    said = wire_->tracking(on);
+    if (!wire_->is_bare()) said = wire_->tracking(on);
   }
   if (said) {
     ask(std::move(*said), [this, on](const std::vector<row>& /*nothing*/) {
@@ -185,7 +188,7 @@ void link::reconnect(int stop) {
   const store::time_point since = boot_clock::now();
   const owner_id client = settings_.session ? owner_id::random() : client_;
   const std::optional<owner_id> former = settings_.session ? last_ : client_;
-  auto made = dial_(client, former, stop);
+  auto made = dial_(client, former, claims_ ? provision::tables : provision::none, stop);
   last_ = client;
   {
     const runtime::turn now{loop_, true};
@@ -197,7 +200,16 @@ void link::reconnect(int stop) {
   if (is_tracked()) track(true);
 }
 
-bool link::has_room(std::size_t owed) const { return owed < wire_->depth() && !wire_->ended(); }
+bool link::has_room(std::size_t owed) const {
+  return owed < wire_->depth() && !wire_->ended() && !needs_tables();
+}
+
+/// Tables are made by the next connection, once this one has answered what it owes.
+void link::write_out() {
+  if (!needs_tables() || first_owed() != nullptr) return;
+  prove();  // it need not be waited for
+  throw no_tables();
+}
 
 void link::put_on_wire(job& j) {
   auto& next = static_cast<asked&>(j);
@@ -228,6 +240,10 @@ void link::hear(short /*ready*/) {
     changed = wire_->take_change();
     // All else that was sent has been refused as well.
     if (first_owed() == nullptr && !down_) down_ = wire_->ended();
+    if (first_owed() == nullptr && !down_ && needs_tables()) {
+      prove();
+      down_ = no_tables();
+    }
   }
   changed = conclude() || changed;
   if (proof && settings_.session) {
@@ -288,7 +304,8 @@ link::outcome link::understood(const asked& j) const {
     return told;
   }
   try {
-    return reply_of(j.request, std::get<std::vector<row>>(*j.said));
+    const auto& rows = std::get<std::vector<row>>(*j.said);
+    return rows.empty() && wire_->is_bare() ? reply_of_nothing(j.request) : reply_of(j.request, rows);
   } catch (const std::exception&) {
     return store::trouble{{errc::corrupt_store, settings_.place + ": the routine '" + j.what.routine +
                                                     "' answers what none of ours does"},

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
 #include <functional>
 #include <memory>
@@ -31,6 +32,9 @@ struct link_settings {
 /// Where claims end with their session, each connection is one, under an id of its own. It is believed in for
 /// the session's timeout from the sending of the last request that was answered, and asked for whenever it
 /// has been silent for a third of that. When the connection breaks, all that it held is lost.
+///
+/// Tables that are not there are made before the first claim: a client that only looks makes nothing, and
+/// finds nothing.
 ///
 /// Who is derived from it begins and shuts the line.
 class link : public runtime::link_on_line<tickets::request, tickets::reply> {
@@ -66,11 +70,13 @@ class link : public runtime::link_on_line<tickets::request, tickets::reply> {
   [[nodiscard]] short events() const override { return wire_->events(); }
   [[nodiscard]] bool has_room(std::size_t owed) const override;
   void put_on_wire(job& j) override;
+  void write_out() override;
   void drop_wire() override { wire_.reset(); }
   void on_hang_up() override;
 
   // The leader:
   [[nodiscard]] bool conclude();
+  [[nodiscard]] bool needs_tables() const { return wire_->is_bare() && claims_; }
   [[nodiscard]] outcome understood(const asked& j) const;
   void sweep_if_due();
   [[nodiscard]] bool has_more(asked& j) const;
@@ -95,6 +101,7 @@ class link : public runtime::link_on_line<tickets::request, tickets::reply> {
   std::unique_ptr<connection> wire_;  // with wire_mutex_
   std::optional<owner_id> last_;      // the last connection's client; the line's own thread's
 
+  std::atomic<bool> claims_ = false;  // somebody has wanted to hold something
   // In turns:
   std::optional<owner_id> session_;          // whose words are believed
   std::optional<store::time_point> proven_;  // the last sending that the session is known to have lived at

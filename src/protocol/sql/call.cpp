@@ -61,7 +61,7 @@ tickets::kept renewed(const tickets::request& asked, const std::vector<row>& row
   const auto order = order_of(asked.batch);
   for (std::size_t i = 0; i < order.size(); ++i) {
     answer.each[order[i]] = each.at(i) == '1';
-    if (each.at(i) == '2') answer.unsure.push_back(order[i]);
+    if (each.at(i) == '2') answer.unsure.push_back(order[i]);  // somebody else keeps its row locked
   }
   return answer;
 }
@@ -127,6 +127,16 @@ tickets::reply reply_of(const tickets::request& asked, const std::vector<row>& r
     case task::list: return summaries(rows);
   }
   return tickets::nothing{};
+}
+
+tickets::reply reply_of_nothing(const tickets::request& asked) {
+  switch (asked.what) {
+    case task::renew: return tickets::kept{std::vector<bool>(asked.batch.size(), false)};
+    case task::evict: return tickets::count{0};
+    case task::inspect: return std::optional<lock_state>{};
+    case task::list: return std::vector<lock_summary>{};
+    default: return tickets::nothing{};
+  }
 }
 
 call sweep_call(duration keep_idle, duration every, std::int64_t limit) {

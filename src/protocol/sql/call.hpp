@@ -43,7 +43,7 @@ inline constexpr duration forever{std::int64_t{1} << 62U};
 ///
 ///     acquire(name, owner, client, weight, capacity, ttl, metadata, wait) -> outcome, token, granted, head,
 ///     left find(name, owner) -> token, granted, head, left; no row: nothing look(name, owner, token, ttl) ->
-///     likewise renew(packed holds)                        -> a text of 0 and 1, one each release(name,
+///     likewise renew(packed holds)                        -> a text of 0, 1 and 2, one each release(name,
 ///     owner, token)                -> 0 or 1 withdraw(name, owner)                      -> 0 or 1
 ///     downgrade(name, owner, token, weight)      -> 0 or 1
 ///     evict(name, token, last token)             -> how many
@@ -62,6 +62,9 @@ inline constexpr duration forever{std::int64_t{1} << 62U};
 
 /// The rows of a call as the reply to what it was made for.
 [[nodiscard]] tickets::reply reply_of(const tickets::request& asked, const std::vector<row>& rows);
+
+/// The reply of a store that has no tables yet: nobody holds anything, and nobody has.
+[[nodiscard]] tickets::reply reply_of_nothing(const tickets::request& asked);
 
 /// Forget what nobody has used for long: sweep(keep_idle, every, limit) -> whether there is more. See
 /// sweep.sql.

@@ -2,7 +2,7 @@
 -- with its session has no time of its own, and is shown with the one that its client has for it. One statement, and
 -- so of one moment, without a lock.
 CREATE PROCEDURE IF NOT EXISTS {inspect}(in_name VARBINARY(512))
-  READS SQL DATA SQL SECURITY INVOKER COMMENT 'Holdfast 1'
+  READS SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 1'
 BEGIN
   DECLARE v_now BIGINT DEFAULT UNIX_TIMESTAMP(SYSDATE(6)) * 1000000;
   SELECT l.token, l.granted, l.capacity,

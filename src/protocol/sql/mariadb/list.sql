@@ -1,7 +1,7 @@
 -- One row a name that is held or waited for; with idle, every name. One statement, and so of one moment, without a
 -- lock.
 CREATE PROCEDURE IF NOT EXISTS {list}(in_idle BOOLEAN)
-  READS SQL DATA SQL SECURITY INVOKER COMMENT 'Holdfast 1'
+  READS SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 1'
 BEGIN
   DECLARE v_now BIGINT DEFAULT UNIX_TIMESTAMP(SYSDATE(6)) * 1000000;
   SELECT l.name, l.token, l.capacity,

@@ -4,7 +4,7 @@
 -- Out: token, granted, head, holder_left; no row where it is gone
 CREATE PROCEDURE IF NOT EXISTS {look}(
   in_name VARBINARY(512), in_owner BINARY(16), in_token BIGINT, in_ttl BIGINT)
-  MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'Holdfast 1'
+  MODIFIES SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 1'
 BEGIN
   DECLARE v_own, v_first BIGINT;
   DECLARE v_head BOOLEAN;
@@ -20,6 +20,11 @@ BEGIN
 --@include bury.sql
     END IF;
 --@include place.sql
+    IF v_granted >= v_own THEN -- it need not be told so in a word, too
+      DELETE w FROM {words} AS w FORCE INDEX (PRIMARY)
+       WHERE w.owner = in_owner
+         AND w.client = (SELECT client FROM {claims} FORCE INDEX (PRIMARY) WHERE name = in_name AND token = v_own);
+    END IF;
 --@include serve.sql
   END IF;
   COMMIT;

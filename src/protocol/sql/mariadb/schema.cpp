@@ -62,10 +62,20 @@ void spell_out(std::string& statement) {
 
 }  // namespace
 
-std::vector<std::string> schema_of(const naming& names) {
+std::vector<std::string> schema_of(const naming& names, existing procedures_there) {
   std::vector<std::string> all;
   append_statements(all, text::tables);
-  all.insert(all.end(), procedures.begin(), procedures.end());
+  for (const std::string_view each : procedures) {
+    std::string& statement = all.emplace_back(each);
+    const std::string plain{procedure_comment};
+    const std::string mark = "COMMENT '" + plain + std::to_string(layout) + '\'';
+    statement.replace(statement.find(mark), mark.size(), "COMMENT '" + current_comment() + '\'');
+    constexpr std::string_view kept = "CREATE PROCEDURE IF NOT EXISTS";
+    // A comment for MySQL, which cannot replace one.
+    constexpr std::string_view replaced = "CREATE /*M! OR REPLACE */ PROCEDURE";
+    if (procedures_there == existing::replaced)
+      statement.replace(statement.find(kept), kept.size(), replaced);
+  }
   for (std::string& statement : all) {
     statement = names.fill(statement);
     spell_out(statement);
@@ -73,10 +83,24 @@ std::vector<std::string> schema_of(const naming& names) {
   return all;
 }
 
+std::string current_comment() {
+  constexpr std::uint64_t offset = 14'695'981'039'346'656'037U;  // FNV-1a
+  constexpr std::uint64_t prime = 1'099'511'628'211U;
+  std::uint64_t hash = offset;
+  for (const std::string_view each : procedures) {
+    for (const char c : each) hash = (hash ^ static_cast<unsigned char>(c)) * prime;
+  }
+  std::string digits;
+  for (int shift = 60; shift >= 0; shift -= 4) {
+    digits += "0123456789abcdef"[hash >> static_cast<unsigned>(shift) & 15U];
+  }
+  return std::string{procedure_comment} + std::to_string(layout) + ' ' + digits;
+}
+
 std::string script(const naming& names) {
   constexpr std::string_view end = "$$\n";  // nowhere in the statements, which have semicolons
   std::string all = "DELIMITER $$\n";
-  for (const auto& statements : {session_settings(), schema_of(names)}) {
+  for (const auto& statements : {session_settings(), schema_of(names, existing::replaced)}) {
     for (const std::string& statement : statements) {
       all.append("\n").append(statement, 0, statement.find_last_not_of('\n') + 1).append("\n").append(end);
     }
@@ -107,6 +131,11 @@ const std::vector<std::string_view>& procedure_parts() {
     return all;
   }();
   return parts;
+}
+
+std::string procedure_in(const std::string& statement) {
+  const std::size_t begin = statement.find('`');
+  return statement.substr(begin, statement.find('(', begin) - begin);
 }
 
 std::string text_of(const call& what, const naming& names) {

@@ -13,11 +13,20 @@ namespace holdfast::sql::mariadb {
 /// this folder so that old and new clients differ raises it, here, in layout.sql, and in the comments.
 inline constexpr std::int64_t layout = 1;
 
-/// All that makes a store, each to be sent as one statement, in this order: tables, then procedures, `layout`
-/// last. What is there already stays as it is.
-[[nodiscard]] std::vector<std::string> schema_of(const naming& names);
+/// What becomes of procedures that are there already.
+enum class existing : std::uint8_t { kept, replaced };
 
-/// The same, with what a session is to be set to, for the server's own command line client to run.
+/// All that makes a store, each to be sent as one statement, in this order: tables, then procedures, `layout`
+/// last. Tables that are there already stay as they are.
+[[nodiscard]] std::vector<std::string> schema_of(const naming& names,
+                                                 existing procedures_there = existing::kept);
+
+/// The comment of a procedure as this Holdfast makes it: "Holdfast 1" and a hash of the texts of all
+/// procedures. One that has another hash is of an older or newer Holdfast with the same layout.
+[[nodiscard]] std::string current_comment();
+
+/// The same as `schema_of`, replacing procedures, with what a session is to be set to, for the server's own
+/// command line client to run.
 [[nodiscard]] std::string script(const naming& names);
 
 /// What a session is set to before anything else, each to be sent as one statement.
@@ -34,6 +43,9 @@ inline constexpr std::string_view procedure_comment = "Holdfast ";
 
 /// The parts of the name of each procedure: "acquire", "find" ...
 [[nodiscard]] const std::vector<std::string_view>& procedure_parts();
+
+/// The quoted name of the procedure that a statement of `schema_of` makes.
+[[nodiscard]] std::string procedure_in(const std::string& statement);
 
 /// The text of a call with a question mark for each parameter, to be prepared.
 [[nodiscard]] std::string text_of(const call& what, const naming& names);

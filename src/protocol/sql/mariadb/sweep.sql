@@ -5,13 +5,14 @@
 -- In:  keep (how long an unused name is remembered), every, limit (names, and words); microseconds
 -- Out: more (the walk has not come to its end)
 CREATE PROCEDURE IF NOT EXISTS {sweep}(in_keep BIGINT, in_every BIGINT, in_limit INT)
-  MODIFIES SQL DATA SQL SECURITY INVOKER COMMENT 'Holdfast 1'
+  MODIFIES SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 1'
 BEGIN
   DECLARE v_now BIGINT DEFAULT UNIX_TIMESTAMP(SYSDATE(6)) * 1000000;
   DECLARE v_swept, v_last BIGINT;
   DECLARE v_from, v_upto, v_name VARBINARY(512);
   DECLARE v_client, v_owner BINARY(16);
-  DECLARE v_due, v_end BOOLEAN DEFAULT FALSE;
+  DECLARE v_dropped INT DEFAULT 0;
+  DECLARE v_due, v_more, v_end BOOLEAN DEFAULT FALSE;
   DECLARE stale_names CURSOR FOR
     SELECT l.name FROM {locks} AS l FORCE INDEX (PRIMARY)
      WHERE l.name > v_from AND l.name <= v_upto
@@ -37,8 +38,20 @@ BEGIN
     SET v_upto = (SELECT MAX(name) FROM (SELECT name FROM {locks} FORCE INDEX (PRIMARY) WHERE name > v_from
                                           ORDER BY name LIMIT in_limit) AS stretch);
     IF v_upto IS NULL THEN
-      UPDATE {sweeps} SET swept = v_now, walked = '' WHERE id = 1;
+      -- The words whose clients never came for them, as many as there are: while there are more, it is not over.
+      SET v_more = FALSE, v_end = FALSE;
+      OPEN stale_words;
+      dropping: LOOP
+        FETCH stale_words INTO v_client, v_owner, v_last;
+        IF v_end THEN LEAVE dropping; END IF;
+        DELETE w FROM {words} AS w FORCE INDEX (PRIMARY)
+         WHERE w.client = v_client AND w.owner = v_owner AND w.token = v_last;
+        SET v_dropped = v_dropped + 1, v_more = v_dropped = in_limit;
+      END LOOP;
+      CLOSE stale_words;
+      IF NOT v_more THEN UPDATE {sweeps} SET swept = v_now, walked = '' WHERE id = 1; END IF;
     ELSE
+      SET v_more = TRUE;
       UPDATE {sweeps} SET walked = v_upto WHERE id = 1;
     END IF;
   END IF;
@@ -66,18 +79,5 @@ BEGIN
     COMMIT;
   END IF;
 
-  IF v_due AND v_upto IS NULL THEN -- words whose clients never came for them
-    START TRANSACTION;
-    SET v_end = FALSE;
-    OPEN stale_words;
-    dropping: LOOP
-      FETCH stale_words INTO v_client, v_owner, v_last;
-      IF v_end THEN LEAVE dropping; END IF;
-      DELETE w FROM {words} AS w FORCE INDEX (PRIMARY)
-       WHERE w.client = v_client AND w.owner = v_owner AND w.token = v_last;
-    END LOOP;
-    CLOSE stale_words;
-    COMMIT;
-  END IF;
-  SELECT v_due AND v_upto IS NOT NULL AS more;
+  SELECT v_more AS more;
 END
