@@ -40,8 +40,9 @@ std::unique_ptr<runtime::backend> open_sqlite(store_url& url, const client_optio
   url.refuse_rest(known_options);
   s.lease_clock = [ahead = sqlite::boottime_offset()] { return boot_clock::now() - ahead; };
   s.path = path_of(url);
-  sqlite::prepare_place(s.path, anywhere);
-  return std::make_unique<runtime::connected<tickets::family, sqlite::link>>(on, s);
+  sqlite::check_place(s.path, anywhere);
+  return std::make_unique<runtime::connected<tickets::family, sqlite::link>>(
+      on, s, [path = s.path, anywhere] { sqlite::prepare_place(path, anywhere); });
 }
 
 }  // namespace holdfast::schemes

@@ -128,9 +128,7 @@ TEST_F(files, that_are_replaced_under_a_holder_end_its_lease) {
 
   const auto place = file_;
   file_ = folder_.file("new.db");
-  {
-    const client other = open();
-  }
+  make_store();
   for (const auto* suffix : {"-wal", "-shm"}) std::filesystem::remove(place + suffix);
   std::filesystem::rename(file_, place);
   file_ = place;

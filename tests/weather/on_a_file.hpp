@@ -46,6 +46,11 @@ class on_a_file : public testing::Test {
   std::string url() const { return "sqlite:" + file_; }
   /// A client, open in this process.
   client open(const lock_options& locks = {}) { return client{url(), client_options{}.locks(locks)}; }
+  /// The first claim makes the store.
+  void make_store() {
+    client locks = open();
+    mutex{locks, "first"}.lock();
+  }
   /// Another process with a client.
   std::unique_ptr<actor> start() {
     auto other = std::make_unique<actor>();

@@ -28,10 +28,36 @@ class places : public on_a_file {
 
 TEST_F(places, are_made_with_all_folders_above_them_for_this_user_alone) {
   file_ = folder_.file("state/app/locks.db");
-  const client locks = open();
+  make_store();
   struct ::stat folder{};
   ASSERT_EQ(::stat(folder_.file("state/app").c_str(), &folder), 0);
   EXPECT_EQ(folder.st_mode & 0777, 0700U);
+}
+
+// A mistyped path would look like a store in which nothing is held, and be one from then on.
+TEST_F(places, that_are_only_looked_at_are_not_made) {
+  file_ = folder_.file("typo/deep/locks.db");
+  client locks = open();
+  std::atomic<int> changes = 0;
+  const auto watched = locks.watch([&] { ++changes; });
+  EXPECT_THAT(locks.list(true), testing::IsEmpty());
+  EXPECT_FALSE(locks.inspect("stock"));
+  EXPECT_EQ(locks.force_release("stock"), 0U);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+
+  file_ = folder_.file("empty.db");
+  write_bytes(file_, "");
+  {
+    EXPECT_THAT(open().list(true), testing::IsEmpty());
+  }
+  EXPECT_EQ(bytes_of(file_), "");
+  EXPECT_FALSE(std::filesystem::exists(file_ + "-wake"));
+
+  file_ = folder_.file("typo/deep/locks.db");
+  client others = open();
+  const auto held = mutex{others, "stock"}.acquire();
+  EXPECT_EQ(locks.list().size(), 1U) << "by now it is there";
+  await([&] { return changes > 0; }, "who watches does not hear of it");
 }
 
 TEST_F(places, of_this_user_are_used_when_the_url_names_none) {
@@ -50,9 +76,7 @@ TEST_F(places, that_cannot_be_written_are_refused_as_such) {
 }
 
 TEST_F(places, whose_file_is_read_only_are_refused_as_such) {
-  {
-    const client locks = open();
-  }
+  make_store();
   set_modes(0777, 0444);
   const auto answer = somebody()->ask("open " + url());
   EXPECT_EQ(code_in(answer), errc::permission_denied) << answer;
@@ -60,9 +84,7 @@ TEST_F(places, whose_file_is_read_only_are_refused_as_such) {
 }
 
 TEST_F(places, whose_folder_is_read_only_are_refused_as_such) {
-  {
-    const client locks = open();
-  }
+  make_store();
   set_modes(0555, 0666);
   const auto answer = somebody()->ask("open " + url());
   EXPECT_EQ(code_in(answer), errc::permission_denied) << answer;

@@ -135,7 +135,7 @@ TEST_F(shared_files, keep_their_owners_when_a_link_takes_the_place_of_a_fifo) {
                        }};
   await(
       [&] {
-        const client locks = open(hasty());
+        make_store();
         return racer.successes() >= 10;
       },
       "the links are never in time");
@@ -153,9 +153,7 @@ TEST_F(shared_files, keep_their_owners_when_a_link_takes_the_place_of_the_folder
                        }};
   await(
       [&] {
-        {
-          const client locks = open(hasty());
-        }
+        make_store();
         std::filesystem::remove_all(wake_);
         return racer.successes() >= 5;
       },
@@ -167,9 +165,11 @@ TEST_F(shared_files, keep_their_owners_when_a_link_takes_the_place_of_the_folder
 }
 
 TEST_F(shared_files, wake_their_clients_through_fifos_that_other_users_cannot_remove) {
-  const client locks = open(hasty());
+  client locks = open(hasty());
+  const auto held = mutex{locks, "first"}.acquire();
   const auto other = start_as(user, members);
   ASSERT_EQ(other->ask("open " + url()), "open");
+  EXPECT_TRUE(other->hold("second"));
   EXPECT_EQ(look_at(wake_).st_mode & 07777U, 01770U);
   EXPECT_EQ(look_at(wake_).st_gid, members);
   const auto all = mailboxes();
@@ -192,21 +192,23 @@ TEST_F(shared_files, wake_their_clients_through_fifos_that_other_users_cannot_re
 TEST_F(shared_files, have_the_folder_of_an_older_version_mended_by_its_owner) {
   std::filesystem::create_directory(wake_);
   own(wake_, 0, members, 0770);
-  const client locks = open(hasty());
+  make_store();
   EXPECT_EQ(look_at(wake_).st_mode & 07777U, 01770U);
 }
 
 TEST_F(shared_files, write_letters_into_nothing_but_fifos) {
   client locks = open(hasty());
+  auto held = mutex{locks, "stock"}.acquire();
   const auto waiter = start_as(user, members);
   ASSERT_EQ(waiter->ask("open " + url()), "open");
+  EXPECT_TRUE(waiter->hold("other"));
+  EXPECT_EQ(waiter->ask("release"), "released");
   // A FIFO was there for each client; another file stands in the waiter's place by now.
   for (const std::string& each : mailboxes()) {
     if (look_at(each).st_uid != user) continue;
     std::filesystem::remove(each);
     write_bytes(each, "");
   }
-  auto held = mutex{locks, "stock"}.acquire();
   waiter->tell("hold stock");
   expect_waiter(locks);
   EXPECT_FALSE(held.release());
@@ -235,7 +237,7 @@ TEST_F(shared_files, have_nothing_removed_behind_a_link_in_place_of_the_folder) 
   // And the same where the folder itself has been put there.
   std::filesystem::remove(wake_);
   std::filesystem::rename(sockets, wake_);
-  const client again = open(hasty());
+  make_store();
   EXPECT_TRUE(std::filesystem::exists(wake_ + '/' + name));
   ::close(bound);
 }
@@ -267,7 +269,7 @@ TEST_F(shared_files, are_not_reached_through_links_of_other_users) {
   EXPECT_FALSE(std::filesystem::exists(elsewhere));
   EXPECT_TRUE(std::filesystem::is_empty(folder));
   std::filesystem::create_symlink(elsewhere, file_);
-  const client own_link = open(hasty());
+  make_store();
   EXPECT_TRUE(std::filesystem::exists(elsewhere)) << "one's own links, and those of root, are followed";
 }
 
@@ -278,7 +280,8 @@ TEST_F(shared_files, are_not_found_behind_a_link_that_took_their_place) {
   }
   const std::string private_file = folder_.file("private.db");
   {
-    const client other{"sqlite:" + private_file};
+    client other{"sqlite:" + private_file};
+    mutex{other, "kept"}.lock();
   }
   const int swapped = as_user(attacker, members, [&] {
     return ::unlink(file_.c_str()) == 0 ? ::symlink(private_file.c_str(), file_.c_str()) : 1;
@@ -287,7 +290,7 @@ TEST_F(shared_files, are_not_found_behind_a_link_that_took_their_place) {
   const auto failed = failure_of([&] { static_cast<void>(mutex(locks, "stock").try_acquire()); });
   EXPECT_EQ(failed.code, errc::permission_denied) << failed.text;
   const client other{"sqlite:" + private_file};
-  EXPECT_TRUE(other.list(true).empty()) << "it locked in another file";
+  EXPECT_EQ(other.list(true).size(), 1U) << "it locked in another file";
 }
 
 // SQLite takes over what it finds there: into a database that its maker cannot write.
@@ -299,7 +302,9 @@ TEST_F(shared_files, are_not_opened_beside_journals_of_those_who_may_not_write_t
       return ::open(planted.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0666) >= 0 ? 0 : 1;
     });
     ASSERT_EQ(made, 0);
-    const auto answer = start_as(user, members)->ask("open " + url());
+    const auto other = start_as(user, members);
+    ASSERT_EQ(other->ask("open " + url()), "open");
+    const auto answer = other->ask("hold stock");
     EXPECT_EQ(code_in(answer), errc::permission_denied) << answer;
     EXPECT_THAT(answer, testing::HasSubstr(planted));
     std::filesystem::remove(planted);

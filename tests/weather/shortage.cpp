@@ -46,11 +46,11 @@ TEST_F(shortage, of_write_turns_for_ever_is_told_with_the_place_and_the_name) {
 TEST_F(shortage, of_write_turns_at_the_first_opening_is_told) {
   other_connection intruder{file_};
   intruder.run("BEGIN EXCLUSIVE");
-  const auto failed = failure_of([&] { open(hasty()); });
+  client locks = open(hasty());
+  const auto failed = failure_of([&] { mutex{locks, "stock"}.lock(); });
   EXPECT_EQ(failed.code, errc::unavailable) << failed.text;
   intruder.run("ROLLBACK");
-  const client locks = open(hasty());
-  EXPECT_TRUE(locks.list().empty());
+  EXPECT_TRUE(mutex(locks, "stock").try_acquire_for(60s));
 }
 
 TEST_F(shortage, of_time_for_a_round_trip_grants_nothing_that_is_over_already) {
@@ -99,10 +99,11 @@ TEST_F(shortage, of_disk_space_at_the_first_opening_is_told) {
     GTEST_SKIP() << "a small disk of our own is not permitted here: " << answer;
   }
   ASSERT_EQ(other.ask("fill " + folder), "filled");
-  const auto answer = other.ask("open " + url() + " retry=500");
+  ASSERT_EQ(other.ask("open " + url() + " retry=500"), "open");
+  const auto answer = other.ask("cycle stock 1 retry=500");
   EXPECT_EQ(code_in(answer), errc::exhausted) << answer;
   ASSERT_EQ(other.ask("clear " + folder), "cleared");
-  EXPECT_EQ(other.ask("open " + url()), "open");
+  EXPECT_EQ(other.ask("cycle stock 1"), "cycled");
 }
 
 TEST_F(shortage, of_bytes_that_a_file_may_have_is_told) {
@@ -116,9 +117,7 @@ TEST_F(shortage, of_bytes_that_a_file_may_have_is_told) {
 }
 
 TEST_F(shortage, of_descriptors_is_told_and_ends_with_it) {
-  {
-    const client locks = open();
-  }
+  make_store();
   actor other;
   std::uint64_t memory = 0;
   int descriptors = 0;

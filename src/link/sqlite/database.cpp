@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <array>
+#include <cerrno>
 #include <chrono>
 #include <cstring>
 #include <optional>
 #include <string_view>
+#include <sys/stat.h>
 #include <thread>
 #include <utility>
 
@@ -84,7 +86,18 @@ class database::inputs {
   std::array<cell, slot_names.size()> cells_;
 };
 
-database::database(const settings& s) : settings_{s} {
+std::unique_ptr<database> database::find(const settings& s) {
+  struct stat info{};
+  const bool is_there = ::lstat(s.path.c_str(), &info) == 0 || (errno != ENOENT && errno != ENOTDIR);
+  if (!is_there || (S_ISREG(info.st_mode) && info.st_size == 0)) return nullptr;
+  try {
+    return std::unique_ptr<database>{new database{s, creation::forbidden}};
+  } catch (const absent&) {
+    return nullptr;
+  }
+}
+
+database::database(const settings& s, creation make) : settings_{s}, make_{make} {
   const auto until = std::chrono::steady_clock::now() + settings_.opening_limit;
   try {
     // Of those who turn one new file into a WAL at the same moment, all but one are refused without having
@@ -140,10 +153,9 @@ void database::close() noexcept {
 void database::open_file() {
   check_neighbours(settings_.path);
   // The path was followed when the store was opened. A link in it by now is somebody else's doing.
-  const int code = sqlite3_open_v2(settings_.path.c_str(), &db_,
-                                   SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_NOMUTEX |
-                                       SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW,
-                                   nullptr);
+  const int flags = SQLITE_OPEN_READWRITE | (make_ == creation::allowed ? SQLITE_OPEN_CREATE : 0) |
+                    SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW;
+  const int code = sqlite3_open_v2(settings_.path.c_str(), &db_, flags, nullptr);
   if (code != SQLITE_OK) throw failed(code);
   sqlite3_busy_timeout(db_, static_cast<int>(settings_.opening_limit.count() / 1000));
   // Whose file it is comes first: a foreign one is not to be changed by a single byte.
@@ -159,6 +171,7 @@ void database::open_file() {
                                          std::to_string(version) + ", and this one knows " +
                                          std::to_string(schema_version) + ")"};
   }
+  if (objects == 0 && make_ == creation::forbidden) throw absent{};
   // Readers and one writer at a time without blocking each other; and a commit is safe from a crash of any
   // process without waiting for the disk. What a crash of the machine may take back, the boot check voids.
   // Small pages, since a commit writes whole ones and touches a row in each.
@@ -174,6 +187,7 @@ void database::make_tables() {
   };
   const sql::tables& names = settings_.names;
   if (exists(names.locks) && exists(names.claims) && exists(names.sweeps)) return;
+  if (make_ == creation::forbidden) throw absent{};
   execute("BEGIN IMMEDIATE");
   execute(("PRAGMA application_id = " + std::to_string(application_id)).c_str());
   execute(("PRAGMA user_version = " + std::to_string(schema_version)).c_str());

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <sqlite3.h>
 #include <string>
 #include <variant>
@@ -47,7 +48,10 @@ class database {
   };
 
   /// Opens or makes it. \throws holdfast::error errc::foreign_store, errc::corrupt_store ….
-  explicit database(const settings& s);
+  explicit database(const settings& s) : database{s, creation::allowed} {}
+  /// Opens it, if it is there. \return null where there is no file, an empty one, or one without our tables;
+  /// nothing is written then. \throws holdfast::error likewise.
+  [[nodiscard]] static std::unique_ptr<database> find(const settings& s);
   ~database();
   database(const database&) = delete;
   database& operator=(const database&) = delete;
@@ -70,6 +74,11 @@ class database {
   void sweep_if_due();
 
  private:
+  enum class creation : std::uint8_t { allowed, forbidden };
+  /// Thrown where it is forbidden, and there is nothing.
+  struct absent {};
+  database(const settings& s, creation make);
+
   /// A statement, and where its parameters come from and its columns go.
   struct prepared {
     sqlite3_stmt* statement = nullptr;
@@ -98,6 +107,7 @@ class database {
   [[nodiscard]] broken failed(int code) const;
 
   settings settings_;
+  creation make_;
   sqlite3* db_ = nullptr;
   file_identity identity_;
   std::int64_t lease_now_us_ = 0;  // read once a transaction, after its lock was had

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "link/sqlite/fork_guard.hpp"
+#include "protocol/sql/call.hpp"
 
 namespace holdfast::sqlite {
 
@@ -22,10 +23,11 @@ store::noticed notice_of(std::int64_t token) {
 
 }  // namespace
 
-link::link(runtime::loop& on, const database::settings& s)
+link::link(runtime::loop& on, const database::settings& s, std::function<void()> prepare)
     : batching_link{on},
       settings_{s},
-      database_{(fork_guard::close_inherited(), std::make_unique<database>(s))},
+      prepare_{std::move(prepare)},
+      database_{(fork_guard::close_inherited(), database::find(s))},
       mailbox_{on, s.path,
                [this](const std::vector<letter>& letters) {
                  std::vector<word> words;
@@ -34,6 +36,7 @@ link::link(runtime::loop& on, const database::settings& s)
                  say_now(words);
                }},
       watchers_{on} {
+  if (database_) prepare_ = nullptr;
   fork_guard::add(*this);
   start();
 }
@@ -52,6 +55,24 @@ std::shared_ptr<void> link::watch(std::function<void()> changed) {
   return watchers_.add(std::move(changed));
 }
 
+/// Leaves null where there is nothing, and nobody claims anything.
+void link::open_for(const std::vector<job>& batch) {
+  claims_ = claims_ || std::any_of(batch.begin(), batch.end(),
+                                   [](const job& j) { return j.what.what == tickets::task::acquire; });
+  if (!database_ || !database_->is_in_place()) {
+    database_.reset();
+    if (claims_ && prepare_) {
+      prepare_();
+      prepare_ = nullptr;  // a folder that goes while there are claims is not made again
+    }
+    // Others who keep it busy are waited for outside, where each request has its own limit.
+    database::settings hasty = settings_;
+    hasty.opening_limit = std::min<duration>(hasty.opening_limit, std::chrono::milliseconds{100});
+    database_ = claims_ ? std::make_unique<database>(hasty) : database::find(hasty);
+  }
+  if (claims_) mailbox_.open();
+}
+
 bool link::execute(std::vector<job>& batch, bool last_try) {
   const auto fail_all = [&](const store::trouble& why) {
     for (job& j : batch) j.result = why;
@@ -59,9 +80,10 @@ bool link::execute(std::vector<job>& batch, bool last_try) {
   };
   std::vector<told> words;
   try {
-    if (!database_ || !database_->is_in_place()) {
-      database_.reset();
-      database_ = std::make_unique<database>(settings_);
+    open_for(batch);
+    if (!database_) {
+      for (job& j : batch) j.result = sql::reply_of_nothing(j.what);
+      return true;
     }
     const bool reads =
         std::all_of(batch.begin(), batch.end(), [](const job& j) { return only_reads(j.what); });

@@ -16,12 +16,16 @@ namespace holdfast::sqlite {
 
 /// Carries requests to an SQLite file: whatever is waiting, in one transaction.
 ///
+/// What is not there is made before the first claim: a client that only looks makes nothing, and finds
+/// nothing.
+///
 /// A file that was deleted or replaced is opened, or made, anew: leases in the old one are lost then, as they
 /// would be with a server that comes back empty.
 class link final : public runtime::batching_link<tickets::request, tickets::reply> {
  public:
+  /// \param prepare makes the place for the file, before that is made.
   /// \throws holdfast::error as `database` does.
-  link(runtime::loop& on, const database::settings& s);
+  link(runtime::loop& on, const database::settings& s, std::function<void()> prepare);
   ~link() override;
   link(const link&) = delete;
   link& operator=(const link&) = delete;
@@ -33,11 +37,15 @@ class link final : public runtime::batching_link<tickets::request, tickets::repl
   friend class fork_guard;
 
   bool execute(std::vector<job>& batch, bool last_try) override;
+  void open_for(const std::vector<job>& batch);
   [[nodiscard]] bool begin(database::access how);
   void deliver(const std::vector<told>& words);
 
   database::settings settings_;
-  std::unique_ptr<database> database_;  // null after it broke, until the next request
+  std::function<void()> prepare_;  // null once there has been a file
+  bool claims_ = false;            // somebody has wanted to hold something
+  std::unique_ptr<database>
+      database_;  // null where there is none, and after it broke, until the next request
   mailbox mailbox_;
   runtime::watchers watchers_;
   std::unique_ptr<change_watch> changes_;

@@ -123,16 +123,21 @@ void write_quietly(int descriptor, const void* bytes, std::size_t size) {
 
 }  // namespace
 
-mailbox::mailbox(runtime::loop& on, const std::string& database, on_letters read) : read_{std::move(read)} {
-  make(database);
+mailbox::mailbox(runtime::loop& on, std::string database, on_letters read)
+    : loop_{on}, database_{std::move(database)}, read_{std::move(read)} {}
+
+void mailbox::open() {
+  if (std::exchange(begun_, true)) return;
+  make();
   if (in_ < 0) return;
-  listening_ = on.on_readable(in_, [this] { receive(); });
+  listening_ = loop_.on_readable(in_, [this] { receive(); });
   remove_dead();
 }
 
 mailbox::~mailbox() { close(); }
 
 void mailbox::close() noexcept {
+  begun_ = true;
   listening_.reset();
   if (in_ >= 0) remove_own_fifo(folder_, address_.hex().c_str());
   close_if_open(std::exchange(in_, -1));
@@ -142,10 +147,10 @@ void mailbox::close() noexcept {
 /// Whoever may write the database may also write to its clients: the same mode and group. All is done by
 /// descriptors: others may write the folder, and could put a symbolic link to another file of ours in place
 /// of what has just been made.
-void mailbox::make(const std::string& database) {
+void mailbox::make() {
   struct stat info{};
-  if (::lstat(database.c_str(), &info) != 0) return;
-  folder_ = open_folder(database + "-wake", info);
+  if (::lstat(database_.c_str(), &info) != 0) return;
+  folder_ = open_folder(database_ + "-wake", info);
   if (folder_ < 0) return;
   // Under another name until it is read: `remove_dead` of others takes those that are not.
   const std::string name = address_.hex();

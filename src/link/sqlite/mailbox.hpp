@@ -27,11 +27,13 @@ class mailbox {
 
   /// \param read called on the loop's thread, outside turns.
   /// Without a FIFO (on a file system that has none, say) the mailbox works all the same, but nothing comes.
-  mailbox(runtime::loop& on, const std::string& database, on_letters read);
+  mailbox(runtime::loop& on, std::string database, on_letters read);
   ~mailbox();
   mailbox(const mailbox&) = delete;
   mailbox& operator=(const mailbox&) = delete;
 
+  /// Begins to take letters; before that, nothing is made. Once: whether it succeeds or not.
+  void open();
   /// The name under which letters find this client.
   [[nodiscard]] const owner_id& address() const noexcept { return address_; }
   /// Never blocks. The FIFO of a client of this user that is gone is removed on the way.
@@ -40,10 +42,13 @@ class mailbox {
   void close() noexcept;
 
  private:
-  void make(const std::string& database);
+  void make();
   void receive();
   void remove_dead();
 
+  runtime::loop& loop_;
+  const std::string database_;
+  bool begun_ = false;
   owner_id address_ = owner_id::random();
   int folder_ = -1;
   int in_ = -1;

@@ -47,6 +47,11 @@ void make_folders(const std::string& folder) {
   }
 }
 
+std::string folder_of(const std::string& path) {
+  const std::string parent = std::filesystem::path{path}.parent_path().string();
+  return parent.empty() ? "." : parent;
+}
+
 void require_access(const std::string& path, const char* what) {
   if (::access(path.c_str(), R_OK | W_OK) == 0) return;
   if (errno == ENOENT) return;  // a file still to be made
@@ -168,10 +173,9 @@ void check_neighbours(const std::string& path) {
   }
 }
 
-void prepare_place(const std::string& path, bool anywhere) {
-  const std::string parent = std::filesystem::path{path}.parent_path().string();
-  const std::string folder = parent.empty() ? "." : parent;
-  make_folders(folder);
+void check_place(const std::string& path, bool anywhere) {
+  const std::string folder = folder_of(path);
+  if (::access(folder.c_str(), F_OK) != 0 && errno == ENOENT) return;
   struct statfs fs{};
   if (!anywhere && ::statfs(folder.c_str(), &fs) == 0) {
     if (const char* name = network_filesystem(fs.f_type)) {
@@ -199,6 +203,11 @@ void prepare_place(const std::string& path, bool anywhere) {
                " cannot be written by this user, and SQLite needs it for its -wal file: " + reason());
   }
   require_access(path, "file");
+}
+
+void prepare_place(const std::string& path, bool anywhere) {
+  make_folders(folder_of(path));
+  check_place(path, anywhere);
 }
 
 file_identity file_identity::of(const char* path) noexcept {

@@ -20,10 +20,13 @@ namespace holdfast::sqlite {
 /// \throws holdfast::error errc::permission_denied for a link of another user.
 [[nodiscard]] std::string resolved(const std::string& path);
 
-/// Makes the folder of a database that does not exist yet, and checks what would fail later with a less
-/// helpful word: the folder and the file must be this user's to write, the file a plain one.
+/// Checks what would fail later with a less helpful word: the folder and the file must be this user's to
+/// write, the file a plain one. A folder that is not there yet is not checked.
 /// \param anywhere also on a file system that does not keep locks between hosts.
 /// \throws holdfast::error errc::permission_denied, errc::foreign_store, errc::unavailable.
+void check_place(const std::string& path, bool anywhere);
+
+/// The same, after it has made the folder, with all above it, for this user alone.
 void prepare_place(const std::string& path, bool anywhere);
 
 /// Whether the owner of `neighbour`, a file or folder beside the database, may write the database anyway:
