@@ -64,7 +64,8 @@ TEST_F(postgresql_commits, of_a_refused_try_are_not_waited_for) {
   client locks{server_.url("?answer_timeout=60s")};
   client others{server_.url("?answer_timeout=60s")};
   auto held = mutex{locks, "stock", lock_options{}.ttl(10min)}.acquire();
-  EXPECT_FALSE(mutex(others, "stock").try_lock());  // with whatever comes with the first call
+  EXPECT_FALSE(mutex(others, "stock").try_lock());
+  EXPECT_TRUE(others.inspect("stock"));  // behind the sweep that comes with the first call, and is waited for
 
   hold_up();
   auto refused = std::async(std::launch::async, [&] { return mutex{others, "stock"}.try_lock(); });
