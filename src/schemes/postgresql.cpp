@@ -108,6 +108,9 @@ postgresql::settings settings_of(store_url& url, const client_options& options) 
   const auto table = take_qualified_table(url);
   s.names = sql::naming{table.schema, table.name, '"'};
   s.owner = url.take("owner").value_or("");
+  if (!s.owner.empty() && !sql::postgresql::is_plain_role(s.owner)) {
+    url.refuse("the option 'owner' is not the name of a role");
+  }
   s.create = url.take_flag("create", true);
   s.pooled = take_pooler(url);
   s.link.place = place_of(s.connection);
@@ -137,7 +140,7 @@ runtime::layout layout_of_postgresql(store_url& url, const client_options& optio
   s.create = s.renew = true;  // that is what is asked for
   s.lockers = lockers;
   s.lookers = lookers;
-  const std::string text = sql::postgresql::script(s.names, s.lockers, s.lookers);
+  const std::string text = sql::postgresql::script(s.names, s.lockers, s.lookers, s.owner);
   return {text, [s, where = url.masked()] {
             try {
               return postgresql::provide(s, runtime::bell{}.descriptor());

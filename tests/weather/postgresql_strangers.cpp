@@ -122,6 +122,84 @@ TEST_F(postgresql_strangers, cannot_have_tables_of_their_own_written) {
   EXPECT_EQ(failure_of([&] { mutex{locks, "stock", hasty()}.lock(); }).code, errc::foreign_store);
 }
 
+// Who makes the tables writes to them and calls nothing before it knows whose they are, also where it is a
+// script that an administrator runs. What a stranger's trigger does is not undone with the transaction: a
+// sequence shows it.
+class postgresql_trapped_tables : public postgresql_strangers {
+ protected:
+  postgresql_trapped_tables() {
+    done("CREATE SCHEMA locks; GRANT ALL ON SCHEMA locks TO mallory");
+    mallory(
+        "CREATE SEQUENCE public.times; GRANT ALL ON SEQUENCE public.times TO PUBLIC;"
+        "CREATE FUNCTION locks.trap() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM "
+        "nextval('public.times'); RETURN NEW; END $$");
+  }
+  static constexpr const char* trapped_table =
+      "CREATE TABLE locks.own_sweeps (swept bigint NOT NULL);"
+      "CREATE TRIGGER trap BEFORE INSERT ON locks.own_sweeps FOR EACH ROW EXECUTE FUNCTION locks.trap()";
+  [[nodiscard]] std::string admin() const { return url("postgres", "?table=locks.own"); }
+  void expect_nothing_run() {
+    EXPECT_EQ(server_.ask("SELECT is_called FROM public.times"), "f");
+    EXPECT_EQ(server_.number("SELECT count(*) FROM pg_tables WHERE tablename = 'own_claims'"), 0);
+  }
+};
+
+TEST_F(postgresql_trapped_tables, are_not_written_by_the_printed_script) {
+  mallory(trapped_table);
+  EXPECT_THAT(server_.console("postgres")->ask(schema(admin())), HasSubstr("own_sweeps belongs to mallory"));
+  expect_nothing_run();
+}
+
+TEST_F(postgresql_trapped_tables, keep_their_routines_to_themselves) {
+  mallory("CREATE FUNCTION locks.own_now() RETURNS bigint LANGUAGE sql AS 'SELECT 1::bigint'");
+  EXPECT_THAT(server_.console("postgres")->ask(schema(admin())), HasSubstr("own_now belongs to mallory"));
+  expect_nothing_run();
+}
+
+TEST_F(postgresql_trapped_tables, are_not_written_where_they_come_in_between) {
+  const auto blocker = server_.console("mallory");
+  EXPECT_EQ(blocker->ask("BEGIN; CREATE TABLE locks.own (a integer)"), "");
+  auto made =
+      std::async(std::launch::async, [&] { return failure_of([&] { (void)apply_schema(admin()); }); });
+  await([&] { return server_.number("SELECT count(*) FROM pg_locks WHERE NOT granted") > 0; },
+        "it does not wait");
+  mallory(trapped_table);
+  EXPECT_EQ(blocker->ask("ROLLBACK"), "");
+  const auto refused = made.get();
+  // It waits for a second at most, which a machine that stalls may take for that.
+  EXPECT_TRUE(refused.code == errc::foreign_store || refused.code == errc::unavailable) << refused.text;
+  expect_nothing_run();
+}
+
+TEST_F(postgresql_strangers, hold_nothing_beside_others_by_numbers_of_their_own) {
+  ASSERT_TRUE(apply_schema(url("postgres", "?table=public.own&grant_lock=worker")));
+  client locks{url("postgres", "?table=public.own")};
+  auto held = mutex{locks, "stock"}.acquire();
+  const auto worker = server_.console("worker");
+  const auto acquire = [&](const std::string& weight, const std::string& capacity, const std::string& ttl) {
+    return worker->ask(
+        "SELECT outcome FROM public.own_acquire('stock', decode(repeat('01', 16), 'hex'), "
+        "decode(repeat('02', 16), 'hex'), " +
+        weight + ", " + capacity + ", " + ttl + ", '', true)");
+  };
+  const std::string whole = "1073741824";
+  for (const std::string weight : {"-1073741824", "0", "1073741825", "NULL"}) {
+    EXPECT_THAT(acquire(weight, whole, "30000000"), testing::StartsWith("-22023")) << weight;
+  }
+  EXPECT_THAT(acquire(whole, whole, "0"), testing::StartsWith("-22023"));
+  EXPECT_FALSE(mutex(locks, "stock").try_lock());
+  EXPECT_EQ(acquire(whole, whole, "30000000"), "0") << "a place in the queue is theirs";
+  EXPECT_FALSE(held.release());
+  for (const std::string weight : {"-1", "0", "1073741825"}) {
+    EXPECT_EQ(worker->ask("SELECT d.done FROM public.own_find('stock', decode(repeat('01', 16), 'hex')) f, "
+                          "public.own_downgrade('stock', decode(repeat('01', 16), 'hex'), f.place, " +
+                          weight + ") d"),
+              "0")
+        << weight;
+  }
+  EXPECT_FALSE(mutex(locks, "stock").try_lock());
+}
+
 TEST_F(postgresql_strangers, keep_nobody_out_by_routines_of_other_parameters) {
   use(url("holdfast"));
   mallory(spy("public.holdfast_locks_acquire", "a text", "bigint", "1"));

@@ -96,12 +96,33 @@ TEST_F(postgresql_upgrades, put_back_what_somebody_has_changed) {
 }
 
 TEST_F(postgresql_upgrades, take_from_everybody_what_they_once_could_execute) {
+  make_older();
   ASSERT_EQ(server_.ask("GRANT EXECUTE ON ALL FUNCTIONS IN SCHEMA public TO PUBLIC"), "");
   EXPECT_TRUE(apply_schema(server_.url()));
   EXPECT_EQ(server_.ask("CREATE ROLE other LOGIN"), "");
   EXPECT_THAT(server_.console("other")->ask("SELECT holdfast_locks_evict('stock')"),
               testing::StartsWith("-42501"));
   EXPECT_EQ(try_to_lock(guest()).text, "it did not fail");
+}
+
+TEST_F(postgresql_upgrades, leave_to_everybody_what_everybody_was_granted) {
+  EXPECT_FALSE(apply_schema(server_.url("?grant_lock=public")));
+  ASSERT_EQ(server_.ask("CREATE ROLE other LOGIN; DROP FUNCTION holdfast_locks_extend"), "");
+  EXPECT_TRUE(client(server_.url()).list().empty());  // makes it anew
+  client others{"postgresql://other@127.0.0.1:" + std::to_string(server_.port()) + "/holdfast"};
+  EXPECT_EQ(mutex(others, "other").acquire().renew(), renewal::renewed);
+}
+
+// As administrators have it who let nobody execute a function but by a grant.
+TEST_F(postgresql_upgrades, grant_what_is_needed_where_nobody_may_execute_by_default) {
+  ASSERT_EQ(server_.ask("ALTER DEFAULT PRIVILEGES FOR ROLE holdfast REVOKE EXECUTE ON FUNCTIONS FROM PUBLIC"),
+            "");
+  make_older();
+  EXPECT_TRUE(apply_schema(server_.url()));
+  client others{guest()};
+  EXPECT_EQ(mutex(others, "other").acquire().renew(), renewal::renewed);
+  EXPECT_TRUE(apply_schema(server_.url("?table=another&grant_lock=guest")));
+  EXPECT_EQ(try_to_lock(guest("?table=another&create=0")).text, "it did not fail");
 }
 
 // Calls of the former version, on a store that has been brought up to date.

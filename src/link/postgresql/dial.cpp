@@ -42,43 +42,12 @@ constexpr const char* session_settings =
     "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;"
     "SET tcp_user_timeout = 25000";
 
-/// Whose objects a session may run: those of the user itself, of superusers, of the database's owner, of
-/// roles that one of these has made the user a member of (in older servers anybody may make anybody a member
-/// of himself), and of the role that the URL names. $1: the schema, $2 and $3: our tables and routines, one a
-/// line, $4: that role. One statement, so that all of it is of one moment: how many tables and routines there
-/// are, whether `layout` is, and what is not trusted, with its owner.
+/// Behind `owners`: how many tables and routines there are, whether `layout` ($2) and `revision` ($3) are,
+/// and what is not trusted, with its owner.
 constexpr const char* inventory_query = R"sql(
-WITH RECURSIVE
-  chief(oid) AS (
-    SELECT oid FROM pg_roles WHERE rolsuper
-    UNION SELECT datdba FROM pg_database WHERE datname = current_database()),
-  own(oid) AS (
-    SELECT oid FROM pg_roles WHERE rolname IN (current_user, session_user)
-    UNION SELECT m.roleid FROM pg_auth_members m JOIN own ON own.oid = m.member
-           WHERE m.grantor IN (SELECT oid FROM chief)),
-  trusted(oid) AS (
-    SELECT oid FROM own
-    UNION SELECT oid FROM chief
-    UNION SELECT oid FROM pg_roles WHERE rolname IN ('pg_database_owner', $4::text)),
-  ours(oid) AS (
-    SELECT c.oid FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
-     WHERE n.nspname = $1::text AND c.relname = ANY (string_to_array($2::text, chr(10)))),
-  part(kind, name, owner) AS (
-    SELECT 'schema', n.nspname::text, n.nspowner FROM pg_namespace n WHERE n.nspname = $1::text
-    UNION ALL
-    SELECT 'table', c.relname::text, c.relowner FROM pg_class c JOIN ours USING (oid)
-    UNION ALL
-    SELECT 'trigger function', p.proname::text, p.proowner
-      FROM pg_trigger t JOIN ours ON ours.oid = t.tgrelid JOIN pg_proc p ON p.oid = t.tgfoid
-     WHERE NOT t.tgisinternal
-    UNION ALL
-    SELECT 'routine', p.proname::text, p.proowner
-      FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
-     WHERE n.nspname = $1::text
-       AND p.proname || '(' || oidvectortypes(p.proargtypes) || ')' = ANY (string_to_array($3::text, chr(10))))
 SELECT count(*) FILTER (WHERE kind = 'table'), count(*) FILTER (WHERE kind = 'routine'),
-       count(*) FILTER (WHERE kind = 'routine' AND name = $5::text),
-       count(*) FILTER (WHERE kind = 'routine' AND name = $6::text),
+       count(*) FILTER (WHERE kind = 'routine' AND name = $2::text),
+       count(*) FILTER (WHERE kind = 'routine' AND name = $3::text),
        min('the ' || kind || ' ' || name || ' belongs to ' || pg_get_userbyid(owner))
          FILTER (WHERE owner NOT IN (SELECT oid FROM trusted))
   FROM part
@@ -341,23 +310,15 @@ void opening::bind_to_session(std::chrono::milliseconds timeout) {
 /// a table of his runs his triggers and defaults. The owner of the schema can put his own in the place of
 /// what is there.
 opening::inventory opening::look_around() {
-  std::string tables;
-  for (const auto part : sql::postgresql::tables) tables.append(names_.bare(part)) += '\n';
-  std::string routines;
-  for (const auto& each : sql::postgresql::routines) {
-    routines.append(names_.bare(each.name)).append("(").append(each.parameters).append(")\n");
-  }
-  const result r = ask(inventory_query, {names_.schema(), tables, routines, to_.owner, names_.bare("layout"),
-                                         names_.bare("revision")});
+  std::string query = sql::postgresql::owners(names_);
+  constexpr std::string_view owner = "{OWNER}";
+  query.replace(query.find(owner), owner.size(), "$1");
+  const result r = ask(query + inventory_query, {to_.owner, names_.bare("layout"), names_.bare("revision")});
   enum column { tables_found, routines_found, layout_found, revision_found, stranger };
   if (PQgetisnull(r.get(), 0, stranger) == 0) {
-    throw cut_off{
-        {errc::foreign_store,
-         std::string{PQgetvalue(r.get(), 0, stranger)} +
-             ", who is neither this user, nor a superuser, nor the owner of the database; nothing of it is "
-             "run. Name another table with table=, or, where that role is to be trusted, say so with "
-             "owner="},
-        false};
+    throw cut_off{{errc::foreign_store,
+                   std::string{PQgetvalue(r.get(), 0, stranger)}.append(sql::postgresql::stranger_advice)},
+                  false};
   }
   const auto is = [&](column which, std::size_t count) {
     return PQgetvalue(r.get(), 0, which) == std::to_string(count);
@@ -460,8 +421,7 @@ bool opening::make_tables(const inventory& there) {
     const bool missing = !suffices(look_around());
     const std::string before = definitions();
     if (missing) {
-      ask(sql::postgresql::schema(names_));
-      (void)look_around();  // somebody may have come between: then nothing is made
+      ask(sql::postgresql::schema(names_, to_.owner));
     }
     const bool changed = definitions() != before;
     ask("COMMIT");

@@ -38,6 +38,7 @@ constexpr auto verdicts = std::to_array<verdict>({
      "there is a routine of this name that is not ours; name another with table=", false},
     {"42", errc::foreign_store,
      "the table of this name is of another shape; name another with table=", false},
+    {"HF001", errc::foreign_store, "see holdfast schema", false},  // a stranger's table, say
     {"53300", errc::exhausted, "raise max_connections, or put a limit on clients", true},
     {"53", errc::exhausted, "make room at the server", true},
     {"57P03", errc::unavailable, "it is on its way up or down", true, true},

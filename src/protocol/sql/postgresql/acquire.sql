@@ -18,6 +18,10 @@ DECLARE
   other boolean;
   fits boolean;
 BEGIN
+  -- Whoever may call this may write no table: other numbers would let two hold.
+  IF NOT coalesce(in_weight BETWEEN 1 AND in_capacity AND in_ttl > 0, false) THEN
+    RAISE EXCEPTION USING ERRCODE = '22023', MESSAGE = 'a claim has a weight from 1 to the capacity, and a ttl above 0';
+  END IF;
   LOOP
     SELECT l.token, l.granted, l.oldest, l.capacity INTO last, upto, low, room
       FROM {locks} l WHERE l.name = in_name FOR NO KEY UPDATE;

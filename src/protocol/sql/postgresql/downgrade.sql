@@ -13,7 +13,8 @@ BEGIN
     FROM {locks} l WHERE l.name = in_name FOR NO KEY UPDATE;
   at := {now}();
   UPDATE {claims} SET weight = in_weight
-   WHERE name = in_name AND token = in_token AND owner = in_owner AND expires > at;
+   WHERE name = in_name AND token = in_token AND owner = in_owner AND expires > at
+     AND in_weight BETWEEN 1 AND weight;  -- heavier, or lighter than nothing, others would hold beside it
   done := FOUND::int;
   IF FOUND THEN
     IF last > upto THEN

@@ -31,59 +31,71 @@ std::string key_of(std::int32_t what, const naming& names) {
 
 /// Those that others call come first, and last the one that says that all of them are there.
 constexpr auto files = std::to_array<std::string_view>(
-    {text::schema,  text::now,      text::changed,   text::gone,  text::bury,    text::serve,
-     text::place,   text::acquire,  text::find,      text::look,  text::renew,   text::extend,
-     text::release, text::withdraw, text::downgrade, text::evict, text::inspect, text::list,
-     text::page,    text::sweep,    text::abandon,   text::track, text::layout});
+    {text::former,   text::schema,    text::now,    text::changed, text::gone,  text::bury,   text::serve,
+     text::place,    text::acquire,   text::find,   text::look,    text::renew, text::extend, text::release,
+     text::withdraw, text::downgrade, text::evict,  text::inspect, text::list,  text::page,   text::sweep,
+     text::abandon,  text::track,     text::layout, text::rights});
 
 std::string fingerprint() {
   std::uint64_t hash = 14695981039346656037U;
-  for (const std::string_view file : files) {
-    for (const char c : file) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
-  }
+  const auto take = [&](std::string_view text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  };
+  for (const std::string_view file : files) take(file);
+  take(text::trust);
+  take(text::owners);
   constexpr std::string_view digits = "0123456789abcdef";
   std::string hex;
   for (int shift = 60; shift >= 0; shift -= 4) hex += digits[(hash >> static_cast<unsigned>(shift)) & 15U];
   return hex;
 }
 
-/// "schema"."locks_acquire"(text, …), of all that this access is enough for.
+/// "schema"."locks_acquire"(text, …)
+std::string signature_of(const routine& each, const naming& names) {
+  return names.quoted(each.name).append("(").append(each.parameters) + ')';
+}
+
+/// Of all that this access is enough for.
 std::string functions(const naming& names, access from, access upto) {
   std::string all;
   for (const routine& each : routines) {
     if (each.may_execute < from || each.may_execute > upto) continue;
-    all.append(all.empty() ? "" : ",\n  ")
-        .append(names.quoted(each.name))
-        .append("(")
-        .append(each.parameters) += ')';
+    all.append(all.empty() ? "" : ",\n  ").append(signature_of(each, names));
   }
   return all;
 }
 
-/// Where an upgrade adds a routine, whoever may execute the old one may execute that as well.
-std::string inheritance(const naming& names, std::string_view old, access to) {
-  std::string all =
-      "\nDO $$\nDECLARE\n  added regprocedure;\n  grantee name;\nBEGIN\n"
-      "  FOR added IN SELECT p.oid FROM pg_proc p WHERE p.proacl IS NULL AND p.oid = ANY (ARRAY[";
-  bool first = true;
-  std::string of_old;
+/// In lines, as the catalog has them: names without quotes.
+std::string bare_tables(const naming& names) {
+  std::string all;
+  for (const auto part : tables) all.append(names.bare(part)) += '\n';
+  return all;
+}
+std::string bare_routines(const naming& names) {
+  std::string all;
   for (const routine& each : routines) {
-    const std::string signature = names.quoted(each.name).append("(").append(each.parameters) + ')';
-    if (each.name == old) of_old = signature;
-    if (each.may_execute != to) continue;
-    all.append(first ? "\n    '" : ",\n    '").append(signature).append("'::regprocedure");
-    first = false;
+    all.append(names.bare(each.name)).append("(").append(each.parameters).append(")\n");
   }
-  return all
-      .append(
-          "]::regprocedure[]::oid[]) LOOP\n    FOR grantee IN SELECT pg_get_userbyid(x.grantee) FROM pg_proc "
-          "p, aclexplode(p.proacl) x\n"
-          "                    WHERE p.oid = '")
-      .append(of_old)
-      .append(
-          "'::regprocedure AND x.grantee NOT IN (0, p.proowner) LOOP\n"
-          "      EXECUTE format('GRANT EXECUTE ON FUNCTION %s TO %I', added, grantee);\n"
-          "    END LOOP;\n  END LOOP;\nEND $$;\n");
+  return all;
+}
+
+std::string literal(std::string_view text) {
+  std::string all = "'";
+  for (const char c : text) all.append(c == '\'' ? 2 : 1, c);
+  return all + '\'';
+}
+
+/// Rows of a VALUES list: a routine's signature, and who may execute it.
+std::string signatures(const naming& names) {
+  constexpr auto words = std::to_array<std::string_view>({"part", "look", "lock", "all"});
+  std::string rows;
+  for (const routine& each : routines) {
+    rows.append(rows.empty() ? "      (" : ",\n      (")
+        .append(literal(signature_of(each, names)))
+        .append(", ")
+        .append(literal(words.at(static_cast<std::size_t>(each.may_execute)))) += ')';
+  }
+  return rows;
 }
 
 }  // namespace
@@ -117,19 +129,33 @@ const revision& own_revision() {
   return own;
 }
 
-std::string schema(const naming& names) {
+std::string owners(const naming& names) {
+  std::string all{text::owners};
+  replace(all, "{SCHEMA}", literal(names.schema()));
+  replace(all, "{TABLES}", literal(bare_tables(names)));
+  replace(all, "{ROUTINES}", literal(bare_routines(names)));
+  return all;
+}
+
+std::string schema(const naming& names, std::string_view owner) {
   std::string all;
   for (const std::string_view file : files) all.append(all.empty() ? "" : "\n").append(names.fill(file));
+  replace(all, "{TRUST}", text::trust);
+  replace(all, "{OWNERS}", owners(names));
+  replace(all, "{OWNER}", literal(owner));
+  replace(all, "{STRANGER}", stranger_state);
+  replace(all, "{ADVICE}", stranger_advice);
+  replace(all, "{SIGNATURES}", signatures(names));
+  for (const auto& each : routines) {
+    if (each.name == "acquire") replace(all, "{ACQUIRE}", literal(signature_of(each, names)));
+    if (each.name == "inspect") replace(all, "{INSPECT}", literal(signature_of(each, names)));
+  }
   replace(all, "{CHANGED}", "holdfast_changed_" + std::to_string(number_of(names)));
   replace(all, "{FOREVER}", std::to_string(forever.count()));
   replace(all, "{OWN}", "decode(current_setting('holdfast.session', true), 'hex')");
   replace(all, "{LAYOUT}", std::to_string(layout_number));
   replace(all, "{REVISION}", own_revision().text());
-  all.append(inheritance(names, "acquire", access::lock)).append(inheritance(names, "inspect", access::look));
-  return all
-      .append("\n-- Nobody but the owner, until a role is granted more.\nREVOKE EXECUTE ON FUNCTION\n  ")
-      .append(functions(names, access::part, access::lock))
-      .append("\nFROM PUBLIC;\n");
+  return all;
 }
 
 std::string grants(const naming& names, std::string_view role, access to) {
@@ -152,7 +178,7 @@ bool is_plain_role(std::string_view name) {
 }
 
 std::string script(const naming& of, const std::vector<std::string>& lockers,
-                   const std::vector<std::string>& lookers) {
+                   const std::vector<std::string>& lookers, std::string_view owner) {
   const naming names = of.schema().empty() ? of.in("public") : of;
   std::string all = "-- Where Holdfast keeps the locks of " + names.plain() + ": tables and routines.\n";
   all.append(
@@ -161,7 +187,7 @@ std::string script(const naming& of, const std::vector<std::string>& lockers,
          "PERFORM pg_advisory_xact_lock(")
       .append(making_key(names))
       .append("); END $$;\n\n")
-      .append(schema(names));
+      .append(schema(names, owner));
   for (const std::string& each : lockers) all.append("\n").append(grants(names, each, access::lock));
   for (const std::string& each : lookers) all.append("\n").append(grants(names, each, access::look));
   return all.append("\nCOMMIT;\n");

@@ -74,7 +74,18 @@ struct revision {
 /// transaction, to be run as they are.
 /// \param names with a schema: in the routines every table and routine is named in full, and everything else
 /// is looked for in pg_catalog alone, so that nobody's operators and functions are run in their stead.
-[[nodiscard]] std::string schema(const naming& names);
+/// \param owner a role that is trusted like the user's own, or empty: what belongs to a role that is not
+/// trusted ends the transaction, before anything of it is written or called.
+[[nodiscard]] std::string schema(const naming& names, std::string_view owner);
+
+/// The start of a statement, WITH …: `part`, what of the store there is with its owners, and `trusted`, whose
+/// objects a client may run. Has the place {OWNER}, for an expression: the role that the URL names.
+[[nodiscard]] std::string owners(const naming& names);
+/// With which SQLSTATE `schema` refuses, and what a message about a stranger's object ends with.
+inline constexpr std::string_view stranger_state = "HF001";
+inline constexpr std::string_view stranger_advice =
+    ", who is neither this user, nor a superuser, nor the owner of the database; nothing of it is run. Name "
+    "another table with table=, or, where that role is to be trusted, say so with owner=";
 
 /// Statements by which a role may lock, or may only look: the rights to execute what that takes, and no right
 /// to a table.
@@ -85,9 +96,9 @@ struct revision {
 
 /// The same as a file for psql: one transaction, in which whoever else is at it waits. Without a schema in
 /// `names` it makes the tables in "public".
-/// \param lockers, lookers roles that get the rights for it.
+/// \param lockers, lookers roles that get the rights for it. \param owner see `schema`.
 [[nodiscard]] std::string script(const naming& names, const std::vector<std::string>& lockers = {},
-                                 const std::vector<std::string>& lookers = {});
+                                 const std::vector<std::string>& lookers = {}, std::string_view owner = {});
 
 /// The call of a routine as a statement, with its parameters as $1, $2, ….
 [[nodiscard]] std::string statement_of(const call& what, const naming& names);

@@ -12,8 +12,8 @@ CREATE TABLE IF NOT EXISTS {locks} (
 CREATE TABLE IF NOT EXISTS {claims} (
   name     text COLLATE "C" NOT NULL,
   token    bigint NOT NULL,               -- its place in the queue, and its fencing token
-  owner    bytea  NOT NULL,               -- 16 random bytes, known to its maker alone
-  client   bytea  NOT NULL,               -- 16 random bytes, likewise: whom to notify
+  owner    bytea  NOT NULL,               -- 16 random bytes: whoever may look at the claim knows them, and may end it
+  client   bytea  NOT NULL,               -- 16 random bytes, half of them secret: whom to notify
   weight   bigint NOT NULL,
   ttl      bigint NOT NULL,
   expires  bigint NOT NULL,               -- dead from then on, unless kept
@@ -21,12 +21,14 @@ CREATE TABLE IF NOT EXISTS {claims} (
   metadata text   NOT NULL,               -- for people
   PRIMARY KEY (name, token)
 ) WITH (fillfactor = 80, autovacuum_vacuum_scale_factor = 0.02);
--- Of a claim that ends with its session: the role that has logged in there. Not in stores of older versions.
-ALTER TABLE {claims} ADD COLUMN IF NOT EXISTS login oid;
 
 CREATE TABLE IF NOT EXISTS {sweeps} (
   swept bigint NOT NULL                   -- when nothing was left to forget
 );
+
+{TRUST}
+-- Of a claim that ends with its session: the role that has logged in there. Not in stores of older versions.
+ALTER TABLE {claims} ADD COLUMN IF NOT EXISTS login oid;
 -- Not in stores of older versions. With a key, so that a publication of all tables forbids no update.
 ALTER TABLE {sweeps} ADD COLUMN IF NOT EXISTS id smallint PRIMARY KEY DEFAULT 1 CHECK (id = 1);
 -- How far the sweep has come that is under way, and until when changes are notified.
