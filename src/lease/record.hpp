@@ -45,29 +45,27 @@ class lease_record {
   void set_mode(holdfast::mode how) noexcept { how_.store(how, std::memory_order_relaxed); }
 
   std::weak_ptr<session> owner;  // set before the record is shown to anybody
-  std::uint32_t generation = 0;  // of the process that holds; likewise
   const store::hold hold;
   const std::int64_t permits;
   const duration margin;
-  const bool renews;
-  std::stop_source lost;                           // requested once, outside turns
-  std::error_code reason;                          // of the loss
-  loss_reason loss = loss_reason::ended_at_store;  // likewise; any thread may read it once state() is lost
+  std::stop_source lost;   // requested once, outside turns
+  std::error_code reason;  // of the loss
   /// Loss callbacks, by the number that names each of them to its user.
   std::vector<std::pair<std::uint64_t, std::function<void(std::error_code)>>> on_lost;
-
-  bool may_be_exclusive =
-      false;  // of a shared one: whether the store has carried out the downgrade is not known
+  std::uint32_t generation = 0;  // of the process that holds; set before the record is shown to anybody
+  const bool renews;
+  loss_reason loss = loss_reason::ended_at_store;  // any thread may read it once state() is lost
+  bool may_be_exclusive = false;  // of a shared one: whether the store has downgraded it is not known
 
   // The keeper's.
-  std::uint64_t number = 0;  // in the order of coming
+  bool kept = false;
+  bool confirming = false;     // a renewal is under way that was sent because of a notification
+  bool confirm_again = false;  // another notification has come meanwhile
+  std::uint64_t number = 0;    // in the order of coming
   store::backoff pause;
   store::time_point valid_until;  // by its own ttl, whatever becomes of the session it lives with
   store::time_point attention;    // when to look at it next
   store::time_point renew_at;     // time_point::max(): not by itself, or an answer is under way
-  bool kept = false;
-  bool confirming = false;     // a renewal is under way that was sent because of a notification
-  bool confirm_again = false;  // another notification has come meanwhile
 
  private:
   std::atomic<std::chrono::nanoseconds::rep> deadline_ = 0;

@@ -114,7 +114,8 @@ void elastic_pool::add_watcher() {
   join_ended();
   try {
     add_thread();
-  } catch (const std::exception&) {  // out of threads or memory: the next task tries again
+  } catch (const std::exception&) {
+    // Out of threads or memory: the next task tries again.
   }
 }
 

@@ -84,7 +84,7 @@ constexpr std::size_t names_at_once = 64;
 }  // namespace
 
 conversation::conversation(request asked, const dialect& in, const owner_id& client)
-    : asked_{std::move(asked)}, in_{&in}, client_{client}, stage_{stage::script} {
+    : asked_{std::move(asked)}, in_{&in}, client_{client} {
   if (asked_.what != task::list) return;
   listing_ = std::static_pointer_cast<listing>(asked_.listed);
   if (listing_ == nullptr) listing_ = std::make_shared<listing>();

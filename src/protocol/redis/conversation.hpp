@@ -65,7 +65,7 @@ class conversation {
   tickets::request asked_;
   const dialect* in_;
   owner_id client_;
-  stage stage_;
+  stage stage_ = stage::script;
   tickets::place granted_;  // while replicas are asked
   std::shared_ptr<listing> listing_;
 };
