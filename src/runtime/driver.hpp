@@ -259,9 +259,12 @@ class driver final : public store::port {
           return store::forced{doubted ? seen->count : seen->ended};
         },
         [seen](const store::trouble& t) {
-          const bool may_have_ended = t.unknown || seen->ended != 0;
-          return store::forced{
-              failure{may_have_ended ? make_error_code(errc::unknown_outcome) : t.what.code, t.what.what}};
+          if (t.unknown) return store::forced{failure{make_error_code(errc::unknown_outcome), t.what.what}};
+          std::string text = t.what.what;
+          if (seen->ended != 0) {
+            text.append("; of the holds before it ").append(std::to_string(seen->ended)).append(" ended");
+          }
+          return store::forced{failure{t.what.code, std::move(text)}};
         },
         std::move(done),
         [seen, eviction](const reply& r) -> std::optional<store::continuation<request>> {

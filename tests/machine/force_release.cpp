@@ -88,13 +88,14 @@ TEST_F(force_release, lets_a_store_without_living_holders_hand_the_name_on) {
   EXPECT_EQ(count(), 0U);
 }
 
-TEST_F(force_release, that_fails_after_a_part_says_that_it_may_have_ended_them) {
+TEST_F(force_release, that_is_refused_after_a_part_says_why_and_how_many_it_has_ended) {
   force();
   it.answer(held_with({7, 9}));
   it.answer(tickets::count{1});
   it.answer(lasting);
   ASSERT_EQ(ends.size(), 1U);
-  EXPECT_EQ(std::get<failure>(ends[0]).code, errc::unknown_outcome);
+  EXPECT_EQ(std::get<failure>(ends[0]).code, lasting.what.code);
+  EXPECT_THAT(std::get<failure>(ends[0]).what, testing::HasSubstr("of the holds before it 1 ended"));
 }
 
 TEST_F(force_release, repeated_ends_no_hold_that_was_granted_meanwhile) {
