@@ -113,7 +113,7 @@ bool guardian::replace_if_killed() {
 
 guardian::~guardian() {
   orders_.close();
-  if (pid_ > 0) ::waitpid(pid_, nullptr, 0);
+  if (pid_ > 0) await_end();
 }
 
 void guardian::guard(pid_t group, boot_clock::time_point kill_at) noexcept {
@@ -122,11 +122,18 @@ void guardian::guard(pid_t group, boot_clock::time_point kill_at) noexcept {
   [[maybe_unused]] const auto written = ::write(orders_.get(), &next, sizeof next);
 }
 
+/// One that was stopped would end never, and the lock would be held as long.
+int guardian::await_end() noexcept {
+  int status = 0;
+  ::kill(pid_, SIGCONT);
+  ::waitpid(std::exchange(pid_, -1), &status, 0);
+  return status;
+}
+
 bool guardian::dismiss() noexcept {
   if (pid_ < 0) return false;
   guard(0, {});
-  int status = 0;
-  ::waitpid(std::exchange(pid_, -1), &status, 0);
+  const int status = await_end();
   return WIFEXITED(status) && WEXITSTATUS(status) == struck_status;
 }
 

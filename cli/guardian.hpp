@@ -35,6 +35,8 @@ class guardian {
 
  private:
   void begin();
+  /// \return as waitpid() says it.
+  int await_end() noexcept;
 
   descriptor orders_;
   pid_t pid_ = -1;

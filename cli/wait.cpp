@@ -5,9 +5,11 @@
 #include <csignal>
 #include <fmt/core.h>
 #include <memory>
+#include <optional>
 
 #include "descriptor.hpp"
 #include "failure.hpp"
+#include "interruptible.hpp"
 #include "json.hpp"
 #include "signal_inbox.hpp"
 #include "terminal.hpp"
@@ -17,6 +19,9 @@
 namespace holdfast::cli {
 
 namespace {
+
+/// How much longer than the limit the store's answer is waited for.
+constexpr std::chrono::seconds answer_limit{1};
 
 int conclude(const wait_command& what, bool free, boot_clock::time_point since) {
   if (what.store.json) {
@@ -31,18 +36,27 @@ int conclude(const wait_command& what, bool free, boot_clock::time_point since) 
 int perform(const wait_command& what) {
   using namespace std::chrono_literals;
   signal_inbox signals{SIGINT, SIGTERM, SIGHUP};
-  const auto locks = open_client(what.store);
+  auto locks = open_client(what.store);
   const auto since = boot_clock::now();
   const auto changed = std::make_shared<event>();
   std::shared_ptr<void> watch;
+  const auto waited_for = [&] { return std::chrono::duration_cast<duration>(boot_clock::now() - since); };
   for (;;) {
-    const auto lock = locks.inspect(what.name, 0);
+    std::optional<lock_state> lock;
+    std::optional<duration> left;
+    if (what.limit) left = std::max<duration>(*what.limit - waited_for(), duration::zero()) + answer_limit;
+    if (!run_interruptibly(locks, signals, left, [&] { lock = locks.inspect(what.name, 0); })) {
+      if (const auto number = signals.take()) return killed_by_signal + *number;
+      throw failure{store_unavailable, fmt::format("whether '{}' is free is not known: {} does not answer",
+                                                   printable(what.name), locks.url())};
+    }
     if (!lock || lock->holders.empty()) return conclude(what, true, since);
-    const auto waited = std::chrono::duration_cast<duration>(boot_clock::now() - since);
+    const auto waited = waited_for();
     if (what.limit && waited >= *what.limit) {
       if (!what.store.json) {
-        complain(fmt::format("holdfast: '{}' was not free within {}: {}\n", printable(what.name),
-                             to_whole_text(*what.limit), holders_text(*lock)));
+        const bool once = *what.limit == duration::zero();
+        complain(fmt::format("holdfast: '{}' was not free{}: {}\n", printable(what.name),
+                             once ? "" : " within " + to_whole_text(*what.limit), holders_text(*lock)));
       }
       return conclude(what, false, since);
     }

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "descriptor.hpp"
+#include "interruptible.hpp"
 #include "json.hpp"
 #include "signal_inbox.hpp"
 #include "terminal.hpp"
@@ -130,13 +131,13 @@ class observer {
 int perform(const watch_command& what) {
   using namespace std::chrono_literals;
   signal_inbox signals{SIGINT, SIGTERM, SIGHUP};
-  const auto locks = open_client(what.store);
+  auto locks = open_client(what.store);
   const auto changed = std::make_shared<event>();
   const auto watch = locks.watch([changed] { changed->raise(); });
   observer eyes{locks, what, signals};
   while (!signals.take()) {
     changed->take();
-    eyes.look();
+    if (!run_interruptibly(locks, signals, std::nullopt, [&] { eyes.look(); })) continue;  // a signal
     // A claim that ends with its ttl changes nothing at the store: look now and then.
     await_any({signals.get(), changed->get()}, 1s);
   }

@@ -148,6 +148,16 @@ TEST_F(run_loss, a_guardian_that_was_killed_changes_nothing_of_the_end) {
   EXPECT_FALSE(held("x")) << "the lock was not released";
 }
 
+TEST_F(run_loss, a_guardian_that_was_stopped_keeps_no_lock) {
+  auto wrapper = start_holder("x", {"--ttl", "1h"}, "while [ ! -e $D/go ]; do sleep 0.01; done; exit 7");
+  const pid_t guardian = guardian_of(wrapper->pid());
+  ASSERT_NE(guardian, 0);
+  ::kill(guardian, SIGSTOP);
+  write_file(file("go"), "");
+  EXPECT_EQ(wrapper->wait().status, 7);
+  EXPECT_FALSE(held("x")) << "the lock was not released";
+}
+
 TEST_F(run_loss, a_guardian_that_was_killed_is_replaced) {
   auto wrapper = start_deaf("15s");
   const pid_t first = guardian_of(wrapper->pid());

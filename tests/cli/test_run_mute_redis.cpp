@@ -1,6 +1,7 @@
 // A store that has fallen silent by the time that the command ends.
 
 #include <chrono>
+#include <csignal>
 #include <filesystem>
 #include <fstream>
 #include <gmock/gmock.h>
@@ -43,6 +44,47 @@ TEST_F(run_at_a_mute_store, does_not_take_silence_for_somebody_who_holds) {
   EXPECT_LT(took, 5s) << "it may take 2 s longer than the wait, and 2 s for a loaded machine";
   EXPECT_EQ(refused.status, 69);
   EXPECT_THAT(refused.err, HasSubstr("who holds it is not known"));
+}
+
+/// Whoever waits for a lock, or watches, is not kept from its signals and its limit by a store that is
+/// silent.
+class asking_a_mute_store : public command_test {
+ protected:
+  asking_a_mute_store() {
+    EXPECT_EQ(holdfast({"run", "x", "--store", server_.url(), "--", "true"}).status, 0);
+    server_.stop();
+  }
+  ~asking_a_mute_store() override { server_.go_on(); }
+
+  /// The status with which the command ends that is sent a signal while it asks.
+  int interrupted(std::vector<std::string> command, int signal) {
+    command.insert(command.end(), {"--store", server_.url()});
+    const auto asking = start(command);
+    const auto takes_signals = [&] {
+      const auto status = contents("/proc/" + std::to_string(asking->pid()) + "/status");
+      const auto blocked = status.find("SigBlk:");
+      return blocked != std::string::npos && (std::stoull(status.substr(blocked + 7), nullptr, 16) & 2U) != 0;
+    };
+    EXPECT_TRUE(eventually(takes_signals));
+    ::kill(asking->pid(), signal);
+    return asking->wait().status;
+  }
+
+  redis_server server_;
+};
+
+TEST_F(asking_a_mute_store, ends_with_the_limit) {
+  for (const std::string limit : {"0", "100ms"}) {
+    const auto refused = holdfast({"wait", "x", "--wait", limit, "--store", server_.url()});
+    EXPECT_EQ(refused.status, 69);
+    EXPECT_THAT(refused.err, HasSubstr("whether 'x' is free is not known"));
+  }
+}
+
+TEST_F(asking_a_mute_store, ends_with_a_signal) {
+  EXPECT_EQ(interrupted({"watch"}, SIGINT), 0);
+  EXPECT_EQ(interrupted({"watch", "x"}, SIGTERM), 0);
+  EXPECT_EQ(interrupted({"wait", "x"}, SIGTERM), 128 + SIGTERM);
 }
 
 TEST_F(run_at_a_mute_store, tells_of_holders_that_are_not_ours) {
