@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
+#include <set>
 
 #include "failure.hpp"
 
@@ -58,6 +59,19 @@ _holdfast() {
   if ((COMP_CWORD == 1)); then
 )sh";
 
+/// Of all commands, `--wait|--ttl|…`, as a pattern of the shell's; files are completed elsewhere.
+std::string flags_with_values(const synopses& commands) {
+  std::set<std::string> flags;
+  for (const auto& command : commands) {
+    for (const auto& option : command.options) {
+      if (!option.value.empty() && option.value != "FILE") {
+        flags.insert(option.flags.begin(), option.flags.end());
+      }
+    }
+  }
+  return fmt::format("{}", fmt::join(flags, "|"));
+}
+
 std::string bash_case(const command_synopsis& command) {
   auto text = fmt::format("    {})\n", command.name);
   text += fmt::format("      if [[ $current == -* ]]; then COMPREPLY=($(compgen -W {} -- \"$current\"))\n",
@@ -85,8 +99,10 @@ std::string bash_script(const synopses& commands) {
     COMPREPLY=($(compgen -f -- "$current"))
     return
   fi
-  case ${COMP_WORDS[1]} in
 )sh";
+  text += fmt::format("  case $previous in {}) return ;; esac  # a value, and no name\n",
+                      flags_with_values(commands));
+  text += "  case ${COMP_WORDS[1]} in\n";
   for (const auto& command : commands) text += bash_case(command);
   return text + "  esac\n}\n\ncomplete -o bashdefault -F _holdfast holdfast\n";
 }

@@ -16,7 +16,7 @@ std::vector<std::string> row_of(const lock_summary& lock, bool idle) {
   const bool held = lock.holders != 0;
   auto how = std::string{to_string(lock.how)};
   if (lock.capacity != 0) how += fmt::format(" of {}", lock.capacity);
-  const auto number = [](fencing_token token) { return token ? std::to_string(token.value()) : ""; };
+  const auto number = [](fencing_token token) { return token ? std::to_string(token.value()) : "-"; };
   std::vector<std::string> row{printable(lock.name), how, std::to_string(lock.holders),
                                std::to_string(lock.waiters)};
   if (idle) row.push_back(number(lock.last_token));

@@ -67,6 +67,18 @@ TEST_F(completion, asks_the_store_that_stands_on_the_line) {
   }
 }
 
+TEST_F(completion, of_a_value_offers_no_name) {
+  EXPECT_EQ(holdfast({"run", "nightly", "--", "true"}).status, 0);
+  write_file(file("completion.bash"), holdfast({"completion", "bash"}).out);
+  for (const std::string previous : {"--wait", "--permits", "-E", "run"}) {
+    const auto script = "source $D/completion.bash; COMP_LINE='holdfast run " + previous +
+                        " '; COMP_POINT=${#COMP_LINE}; COMP_WORDS=(" HOLDFAST_COMMAND " run " + previous +
+                        " ''); COMP_CWORD=3; _holdfast; printf '%s\n' \"${COMPREPLY[@]}\"";
+    process bash{scratch_, {"bash", "--norc", "-c", script}, {environment(), ""}};
+    EXPECT_EQ(bash.wait().out, previous == "run" ? "nightly\n" : "\n") << previous;
+  }
+}
+
 TEST_F(completion, of_the_others_has_no_syntax_error) {
   for (const auto* shell : {"zsh", "fish"}) {
     write_file(file(shell), holdfast({"completion", shell}).out);

@@ -348,9 +348,9 @@ store::trouble trouble_of(const std::string& error) {
   };
   constexpr std::array<known, 15> all{{
       {"WRONGTYPE", errc::wrong_type, false},
-      {"NOAUTH", errc::permission_denied, false,
-       "; the store's URL has to name a password, and maybe a user"},
-      {"WRONGPASS", errc::permission_denied, false, "; see the user and the password of the store's URL"},
+      {"NOAUTH", errc::permission_denied, false, "; give the password, and in the store's URL maybe a user"},
+      {"WRONGPASS", errc::permission_denied, false,
+       "; see the user in the store's URL, and the password, there or wherever it is given"},
       {"NOPERM", errc::permission_denied, false},
       {"OOM", errc::exhausted, true},
       {"LOADING", errc::unavailable, true},
