@@ -169,7 +169,9 @@ TEST_F(zookeeper_clients, whose_node_is_deleted_while_they_hold_are_told) {
   auto first = mutex{locks, "stock"}.acquire();
   client others{server_.url(), living(40s)};
   auto next = std::async(std::launch::async, [&] { return mutex{others, "stock"}.acquire(); });
-  expect_contenders(2);
+  const auto its_node = "/stock/" + expect_contenders(2)[1];
+  await([&] { return server_.four_letter("wchp").find(its_node) != std::string::npos; },
+        "its node is not watched");
   EXPECT_FALSE(first.release());
   auto waited = next.get();
   loss at_once{waited};
