@@ -50,6 +50,10 @@ class tree final : public wire {
   void serve(session& to) {
     while (!open_.empty()) serve_next(to);
   }
+  /// Until that is what it carries out next.
+  void serve_until(session& to, const std::string& path) {
+    while (open_.at(0).first.what != kind::get || open_.at(0).first.path != path) serve_next(to);
+  }
   void serve_next(session& to) {
     const auto [what, done] = std::move(open_.front());
     open_.pop_front();
@@ -174,10 +178,11 @@ class zookeeper_crowd : public testing::Test {
     r.what = what;
     r.name = name;
     r.owner = owner(number);
-    r.weight = r.capacity = store::whole_room;
+    r.capacity = store::whole_room;
+    r.weight = wants_ == role::reader ? 1 : store::whole_room;
     r.ttl = 30s;
-    r.wait = true;
-    r.shareable = wants_ == role::writer;
+    r.wait = waits_;
+    r.shareable = wants_ != role::mutex;
     session_.send(r, [this, number](outcome o) { got_[number] = std::move(o); });
   }
   void acquire(std::size_t number, const std::string& name) { send(tickets::task::acquire, number, name); }
@@ -218,6 +223,7 @@ class zookeeper_crowd : public testing::Test {
   }
 
   role wants_ = role::mutex;
+  bool waits_ = true;
   test::virtual_time time_;
   tree wire_;
   session session_{time_, wire_, {}};
@@ -371,6 +377,46 @@ TEST_F(zookeeper_crowd, goes_on_looking_over_a_new_connection) {
   wire_.remove(node_of(0, "/" + name + std::to_string(count - 1)), session_);
   pass(10s);
   EXPECT_TRUE(is_granted(count - 1));
+}
+
+// Several readers wait for one writer, and one watch serves them all. Whoever has set it may give up before
+// it is answered, and the others need the answer.
+class zookeeper_readers : public zookeeper_crowd {
+ protected:
+  /// Two wait. The watch that the first one sets for both is under way when the first one gives up.
+  void wait_behind_writer() {
+    wire_.create("/stock", 0, operation::made::container);
+    writer_ = wire_.create("/stock/_c_00000000-0000-4000-8000-000000000000-__WRIT__", other_session,
+                           operation::made::sequential);
+    wants_ = role::reader;
+    waits_ = false;
+    acquire(0, "stock");  // whose listing is under way while the others come, who share the next one
+    waits_ = true;
+    acquire(1, "stock");
+    acquire(2, "stock");
+    wire_.serve_until(session_, writer_);
+    send(tickets::task::withdraw, 1, "stock");
+  }
+
+  std::string writer_;
+};
+
+TEST_F(zookeeper_readers, hear_of_an_end_that_whoever_has_asked_no_longer_waits_for) {
+  wait_behind_writer();
+  wire_.remove(writer_);
+  wire_.serve(session_);
+  EXPECT_TRUE(is_granted(2));
+}
+
+TEST_F(zookeeper_readers, look_at_a_writer_whose_watch_was_refused_to_one_who_has_given_up) {
+  wait_behind_writer();
+  wire_.unreadable.insert(writer_);
+  wire_.serve(session_);
+  pass(1s);
+  EXPECT_FALSE(is_granted(2));
+  wire_.remove(writer_, session_);
+  pass(1s);
+  EXPECT_TRUE(is_granted(2));
 }
 
 // A node may be asked about by everybody, and read by those who have the right.

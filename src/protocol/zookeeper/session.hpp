@@ -195,7 +195,9 @@ class session {
 
   // waiting.cpp
   void wait_behind(claim& c, extent asks);
-  void waited(const ref& who, const std::vector<std::string>& looked_at, const std::vector<result>& results);
+  void waited(const ref& who, const std::vector<std::string>& looked_at, const std::string& watched,
+              const std::vector<result>& results);
+  void watch_answered(const std::string& path, answer how);
   void watch_own(claim& c);
   void unsettle(claim& c);
   void unsettle_behind(const std::string& path);

@@ -65,16 +65,20 @@ void session::wait_behind(claim& c, extent asks) {
   }
   ask(std::move(steps), [this, who = ref_of(c), looked_at = std::move(looked_at),
                          watched = std::move(watched)](const std::vector<result>& results) {
-    waited(who, looked_at, results);
+    waited(who, looked_at, watched, results);
     // Whoever wanted it may have given up meanwhile, when there was no watch yet that could have been ended.
     if (!watched.empty() && !awaited_.contains(watched)) unwatch(watched, false);
   });
 }
 
-void session::waited(const ref& who, const std::vector<std::string>& looked_at,
+void session::waited(const ref& who, const std::vector<std::string>& looked_at, const std::string& watched,
                      const std::vector<result>& results) {
   claim* const c = find(who);
-  if (c == nullptr || c->now != state::waiting) return;
+  if (c == nullptr || c->now != state::waiting) {
+    // Others may rely on the watch that it has asked for, first of all.
+    if (!watched.empty() && awaited_.contains(watched)) watch_answered(watched, results.front().how);
+    return;
+  }
   roster& ahead = line_of(*c).ahead;
   bool nearest_is_gone = false;
   bool nearest_is_unread = false;
@@ -82,7 +86,8 @@ void session::waited(const ref& who, const std::vector<std::string>& looked_at,
     const result& r = results[i];
     if (r.how == answer::unknown || r.how == answer::not_sent) return unsettle(*c);
     if (i >= looked_at.size()) {
-      if (r.how == answer::refused) return come_anew(*c);  // which tells why
+      // Where the nearest is gone, others have to know first; it comes here again as it moves up.
+      if (r.how == answer::refused && !nearest_is_gone) return come_anew(*c);  // which tells why
       if (r.how == answer::done) ahead.read(r.children);
       continue;
     }
@@ -111,6 +116,17 @@ void session::waited(const ref& who, const std::vector<std::string>& looked_at,
   c->settled = true;
 }
 
+/// Whoever relies on a watch hears that it could not be set.
+void session::watch_answered(const std::string& path, answer how) {
+  switch (how) {
+    case answer::no_node: return happened(path, change::removed);
+    case answer::refused: unreadable_.insert(path); return unsettle_behind(path);
+    case answer::unknown:
+    case answer::not_sent: return unsettle_behind(path);
+    default: return;
+  }
+}
+
 /// What tells whether a node is there, and what becomes of it.
 operation session::look_of(const std::string& path, bool watch) const {
   if (unreadable_.contains(path)) return {.what = kind::exists, .path = path};
@@ -133,28 +149,13 @@ void session::watch_own(claim& c) {
   c.watched = true;
   ask({look_of(path, true)}, [this, who = ref_of(c), path](const std::vector<result>& results) {
     const result& r = results[0];
-    claim* const mine = find(who);
-    switch (r.how) {
-      case answer::unknown:
-      case answer::not_sent:
-        if (mine != nullptr) {
-          mine->watched = false;
-          unsettle(*mine);
-        }
-        return unsettle_behind(path);  // they rely on this watch
-      case answer::no_node:
-        if (mine != nullptr) revoke(*mine);
-        return happened(path, change::removed);
-      case answer::refused:
-        unreadable_.insert(path);
-        if (mine != nullptr) mine->watched = false;
-        return unsettle_behind(path);
-      case answer::done:
-        if (mine != nullptr && r.about.session != id_) revoke(*mine);
-        return;
-      default:
-        if (mine != nullptr) mine->watched = false;
+    if (claim* const mine = find(who); mine != nullptr) {
+      if (r.how != answer::done) mine->watched = false;
+      if (r.how == answer::unknown || r.how == answer::not_sent) unsettle(*mine);
+      const bool is_anothers = r.how == answer::done && r.about.session != id_;
+      if (r.how == answer::no_node || is_anothers) revoke(*mine);
     }
+    watch_answered(path, r.how);  // those behind it rely on this watch
   });
 }
 
