@@ -103,6 +103,21 @@ class shared_files : public on_a_file {
     EXPECT_EQ(other->ask("user " + std::to_string(id) + " group=" + std::to_string(group)), "user");
     return other;
   }
+  void expect_planted_journals_refused(::gid_t group_of_attacker) const {
+    for (const char* suffix : {"-journal", "-wal", "-shm"}) {
+      const std::string planted = file_ + suffix;
+      const int made = as_user(attacker, group_of_attacker, [&] {
+        return ::open(planted.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0666) >= 0 ? 0 : 1;
+      });
+      ASSERT_EQ(made, 0);
+      const auto other = start_as(user, members);
+      ASSERT_EQ(other->ask("open " + url()), "open");
+      const auto answer = other->ask("hold stock");
+      EXPECT_EQ(code_in(answer), errc::permission_denied) << answer;
+      EXPECT_THAT(answer, testing::HasSubstr(planted));
+      std::filesystem::remove(planted);
+    }
+  }
   std::vector<std::string> mailboxes() const {
     std::vector<std::string> names;
     for (const auto& entry : std::filesystem::directory_iterator{wake_}) names.push_back(entry.path());
@@ -296,19 +311,13 @@ TEST_F(shared_files, are_not_found_behind_a_link_that_took_their_place) {
 // SQLite takes over what it finds there: into a database that its maker cannot write.
 TEST_F(shared_files, are_not_opened_beside_journals_of_those_who_may_not_write_them) {
   own(file_, user, 0, 0600);
-  for (const char* suffix : {"-journal", "-wal", "-shm"}) {
-    const std::string planted = file_ + suffix;
-    const int made = as_user(attacker, members, [&] {
-      return ::open(planted.c_str(), O_WRONLY | O_CREAT | O_EXCL, 0666) >= 0 ? 0 : 1;
-    });
-    ASSERT_EQ(made, 0);
-    const auto other = start_as(user, members);
-    ASSERT_EQ(other->ask("open " + url()), "open");
-    const auto answer = other->ask("hold stock");
-    EXPECT_EQ(code_in(answer), errc::permission_denied) << answer;
-    EXPECT_THAT(answer, testing::HasSubstr(planted));
-    std::filesystem::remove(planted);
-  }
+  expect_planted_journals_refused(members);
+}
+
+// A set-group-ID folder gives the group to what anybody makes in it.
+TEST_F(shared_files, are_not_opened_beside_journals_that_have_their_group_from_an_open_folder) {
+  own(shared_, 0, members, 02777);
+  expect_planted_journals_refused(attacker);
 }
 
 }  // namespace

@@ -86,7 +86,9 @@ int open_folder(const std::string& path, const struct stat& database) {
   const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
   if (folder < 0) return -1;
   struct stat info{};
-  if (::fstat(folder, &info) != 0 || !is_of_a_writer(info, database)) {
+  struct stat above{};
+  if (::fstat(folder, &info) != 0 || ::fstatat(folder, "..", &above, 0) != 0 ||
+      !is_of_a_writer(info, database, above)) {
     ::close(folder);
     return -1;
   }

@@ -144,11 +144,15 @@ std::string resolved(const std::string& path) {
   return found.empty() ? "/" : found;
 }
 
-bool is_of_a_writer(const struct stat& neighbour, const struct stat& database) noexcept {
+bool is_of_a_writer(const struct stat& neighbour, const struct stat& database,
+                    const struct stat& folder) noexcept {
   const uid_t owner = neighbour.st_uid;
   if (owner == ::geteuid() || owner == 0 || owner == database.st_uid) return true;
-  // Nobody can give a file to a group without being its member.
-  const bool group = (database.st_mode & S_IWGRP) != 0 && neighbour.st_gid == database.st_gid;
+  // Nobody can give a file to a group without being its member. A set-group-ID folder does that for everybody
+  // who may write it.
+  const bool is_given = (folder.st_mode & S_ISGID) != 0 && (folder.st_mode & S_IWOTH) != 0;
+  const bool is_of_group = neighbour.st_gid == database.st_gid && !is_given;
+  const bool group = (database.st_mode & S_IWGRP) != 0 && is_of_group;
   return group || (database.st_mode & S_IWOTH) != 0;
 }
 
@@ -158,6 +162,8 @@ void check_neighbours(const std::string& path) {
     database = {};  // not there yet: what is beside it may be this user's and root's
     database.st_uid = ::geteuid();
   }
+  struct stat folder{};
+  if (::stat(folder_of(path).c_str(), &folder) != 0) return;  // nor is anything in it
   for (const char* suffix : {"-journal", "-wal", "-shm"}) {
     const std::string beside = path + suffix;
     struct stat info{};
@@ -167,7 +173,7 @@ void check_neighbours(const std::string& path) {
     };
     if (!S_ISREG(info.st_mode)) refuse_it("is not a plain file");
     if (info.st_nlink > 1) refuse_it("has several names (hard links)");
-    if (!is_of_a_writer(info, database)) {
+    if (!is_of_a_writer(info, database, folder)) {
       refuse_it("belongs to a user who may not write the database (uid " + std::to_string(info.st_uid) + ")");
     }
   }

@@ -31,7 +31,9 @@ void prepare_place(const std::string& path, bool anywhere);
 
 /// Whether the owner of `neighbour`, a file or folder beside the database, may write the database anyway:
 /// this user, root, the database's owner, or a member of a group that may write it.
-[[nodiscard]] bool is_of_a_writer(const struct ::stat& neighbour, const struct ::stat& database) noexcept;
+/// \param folder in which both are.
+[[nodiscard]] bool is_of_a_writer(const struct ::stat& neighbour, const struct ::stat& database,
+                                  const struct ::stat& folder) noexcept;
 
 /// Checks what SQLite would take over from the files beside a database: a journal, a -wal or a -shm that
 /// somebody else has put there ends up in the database.
