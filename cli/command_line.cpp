@@ -81,6 +81,9 @@ class parser {
     } catch (const CLI::ExtrasError& problem) {
       const bool runs = app_.got_subcommand("run") && run_.command.empty();
       throw usage(runs ? "put -- between the lock's name and the command to run" : unexpected());
+    } catch (const CLI::ArgumentMismatch& problem) {
+      const auto repeated = repeated_option();
+      throw usage(repeated.empty() ? problem.what() : repeated + " stands there more than once");
     } catch (const CLI::ParseError& problem) {
       throw usage(problem.what());
     }
@@ -97,6 +100,16 @@ class parser {
     const auto where = selected.empty() ? "" : " " + selected.front()->get_name();
     while (message.ends_with('\n') || message.ends_with('.')) message.pop_back();
     return {bad_usage, fmt::format("{}. Try 'holdfast{} --help'", message, where)};
+  }
+
+  /// An option that takes one value and was given several; empty where there is none.
+  [[nodiscard]] std::string repeated_option() const {
+    for (const auto* command : app_.get_subcommands()) {
+      for (const auto* option : command->get_options()) {
+        if (option->get_items_expected_max() == 1 && option->count() > 1) return option->get_name();
+      }
+    }
+    return {};
   }
 
   /// In the order in which they were given.

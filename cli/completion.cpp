@@ -37,7 +37,7 @@ std::string flags_of(const command_synopsis& command) {
 // compgen -W does, and are quoted when they are put on the line.
 constexpr std::string_view bash_head = R"sh(# bash completion for holdfast
 _holdfast_offer_names() {
-  local name i
+  local name i quote before typed
   local -a line store=()
   # COMP_WORDS has URLs in pieces, split at their colons.
   read -ra line <<<"${COMP_LINE:0:COMP_POINT}"
@@ -48,9 +48,43 @@ _holdfast_offer_names() {
       --store=* | --password-file=*) store+=("${line[i]}") ;;
     esac
   done
+  _holdfast_read_word
   while IFS= read -r name; do
-    [[ $name == "$current"* ]] && COMPREPLY+=("$(printf '%q' "$name")")
+    [[ $name == "$typed"* ]] && _holdfast_offer "$name"
   done < <("${COMP_WORDS[0]}" __names "${store[@]}" 2>/dev/null)
+}
+
+# What has been typed of a name, without its quoting, and what of that stands before the word for readline,
+# which splits words at their colons.
+_holdfast_read_word() {
+  quote= before= typed=$current
+  case $current in
+    [\'\"]*) quote=${current:0:1} typed=${current:1} ;;
+    *)
+      local word=${COMP_LINE:0:COMP_POINT}
+      word=${word##*[[:space:]]}
+      if [[ $COMP_WORDBREAKS == *:* && $word == *:* ]]; then
+        typed=$word before=${word%"${word##*:}"}
+      fi
+      ;;
+  esac
+  [[ $quote == \' ]] || typed=${typed//\\/}
+}
+
+# Puts a name on the line in the quotes that are open there.
+_holdfast_offer() {
+  local name=$1
+  case $quote in
+    \') [[ $name == *\'* ]] || COMPREPLY+=("$name") ;;
+    \")
+      name=${name//\\/\\\\} name=${name//\"/\\\"} name=${name//\$/\\\$} name=${name//\`/\\\`}
+      COMPREPLY+=("$name")
+      ;;
+    *)
+      printf -v name '%q' "$name"
+      COMPREPLY+=("${name#"$before"}")
+      ;;
+  esac
 }
 
 _holdfast() {

@@ -76,4 +76,7 @@ int guarded_main(const std::vector<std::string>& arguments) {
 
 }  // namespace holdfast::cli
 
-int main(int argc, char** argv) { return holdfast::cli::guarded_main({argv + 1, argv + std::max(argc, 1)}); }
+int main(int argc, char** argv) {
+  holdfast::cli::occupy_standard_descriptors();
+  return holdfast::cli::guarded_main({argv + 1, argv + std::max(argc, 1)});
+}

@@ -8,6 +8,9 @@
 namespace holdfast::cli {
 
 [[nodiscard]] bool is_terminal(std::FILE* stream) noexcept;
+/// To be called first. Standard streams that are closed become ones that can be neither read nor written: the
+/// next file or socket would have their number, a store's say, and would be sent what is meant for them.
+void occupy_standard_descriptors() noexcept;
 /// Writes to standard error. That it cannot be written (a full disk, a closed descriptor) is no reason to
 /// fail: there is nobody left to tell, and the exit status still speaks.
 void complain(std::string_view text) noexcept;

@@ -60,7 +60,8 @@ TEST_F(bench_on_redis, a_hand_over_is_a_place_in_the_queue_a_release_and_a_look)
   const auto measured =
       measure({"handoff", "--processes", "2", "--concurrency", "2", "--count", "2000"}, server.url());
   // The look confirms the notification of the grant. Those that still wait when it ends have taken their
-  // places too. Who comes when nobody holds, after others were stalled, is granted with its place: two commands.
+  // places too. Who comes when nobody holds, after others were stalled, is granted with its place: two
+  // commands.
   EXPECT_THAT(measured["store_commands_per_handoff"].get<double>(), AllOf(Ge(2.5), Le(3.01)));
 }
 

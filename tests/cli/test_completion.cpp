@@ -67,6 +67,35 @@ TEST_F(completion, asks_the_store_that_stands_on_the_line) {
   }
 }
 
+TEST_F(completion, goes_on_with_names_that_are_quoted_or_have_colons) {
+  for (const std::string name : {"night run", "jobs:nightly", "a\"b $c"}) {
+    EXPECT_EQ(holdfast({"run", name, "--", "true"}).status, 0);
+  }
+  write_file(file("completion.bash"), holdfast({"completion", "bash"}).out);
+  struct typed {
+    std::string line;  // what readline has as the last word of it follows
+    std::string word;
+    std::string offered;
+  };
+  for (const auto& each : {typed{"\"nig", "\"nig", "night run"},            //
+                           typed{"'night r", "'night r", "night run"},      //
+                           typed{"night\\ r", "night\\ r", "night\\ run"},  //
+                           typed{"\"a", "\"a", "a\\\"b \\$c"},              //
+                           typed{"'a", "'a", "a\"b $c"},                    //
+                           typed{"jobs:n", "n", "nightly"},                 //
+                           typed{"jobs:", ":", "nightly"}}) {
+    write_file(file("line"), "holdfast show " + each.line);
+    write_file(file("word"), each.word);
+    const std::string script =
+        "source $D/completion.bash; COMP_LINE=$(<$D/line); COMP_POINT=${#COMP_LINE}; "
+        "COMP_WORDS=(" HOLDFAST_COMMAND
+        " show \"$(<$D/word)\"); COMP_CWORD=2; _holdfast; "
+        "printf '%s\n' \"${COMPREPLY[@]}\"";
+    process bash{scratch_, {"bash", "--norc", "-c", script}, {environment(), ""}};
+    EXPECT_EQ(bash.wait().out, each.offered + "\n") << each.line;
+  }
+}
+
 TEST_F(completion, of_a_value_offers_no_name) {
   EXPECT_EQ(holdfast({"run", "nightly", "--", "true"}).status, 0);
   write_file(file("completion.bash"), holdfast({"completion", "bash"}).out);

@@ -92,6 +92,8 @@ INSTANTIATE_TEST_SUITE_P(
                     bad_line{{"run", "x\ny", "--", "true"}, ""}, bad_line{{"run", "", "--", "true"}, ""},
                     bad_line{{"show", std::string(600, 'n')}, ""}, bad_line{{"show", "\xff\xfe"}, ""},
                     bad_line{{"show"}, "NAME"}, bad_line{{"ls", "--store", "gopher://x"}, "gopher"},
+                    bad_line{{"ls", "--store", "memory:", "--store", "memory:"},
+                             "--store stands there more than once"},
                     bad_line{{"ls", "--frob"}, "--frob"}, bad_line{{"release", "x"}, "--force"},
                     bad_line{{"ls", "--password-file", "/does/not/exist"}, "/does/not/exist"},
                     bad_line{{"bench", "frob"}, "pair, spread, handoff, idle or held"},
@@ -134,6 +136,19 @@ TEST_F(usage, an_output_that_breaks_off_in_its_middle_is_a_failure) {
   const auto said = shell.wait();
   EXPECT_EQ(said.status, 74);
   EXPECT_THAT(said.err, HasSubstr("No space left"));
+}
+
+TEST_F(usage, a_closed_output_is_no_file_of_the_store) {
+  const auto ends_as = [this](const std::string& line) {
+    process shell{scratch_, {"sh", "-c", HOLDFAST_COMMAND " " + line + " --store " + store() + " >&-"}, {}};
+    return shell.wait();
+  };
+  EXPECT_EQ(holdfast({"run", "x", "--", "true"}).status, 0);
+  for (const auto* line : {"ls --all", "ls --all --json", "show x --json"}) {
+    const auto said = ends_as(line);
+    EXPECT_EQ(said.status, 74) << line;
+    EXPECT_THAT(said.err, HasSubstr("Bad file descriptor")) << line;
+  }
 }
 
 TEST_F(usage, a_standard_error_that_cannot_be_written_changes_no_status) {
