@@ -37,7 +37,7 @@ void leadership::pass_on() {
   if (!others_.empty()) {
     others_.front()->call();
   } else if (sleeps_deeply_) {
-    woken_ = true;
+    sleeps_deeply_ = false;
     rested_.notify_one();
   }
 }
@@ -71,9 +71,8 @@ void leadership::rest() {
     if (leader_ == leader::nobody)
       pass_on();  // it may have been called while there was no connection to listen to
     sleeps_deeply_ = true;
-    rested_.wait(hold, is_woken);
+    rested_.wait(hold, [this] { return woken_ || !sleeps_deeply_; });
     sleeps_deeply_ = false;
-    woken_ = false;
   }
   woken_ = false;
 }

@@ -70,7 +70,7 @@ class leadership {
   std::uint64_t led_ = 0;  // how often callers have
   std::condition_variable rested_;
   bool woken_ = false;
-  bool sleeps_deeply_ = false;  // until woken: a caller has led for long, and may go on for hours
+  bool sleeps_deeply_ = false;  // until woken, or all callers have gone: that may take hours
 };
 
 }  // namespace holdfast::runtime

@@ -21,6 +21,23 @@ bool sleeps(pid_t thread) {
   return name_end != text.npos && text[name_end + 2] == 'S';
 }
 
+/// How often it has gone to sleep.
+std::string naps(pid_t thread) {
+  std::ifstream status{"/proc/self/task/" + std::to_string(thread) + "/status"};
+  std::string line;
+  while (std::getline(status, line)) {
+    if (line.starts_with("voluntary_ctxt_switches")) return line;
+  }
+  return {};
+}
+
+/// It does not wake by itself any more.
+bool sleeps_deeply(pid_t thread) {
+  const auto before = naps(thread);
+  std::this_thread::sleep_for(std::chrono::milliseconds{20});
+  return naps(thread) == before;
+}
+
 bool eventually(const auto& is_so) {
   const auto end = std::chrono::steady_clock::now() + std::chrono::seconds{30};
   while (!is_so()) {
@@ -59,6 +76,27 @@ TEST(leadership, the_background_sleeps_while_a_caller_was_called_and_has_not_run
   who.leave();
   who.retire(caller);
   background.join();
+}
+
+// The connection breaks under blocked callers. None of them can connect anew.
+TEST(leadership, the_background_is_woken_to_connect_while_callers_wait) {
+  runtime::bell bell;
+  runtime::leadership who{bell.descriptor()};
+  store::caller caller;
+  ASSERT_TRUE(who.take_in_background());
+  ASSERT_FALSE(who.take(caller));
+  who.leave();  // the caller is called, and there is no connection that it could listen to
+  std::atomic<pid_t> thread = 0;
+  std::atomic<bool> is_over = false;
+  std::jthread background{[&] {
+    thread = ::gettid();
+    who.rest();
+    is_over = true;
+  }};
+  ASSERT_TRUE(eventually([&] { return thread != 0 && sleeps_deeply(thread); }));
+  who.wake();
+  EXPECT_TRUE(eventually([&] { return is_over.load(); }));
+  who.retire(caller);  // lets it go where the test fails
 }
 
 TEST(leadership, a_caller_that_was_called_in_vain_is_called_again) {
