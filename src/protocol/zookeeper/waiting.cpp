@@ -279,8 +279,8 @@ void session::end_watch(const std::string& path, bool children) {
   wire_.submit({.what = kind::unwatch, .path = path, .children = children},
                [this, path, children, id = id_](const result& r) {
                  if (id != id_) return;
-                 const bool cut_off = r.how == answer::unknown || r.how == answer::not_sent;
-                 if (cut_off) {
+                 const bool is_unheard = r.how == answer::unknown || r.how == answer::not_sent;
+                 if (is_unheard) {
                    unwanted_[path] = children;
                  } else {
                    watches_.remove(path, children ? watch_table::kind::children : watch_table::kind::node);
