@@ -25,10 +25,10 @@ void patience::wait(int fd, short events) const {
     const int n = left <= 0 ? 0 : ::poll(fds.data(), fds.size(), static_cast<int>(left));
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
-      throw cut_off{{errc::unavailable, "no connection within " + std::to_string(limit_.count()) +
+      throw connection_error{{errc::unavailable, "no connection within " + std::to_string(limit_.count()) +
                                             " ms; it was waiting for " + stage_}};
     }
-    if (fds[1].revents != 0) throw cut_off{{errc::closed, "the client was closed"}, false};
+    if (fds[1].revents != 0) throw connection_error{{errc::closed, "the client was closed"}, false};
     return;
   }
 }

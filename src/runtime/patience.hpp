@@ -8,7 +8,7 @@
 namespace holdfast::runtime {
 
 /// Thrown where a connection cannot be had, or is over.
-struct cut_off {
+struct connection_error {
   failure why;
   bool passing = true;  // worth another try
   /// The client itself gives the connection up, to have another at once: what is not sent yet waits for that.
@@ -25,7 +25,7 @@ class patience {
   [[nodiscard]] patience share(std::size_t parts) const;
   /// What is waited for next, for the error.
   void begin(const char* stage) { stage_ = stage; }
-  /// \param events of poll. \throws cut_off.
+  /// \param events of poll. \throws connection_error.
   void wait(int fd, short events) const;
 
  private:

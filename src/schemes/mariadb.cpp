@@ -107,7 +107,7 @@ runtime::layout layout_of_mariadb(store_url& url, const client_options& options)
   return {text, [s, where = url.masked()] {
             try {
               return mariadb::provide(s, runtime::bell{}.descriptor());
-            } catch (const runtime::cut_off& c) {
+            } catch (const runtime::connection_error& c) {
               throw error{c.why.code, "cannot make the tables of " + where + ": " + c.why.what};
             }
           }};

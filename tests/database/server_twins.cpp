@@ -16,7 +16,7 @@ void server_twins::set_clock() {
 twins::answer server_twins::ask_real(const tickets::request& asked, const owner_id& client) {
   try {
     return answer_of_real(asked, client);
-  } catch (const runtime::cut_off& c) {
+  } catch (const runtime::connection_error& c) {
     throw std::runtime_error{"the connection is over: " + c.why.what};
   }
 }

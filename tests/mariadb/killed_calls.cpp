@@ -45,8 +45,8 @@ TEST(killed_calls, are_never_answered) {
     wire->send({"find", {sql::parameter::of_text("stock"), sql::parameter::of_bytes(client.bytes())}});
     while (true) look();
   };
-  EXPECT_THROW(ask(), runtime::cut_off);
-  EXPECT_THROW(static_cast<void>(wire->proceed()), runtime::cut_off);
+  EXPECT_THROW(ask(), runtime::connection_error);
+  EXPECT_THROW(static_cast<void>(wire->proceed()), runtime::connection_error);
 }
 
 }  // namespace

@@ -145,14 +145,14 @@ void connection::send(const sql::call& what) {
   const auto [found, is_new] = statements_.try_emplace(what.routine);
   current_ = found;
   if (is_new) found->second.reset(mysql_stmt_init(session_.get()));
-  if (!found->second) throw runtime::cut_off{{errc::exhausted, "out of memory"}};
+  if (!found->second) throw runtime::connection_error{{errc::exhausted, "out of memory"}};
   waiting_ = begin(is_new ? stage::preparing : stage::executing);
   if (waiting_ == 0) advance();
 }
 
 std::vector<sql::answer> connection::proceed() {
   if (stage_ == stage::idle) {  // nothing was asked, and yet there is something: the last word of a session
-    throw runtime::cut_off{{errc::unavailable, "the server ended the session"}};
+    throw runtime::connection_error{{errc::unavailable, "the server ended the session"}};
   }
   if (stage_ != stage::answered) {
     const int ready = ready_of(session_.get(), waiting_);
@@ -225,7 +225,7 @@ void connection::take_rows() {
   has_rows_ = true;
 }
 
-/// \throws runtime::cut_off when that ends the session without a clear answer.
+/// \throws runtime::connection_error when that ends the session without a clear answer.
 void connection::fail() {
   const unsigned number = mysql_stmt_errno(current());
   const std::string sentence = mysql_stmt_error(current());
@@ -240,7 +240,7 @@ void connection::fail() {
   }
   refusal r = refusal_of(number, sentence);
   stage_ = stage::answered;  // where there is an answer: what ended without one never gives any
-  if (r.over) ended_ = runtime::cut_off{r.why.what, r.why.passing};
+  if (r.over) ended_ = runtime::connection_error{r.why.what, r.why.passing};
   answer_ = std::move(r.why);
 }
 

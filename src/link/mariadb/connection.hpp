@@ -24,7 +24,7 @@ class connection final : public sql::connection {
   [[nodiscard]] std::size_t depth() const override { return 1; }
   void send(const sql::call& what) override;
   [[nodiscard]] std::vector<sql::answer> proceed() override;
-  [[nodiscard]] std::optional<runtime::cut_off> ended() const override { return ended_; }
+  [[nodiscard]] std::optional<runtime::connection_error> ended() const override { return ended_; }
 
  private:
   enum class stage : std::uint8_t { idle, preparing, executing, storing, going_on, answered };
@@ -50,7 +50,7 @@ class connection final : public sql::connection {
   my_bool failed_short_ = 0;
   bool has_rows_ = false;  // the first result has been taken; what follows is the procedure's status
   sql::answer answer_;
-  std::optional<runtime::cut_off> ended_;
+  std::optional<runtime::connection_error> ended_;
 };
 
 }  // namespace holdfast::mariadb

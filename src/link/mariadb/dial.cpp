@@ -19,7 +19,7 @@
 
 namespace holdfast::mariadb {
 
-using runtime::cut_off;
+using runtime::connection_error;
 using runtime::patience;
 
 namespace {
@@ -185,7 +185,7 @@ void opening::connect() {
     sigaction(SIGPIPE, &before, nullptr);
   });
   session_.reset(mysql_init(nullptr));
-  if (!session_) throw cut_off{{errc::exhausted, "out of memory"}};
+  if (!session_) throw connection_error{{errc::exhausted, "out of memory"}};
   set_options();
   const auto given = [](const std::string& s) { return s.empty() ? nullptr : s.c_str(); };
   MYSQL* connected = nullptr;
@@ -205,7 +205,7 @@ void opening::connect() {
   end_blocking(mysql_get_socket(session_.get()));
   // Where it is not to be verified, the library goes on without, for a server that has none.
   if (to_.tls.on && mysql_get_ssl_cipher(session_.get()) == nullptr) {
-    throw cut_off{{errc::permission_denied, "the server does not speak TLS"}, false};
+    throw connection_error{{errc::permission_denied, "the server does not speak TLS"}, false};
   }
   limit_.begin("the server's first answers");
 }
@@ -221,13 +221,13 @@ void opening::check_server() {
   const bool is_mariadb = mariadb_connection(session_.get()) != 0;
   const unsigned long version = mysql_get_server_version(session_.get());
   if (version < (is_mariadb ? oldest_mariadb : oldest_mysql)) {
-    throw cut_off{{errc::foreign_store, std::string{"the server is "} + (is_mariadb ? "MariaDB " : "MySQL ") +
+    throw connection_error{{errc::foreign_store, std::string{"the server is "} + (is_mariadb ? "MariaDB " : "MySQL ") +
                                             mysql_get_server_info(session_.get()) +
                                             "; Holdfast needs MariaDB 10.5, MySQL 8.0.29, or newer"},
                   false};
   }
   if (!sql::mariadb::is_writable(text("SELECT @@global.read_only"))) {
-    throw cut_off{{errc::unavailable, "the server is a read-only replica; name the primary"}};
+    throw connection_error{{errc::unavailable, "the server is a read-only replica; name the primary"}};
   }
 }
 
@@ -239,7 +239,7 @@ void opening::end_session(const owner_id& of) {
   const std::string former = text("SELECT IS_USED_LOCK(" + lock + ")");
   if (!former.empty()) static_cast<void>(try_to_ask("KILL " + former));  // it may have gone meanwhile
   if (text("SELECT GET_LOCK(" + lock + ", 5)") != "1") {
-    throw cut_off{{errc::unavailable, "a former session of this client does not end"}};
+    throw connection_error{{errc::unavailable, "a former session of this client does not end"}};
   }
   if (of != client_) ask("DO RELEASE_LOCK(" + lock + ")");
 }
@@ -247,7 +247,7 @@ void opening::end_session(const owner_id& of) {
 /// By which others find this session, and know that it lives.
 void opening::take_lock() {
   if (text("SELECT GET_LOCK(" + lock_of(client_) + ", 0)") == "1") return;
-  throw cut_off{{errc::unavailable, "the lock of this session's name is taken"}};
+  throw connection_error{{errc::unavailable, "the lock of this session's name is taken"}};
 }
 
 /// A bell sleeps in a statement, which the slow log would take each time. Where the server does not let one
@@ -262,11 +262,11 @@ void opening::refuse_cluster() {
       try_to_ask("SELECT @@global.wsrep_on = 1 AND @@global.wsrep_provider NOT IN ('', 'none')");
   const bool clustered = !refused && !column_.empty() && column_.front() == "1";
   if (refused && refused->number != no_such_variable) {
-    const cut_off why = refused_entry(refused->number, refused->sentence);
-    throw cut_off{why};
+    const connection_error why = refused_entry(refused->number, refused->sentence);
+    throw connection_error{why};
   }
   if (!clustered) return;
-  throw cut_off{
+  throw connection_error{
       {errc::foreign_store,
        "the server is a node of a Galera cluster, whose nodes do not know of one another's sessions: "
        "mode=session cannot be had there; mode=table can"},
@@ -288,8 +288,8 @@ std::int64_t opening::layout() {
   const auto refused = try_to_ask("CALL " + names_.quoted("layout") + "()");
   if (!refused) return column_.empty() ? 0 : std::strtoll(column_.front().c_str(), nullptr, 10);
   if (refused->number == no_such_procedure || refused->number == no_such_table) return 0;
-  const cut_off why = refused_entry(refused->number, refused->sentence);
-  throw cut_off{why};
+  const connection_error why = refused_entry(refused->number, refused->sentence);
+  throw connection_error{why};
 }
 
 /// \return whether it has made any.
@@ -297,7 +297,7 @@ bool opening::provide_tables(sql::mariadb::existing procedures_there) {
   const bool replaces = procedures_there == sql::mariadb::existing::replaced;
   const found_procedures procedures = look_at_procedures();
   if (!procedures.untrusted.empty() && !replaces) {
-    throw cut_off{
+    throw connection_error{
         {errc::permission_denied,
          "the procedure " + procedures.untrusted +
              " is another user's and would run with the rights of this one; have one who is trusted "
@@ -307,7 +307,7 @@ bool opening::provide_tables(sql::mariadb::existing procedures_there) {
   const std::int64_t found = procedures.untrusted.empty() ? layout() : 0;
   const bool outdated = found > 0 && found < sql::mariadb::layout;
   if (found > sql::mariadb::layout || (outdated && !replaces)) {
-    throw cut_off{
+    throw connection_error{
         {errc::foreign_store, "the table " + names_.plain() + " is of layout " + std::to_string(found) +
                                   ", and this Holdfast's is " + std::to_string(sql::mariadb::layout) +
                                   (outdated ? "; bring it up to date: holdfast schema URL --apply" : "")},
@@ -318,7 +318,7 @@ bool opening::provide_tables(sql::mariadb::existing procedures_there) {
   if (usable && procedures.complete && (procedures.current || !replaces)) return false;
   if (usable && !to_.create) return false;
   if (!to_.create) {
-    throw cut_off{{errc::unavailable, "there is no table " + names_.plain() +
+    throw connection_error{{errc::unavailable, "there is no table " + names_.plain() +
                                           ", and create=0 forbids to make it; see holdfast schema"},
                   false};
   }
@@ -328,7 +328,7 @@ bool opening::provide_tables(sql::mariadb::existing procedures_there) {
   }
   try {
     make_tables(procedures_there);
-  } catch (const cut_off& c) {
+  } catch (const connection_error& c) {
     // A user does not see a procedure that it may not call. It can do all else.
     if (usable && !replaces && c.why.code == errc::permission_denied) return false;
     throw;
@@ -347,7 +347,7 @@ std::string opening::listed(const std::vector<std::string_view>& parts) const {
 }
 
 /// Asked before any is called, since nobody knows what another's does.
-/// \throws cut_off where there are others of these names.
+/// \throws connection_error where there are others of these names.
 opening::found_procedures opening::look_at_procedures() {
   const auto& parts = sql::mariadb::procedure_parts();
   const std::string comment{sql::mariadb::procedure_comment};
@@ -362,7 +362,7 @@ opening::found_procedures opening::look_at_procedures() {
                         [&](const std::string& said) { return said.starts_with(mark); });
   };
   if (const auto foreign = marked("! "); foreign != column_.end()) {
-    throw cut_off{{errc::foreign_store, "there is a procedure " + foreign->substr(2) +
+    throw connection_error{{errc::foreign_store, "there is a procedure " + foreign->substr(2) +
                                             " that is not ours; name another table with table="},
                   false};
   }
@@ -374,7 +374,7 @@ opening::found_procedures opening::look_at_procedures() {
 
 /// Ours say so in their comments, also where somebody did not come to the end of making them. Who may only
 /// call the procedures sees none.
-/// \throws cut_off where there are others of these names.
+/// \throws connection_error where there are others of these names.
 void opening::check_tables() {
   std::vector<std::string> comments;
   for (const std::string_view part : sql::mariadb::table_parts()) {
@@ -386,7 +386,7 @@ void opening::check_tables() {
     return std::find(comments.begin(), comments.end(), comment) != comments.end();
   });
   if (ours) return;
-  throw cut_off{
+  throw connection_error{
       {errc::foreign_store, "there is a table " + names_.plain() +
                                 ", or one named after it, that is not ours; name another with table="},
       false};
@@ -403,9 +403,9 @@ void opening::make_tables(sql::mariadb::existing procedures_there) {
       refused = try_to_ask(statement);
     }
     if (!refused) continue;
-    const cut_off why = refused_entry(refused->number, refused->sentence);
-    if (why.why.code != errc::permission_denied) throw cut_off{why};
-    throw cut_off{
+    const connection_error why = refused_entry(refused->number, refused->sentence);
+    if (why.why.code != errc::permission_denied) throw connection_error{why};
+    throw connection_error{
         {errc::permission_denied,
          "there is no table " + names_.plain() +
              " whose procedures this user may call, and it may not make it; grant it those that there are, "
@@ -415,7 +415,7 @@ void opening::make_tables(sql::mariadb::existing procedures_there) {
   }
 }
 
-/// Leaves the first column of the answer in `column_`. \throws cut_off where the session is over.
+/// Leaves the first column of the answer in `column_`. \throws connection_error where the session is over.
 std::optional<error_answer> opening::try_to_ask(std::string_view statement) {
   MYSQL* const m = session_.get();
   column_.clear();
@@ -440,8 +440,8 @@ std::optional<error_answer> opening::try_to_ask(std::string_view statement) {
 
 void opening::ask(std::string_view statement) {
   if (const auto refused = try_to_ask(statement)) {
-    const cut_off why = refused_entry(refused->number, refused->sentence);
-    throw cut_off{why};
+    const connection_error why = refused_entry(refused->number, refused->sentence);
+    throw connection_error{why};
   }
 }
 

@@ -22,13 +22,13 @@ enum class role : std::uint8_t {
 /// \param former whose session is ended: the client's, or, where each has an id of its own, that of the last.
 /// \param make whether tables and procedures that are not there are made.
 /// \param stop an eventfd: gives up as soon as it can be read.
-/// \throws runtime::cut_off.
+/// \throws runtime::connection_error.
 [[nodiscard]] std::unique_ptr<sql::connection> dial(const settings& to, const owner_id& client,
                                                     const std::optional<owner_id>& former, role as,
                                                     sql::provision make, int stop);
 
 /// Sees to it that the tables and procedures are there, as this Holdfast has them, and no more.
-/// \return whether it has made any. \throws runtime::cut_off.
+/// \return whether it has made any. \throws runtime::connection_error.
 [[nodiscard]] bool provide(const settings& to, int stop);
 
 }  // namespace holdfast::mariadb

@@ -24,7 +24,7 @@ using result = std::unique_ptr<MYSQL_RES, closer>;
 [[nodiscard]] int ready_of(MYSQL* connection, int waiting);
 
 /// Why the server refused something, and whether the session is of no more use for that reason. What ends it
-/// without a clear answer throws instead: \throws runtime::cut_off.
+/// without a clear answer throws instead: \throws runtime::connection_error.
 struct refusal {
   store::trouble why;
   bool over = false;
@@ -32,6 +32,6 @@ struct refusal {
 [[nodiscard]] refusal refusal_of(unsigned number, const std::string& sentence);
 
 /// Why a session could not be had.
-[[nodiscard]] runtime::cut_off refused_entry(unsigned number, const std::string& sentence);
+[[nodiscard]] runtime::connection_error refused_entry(unsigned number, const std::string& sentence);
 
 }  // namespace holdfast::mariadb

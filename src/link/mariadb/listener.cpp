@@ -74,7 +74,7 @@ void listener::work() {
     const auto since = std::chrono::steady_clock::now();
     try {
       listen(*client);
-    } catch (const runtime::cut_off& c) {
+    } catch (const runtime::connection_error& c) {
       if (c.why.code == errc::closed) continue;  // interrupted: to stop, or to serve another
     } catch (const std::exception&) {            // out of memory: as good as no connection
       wait = longest_pause;
@@ -97,7 +97,7 @@ void listener::listen(const owner_id& client) {
       continue;
     }
     const auto& why = std::get<store::trouble>(said);
-    if (!why.unknown) throw runtime::cut_off{why.what};  // else cut short: somebody has rung
+    if (!why.unknown) throw runtime::connection_error{why.what};  // else cut short: somebody has rung
   }
 }
 
@@ -119,7 +119,7 @@ listener::words listener::take_in(const std::vector<sql::row>& rows) {
   seen_.clear();
   for (const sql::row& r : rows) {
     const auto owner = r.size() == 2 ? owner_id::from_bytes(sql::text_at(r, 0)) : std::nullopt;
-    if (!owner) throw runtime::cut_off{{errc::corrupt_store, "a word that is none of ours"}};
+    if (!owner) throw runtime::connection_error{{errc::corrupt_store, "a word that is none of ours"}};
     const std::int64_t token = sql::number_at(r, 1);
     heard.emplace_back(*owner, sql::notice_of(token));
     seen_ += sql::mariadb::seen_word(*owner, token);

@@ -91,7 +91,7 @@ connection::connection(handle session, const owner_id& client, const sql::naming
   if (PQsetnonblocking(session_.get(), 1) != 0 || PQenterPipelineMode(session_.get()) != 1) break_off();
 }
 
-void connection::break_off() const { throw runtime::cut_off{failure_of(session_.get())}; }
+void connection::break_off() const { throw runtime::connection_error{failure_of(session_.get())}; }
 
 short connection::events() const { return static_cast<short>(unsent_ ? POLLIN | POLLOUT : POLLIN); }
 
@@ -208,8 +208,8 @@ void connection::take_refusal(const PGresult* r) {
     return;
   }
   const refusal no = refusal_of(r);
-  const runtime::cut_off end{no.why.what, no.why.passing};
-  if (no.fatal) throw runtime::cut_off{end};
+  const runtime::connection_error end{no.why.what, no.why.passing};
+  if (no.fatal) throw runtime::connection_error{end};
   if (no.over) end_ = end;
   coming_ = no.why;
 }

@@ -21,7 +21,7 @@ class connection final : public sql::connection {
   /// Takes over a session that is ready, with nothing under way.
   /// \param idle_limit for how long after the last call about a claim, and the end of its ttl, it goes on to
   /// hear what is notified.
-  /// \throws runtime::cut_off.
+  /// \throws runtime::connection_error.
   connection(handle session, const owner_id& client, const sql::naming& names, duration idle_limit);
 
   [[nodiscard]] int descriptor() const override { return PQsocket(session_.get()); }
@@ -30,7 +30,7 @@ class connection final : public sql::connection {
   void send(const sql::call& what) override;
   [[nodiscard]] std::vector<sql::answer> proceed() override;
   [[nodiscard]] std::vector<std::pair<owner_id, store::noticed>> take_words() override;
-  [[nodiscard]] std::optional<runtime::cut_off> ended() const override { return end_; }
+  [[nodiscard]] std::optional<runtime::connection_error> ended() const override { return end_; }
   [[nodiscard]] std::optional<sql::call> tracking(bool on) const override;
   /// The server forgets it after a minute.
   [[nodiscard]] duration tracking_lasts() const override { return std::chrono::seconds{60}; }
@@ -59,7 +59,7 @@ class connection final : public sql::connection {
   sql::answer coming_;  // to the first of those due
   std::vector<sql::answer> answers_;
   std::vector<std::pair<owner_id, store::noticed>> words_;
-  std::optional<runtime::cut_off> end_;
+  std::optional<runtime::connection_error> end_;
   const duration idle_limit_;
   bool hears_ = false;                   // what is notified to this client
   duration longest_ttl_{};               // of the claims that were made or kept here

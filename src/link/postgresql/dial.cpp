@@ -18,7 +18,7 @@
 
 namespace holdfast::postgresql {
 
-using runtime::cut_off;
+using runtime::connection_error;
 using runtime::patience;
 
 namespace {
@@ -176,7 +176,7 @@ void opening::connect() {
     values.push_back(value);
   }
   session_.reset(PQconnectStartParams(names.data(), values.data(), 0));
-  if (!session_) throw cut_off{{errc::exhausted, "out of memory"}};
+  if (!session_) throw connection_error{{errc::exhausted, "out of memory"}};
   make_talkative(session_.get());
   limit_.begin("the connection");
   for (auto state = PGRES_POLLING_WRITING; state != PGRES_POLLING_OK; state = PQconnectPoll(session_.get())) {
@@ -194,7 +194,7 @@ void opening::check_server() {
   constexpr int oldest = 130000;
   const int version = PQserverVersion(session_.get());
   if (version < oldest) {
-    throw cut_off{{errc::foreign_store, "the server is PostgreSQL " + std::to_string(version / 10000) +
+    throw connection_error{{errc::foreign_store, "the server is PostgreSQL " + std::to_string(version / 10000) +
                                             "; Holdfast needs 13 or newer"},
                   false};
   }
@@ -206,14 +206,14 @@ void opening::check_server() {
   const auto said = [&](column which) { return std::string{PQgetvalue(r.get(), 0, which)}; };
   check_line(said(backend));
   if (said(standby) == "t") {
-    throw cut_off{{errc::unavailable, "the server is a read-only standby; name the primary"}};
+    throw connection_error{{errc::unavailable, "the server is a read-only standby; name the primary"}};
   }
   if (said(read_only) == "on") {
-    throw cut_off{
+    throw connection_error{
         {errc::unavailable, "transactions are read-only here; look for a default_transaction_read_only"}};
   }
   if (said(encoding) != "UTF8" && said(encoding) != "SQL_ASCII") {
-    throw cut_off{{errc::foreign_store, "the database's encoding is " + said(encoding) +
+    throw connection_error{{errc::foreign_store, "the database's encoding is " + said(encoding) +
                                             ", which cannot hold every name; name one whose is UTF8"},
                   false};
   }
@@ -227,13 +227,13 @@ void opening::settle_names(const std::string& path) {
   if (!names_.schema().empty()) return;
   const std::string schema = text(schema_query, {path, names_.bare("locks"), names_.bare("layout")});
   if (schema.empty()) {
-    throw cut_off{
+    throw connection_error{
         {errc::foreign_store,
          "no schema of this user's search_path is there: create the schema, or name another with table="},
         false};
   }
   if (schema.find_first_of("$\"'{}\\") != std::string::npos) {
-    throw cut_off{
+    throw connection_error{
         {errc::foreign_store, "the name of the schema " + schema +
                                   " has characters that ours cannot have; name another with table="},
         false};
@@ -247,13 +247,13 @@ void opening::settle_names(const std::string& path) {
 void opening::check_line(const std::string& backend) {
   if (backend == std::to_string(PQbackendPID(session_.get()))) return;
   if (to_.link.session) {
-    throw cut_off{{errc::unavailable,
+    throw connection_error{{errc::unavailable,
                    "there is a connection pooler before the server, and with mode=session locks end with the "
                    "session: connect directly"},
                   false};
   }
   if (!to_.pooled) {
-    throw cut_off{
+    throw connection_error{
         {errc::unavailable,
          "there is a connection pooler before the server: connect directly, or, where it pools sessions "
          "and not transactions or statements, say so with pooler=session"},
@@ -265,7 +265,7 @@ void opening::check_line(const std::string& backend) {
 /// A pooler of transactions is likely to have shown itself by now where others use it.
 void opening::check_session() {
   if (backend_.empty() || text("SELECT pg_backend_pid()") == backend_) return;
-  throw cut_off{{errc::unavailable,
+  throw connection_error{{errc::unavailable,
                  "the connection pooler has changed the session in between: it does not pool sessions, as "
                  "pooler=session says; connect directly"},
                 false};
@@ -285,7 +285,7 @@ void opening::end_sessions(const owner_id& of) {
 /// By which others know that this session lives.
 void opening::take_lock() {
   if (text(std::string{"SELECT pg_try_advisory_lock("} + key + ')', {client_.hex()}) == "t") return;
-  throw cut_off{{errc::unavailable, "the advisory lock of this session's number is taken"}};
+  throw connection_error{{errc::unavailable, "the advisory lock of this session's number is taken"}};
 }
 
 /// The server ends it when it has been silent for so long: no sooner, or its client would still believe in
@@ -316,7 +316,7 @@ opening::inventory opening::look_around() {
   const result r = ask(query + inventory_query, {to_.owner, names_.bare("layout"), names_.bare("revision")});
   enum column { tables_found, routines_found, layout_found, revision_found, stranger };
   if (PQgetisnull(r.get(), 0, stranger) == 0) {
-    throw cut_off{{errc::foreign_store,
+    throw connection_error{{errc::foreign_store,
                    std::string{PQgetvalue(r.get(), 0, stranger)}.append(sql::postgresql::stranger_advice)},
                   false};
   }
@@ -361,7 +361,7 @@ bool opening::suffices(const inventory& there) {
   const auto& own = sql::postgresql::own_revision();
   const bool newer = routines.number > own.number;
   if (found > sql::postgresql::layout_number || (newer && !there.is_complete)) {
-    throw cut_off{{errc::foreign_store, "the table " + names_.plain() + " was made by a newer Holdfast"},
+    throw connection_error{{errc::foreign_store, "the table " + names_.plain() + " was made by a newer Holdfast"},
                   false};
   }
   if (found != sql::postgresql::layout_number || !there.is_complete) return false;
@@ -378,12 +378,12 @@ bool opening::provide_tables() {
   const inventory there = look_around();
   if (suffices(there)) return false;
   if (const auto theirs = foreign_table()) {
-    throw cut_off{
+    throw connection_error{
         {errc::foreign_store, "there is a table " + *theirs + " that is not ours; name another with table="},
         false};
   }
   if (!to_.create) {
-    throw cut_off{
+    throw connection_error{
         {errc::unavailable, shortage(there) + ", and create=0 forbids to make it; see holdfast schema"},
         false};
   }
@@ -426,13 +426,13 @@ bool opening::make_tables(const inventory& there) {
     const bool changed = definitions() != before;
     ask("COMMIT");
     return changed;
-  } catch (const cut_off& c) {
+  } catch (const connection_error& c) {
     if (c.why.code ==
         errc::foreign_store) {  // a routine of somebody else's, say, or a schema that is missing
-      throw cut_off{{c.why.code, "the table " + names_.plain() + " cannot be made: " + c.why.what}, false};
+      throw connection_error{{c.why.code, "the table " + names_.plain() + " cannot be made: " + c.why.what}, false};
     }
     if (c.why.code != errc::permission_denied) throw;
-    throw cut_off{
+    throw connection_error{
         {errc::permission_denied,
          shortage(there) +
              ", and this user may not make it; have one who may run: holdfast schema URL --apply (" +
@@ -441,7 +441,7 @@ bool opening::make_tables(const inventory& there) {
   }
 }
 
-/// \return the last statement's result. \throws cut_off where one is refused.
+/// \return the last statement's result. \throws connection_error where one is refused.
 result opening::ask(const std::string& statement, const std::vector<std::string>& values) {
   std::vector<const char*> texts;
   texts.reserve(values.size());
@@ -450,19 +450,19 @@ result opening::ask(const std::string& statement, const std::vector<std::string>
   const int sent = values.empty() ? PQsendQuery(to, statement.c_str())  // may be several statements
                                   : PQsendQueryParams(to, statement.c_str(), static_cast<int>(texts.size()),
                                                       nullptr, texts.data(), nullptr, nullptr, 0);
-  if (sent != 1) throw cut_off{failure_of(to)};
+  if (sent != 1) throw connection_error{failure_of(to)};
   result last;
   while (true) {
     while (PQisBusy(to) != 0) {
       limit_.wait(PQsocket(to), POLLIN);
-      if (PQconsumeInput(to) != 1) throw cut_off{failure_of(to)};
+      if (PQconsumeInput(to) != 1) throw connection_error{failure_of(to)};
     }
     result next{PQgetResult(to)};
     if (!next) return last;
     const auto status = PQresultStatus(next.get());
     if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
       const store::trouble why = refusal_of(next.get()).why;
-      throw cut_off{why.what, why.passing};
+      throw connection_error{why.what, why.passing};
     }
     last = std::move(next);
   }

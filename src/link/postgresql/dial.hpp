@@ -16,13 +16,13 @@ namespace holdfast::postgresql {
 /// last.
 /// \param make whether tables and routines that are not there are made.
 /// \param stop an eventfd: gives up as soon as it can be read.
-/// \throws runtime::cut_off.
+/// \throws runtime::connection_error.
 [[nodiscard]] std::unique_ptr<sql::connection> dial(const settings& to, const owner_id& client,
                                                     const std::optional<owner_id>& former,
                                                     sql::provision make, int stop);
 
 /// Sees to it that the tables and routines are there, and no more.
-/// \return whether it has made any. \throws runtime::cut_off.
+/// \return whether it has made any. \throws runtime::connection_error.
 [[nodiscard]] bool provide(const settings& to, int stop);
 
 }  // namespace holdfast::postgresql

@@ -21,7 +21,7 @@ using result = std::unique_ptr<PGresult, finisher>;
 [[nodiscard]] failure failure_of(PGconn* connection);
 
 /// Why a connection could not be had. The connection has been `talkative`.
-[[nodiscard]] runtime::cut_off refused_entry(PGconn* connection);
+[[nodiscard]] runtime::connection_error refused_entry(PGconn* connection);
 /// Before it connects: errors with the codes by which they are known in every language; and warnings to
 /// nobody, where libpq would write them to the program's standard error.
 void make_talkative(PGconn* connection);

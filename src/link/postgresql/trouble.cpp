@@ -93,7 +93,7 @@ void make_talkative(PGconn* connection) {
 }
 
 /// libpq tells the SQLSTATE of a connection that fails within its sentence alone: "FATAL:  28P01: …".
-runtime::cut_off refused_entry(PGconn* connection) {
+runtime::connection_error refused_entry(PGconn* connection) {
   failure said = failure_of(connection);
   const auto says = [&](std::string_view what) { return said.what.find(what) != std::string::npos; };
   if (const std::string state = state_in(said.what); !state.empty()) {

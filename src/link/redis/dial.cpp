@@ -47,7 +47,7 @@ address unix_address(const std::string& path) {
   sockaddr_un a{};
   a.sun_family = AF_UNIX;
   if (path.size() >= sizeof a.sun_path) {
-    throw cut_off{{errc::invalid_url, "the path of a Unix socket has at most " +
+    throw connection_error{{errc::invalid_url, "the path of a Unix socket has at most " +
                                           std::to_string(sizeof a.sun_path - 1) + " bytes"},
                   false};
   }
@@ -91,7 +91,7 @@ std::vector<address> look_up(const std::string& host, const std::string& port, c
   q->port = port;
   ask(*q, AI_NUMERICHOST);
   if (q->problem == EAI_NONAME) {
-    if (q->ready.fd < 0) throw cut_off{{errc::exhausted, "no descriptor is left to look the host up"}};
+    if (q->ready.fd < 0) throw connection_error{{errc::exhausted, "no descriptor is left to look the host up"}};
     runtime::quiet_thread([q, ask] {
       const std::lock_guard hold{q->mutex};
       ask(*q, AI_ADDRCONFIG);
@@ -102,7 +102,7 @@ std::vector<address> look_up(const std::string& host, const std::string& port, c
   }
   const std::lock_guard hold{q->mutex};
   if (q->problem != 0 || q->found.empty()) {
-    throw cut_off{
+    throw connection_error{
         {errc::unavailable, "the host " + host + " cannot be found: " + ::gai_strerror(q->problem)}};
   }
   return q->found;
@@ -141,7 +141,7 @@ int connect_any(const settings& to, patience& limit) {
       const int fd = connect_to(addresses[i], limit.share(addresses.size() - i));
       if (fd >= 0) return fd;
       problem = errno;
-    } catch (const cut_off& c) {
+    } catch (const connection_error& c) {
       if (c.why.code == errc::closed || i + 1 == addresses.size()) throw;
       problem = ETIMEDOUT;
     }
@@ -149,7 +149,7 @@ int connect_any(const settings& to, patience& limit) {
   const errc as = problem == EACCES                        ? errc::permission_denied
                   : problem == EMFILE || problem == ENFILE ? errc::exhausted
                                                            : errc::unavailable;
-  throw cut_off{{as, std::string{"no connection: "} + std::strerror(problem)}, as != errc::permission_denied};
+  throw connection_error{{as, std::string{"no connection: "} + std::strerror(problem)}, as != errc::permission_denied};
 }
 
 /// Our end's address, as the server sees it; empty for Unix sockets, which all look alike.
@@ -227,14 +227,14 @@ std::string without_password(std::string error, const std::string& password) {
 
 [[noreturn]] void refuse(const std::string& error) {
   if (error.starts_with("ERR unknown command") || error.starts_with("NOPROTO")) {
-    throw cut_off{{errc::unavailable,
+    throw connection_error{{errc::unavailable,
                    "Holdfast needs Redis 6 or newer, or Valkey: the server does not speak RESP3 (it does not "
                    "know HELLO 3)"},
                   false};
   }
   store::trouble t = trouble_of(error);
   const bool full = error.find("max number of clients") != std::string::npos;
-  throw cut_off{std::move(t.what), t.passing || full};
+  throw connection_error{std::move(t.what), t.passing || full};
 }
 
 void require_fine(const value& answer, const std::string& password) {
@@ -258,7 +258,7 @@ std::int64_t id_in(const value& hello) {
 void require_primary(const value& hello) {
   // Its keys are in slots, those of several names in several: a renewal of all of them would be refused.
   if (const value* const mode = field_of(hello, "mode"); mode != nullptr && mode->text == "cluster") {
-    throw cut_off{{errc::foreign_store,
+    throw connection_error{{errc::foreign_store,
                    "the server runs in cluster mode, which Holdfast does not support yet; use a server with "
                    "'cluster-enabled no', with replicas if need be (docs/stores.md)"},
                   false};
@@ -266,7 +266,7 @@ void require_primary(const value& hello) {
   // Nothing can be renewed there. A failover may be under way, and the host's name lead to the primary soon.
   const value* const role = field_of(hello, "role");
   if (role != nullptr && (role->text == "replica" || role->text == "slave")) {
-    throw cut_off{
+    throw connection_error{
         {errc::unavailable,
          "the server is a replica (its role in HELLO); the store's URL has to lead to the primary"}};
   }

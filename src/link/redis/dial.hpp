@@ -29,7 +29,7 @@ struct connection {
 /// \param former the connection before: killed at the server first, so that nothing it sent is carried out
 /// later on.
 /// \param stop an eventfd: gives up as soon as it can be read.
-/// \throws cut_off.
+/// \throws connection_error.
 [[nodiscard]] connection dial(const settings& to, const tls_context* secure, const owner_id& client,
                               bool tracked, const std::string& former, int stop);
 

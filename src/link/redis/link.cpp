@@ -47,7 +47,7 @@ void link::track(bool on) {
   enqueue(std::move(j), false);
 }
 
-runtime::shared_line::job_ptr link::ping() const {
+runtime::multiplexed_connection::job_ptr link::ping() const {
   auto j = std::make_unique<said>();
   append(j->command, {"PING"});
   return j;
@@ -73,7 +73,7 @@ void link::reconnect(int stop) {
     deliver_words(words_in(early));
     if (tell_of_change(early)) ring_watchers();
   } catch (const parser::garbage& g) {
-    throw cut_off{{errc::corrupt_store, "what answers there is no Redis server: " + g.what}, false};
+    throw connection_error{{errc::corrupt_store, "what answers there is no Redis server: " + g.what}, false};
   }
 }
 
@@ -108,7 +108,7 @@ void link::write_out() {
       left.remove_prefix(n);
     }
     out_.erase(0, out_.size() - left.size());
-  } catch (const cut_off&) {                             // what came before that can be read still
+  } catch (const connection_error&) {                             // what came before that can be read still
     ::shutdown(wire_->stream->descriptor(), SHUT_RDWR);  // who listens will hear of it
   }
 }
@@ -135,7 +135,7 @@ void link::read_all() {
     }
     take_in(std::move(messages));
   } catch (const parser::garbage& g) {
-    throw cut_off{{errc::corrupt_store, "what the server sends is no RESP3: " + g.what}};
+    throw connection_error{{errc::corrupt_store, "what the server sends is no RESP3: " + g.what}};
   }
 }
 
@@ -146,7 +146,7 @@ void link::take_in(std::vector<value> messages) {
   if (tell_of_change(all.pushes)) ring_watchers();
   if (all.surplus) throw parser::garbage{"an answer that nobody has asked for"};
   // After a failover the name of the host may lead to another server, this connection never will.
-  if (demoted) throw cut_off{{errc::unavailable, "the server is a replica (READONLY)"}};
+  if (demoted) throw connection_error{{errc::unavailable, "the server is a replica (READONLY)"}};
 }
 
 /// Gives each answer to whom it is owed.
@@ -186,7 +186,7 @@ bool link::conclude() {
   return demoted;
 }
 
-runtime::shared_line::words link::words_in(const std::vector<value>& pushes) const {
+runtime::multiplexed_connection::words link::words_in(const std::vector<value>& pushes) const {
   words all;
   for (const value& p : pushes) {
     if (p.items.size() < 3 || p.items[0].text != "message") continue;

@@ -11,7 +11,7 @@
 #include "link/redis/dial.hpp"
 #include "link/redis/settings.hpp"
 #include "protocol/redis/conversation.hpp"
-#include "runtime/shared_line.hpp"
+#include "runtime/multiplexed_connection.hpp"
 
 namespace holdfast::redis {
 
@@ -42,7 +42,7 @@ class link final : public runtime::link_on_line<tickets::request, tickets::reply
     bool surplus = false;  // answers that nobody has asked for
   };
 
-  // See shared_line.
+  // See multiplexed_connection.
   void reconnect(int stop) override;
   void begin_to_hear() override { read_all(); }
   void hear(short ready) override;

@@ -10,7 +10,7 @@ namespace holdfast::redis {
 namespace {
 
 [[noreturn]] void cut(int code) {
-  throw cut_off{{errc::unavailable, std::string{"the connection broke: "} + std::strerror(code)}};
+  throw connection_error{{errc::unavailable, std::string{"the connection broke: "} + std::strerror(code)}};
 }
 
 class plain final : public stream {
@@ -27,7 +27,7 @@ class plain final : public stream {
     while (true) {
       const ssize_t n = ::recv(socket_, to, room, 0);
       if (n > 0) return static_cast<std::size_t>(n);
-      if (n == 0) throw cut_off{{errc::unavailable, "the server closed the connection"}};
+      if (n == 0) throw connection_error{{errc::unavailable, "the server closed the connection"}};
       if (errno == EAGAIN || errno == EWOULDBLOCK) return 0;
       if (errno != EINTR) cut(errno);
     }

@@ -13,7 +13,7 @@ struct ssl_ctx_st;
 
 namespace holdfast::redis {
 
-using runtime::cut_off;
+using runtime::connection_error;
 
 /// Bytes to a server and back, without blocking. Reading and writing may go on in two threads at once; each
 /// of them in one.
@@ -24,9 +24,9 @@ class stream {
   stream& operator=(const stream&) = delete;
   virtual ~stream() = default;
 
-  /// \return how many bytes came; zero: none now. \throws cut_off.
+  /// \return how many bytes came; zero: none now. \throws connection_error.
   [[nodiscard]] virtual std::size_t read_some(char* to, std::size_t room) = 0;
-  /// \return how many bytes went; fewer than given: no more now. \throws cut_off.
+  /// \return how many bytes went; fewer than given: no more now. \throws connection_error.
   [[nodiscard]] virtual std::size_t write_some(std::string_view bytes) = 0;
   [[nodiscard]] virtual int descriptor() const = 0;
   /// Whether it stands still until the descriptor can be written, for all that it was to read (TLS
@@ -47,7 +47,7 @@ class tls_context {
   tls_context& operator=(const tls_context&) = delete;
 
   /// Shakes hands over a connected, non-blocking socket, which it takes over.
-  /// \param wait waits for poll's events on the socket; may give up by throwing. \throws cut_off.
+  /// \param wait waits for poll's events on the socket; may give up by throwing. \throws connection_error.
   [[nodiscard]] std::unique_ptr<stream> open(int socket, const std::function<void(short events)>& wait) const;
 
  private:

@@ -43,7 +43,7 @@ class secured final : public stream {
     if (ssl_ == nullptr || SSL_set_fd(ssl_, socket) != 1) {
       SSL_free(ssl_);
       ::close(socket);
-      throw cut_off{{errc::exhausted, "no TLS connection: " + first_error()}};
+      throw connection_error{{errc::exhausted, "no TLS connection: " + first_error()}};
     }
   }
   ~secured() override {
@@ -64,7 +64,7 @@ class secured final : public stream {
     if (is_address) return;
     if ((verify && SSL_set1_host(ssl_, name.c_str()) != 1) ||
         SSL_set_tlsext_host_name(ssl_, name.c_str()) != 1) {
-      throw cut_off{{errc::invalid_url, "no certificate can bear the name " + name}, false};
+      throw connection_error{{errc::invalid_url, "no certificate can bear the name " + name}, false};
     }
   }
 
@@ -110,8 +110,8 @@ class secured final : public stream {
     switch (SSL_get_error(ssl_, result)) {
       case SSL_ERROR_WANT_READ: return 0;
       case SSL_ERROR_WANT_WRITE: wants_to_write_ = true; return 0;
-      case SSL_ERROR_ZERO_RETURN: throw cut_off{{errc::unavailable, "the server closed the connection"}};
-      default: throw cut_off{{errc::unavailable, "the TLS connection broke: " + first_error()}};
+      case SSL_ERROR_ZERO_RETURN: throw connection_error{{errc::unavailable, "the server closed the connection"}};
+      default: throw connection_error{{errc::unavailable, "the TLS connection broke: " + first_error()}};
     }
   }
 
@@ -119,11 +119,11 @@ class secured final : public stream {
   [[noreturn]] void refused() {
     const long verdict = SSL_get_verify_result(ssl_);
     if (verdict != X509_V_OK) {
-      throw cut_off{{errc::permission_denied, std::string{"the server's certificate is not trusted: "} +
+      throw connection_error{{errc::permission_denied, std::string{"the server's certificate is not trusted: "} +
                                                   X509_verify_cert_error_string(verdict)},
                     false};
     }
-    throw cut_off{
+    throw connection_error{
         {errc::unavailable, "no TLS: " + first_error() + " (does the server speak TLS on this port?)"}};
   }
 

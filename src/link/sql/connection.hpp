@@ -21,7 +21,7 @@ namespace holdfast::sql {
 using answer = std::variant<std::vector<row>, store::trouble>;
 
 /// A connection to a database server that is ready for calls. Used by one thread at a time, though not
-/// always by the same. Everything may throw runtime::cut_off: the connection is over then, and what it owed
+/// always by the same. Everything may throw runtime::connection_error: the connection is over then, and what it owed
 /// may have been carried out.
 class connection {
  public:
@@ -49,7 +49,7 @@ class connection {
   /// Takes out the words for this client that came meanwhile.
   [[nodiscard]] virtual std::vector<std::pair<owner_id, store::noticed>> take_words() { return {}; }
   /// Why nothing more should be sent, though what was sent is still answered.
-  [[nodiscard]] virtual std::optional<runtime::cut_off> ended() const { return std::nullopt; }
+  [[nodiscard]] virtual std::optional<runtime::connection_error> ended() const { return std::nullopt; }
 
   /// The call after which the server tells of every change, or no longer; none where it cannot.
   [[nodiscard]] virtual std::optional<call> tracking(bool /*on*/) const { return std::nullopt; }
@@ -75,7 +75,7 @@ enum class provision : std::uint8_t { none, tables };
 /// own.
 /// \param make with `none`, where there are no tables, the connection is bare.
 /// \param stop an eventfd: gives up as soon as it can be read.
-/// \throws runtime::cut_off.
+/// \throws runtime::connection_error.
 using dialler = std::function<std::unique_ptr<connection>(
     const owner_id& client, const std::optional<owner_id>& former, provision make, int stop)>;
 

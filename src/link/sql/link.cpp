@@ -8,7 +8,7 @@
 
 namespace holdfast::sql {
 
-using runtime::cut_off;
+using runtime::connection_error;
 using tickets::task;
 
 namespace {
@@ -25,7 +25,7 @@ std::chrono::milliseconds quiet_limit_of(const link_settings& s) {
   return s.session ? std::min(s.quiet_limit, *s.session / 3) : s.quiet_limit;
 }
 
-cut_off no_tables() { return {{errc::unavailable, "there are no tables yet"}, true, true}; }
+connection_error no_tables() { return {{errc::unavailable, "there are no tables yet"}, true, true}; }
 
 bool is_release(task what) { return what == task::release || what == task::withdraw; }
 bool only_reads(task what) { return what == task::inspect || what == task::list || what == task::find; }
@@ -38,7 +38,7 @@ link::link(runtime::loop& on, link_settings s, dialler dial)
       dial_{std::move(dial)} {}
 
 void link::shut() {
-  shared_line::shut();
+  multiplexed_connection::shut();
   const runtime::turn now{loop_, true};
   loop_.cancel(std::exchange(next_look_, 0));
   loop_.cancel(std::exchange(next_track_, 0));
@@ -61,7 +61,7 @@ void link::ask(call what, std::function<void(const std::vector<row>&)> heard) {
   enqueue(std::move(j), false);
 }
 
-runtime::shared_line::job_ptr link::ping() const {
+runtime::multiplexed_connection::job_ptr link::ping() const {
   auto j = std::make_unique<asked>();
   j->what = {"layout", {}};
   return j;
@@ -228,7 +228,7 @@ void link::hear(short /*ready*/) {
   std::optional<store::time_point> proof;
   {
     const std::lock_guard hold{wire_mutex_};
-    if (down_) throw cut_off{*down_};  // somebody has found it broken when sending
+    if (down_) throw connection_error{*down_};  // somebody has found it broken when sending
     for (answer& a : wire_->proceed()) {
       auto& first = static_cast<asked&>(*first_owed());
       first.said = std::move(a);

@@ -10,7 +10,7 @@
 
 #include "link/sql/connection.hpp"
 #include "protocol/tickets/request.hpp"
-#include "runtime/shared_line.hpp"
+#include "runtime/multiplexed_connection.hpp"
 
 namespace holdfast::sql {
 
@@ -61,7 +61,7 @@ class link : public runtime::link_on_line<tickets::request, tickets::reply> {
     std::vector<row> listed;  // of a listing: the pages before
   };
 
-  // See shared_line.
+  // See multiplexed_connection.
   void reconnect(int stop) override;
   void hear(short ready) override;
   [[nodiscard]] job_ptr ping() const override;

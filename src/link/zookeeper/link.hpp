@@ -16,7 +16,7 @@
 #include "link/zookeeper/settings.hpp"
 #include "protocol/zookeeper/session.hpp"
 #include "runtime/bell.hpp"
-#include "runtime/leadership.hpp"
+#include "runtime/reader_baton.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/watchers.hpp"
 
@@ -102,7 +102,7 @@ class link final : public tickets::link, private wire {
       std::random_device{}()};  // the leader's, with no connection: the link's own thread
 
   runtime::bell bell_;
-  runtime::leadership leadership_{bell_.descriptor()};
+  runtime::reader_baton leadership_{bell_.descriptor()};
   std::atomic<bool> stopping_ = false;
   std::mutex pause_mutex_;
   std::condition_variable paused_;

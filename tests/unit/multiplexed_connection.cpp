@@ -1,4 +1,4 @@
-#include "runtime/shared_line.hpp"
+#include "runtime/multiplexed_connection.hpp"
 
 #include <future>
 #include <gtest/gtest.h>
@@ -45,7 +45,7 @@ class echo final : public runtime::link_on_line<std::string, std::string> {
 
   void reconnect(int /*stop*/) override {
     if (trying_ != nullptr) {
-      if (std::exchange(first_try_, false)) throw runtime::cut_off{{errc::unavailable, "not yet"}};
+      if (std::exchange(first_try_, false)) throw runtime::connection_error{{errc::unavailable, "not yet"}};
       trying_->set_value();
     }
     open_.wait();
@@ -118,19 +118,19 @@ std::vector<std::string> gist(const std::vector<outcome>& all) {
 
 using texts = std::vector<std::string>;
 
-TEST(shared_line, tells_everybody_where_an_answer_is_not_understood) {
+TEST(multiplexed_connection, tells_everybody_where_an_answer_is_not_understood) {
   EXPECT_EQ(gist(ask({"a", "not understood", "c"})), (texts{"a", "unknown", "unknown"}));
 }
 
-TEST(shared_line, tells_everybody_where_an_answer_is_forgotten) {
+TEST(multiplexed_connection, tells_everybody_where_an_answer_is_forgotten) {
   EXPECT_EQ(gist(ask({"a", "forgotten", "c"})), (texts{"a", "unknown", "c"}));
 }
 
-TEST(shared_line, tells_everybody_once_where_somebody_receives_it_badly) {
+TEST(multiplexed_connection, tells_everybody_once_where_somebody_receives_it_badly) {
   EXPECT_EQ(gist(ask({"a", "badly received", "c"})), (texts{"a", "badly received", "c"}));
 }
 
-TEST(shared_line, tells_everybody_where_nothing_can_be_sent_and_somebody_receives_that_badly) {
+TEST(multiplexed_connection, tells_everybody_where_nothing_can_be_sent_and_somebody_receives_that_badly) {
   std::promise<void> open;
   std::promise<void> trying;
   int told = 0;
@@ -154,7 +154,7 @@ TEST(shared_line, tells_everybody_where_nothing_can_be_sent_and_somebody_receive
 }
 
 /// What comes after it goes over the next connection.
-TEST(shared_line, tells_everybody_where_something_cannot_be_sent) {
+TEST(multiplexed_connection, tells_everybody_where_something_cannot_be_sent) {
   EXPECT_EQ(gist(ask({"a", "not sent", "c"})), (texts{"unknown", "unknown", "c"}));
 }
 

@@ -17,10 +17,10 @@ namespace holdfast::runtime {
 ///
 /// That thread keeps out of the way for a while after callers have come and gone, since more of them will
 /// come (`rest`), and gives way to the first who comes when it is listening.
-class leadership {
+class reader_baton {
  public:
   /// \param bell an eventfd that ends whatever wait for descriptors the leader is in.
-  explicit leadership(int bell) : bell_{bell} {}
+  explicit reader_baton(int bell) : bell_{bell} {}
 
   /// \return whether the caller leads now. If not, it will be called when it may; it has to `retire` in the
   /// end.

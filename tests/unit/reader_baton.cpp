@@ -1,4 +1,4 @@
-#include "runtime/leadership.hpp"
+#include "runtime/reader_baton.hpp"
 
 #include <atomic>
 #include <chrono>
@@ -49,9 +49,9 @@ bool eventually(const auto& is_so) {
 
 // With hundreds of clients on a few processors, a caller may wait for seconds until it runs. The threads of
 // these clients took the processors from them: each asked again and again whether it may listen.
-TEST(leadership, the_background_sleeps_while_a_caller_was_called_and_has_not_run) {
+TEST(reader_baton, the_background_sleeps_while_a_caller_was_called_and_has_not_run) {
   runtime::bell bell;
-  runtime::leadership who{bell.descriptor()};
+  runtime::reader_baton who{bell.descriptor()};
   store::caller caller;
   ASSERT_TRUE(who.take_in_background());
   ASSERT_FALSE(who.take(caller));
@@ -79,9 +79,9 @@ TEST(leadership, the_background_sleeps_while_a_caller_was_called_and_has_not_run
 }
 
 // The connection breaks under blocked callers. None of them can connect anew.
-TEST(leadership, the_background_is_woken_to_connect_while_callers_wait) {
+TEST(reader_baton, the_background_is_woken_to_connect_while_callers_wait) {
   runtime::bell bell;
-  runtime::leadership who{bell.descriptor()};
+  runtime::reader_baton who{bell.descriptor()};
   store::caller caller;
   ASSERT_TRUE(who.take_in_background());
   ASSERT_FALSE(who.take(caller));
@@ -99,9 +99,9 @@ TEST(leadership, the_background_is_woken_to_connect_while_callers_wait) {
   who.retire(caller);  // lets it go where the test fails
 }
 
-TEST(leadership, a_caller_that_was_called_in_vain_is_called_again) {
+TEST(reader_baton, a_caller_that_was_called_in_vain_is_called_again) {
   runtime::bell bell;
-  runtime::leadership who{bell.descriptor()};
+  runtime::reader_baton who{bell.descriptor()};
   store::caller caller;
   std::atomic<bool> connected = false;
   ASSERT_TRUE(who.take_in_background());

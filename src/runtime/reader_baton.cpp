@@ -1,4 +1,4 @@
-#include "runtime/leadership.hpp"
+#include "runtime/reader_baton.hpp"
 
 #include <algorithm>
 #include <chrono>
@@ -6,7 +6,7 @@
 
 namespace holdfast::runtime {
 
-bool leadership::take(store::caller& who) {
+bool reader_baton::take(store::caller& who) {
   const std::lock_guard hold{mutex_};
   const auto mine = std::find(others_.begin(), others_.end(), &who);
   if (leader_ == leader::nobody) {
@@ -20,20 +20,20 @@ bool leadership::take(store::caller& who) {
   return false;
 }
 
-void leadership::leave() {
+void reader_baton::leave() {
   const std::lock_guard hold{mutex_};
   leader_ = leader::nobody;
   give_way_ = false;
   pass_on();
 }
 
-void leadership::retire(store::caller& who) {
+void reader_baton::retire(store::caller& who) {
   const std::lock_guard hold{mutex_};
   others_.erase(std::remove(others_.begin(), others_.end(), &who), others_.end());
   if (leader_ == leader::nobody) pass_on();  // it may have been called, and have no need to listen any more
 }
 
-void leadership::pass_on() {
+void reader_baton::pass_on() {
   if (!others_.empty()) {
     others_.front()->call();
   } else if (sleeps_deeply_) {
@@ -42,7 +42,7 @@ void leadership::pass_on() {
   }
 }
 
-bool leadership::take_in_background(bool urgent) {
+bool reader_baton::take_in_background(bool urgent) {
   const std::lock_guard hold{mutex_};
   if (leader_ != leader::nobody || (!others_.empty() && !urgent)) {
     if (leader_ == leader::nobody) pass_on();
@@ -53,7 +53,7 @@ bool leadership::take_in_background(bool urgent) {
   return true;
 }
 
-void leadership::rest() {
+void reader_baton::rest() {
   constexpr std::chrono::milliseconds nap{2};
   std::unique_lock hold{mutex_};
   const auto is_woken = [this] { return woken_; };
@@ -77,7 +77,7 @@ void leadership::rest() {
   woken_ = false;
 }
 
-void leadership::wake() {
+void reader_baton::wake() {
   {
     const std::lock_guard hold{mutex_};
     woken_ = true;
@@ -85,7 +85,7 @@ void leadership::wake() {
   rested_.notify_one();
 }
 
-void leadership::ring() const {
+void reader_baton::ring() const {
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(bell_, &one, sizeof one);
 }

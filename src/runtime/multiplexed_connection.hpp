@@ -17,7 +17,7 @@
 
 #include "base/owner_id.hpp"
 #include "runtime/bell.hpp"
-#include "runtime/leadership.hpp"
+#include "runtime/reader_baton.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/patience.hpp"
 #include "runtime/watchers.hpp"
@@ -38,10 +38,10 @@ namespace holdfast::runtime {
 ///
 /// The line's own thread calls the functions that a derived class overrides: the most derived one calls
 /// `begin` at the end of its constructor, and `shut` at the beginning of its destructor.
-class shared_line {
+class multiplexed_connection {
  public:
-  shared_line(const shared_line&) = delete;
-  shared_line& operator=(const shared_line&) = delete;
+  multiplexed_connection(const multiplexed_connection&) = delete;
+  multiplexed_connection& operator=(const multiplexed_connection&) = delete;
 
  protected:
   using clock = std::chrono::steady_clock;
@@ -88,8 +88,8 @@ class shared_line {
     }
   };
 
-  shared_line(loop& on, terms t);
-  ~shared_line() = default;  // of a derived class
+  multiplexed_connection(loop& on, terms t);
+  ~multiplexed_connection() = default;  // of a derived class
   /// Begins to connect.
   void begin();
   /// See link.
@@ -106,12 +106,12 @@ class shared_line {
 
   /// Connects, and calls `use`. The line's own thread; blocks.
   /// \param stop an eventfd: gives up as soon as it can be read.
-  /// \throws cut_off.
+  /// \throws connection_error.
   virtual void reconnect(int stop) = 0;
   /// Before anybody waits for what comes on a new connection: something may have come already. The leader's.
   virtual void begin_to_hear() {}
   /// The connection can be read or written. The leader's: `take_first` what is answered, then `deliver`.
-  /// \param ready poll's events. \throws cut_off.
+  /// \param ready poll's events. \throws connection_error.
   virtual void hear(short ready) = 0;
   /// What asks a server whether it lives.
   [[nodiscard]] virtual job_ptr ping() const = 0;
@@ -124,7 +124,7 @@ class shared_line {
   [[nodiscard]] virtual short events() const = 0;
   /// Whether one more can be put on it.
   [[nodiscard]] virtual bool has_room(std::size_t /*owed*/) const { return true; }
-  /// \throws cut_off. So may `write_out`.
+  /// \throws connection_error. So may `write_out`.
   virtual void put_on_wire(job& j) = 0;
   /// After one or several.
   virtual void write_out() {}
@@ -173,19 +173,19 @@ class shared_line {
 
   loop& loop_;
   std::mutex wire_mutex_;        // for the connection, which the leader alone replaces
-  std::optional<cut_off> down_;  // with it: why there is none, or why it is of no use any more, once known
+  std::optional<connection_error> down_;  // with it: why there is none, or why it is of no use any more, once known
 
  private:
   // The leader:
   void listen(store::caller* who);
   void wait_for_bytes(store::caller* who);
   [[nodiscard]] clock::duration check_health();
-  void hang_up(const cut_off& c);
+  void hang_up(const connection_error& c);
 
   // The line's own thread:
   void work();
   void connect();
-  void give_up(const cut_off& why);
+  void give_up(const connection_error& why);
   void pause();
   void missed_words();
 
@@ -194,7 +194,7 @@ class shared_line {
   [[nodiscard]] bool owe_next();
   void owe(job_ptr& j);
 
-  void fail_queue(const cut_off& why);
+  void fail_queue(const connection_error& why);
   [[nodiscard]] failure at_place(const failure& why) const;
 
   const terms terms_;
@@ -216,7 +216,7 @@ class shared_line {
   std::vector<job_ptr> answered_;  // the leader's; those not told yet are told when it hangs up
 
   bell bell_;
-  leadership leadership_{bell_.descriptor()};
+  reader_baton baton_{bell_.descriptor()};
   store::backoff pause_{retry_policy{}};
   std::mutex pause_mutex_;
   std::condition_variable paused_;
@@ -234,26 +234,26 @@ class shared_line {
 
 /// A link whose requests are jobs on a shared line.
 template <class Request, class Reply>
-class link_on_line : public store::link<Request, Reply>, protected shared_line {
+class link_on_line : public store::link<Request, Reply>, protected multiplexed_connection {
   using base = store::link<Request, Reply>;
 
  public:
-  void on_notices(typename base::on_notice told) override { shared_line::on_notices(std::move(told)); }
-  void on_gap(const std::function<void()>& missed) override { shared_line::on_gap(missed); }
+  void on_notices(typename base::on_notice told) override { multiplexed_connection::on_notices(std::move(told)); }
+  void on_gap(const std::function<void()>& missed) override { multiplexed_connection::on_gap(missed); }
   std::shared_ptr<void> watch(std::function<void()> changed) override {
-    return shared_line::watch(std::move(changed));
+    return multiplexed_connection::watch(std::move(changed));
   }
-  void help(store::caller& who) override { shared_line::help(who); }
+  void help(store::caller& who) override { multiplexed_connection::help(who); }
   bool drive() override {
     flush();
     return false;
   }
-  void kick() override { shared_line::kick(); }
+  void kick() override { multiplexed_connection::kick(); }
   /// Ends the link's threads. Nothing is delivered afterwards. Idempotent.
-  virtual void shut() { shared_line::shut(); }
+  virtual void shut() { multiplexed_connection::shut(); }
 
  protected:
-  using shared_line::shared_line;
+  using multiplexed_connection::multiplexed_connection;
 };
 
 }  // namespace holdfast::runtime

@@ -1,4 +1,4 @@
-#include "runtime/shared_line.hpp"
+#include "runtime/multiplexed_connection.hpp"
 
 #include <algorithm>
 #include <array>
@@ -10,25 +10,25 @@
 
 namespace holdfast::runtime {
 
-shared_line::shared_line(loop& on, terms t) : loop_{on}, terms_{std::move(t)}, watchers_{on} {}
+multiplexed_connection::multiplexed_connection(loop& on, terms t) : loop_{on}, terms_{std::move(t)}, watchers_{on} {}
 
-void shared_line::begin() {
+void multiplexed_connection::begin() {
   thread_ = quiet_thread([this] { work(); });
 }
 
-void shared_line::shut() {
+void multiplexed_connection::shut() {
   stopping_ = true;
   {
     const std::lock_guard hold{pause_mutex_};
   }
   paused_.notify_one();
   stop_.ring();
-  leadership_.ring();
-  leadership_.wake();
+  baton_.ring();
+  baton_.wake();
   if (thread_.joinable()) thread_.join();
 }
 
-std::shared_ptr<void> shared_line::watch(std::function<void()> changed) {
+std::shared_ptr<void> multiplexed_connection::watch(std::function<void()> changed) {
   if (watches_++ == 0) {
     tracked_ = true;
     track(true);
@@ -42,35 +42,35 @@ std::shared_ptr<void> shared_line::watch(std::function<void()> changed) {
           }};
 }
 
-failure shared_line::at_place(const failure& why) const { return {why.code, terms_.place + ": " + why.what}; }
+failure multiplexed_connection::at_place(const failure& why) const { return {why.code, terms_.place + ": " + why.what}; }
 
 // ---- callers
 
-void shared_line::kick() {
+void multiplexed_connection::kick() {
   if (queued_ == 0) return;
-  if (owed_count_ > terms_.many && leadership_.is_taken()) return;  // who listens sends it next time
+  if (owed_count_ > terms_.many && baton_.is_taken()) return;  // who listens sends it next time
   flush();
-  if ((urgent_ || queued_ != 0) && !leadership_.is_taken()) leadership_.wake();
+  if ((urgent_ || queued_ != 0) && !baton_.is_taken()) baton_.wake();
 }
 
-void shared_line::help(store::caller& who) {
-  if (owed_count_ <= terms_.many || !leadership_.is_taken()) flush();
-  leadership_.serve(who, [this] { return connected_.load(); }, [&] { listen(&who); });
-  if ((urgent_ || queued_ != 0) && !leadership_.is_taken()) leadership_.wake();
+void multiplexed_connection::help(store::caller& who) {
+  if (owed_count_ <= terms_.many || !baton_.is_taken()) flush();
+  baton_.serve(who, [this] { return connected_.load(); }, [&] { listen(&who); });
+  if ((urgent_ || queued_ != 0) && !baton_.is_taken()) baton_.wake();
 }
 
 // ---- sending
 
-void shared_line::enqueue(job_ptr j, bool urgent) {
+void multiplexed_connection::enqueue(job_ptr j, bool urgent) {
   if (urgent) urgent_ = true;
   const std::lock_guard hold{queue_mutex_};
   queue_.push_back(std::move(j));
   queued_ = queue_.size();
 }
 
-void shared_line::flush() {
+void multiplexed_connection::flush() {
   if (queued_ == 0) return;
-  std::optional<cut_off> down;
+  std::optional<connection_error> down;
   {
     const std::lock_guard hold{wire_mutex_};
     if (connected_) return send_queue();
@@ -79,22 +79,22 @@ void shared_line::flush() {
   if (down) fail_queue(*down);
 }
 
-void shared_line::send_queue() {
+void multiplexed_connection::send_queue() {
   if (down_) return;  // it is broken: the queue waits for the next
   const short waited_for = events();
   try {
     while (has_room(owed_.size()) && owe_next()) put_on_wire(*owed_.back());
     write_out();
-  } catch (const cut_off& c) {
+  } catch (const connection_error& c) {
     down_ = c;
   } catch (const std::exception& e) {  // out of memory, and who knows how much of it has been said
-    down_ = cut_off{{errc::exhausted, e.what()}};
+    down_ = connection_error{{errc::exhausted, e.what()}};
   }
   // Who listens has to hear of that, or to wait for something else now.
-  if (down_ || events() != waited_for) leadership_.ring();
+  if (down_ || events() != waited_for) baton_.ring();
 }
 
-bool shared_line::owe_next() {
+bool multiplexed_connection::owe_next() {
   const std::lock_guard hold{queue_mutex_};
   if (queue_.empty()) return false;
   owe(queue_.front());
@@ -104,13 +104,13 @@ bool shared_line::owe_next() {
 }
 
 /// Where there is no memory for that, it stays where it is.
-void shared_line::owe(job_ptr& j) {
+void multiplexed_connection::owe(job_ptr& j) {
   owed_.push_back(std::move(j));
   if (owed_.size() == 1) owed_since_ = clock::now();
   owed_count_ = owed_.size();
 }
 
-void shared_line::fail_queue(const cut_off& why) {
+void multiplexed_connection::fail_queue(const connection_error& why) {
   const store::trouble no_answer{at_place(why.why), why.passing, false};
   std::deque<job_ptr> all;
   {
@@ -134,23 +134,23 @@ void shared_line::fail_queue(const cut_off& why) {
 
 // ---- listening
 
-void shared_line::listen(store::caller* who) {
+void multiplexed_connection::listen(store::caller* who) {
   urgent_ = false;
   try {
     if (fresh_.exchange(false)) begin_to_hear();
     while (connected_ && !stopping_) {
       flush();
-      if (who != nullptr ? who->is_served() : leadership_.has_to_give_way()) return;
+      if (who != nullptr ? who->is_served() : baton_.has_to_give_way()) return;
       wait_for_bytes(who);
     }
-  } catch (const cut_off& c) {
+  } catch (const connection_error& c) {
     hang_up(c);
   } catch (const std::exception& e) {  // out of memory
     hang_up({{errc::exhausted, e.what()}});
   }
 }
 
-void shared_line::wait_for_bytes(store::caller* who) {
+void multiplexed_connection::wait_for_bytes(store::caller* who) {
   const auto patience = check_health();
   std::array<pollfd, 2> fds{pollfd{-1, 0, 0}, pollfd{bell_.descriptor(), POLLIN, 0}};
   {
@@ -170,9 +170,9 @@ void shared_line::wait_for_bytes(store::caller* who) {
 /// Asks a server that has been quiet for long whether it lives, and gives up one that owes an answer for too
 /// long.
 /// \return when to check again.
-shared_line::clock::duration shared_line::check_health() {
+multiplexed_connection::clock::duration multiplexed_connection::check_health() {
   const std::lock_guard hold{wire_mutex_};
-  if (down_) throw cut_off{*down_};
+  if (down_) throw connection_error{*down_};
   const auto now = clock::now();
   if (owed_.empty() && now >= heard_ + terms_.quiet_limit) {
     job_ptr p = ping();
@@ -186,24 +186,24 @@ shared_line::clock::duration shared_line::check_health() {
     return std::min<clock::duration>(heard_ + terms_.quiet_limit - now, terms_.answer_limit / 2);
   }
   if (now < owed_since_ + terms_.answer_limit) return owed_since_ + terms_.answer_limit - now;
-  throw cut_off{
+  throw connection_error{
       {errc::unavailable, "no answer within " + std::to_string(terms_.answer_limit.count()) + " ms"}};
 }
 
-void shared_line::take_first() {
+void multiplexed_connection::take_first() {
   answered_.push_back(std::move(owed_.front()));
   owed_.pop_front();
   owed_count_ = owed_.size();
 }
 
-void shared_line::send_again(std::size_t which) {
+void multiplexed_connection::send_again(std::size_t which) {
   const std::lock_guard hold{wire_mutex_};
   owe(answered_[which]);
   put_on_wire(*owed_.back());
   write_out();
 }
 
-void shared_line::deliver(const words& all) {
+void multiplexed_connection::deliver(const words& all) {
   if (!answered_.empty() || !all.empty()) {
     const turn now{loop_, true};
     for (const job_ptr& j : answered_) {
@@ -214,19 +214,19 @@ void shared_line::deliver(const words& all) {
   answered_.clear();
 }
 
-void shared_line::deliver_words(const words& all) {
+void multiplexed_connection::deliver_words(const words& all) {
   if (all.empty()) return;
   const turn now{
       loop_};  // with a kick: who delivers them need not drive this line, and they may cause requests
   pass_on(all);
 }
 
-void shared_line::pass_on(const words& all) {
+void multiplexed_connection::pass_on(const words& all) {
   for (const auto& [owner, what] : all) told_(owner, what);
 }
 
 /// Whatever is not told by now is told that nobody knows.
-void shared_line::hang_up(const cut_off& c) {
+void multiplexed_connection::hang_up(const connection_error& c) {
   const store::trouble no_answer{at_place(c.why), true, true};
   on_hang_up();
   {
@@ -234,19 +234,19 @@ void shared_line::hang_up(const cut_off& c) {
     while (!owed_.empty()) take_first();
     drop_wire();
     down_.reset();
-    if (!c.planned) down_ = cut_off{c.why};
+    if (!c.planned) down_ = connection_error{c.why};
     connected_ = false;
   }
   for (const job_ptr& j : answered_) {
     if (j) j->fail(no_answer);
   }
   deliver({});
-  leadership_.wake();  // to connect anew
+  baton_.wake();  // to connect anew
 }
 
 // ---- the line's own thread
 
-void shared_line::work() {
+void multiplexed_connection::work() {
   while (!stopping_) {
     if (!connected_) {
       // Not at once where the last connection was good for nothing.
@@ -258,27 +258,27 @@ void shared_line::work() {
       connect();
       continue;
     }
-    leadership_.rest();
-    if (stopping_ || !connected_ || !leadership_.take_in_background()) continue;
+    baton_.rest();
+    if (stopping_ || !connected_ || !baton_.take_in_background()) continue;
     listen(nullptr);
-    leadership_.leave();
+    baton_.leave();
   }
 }
 
-void shared_line::connect() {
+void multiplexed_connection::connect() {
   try {
     reconnect(stop_.descriptor());
     flush();
     missed_words();
-  } catch (const cut_off& c) {
+  } catch (const connection_error& c) {
     give_up(c);
   } catch (const std::exception& e) {  // out of threads or memory
-    give_up(cut_off{{errc::exhausted, e.what()}});
+    give_up(connection_error{{errc::exhausted, e.what()}});
   }
 }
 
 /// Those of the time without a connection are not repeated.
-void shared_line::missed_words() {
+void multiplexed_connection::missed_words() {
   if (std::exchange(had_connection_, true)) {
     const turn now{loop_};
     if (missed_) missed_();
@@ -287,7 +287,7 @@ void shared_line::missed_words() {
 }
 
 /// For now. Who asks meanwhile hears why.
-void shared_line::give_up(const cut_off& why) {
+void multiplexed_connection::give_up(const connection_error& why) {
   {
     const std::lock_guard hold{wire_mutex_};
     down_ = why;
@@ -295,7 +295,7 @@ void shared_line::give_up(const cut_off& why) {
   fail_queue(why);
 }
 
-void shared_line::pause() {
+void multiplexed_connection::pause() {
   duration how_long{};
   {
     const turn now{loop_, true};
