@@ -16,7 +16,7 @@
 #include <vector>
 
 #include "base/owner_id.hpp"
-#include "runtime/bell.hpp"
+#include "runtime/wakeup_fd.hpp"
 #include "runtime/reader_baton.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/patience.hpp"
@@ -215,12 +215,12 @@ class multiplexed_connection {
 
   std::vector<job_ptr> answered_;  // the leader's; those not told yet are told when it hangs up
 
-  bell bell_;
+  wakeup_fd bell_;
   reader_baton baton_{bell_.descriptor()};
   store::backoff pause_{retry_policy{}};
   std::mutex pause_mutex_;
   std::condition_variable paused_;
-  bell stop_;
+  wakeup_fd stop_;
 
   std::atomic<bool> connected_ = false;  // changed with wire_mutex_
   std::atomic<bool> fresh_ = false;      // nobody has listened to this connection yet

@@ -20,7 +20,7 @@ namespace holdfast::runtime {
 class reader_baton {
  public:
   /// \param bell an eventfd that ends whatever wait for descriptors the leader is in.
-  explicit reader_baton(int bell) : bell_{bell} {}
+  explicit reader_baton(int wakeup_fd) : bell_{wakeup_fd} {}
 
   /// \return whether the caller leads now. If not, it will be called when it may; it has to `retire` in the
   /// end.

@@ -5,7 +5,7 @@
 #include "link/mariadb/link.hpp"
 #include "protocol/sql/mariadb/schema.hpp"
 #include "protocol/tickets/family.hpp"
-#include "runtime/bell.hpp"
+#include "runtime/wakeup_fd.hpp"
 #include "schemes/scheme.hpp"
 #include "schemes/session_mode.hpp"
 #include "schemes/table_name.hpp"
@@ -106,7 +106,7 @@ runtime::layout layout_of_mariadb(store_url& url, const client_options& options)
   const std::string text = sql::mariadb::script(s.names());
   return {text, [s, where = url.masked()] {
             try {
-              return mariadb::provide(s, runtime::bell{}.descriptor());
+              return mariadb::provide(s, runtime::wakeup_fd{}.descriptor());
             } catch (const runtime::connection_error& c) {
               throw error{c.why.code, "cannot make the tables of " + where + ": " + c.why.what};
             }

@@ -6,7 +6,7 @@
 #include "link/postgresql/link.hpp"
 #include "protocol/sql/postgresql/schema.hpp"
 #include "protocol/tickets/family.hpp"
-#include "runtime/bell.hpp"
+#include "runtime/wakeup_fd.hpp"
 #include "schemes/scheme.hpp"
 #include "schemes/session_mode.hpp"
 #include "schemes/table_name.hpp"
@@ -143,7 +143,7 @@ runtime::layout layout_of_postgresql(store_url& url, const client_options& optio
   const std::string text = sql::postgresql::script(s.names, s.lockers, s.lookers, s.owner);
   return {text, [s, where = url.masked()] {
             try {
-              return postgresql::provide(s, runtime::bell{}.descriptor());
+              return postgresql::provide(s, runtime::wakeup_fd{}.descriptor());
             } catch (const runtime::connection_error& c) {
               throw error{c.why.code, "cannot make the tables of " + where + ": " + c.why.what};
             }

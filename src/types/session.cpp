@@ -26,7 +26,7 @@ struct slot {
 };
 
 /// The same for one who does not wait for ever.
-struct bell {
+struct idle_latch {
   std::mutex mutex;
   std::condition_variable rung_now;
   bool rung = false;
@@ -407,7 +407,7 @@ void session::close() noexcept {
   if (!is_ours() || closed_.exchange(true)) return;
   closing_.request_stop();
   const auto limit = std::chrono::steady_clock::now() + options_.flush_limit();
-  const auto idle = std::make_shared<bell>();
+  const auto idle = std::make_shared<idle_latch>();
   {
     const turn now{parts_->loop, true};
     parts_->book->close();

@@ -9,7 +9,7 @@
 
 #include "link/memory/table.hpp"
 #include "link/sql/connection.hpp"
-#include "runtime/bell.hpp"
+#include "runtime/wakeup_fd.hpp"
 
 namespace holdfast::test {
 
@@ -51,7 +51,7 @@ class caller {
   /// has told their session; everything else stays as it is.
   virtual void replace_clock() = 0;
 
-  runtime::bell never_;
+  runtime::wakeup_fd never_;
   std::map<owner_id, session> sessions_;
   std::int64_t now_us_ = 0;  // zero: the server's own
 };

@@ -7,7 +7,7 @@
 
 #include "link/mariadb/dial.hpp"
 #include "mariadb/desk.hpp"
-#include "runtime/bell.hpp"
+#include "runtime/wakeup_fd.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -24,7 +24,7 @@ TEST(killed_calls, are_never_answered) {
   to.user = to.database = to.schema = "holdfast";
   to.password = "secret";
   to.table = at.table();
-  const runtime::bell never;
+  const runtime::wakeup_fd never;
   const auto client = owner_id::random();
   const auto wire = mariadb::dial(to, client, std::nullopt, mariadb::role::calls, sql::provision::tables,
                                   never.descriptor());

@@ -9,7 +9,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/bell.hpp"
+#include "runtime/wakeup_fd.hpp"
 #include "runtime/loop.hpp"
 
 namespace holdfast::test {
@@ -78,7 +78,7 @@ class echo final : public runtime::link_on_line<std::string, std::string> {
   std::shared_future<void> open_;
   std::promise<void>* trying_;
   bool first_try_ = true;
-  runtime::bell ready_;
+  runtime::wakeup_fd ready_;
 };
 
 /// All of them are there when the line connects, and go together.

@@ -8,7 +8,7 @@
 #include <thread>
 #include <unistd.h>
 
-#include "runtime/bell.hpp"
+#include "runtime/wakeup_fd.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -50,8 +50,8 @@ bool eventually(const auto& is_so) {
 // With hundreds of clients on a few processors, a caller may wait for seconds until it runs. The threads of
 // these clients took the processors from them: each asked again and again whether it may listen.
 TEST(reader_baton, the_background_sleeps_while_a_caller_was_called_and_has_not_run) {
-  runtime::bell bell;
-  runtime::reader_baton who{bell.descriptor()};
+  runtime::wakeup_fd wakeup_fd;
+  runtime::reader_baton who{wakeup_fd.descriptor()};
   store::caller caller;
   ASSERT_TRUE(who.take_in_background());
   ASSERT_FALSE(who.take(caller));
@@ -80,8 +80,8 @@ TEST(reader_baton, the_background_sleeps_while_a_caller_was_called_and_has_not_r
 
 // The connection breaks under blocked callers. None of them can connect anew.
 TEST(reader_baton, the_background_is_woken_to_connect_while_callers_wait) {
-  runtime::bell bell;
-  runtime::reader_baton who{bell.descriptor()};
+  runtime::wakeup_fd wakeup_fd;
+  runtime::reader_baton who{wakeup_fd.descriptor()};
   store::caller caller;
   ASSERT_TRUE(who.take_in_background());
   ASSERT_FALSE(who.take(caller));
@@ -100,8 +100,8 @@ TEST(reader_baton, the_background_is_woken_to_connect_while_callers_wait) {
 }
 
 TEST(reader_baton, a_caller_that_was_called_in_vain_is_called_again) {
-  runtime::bell bell;
-  runtime::reader_baton who{bell.descriptor()};
+  runtime::wakeup_fd wakeup_fd;
+  runtime::reader_baton who{wakeup_fd.descriptor()};
   store::caller caller;
   std::atomic<bool> connected = false;
   ASSERT_TRUE(who.take_in_background());

@@ -54,7 +54,7 @@ class opening {
     begin();
     if (former) end_session(*former);
     if (former != client_) take_lock();
-    if (as_ == role::bell) stay_out_of_slow_log();
+    if (as_ == role::notifications) stay_out_of_slow_log();
     if (as_ == role::calls) {
       check_server();
       if (to_.link.session) bind_to_session(*to_.link.session);
@@ -80,7 +80,7 @@ class opening {
   void connect();
   void check_server();
   [[nodiscard]] std::string lock_of(const owner_id& client) const {
-    return '\'' + sql::mariadb::lock_of(client, as_ == role::bell) + '\'';
+    return '\'' + sql::mariadb::lock_of(client, as_ == role::notifications) + '\'';
   }
   void end_session(const owner_id& of);
   void take_lock();

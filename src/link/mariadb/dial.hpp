@@ -13,7 +13,7 @@ namespace holdfast::mariadb {
 /// What a session of a client is for.
 enum class role : std::uint8_t {
   calls,  // of tasks
-  bell,   // for words
+  notifications,  // listens for notifications
 };
 
 /// Connects, and for calls looks for the tables and procedures. A former session of the

@@ -11,7 +11,7 @@
 #include "base/owner_id.hpp"
 #include "link/mariadb/settings.hpp"
 #include "link/sql/connection.hpp"
-#include "runtime/bell.hpp"
+#include "runtime/wakeup_fd.hpp"
 
 namespace holdfast::mariadb {
 
@@ -53,7 +53,7 @@ class listener {
   std::optional<owner_id> client_;
   bool wanted_ = false;
   bool stopping_ = false;
-  runtime::bell interrupt_;  // it is to stop, or to serve another
+  runtime::wakeup_fd interrupt_;  // it is to stop, or to serve another
   std::thread thread_;
 };
 

@@ -15,7 +15,7 @@
 #include "link/zookeeper/names.hpp"
 #include "link/zookeeper/settings.hpp"
 #include "protocol/zookeeper/session.hpp"
-#include "runtime/bell.hpp"
+#include "runtime/wakeup_fd.hpp"
 #include "runtime/reader_baton.hpp"
 #include "runtime/loop.hpp"
 #include "runtime/watchers.hpp"
@@ -101,7 +101,7 @@ class link final : public tickets::link, private wire {
   std::minstd_rand chance_{
       std::random_device{}()};  // the leader's, with no connection: the link's own thread
 
-  runtime::bell bell_;
+  runtime::wakeup_fd bell_;
   runtime::reader_baton leadership_{bell_.descriptor()};
   std::atomic<bool> stopping_ = false;
   std::mutex pause_mutex_;

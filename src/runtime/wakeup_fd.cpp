@@ -1,4 +1,4 @@
-#include "runtime/bell.hpp"
+#include "runtime/wakeup_fd.hpp"
 
 #include <cstdint>
 #include <sys/eventfd.h>
@@ -8,18 +8,18 @@
 
 namespace holdfast::runtime {
 
-bell::bell() : fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
+wakeup_fd::wakeup_fd() : fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
   if (fd_ < 0) throw error{errc::exhausted, "no descriptor is left for a connection"};
 }
 
-bell::~bell() { ::close(fd_); }
+wakeup_fd::~wakeup_fd() { ::close(fd_); }
 
-void bell::ring() const {
+void wakeup_fd::ring() const {
   const std::uint64_t one = 1;
   [[maybe_unused]] const auto written = ::write(fd_, &one, sizeof one);  // full is rung, too
 }
 
-void bell::drain() const {
+void wakeup_fd::drain() const {
   std::uint64_t rings = 0;
   [[maybe_unused]] const auto n = ::read(fd_, &rings, sizeof rings);
 }

@@ -3,13 +3,13 @@
 namespace holdfast::runtime {
 
 /// A descriptor that becomes readable when somebody rings, to end a wait for others.
-class bell {
+class wakeup_fd {
  public:
   /// \throws holdfast::error errc::exhausted.
-  bell();
-  ~bell();
-  bell(const bell&) = delete;
-  bell& operator=(const bell&) = delete;
+  wakeup_fd();
+  ~wakeup_fd();
+  wakeup_fd(const wakeup_fd&) = delete;
+  wakeup_fd& operator=(const wakeup_fd&) = delete;
 
   [[nodiscard]] int descriptor() const { return fd_; }
   /// Any thread.
