@@ -10,7 +10,7 @@
 #include "base/url.hpp"
 #include "holdfast/options.hpp"
 #include "runtime/driver.hpp"
-#include "runtime/loop.hpp"
+#include "runtime/event_loop.hpp"
 #include "store/caller.hpp"
 #include "store/port.hpp"
 
@@ -38,7 +38,7 @@ template <class Family, class Link>
 class connected final : public backend {
  public:
   template <class... Arguments>
-  explicit connected(loop& on, Arguments&&... link_arguments)
+  explicit connected(event_loop& on, Arguments&&... link_arguments)
       : link_{on, std::forward<Arguments>(link_arguments)...}, driver_{on, link_} {}
   ~connected() override { connected::shut(); }  // before the driver goes, to which the link reports
   connected(const connected&) = delete;
@@ -57,7 +57,7 @@ class connected final : public backend {
 
 /// Opens the store of a URL. Defined where schemes are known.
 /// \throws holdfast::error.
-[[nodiscard]] std::unique_ptr<backend> open(store_url url, const client_options& options, loop& on);
+[[nodiscard]] std::unique_ptr<backend> open(store_url url, const client_options& options, event_loop& on);
 /// What a store in a database server is made of there.
 struct layout {
   std::string text;               // statements, for the server's own client to run as they are

@@ -14,7 +14,7 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/loop.hpp"
+#include "runtime/event_loop.hpp"
 #include "runtime/signals.hpp"
 #include "store/link.hpp"
 
@@ -68,7 +68,7 @@ class batching_link : public store::link<Request, Reply> {
     store::noticed what;
   };
 
-  explicit batching_link(loop& owner) : loop_{owner} {}
+  explicit batching_link(event_loop& owner) : loop_{owner} {}
 
   /// Carries out all of them, in order, and fills in their results. Called by one thread at a time, outside
   /// turns.
@@ -83,10 +83,10 @@ class batching_link : public store::link<Request, Reply> {
   void say(word w) { words_.push_back(std::move(w)); }
   /// The same from elsewhere; any thread, outside turns.
   void say_now(const std::vector<word>& words) {
-    const turn now{loop_};
+    const core_lock now{loop_};
     for (const word& w : words) told_(w.owner, w.what);
   }
-  [[nodiscard]] loop& owner() { return loop_; }
+  [[nodiscard]] event_loop& owner() { return loop_; }
   /// Held by whoever executes: for those who need the link at rest.
   [[nodiscard]] std::mutex& executing() { return executing_; }
 
@@ -112,7 +112,7 @@ class batching_link : public store::link<Request, Reply> {
     queued_ = queue_.size();
   }
 
-  loop& loop_;
+  event_loop& loop_;
   on_notice told_;
   std::mutex queue_mutex_;
   std::vector<job> queue_;
@@ -139,7 +139,7 @@ typename batching_link<Request, Reply>::progress batching_link<Request, Reply>::
   }
   const std::vector<word> words = std::exchange(words_, {});
   hold.unlock();
-  const turn now{loop_, drives};
+  const core_lock now{loop_, drives};
   for (job& j : batch) j.done(std::move(j.result));
   for (const word& w : words) told_(w.owner, w.what);
   return progress::some;

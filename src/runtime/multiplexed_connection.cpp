@@ -10,7 +10,7 @@
 
 namespace holdfast::runtime {
 
-multiplexed_connection::multiplexed_connection(loop& on, terms t) : loop_{on}, terms_{std::move(t)}, watchers_{on} {}
+multiplexed_connection::multiplexed_connection(event_loop& on, terms t) : loop_{on}, terms_{std::move(t)}, watchers_{on} {}
 
 void multiplexed_connection::begin() {
   thread_ = quiet_thread([this] { work(); });
@@ -35,7 +35,7 @@ std::shared_ptr<void> multiplexed_connection::watch(std::function<void()> change
   }
   return {this, [this, inner = watchers_.add(std::move(changed))](void*) mutable {
             inner.reset();
-            const turn now{loop_};
+            const core_lock now{loop_};
             if (--watches_ != 0) return;
             tracked_ = false;
             track(false);
@@ -121,7 +121,7 @@ void multiplexed_connection::fail_queue(const connection_error& why) {
   }
   if (all.empty()) return;
   std::exception_ptr problem;  // somebody's, who was told; all others have to hear as well
-  const turn now{loop_, true};
+  const core_lock now{loop_, true};
   for (const job_ptr& j : all) {
     try {
       j->tell();
@@ -205,7 +205,7 @@ void multiplexed_connection::send_again(std::size_t which) {
 
 void multiplexed_connection::deliver(const words& all) {
   if (!answered_.empty() || !all.empty()) {
-    const turn now{loop_, true};
+    const core_lock now{loop_, true};
     for (const job_ptr& j : answered_) {
       if (j) j->tell();
     }
@@ -216,7 +216,7 @@ void multiplexed_connection::deliver(const words& all) {
 
 void multiplexed_connection::deliver_words(const words& all) {
   if (all.empty()) return;
-  const turn now{
+  const core_lock now{
       loop_};  // with a kick: who delivers them need not drive this line, and they may cause requests
   pass_on(all);
 }
@@ -280,7 +280,7 @@ void multiplexed_connection::connect() {
 /// Those of the time without a connection are not repeated.
 void multiplexed_connection::missed_words() {
   if (std::exchange(had_connection_, true)) {
-    const turn now{loop_};
+    const core_lock now{loop_};
     if (missed_) missed_();
   }
   if (tracked_) watchers_.ring();
@@ -298,7 +298,7 @@ void multiplexed_connection::give_up(const connection_error& why) {
 void multiplexed_connection::pause() {
   duration how_long{};
   {
-    const turn now{loop_, true};
+    const core_lock now{loop_, true};
     how_long = pause_.next(loop_.random());
   }
   std::unique_lock hold{pause_mutex_};

@@ -18,7 +18,7 @@
 #include "base/owner_id.hpp"
 #include "runtime/wakeup_fd.hpp"
 #include "runtime/reader_baton.hpp"
-#include "runtime/loop.hpp"
+#include "runtime/event_loop.hpp"
 #include "runtime/patience.hpp"
 #include "runtime/watchers.hpp"
 #include "store/backoff.hpp"
@@ -88,7 +88,7 @@ class multiplexed_connection {
     }
   };
 
-  multiplexed_connection(loop& on, terms t);
+  multiplexed_connection(event_loop& on, terms t);
   ~multiplexed_connection() = default;  // of a derived class
   /// Begins to connect.
   void begin();
@@ -171,7 +171,7 @@ class multiplexed_connection {
   /// Tells what is answered, which has to have its result, and words.
   void deliver(const words& all);
 
-  loop& loop_;
+  event_loop& loop_;
   std::mutex wire_mutex_;        // for the connection, which the leader alone replaces
   std::optional<connection_error> down_;  // with it: why there is none, or why it is of no use any more, once known
 

@@ -13,18 +13,18 @@ std::shared_ptr<void> watchers::add(std::function<void()> changed) {
   const auto place = shared_->actions.begin();
   ring_soon(shared_);
   return {static_cast<void*>(&*place), [s = shared_, place](void*) {
-            const turn now{s->owner};
+            const core_lock now{s->owner};
             s->actions.erase(place);
           }};
 }
 
 void watchers::ring() {
-  const turn now{shared_->owner};
+  const core_lock now{shared_->owner};
   ring_soon(shared_);
 }
 
 bool watchers::empty() const {
-  const turn now{shared_->owner};
+  const core_lock now{shared_->owner};
   return shared_->actions.empty();
 }
 

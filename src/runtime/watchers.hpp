@@ -4,7 +4,7 @@
 #include <list>
 #include <memory>
 
-#include "runtime/loop.hpp"
+#include "runtime/event_loop.hpp"
 
 namespace holdfast::runtime {
 
@@ -12,7 +12,7 @@ namespace holdfast::runtime {
 /// moment after the first ring, by when what caused it can be seen by readers.
 class watchers {
  public:
-  explicit watchers(loop& on) : shared_{std::make_shared<shared>(on)} {}
+  explicit watchers(event_loop& on) : shared_{std::make_shared<shared>(on)} {}
 
   /// In a turn. `changed` is called in turns until the returned object is destroyed, the first time soon.
   [[nodiscard]] std::shared_ptr<void> add(std::function<void()> changed);
@@ -22,8 +22,8 @@ class watchers {
 
  private:
   struct shared {
-    explicit shared(loop& on) : owner{on} {}
-    loop& owner;
+    explicit shared(event_loop& on) : owner{on} {}
+    event_loop& owner;
     std::list<std::function<void()>> actions;
     bool ringing = false;
   };

@@ -96,7 +96,7 @@ mariadb::settings settings_of(store_url& url, const client_options& options) {
 }  // namespace
 
 std::unique_ptr<runtime::backend> open_mariadb(store_url& url, const client_options& options,
-                                               runtime::loop& on) {
+                                               runtime::event_loop& on) {
   return std::make_unique<runtime::connected<tickets::family, mariadb::link>>(on, settings_of(url, options));
 }
 

@@ -128,7 +128,7 @@ postgresql::settings settings_of(store_url& url, const client_options& options) 
 }  // namespace
 
 std::unique_ptr<runtime::backend> open_postgresql(store_url& url, const client_options& options,
-                                                  runtime::loop& on) {
+                                                  runtime::event_loop& on) {
   return std::make_unique<runtime::connected<tickets::family, postgresql::link>>(on,
                                                                                  settings_of(url, options));
 }

@@ -61,7 +61,7 @@ void read_tls(store_url& url, redis::settings& s) {
 }  // namespace
 
 std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_options& options,
-                                             runtime::loop& on) {
+                                             runtime::event_loop& on) {
   redis::settings s;
   if (url.scheme() == "unix")
     read_path(url, s);

@@ -28,7 +28,7 @@ std::string path_of(const store_url& url) {
 }  // namespace
 
 std::unique_ptr<runtime::backend> open_sqlite(store_url& url, const client_options& options,
-                                              runtime::loop& on) {
+                                              runtime::event_loop& on) {
   using namespace std::chrono_literals;
   sqlite::database::settings s;
   const std::string table = take_table(url);

@@ -54,7 +54,7 @@ void take_access(store_url& url, const std::string& password, zookeeper::setting
 }  // namespace
 
 std::unique_ptr<runtime::backend> open_zookeeper(store_url& url, const client_options& options,
-                                                 runtime::loop& on) {
+                                                 runtime::event_loop& on) {
   zookeeper::settings s;
   const auto where = url.split_many();
   if (where.hosts.empty()) url.refuse("it names no server; write zk://localhost");

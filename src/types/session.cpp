@@ -13,7 +13,7 @@
 namespace holdfast::detail {
 
 using lease_core::record_ptr;
-using runtime::turn;
+using runtime::core_lock;
 
 namespace {
 
@@ -64,7 +64,7 @@ session::session(std::string_view url, client_options options)
   url_ = parsed.masked();
   parts_->store = runtime::open(std::move(parsed), options_, parts_->loop);
   {
-    const turn now{parts_->loop};  // the store may have something to say by now
+    const core_lock now{parts_->loop};  // the store may have something to say by now
     parts_->book = std::make_unique<lease_core::book>(
         parts_->loop, parts_->store->port(), [this](const record_ptr& lease) { announce_loss(lease); });
   }
@@ -112,7 +112,7 @@ Result session::wait_for(Start start, const std::stop_token& stop, Cancel cancel
   const auto result = std::make_shared<slot<Result>>();
   op_id id = 0;
   {
-    const turn now{parts_->loop, true};
+    const core_lock now{parts_->loop, true};
     id = start([this, result](Result r) {
       result->value = std::move(r);
       parts_->loop.right_after_turn([result] { result->blocked.serve(); });
@@ -159,7 +159,7 @@ lease_core::taken session::acquire(lease_core::wish what, std::optional<duration
 
 session::op_id session::start_acquire(lease_core::wish what, std::optional<duration> limit,
                                       on_acquired done) {
-  const turn now{parts_->loop};
+  const core_lock now{parts_->loop};
   auto later = outside(std::move(done));
   if (closed_) {
     later(lease_core::taken{failure{errc::closed, "the client was closed"}});
@@ -172,7 +172,7 @@ session::op_id session::start_acquire(lease_core::wish what, std::optional<durat
 
 void session::cancel(op_id which) {
   if (!is_ours()) return;
-  const turn now{parts_->loop};
+  const core_lock now{parts_->loop};
   if (which < first_wait) return parts_->book->cancel(which);
   end_wait(which, failure{errc::cancelled, "the wait was cancelled"});
 }
@@ -205,7 +205,7 @@ session::loss_actions session::forget_loss(const record_ptr& lease) {
 void session::drop(const record_ptr& lease) noexcept {
   if (!is_ours()) return;
   loss_actions unused;  // destroyed after the turn: they are user code
-  const turn now{parts_->loop};
+  const core_lock now{parts_->loop};
   parts_->book->release(lease, nullptr);
   unused = forget_loss(lease);
 }
@@ -240,7 +240,7 @@ session::op_id session::start_release(const record_ptr& lease, on_ended done) {
     return 0;
   }
   loss_actions unused;
-  const turn now{parts_->loop};
+  const core_lock now{parts_->loop};
   const op_id id = add_wait(std::move(done));
   parts_->book->release(lease, [this, id](std::error_code code) {
     end_wait(id,
@@ -257,7 +257,7 @@ session::op_id session::start_downgrade(const record_ptr& lease, on_ended done) 
     done(parents_lease());
     return 0;
   }
-  const turn now{parts_->loop};
+  const core_lock now{parts_->loop};
   const op_id id = add_wait(std::move(done));
   parts_->book->downgrade(lease,
                           [this, id](std::optional<failure> failed) { end_wait(id, std::move(failed)); });
@@ -269,7 +269,7 @@ session::op_id session::start_wait_lost(const record_ptr& lease, on_ended done) 
     done(parents_lease());
     return 0;
   }
-  const turn now{parts_->loop};
+  const core_lock now{parts_->loop};
   parts_->book->check(lease);
   const op_id id = add_wait(std::move(done));
   switch (lease->state()) {
@@ -287,7 +287,7 @@ session::op_id session::start_wait_lost(const record_ptr& lease, on_ended done) 
 
 void session::check(const record_ptr& lease) {
   if (!is_ours()) return;
-  const turn now{parts_->loop};
+  const core_lock now{parts_->loop};
   parts_->book->check(lease);
 }
 
@@ -295,7 +295,7 @@ void session::announce_loss(const record_ptr& lease) {
   // The parts and not the session: this may run while the session is being taken apart.
   const auto give_back = [p = parts_.get(), lease] {
     if (lease->reason == errc::closed) return;  // closing gives back by itself
-    const turn now{p->loop};
+    const core_lock now{p->loop};
     p->book->after_loss(lease);
   };
   auto actions = std::exchange(lease->on_lost, {});
@@ -321,7 +321,7 @@ void session::announce_loss(const record_ptr& lease) {
 std::variant<std::error_code, session::op_id> session::on_lost(
     const record_ptr& lease, const std::function<void(std::error_code)>& action) {
   std::function<void(std::error_code)> copy{action};  // here: copying is user code as well
-  const turn now{parts_->loop};
+  const core_lock now{parts_->loop};
   parts_->book->check(lease);
   if (lease->state() == lease_core::record::phase::lost) return lease->reason;
   const op_id number = first_wait + ++parts_->last_wait;
@@ -332,7 +332,7 @@ std::variant<std::error_code, session::op_id> session::on_lost(
 bool session::remove_on_lost(const record_ptr& lease, op_id which) {
   if (!is_ours()) return false;
   std::function<void(std::error_code)> unused;  // destroyed after the turn
-  const turn now{parts_->loop};
+  const core_lock now{parts_->loop};
   const auto found = std::find_if(lease->on_lost.begin(), lease->on_lost.end(),
                                   [&](const auto& action) { return action.first == which && action.second; });
   if (found == lease->on_lost.end()) return false;
@@ -376,7 +376,7 @@ std::shared_ptr<void> session::watch(std::function<void()> changed) {
   shared->changed = std::move(changed);
   std::shared_ptr<void> registration;
   {
-    const turn now{parts_->loop};
+    const core_lock now{parts_->loop};
     registration = parts_->store->port().watch([this, shared] {
       if (shared->due.exchange(true)) return;
       parts_->loop.after_turn([shared] {
@@ -409,7 +409,7 @@ void session::close() noexcept {
   const auto limit = std::chrono::steady_clock::now() + options_.flush_limit();
   const auto idle = std::make_shared<idle_latch>();
   {
-    const turn now{parts_->loop, true};
+    const core_lock now{parts_->loop, true};
     parts_->book->close();
     parts_->store->port().when_idle([idle] { idle->ring(); });
   }
@@ -417,7 +417,7 @@ void session::close() noexcept {
   }
   parts_->store->kick();
   if (!idle->wait_until(limit)) {
-    const turn now{parts_->loop};
+    const core_lock now{parts_->loop};
     parts_->store->port().abandon();
   }
 }

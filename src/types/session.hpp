@@ -16,7 +16,7 @@
 #include "holdfast/detail/handle.hpp"
 #include "lease/book.hpp"
 #include "runtime/backend.hpp"
-#include "runtime/loop.hpp"
+#include "runtime/event_loop.hpp"
 
 namespace holdfast::detail {
 
@@ -89,7 +89,7 @@ class session : public std::enable_shared_from_this<session> {
     std::weak_ptr<lease_core::record> lease;  // whose loss is waited for
   };
   struct parts {
-    runtime::loop loop;
+    runtime::event_loop loop;
     std::unique_ptr<runtime::backend> store;
     std::unique_ptr<lease_core::book> book;
     // In turns:

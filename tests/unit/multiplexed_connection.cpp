@@ -10,7 +10,7 @@
 #include <vector>
 
 #include "runtime/wakeup_fd.hpp"
-#include "runtime/loop.hpp"
+#include "runtime/event_loop.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -23,7 +23,7 @@ class echo final : public runtime::link_on_line<std::string, std::string> {
  public:
   /// \param open until when there is nobody to connect to.
   /// \param trying null, or what is set with the second try, after a first that fails at once.
-  echo(runtime::loop& on, std::shared_future<void> open, std::promise<void>* trying = nullptr)
+  echo(runtime::event_loop& on, std::shared_future<void> open, std::promise<void>* trying = nullptr)
       : link_on_line{on, {"nowhere", 10s, 10s}}, open_{std::move(open)}, trying_{trying} {
     begin();
   }
@@ -85,10 +85,10 @@ class echo final : public runtime::link_on_line<std::string, std::string> {
 std::vector<outcome> ask(const std::vector<std::string>& what) {
   std::vector<std::promise<outcome>> told(what.size());
   std::promise<void> open;
-  runtime::loop loop;
-  echo line{loop, open.get_future().share()};
+  runtime::event_loop event_loop;
+  echo line{event_loop, open.get_future().share()};
   {
-    const runtime::turn now{loop};
+    const runtime::core_lock now{event_loop};
     for (std::size_t i = 0; i < what.size(); ++i) {
       line.send(what[i], [&told, &what, i](outcome o) {
         told[i].set_value(std::move(o));  // throws the second time
@@ -134,11 +134,11 @@ TEST(multiplexed_connection, tells_everybody_where_nothing_can_be_sent_and_someb
   std::promise<void> open;
   std::promise<void> trying;
   int told = 0;
-  runtime::loop loop;
-  echo line{loop, open.get_future().share(), &trying};
+  runtime::event_loop event_loop;
+  echo line{event_loop, open.get_future().share(), &trying};
   const auto down = trying.get_future().wait_for(30s);
   {
-    const runtime::turn now{loop};
+    const runtime::core_lock now{event_loop};
     for (int i = 0; i < 3; ++i) {
       line.send("a", [&](const outcome& o) {
         ++told;

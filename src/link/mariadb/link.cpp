@@ -6,7 +6,7 @@
 
 namespace holdfast::mariadb {
 
-link::link(runtime::loop& on, settings s)
+link::link(runtime::event_loop& on, settings s)
     : sql::link{on, s.link,
                 [this, s](const owner_id& client, const std::optional<owner_id>& former, sql::provision make,
                           int stop) {

@@ -11,7 +11,7 @@ namespace holdfast::mariadb {
 class link final : public sql::link {
  public:
   /// Begins to connect.
-  link(runtime::loop& on, settings s);
+  link(runtime::event_loop& on, settings s);
   ~link() override { link::shut(); }
   link(const link&) = delete;
   link& operator=(const link&) = delete;

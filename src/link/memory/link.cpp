@@ -4,7 +4,7 @@
 
 namespace holdfast::memory {
 
-link::link(runtime::loop& on, const std::string& name)
+link::link(runtime::event_loop& on, const std::string& name)
     : batching_link{on}, shelf_{shelf::named(name)}, watchers_{on} {
   shelf_->join(client_, {[this](const std::vector<memory::word>& told) {
                            std::vector<word> words;

@@ -15,7 +15,7 @@ namespace holdfast::memory {
 class link final : public runtime::batching_link<tickets::request, tickets::reply> {
  public:
   /// \param name of the table to share with other clients of this process; empty: one of its own.
-  link(runtime::loop& on, const std::string& name);
+  link(runtime::event_loop& on, const std::string& name);
   ~link() override = default;
   link(const link&) = delete;
   link& operator=(const link&) = delete;

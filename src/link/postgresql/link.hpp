@@ -9,7 +9,7 @@ namespace holdfast::postgresql {
 class link final : public sql::link {
  public:
   /// Begins to connect.
-  link(runtime::loop& on, const settings& s);
+  link(runtime::event_loop& on, const settings& s);
   ~link() override { shut(); }
   link(const link&) = delete;
   link& operator=(const link&) = delete;

@@ -21,7 +21,7 @@ bool is_release(tickets::task what) {
 
 }  // namespace
 
-link::link(runtime::loop& on, settings s)
+link::link(runtime::event_loop& on, settings s)
     : link_on_line{on, {s.place(), s.answer_limit, s.quiet_limit, many}},
       settings_{std::move(s)},
       buffer_(buffer_size) {

@@ -20,7 +20,7 @@ namespace holdfast::redis {
 class link final : public runtime::link_on_line<tickets::request, tickets::reply> {
  public:
   /// Begins to connect. \throws holdfast::error for certificates that cannot be read.
-  link(runtime::loop& on, settings s);
+  link(runtime::event_loop& on, settings s);
   ~link() override { shut(); }
   link(const link&) = delete;
   link& operator=(const link&) = delete;

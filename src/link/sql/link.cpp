@@ -32,14 +32,14 @@ bool only_reads(task what) { return what == task::inspect || what == task::list 
 
 }  // namespace
 
-link::link(runtime::loop& on, link_settings s, dialler dial)
+link::link(runtime::event_loop& on, link_settings s, dialler dial)
     : link_on_line{on, {s.place, s.answer_limit, quiet_limit_of(s)}},
       settings_{std::move(s)},
       dial_{std::move(dial)} {}
 
 void link::shut() {
   multiplexed_connection::shut();
-  const runtime::turn now{loop_, true};
+  const runtime::core_lock now{loop_, true};
   loop_.cancel(std::exchange(next_look_, 0));
   loop_.cancel(std::exchange(next_track_, 0));
 }
@@ -99,7 +99,7 @@ void link::lived(store::time_point sending) {
 /// must not be believed in the next.
 void link::on_hang_up() {
   if (!settings_.session) return;
-  const runtime::turn now{loop_, true};
+  const runtime::core_lock now{loop_, true};
   end_session();
   for (const job_ptr& each : answered()) {
     if (each && static_cast<const asked&>(*each).result) each->tell();
@@ -108,7 +108,7 @@ void link::on_hang_up() {
 
 /// Those of a session that is over may come late, and are not believed either.
 void link::deliver_words(const owner_id& client, const words& all) {
-  const runtime::turn now{loop_};  // with a kick: who delivers them does not drive the line of the calls
+  const runtime::core_lock now{loop_};  // with a kick: who delivers them does not drive the line of the calls
   if (session_ == client) pass_on(all);
 }
 
@@ -172,7 +172,7 @@ void link::look_later() {
 /// From now on. Not of what was changed before, nor of calls that were under way: who made those either has
 /// its answer before `answer_limit`, or believes that there will be none.
 void link::server_tells() {
-  const runtime::turn now{loop_, true};
+  const runtime::core_lock now{loop_, true};
   loop_.cancel(std::exchange(next_look_, 0));
   if (!is_tracked()) return;
   loop_.right_after_turn([this] { ring_watchers(); });
@@ -191,11 +191,11 @@ void link::reconnect(int stop) {
   auto made = dial_(client, former, claims_ ? provision::tables : provision::none, stop);
   last_ = client;
   {
-    const runtime::turn now{loop_, true};
+    const runtime::core_lock now{loop_, true};
     begin_session(client, since);
   }
   use([&] { wire_ = std::move(made); });
-  const runtime::turn now{loop_, true};
+  const runtime::core_lock now{loop_, true};
   if (settings_.session && former) ask({"abandon", {parameter::of_bytes(former->bytes())}});
   if (is_tracked()) track(true);
 }
@@ -247,7 +247,7 @@ void link::hear(short /*ready*/) {
   }
   changed = conclude() || changed;
   if (proof && settings_.session) {
-    const runtime::turn now{loop_, true};
+    const runtime::core_lock now{loop_, true};
     lived(*proof);
   }
   deliver(told);

@@ -45,7 +45,7 @@ class link : public runtime::link_on_line<tickets::request, tickets::reply> {
   void shut() override;
 
  protected:
-  link(runtime::loop& on, link_settings s, dialler dial);
+  link(runtime::event_loop& on, link_settings s, dialler dial);
 
   /// Words that came on another connection. Any thread, outside turns. \param client whose they are.
   void deliver_words(const owner_id& client, const words& all);

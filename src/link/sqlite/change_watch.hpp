@@ -4,7 +4,7 @@
 #include <memory>
 #include <string>
 
-#include "runtime/loop.hpp"
+#include "runtime/event_loop.hpp"
 
 namespace holdfast::sqlite {
 
@@ -15,7 +15,7 @@ class change_watch {
  public:
   /// In a turn.
   /// \param changed called outside turns, on the loop's thread.
-  change_watch(runtime::loop& on, const std::string& database, std::function<void()> changed);
+  change_watch(runtime::event_loop& on, const std::string& database, std::function<void()> changed);
   ~change_watch();
   change_watch(const change_watch&) = delete;
   change_watch& operator=(const change_watch&) = delete;
@@ -24,7 +24,7 @@ class change_watch {
   void receive();
   void look_again();
 
-  runtime::loop& loop_;
+  runtime::event_loop& loop_;
   std::string file_;  // the name in its folder
   std::string wal_;   // the path
   std::function<void()> changed_;

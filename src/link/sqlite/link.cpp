@@ -23,7 +23,7 @@ store::noticed notice_of(std::int64_t token) {
 
 }  // namespace
 
-link::link(runtime::loop& on, const database::settings& s, std::function<void()> prepare)
+link::link(runtime::event_loop& on, const database::settings& s, std::function<void()> prepare)
     : batching_link{on},
       settings_{s},
       prepare_{std::move(prepare)},

@@ -25,7 +25,7 @@ class link final : public runtime::batching_link<tickets::request, tickets::repl
  public:
   /// \param prepare makes the place for the file, before that is made.
   /// \throws holdfast::error as `database` does.
-  link(runtime::loop& on, const database::settings& s, std::function<void()> prepare);
+  link(runtime::event_loop& on, const database::settings& s, std::function<void()> prepare);
   ~link() override;
   link(const link&) = delete;
   link& operator=(const link&) = delete;

@@ -125,7 +125,7 @@ void write_quietly(int descriptor, const void* bytes, std::size_t size) {
 
 }  // namespace
 
-mailbox::mailbox(runtime::loop& on, std::string database, on_letters read)
+mailbox::mailbox(runtime::event_loop& on, std::string database, on_letters read)
     : loop_{on}, database_{std::move(database)}, read_{std::move(read)} {}
 
 void mailbox::open() {

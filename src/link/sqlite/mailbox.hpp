@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "base/owner_id.hpp"
-#include "runtime/loop.hpp"
+#include "runtime/event_loop.hpp"
 
 namespace holdfast::sqlite {
 
@@ -27,7 +27,7 @@ class mailbox {
 
   /// \param read called on the loop's thread, outside turns.
   /// Without a FIFO (on a file system that has none, say) the mailbox works all the same, but nothing comes.
-  mailbox(runtime::loop& on, std::string database, on_letters read);
+  mailbox(runtime::event_loop& on, std::string database, on_letters read);
   ~mailbox();
   mailbox(const mailbox&) = delete;
   mailbox& operator=(const mailbox&) = delete;
@@ -46,7 +46,7 @@ class mailbox {
   void receive();
   void remove_dead();
 
-  runtime::loop& loop_;
+  runtime::event_loop& loop_;
   const std::string database_;
   bool begun_ = false;
   owner_id address_ = owner_id::random();

@@ -30,7 +30,7 @@ struct overloaded : Each... {
 
 }  // namespace
 
-link::link(runtime::loop& on, settings s)
+link::link(runtime::event_loop& on, settings s)
     : loop_{on}, settings_{std::move(s)}, session_{on, *this, recipes_of(settings_)}, watchers_{on} {
   thread_ = runtime::quiet_thread([this] { work(); });
 }
@@ -53,7 +53,7 @@ std::shared_ptr<void> link::watch(std::function<void()> changed) {
   if (watches_++ == 0) session_.watch([this] { loop_.right_after_turn([this] { watchers_.ring(); }); });
   return {this, [this, inner = watchers_.add(std::move(changed))](void*) mutable {
             inner.reset();
-            const runtime::turn now{loop_};
+            const runtime::core_lock now{loop_};
             if (--watches_ == 0) session_.watch(nullptr);
           }};
 }
@@ -116,7 +116,7 @@ void link::fail_queue() {
   }
   const std::vector<job> jobs = take_queue();
   if (jobs.empty()) return;
-  const runtime::turn now{loop_, true};
+  const runtime::core_lock now{loop_, true};
   for (const job& j : jobs) {
     result r;
     r.how = answer::not_sent;
@@ -199,7 +199,7 @@ void link::deliver() {
     }
   }
   if (news.empty() || stopping_) return;
-  const runtime::turn now{loop_, true};
+  const runtime::core_lock now{loop_, true};
   for (handle::news& each : news) {
     std::visit(
         overloaded{[](handle::answered& a) { a.done(std::move(a.what)); },
@@ -311,7 +311,7 @@ void link::stay_or_give_up() {
   // what they knew: then only a new session can go on.
   if (timeout_.count() > 0 && now >= lost_ + 2 * timeout_) {
     over_ = true;
-    const runtime::turn in_turn{loop_, true};
+    const runtime::core_lock in_turn{loop_, true};
     end_session();
     return;
   }

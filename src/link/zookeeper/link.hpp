@@ -17,7 +17,7 @@
 #include "protocol/zookeeper/session.hpp"
 #include "runtime/wakeup_fd.hpp"
 #include "runtime/reader_baton.hpp"
-#include "runtime/loop.hpp"
+#include "runtime/event_loop.hpp"
 #include "runtime/watchers.hpp"
 
 namespace holdfast::zookeeper {
@@ -30,7 +30,7 @@ namespace holdfast::zookeeper {
 class link final : public tickets::link, private wire {
  public:
   /// Begins to connect.
-  link(runtime::loop& on, settings s);
+  link(runtime::event_loop& on, settings s);
   ~link() override;
   link(const link&) = delete;
   link& operator=(const link&) = delete;
@@ -77,7 +77,7 @@ class link final : public tickets::link, private wire {
 
   [[nodiscard]] std::vector<job> take_queue();
 
-  runtime::loop& loop_;
+  runtime::event_loop& loop_;
   const settings settings_;
   session session_;  // in turns
   runtime::watchers watchers_;

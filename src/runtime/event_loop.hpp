@@ -18,12 +18,12 @@ namespace holdfast::runtime {
 /// not wake anybody to get its own work done.
 ///
 /// Timers run on CLOCK_BOOTTIME, so that a lease also ends while the machine sleeps.
-class loop final : public store::scheduler {
+class event_loop final : public store::scheduler {
  public:
   /// \throws holdfast::error errc::exhausted when the process is out of descriptors or threads.
-  loop();
+  event_loop();
   /// Stops the thread; what has not fired by then never does. Not to be called by that thread itself.
-  ~loop() override;
+  ~event_loop() override;
 
   /// From now on `action` is called after every turn but those that say they drive. Set once.
   void after_turns(std::function<void()> action) {
@@ -54,7 +54,7 @@ class loop final : public store::scheduler {
   void call_back(std::function<void()> action);
 
  private:
-  friend class turn;
+  friend class core_lock;
   class timers;
   struct io;
 
@@ -77,17 +77,17 @@ class loop final : public store::scheduler {
 /// to a thread of their own, one after another, and the link is kicked. No user code runs here: a user's
 /// thread may hold locks of its own while it is in one of our calls, and user code that takes its time must
 /// hold up neither timers nor replies.
-class turn {
+class core_lock {
  public:
   /// \param drives the caller is about to drive the link itself, which makes waking another thread for it
   ///        unnecessary.
-  explicit turn(loop& of, bool drives = false) : loop_{of}, drives_{drives}, lock_{of.mutex_} {}
-  ~turn();
-  turn(const turn&) = delete;
-  turn& operator=(const turn&) = delete;
+  explicit core_lock(event_loop& of, bool drives = false) : loop_{of}, drives_{drives}, lock_{of.mutex_} {}
+  ~core_lock();
+  core_lock(const core_lock&) = delete;
+  core_lock& operator=(const core_lock&) = delete;
 
  private:
-  loop& loop_;
+  event_loop& loop_;
   bool drives_;
   std::unique_lock<std::mutex> lock_;
 };

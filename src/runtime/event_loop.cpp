@@ -1,4 +1,4 @@
-#include "runtime/loop.hpp"
+#include "runtime/event_loop.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -47,7 +47,7 @@ std::uint64_t mix(std::uint64_t& state) {
 
 /// What is to happen when, and a timerfd that is armed for the earliest of it. Disarming is left out: a
 /// tick for nothing is cheaper than a system call with every cancelled timer.
-class loop::timers {
+class event_loop::timers {
  public:
   timers() : descriptor_{::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)} {
     if (descriptor_ < 0) exhausted("no timer (timerfd_create)", errno);
@@ -123,7 +123,7 @@ struct lane {
 }  // namespace
 
 /// All threads are made with the client, which can say that there is none; a loss cannot.
-struct loop::io {
+struct event_loop::io {
   lane own;  // timers and descriptors
   std::shared_ptr<void> ticks;
   elastic_pool signals;
@@ -163,7 +163,7 @@ struct listener : std::enable_shared_from_this<listener> {
 
 }  // namespace
 
-loop::loop() : timers_{std::make_unique<timers>()} {
+event_loop::event_loop() : timers_{std::make_unique<timers>()} {
   const owner_id seed = owner_id::random();
   std::memcpy(&random_state_, seed.bytes().data(), sizeof random_state_);
   try {
@@ -182,22 +182,22 @@ loop::loop() : timers_{std::make_unique<timers>()} {
   }
 }
 
-loop::~loop() { stop(); }
+event_loop::~event_loop() { stop(); }
 
-void loop::stop() {
+void event_loop::stop() {
   io_->ticks.reset();
   io_->own.finish();
   io_->signals.finish();  // which may leave callbacks
   io_->callbacks.finish();
 }
 
-void loop::signal(std::vector<std::function<void()>> actions) { io_->signals.post(std::move(actions)); }
+void event_loop::signal(std::vector<std::function<void()>> actions) { io_->signals.post(std::move(actions)); }
 
-void loop::call_back(std::function<void()> action) {
+void event_loop::call_back(std::function<void()> action) {
   asio::post(io_->callbacks.context, [action = std::move(action)] { action(); });
 }
 
-std::shared_ptr<void> loop::on_readable(int descriptor, std::function<void()> heard) {
+std::shared_ptr<void> event_loop::on_readable(int descriptor, std::function<void()> heard) {
   auto entry = std::make_shared<listener>(io_->own.context, descriptor, std::move(heard));
   // From the loop's own thread, so that no caller comes to hold the entry's mutex in a turn: the order is
   // always the other way round.
@@ -208,22 +208,22 @@ std::shared_ptr<void> loop::on_readable(int descriptor, std::function<void()> he
   return {static_cast<void*>(entry.get()), [entry](void*) { entry->end(); }};
 }
 
-std::uint64_t loop::random() { return mix(random_state_); }
+std::uint64_t event_loop::random() { return mix(random_state_); }
 
-store::scheduler::timer loop::at(store::time_point when, std::function<void()> action) {
+store::scheduler::timer event_loop::at(store::time_point when, std::function<void()> action) {
   return timers_->add(when, std::move(action));
 }
 
-void loop::cancel(timer which) {
+void event_loop::cancel(timer which) {
   if (which != 0) timers_->remove(which);
 }
 
-void loop::fire() {
-  const turn now_firing{*this};
+void event_loop::fire() {
+  const core_lock now_firing{*this};
   while (auto action = timers_->take(now())) action();
 }
 
-turn::~turn() {
+core_lock::~core_lock() {
   std::vector<std::function<void()>> here;
   std::vector<std::function<void()>> signals;
   std::vector<std::function<void()>> callbacks;
