@@ -65,7 +65,7 @@ session::session(std::string_view url, client_options options)
   parts_->store = runtime::open(std::move(parsed), options_, parts_->loop);
   {
     const core_lock now{parts_->loop};  // the store may have something to say by now
-    parts_->book = std::make_unique<lease_core::book>(
+    parts_->leases = std::make_unique<lease_core::lease_manager>(
         parts_->loop, parts_->store->port(), [this](const record_ptr& lease) { announce_loss(lease); });
   }
   parts_->loop.after_turns([store = parts_->store.get()] { store->kick(); });
@@ -152,7 +152,7 @@ lease_core::taken session::acquire(lease_core::wish what, std::optional<duration
         }
         std::optional<store::time_point> until;
         if (limit && what.claim.wait) until = parts_->loop.now() + *limit;
-        return parts_->book->acquire(std::move(what), until, std::move(done));
+        return parts_->leases->acquire(std::move(what), until, std::move(done));
       },
       stop, [this](op_id which) { cancel(which); });
 }
@@ -167,13 +167,13 @@ session::op_id session::start_acquire(lease_core::wish what, std::optional<durat
   }
   std::optional<store::time_point> until;
   if (limit && what.claim.wait) until = parts_->loop.now() + *limit;
-  return parts_->book->acquire(std::move(what), until, std::move(later));
+  return parts_->leases->acquire(std::move(what), until, std::move(later));
 }
 
 void session::cancel(op_id which) {
   if (!is_ours()) return;
   const core_lock now{parts_->loop};
-  if (which < first_wait) return parts_->book->cancel(which);
+  if (which < first_wait) return parts_->leases->cancel(which);
   end_wait(which, failure{errc::cancelled, "the wait was cancelled"});
 }
 
@@ -206,7 +206,7 @@ void session::drop(const record_ptr& lease) noexcept {
   if (!is_ours()) return;
   loss_actions unused;  // destroyed after the turn: they are user code
   const core_lock now{parts_->loop};
-  parts_->book->release(lease, nullptr);
+  parts_->leases->release(lease, nullptr);
   unused = forget_loss(lease);
 }
 
@@ -214,20 +214,20 @@ std::error_code session::release(const record_ptr& lease) {
   if (!is_ours()) return errc::closed;
   loss_actions unused;
   return wait_for<std::error_code>([&](auto done) {
-    parts_->book->release(lease, std::move(done));
+    parts_->leases->release(lease, std::move(done));
     unused = forget_loss(lease);
   });
 }
 
 renewal session::renew(const record_ptr& lease) {
   if (!is_ours()) return renewal::lost;
-  return wait_for<renewal>([&](auto done) { parts_->book->renew(lease, std::move(done)); });
+  return wait_for<renewal>([&](auto done) { parts_->leases->renew(lease, std::move(done)); });
 }
 
 std::optional<failure> session::downgrade(const record_ptr& lease) {
   require_open();
   return wait_for<std::optional<failure>>(
-      [&](auto done) { parts_->book->downgrade(lease, std::move(done)); });
+      [&](auto done) { parts_->leases->downgrade(lease, std::move(done)); });
 }
 
 namespace {
@@ -242,7 +242,7 @@ session::op_id session::start_release(const record_ptr& lease, on_ended done) {
   loss_actions unused;
   const core_lock now{parts_->loop};
   const op_id id = add_wait(std::move(done));
-  parts_->book->release(lease, [this, id](std::error_code code) {
+  parts_->leases->release(lease, [this, id](std::error_code code) {
     end_wait(id,
              code ? std::optional{failure{code, code == errc::lost ? "the lease had ended before"
                                                                    : "the store did not confirm it in time"}}
@@ -259,7 +259,7 @@ session::op_id session::start_downgrade(const record_ptr& lease, on_ended done) 
   }
   const core_lock now{parts_->loop};
   const op_id id = add_wait(std::move(done));
-  parts_->book->downgrade(lease,
+  parts_->leases->downgrade(lease,
                           [this, id](std::optional<failure> failed) { end_wait(id, std::move(failed)); });
   return id;
 }
@@ -270,7 +270,7 @@ session::op_id session::start_wait_lost(const record_ptr& lease, on_ended done) 
     return 0;
   }
   const core_lock now{parts_->loop};
-  parts_->book->check(lease);
+  parts_->leases->check(lease);
   const op_id id = add_wait(std::move(done));
   switch (lease->state()) {
     case lease_core::record::phase::held:
@@ -288,7 +288,7 @@ session::op_id session::start_wait_lost(const record_ptr& lease, on_ended done) 
 void session::check(const record_ptr& lease) {
   if (!is_ours()) return;
   const core_lock now{parts_->loop};
-  parts_->book->check(lease);
+  parts_->leases->check(lease);
 }
 
 void session::announce_loss(const record_ptr& lease) {
@@ -296,7 +296,7 @@ void session::announce_loss(const record_ptr& lease) {
   const auto give_back = [p = parts_.get(), lease] {
     if (lease->reason == errc::closed) return;  // closing gives back by itself
     const core_lock now{p->loop};
-    p->book->after_loss(lease);
+    p->leases->after_loss(lease);
   };
   auto actions = std::exchange(lease->on_lost, {});
   std::vector<op_id> waits;
@@ -322,7 +322,7 @@ std::variant<std::error_code, session::op_id> session::on_lost(
     const record_ptr& lease, const std::function<void(std::error_code)>& action) {
   std::function<void(std::error_code)> copy{action};  // here: copying is user code as well
   const core_lock now{parts_->loop};
-  parts_->book->check(lease);
+  parts_->leases->check(lease);
   if (lease->state() == lease_core::record::phase::lost) return lease->reason;
   const op_id number = first_wait + ++parts_->last_wait;
   lease->on_lost.emplace_back(number, std::move(copy));
@@ -410,7 +410,7 @@ void session::close() noexcept {
   const auto idle = std::make_shared<idle_latch>();
   {
     const core_lock now{parts_->loop, true};
-    parts_->book->close();
+    parts_->leases->close();
     parts_->store->port().when_idle([idle] { idle->ring(); });
   }
   while (parts_->store->drive()) {

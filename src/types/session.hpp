@@ -14,18 +14,18 @@
 
 #include "holdfast/client.hpp"
 #include "holdfast/detail/handle.hpp"
-#include "lease/book.hpp"
+#include "lease/lease_manager.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/event_loop.hpp"
 
 namespace holdfast::detail {
 
-/// One client, as its locks and leases know it: the store, the loop and the book behind functions that any
+/// One client, as its locks and leases know it: the store, the loop and the lease manager behind functions that any
 /// thread may call. Blocking calls and asynchronous ones start the same operation; they differ in who hears
 /// of its end.
 class session : public std::enable_shared_from_this<session> {
  public:
-  using op_id = lease_core::book::claim_id;
+  using op_id = lease_core::lease_manager::claim_id;
   /// Called once, outside turns.
   using on_acquired = std::function<void(lease_core::taken)>;
   /// Called once, outside turns: nothing on success.
@@ -91,14 +91,14 @@ class session : public std::enable_shared_from_this<session> {
   struct parts {
     runtime::event_loop loop;
     std::unique_ptr<runtime::backend> store;
-    std::unique_ptr<lease_core::book> book;
+    std::unique_ptr<lease_core::lease_manager> leases;
     // In turns:
     std::unordered_map<op_id, wait> waits;
     op_id last_wait = 0;
   };
   using loss_actions = decltype(lease_core::record::on_lost);
 
-  /// Numbers of waits and loss callbacks, which the book does not use for claims.
+  /// Numbers of waits and loss callbacks, which the lease manager does not use for claims.
   static constexpr op_id first_wait = op_id{1} << 63U;
 
   // In turns:

@@ -6,7 +6,7 @@
 #include <gtest/gtest.h>
 #include <set>
 
-#include "lease/book.hpp"
+#include "lease/lease_manager.hpp"
 #include "machine/describe.hpp"
 #include "machine/weather_link.hpp"
 #include "protocol/tickets/family.hpp"
@@ -110,7 +110,7 @@ class contender {
   std::uint8_t number_;
   weather_link link_;
   runtime::driver<tickets::family> port_{time_, link_};
-  lease_core::book book_{time_, port_, [this](const record_ptr& lease) {
+  lease_core::lease_manager book_{time_, port_, [this](const record_ptr& lease) {
                            sees_.lost(lease);
                            if (lease->reason == errc::closed) return;
                            time_.after_turn([this, lease] { book_.after_loss(lease); });

@@ -15,13 +15,13 @@ client::process::process(surroundings& around, client& of)
       driver{driver_of(around.with, of.at, watched)},
       seams{spoiled_core(around.with, of.at, *driver)},
       port{seams.port ? *seams.port : *driver, around, of.at, watched},
-      book{seams.time ? *seams.time : static_cast<store::scheduler&>(of.at), port,
+      leases{seams.time ? *seams.time : static_cast<store::scheduler&>(of.at), port,
            [this, h = &of.at](const lease_core::record_ptr& lease) {
              // As session::announce_loss.
              h->after_turn([this, h, lease, actions = std::exchange(lease->on_lost, {})] {
                for (const auto& [number, action] : actions) action(lease->reason);
                if (lease->reason == errc::closed) return;
-               h->after_turn([this, lease] { book.after_loss(lease); });
+               h->after_turn([this, lease] { leases.after_loss(lease); });
              });
            }} {}
 
@@ -37,7 +37,7 @@ void client::start() {
   process_ = std::make_unique<process>(around_, *this);
   way.connect_soon();
   for (std::size_t i = 0; i < users_; ++i) {
-    process_->users.emplace_back(around_, at, process_->book);
+    process_->users.emplace_back(around_, at, process_->leases);
     at.turn([this] { process_->users.back().live(); });
   }
 }
@@ -58,7 +58,7 @@ void client::retire() {
 }
 
 void client::close() {
-  if (process_) at.turn([this] { process_->book.close(); });
+  if (process_) at.turn([this] { process_->leases.close(); });
 }
 
 void client::force_release(std::size_t name) {

@@ -4,7 +4,7 @@
 #include <memory>
 #include <optional>
 
-#include "lease/book.hpp"
+#include "lease/lease_manager.hpp"
 #include "sim/host.hpp"
 #include "sim/line.hpp"
 #include "sim/mutant_ports.hpp"
@@ -15,7 +15,7 @@
 namespace holdfast::sim {
 
 /// A machine, and on it one process after another that uses the library: all of its core as in production,
-/// the driver, the keeper and the book, between users and a link.
+/// the driver, the keeper and the lease manager, between users and a link.
 class client {
  public:
   client(surroundings& around, std::uint8_t number, clock boot, clock wall, duration latency,
@@ -48,7 +48,7 @@ class client {
     std::unique_ptr<store::port> driver;
     spoiled_seams seams;
     watched_port port;
-    lease_core::book book;
+    lease_core::lease_manager leases;
     std::deque<user> users;
   };
 

@@ -11,7 +11,7 @@ namespace holdfast::sim {
 /// What happened in a world, as one number: two runs of a seed have to agree on it. On request also as lines
 /// for people, which cost a hundred times as much.
 ///
-/// Owner ids stay out of it: the book draws some of them from the kernel.
+/// Owner ids stay out of it: the lease manager draws some of them from the kernel.
 class trace {
  public:
   explicit trace(bool prints) : prints_{prints} {}

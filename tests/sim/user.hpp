@@ -4,7 +4,7 @@
 #include <optional>
 #include <utility>
 
-#include "lease/book.hpp"
+#include "lease/lease_manager.hpp"
 #include "sim/host.hpp"
 #include "sim/surroundings.hpp"
 
@@ -14,7 +14,7 @@ namespace holdfast::sim {
 /// a renewal, does not look whether it still holds. It takes a turn for each call, as a thread would.
 class user {
  public:
-  user(surroundings& around, host& at, lease_core::book& through)
+  user(surroundings& around, host& at, lease_core::lease_manager& through)
       : around_{around}, host_{at}, book_{through} {}
 
   void live();
@@ -48,8 +48,8 @@ class user {
 
   surroundings& around_;
   host& host_;
-  lease_core::book& book_;
-  std::optional<lease_core::book::claim_id> claim_;
+  lease_core::lease_manager& book_;
+  std::optional<lease_core::lease_manager::claim_id> claim_;
   record_ptr lease_;
   ledger::grant grant_;
   std::uint64_t holds_ =

@@ -1,6 +1,6 @@
-// The book: from a wish to a lease, and from a lease to its end.
+// The lease manager: from a wish to a lease, and from a lease to its end.
 
-#include "lease/book.hpp"
+#include "lease/lease_manager.hpp"
 
 #include <gtest/gtest.h>
 #include <set>
@@ -17,13 +17,13 @@ using lease_core::taken;
 using phase = lease_core::record::phase;
 using tickets::task;
 
-class book : public testing::Test {
+class managed_leases : public testing::Test {
  protected:
   static lease_core::wish a_wish(std::uint8_t owner = 1) { return {a_claim(owner), margin, true}; }
 
-  lease_core::book::claim_id ask(const lease_core::wish& what = a_wish(),
+  lease_core::lease_manager::claim_id ask(const lease_core::wish& what = a_wish(),
                                  std::optional<store::time_point> limit = {}) {
-    lease_core::book::claim_id id = 0;
+    lease_core::lease_manager::claim_id id = 0;
     it.time.turn([&] {
       id = all.acquire(what, limit, [this](taken t) {
         ended_at = it.time.now();
@@ -55,7 +55,7 @@ class book : public testing::Test {
   std::vector<taken> ends;
   store::time_point ended_at;
   std::vector<std::error_code> released;
-  lease_core::book all{it.time, it.port, [this](const record_ptr& lease) {
+  lease_core::lease_manager all{it.time, it.port, [this](const record_ptr& lease) {
                          EXPECT_EQ(lease->state(), phase::lost);
                          EXPECT_TRUE(lease->reason) << "it has its reason by then";
                          losses.push_back(lease);
@@ -68,7 +68,7 @@ class book : public testing::Test {
                        }};
 };
 
-TEST_F(book, makes_a_lease_of_a_grant) {
+TEST_F(managed_leases, makes_a_lease_of_a_grant) {
   ask();
   it.time.run_for(40ms);
   it.answer(granted_at(7));
@@ -85,7 +85,7 @@ TEST_F(book, makes_a_lease_of_a_grant) {
   EXPECT_EQ(it.asked(), tasks{task::renew});
 }
 
-TEST_F(book, says_not_had_or_what_failed) {
+TEST_F(managed_leases, says_not_had_or_what_failed) {
   ask();
   it.answer(tickets::refused{});
   EXPECT_TRUE(not_had_at_end());
@@ -99,7 +99,7 @@ TEST_F(book, says_not_had_or_what_failed) {
   EXPECT_EQ(it.port.busy(), 0U);
 }
 
-TEST_F(book, waits_no_longer_than_its_limit) {
+TEST_F(managed_leases, waits_no_longer_than_its_limit) {
   ask(a_wish(), epoch + 2s);
   it.answer(waiting_at(7));
   it.time.run_until(epoch + 2s - 1ns);
@@ -113,7 +113,7 @@ TEST_F(book, waits_no_longer_than_its_limit) {
   EXPECT_EQ(it.port.busy(), 0U);
 }
 
-TEST_F(book, does_not_wait_for_a_silent_store_longer_than_its_limit) {
+TEST_F(managed_leases, does_not_wait_for_a_silent_store_longer_than_its_limit) {
   ask(a_wish(), epoch + 2s);
   it.time.run_for(1h);
   EXPECT_TRUE(not_had_at_end());
@@ -126,14 +126,14 @@ TEST_F(book, does_not_wait_for_a_silent_store_longer_than_its_limit) {
   EXPECT_EQ(it.port.busy(), 0U);
 }
 
-TEST_F(book, does_not_say_not_had_where_the_store_could_not_be_asked) {
+TEST_F(managed_leases, does_not_say_not_had_where_the_store_could_not_be_asked) {
   ask(a_wish(), epoch + 2s);
   it.answer(passing);  // nobody knows whether it is free
   it.time.run_until(epoch + 2s);
   EXPECT_EQ(failure_at_end(), errc::unavailable);
 }
 
-TEST_F(book, says_not_had_where_the_store_could_be_asked_in_the_end) {
+TEST_F(managed_leases, says_not_had_where_the_store_could_be_asked_in_the_end) {
   ask(a_wish(), epoch + 2s);
   it.answer(passing);
   it.time.run_for(1s);
@@ -142,7 +142,7 @@ TEST_F(book, says_not_had_where_the_store_could_be_asked_in_the_end) {
   EXPECT_TRUE(not_had_at_end());
 }
 
-TEST_F(book, forgets_the_limit_of_what_is_had) {
+TEST_F(managed_leases, forgets_the_limit_of_what_is_had) {
   ask(a_wish(), epoch + 2s);
   it.answer(waiting_at(7));
   it.time.run_for(1s);
@@ -154,7 +154,7 @@ TEST_F(book, forgets_the_limit_of_what_is_had) {
   EXPECT_EQ(it.link.open(), 0U);
 }
 
-TEST_F(book, cancels) {
+TEST_F(managed_leases, cancels) {
   const auto which = ask();
   it.answer(waiting_at(7));
   all.cancel(which);
@@ -166,7 +166,7 @@ TEST_F(book, cancels) {
   EXPECT_EQ(it.link.open(), 1U);
 }
 
-TEST_F(book, withdraws_in_the_background_until_it_is_confirmed) {
+TEST_F(managed_leases, withdraws_in_the_background_until_it_is_confirmed) {
   const auto which = ask();
   it.answer(waiting_at(7));
   all.cancel(which);
@@ -182,7 +182,7 @@ TEST_F(book, withdraws_in_the_background_until_it_is_confirmed) {
   EXPECT_TRUE(idle);
 }
 
-TEST_F(book, does_not_cancel_what_is_had) {
+TEST_F(managed_leases, does_not_cancel_what_is_had) {
   const auto which = ask();
   it.answer(granted_at(7));
   all.cancel(which);
@@ -191,7 +191,7 @@ TEST_F(book, does_not_cancel_what_is_had) {
   EXPECT_EQ(it.link.open(), 0U);
 }
 
-TEST_F(book, gives_back_a_grant_that_came_too_late_and_queues_again_but_not_for_ever) {
+TEST_F(managed_leases, gives_back_a_grant_that_came_too_late_and_queues_again_but_not_for_ever) {
   auto patient = a_wish();
   patient.claim.retry.limit(60s);
   ask(patient);
@@ -215,7 +215,7 @@ TEST_F(book, gives_back_a_grant_that_came_too_late_and_queues_again_but_not_for_
 
 // Of a session whose life is in doubt.
 
-class doubted : public book {
+class doubted : public managed_leases {
  protected:
   /// Granted after a stall: the session was last known to live until a moment ago.
   void be_granted_in_doubt(const lease_core::wish& what = a_wish(),
@@ -287,7 +287,7 @@ TEST_F(doubted, gives_back_what_is_cancelled) {
 
 // The end of a lease.
 
-TEST_F(book, releases) {
+TEST_F(managed_leases, releases) {
   const record_ptr lease = hold();
   release(lease);
   EXPECT_EQ(lease->state(), phase::releasing);
@@ -304,7 +304,7 @@ TEST_F(book, releases) {
   EXPECT_TRUE(losses.empty()) << "a release is no loss";
 }
 
-TEST_F(book, reports_what_became_of_a_release) {
+TEST_F(managed_leases, reports_what_became_of_a_release) {
   release(hold());
   it.answer(tickets::nothing{});
   EXPECT_EQ(released.back(), errc::lost);
@@ -322,7 +322,7 @@ TEST_F(book, reports_what_became_of_a_release) {
   EXPECT_EQ(released.back(), errc::lost) << "gone, and not by us";
 }
 
-TEST_F(book, tries_to_release_until_the_ttl_has_surely_ended_the_hold) {
+TEST_F(managed_leases, tries_to_release_until_the_ttl_has_surely_ended_the_hold) {
   const record_ptr lease = hold();
   it.time.run_for(3s);
   release(lease);
@@ -336,7 +336,7 @@ TEST_F(book, tries_to_release_until_the_ttl_has_surely_ended_the_hold) {
   EXPECT_GT(it.time.now(), lease->deadline() + 29s - 1ms);
 }
 
-TEST_F(book, releases_once) {
+TEST_F(managed_leases, releases_once) {
   const record_ptr lease = hold();
   release(lease);
   release(lease);
@@ -344,7 +344,7 @@ TEST_F(book, releases_once) {
   EXPECT_EQ(it.link.open(), 1U);
 }
 
-TEST_F(book, does_not_release_what_was_lost) {
+TEST_F(managed_leases, does_not_release_what_was_lost) {
   const record_ptr lease = hold();
   it.time.run_until(lease->deadline());
   ASSERT_EQ(losses.size(), 1U);
@@ -352,7 +352,7 @@ TEST_F(book, does_not_release_what_was_lost) {
   EXPECT_EQ(released, std::vector{make_error_code(errc::lost)});
 }
 
-TEST_F(book, declares_a_loss_to_those_who_come_before_the_timer) {
+TEST_F(managed_leases, declares_a_loss_to_those_who_come_before_the_timer) {
   const record_ptr lease = hold();
   it.time.stop_for(30s);
   release(lease);
@@ -364,7 +364,7 @@ TEST_F(book, declares_a_loss_to_those_who_come_before_the_timer) {
   EXPECT_EQ(losses.size(), 1U);
 }
 
-TEST_F(book, checks_by_the_clock) {
+TEST_F(managed_leases, checks_by_the_clock) {
   const record_ptr lease = hold();
   it.time.stop_for(30s - margin - 1ns);
   all.check(lease);
@@ -374,7 +374,7 @@ TEST_F(book, checks_by_the_clock) {
   EXPECT_EQ(losses.size(), 1U);
 }
 
-TEST_F(book, gives_back_what_it_lost) {
+TEST_F(managed_leases, gives_back_what_it_lost) {
   const record_ptr lease = hold();
   it.time.run_until(lease->deadline());  // the renewal got no answer, and may yet be carried out
   EXPECT_EQ(lease->state(), phase::lost);
@@ -387,7 +387,7 @@ TEST_F(book, gives_back_what_it_lost) {
   EXPECT_EQ(losses.size(), 1U);
 }
 
-TEST_F(book, asks_at_once_when_it_is_notified_that_a_lease_was_ended) {
+TEST_F(managed_leases, asks_at_once_when_it_is_notified_that_a_lease_was_ended) {
   const record_ptr lease = hold();
   it.tell(9, word_of_end());
   it.tell(1, word_of_grant(7));
@@ -403,7 +403,7 @@ TEST_F(book, asks_at_once_when_it_is_notified_that_a_lease_was_ended) {
   EXPECT_EQ(losses.size(), 1U);
 }
 
-TEST_F(book, loses_no_lease_to_a_forged_notification_and_asks_once_at_a_time) {
+TEST_F(managed_leases, loses_no_lease_to_a_forged_notification_and_asks_once_at_a_time) {
   const record_ptr lease = hold();
   it.time.run_for(1s);
   for (int forged = 0; forged < 100; ++forged) it.tell(1, word_of_end());
@@ -416,7 +416,7 @@ TEST_F(book, loses_no_lease_to_a_forged_notification_and_asks_once_at_a_time) {
   EXPECT_EQ(lease->deadline(), epoch + 31s - margin);
 }
 
-TEST_F(book, does_not_prolong_a_fixed_lease_because_of_a_notification) {
+TEST_F(managed_leases, does_not_prolong_a_fixed_lease_because_of_a_notification) {
   lease_core::wish fixed = a_wish();
   fixed.renews = false;
   const record_ptr lease = hold(fixed);
@@ -432,7 +432,7 @@ TEST_F(book, does_not_prolong_a_fixed_lease_because_of_a_notification) {
   EXPECT_EQ(losses, std::vector{lease});
 }
 
-TEST_F(book, hears_no_revocation_of_what_it_has_released) {
+TEST_F(managed_leases, hears_no_revocation_of_what_it_has_released) {
   const record_ptr lease = hold();
   release(lease);
   it.tell(1, word_of_end());
@@ -440,7 +440,7 @@ TEST_F(book, hears_no_revocation_of_what_it_has_released) {
   EXPECT_EQ(lease->state(), phase::releasing);
 }
 
-TEST_F(book, ends_everything_when_it_is_closed) {
+TEST_F(managed_leases, ends_everything_when_it_is_closed) {
   const record_ptr lease = hold(a_wish(1));
   const record_ptr other = hold(a_wish(2));
   ask(a_wish(3));
@@ -473,7 +473,7 @@ TEST_F(book, ends_everything_when_it_is_closed) {
 
 // While it is held.
 
-TEST_F(book, renews_by_hand) {
+TEST_F(managed_leases, renews_by_hand) {
   const record_ptr lease = hold();
   std::vector<renewal> told;
   const auto note = [&](renewal how) { told.push_back(how); };
@@ -490,7 +490,7 @@ TEST_F(book, renews_by_hand) {
   EXPECT_EQ(it.link.sent(), sent) << "the lost is not asked for";
 }
 
-class downgrading : public book {
+class downgrading : public managed_leases {
  protected:
   void downgrade(const record_ptr& lease) {
     it.time.turn([&] {

@@ -29,17 +29,17 @@ using taken = std::variant<record_ptr, not_had, failure>;
 /// Everything that one client holds, waits for and still has to give back: claims with their limits,
 /// cancellation and withdrawal, leases from grant to release or loss. Called in turns; handlers are called
 /// in turns too, and the caller carries user code out of them.
-class book {
+class lease_manager {
  public:
   using claim_id = std::uint64_t;
   /// Told of each loss, once, in a turn; the record has its reason by then. Whoever hears it passes it on to
   /// the user, and calls `after_loss` then.
   using on_loss = std::function<void(const record_ptr&)>;
 
-  book(store::scheduler& time, store::port& port, on_loss lost);
-  ~book();
-  book(const book&) = delete;
-  book& operator=(const book&) = delete;
+  lease_manager(store::scheduler& time, store::port& port, on_loss lost);
+  ~lease_manager();
+  lease_manager(const lease_manager&) = delete;
+  lease_manager& operator=(const lease_manager&) = delete;
 
   /// \param limit until when to wait in the queue; empty: as long as it takes.
   claim_id acquire(wish what, std::optional<store::time_point> limit, std::function<void(taken)> done);

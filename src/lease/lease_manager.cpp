@@ -1,4 +1,4 @@
-#include "lease/book.hpp"
+#include "lease/lease_manager.hpp"
 
 #include <algorithm>
 #include <utility>
@@ -17,7 +17,7 @@ failure in_doubt() {
 
 }  // namespace
 
-book::book(store::scheduler& time, store::port& port, on_loss lost)
+lease_manager::lease_manager(store::scheduler& time, store::port& port, on_loss lost)
     : time_{time},
       port_{port},
       lost_{std::move(lost)},
@@ -30,14 +30,14 @@ book::book(store::scheduler& time, store::port& port, on_loss lost)
   });
 }
 
-book::~book() {
+lease_manager::~lease_manager() {
   for (auto& [id, claim] : pending_) {
     time_.cancel(claim.limit);
     time_.cancel(claim.next_proof);
   }
 }
 
-book::claim_id book::acquire(wish what, std::optional<time_point> limit, std::function<void(taken)> done) {
+lease_manager::claim_id lease_manager::acquire(wish what, std::optional<time_point> limit, std::function<void(taken)> done) {
   const claim_id id = ++last_;
   pending& p = pending_[id];
   p.owner = what.claim.owner;
@@ -47,7 +47,7 @@ book::claim_id book::acquire(wish what, std::optional<time_point> limit, std::fu
   return id;
 }
 
-void book::ask(claim_id id, wish what) {
+void lease_manager::ask(claim_id id, wish what) {
   store::claim claim = what.claim;
   port_.acquire(std::move(claim), [this, id, what = std::move(what)](store::acquired result) {
     on_acquired(id, what, std::move(result));
@@ -56,7 +56,7 @@ void book::ask(claim_id id, wish what) {
 
 /// A grant came too late to be believed: this process was paused, or the way is longer than the ttl. Whoever
 /// wanted to wait goes on waiting, but not for ever.
-void book::ask_again(claim_id id, wish what) {
+void lease_manager::ask_again(claim_id id, wish what) {
   constexpr int at_most = 3;
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
@@ -67,13 +67,13 @@ void book::ask_again(claim_id id, wish what) {
   ask_anew(id, std::move(what));
 }
 
-void book::ask_anew(claim_id id, wish what) {
+void lease_manager::ask_anew(claim_id id, wish what) {
   what.claim.owner = owner_id::random();  // the old one's withdrawal is still under way
   pending_.at(id).owner = what.claim.owner;
   ask(id, std::move(what));
 }
 
-void book::on_acquired(claim_id id, const wish& what, store::acquired result) {
+void lease_manager::on_acquired(claim_id id, const wish& what, store::acquired result) {
   if (const auto* failed = std::get_if<failure>(&result)) return finish(id, *failed);
   if (std::holds_alternative<store::refused>(result)) return finish(id, not_had{});
   const auto& grant = std::get<store::granted>(result);
@@ -91,7 +91,7 @@ void book::on_acquired(claim_id id, const wish& what, store::acquired result) {
   begin(id, lease, grant.valid_from);
 }
 
-void book::begin(claim_id id, const record_ptr& lease, time_point valid_from) {
+void lease_manager::begin(claim_id id, const record_ptr& lease, time_point valid_from) {
   keeper_.add(lease, valid_from);
   by_owner_[lease->hold.owner] = lease;
   finish(id, lease);
@@ -100,7 +100,7 @@ void book::begin(claim_id id, const record_ptr& lease, time_point valid_from) {
 /// The store has granted it, but there was no sign of life of the session for too long to believe anything,
 /// as after a stall. The session may well have survived: its proof is waited for, as an answer is, and a
 /// waiter keeps what it has waited for.
-void book::doubt(claim_id id, const wish& what, const record_ptr& lease) {
+void lease_manager::doubt(claim_id id, const wish& what, const record_ptr& lease) {
   constexpr duration least_patience = std::chrono::seconds{1};
   const auto found = pending_.find(id);
   if (found == pending_.end()) return give_back(lease, nullptr);
@@ -110,7 +110,7 @@ void book::doubt(claim_id id, const wish& what, const record_ptr& lease) {
   wait_for_proof(id, what);
 }
 
-void book::wait_for_proof(claim_id id, const wish& what) {
+void lease_manager::wait_for_proof(claim_id id, const wish& what) {
   pending& p = pending_.at(id);
   const time_point next = time_.now() + p.doubtful->pause.next(time_.random());
   p.next_proof = time_.at(next, [this, id, what] {
@@ -129,7 +129,7 @@ void book::wait_for_proof(claim_id id, const wish& what) {
   });
 }
 
-void book::on_proof(claim_id id, const wish& what, const store::renewals& answer) {
+void lease_manager::on_proof(claim_id id, const wish& what, const store::renewals& answer) {
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;  // given up meanwhile, and given back
   const record_ptr lease = found->second.doubtful;
@@ -150,7 +150,7 @@ void book::on_proof(claim_id id, const wish& what, const store::renewals& answer
   wait_for_proof(id, what);
 }
 
-void book::finish(claim_id id, taken result) {
+void lease_manager::finish(claim_id id, taken result) {
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
   const pending p = std::move(found->second);
@@ -160,7 +160,7 @@ void book::finish(claim_id id, taken result) {
   p.done(std::move(result));
 }
 
-void book::abandon(claim_id id, taken result) {
+void lease_manager::abandon(claim_id id, taken result) {
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
   if (const record_ptr lease = std::exchange(found->second.doubtful, nullptr)) {
@@ -171,7 +171,7 @@ void book::abandon(claim_id id, taken result) {
   finish(id, std::move(result));
 }
 
-void book::time_is_up(claim_id id) {
+void lease_manager::time_is_up(claim_id id) {
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
   if (found->second.doubtful) return abandon(id, in_doubt());
@@ -179,9 +179,9 @@ void book::time_is_up(claim_id id) {
   abandon(id, why ? taken{*why} : taken{not_had{}});
 }
 
-void book::cancel(claim_id which) { abandon(which, failure{errc::cancelled, "the claim was cancelled"}); }
+void lease_manager::cancel(claim_id which) { abandon(which, failure{errc::cancelled, "the claim was cancelled"}); }
 
-void book::release(const record_ptr& lease, std::function<void(std::error_code)> done) {
+void lease_manager::release(const record_ptr& lease, std::function<void(std::error_code)> done) {
   check(lease);
   if (lease->state() != record::phase::held) {
     if (done) done(lease->state() == record::phase::lost ? errc::lost : errc::not_owner);
@@ -200,7 +200,7 @@ void book::release(const record_ptr& lease, std::function<void(std::error_code)>
   });
 }
 
-void book::give_back(const record_ptr& lease, std::function<void(store::released)> done) {
+void lease_manager::give_back(const record_ptr& lease, std::function<void(store::released)> done) {
   // By then the store has counted a whole ttl since the last renewal that it may have heard of.
   const time_point ended = std::max(lease->deadline(), time_.now()) + lease->hold.ttl;
   port_.release(lease->hold, ended, [done = std::move(done)](store::released how) {
@@ -208,13 +208,13 @@ void book::give_back(const record_ptr& lease, std::function<void(store::released
   });
 }
 
-void book::renew(const record_ptr& lease, std::function<void(renewal)> done) {
+void lease_manager::renew(const record_ptr& lease, std::function<void(renewal)> done) {
   check(lease);
   if (lease->state() != record::phase::held) return done(renewal::lost);
   keeper_.renew(lease, std::move(done));
 }
 
-void book::downgrade(const record_ptr& lease, std::function<void(std::optional<failure>)> done) {
+void lease_manager::downgrade(const record_ptr& lease, std::function<void(std::optional<failure>)> done) {
   check(lease);
   if (lease->state() != record::phase::held) {
     return done(failure{errc::lost, "the lease had ended before it could be downgraded"});
@@ -237,13 +237,13 @@ void book::downgrade(const record_ptr& lease, std::function<void(std::optional<f
                   });
 }
 
-void book::check(const record_ptr& lease) {
+void lease_manager::check(const record_ptr& lease) {
   if (lease->state() == record::phase::held && time_.now() >= lease->deadline()) {
     lose(lease, deadline_reason(*lease));
   }
 }
 
-void book::lose(const record_ptr& lease, loss_reason reason) {
+void lease_manager::lose(const record_ptr& lease, loss_reason reason) {
   if (lease->state() != record::phase::held) return;
   lease->loss = reason;  // before the state: any thread may read it once the state is lost
   lease->reason = reason == loss_reason::client_closed ? errc::closed : errc::lost;
@@ -253,12 +253,12 @@ void book::lose(const record_ptr& lease, loss_reason reason) {
   lost_(lease);
 }
 
-void book::after_loss(const record_ptr& lease) {
+void lease_manager::after_loss(const record_ptr& lease) {
   // A late renewal may have reached the store: do not leave others waiting for the rest of its ttl.
   give_back(lease, nullptr);
 }
 
-void book::close() {
+void lease_manager::close() {
   while (!pending_.empty()) abandon(pending_.begin()->first, failure{errc::closed, "the client was closed"});
   for (const record_ptr& lease : keeper_.all()) {
     lose(lease, loss_reason::client_closed);
