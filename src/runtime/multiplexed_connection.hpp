@@ -19,7 +19,7 @@
 #include "runtime/wakeup_fd.hpp"
 #include "runtime/reader_baton.hpp"
 #include "runtime/event_loop.hpp"
-#include "runtime/patience.hpp"
+#include "runtime/io_deadline.hpp"
 #include "runtime/watchers.hpp"
 #include "store/backoff.hpp"
 #include "store/link.hpp"

@@ -15,12 +15,12 @@
 #include "link/mariadb/connection.hpp"
 #include "link/mariadb/handle.hpp"
 #include "protocol/sql/mariadb/schema.hpp"
-#include "runtime/patience.hpp"
+#include "runtime/io_deadline.hpp"
 
 namespace holdfast::mariadb {
 
 using runtime::connection_error;
-using runtime::patience;
+using runtime::io_deadline;
 
 namespace {
 
@@ -112,7 +112,7 @@ class opening {
   const sql::naming names_;
   const owner_id& client_;
   const role as_;
-  patience limit_;
+  io_deadline limit_;
   sql::provision make_ = sql::provision::tables;
   bool bare_ = false;
   handle session_;

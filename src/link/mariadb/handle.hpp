@@ -4,7 +4,7 @@
 #include <mysql.h>
 #include <string>
 
-#include "runtime/patience.hpp"
+#include "runtime/io_deadline.hpp"
 #include "store/machine.hpp"
 
 namespace holdfast::mariadb {

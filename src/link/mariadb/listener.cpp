@@ -5,7 +5,7 @@
 
 #include "link/mariadb/dial.hpp"
 #include "protocol/sql/mariadb/schema.hpp"
-#include "runtime/patience.hpp"
+#include "runtime/io_deadline.hpp"
 #include "runtime/signals.hpp"
 
 namespace holdfast::mariadb {
@@ -102,7 +102,7 @@ void listener::listen(const owner_id& client) {
 }
 
 sql::answer listener::ask(sql::connection& over) const {
-  runtime::patience limit{to_.link.answer_limit + nap, interrupt_.descriptor()};
+  runtime::io_deadline limit{to_.link.answer_limit + nap, interrupt_.descriptor()};
   limit.begin("a word");
   over.send({"listen",
              {sql::parameter::of_bytes(over.client().bytes()), sql::parameter::of_bytes(seen_),

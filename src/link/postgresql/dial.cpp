@@ -14,12 +14,12 @@
 #include "link/postgresql/connection.hpp"
 #include "link/postgresql/handle.hpp"
 #include "protocol/sql/postgresql/schema.hpp"
-#include "runtime/patience.hpp"
+#include "runtime/io_deadline.hpp"
 
 namespace holdfast::postgresql {
 
 using runtime::connection_error;
-using runtime::patience;
+using runtime::io_deadline;
 
 namespace {
 
@@ -154,7 +154,7 @@ class opening {
   const settings& to_;
   sql::naming names_;
   const owner_id& client_;
-  patience limit_;
+  io_deadline limit_;
   sql::provision make_ = sql::provision::tables;
   bool bare_ = false;
   handle session_;

@@ -4,7 +4,7 @@
 #include <string_view>
 
 #include "link/postgresql/handle.hpp"
-#include "runtime/patience.hpp"
+#include "runtime/io_deadline.hpp"
 
 namespace holdfast::postgresql {
 

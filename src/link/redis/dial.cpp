@@ -23,7 +23,7 @@ namespace holdfast::redis {
 
 namespace {
 
-using runtime::patience;
+using runtime::io_deadline;
 
 struct closer {
   int fd = -1;
@@ -61,7 +61,7 @@ address unix_address(const std::string& path) {
 
 /// Looking a name up blocks for as long as name servers like, and cannot be stopped: it has a thread of its
 /// own, which is left behind when that takes too long.
-std::vector<address> look_up(const std::string& host, const std::string& port, const patience& limit) {
+std::vector<address> look_up(const std::string& host, const std::string& port, const io_deadline& limit) {
   struct question {
     std::string host;
     std::string port;
@@ -109,7 +109,7 @@ std::vector<address> look_up(const std::string& host, const std::string& port, c
 }
 
 /// A connected socket, or -1 and the reason in errno.
-int connect_to(const address& a, const patience& limit) {
+int connect_to(const address& a, const io_deadline& limit) {
   closer fd{::socket(a.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
   if (fd.fd < 0) return -1;
   if (::connect(fd.fd, reinterpret_cast<const sockaddr*>(&a.bytes), a.size) != 0) {
@@ -131,7 +131,7 @@ int connect_to(const address& a, const patience& limit) {
   return fd.release();
 }
 
-int connect_any(const settings& to, patience& limit) {
+int connect_any(const settings& to, io_deadline& limit) {
   const auto addresses =
       to.path.empty() ? look_up(to.host, to.port, limit) : std::vector<address>{unix_address(to.path)};
   limit.begin("the host to answer");
@@ -179,7 +179,7 @@ std::string own_address(const value& client_info, int fd) {
 /// The greeting, as a blocking exchange.
 class introduction {
  public:
-  introduction(connection& with, const patience& limit) : with_{with}, limit_{limit} {}
+  introduction(connection& with, const io_deadline& limit) : with_{with}, limit_{limit} {}
 
   void send(std::string_view bytes) {
     while (!bytes.empty()) {
@@ -208,7 +208,7 @@ class introduction {
   static bool is_confirmation(const value& v) { return !v.items.empty() && v.items[0].text == "subscribe"; }
 
   connection& with_;
-  const patience& limit_;
+  const io_deadline& limit_;
 };
 
 /// An error that a server gave to the greeting, without the password: servers and proxies repeat what they
@@ -283,7 +283,7 @@ void append_tracking(std::string& out, const std::string& prefix) {
 
 connection dial(const settings& to, const tls_context* secure, const owner_id& client, bool tracked,
                 const std::string& former, int stop) {
-  patience limit{to.connect_limit, stop};
+  io_deadline limit{to.connect_limit, stop};
   connection made;
   const int socket = connect_any(to, limit);
   limit.begin("TLS to begin");

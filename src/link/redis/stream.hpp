@@ -7,7 +7,7 @@
 #include <string_view>
 
 #include "link/redis/settings.hpp"
-#include "runtime/patience.hpp"
+#include "runtime/io_deadline.hpp"
 
 struct ssl_ctx_st;
 

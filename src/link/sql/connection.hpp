@@ -12,7 +12,7 @@
 
 #include "base/owner_id.hpp"
 #include "protocol/sql/call.hpp"
-#include "runtime/patience.hpp"
+#include "runtime/io_deadline.hpp"
 #include "store/machine.hpp"
 
 namespace holdfast::sql {

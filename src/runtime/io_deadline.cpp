@@ -1,4 +1,4 @@
-#include "runtime/patience.hpp"
+#include "runtime/io_deadline.hpp"
 
 #include <array>
 #include <cerrno>
@@ -9,16 +9,16 @@ namespace holdfast::runtime {
 
 using clock = std::chrono::steady_clock;
 
-patience::patience(std::chrono::milliseconds limit, int stop)
+io_deadline::io_deadline(std::chrono::milliseconds limit, int stop)
     : until_{clock::now() + limit}, limit_{limit}, stop_{stop} {}
 
-patience patience::share(std::size_t parts) const {
-  patience part = *this;
+io_deadline io_deadline::share(std::size_t parts) const {
+  io_deadline part = *this;
   part.until_ = clock::now() + (until_ - clock::now()) / static_cast<int>(parts);
   return part;
 }
 
-void patience::wait(int fd, short events) const {
+void io_deadline::wait(int fd, short events) const {
   std::array<pollfd, 2> fds{pollfd{fd, events, 0}, pollfd{stop_, POLLIN, 0}};
   while (true) {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until_ - clock::now()).count();
