@@ -175,7 +175,7 @@ void lease_manager::time_is_up(claim_id id) {
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
   if (found->second.doubtful) return abandon(id, in_doubt());
-  const auto why = port_.hindrance(found->second.owner);
+  const auto why = port_.last_error(found->second.owner);
   abandon(id, why ? taken{*why} : taken{not_had{}});
 }
 

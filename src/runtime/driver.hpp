@@ -53,9 +53,9 @@ class driver final : public store::port {
     feed(found->second, store::cancelled{});
   }
 
-  [[nodiscard]] std::optional<failure> hindrance(const owner_id& owner) const override {
+  [[nodiscard]] std::optional<failure> last_error(const owner_id& owner) const override {
     const auto found = claiming_.find(owner);
-    return found == claiming_.end() ? std::nullopt : running_.at(found->second)->hindrance();
+    return found == claiming_.end() ? std::nullopt : running_.at(found->second)->last_error();
   }
 
   void renew(std::vector<store::hold> holds, store::time_point answer_by,
@@ -150,7 +150,7 @@ class driver final : public store::port {
     };
     virtual wants resume(store::time_point now, std::uint64_t random, const store::event<reply>& e) = 0;
     virtual void forget_user() = 0;
-    [[nodiscard]] virtual std::optional<failure> hindrance() const { return std::nullopt; }
+    [[nodiscard]] virtual std::optional<failure> last_error() const { return std::nullopt; }
 
     store::scheduler::timer timer = 0;
     owner_id owner;  // of acquisitions
@@ -176,8 +176,8 @@ class driver final : public store::port {
       return w;
     }
     void forget_user() override { done = nullptr; }
-    [[nodiscard]] std::optional<failure> hindrance() const override {
-      if constexpr (requires { machine.hindrance(); }) return machine.hindrance();
+    [[nodiscard]] std::optional<failure> last_error() const override {
+      if constexpr (requires { machine.last_error(); }) return machine.last_error();
       return std::nullopt;
     }
 

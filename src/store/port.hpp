@@ -37,7 +37,7 @@ class port {
   virtual void cancel(const owner_id& owner) = 0;
   /// What keeps a claim from being answered, if it is not that others hold: the store could not be asked when
   /// it last was. Whoever gives up then cannot say that it was not free.
-  [[nodiscard]] virtual std::optional<failure> hindrance(const owner_id& owner) const = 0;
+  [[nodiscard]] virtual std::optional<failure> last_error(const owner_id& owner) const = 0;
   /// Asks once for all of them, and waits for the answer no longer than until `answer_by`.
   virtual void renew(std::vector<hold> holds, time_point answer_by, handler<renewals> done) = 0;
   /// Retries until the store confirms, or until `give_up`, when the ttl has surely ended the hold.

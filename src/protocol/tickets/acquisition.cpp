@@ -63,7 +63,7 @@ acquisition::step acquisition::resume(time_point now, std::uint64_t random, cons
         state_ == state::finding && std::holds_alternative<nothing>(std::get<reply>(r->what));
     if (!in_vain) {
       silent_since_.reset();
-      hindrance_.reset();
+      last_error_.reset();
       pause_.reset();
     }
     return on_reply(now, random, std::get<reply>(r->what));
@@ -132,7 +132,7 @@ acquisition::step acquisition::take_place(time_point now, std::uint64_t random, 
 }
 
 acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, const store::trouble& t) {
-  hindrance_ = t.what;
+  last_error_ = t.what;
   if (state_ == state::asking && (t.unknown || t.granted)) {
     // It may stand in the queue by now, or even hold. Only the store can tell: never guess.
     state_ = state::finding;
@@ -204,7 +204,7 @@ acquisition::step acquisition::give_up() {
   state_ = state::leaving;
   withdrawing_ = false;
   // What hindered the tries before this one, if any, says more.
-  const failure why = hindrance_.value_or(store::no_answer().what);
+  const failure why = last_error_.value_or(store::no_answer().what);
   step s;
   s.answer =
       may_hold ? failure{errc::unknown_outcome, "it may be granted, and will be withdrawn then: " + why.what}

@@ -39,7 +39,7 @@ class acquisition {
   [[nodiscard]] step resume(store::time_point now, std::uint64_t random, const store::event<reply>& e);
 
   /// See port::hindrance.
-  [[nodiscard]] const std::optional<failure>& hindrance() const { return hindrance_; }
+  [[nodiscard]] const std::optional<failure>& last_error() const { return last_error_; }
 
  private:
   enum class state : std::uint8_t { asking, finding, waiting, looking, leaving, over };
@@ -81,7 +81,7 @@ class acquisition {
   store::time_point sent_;            // the request under way
   store::time_point touched_;         // the last request that may have started the claim's ttl
   store::time_point kept_;            // the last one known to have
-  std::optional<failure> hindrance_;  // since the last reply
+  std::optional<failure> last_error_;  // since the last reply
   std::optional<store::time_point> silent_since_;  // the first request that has had no answer
 };
 
