@@ -10,7 +10,7 @@
 #include <variant>
 #include <vector>
 
-#include "store/exchange.hpp"
+#include "store/retrying_request.hpp"
 #include "store/port.hpp"
 #include "store/scheduler.hpp"
 
@@ -61,7 +61,7 @@ class driver final : public store::port {
   void renew(std::vector<store::hold> holds, store::time_point answer_by,
              store::handler<store::renewals> done) override {
     const std::size_t n = holds.size();
-    exchange<store::renewals>(
+    send_until_answered<store::renewals>(
         Family::renewal(std::move(holds)), {time_.now(), answer_by},
         [](const reply& r, store::time_point sent, bool) {
           return store::renewals{sent, Family::renewed(r)};
@@ -73,14 +73,14 @@ class driver final : public store::port {
   }
 
   void release(store::hold what, store::time_point give_up, store::handler<store::released> done) override {
-    exchange<store::released>(
+    send_until_answered<store::released>(
         Family::release(what), give_up,
         [](const reply& r, store::time_point, bool doubted) { return Family::released(r, doubted); },
         [](const store::trouble&) { return store::released::unknown; }, std::move(done));
   }
 
   void downgrade(store::hold what, store::time_point give_up, store::handler<store::lowered> done) override {
-    exchange<store::lowered>(
+    send_until_answered<store::lowered>(
         Family::downgrade(what), give_up,
         [](const reply& r, store::time_point, bool) { return Family::lowered(r); },
         [](const store::trouble& t) {
@@ -193,20 +193,20 @@ class driver final : public store::port {
   }
 
   template <class Result, class Read, class GiveUp>
-  void exchange(request what, store::limits until, Read read, GiveUp give_up, store::handler<Result> done,
-                typename store::exchange<request, reply, Result>::follow follow = nullptr) {
-    using machine = store::exchange<request, reply, Result>;
+  void send_until_answered(request what, store::limits until, Read read, GiveUp give_up, store::handler<Result> done,
+                typename store::retrying_request<request, reply, Result>::follow follow = nullptr) {
+    using machine = store::retrying_request<request, reply, Result>;
     feed(start<Result>(machine{std::move(what), retry_policy{}, until, std::move(read), std::move(give_up),
                                std::move(follow)},
                        std::move(done)),
          store::started{});
   }
 
-  /// An exchange whose result is a value or a failure.
+  /// A request whose result is a value or a failure.
   template <class Value, class Read>
   void ask(request what, store::time_point until, Read read, store::handler<store::answer<Value>> done,
-           typename store::exchange<request, reply, store::answer<Value>>::follow follow = nullptr) {
-    exchange<store::answer<Value>>(
+           typename store::retrying_request<request, reply, store::answer<Value>>::follow follow = nullptr) {
+    send_until_answered<store::answer<Value>>(
         std::move(what), until,
         [read](const reply& r, store::time_point, bool) { return store::answer<Value>{read(r)}; },
         [](const store::trouble& t) { return store::answer<Value>{t.what}; }, std::move(done),
@@ -252,7 +252,7 @@ class driver final : public store::port {
       const auto& next = seen->ranges.at(seen->parts_done);
       return Family::eviction(name, next.first, next.last);
     };
-    exchange<store::forced>(
+    send_until_answered<store::forced>(
         eviction(), give_up,
         [seen](const reply&, store::time_point, bool doubted) {
           // An earlier try may have ended them: by now they have ended, one way or another.

@@ -9,7 +9,7 @@
 
 #include "protocol/tickets/acquisition.hpp"
 #include "protocol/tickets/request.hpp"
-#include "store/exchange.hpp"
+#include "store/retrying_request.hpp"
 #include "store/results.hpp"
 
 namespace holdfast::tickets {

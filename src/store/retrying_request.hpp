@@ -33,7 +33,7 @@ struct continuation {
 /// progress begins the patience anew: a store that answers is not given up for having much to say. Nothing is
 /// sent any more once it has been given up.
 template <class Request, class Reply, class Result>
-class exchange {
+class retrying_request {
  public:
   /// \param doubted an earlier try may have been carried out, so "not there" may be its doing.
   using read = std::function<Result(const Reply&, time_point sent, bool doubted)>;
@@ -42,7 +42,7 @@ class exchange {
   using step = actions<Request, Result>;
 
   /// \param on_part null: there is one request alone.
-  exchange(Request what, const retry_policy& policy, limits until, read on_reply, give_up on_failure,
+  retrying_request(Request what, const retry_policy& policy, limits until, read on_reply, give_up on_failure,
            follow on_part = nullptr)
       : what_{std::move(what)},
         pause_{policy},

@@ -1,6 +1,6 @@
 // One request, one reply: the machine behind renewals, releases and questions.
 
-#include "store/exchange.hpp"
+#include "store/retrying_request.hpp"
 
 #include <gtest/gtest.h>
 #include <string>
@@ -18,9 +18,9 @@ struct result {
   store::time_point sent;
   bool doubted = false;
 };
-using machine = store::exchange<std::string, int, result>;
+using machine = store::retrying_request<std::string, int, result>;
 
-class exchange : public testing::Test {
+class retried_request : public testing::Test {
  protected:
   machine::step feed(const store::event<int>& e) { return it.resume(now, 0, e); }
   machine::step reply(int r) { return feed(store::replied<int>{r}); }
@@ -32,7 +32,7 @@ class exchange : public testing::Test {
              [](const store::trouble& t) { return result{-1, {}, t.unknown}; }};
 };
 
-TEST_F(exchange, sends_and_ends_with_the_reply) {
+TEST_F(retried_request, sends_and_ends_with_the_reply) {
   EXPECT_EQ(feed(store::started{}).send, "how many?");
   now += 30ms;
   const auto s = reply(3);
@@ -44,7 +44,7 @@ TEST_F(exchange, sends_and_ends_with_the_reply) {
   EXPECT_FALSE(s.send || s.wake_at);
 }
 
-TEST_F(exchange, waits_for_an_answer_no_longer_than_it_may_try) {
+TEST_F(retried_request, waits_for_an_answer_no_longer_than_it_may_try) {
   EXPECT_EQ(feed(store::started{}).wake_at, epoch + 1s);
   now += 1s;
   const auto s = feed(store::woken{});
@@ -53,7 +53,7 @@ TEST_F(exchange, waits_for_an_answer_no_longer_than_it_may_try) {
   EXPECT_TRUE(s.finished);
 }
 
-TEST_F(exchange, waits_for_an_answer_longer_than_it_tries_where_it_may) {
+TEST_F(retried_request, waits_for_an_answer_longer_than_it_tries_where_it_may) {
   machine once{"how many?", retry_policy{}, store::limits{epoch, epoch + 1s},
                [](int r, store::time_point sent, bool doubted) { return result{r, sent, doubted}; },
                [](const store::trouble& t) { return result{-1, {}, t.unknown}; }};
@@ -66,7 +66,7 @@ TEST_F(exchange, waits_for_an_answer_longer_than_it_tries_where_it_may) {
   EXPECT_TRUE(refused.resume(now, 0, store::replied<int>{passing}).finished) << "it asks once";
 }
 
-TEST_F(exchange, tries_again_after_growing_pauses_and_counts_from_the_last_try) {
+TEST_F(retried_request, tries_again_after_growing_pauses_and_counts_from_the_last_try) {
   feed(store::started{});
   for (const duration pause : {10ms, 20ms, 40ms, 80ms, 80ms}) {
     const auto s = fail(passing);
@@ -80,7 +80,7 @@ TEST_F(exchange, tries_again_after_growing_pauses_and_counts_from_the_last_try) 
   EXPECT_FALSE(s.answer->doubted);
 }
 
-TEST_F(exchange, says_that_an_earlier_try_may_have_been_carried_out) {
+TEST_F(retried_request, says_that_an_earlier_try_may_have_been_carried_out) {
   feed(store::started{});
   fail(passing_unknown);
   feed(store::woken{});
@@ -89,7 +89,7 @@ TEST_F(exchange, says_that_an_earlier_try_may_have_been_carried_out) {
   EXPECT_TRUE(reply(3).answer->doubted);
 }
 
-TEST_F(exchange, ends_in_doubt_when_an_earlier_try_may_have_been_carried_out) {
+TEST_F(retried_request, ends_in_doubt_when_an_earlier_try_may_have_been_carried_out) {
   feed(store::started{});
   fail(passing_unknown);
   now = epoch + 1s;
@@ -99,7 +99,7 @@ TEST_F(exchange, ends_in_doubt_when_an_earlier_try_may_have_been_carried_out) {
   EXPECT_TRUE(s.answer->doubted);
 }
 
-TEST_F(exchange, ends_without_doubt_when_no_try_was_carried_out) {
+TEST_F(retried_request, ends_without_doubt_when_no_try_was_carried_out) {
   feed(store::started{});
   now = epoch + 1s;
   const auto s = fail(passing);
@@ -107,7 +107,7 @@ TEST_F(exchange, ends_without_doubt_when_no_try_was_carried_out) {
   EXPECT_FALSE(s.answer->doubted);
 }
 
-TEST_F(exchange, begins_no_try_after_its_time) {
+TEST_F(retried_request, begins_no_try_after_its_time) {
   feed(store::started{});
   now = epoch + 1s - 10ms;
   EXPECT_EQ(fail(passing).wake_at, epoch + 1s) << "just in time";
@@ -119,14 +119,14 @@ TEST_F(exchange, begins_no_try_after_its_time) {
   EXPECT_FALSE(s.wake_at);
 }
 
-TEST_F(exchange, does_not_retry_what_will_not_pass) {
+TEST_F(retried_request, does_not_retry_what_will_not_pass) {
   feed(store::started{});
   const auto s = fail(lasting);
   EXPECT_TRUE(s.finished && s.answer);
   EXPECT_FALSE(s.wake_at);
 }
 
-TEST_F(exchange, is_not_moved_by_what_does_not_concern_it) {
+TEST_F(retried_request, is_not_moved_by_what_does_not_concern_it) {
   feed(store::started{});
   for (const store::event<int>& e :
        {store::event<int>{word_of_grant(3)}, store::event<int>{store::cancelled{}}}) {
@@ -136,9 +136,9 @@ TEST_F(exchange, is_not_moved_by_what_does_not_concern_it) {
 }
 
 /// Counts down to zero, by one for each request; an odd number is no progress.
-class exchange_in_parts : public exchange {
+class request_in_parts : public retried_request {
  protected:
-  exchange_in_parts() {
+  request_in_parts() {
     it = machine{"how many?",
                  retry_policy{}.first(10ms).longest(80ms),
                  epoch + 1s,
@@ -151,7 +151,7 @@ class exchange_in_parts : public exchange {
   }
 };
 
-TEST_F(exchange_in_parts, waits_anew_for_each_part_of_a_store_that_goes_on) {
+TEST_F(request_in_parts, waits_anew_for_each_part_of_a_store_that_goes_on) {
   feed(store::started{});
   for (int part = 0; part < 10; ++part) {
     now += 900ms;
@@ -163,14 +163,14 @@ TEST_F(exchange_in_parts, waits_anew_for_each_part_of_a_store_that_goes_on) {
   EXPECT_EQ(reply(0).answer.value().reply, 0);
 }
 
-TEST_F(exchange_in_parts, asks_for_the_same_part_again) {
+TEST_F(request_in_parts, asks_for_the_same_part_again) {
   feed(store::started{});
   reply(20);
   now = *fail(passing).wake_at;
   EXPECT_EQ(feed(store::woken{}).send, "after 20");
 }
 
-TEST_F(exchange_in_parts, gives_up_a_store_that_does_not_go_on_and_sends_nothing_more) {
+TEST_F(request_in_parts, gives_up_a_store_that_does_not_go_on_and_sends_nothing_more) {
   feed(store::started{});
   now += 600ms;
   EXPECT_EQ(reply(1).wake_at, epoch + 1s);
