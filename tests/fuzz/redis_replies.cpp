@@ -8,7 +8,7 @@
 #include <string_view>
 #include <vector>
 
-#include "protocol/redis/conversation.hpp"
+#include "protocol/redis/request_fsm.hpp"
 #include "protocol/redis/keys.hpp"
 #include "protocol/redis/resp.hpp"
 
@@ -34,7 +34,7 @@ void hear_all(tickets::task what, const std::vector<redis::value>& messages, con
   r.what = what;
   r.name = "a";
   r.batch.resize(2);
-  std::optional<redis::conversation> talk{std::in_place, r, in, owner_id{}};
+  std::optional<redis::request_fsm> talk{std::in_place, r, in, owner_id{}};
   std::size_t at = 0;
   while (true) {
     std::string out;

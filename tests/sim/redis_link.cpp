@@ -25,7 +25,7 @@ void redis_link::dispatch(std::shared_ptr<parcel> p) {
   auto& t = static_cast<talk&>(*p);
   t.said.clear();
   t.said.reserve(512);
-  static_cast<void>(t.conversation.say(t.said));
+  static_cast<void>(t.request_fsm.say(t.said));
   const std::uint32_t c = over_.connection();
   over_.to_server(arrival{this, &to_, &in_, &over_, std::move(p), c});
 }
@@ -42,7 +42,7 @@ void redis_link::arrival::operator()() {
   if (!replies.empty()) account(replies.front());
   // The client will read the same replies, later. To know already what it will make of them shows what it
   // will do.
-  t.heard = t.conversation.hear(std::move(replies));
+  t.heard = t.request_fsm.hear(std::move(replies));
   // Carried out, and the client will not know: the worst moment for a connection to break.
   if (to->careless && in->chance.one_in(100)) way->cut();
   if (*ready == in->now) return answer();

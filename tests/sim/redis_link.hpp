@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "protocol/redis/conversation.hpp"
+#include "protocol/redis/request_fsm.hpp"
 #include "sim/ledger.hpp"
 #include "sim/line_link.hpp"
 
@@ -40,7 +40,7 @@ class switchboard {
   bool kills_former = true;  // of this world: clients may end their former connections, and do
 };
 
-/// Turns requests into commands by the conversation of protocol/redis, and sends these. As link/redis does,
+/// Turns requests into commands by the request_fsm of protocol/redis, and sends these. As link/redis does,
 /// it ends its former connection at the server before it uses the next, in worlds where it may.
 class redis_link final : public line_link {
  public:
@@ -56,9 +56,9 @@ class redis_link final : public line_link {
  private:
   struct talk final : parcel {
     talk(const tickets::request& what, const switchboard& to, const owner_id& client)
-        : asked{what}, conversation{what, to.speech, client}, from{client} {}
+        : asked{what}, request_fsm{what, to.speech, client}, from{client} {}
     tickets::request asked;
-    redis::conversation conversation;
+    redis::request_fsm request_fsm;
     owner_id from;
     std::string said;
     std::optional<outcome> heard;

@@ -247,7 +247,7 @@ void redis_store::hear(std::uint64_t connection, const redis::value& push) {
 std::optional<lock_state> redis_store::inspect(const std::string& name) {
   connection own = server_.connect();
   static_cast<void>(server_.execute({"HELLO", "3"}, own));
-  redis::conversation asks{tickets::family::inspection(name), speech, owner_id{}};
+  redis::request_fsm asks{tickets::family::inspection(name), speech, owner_id{}};
   std::optional<tickets::link::outcome> heard;
   while (!heard) {
     std::string said;

@@ -19,7 +19,7 @@
 
 namespace holdfast::sim {
 
-/// The conversation of protocol/redis with a model of Redis, which runs the same Lua text as in production,
+/// The request_fsm of protocol/redis with a model of Redis, which runs the same Lua text as in production,
 /// but for a mutant's.
 class redis_store final : public simulated_store, private switchboard, private foreign_desk {
  public:

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-#include "protocol/redis/conversation.hpp"
+#include "protocol/redis/request_fsm.hpp"
 #include "protocol/redis/keys.hpp"
 #include "protocol/redis/resp.hpp"
 
@@ -17,7 +17,7 @@ using testing::ElementsAre;
 using testing::HasSubstr;
 using testing::Not;
 using kind = value::kind;
-using outcome = conversation::outcome;
+using outcome = request_fsm::outcome;
 
 value text(std::string s) { return {kind::text, 0, std::move(s), {}}; }
 value number(std::int64_t n) { return {kind::number, n, {}, {}}; }
@@ -39,7 +39,7 @@ tickets::request asked(tickets::task what) {
 }
 
 /// The words of each command that is said now.
-std::vector<std::vector<std::string>> said(conversation& talk) {
+std::vector<std::vector<std::string>> said(request_fsm& talk) {
   std::string bytes;
   const std::size_t due = talk.say(bytes);
   parser p;
@@ -74,7 +74,7 @@ class redis_conversation : public testing::Test {
 };
 
 TEST_F(redis_conversation, names_a_script_and_sends_it_only_where_it_is_not_known) {
-  conversation talk{asked(tickets::task::release), in, client};
+  request_fsm talk{asked(tickets::task::release), in, client};
   auto commands = said(talk);
   ASSERT_EQ(commands.size(), 1U);
   EXPECT_EQ(commands[0][0], "EVALSHA");
@@ -93,20 +93,20 @@ TEST_F(redis_conversation, names_a_script_and_sends_it_only_where_it_is_not_know
 
 TEST_F(redis_conversation, has_the_server_remember_no_shorter_than_two_ttls) {
   in.keep = 1s;
-  conversation talk{asked(tickets::task::acquire), in, client};
+  request_fsm talk{asked(tickets::task::acquire), in, client};
   EXPECT_EQ(said(talk)[0][10], "60000");
 }
 
 TEST_F(redis_conversation, rounds_the_time_up_for_the_server) {
   auto what = asked(tickets::task::acquire);
   what.ttl = 100'001us;
-  conversation talk{what, in, client};
+  request_fsm talk{what, in, client};
   EXPECT_EQ(said(talk)[0][9], "101");
 }
 
 // Its ttl may have begun at a time that the client cannot know, and WAIT waits for writes alone.
 TEST_F(redis_conversation, begins_a_new_ttl_for_a_claim_that_it_finds) {
-  conversation talk{asked(tickets::task::find), in, client};
+  request_fsm talk{asked(tickets::task::find), in, client};
   const auto words = said(talk)[0];
   ASSERT_EQ(words.size(), 12U);
   EXPECT_EQ(words[9], "") << "the token is not known";
@@ -114,7 +114,7 @@ TEST_F(redis_conversation, begins_a_new_ttl_for_a_claim_that_it_finds) {
 }
 
 TEST_F(redis_conversation, reads_exact_tokens) {
-  conversation talk{asked(tickets::task::acquire), in, client};
+  request_fsm talk{asked(tickets::task::acquire), in, client};
   said(talk);
   const auto at = reply_in<tickets::place>(talk.hear(one(text("18446744073709551615"))));
   EXPECT_TRUE(at.granted);
@@ -123,7 +123,7 @@ TEST_F(redis_conversation, reads_exact_tokens) {
 
 TEST_F(redis_conversation, asks_replicas_whether_they_know_of_a_grant) {
   in.replicas = 2;
-  conversation talk{asked(tickets::task::acquire), in, client};
+  request_fsm talk{asked(tickets::task::acquire), in, client};
   said(talk);
   EXPECT_FALSE(talk.hear(one(text("00000000000000000007"))));
   EXPECT_THAT(said(talk), ElementsAre(ElementsAre("WAIT", "2", "200")));
@@ -133,7 +133,7 @@ TEST_F(redis_conversation, asks_replicas_whether_they_know_of_a_grant) {
 // Nothing is sent to undo it: that could be late, and end what is believed by then.
 TEST_F(redis_conversation, says_of_a_grant_that_too_few_replicas_know_that_it_stands) {
   in.replicas = 2;
-  conversation talk{asked(tickets::task::acquire), in, client};
+  request_fsm talk{asked(tickets::task::acquire), in, client};
   said(talk);
   EXPECT_FALSE(talk.hear(one(text("00000000000000000007"))));
   said(talk);
@@ -146,7 +146,7 @@ TEST_F(redis_conversation, says_of_a_grant_that_too_few_replicas_know_that_it_st
 
 TEST_F(redis_conversation, does_not_ask_replicas_about_a_place_in_the_queue) {
   in.replicas = 2;
-  conversation talk{asked(tickets::task::acquire), in, client};
+  request_fsm talk{asked(tickets::task::acquire), in, client};
   said(talk);
   const auto o = talk.hear(one(list({number(0), text("7"), number(1), number(12'000), number(1)})));
   const auto& at = reply_in<tickets::place>(o);
@@ -158,7 +158,7 @@ TEST_F(redis_conversation, does_not_ask_replicas_about_a_place_in_the_queue) {
 TEST_F(redis_conversation, renews_many_at_once) {
   auto what = asked(tickets::task::renew);
   what.batch = {{"a", owner, {}, 30s}, {"b", client, {}, 20s}};
-  conversation talk{what, in, client};
+  request_fsm talk{what, in, client};
   const auto words = said(talk)[0];
   EXPECT_EQ(words[2], "10");
   EXPECT_EQ(words[3], "holdfast:a");
@@ -171,7 +171,7 @@ TEST_F(redis_conversation, renews_many_at_once) {
 TEST_F(redis_conversation, says_so_when_an_answer_makes_no_sense) {
   for (const value& nonsense :
        {list({}), text("x"), list({number(9)}), number(3), list({number(1), text("-1")})}) {
-    conversation talk{asked(tickets::task::acquire), in, client};
+    request_fsm talk{asked(tickets::task::acquire), in, client};
     said(talk);
     const auto o = talk.hear(one(nonsense));
     EXPECT_EQ(trouble_in(o).what.code, errc::corrupt_store);
@@ -183,7 +183,7 @@ TEST_F(redis_conversation, counts_with_no_time_that_it_cannot_count_with) {
   constexpr auto most = std::numeric_limits<std::int64_t>::max();
   constexpr auto least = std::numeric_limits<std::int64_t>::min();
   const auto century = std::chrono::years{100};
-  conversation waits{asked(tickets::task::acquire), in, client};
+  request_fsm waits{asked(tickets::task::acquire), in, client};
   said(waits);
   const auto at = reply_in<tickets::place>(
       waits.hear(one(list({number(0), text("7"), number(1), number(most), number(0)}))));
@@ -192,7 +192,7 @@ TEST_F(redis_conversation, counts_with_no_time_that_it_cannot_count_with) {
   EXPECT_GT(boot_clock::now() + *at.holder_left, boot_clock::now()) << "it wraps around";
   for (const auto now : {least, std::int64_t{0}, most}) {
     for (const auto since : {least, most}) {
-      conversation talk{asked(tickets::task::inspect), in, client};
+      request_fsm talk{asked(tickets::task::inspect), in, client};
       said(talk);
       const auto claim = "h7 " + std::to_string(since) + " 00 1 30000 {}";
       const auto o =
@@ -208,7 +208,7 @@ TEST_F(redis_conversation, counts_with_no_time_that_it_cannot_count_with) {
 
 TEST_F(redis_conversation, names_the_key_that_is_of_another_type_and_the_type) {
   const auto told_of = [this](const value& type) {
-    conversation talk{asked(tickets::task::acquire), in, client};
+    request_fsm talk{asked(tickets::task::acquire), in, client};
     said(talk);
     EXPECT_FALSE(talk.hear(one(error_of("WRONGTYPE Operation against a key"))));
     EXPECT_THAT(said(talk), ElementsAre(ElementsAre("TYPE", "holdfast:stock")));
@@ -229,7 +229,7 @@ TEST_F(redis_conversation, lists_a_part_at_a_time_by_scanning_and_then_looking_a
   auto what = asked(tickets::task::list);
   std::vector<std::vector<std::string>> commands;
   const auto ask = [&](std::vector<value> answers) {
-    conversation talk{what, in, client};
+    request_fsm talk{what, in, client};
     commands = said(talk);
     auto o = talk.hear(std::move(answers));
     if (std::holds_alternative<store::trouble>(o.value())) return tickets::more{nullptr, false};
@@ -249,7 +249,7 @@ TEST_F(redis_conversation, lists_a_part_at_a_time_by_scanning_and_then_looking_a
             text(keys::of("holdfast:", "c").claims), text("theirs:holdfast:d")});
   EXPECT_TRUE(ask(one(list({text("0"), last}))).progress);
   EXPECT_FALSE(ask({error_of("BUSY"), error_of("BUSY")}).listed);
-  conversation talk{what, in, client};
+  request_fsm talk{what, in, client};
   commands = said(talk);
   ASSERT_EQ(commands.size(), 2U) << "both are looked at again";
   EXPECT_EQ(commands[0][0], "EVAL");
@@ -268,14 +268,14 @@ TEST_F(redis_conversation, lists_a_part_at_a_time_by_scanning_and_then_looking_a
 TEST_F(redis_conversation, lists_no_text_of_others_where_there_is_no_prefix) {
   in.prefix = "";
   auto what = asked(tickets::task::list);
-  conversation scan{what, in, client};
+  request_fsm scan{what, in, client};
   EXPECT_EQ(said(scan)[0][3],
             "*\x1f"
             "fence");
   const auto part = reply_in<tickets::more>(
       scan.hear(one(list({text("0"), list({text(keys::of("", "a").fence), text("b")})}))));
   what.listed = part.listed;
-  conversation details{what, in, client};
+  request_fsm details{what, in, client};
   EXPECT_EQ(said(details).size(), 1U);
 }
 

@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "protocol/redis/conversation.hpp"
+#include "protocol/redis/request_fsm.hpp"
 #include "runtime/signals.hpp"
 
 namespace holdfast::redis {

@@ -10,7 +10,7 @@
 
 #include "link/redis/dial.hpp"
 #include "link/redis/settings.hpp"
-#include "protocol/redis/conversation.hpp"
+#include "protocol/redis/request_fsm.hpp"
 #include "runtime/multiplexed_connection.hpp"
 
 namespace holdfast::redis {
@@ -28,9 +28,9 @@ class link final : public runtime::link_on_line<tickets::request, tickets::reply
   void send(tickets::request what, on_reply done) override;
 
  private:
-  /// A conversation, or a command of the link's own, whose answer concerns nobody.
+  /// A request, or a command of the link's own, whose answer concerns nobody.
   struct said final : job_for<outcome> {
-    std::optional<conversation> talk;
+    std::optional<request_fsm> talk;
     std::string command;
     std::size_t due = 1;
     std::vector<value> replies;

@@ -5,7 +5,7 @@
 #include <optional>
 #include <variant>
 
-#include "protocol/redis/conversation.hpp"
+#include "protocol/redis/request_fsm.hpp"
 #include "protocol/redis/keys.hpp"
 #include "sim/redis/against_server/values.hpp"
 
@@ -69,8 +69,8 @@ value lock_twin::perform(const lock_step& s) {
 }
 
 tickets::link::outcome lock_twin::ask(const tickets::request& what, std::size_t client) {
-  redis::conversation talk{what, *in_, client_id(client)};
-  std::optional<redis::conversation::outcome> result;
+  redis::request_fsm talk{what, *in_, client_id(client)};
+  std::optional<redis::request_fsm::outcome> result;
   while (!result) {
     std::string bytes;
     const std::size_t replies = talk.say(bytes);

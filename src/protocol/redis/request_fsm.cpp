@@ -1,4 +1,4 @@
-#include "protocol/redis/conversation.hpp"
+#include "protocol/redis/request_fsm.hpp"
 
 #include <algorithm>
 #include <array>
@@ -83,7 +83,7 @@ constexpr std::size_t names_at_once = 64;
 
 }  // namespace
 
-conversation::conversation(request asked, const dialect& in, const owner_id& client)
+request_fsm::request_fsm(request asked, const dialect& in, const owner_id& client)
     : asked_{std::move(asked)}, in_{&in}, client_{client} {
   if (asked_.what != task::list) return;
   listing_ = std::static_pointer_cast<listing>(asked_.listed);
@@ -91,7 +91,7 @@ conversation::conversation(request asked, const dialect& in, const owner_id& cli
   stage_ = listing_->scanned ? stage::details : stage::scan;
 }
 
-std::size_t conversation::say(std::string& out) {
+std::size_t request_fsm::say(std::string& out) {
   switch (stage_) {
     case stage::script:
     case stage::text: say_script(out, stage_ == stage::text); return 1;
@@ -105,7 +105,7 @@ std::size_t conversation::say(std::string& out) {
   return 0;
 }
 
-std::optional<conversation::outcome> conversation::hear(std::vector<value> replies) {
+std::optional<request_fsm::outcome> request_fsm::hear(std::vector<value> replies) {
   try {
     const value& first = replies.at(0);
     if (stage_ == stage::details) return hear_details(replies);
@@ -126,7 +126,7 @@ std::optional<conversation::outcome> conversation::hear(std::vector<value> repli
 }
 
 /// A server does not say which key is of a wrong type: that is asked, so that its owner can be found.
-std::optional<conversation::outcome> conversation::refusal(const std::string& error) {
+std::optional<request_fsm::outcome> request_fsm::refusal(const std::string& error) {
   store::trouble t = trouble_of(error);
   if (t.what.code != errc::wrong_type || asked_.name.empty()) return t;
   stage_ = stage::type;
@@ -134,7 +134,7 @@ std::optional<conversation::outcome> conversation::refusal(const std::string& er
 }
 
 /// \param type of the lock's key; empty where that must not be asked.
-store::trouble conversation::wrong_type(const std::string& type) const {
+store::trouble request_fsm::wrong_type(const std::string& type) const {
   const std::string key = keys::of(in_->prefix, asked_.name).lock;
   if (type.empty() || type == "string" || type == "none") {
     return {
@@ -147,7 +147,7 @@ store::trouble conversation::wrong_type(const std::string& type) const {
                              "; it is left untouched: take another name, or another 'prefix' in the URL"}};
 }
 
-std::optional<conversation::outcome> conversation::hear_script(const value& reply) {
+std::optional<request_fsm::outcome> request_fsm::hear_script(const value& reply) {
   outcome o = outcome_of(asked_, reply);
   const auto* heard = std::get_if<tickets::reply>(&o);
   const auto* at = heard != nullptr ? std::get_if<place>(heard) : nullptr;
@@ -161,7 +161,7 @@ std::optional<conversation::outcome> conversation::hear_script(const value& repl
 /// there is another WAIT. It is not released from here. Such a release could be late, on a connection that
 /// has broken meanwhile, and end what was believed since then; a claim that is withdrawn is never asked for
 /// again.
-conversation::outcome conversation::hear_replicas(const value& reply) const {
+request_fsm::outcome request_fsm::hear_replicas(const value& reply) const {
   if (reply.is(value::kind::number) && reply.number >= std::int64_t{in_->replicas}) {
     return tickets::reply{granted_};
   }
@@ -174,7 +174,7 @@ conversation::outcome conversation::hear_replicas(const value& reply) const {
       true};
 }
 
-conversation::outcome conversation::hear_scan(const value& reply) {
+request_fsm::outcome request_fsm::hear_scan(const value& reply) {
   if (!reply.is(value::kind::list) || reply.items.size() != 2) throw misunderstood{};
   for (const value& key : reply.items[1].items) {
     const auto of_fence = lock_of_fence(key.text);
@@ -194,12 +194,12 @@ conversation::outcome conversation::hear_scan(const value& reply) {
 }
 
 /// What there is of a listing.
-conversation::outcome conversation::so_far(bool progress) const {
+request_fsm::outcome request_fsm::so_far(bool progress) const {
   if (listing_->scanned && listing_->found.empty()) return tickets::reply{std::move(listing_->summaries)};
   return tickets::reply{tickets::more{listing_, progress}};
 }
 
-conversation::outcome conversation::hear_details(const std::vector<value>& replies) {
+request_fsm::outcome request_fsm::hear_details(const std::vector<value>& replies) {
   for (const value& reply : replies) {
     if (reply.is(value::kind::error)) {
       store::trouble t = trouble_of(reply.text);
@@ -221,7 +221,7 @@ conversation::outcome conversation::hear_details(const std::vector<value>& repli
 }
 
 /// One pass finds both kinds of keys, since a fence's key has its lock's in it.
-void conversation::say_scan(std::string& out) const {
+void request_fsm::say_scan(std::string& out) const {
   std::string pattern{"*"};
   if (in_->prefix.empty()) {
     pattern.append("\x1f").append("fence");
@@ -231,7 +231,7 @@ void conversation::say_scan(std::string& out) const {
   append(out, {"SCAN", listing_->cursor, "MATCH", pattern, "COUNT", "1000", "TYPE", "string"});
 }
 
-std::size_t conversation::say_details(std::string& out) const {
+std::size_t request_fsm::say_details(std::string& out) const {
   const script s = script_of(task::inspect);
   std::size_t n = 0;
   for (auto lock = listing_->found.begin(); lock != listing_->found.end() && n < names_at_once; ++lock, ++n) {
@@ -241,7 +241,7 @@ std::size_t conversation::say_details(std::string& out) const {
   return n;
 }
 
-void conversation::say_script(std::string& out, bool in_full) const {
+void request_fsm::say_script(std::string& out, bool in_full) const {
   const script s = script_of(asked_.what);
   duration longest = asked_.ttl;
   for (const store::hold& h : asked_.batch) longest = std::max(longest, h.ttl);
@@ -294,7 +294,7 @@ void conversation::say_script(std::string& out, bool in_full) const {
   }
 }
 
-void conversation::say_claim(std::string& out, bool in_full, std::int64_t keep) const {
+void request_fsm::say_claim(std::string& out, bool in_full, std::int64_t keep) const {
   const bool alone = asked_.weight == store::whole_room && asked_.capacity == store::whole_room;
   begin(out, script_of(task::acquire), in_full, 5, alone ? 5 : 7);
   append_keys(out, keys::of(in_->prefix, asked_.name));

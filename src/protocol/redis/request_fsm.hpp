@@ -20,12 +20,12 @@ namespace holdfast::redis {
 /// acknowledge a grant, and where a key is of a wrong type. A listing is several requests, each a part of the
 /// database or of the names: whoever has given up waiting asks for no more of them. Pure: a link carries the
 /// bytes, the real one or the simulator's.
-class conversation {
+class request_fsm {
  public:
   using outcome = tickets::link::outcome;
 
-  /// \param in must outlive the conversation.
-  conversation(tickets::request asked, const dialect& in, const owner_id& client);
+  /// \param in must outlive it.
+  request_fsm(tickets::request asked, const dialect& in, const owner_id& client);
 
   /// Appends what is to be sent now. \return how many replies will come.
   [[nodiscard]] std::size_t say(std::string& out);
