@@ -16,7 +16,7 @@
 #include "protocol/tickets/request.hpp"
 #include "protocol/zookeeper/beats.hpp"
 #include "protocol/zookeeper/layout.hpp"
-#include "protocol/zookeeper/roster.hpp"
+#include "protocol/zookeeper/contender_queue.hpp"
 #include "protocol/zookeeper/watch_table.hpp"
 #include "protocol/zookeeper/wire.hpp"
 #include "store/scheduler.hpp"
@@ -26,7 +26,7 @@ namespace holdfast::zookeeper {
 /// A client's session at an ensemble: its nodes, what it waits for, and until when it may be believed to
 /// live. It answers what tickets::link is asked, by the recipes of Apache Curator (InterProcessMutex,
 /// InterProcessReadWriteLock, InterProcessSemaphoreV2), with two differences that others do not see: who is
-/// ahead is read once and remembered (see roster), and a wait for permits takes all of them at once.
+/// ahead is read once and remembered (see contender_queue), and a wait for permits takes all of them at once.
 ///
 /// Neither socket nor thread nor clock inside: the real link and the simulator drive the very same code.
 /// Every call is made in a turn of the scheduler; every reply and word is given in one.
@@ -105,7 +105,7 @@ class session {
   };
   struct line {
     explicit line(layout how) : ahead{how} {}
-    roster ahead;
+    contender_queue ahead;
     std::size_t claims = 0;  // that queue in it
   };
   /// A claim that can be looked up again later.
@@ -179,7 +179,7 @@ class session {
   }
   [[nodiscard]] static store::trouble trouble_of(const result& r);
 
-  // coming.cpp
+  // acquire.cpp
   void acquire(const tickets::request& what, const on_reply& done);
   void enter(const ref& who, const on_reply& done, int tries);
   void create_next();
@@ -193,7 +193,7 @@ class session {
   void retrace(const tickets::request& what, const on_reply& done);
   void forget_unsure(claim& c, const on_reply& done);
 
-  // waiting.cpp
+  // wait.cpp
   void wait_behind(claim& c, extent asks);
   void waited(const ref& who, const std::vector<std::string>& looked_at, const std::string& watched,
               const std::vector<result>& results);
@@ -215,7 +215,7 @@ class session {
   void end_watch(const std::string& path, bool children);
   void look(const tickets::request& what, const on_reply& done);
 
-  // going.cpp
+  // release.cpp
   void leave(const tickets::request& what, const on_reply& done);
   void remove(claim& c, std::function<void(tickets::link::outcome)> done);
   void abandon(claim& c, std::function<void(tickets::link::outcome)> done);
@@ -223,7 +223,7 @@ class session {
   void search_and_remove(const orphan& what, const std::function<void(std::optional<store::trouble>)>& done);
   void doom(const std::string& path);
 
-  // holding.cpp
+  // renew.cpp
   void renew(const tickets::request& what, const on_reply& done);
   void downgrade(const tickets::request& what, const on_reply& done);
 
@@ -238,7 +238,7 @@ class session {
   void start_over(claim& c, const on_reply& done, const store::trouble& why);
   void refuse_other_kind(claim& c, const on_reply& done, const std::vector<std::string>& children);
 
-  // survey.cpp: what people are shown
+  // inspect.cpp: what people are shown
   struct survey;
   void inspect(const tickets::request& what, const on_reply& done);
   void evict(const tickets::request& what, const on_reply& done);

@@ -27,7 +27,7 @@ constexpr std::chrono::milliseconds poll_pause{200};
 void session::wait_behind(claim& c, extent asks) {
   c.settled = false;
   watch_own(c);
-  const roster::ahead ahead = line_of(c).ahead.before(*c.place, few + 1);
+  const contender_queue::ahead ahead = line_of(c).ahead.before(*c.place, few + 1);
   std::vector<operation> steps;
   std::vector<std::string> looked_at;
   std::string watched;
@@ -79,7 +79,7 @@ void session::waited(const ref& who, const std::vector<std::string>& looked_at, 
     if (!watched.empty() && awaited_.contains(watched)) watch_answered(watched, results.front().how);
     return;
   }
-  roster& ahead = line_of(*c).ahead;
+  contender_queue& ahead = line_of(*c).ahead;
   bool nearest_is_gone = false;
   bool nearest_is_unread = false;
   for (std::size_t i = 0; i < results.size(); ++i) {
@@ -232,7 +232,7 @@ void session::move_up(claim& c) {
 }
 
 bool session::is_first(claim& c) {
-  const roster& ahead = line_of(c).ahead;
+  const contender_queue& ahead = line_of(c).ahead;
   const bool sure = c.place->wants == role::reader || !ahead.may_lack_readers();
   return sure && ahead.possible_readers(*c.place).empty() && ahead.before(*c.place, 1).count == 0;
 }

@@ -18,9 +18,9 @@ namespace holdfast::zookeeper {
 /// all that come after, and nobody lists again at every hand-over.
 ///
 /// It may name some that have gone; it never lacks one that is there and ahead of a contender of ours.
-class roster {
+class contender_queue {
  public:
-  explicit roster(layout how) : how_{how} {}
+  explicit contender_queue(layout how) : how_{how} {}
 
   /// The children of the lock's node, all of them, as they were just now.
   /// \return a contender of the other layout among them.

@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "protocol/zookeeper/roster.hpp"
+#include "protocol/zookeeper/contender_queue.hpp"
 
 namespace holdfast::zookeeper {
 namespace {
@@ -55,10 +55,10 @@ std::vector<std::string> ahead_of(const std::vector<contender>& all, const conte
   return nodes;
 }
 
-RC_GTEST_PROP(zookeeper_roster, knows_who_is_ahead_as_a_list_does, ()) {
+RC_GTEST_PROP(zookeeper_contender_queue, knows_who_is_ahead_as_a_list_does, ()) {
   std::vector<contender> all = crowd();
   RC_PRE(!all.empty());
-  roster r{layout::curator};
+  contender_queue r{layout::curator};
   r.read(nodes_of(all));
   for (auto left = *rc::gen::inRange<std::size_t>(0, all.size()); left > 0; --left) {
     const auto which = *rc::gen::inRange<std::size_t>(0, all.size());
@@ -76,10 +76,10 @@ RC_GTEST_PROP(zookeeper_roster, knows_who_is_ahead_as_a_list_does, ()) {
   }
 }
 
-RC_GTEST_PROP(zookeeper_roster, of_one_who_holds_nobody_is_ahead_any_more, ()) {
+RC_GTEST_PROP(zookeeper_contender_queue, of_one_who_holds_nobody_is_ahead_any_more, ()) {
   const std::vector<contender> all = crowd();
   RC_PRE(!all.empty());
-  roster r{layout::curator};
+  contender_queue r{layout::curator};
   r.read(nodes_of(all));
   const contender& holder = *rc::gen::elementOf(all);
   r.holds(holder);
@@ -95,8 +95,8 @@ RC_GTEST_PROP(zookeeper_roster, of_one_who_holds_nobody_is_ahead_any_more, ()) {
   }
 }
 
-TEST(zookeeper_roster, a_reader_waits_for_writers_alone) {
-  roster r{layout::curator};
+TEST(zookeeper_contender_queue, a_reader_waits_for_writers_alone) {
+  contender_queue r{layout::curator};
   r.read(
       nodes_of({made(role::reader, 1), made(role::writer, 2), made(role::reader, 3), made(role::mutex, 4)}));
   EXPECT_EQ(r.before(made(role::reader, 1), 9).count, 0U);
@@ -106,8 +106,8 @@ TEST(zookeeper_roster, a_reader_waits_for_writers_alone) {
             nodes_of({made(role::reader, 3), made(role::writer, 2), made(role::reader, 1)}));
 }
 
-TEST(zookeeper_roster, a_writer_that_went_may_have_become_a_reader) {
-  roster r{layout::curator};
+TEST(zookeeper_contender_queue, a_writer_that_went_may_have_become_a_reader) {
+  contender_queue r{layout::curator};
   r.read(nodes_of({made(role::reader, 1), made(role::writer, 2), made(role::mutex, 3)}));
   r.gone(made(role::reader, 1).node);
   r.gone(made(role::mutex, 3).node);
@@ -118,12 +118,12 @@ TEST(zookeeper_roster, a_writer_that_went_may_have_become_a_reader) {
   EXPECT_FALSE(r.may_lack_readers());
 }
 
-TEST(zookeeper_roster, orders_nobody_by_numbers_of_the_end) {
+TEST(zookeeper_contender_queue, orders_nobody_by_numbers_of_the_end) {
   constexpr auto most = std::numeric_limits<std::int32_t>::max();
   constexpr auto least = std::numeric_limits<std::int32_t>::min();
   const auto last = made(role::mutex, most);
   const auto beyond = made(role::reader, least);
-  roster r{layout::curator};
+  contender_queue r{layout::curator};
   r.read(nodes_of({made(role::mutex, most - 1), last}));
   EXPECT_FALSE(r.cannot_order(last)) << "the one before came before";
   r.read(nodes_of({last, beyond}));
@@ -137,8 +137,8 @@ TEST(zookeeper_roster, orders_nobody_by_numbers_of_the_end) {
   EXPECT_FALSE(r.cannot_order(made(role::mutex, 8)));
 }
 
-TEST(zookeeper_roster, a_later_list_takes_the_place_of_an_earlier_one) {
-  roster r{layout::curator};
+TEST(zookeeper_contender_queue, a_later_list_takes_the_place_of_an_earlier_one) {
+  contender_queue r{layout::curator};
   EXPECT_EQ(r.read(nodes_of({made(role::mutex, 1), made(role::mutex, 2), made(role::mutex, 4)})),
             std::nullopt);
   EXPECT_EQ(r.read(nodes_of({made(role::mutex, 2), made(role::mutex, 3), made(role::mutex, 4)})),
@@ -147,14 +147,14 @@ TEST(zookeeper_roster, a_later_list_takes_the_place_of_an_earlier_one) {
             nodes_of({made(role::mutex, 3), made(role::mutex, 2)}));
 }
 
-TEST(zookeeper_roster, tells_of_contenders_of_the_other_layout) {
-  roster r{layout::curator};
+TEST(zookeeper_contender_queue, tells_of_contenders_of_the_other_layout) {
+  contender_queue r{layout::curator};
   const std::string stranger = "0123456789abcdef0123456789abcdef__lock__0000000007";
   EXPECT_EQ(r.read({"anything", stranger, made(role::mutex, 1).node}), stranger);
 }
 
-TEST(zookeeper_roster, who_is_not_known_may_go) {
-  roster r{layout::curator};
+TEST(zookeeper_contender_queue, who_is_not_known_may_go) {
+  contender_queue r{layout::curator};
   r.gone(made(role::mutex, 1).node);
   r.read(nodes_of({made(role::writer, 2)}));
   r.gone(made(role::mutex, 1).node);

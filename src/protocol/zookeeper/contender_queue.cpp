@@ -1,11 +1,11 @@
-#include "protocol/zookeeper/roster.hpp"
+#include "protocol/zookeeper/contender_queue.hpp"
 
 #include <algorithm>
 #include <utility>
 
 namespace holdfast::zookeeper {
 
-std::optional<std::string> roster::read(const std::vector<std::string>& children) {
+std::optional<std::string> contender_queue::read(const std::vector<std::string>& children) {
   const layout other = how_ == layout::curator ? layout::kazoo : layout::curator;
   std::optional<std::string> stranger;
   ++reading_;
@@ -29,21 +29,21 @@ std::optional<std::string> roster::read(const std::vector<std::string>& children
   return stranger;
 }
 
-void roster::add(const contender& who) {
+void contender_queue::add(const contender& who) {
   const auto added = known_.emplace(who.node, known{who.number, who.wants, reading_}).first;
   const place at{who.number, added->first};
   all_.emplace(at, who.wants);
   if (who.excludes()) writers_.emplace(at, who.wants);
 }
 
-roster::nodes::iterator roster::remove(nodes::iterator which) {
+contender_queue::nodes::iterator contender_queue::remove(nodes::iterator which) {
   const place at{which->second.number, which->first};
   all_.erase(at);
   writers_.erase(at);
   return known_.erase(which);
 }
 
-void roster::gone(std::string_view node) {
+void contender_queue::gone(std::string_view node) {
   const auto found = known_.find(node);
   if (found == known_.end()) return;
   if (found->second.wants == role::writer) {
@@ -57,7 +57,7 @@ void roster::gone(std::string_view node) {
   remove(found);
 }
 
-std::vector<std::string> roster::possible_readers(const contender& who) const {
+std::vector<std::string> contender_queue::possible_readers(const contender& who) const {
   std::vector<std::string> all;
   if (who.wants == role::reader) return all;
   for (const auto& [node, number] : possible_readers_) {
@@ -66,13 +66,13 @@ std::vector<std::string> roster::possible_readers(const contender& who) const {
   return all;
 }
 
-void roster::came(const std::string& node) {
+void contender_queue::came(const std::string& node) {
   possible_readers_.erase(node);
   const auto who = parse(how_, node);
   if (who && !known_.contains(node)) add(*who);
 }
 
-void roster::holds(const contender& who) {
+void contender_queue::holds(const contender& who) {
   const queue& waited_for = waited_for_by(who.wants);
   const place own{who.number, {}};
   while (!waited_for.empty() && earlier{}(waited_for.begin()->first, own))
@@ -81,7 +81,7 @@ void roster::holds(const contender& who) {
   std::erase_if(possible_readers_, [&](const auto& each) { return is_before(each.second, who.number); });
 }
 
-roster::ahead roster::before(const contender& who, std::size_t enough) const {
+contender_queue::ahead contender_queue::before(const contender& who, std::size_t enough) const {
   const queue& waited_for = waited_for_by(who.wants);
   ahead result;
   // Of the same number there is none but its own former node, which it was downgraded from.
@@ -94,7 +94,7 @@ roster::ahead roster::before(const contender& who, std::size_t enough) const {
   return result;
 }
 
-bool roster::cannot_order(const contender& who) const {
+bool contender_queue::cannot_order(const contender& who) const {
   if (!is_of_the_end(who.number)) return false;
   return std::any_of(known_.begin(), known_.end(), [&](const auto& each) {
     return is_of_the_end(each.second.number) && each.first != who.node;
