@@ -37,7 +37,8 @@ lease_manager::~lease_manager() {
   }
 }
 
-lease_manager::claim_id lease_manager::acquire(wish what, std::optional<time_point> limit, std::function<void(taken)> done) {
+lease_manager::claim_id lease_manager::acquire(wish what, std::optional<time_point> limit,
+                                               std::function<void(taken)> done) {
   const claim_id id = ++last_;
   pending& p = pending_[id];
   p.owner = what.claim.owner;
@@ -179,7 +180,9 @@ void lease_manager::time_is_up(claim_id id) {
   abandon(id, why ? taken{*why} : taken{not_had{}});
 }
 
-void lease_manager::cancel(claim_id which) { abandon(which, failure{errc::cancelled, "the claim was cancelled"}); }
+void lease_manager::cancel(claim_id which) {
+  abandon(which, failure{errc::cancelled, "the claim was cancelled"});
+}
 
 void lease_manager::release(const record_ptr& lease, std::function<void(std::error_code)> done) {
   check(lease);

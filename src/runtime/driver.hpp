@@ -10,8 +10,8 @@
 #include <variant>
 #include <vector>
 
-#include "store/retrying_request.hpp"
 #include "store/port.hpp"
+#include "store/retrying_request.hpp"
 #include "store/scheduler.hpp"
 
 namespace holdfast::runtime {
@@ -193,8 +193,9 @@ class driver final : public store::port {
   }
 
   template <class Result, class Read, class GiveUp>
-  void send_until_answered(request what, store::limits until, Read read, GiveUp give_up, store::handler<Result> done,
-                typename store::retrying_request<request, reply, Result>::follow follow = nullptr) {
+  void send_until_answered(
+      request what, store::limits until, Read read, GiveUp give_up, store::handler<Result> done,
+      typename store::retrying_request<request, reply, Result>::follow follow = nullptr) {
     using machine = store::retrying_request<request, reply, Result>;
     feed(start<Result>(machine{std::move(what), retry_policy{}, until, std::move(read), std::move(give_up),
                                std::move(follow)},

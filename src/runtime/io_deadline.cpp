@@ -26,7 +26,7 @@ void io_deadline::wait(int fd, short events) const {
     if (n < 0 && errno == EINTR) continue;
     if (n <= 0) {
       throw connection_error{{errc::unavailable, "no connection within " + std::to_string(limit_.count()) +
-                                            " ms; it was waiting for " + stage_}};
+                                                     " ms; it was waiting for " + stage_}};
     }
     if (fds[1].revents != 0) throw connection_error{{errc::closed, "the client was closed"}, false};
     return;

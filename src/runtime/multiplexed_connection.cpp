@@ -10,7 +10,8 @@
 
 namespace holdfast::runtime {
 
-multiplexed_connection::multiplexed_connection(event_loop& on, terms t) : loop_{on}, terms_{std::move(t)}, watchers_{on} {}
+multiplexed_connection::multiplexed_connection(event_loop& on, terms t)
+    : loop_{on}, terms_{std::move(t)}, watchers_{on} {}
 
 void multiplexed_connection::begin() {
   thread_ = quiet_thread([this] { work(); });
@@ -42,7 +43,9 @@ std::shared_ptr<void> multiplexed_connection::watch(std::function<void()> change
           }};
 }
 
-failure multiplexed_connection::at_place(const failure& why) const { return {why.code, terms_.place + ": " + why.what}; }
+failure multiplexed_connection::at_place(const failure& why) const {
+  return {why.code, terms_.place + ": " + why.what};
+}
 
 // ---- callers
 

@@ -16,10 +16,10 @@
 #include <vector>
 
 #include "base/owner_id.hpp"
-#include "runtime/wakeup_fd.hpp"
-#include "runtime/reader_baton.hpp"
 #include "runtime/event_loop.hpp"
 #include "runtime/io_deadline.hpp"
+#include "runtime/reader_baton.hpp"
+#include "runtime/wakeup_fd.hpp"
 #include "runtime/watchers.hpp"
 #include "store/backoff.hpp"
 #include "store/link.hpp"
@@ -172,8 +172,9 @@ class multiplexed_connection {
   void deliver(const words& all);
 
   event_loop& loop_;
-  std::mutex wire_mutex_;        // for the connection, which the leader alone replaces
-  std::optional<connection_error> down_;  // with it: why there is none, or why it is of no use any more, once known
+  std::mutex wire_mutex_;  // for the connection, which the leader alone replaces
+  std::optional<connection_error>
+      down_;  // with it: why there is none, or why it is of no use any more, once known
 
  private:
   // The leader:
@@ -238,7 +239,9 @@ class link_on_line : public store::link<Request, Reply>, protected multiplexed_c
   using base = store::link<Request, Reply>;
 
  public:
-  void on_notices(typename base::on_notice told) override { multiplexed_connection::on_notices(std::move(told)); }
+  void on_notices(typename base::on_notice told) override {
+    multiplexed_connection::on_notices(std::move(told));
+  }
   void on_gap(const std::function<void()>& missed) override { multiplexed_connection::on_gap(missed); }
   std::shared_ptr<void> watch(std::function<void()> changed) override {
     return multiplexed_connection::watch(std::move(changed));

@@ -4,7 +4,8 @@
 
 namespace holdfast::schemes {
 
-std::unique_ptr<runtime::backend> open_memory(store_url& url, const client_options&, runtime::event_loop& on) {
+std::unique_ptr<runtime::backend> open_memory(store_url& url, const client_options&,
+                                              runtime::event_loop& on) {
   url.refuse_rest("no options");
   return std::make_unique<runtime::connected<tickets::family, memory::link>>(on, url.path());
 }

@@ -43,7 +43,7 @@ class retrying_request {
 
   /// \param on_part null: there is one request alone.
   retrying_request(Request what, const retry_policy& policy, limits until, read on_reply, give_up on_failure,
-           follow on_part = nullptr)
+                   follow on_part = nullptr)
       : what_{std::move(what)},
         pause_{policy},
         until_{until},

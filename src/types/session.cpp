@@ -260,7 +260,7 @@ session::op_id session::start_downgrade(const record_ptr& lease, on_ended done) 
   const core_lock now{parts_->loop};
   const op_id id = add_wait(std::move(done));
   parts_->leases->downgrade(lease,
-                          [this, id](std::optional<failure> failed) { end_wait(id, std::move(failed)); });
+                            [this, id](std::optional<failure> failed) { end_wait(id, std::move(failed)); });
   return id;
 }
 

@@ -20,9 +20,9 @@
 
 namespace holdfast::detail {
 
-/// One client, as its locks and leases know it: the store, the loop and the lease manager behind functions that any
-/// thread may call. Blocking calls and asynchronous ones start the same operation; they differ in who hears
-/// of its end.
+/// One client, as its locks and leases know it: the store, the loop and the lease manager behind functions
+/// that any thread may call. Blocking calls and asynchronous ones start the same operation; they differ in
+/// who hears of its end.
 class session : public std::enable_shared_from_this<session> {
  public:
   using op_id = lease_core::lease_manager::claim_id;

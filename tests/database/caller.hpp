@@ -22,8 +22,8 @@ class caller {
   caller& operator=(const caller&) = delete;
   virtual ~caller() = default;
 
-  /// \return when it has been carried out. \throws runtime::connection_error, or when there is no answer within a
-  /// minute.
+  /// \return when it has been carried out. \throws runtime::connection_error, or when there is no answer
+  /// within a minute.
   [[nodiscard]] sql::answer call(const sql::call& what, const owner_id& client);
   /// The words that have come since, to all clients that have ever called; to each in order.
   [[nodiscard]] std::vector<memory::word> take_words();

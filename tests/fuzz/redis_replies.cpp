@@ -8,8 +8,8 @@
 #include <string_view>
 #include <vector>
 
-#include "protocol/redis/request_fsm.hpp"
 #include "protocol/redis/keys.hpp"
+#include "protocol/redis/request_fsm.hpp"
 #include "protocol/redis/resp.hpp"
 
 namespace {

@@ -111,10 +111,10 @@ class contender {
   weather_link link_;
   runtime::driver<tickets::family> port_{time_, link_};
   lease_core::lease_manager book_{time_, port_, [this](const record_ptr& lease) {
-                           sees_.lost(lease);
-                           if (lease->reason == errc::closed) return;
-                           time_.after_turn([this, lease] { book_.after_loss(lease); });
-                         }};
+                                    sees_.lost(lease);
+                                    if (lease->reason == errc::closed) return;
+                                    time_.after_turn([this, lease] { book_.after_loss(lease); });
+                                  }};
   std::uint32_t claims_ = 0;
   bool waits_ = false;
   bool retired_ = false;

@@ -22,7 +22,7 @@ class managed_leases : public testing::Test {
   static lease_core::wish a_wish(std::uint8_t owner = 1) { return {a_claim(owner), margin, true}; }
 
   lease_core::lease_manager::claim_id ask(const lease_core::wish& what = a_wish(),
-                                 std::optional<store::time_point> limit = {}) {
+                                          std::optional<store::time_point> limit = {}) {
     lease_core::lease_manager::claim_id id = 0;
     it.time.turn([&] {
       id = all.acquire(what, limit, [this](taken t) {
@@ -56,16 +56,17 @@ class managed_leases : public testing::Test {
   store::time_point ended_at;
   std::vector<std::error_code> released;
   lease_core::lease_manager all{it.time, it.port, [this](const record_ptr& lease) {
-                         EXPECT_EQ(lease->state(), phase::lost);
-                         EXPECT_TRUE(lease->reason) << "it has its reason by then";
-                         losses.push_back(lease);
-                         if (lease->reason == errc::closed) return;  // closing gives back by itself
-                         it.time.after_turn([this, lease] {
-                           EXPECT_EQ(it.asked(), before_telling) << "given back before its user was told";
-                           all.after_loss(lease);
-                         });
-                         before_telling = it.asked();
-                       }};
+                                  EXPECT_EQ(lease->state(), phase::lost);
+                                  EXPECT_TRUE(lease->reason) << "it has its reason by then";
+                                  losses.push_back(lease);
+                                  if (lease->reason == errc::closed) return;  // closing gives back by itself
+                                  it.time.after_turn([this, lease] {
+                                    EXPECT_EQ(it.asked(), before_telling)
+                                        << "given back before its user was told";
+                                    all.after_loss(lease);
+                                  });
+                                  before_telling = it.asked();
+                                }};
 };
 
 TEST_F(managed_leases, makes_a_lease_of_a_grant) {

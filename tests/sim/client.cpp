@@ -16,14 +16,14 @@ client::process::process(surroundings& around, client& of)
       seams{spoiled_core(around.with, of.at, *driver)},
       port{seams.port ? *seams.port : *driver, around, of.at, watched},
       leases{seams.time ? *seams.time : static_cast<store::scheduler&>(of.at), port,
-           [this, h = &of.at](const lease_core::record_ptr& lease) {
-             // As session::announce_loss.
-             h->after_turn([this, h, lease, actions = std::exchange(lease->on_lost, {})] {
-               for (const auto& [number, action] : actions) action(lease->reason);
-               if (lease->reason == errc::closed) return;
-               h->after_turn([this, lease] { leases.after_loss(lease); });
-             });
-           }} {}
+             [this, h = &of.at](const lease_core::record_ptr& lease) {
+               // As session::announce_loss.
+               h->after_turn([this, h, lease, actions = std::exchange(lease->on_lost, {})] {
+                 for (const auto& [number, action] : actions) action(lease->reason);
+                 if (lease->reason == errc::closed) return;
+                 h->after_turn([this, lease] { leases.after_loss(lease); });
+               });
+             }} {}
 
 client::client(surroundings& around, std::uint8_t number, clock boot, clock wall, duration latency,
                std::size_t users)

@@ -9,8 +9,8 @@
 #include <variant>
 #include <vector>
 
-#include "runtime/wakeup_fd.hpp"
 #include "runtime/event_loop.hpp"
+#include "runtime/wakeup_fd.hpp"
 
 namespace holdfast::test {
 namespace {

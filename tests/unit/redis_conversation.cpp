@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-#include "protocol/redis/request_fsm.hpp"
 #include "protocol/redis/keys.hpp"
+#include "protocol/redis/request_fsm.hpp"
 #include "protocol/redis/resp.hpp"
 
 namespace holdfast::redis {

@@ -221,10 +221,11 @@ void opening::check_server() {
   const bool is_mariadb = mariadb_connection(session_.get()) != 0;
   const unsigned long version = mysql_get_server_version(session_.get());
   if (version < (is_mariadb ? oldest_mariadb : oldest_mysql)) {
-    throw connection_error{{errc::foreign_store, std::string{"the server is "} + (is_mariadb ? "MariaDB " : "MySQL ") +
-                                            mysql_get_server_info(session_.get()) +
-                                            "; Holdfast needs MariaDB 10.5, MySQL 8.0.29, or newer"},
-                  false};
+    throw connection_error{
+        {errc::foreign_store, std::string{"the server is "} + (is_mariadb ? "MariaDB " : "MySQL ") +
+                                  mysql_get_server_info(session_.get()) +
+                                  "; Holdfast needs MariaDB 10.5, MySQL 8.0.29, or newer"},
+        false};
   }
   if (!sql::mariadb::is_writable(text("SELECT @@global.read_only"))) {
     throw connection_error{{errc::unavailable, "the server is a read-only replica; name the primary"}};
@@ -319,8 +320,8 @@ bool opening::provide_tables(sql::mariadb::existing procedures_there) {
   if (usable && !to_.create) return false;
   if (!to_.create) {
     throw connection_error{{errc::unavailable, "there is no table " + names_.plain() +
-                                          ", and create=0 forbids to make it; see holdfast schema"},
-                  false};
+                                                   ", and create=0 forbids to make it; see holdfast schema"},
+                           false};
   }
   if (make_ == sql::provision::none) {
     bare_ = !usable;
@@ -363,8 +364,8 @@ opening::found_procedures opening::look_at_procedures() {
   };
   if (const auto foreign = marked("! "); foreign != column_.end()) {
     throw connection_error{{errc::foreign_store, "there is a procedure " + foreign->substr(2) +
-                                            " that is not ours; name another table with table="},
-                  false};
+                                                     " that is not ours; name another table with table="},
+                           false};
   }
   found_procedures found{column_.size() == parts.size(), true, {}};
   for (const std::string& said : column_) found.current = found.current && said == "current";

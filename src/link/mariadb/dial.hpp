@@ -12,7 +12,7 @@ namespace holdfast::mariadb {
 
 /// What a session of a client is for.
 enum class role : std::uint8_t {
-  calls,  // of tasks
+  calls,          // of tasks
   notifications,  // listens for notifications
 };
 

@@ -88,7 +88,8 @@ void listener::work() {
 
 /// Until the session breaks, or somebody else is to be served.
 void listener::listen(const owner_id& client) {
-  const auto over = dial(to_, client, client, role::notifications, sql::provision::none, interrupt_.descriptor());
+  const auto over =
+      dial(to_, client, client, role::notifications, sql::provision::none, interrupt_.descriptor());
   while (true) {
     const sql::answer said = ask(*over);
     if (const auto* rows = std::get_if<std::vector<sql::row>>(&said)) {

@@ -194,9 +194,10 @@ void opening::check_server() {
   constexpr int oldest = 130000;
   const int version = PQserverVersion(session_.get());
   if (version < oldest) {
-    throw connection_error{{errc::foreign_store, "the server is PostgreSQL " + std::to_string(version / 10000) +
-                                            "; Holdfast needs 13 or newer"},
-                  false};
+    throw connection_error{
+        {errc::foreign_store,
+         "the server is PostgreSQL " + std::to_string(version / 10000) + "; Holdfast needs 13 or newer"},
+        false};
   }
   const result r = ask(
       "SELECT pg_catalog.pg_backend_pid(), pg_catalog.pg_is_in_recovery(), "
@@ -213,9 +214,10 @@ void opening::check_server() {
         {errc::unavailable, "transactions are read-only here; look for a default_transaction_read_only"}};
   }
   if (said(encoding) != "UTF8" && said(encoding) != "SQL_ASCII") {
-    throw connection_error{{errc::foreign_store, "the database's encoding is " + said(encoding) +
-                                            ", which cannot hold every name; name one whose is UTF8"},
-                  false};
+    throw connection_error{
+        {errc::foreign_store, "the database's encoding is " + said(encoding) +
+                                  ", which cannot hold every name; name one whose is UTF8"},
+        false};
   }
   settle_names(said(path));
 }
@@ -247,10 +249,11 @@ void opening::settle_names(const std::string& path) {
 void opening::check_line(const std::string& backend) {
   if (backend == std::to_string(PQbackendPID(session_.get()))) return;
   if (to_.link.session) {
-    throw connection_error{{errc::unavailable,
-                   "there is a connection pooler before the server, and with mode=session locks end with the "
-                   "session: connect directly"},
-                  false};
+    throw connection_error{
+        {errc::unavailable,
+         "there is a connection pooler before the server, and with mode=session locks end with the "
+         "session: connect directly"},
+        false};
   }
   if (!to_.pooled) {
     throw connection_error{
@@ -265,10 +268,11 @@ void opening::check_line(const std::string& backend) {
 /// A pooler of transactions is likely to have shown itself by now where others use it.
 void opening::check_session() {
   if (backend_.empty() || text("SELECT pg_backend_pid()") == backend_) return;
-  throw connection_error{{errc::unavailable,
-                 "the connection pooler has changed the session in between: it does not pool sessions, as "
-                 "pooler=session says; connect directly"},
-                false};
+  throw connection_error{
+      {errc::unavailable,
+       "the connection pooler has changed the session in between: it does not pool sessions, as "
+       "pooler=session says; connect directly"},
+      false};
 }
 
 /// So that nothing that was sent there is carried out later on. The server ends a session when it gets to it,
@@ -316,9 +320,9 @@ opening::inventory opening::look_around() {
   const result r = ask(query + inventory_query, {to_.owner, names_.bare("layout"), names_.bare("revision")});
   enum column { tables_found, routines_found, layout_found, revision_found, stranger };
   if (PQgetisnull(r.get(), 0, stranger) == 0) {
-    throw connection_error{{errc::foreign_store,
-                   std::string{PQgetvalue(r.get(), 0, stranger)}.append(sql::postgresql::stranger_advice)},
-                  false};
+    throw connection_error{{errc::foreign_store, std::string{PQgetvalue(r.get(), 0, stranger)}.append(
+                                                     sql::postgresql::stranger_advice)},
+                           false};
   }
   const auto is = [&](column which, std::size_t count) {
     return PQgetvalue(r.get(), 0, which) == std::to_string(count);
@@ -361,8 +365,8 @@ bool opening::suffices(const inventory& there) {
   const auto& own = sql::postgresql::own_revision();
   const bool newer = routines.number > own.number;
   if (found > sql::postgresql::layout_number || (newer && !there.is_complete)) {
-    throw connection_error{{errc::foreign_store, "the table " + names_.plain() + " was made by a newer Holdfast"},
-                  false};
+    throw connection_error{
+        {errc::foreign_store, "the table " + names_.plain() + " was made by a newer Holdfast"}, false};
   }
   if (found != sql::postgresql::layout_number || !there.is_complete) return false;
   return newer || (routines.number == own.number && !to_.renew);
@@ -429,7 +433,8 @@ bool opening::make_tables(const inventory& there) {
   } catch (const connection_error& c) {
     if (c.why.code ==
         errc::foreign_store) {  // a routine of somebody else's, say, or a schema that is missing
-      throw connection_error{{c.why.code, "the table " + names_.plain() + " cannot be made: " + c.why.what}, false};
+      throw connection_error{{c.why.code, "the table " + names_.plain() + " cannot be made: " + c.why.what},
+                             false};
     }
     if (c.why.code != errc::permission_denied) throw;
     throw connection_error{

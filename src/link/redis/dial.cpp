@@ -48,8 +48,8 @@ address unix_address(const std::string& path) {
   a.sun_family = AF_UNIX;
   if (path.size() >= sizeof a.sun_path) {
     throw connection_error{{errc::invalid_url, "the path of a Unix socket has at most " +
-                                          std::to_string(sizeof a.sun_path - 1) + " bytes"},
-                  false};
+                                                   std::to_string(sizeof a.sun_path - 1) + " bytes"},
+                           false};
   }
   std::memcpy(a.sun_path, path.data(), path.size());
   address found;
@@ -91,7 +91,8 @@ std::vector<address> look_up(const std::string& host, const std::string& port, c
   q->port = port;
   ask(*q, AI_NUMERICHOST);
   if (q->problem == EAI_NONAME) {
-    if (q->ready.fd < 0) throw connection_error{{errc::exhausted, "no descriptor is left to look the host up"}};
+    if (q->ready.fd < 0)
+      throw connection_error{{errc::exhausted, "no descriptor is left to look the host up"}};
     runtime::quiet_thread([q, ask] {
       const std::lock_guard hold{q->mutex};
       ask(*q, AI_ADDRCONFIG);
@@ -149,7 +150,8 @@ int connect_any(const settings& to, io_deadline& limit) {
   const errc as = problem == EACCES                        ? errc::permission_denied
                   : problem == EMFILE || problem == ENFILE ? errc::exhausted
                                                            : errc::unavailable;
-  throw connection_error{{as, std::string{"no connection: "} + std::strerror(problem)}, as != errc::permission_denied};
+  throw connection_error{{as, std::string{"no connection: "} + std::strerror(problem)},
+                         as != errc::permission_denied};
 }
 
 /// Our end's address, as the server sees it; empty for Unix sockets, which all look alike.
@@ -227,10 +229,11 @@ std::string without_password(std::string error, const std::string& password) {
 
 [[noreturn]] void refuse(const std::string& error) {
   if (error.starts_with("ERR unknown command") || error.starts_with("NOPROTO")) {
-    throw connection_error{{errc::unavailable,
-                   "Holdfast needs Redis 6 or newer, or Valkey: the server does not speak RESP3 (it does not "
-                   "know HELLO 3)"},
-                  false};
+    throw connection_error{
+        {errc::unavailable,
+         "Holdfast needs Redis 6 or newer, or Valkey: the server does not speak RESP3 (it does not "
+         "know HELLO 3)"},
+        false};
   }
   store::trouble t = trouble_of(error);
   const bool full = error.find("max number of clients") != std::string::npos;
@@ -258,10 +261,11 @@ std::int64_t id_in(const value& hello) {
 void require_primary(const value& hello) {
   // Its keys are in slots, those of several names in several: a renewal of all of them would be refused.
   if (const value* const mode = field_of(hello, "mode"); mode != nullptr && mode->text == "cluster") {
-    throw connection_error{{errc::foreign_store,
-                   "the server runs in cluster mode, which Holdfast does not support yet; use a server with "
-                   "'cluster-enabled no', with replicas if need be (docs/stores.md)"},
-                  false};
+    throw connection_error{
+        {errc::foreign_store,
+         "the server runs in cluster mode, which Holdfast does not support yet; use a server with "
+         "'cluster-enabled no', with replicas if need be (docs/stores.md)"},
+        false};
   }
   // Nothing can be renewed there. A failover may be under way, and the host's name lead to the primary soon.
   const value* const role = field_of(hello, "role");

@@ -108,7 +108,7 @@ void link::write_out() {
       left.remove_prefix(n);
     }
     out_.erase(0, out_.size() - left.size());
-  } catch (const connection_error&) {                             // what came before that can be read still
+  } catch (const connection_error&) {                    // what came before that can be read still
     ::shutdown(wire_->stream->descriptor(), SHUT_RDWR);  // who listens will hear of it
   }
 }

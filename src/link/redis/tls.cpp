@@ -110,7 +110,8 @@ class secured final : public stream {
     switch (SSL_get_error(ssl_, result)) {
       case SSL_ERROR_WANT_READ: return 0;
       case SSL_ERROR_WANT_WRITE: wants_to_write_ = true; return 0;
-      case SSL_ERROR_ZERO_RETURN: throw connection_error{{errc::unavailable, "the server closed the connection"}};
+      case SSL_ERROR_ZERO_RETURN:
+        throw connection_error{{errc::unavailable, "the server closed the connection"}};
       default: throw connection_error{{errc::unavailable, "the TLS connection broke: " + first_error()}};
     }
   }
@@ -119,9 +120,10 @@ class secured final : public stream {
   [[noreturn]] void refused() {
     const long verdict = SSL_get_verify_result(ssl_);
     if (verdict != X509_V_OK) {
-      throw connection_error{{errc::permission_denied, std::string{"the server's certificate is not trusted: "} +
-                                                  X509_verify_cert_error_string(verdict)},
-                    false};
+      throw connection_error{
+          {errc::permission_denied,
+           std::string{"the server's certificate is not trusted: "} + X509_verify_cert_error_string(verdict)},
+          false};
     }
     throw connection_error{
         {errc::unavailable, "no TLS: " + first_error() + " (does the server speak TLS on this port?)"}};

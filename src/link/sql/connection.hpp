@@ -21,8 +21,8 @@ namespace holdfast::sql {
 using answer = std::variant<std::vector<row>, store::trouble>;
 
 /// A connection to a database server that is ready for calls. Used by one thread at a time, though not
-/// always by the same. Everything may throw runtime::connection_error: the connection is over then, and what it owed
-/// may have been carried out.
+/// always by the same. Everything may throw runtime::connection_error: the connection is over then, and what
+/// it owed may have been carried out.
 class connection {
  public:
   /// \param client whose it is: words for it come here; where claims end with their session, this session

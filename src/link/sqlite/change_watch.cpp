@@ -25,7 +25,8 @@ std::pair<long, long> look_of(const std::string& path) {
 
 }  // namespace
 
-change_watch::change_watch(runtime::event_loop& on, const std::string& database, std::function<void()> changed)
+change_watch::change_watch(runtime::event_loop& on, const std::string& database,
+                           std::function<void()> changed)
     : loop_{on}, wal_{database + "-wal"}, changed_{std::move(changed)} {
   const std::filesystem::path path{database};
   file_ = path.filename().string();

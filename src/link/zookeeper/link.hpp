@@ -15,9 +15,9 @@
 #include "link/zookeeper/names.hpp"
 #include "link/zookeeper/settings.hpp"
 #include "protocol/zookeeper/session.hpp"
-#include "runtime/wakeup_fd.hpp"
-#include "runtime/reader_baton.hpp"
 #include "runtime/event_loop.hpp"
+#include "runtime/reader_baton.hpp"
+#include "runtime/wakeup_fd.hpp"
 #include "runtime/watchers.hpp"
 
 namespace holdfast::zookeeper {

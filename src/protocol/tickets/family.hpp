@@ -9,8 +9,8 @@
 
 #include "protocol/tickets/acquisition.hpp"
 #include "protocol/tickets/request.hpp"
-#include "store/retrying_request.hpp"
 #include "store/results.hpp"
+#include "store/retrying_request.hpp"
 
 namespace holdfast::tickets {
 

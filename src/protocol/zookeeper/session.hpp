@@ -15,8 +15,8 @@
 
 #include "protocol/tickets/request.hpp"
 #include "protocol/zookeeper/beats.hpp"
-#include "protocol/zookeeper/layout.hpp"
 #include "protocol/zookeeper/contender_queue.hpp"
+#include "protocol/zookeeper/layout.hpp"
 #include "protocol/zookeeper/watch_table.hpp"
 #include "protocol/zookeeper/wire.hpp"
 #include "store/scheduler.hpp"

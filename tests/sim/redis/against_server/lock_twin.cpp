@@ -5,8 +5,8 @@
 #include <optional>
 #include <variant>
 
-#include "protocol/redis/request_fsm.hpp"
 #include "protocol/redis/keys.hpp"
+#include "protocol/redis/request_fsm.hpp"
 #include "sim/redis/against_server/values.hpp"
 
 namespace holdfast::sim {
