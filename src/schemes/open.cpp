@@ -11,7 +11,7 @@ namespace {
 
 struct entry {
   std::string_view scheme;
-  std::unique_ptr<backend> (*open)(store_url&, const client_options&, loop&);
+  std::unique_ptr<backend> (*open)(store_url&, const client_options&, event_loop&);
   layout (*layout_of)(store_url&, const client_options&) = nullptr;  // of stores in database servers
 };
 
@@ -55,7 +55,7 @@ void require_password(const store_url& url, const client_options& options) {
 
 }  // namespace
 
-std::unique_ptr<backend> open(store_url url, const client_options& options, loop& on) {
+std::unique_ptr<backend> open(store_url url, const client_options& options, event_loop& on) {
   require_password(url, options);
   return entry_of(url).open(url, options, on);
 }

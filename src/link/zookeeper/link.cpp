@@ -44,8 +44,8 @@ void link::shut() {
     if (lookup_) lookup_->cancel();
   }
   paused_.notify_one();
-  leadership_.ring();
-  leadership_.wake();
+  baton_.ring();
+  baton_.wake();
   if (thread_.joinable()) thread_.join();
 }
 
@@ -76,7 +76,7 @@ std::vector<link::job> link::take_queue() {
 void link::kick() {
   if (queued_ == 0) return;
   flush();
-  if (urgent_ && !leadership_.is_taken()) leadership_.wake();
+  if (urgent_ && !baton_.is_taken()) baton_.wake();
 }
 
 bool link::drive() {
@@ -101,8 +101,8 @@ void link::flush() {
   if (failed) deliver();
   if (!connected_) fail_queue();
   if (cut) {  // whoever listens finds out, or else the link's own thread
-    leadership_.ring();
-    leadership_.wake();
+    baton_.ring();
+    baton_.wake();
   }
 }
 
@@ -128,8 +128,8 @@ void link::fail_queue() {
 
 void link::help(store::caller& who) {
   flush();
-  leadership_.serve(who, [this] { return connected_.load(); }, [&] { listen(&who); });
-  if ((queued_ != 0 || urgent_) && !leadership_.is_taken()) leadership_.wake();
+  baton_.serve(who, [this] { return connected_.load(); }, [&] { listen(&who); });
+  if ((queued_ != 0 || urgent_) && !baton_.is_taken()) baton_.wake();
 }
 
 // ---- listening
@@ -139,7 +139,7 @@ void link::listen(store::caller* who) {
   while (!stopping_ && !over_) {
     flush();
     deliver();
-    if (who != nullptr ? who->is_served() || !connected_ : leadership_.has_to_give_way()) return;
+    if (who != nullptr ? who->is_served() || !connected_ : baton_.has_to_give_way()) return;
     wait_for_bytes(who);
   }
 }
@@ -232,16 +232,16 @@ void link::end_session() {
 void link::work() {
   lost_ = clock::now();
   while (!stopping_) {
-    if (connected_) leadership_.rest();
+    if (connected_) baton_.rest();
     if (stopping_) break;
     // Without a connection there is nobody else who could listen, whoever waits to.
-    if (!leadership_.take_in_background(!connected_)) {
+    if (!baton_.take_in_background(!connected_)) {
       if (!connected_) pause(1ms);  // one who has just lost it is about to leave
       continue;
     }
     if (!handle_ || over_) open();
     if (handle_ && !over_) listen(nullptr);
-    leadership_.leave();
+    baton_.leave();
   }
   // The servers hear that it is over, so that nobody waits for what it still had.
   const std::lock_guard hold{handle_mutex_};

@@ -102,7 +102,7 @@ class link final : public tickets::link, private wire {
       std::random_device{}()};  // the leader's, with no connection: the link's own thread
 
   runtime::wakeup_fd bell_;
-  runtime::reader_baton leadership_{bell_.descriptor()};
+  runtime::reader_baton baton_{bell_.descriptor()};
   std::atomic<bool> stopping_ = false;
   std::mutex pause_mutex_;
   std::condition_variable paused_;

@@ -68,12 +68,12 @@ const Reply& reply_in(const std::optional<outcome>& o) {
   return std::get<Reply>(std::get<tickets::reply>(o.value()));
 }
 
-class redis_conversation : public testing::Test {
+class redis_request_fsm : public testing::Test {
  protected:
   dialect in;
 };
 
-TEST_F(redis_conversation, names_a_script_and_sends_it_only_where_it_is_not_known) {
+TEST_F(redis_request_fsm, names_a_script_and_sends_it_only_where_it_is_not_known) {
   request_fsm talk{asked(tickets::task::release), in, client};
   auto commands = said(talk);
   ASSERT_EQ(commands.size(), 1U);
@@ -91,13 +91,13 @@ TEST_F(redis_conversation, names_a_script_and_sends_it_only_where_it_is_not_know
   EXPECT_NO_THROW((void)reply_in<tickets::done>(talk.hear(one(number(1)))));
 }
 
-TEST_F(redis_conversation, has_the_server_remember_no_shorter_than_two_ttls) {
+TEST_F(redis_request_fsm, has_the_server_remember_no_shorter_than_two_ttls) {
   in.keep = 1s;
   request_fsm talk{asked(tickets::task::acquire), in, client};
   EXPECT_EQ(said(talk)[0][10], "60000");
 }
 
-TEST_F(redis_conversation, rounds_the_time_up_for_the_server) {
+TEST_F(redis_request_fsm, rounds_the_time_up_for_the_server) {
   auto what = asked(tickets::task::acquire);
   what.ttl = 100'001us;
   request_fsm talk{what, in, client};
@@ -105,7 +105,7 @@ TEST_F(redis_conversation, rounds_the_time_up_for_the_server) {
 }
 
 // Its ttl may have begun at a time that the client cannot know, and WAIT waits for writes alone.
-TEST_F(redis_conversation, begins_a_new_ttl_for_a_claim_that_it_finds) {
+TEST_F(redis_request_fsm, begins_a_new_ttl_for_a_claim_that_it_finds) {
   request_fsm talk{asked(tickets::task::find), in, client};
   const auto words = said(talk)[0];
   ASSERT_EQ(words.size(), 12U);
@@ -113,7 +113,7 @@ TEST_F(redis_conversation, begins_a_new_ttl_for_a_claim_that_it_finds) {
   EXPECT_EQ(words[10], "30000");
 }
 
-TEST_F(redis_conversation, reads_exact_tokens) {
+TEST_F(redis_request_fsm, reads_exact_tokens) {
   request_fsm talk{asked(tickets::task::acquire), in, client};
   said(talk);
   const auto at = reply_in<tickets::place>(talk.hear(one(text("18446744073709551615"))));
@@ -121,7 +121,7 @@ TEST_F(redis_conversation, reads_exact_tokens) {
   EXPECT_EQ(at.token.value(), 18446744073709551615U);
 }
 
-TEST_F(redis_conversation, asks_replicas_whether_they_know_of_a_grant) {
+TEST_F(redis_request_fsm, asks_replicas_whether_they_know_of_a_grant) {
   in.replicas = 2;
   request_fsm talk{asked(tickets::task::acquire), in, client};
   said(talk);
@@ -131,7 +131,7 @@ TEST_F(redis_conversation, asks_replicas_whether_they_know_of_a_grant) {
 }
 
 // Nothing is sent to undo it: that could be late, and end what is believed by then.
-TEST_F(redis_conversation, says_of_a_grant_that_too_few_replicas_know_that_it_stands) {
+TEST_F(redis_request_fsm, says_of_a_grant_that_too_few_replicas_know_that_it_stands) {
   in.replicas = 2;
   request_fsm talk{asked(tickets::task::acquire), in, client};
   said(talk);
@@ -144,7 +144,7 @@ TEST_F(redis_conversation, says_of_a_grant_that_too_few_replicas_know_that_it_st
   EXPECT_THAT(trouble_in(o).what.what, HasSubstr("2 replicas"));
 }
 
-TEST_F(redis_conversation, does_not_ask_replicas_about_a_place_in_the_queue) {
+TEST_F(redis_request_fsm, does_not_ask_replicas_about_a_place_in_the_queue) {
   in.replicas = 2;
   request_fsm talk{asked(tickets::task::acquire), in, client};
   said(talk);
@@ -155,7 +155,7 @@ TEST_F(redis_conversation, does_not_ask_replicas_about_a_place_in_the_queue) {
   EXPECT_EQ(at.holder_left, 12s);
 }
 
-TEST_F(redis_conversation, renews_many_at_once) {
+TEST_F(redis_request_fsm, renews_many_at_once) {
   auto what = asked(tickets::task::renew);
   what.batch = {{"a", owner, {}, 30s}, {"b", client, {}, 20s}};
   request_fsm talk{what, in, client};
@@ -168,7 +168,7 @@ TEST_F(redis_conversation, renews_many_at_once) {
   EXPECT_THAT(reply_in<tickets::kept>(talk.hear(one(text("10")))).each, ElementsAre(true, false));
 }
 
-TEST_F(redis_conversation, says_so_when_an_answer_makes_no_sense) {
+TEST_F(redis_request_fsm, says_so_when_an_answer_makes_no_sense) {
   for (const value& nonsense :
        {list({}), text("x"), list({number(9)}), number(3), list({number(1), text("-1")})}) {
     request_fsm talk{asked(tickets::task::acquire), in, client};
@@ -179,7 +179,7 @@ TEST_F(redis_conversation, says_so_when_an_answer_makes_no_sense) {
   }
 }
 
-TEST_F(redis_conversation, counts_with_no_time_that_it_cannot_count_with) {
+TEST_F(redis_request_fsm, counts_with_no_time_that_it_cannot_count_with) {
   constexpr auto most = std::numeric_limits<std::int64_t>::max();
   constexpr auto least = std::numeric_limits<std::int64_t>::min();
   const auto century = std::chrono::years{100};
@@ -206,7 +206,7 @@ TEST_F(redis_conversation, counts_with_no_time_that_it_cannot_count_with) {
   }
 }
 
-TEST_F(redis_conversation, names_the_key_that_is_of_another_type_and_the_type) {
+TEST_F(redis_request_fsm, names_the_key_that_is_of_another_type_and_the_type) {
   const auto told_of = [this](const value& type) {
     request_fsm talk{asked(tickets::task::acquire), in, client};
     said(talk);
@@ -225,7 +225,7 @@ TEST_F(redis_conversation, names_the_key_that_is_of_another_type_and_the_type) {
   }
 }
 
-TEST_F(redis_conversation, lists_a_part_at_a_time_by_scanning_and_then_looking_at_each) {
+TEST_F(redis_request_fsm, lists_a_part_at_a_time_by_scanning_and_then_looking_at_each) {
   auto what = asked(tickets::task::list);
   std::vector<std::vector<std::string>> commands;
   const auto ask = [&](std::vector<value> answers) {
@@ -265,7 +265,7 @@ TEST_F(redis_conversation, lists_a_part_at_a_time_by_scanning_and_then_looking_a
   EXPECT_EQ(all[0].holders, 1U);
 }
 
-TEST_F(redis_conversation, lists_no_text_of_others_where_there_is_no_prefix) {
+TEST_F(redis_request_fsm, lists_no_text_of_others_where_there_is_no_prefix) {
   in.prefix = "";
   auto what = asked(tickets::task::list);
   request_fsm scan{what, in, client};
