@@ -15,6 +15,7 @@ class connection_error : public std::exception {
   /// \param worth_retrying whether another try may succeed.
   /// \param is_planned the client itself gives the connection up, to have another at once: what is not sent
   /// yet waits for that.
+  // NOLINTNEXTLINE(google-explicit-constructor): as any failure is one
   connection_error(failure reason, bool worth_retrying = true, bool is_planned = false)
       : why{std::move(reason)}, passing{worth_retrying}, planned{is_planned} {}
   [[nodiscard]] const char* what() const noexcept override { return why.what.c_str(); }

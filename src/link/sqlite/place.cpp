@@ -120,7 +120,8 @@ std::string resolved(const std::string& path) {
       found.erase(std::min(found.size(), found.rfind('/')));
       continue;
     }
-    const std::string next = found + '/' + part;
+    std::string next = found;
+    next.append("/").append(part);
     struct stat info{};
     if (::lstat(next.c_str(), &info) != 0 && errno != ENOENT && errno != ENOTDIR) cannot_follow(reason());
     if (!S_ISLNK(info.st_mode)) {  // also where nothing is yet
@@ -169,7 +170,9 @@ void check_neighbours(const std::string& path) {
     struct stat info{};
     if (::lstat(beside.c_str(), &info) != 0) continue;
     const auto refuse_it = [&](const std::string& why) {
-      refuse(errc::permission_denied, beside + ' ' + why + "; remove it while nobody uses " + path);
+      std::string text = beside;
+      refuse(errc::permission_denied,
+             text.append(" ").append(why).append("; remove it while nobody uses ").append(path));
     };
     if (!S_ISREG(info.st_mode)) refuse_it("is not a plain file");
     if (info.st_nlink > 1) refuse_it("has several names (hard links)");
