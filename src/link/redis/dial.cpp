@@ -260,7 +260,7 @@ void require_primary(const value& hello) {
   if (const value* const mode = field_of(hello, "mode"); mode != nullptr && mode->text == "cluster") {
     throw cut_off{{errc::foreign_store,
                    "the server runs in cluster mode, which Holdfast does not support yet; use a server with "
-                   "'cluster-enabled no', with replicas if need be (docs/stores.md)"},
+                   "'cluster-enabled no', with replicas if need be (docs/stores/redis.md)"},
                   false};
   }
   // Nothing can be renewed there. A failover may be under way, and the host's name lead to the primary soon.
