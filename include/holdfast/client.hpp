@@ -28,8 +28,8 @@ class client_access;
 /// `$XDG_STATE_HOME/holdfast/locks.db`), `memory:` (private to this client), `memory:NAME` (shared by all
 /// clients of this process that say the same name), `redis://host`, `rediss://host` with TLS,
 /// `unix:/path/of/socket` (a Redis server), `zk://host1,host2/root` (a ZooKeeper ensemble),
-/// `postgresql://user@host/database`, `mysql://user@host/database` (MariaDB, MySQL). `docs/stores.md` lists
-/// each store's options.
+/// `postgresql://user@host/database`, `mysql://user@host/database` (MariaDB, MySQL). `docs/stores`
+/// has a page for each store, with its options.
 ///
 /// *Threads.* All members may be called from any thread. One client serves any number of locks, waits and
 /// leases with one connection (on MariaDB two) and a fixed number of threads; make one per store and

@@ -59,7 +59,7 @@ enum class loss_callback : std::uint64_t {};
 /// A granted claim: a token, a deadline, and a signal for its loss.
 ///
 /// *Guarantee.* While `held()` answers true, no other client holds a conflicting grant of the name, under
-/// the conditions that docs/guarantees.md lists for the store. Between that answer and the act, time
+/// the conditions that the store's page in docs/stores lists. Between that answer and the act, time
 /// passes: pass `token()` to whatever must not be touched by a late holder.
 ///
 /// *Loss.* `lost()` fires at or before `deadline()`: when the store says that the lease is gone, when the

@@ -189,9 +189,9 @@ TEST(redis_access, tells_no_password_whatever_the_server_says_of_the_greeting) {
   }
 }
 
-/// The user that docs/redis-layout.md tells operators to make.
+/// The user that docs/stores/redis.md tells operators to make.
 std::vector<std::string> documented_user() {
-  std::ifstream page{HOLDFAST_DOCS "/redis-layout.md"};
+  std::ifstream page{HOLDFAST_DOCS "/stores/redis.md"};
   for (std::string line; std::getline(page, line);) {
     std::istringstream text{line};
     std::vector<std::string> words{std::istream_iterator<std::string>{text}, {}};

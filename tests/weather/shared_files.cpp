@@ -73,7 +73,7 @@ class shared_files : public on_a_file {
   void SetUp() override {
     if (::geteuid() != 0) GTEST_SKIP() << "only root can be several users";
     file_ = shared_ + "/locks.db";
-    // As docs/stores.md has an administrator make a store of several users.
+    // As docs/stores/sqlite.md has an administrator make a store of several users.
     ::chmod(folder_.path().c_str(), 0711);
     std::filesystem::create_directory(shared_);
     own(shared_, 0, members, 02770);

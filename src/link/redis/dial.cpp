@@ -264,7 +264,7 @@ void require_primary(const value& hello) {
     throw connection_error{
         {errc::foreign_store,
          "the server runs in cluster mode, which Holdfast does not support yet; use a server with "
-         "'cluster-enabled no', with replicas if need be (docs/stores.md)"},
+         "'cluster-enabled no', with replicas if need be (docs/stores/redis.md)"},
         false};
   }
   // Nothing can be renewed there. A failover may be under way, and the host's name lead to the primary soon.
