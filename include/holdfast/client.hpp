@@ -71,8 +71,8 @@ class HOLDFAST_EXPORT client {
   /// repeated because a reply is lost. Each of many readers may take a request, with a limit of its own.
   /// \return how many holds were ended; where a reply was lost, how many there were before.
   /// \throws holdfast::error errc::invalid_name; errc::wrong_type for a hold of another library, before which
-  ///         those with lower tokens may have been ended; errc::unknown_outcome, when they may have been ended;
-  ///         errc::unavailable …
+  ///         those with lower tokens may have been ended; errc::unknown_outcome, when they may have been
+  ///         ended; errc::unavailable …
   std::size_t force_release(std::string_view name) const;
   /// Ends one hold: the one with this token (see lock_state::holders), and no other holder of the name.
   /// \param token of the lease; not zero.

@@ -155,7 +155,7 @@ handle::~handle() {
 bool handle::is_inherited() const noexcept { return !state_->locks->is_ours(); }
 void handle::require_open() const { state_->locks->require_open(); }
 
-std::optional<lease> handle::acquire(want what) {
+std::optional<lease> handle::acquire(const want& what) {
   const state& s = *state_;
   s.locks->require_open();
   auto wish = s.wish_for(what);
@@ -170,7 +170,7 @@ std::optional<lease> handle::acquire(want what) {
   return std::nullopt;
 }
 
-pending handle::async_acquire(want what, std::unique_ptr<completion> done) {
+pending handle::async_acquire(const want& what, std::unique_ptr<completion> done) {
   const state& s = *state_;
   const std::shared_ptr<completion> shared{std::move(done)};
   lease_core::wish wish;

@@ -71,8 +71,8 @@ class HOLDFAST_EXPORT handle {
   handle& operator=(const handle&) = delete;
 
   /// Empty only when a want with a limit of its own was not served within it, or was stopped.
-  [[nodiscard]] std::optional<lease> acquire(want what);
-  pending async_acquire(want what, std::unique_ptr<completion> done);
+  [[nodiscard]] std::optional<lease> acquire(const want& what);
+  pending async_acquire(const want& what, std::unique_ptr<completion> done);
 
   /// Acquires and keeps the lease in the handle. False as `acquire` is empty.
   bool lock(want what);
