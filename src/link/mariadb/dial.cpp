@@ -306,7 +306,8 @@ bool opening::provide_tables(sql::mariadb::existing procedures_there) {
         false};
   }
   const std::int64_t found = procedures.untrusted.empty() ? layout() : 0;
-  const bool outdated = found > 0 && found < sql::mariadb::layout;
+  const std::int64_t behind = sql::mariadb::layout - found;
+  const bool outdated = found > 0 && behind > 0;
   if (found > sql::mariadb::layout || (outdated && !replaces)) {
     throw connection_error{
         {errc::foreign_store, "the table " + names_.plain() + " is of layout " + std::to_string(found) +

@@ -118,7 +118,7 @@ void session::count_leases(claim& c) {
     bool unread = false;
     for (const result& r : results) {
       if (r.how == answer::no_node) return revoke(*waiting);
-      if (r.how == answer::refused && &r == &results[0]) return come_anew(*waiting);  // which tells why
+      if (r.how == answer::refused && &r == results.data()) return come_anew(*waiting);  // which tells why
       if (r.how == answer::refused) {
         unread = unreadable_.insert(r.path).second || unread;
       } else if (r.how != answer::done) {

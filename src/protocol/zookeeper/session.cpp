@@ -80,7 +80,7 @@ void session::ask(std::vector<operation> what, then done) {
 }
 
 /// As `ask`, of any number of operations.
-void session::ask_in_parts(std::shared_ptr<std::vector<operation>> what, std::vector<result> so_far,
+void session::ask_in_parts(const std::shared_ptr<std::vector<operation>>& what, std::vector<result> so_far,
                            then done) {
   if (so_far.size() == what->size()) return done(std::move(so_far));
   const auto from = what->begin() + static_cast<std::ptrdiff_t>(so_far.size());

@@ -148,7 +148,8 @@ class session {
 
   // session.cpp: what all have in common
   void ask(std::vector<operation> what, then done);
-  void ask_in_parts(std::shared_ptr<std::vector<operation>> what, std::vector<result> so_far, then done);
+  void ask_in_parts(const std::shared_ptr<std::vector<operation>>& what, std::vector<result> so_far,
+                    then done);
   void make_parents(const std::string& path, std::function<void(std::optional<store::trouble>)> done);
   void confirm_contact(store::time_point began);
   void beat();

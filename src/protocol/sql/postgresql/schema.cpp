@@ -177,19 +177,19 @@ bool is_plain_role(std::string_view name) {
          std::none_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; });
 }
 
-std::string script(const naming& of, const std::vector<std::string>& lockers,
+std::string script(const naming& names, const std::vector<std::string>& lockers,
                    const std::vector<std::string>& lookers, std::string_view owner) {
-  const naming names = of.schema().empty() ? of.in("public") : of;
-  std::string all = "-- Where Holdfast keeps the locks of " + names.plain() + ": tables and routines.\n";
+  const naming placed = names.schema().empty() ? names.in("public") : names;
+  std::string all = "-- Where Holdfast keeps the locks of " + placed.plain() + ": tables and routines.\n";
   all.append(
          "BEGIN;\nSET LOCAL client_min_messages = warning;\nSET LOCAL search_path = pg_catalog, pg_temp;\nDO "
          "$$ BEGIN "
          "PERFORM pg_advisory_xact_lock(")
-      .append(making_key(names))
+      .append(making_key(placed))
       .append("); END $$;\n\n")
-      .append(schema(names, owner));
-  for (const std::string& each : lockers) all.append("\n").append(grants(names, each, access::lock));
-  for (const std::string& each : lookers) all.append("\n").append(grants(names, each, access::look));
+      .append(schema(placed, owner));
+  for (const std::string& each : lockers) all.append("\n").append(grants(placed, each, access::lock));
+  for (const std::string& each : lookers) all.append("\n").append(grants(placed, each, access::look));
   return all.append("\nCOMMIT;\n");
 }
 
