@@ -48,7 +48,7 @@ _holdfast_offer_names() {
       --store=* | --password-file=*) store+=("${line[i]}") ;;
     esac
   done
-  _holdfast_read_word
+  _holdfast_read_word || return
   while IFS= read -r name; do
     [[ $name == "$typed"* ]] && _holdfast_offer "$name"
   done < <("${COMP_WORDS[0]}" __names "${store[@]}" 2>/dev/null)
@@ -58,12 +58,17 @@ _holdfast_offer_names() {
 # which splits words at their colons.
 _holdfast_read_word() {
   quote= before= typed=$current
+  local line=${COMP_LINE:0:COMP_POINT}
+  local word=${line##*[[:space:]]}
   case $current in
-    [\'\"]*) quote=${current:0:1} typed=${current:1} ;;
+    [\'\"]*)
+      [[ -z $line || ${line%"$current"} == *[[:space:]] ]] || return # a quote within a word
+      quote=${current:0:1} typed=${current:1}
+      ;;
     *)
-      local word=${COMP_LINE:0:COMP_POINT}
-      word=${word##*[[:space:]]}
       if [[ $COMP_WORDBREAKS == *:* && $word == *:* ]]; then
+        # Where there are quotes as well, readline's pieces do not say where the name begins.
+        [[ $word == *[\\\'\"]* || ${line%"$word"} == *\\[[:space:]] ]] && return 1
         typed=$word before=${word%"${word##*:}"}
       fi
       ;;
@@ -77,12 +82,13 @@ _holdfast_offer() {
   case $quote in
     \') [[ $name == *\'* ]] || COMPREPLY+=("$name") ;;
     \")
+      [[ $name == *!* ]] && return # of the history, which cannot be quoted there
       name=${name//\\/\\\\} name=${name//\"/\\\"} name=${name//\$/\\\$} name=${name//\`/\\\`}
       COMPREPLY+=("$name")
       ;;
     *)
       printf -v name '%q' "$name"
-      COMPREPLY+=("${name#"$before"}")
+      [[ $name == "$before"* ]] && COMPREPLY+=("${name#"$before"}")
       ;;
   esac
 }

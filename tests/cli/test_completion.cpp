@@ -68,7 +68,7 @@ TEST_F(completion, asks_the_store_that_stands_on_the_line) {
 }
 
 TEST_F(completion, goes_on_with_names_that_are_quoted_or_have_colons) {
-  for (const std::string name : {"night run", "jobs:nightly", "a\"b $c"}) {
+  for (const std::string name : {"night run", "jobs:nightly", "a\"b $c", "x!!"}) {
     EXPECT_EQ(holdfast({"run", name, "--", "true"}).status, 0);
   }
   write_file(file("completion.bash"), holdfast({"completion", "bash"}).out);
@@ -83,7 +83,10 @@ TEST_F(completion, goes_on_with_names_that_are_quoted_or_have_colons) {
                            typed{"\"a", "\"a", "a\\\"b \\$c"},              //
                            typed{"'a", "'a", "a\"b $c"},                    //
                            typed{"jobs:n", "n", "nightly"},                 //
-                           typed{"jobs:", ":", "nightly"}}) {
+                           typed{"jobs:", ":", "nightly"},                  //
+                           typed{"jobs:\"n", "\"n", ""},                    //
+                           typed{"x\\ jobs:n", "n", ""},                    //
+                           typed{"\"x", "\"x", ""}}) {
     write_file(file("line"), "holdfast show " + each.line);
     write_file(file("word"), each.word);
     const std::string script =

@@ -383,8 +383,8 @@ TEST_F(zookeeper_crowd, goes_on_looking_over_a_new_connection) {
 // it is answered, and the others need the answer.
 class zookeeper_readers : public zookeeper_crowd {
  protected:
-  /// Two wait. The watch that the first one sets for both is under way when the first one gives up.
-  void wait_behind_writer() {
+  /// Two wait. The watch that the first one sets for both is under way when that many of them give up.
+  void wait_behind_writer(std::size_t give_up = 1) {
     wire_.create("/stock", 0, operation::made::container);
     writer_ = wire_.create("/stock/_c_00000000-0000-4000-8000-000000000000-__WRIT__", other_session,
                            operation::made::sequential);
@@ -395,7 +395,7 @@ class zookeeper_readers : public zookeeper_crowd {
     acquire(1, "stock");
     acquire(2, "stock");
     wire_.serve_until(session_, writer_);
-    send(tickets::task::withdraw, 1, "stock");
+    if (give_up != 0) send(tickets::task::withdraw, 1, "stock");
   }
 
   std::string writer_;
@@ -417,6 +417,36 @@ TEST_F(zookeeper_readers, look_at_a_writer_whose_watch_was_refused_to_one_who_ha
   wire_.remove(writer_, session_);
   pass(1s);
   EXPECT_TRUE(is_granted(2));
+}
+
+TEST_F(zookeeper_readers, look_at_a_writer_whose_watch_was_refused_to_one_who_gives_up_later) {
+  wait_behind_writer(0);
+  wire_.unreadable.insert(writer_);
+  wire_.serve(session_);
+  send(tickets::task::withdraw, 1, "stock");
+  wire_.serve(session_);
+  pass(1s);
+  EXPECT_FALSE(is_granted(2));
+  wire_.remove(writer_, session_);
+  pass(1s);
+  EXPECT_TRUE(is_granted(2));
+}
+
+TEST_F(zookeeper_readers, look_at_a_writer_that_may_not_be_read_each_for_itself) {
+  wait_behind_writer(0);
+  acquire(3, "stock");
+  acquire(4, "stock");
+  wire_.unreadable.insert(writer_);
+  wire_.serve(session_);
+  for (std::size_t gone = 1; gone < 4; ++gone) {
+    send(tickets::task::withdraw, gone, "stock");
+    wire_.serve(session_);
+    pass(1s);
+  }
+  EXPECT_FALSE(is_granted(4));
+  wire_.remove(writer_, session_);
+  pass(1s);
+  EXPECT_TRUE(is_granted(4));
 }
 
 // A node may be asked about by everybody, and read by those who have the right.

@@ -117,7 +117,9 @@ void ledger::acquired(const tickets::request& asked, bool late, const tickets::p
   if (late && terms_.late_is_possible) unanswerable_.insert(asked.owner);
   // A store that came back with old contents may have a claim that its client has seen end. The owner then
   // has two, and a release ends the one that it names.
-  if (before != nullptr && before->excused && lives(*before)) unanswerable_.insert(asked.owner);
+  if (!terms_.owner_says_all && before != nullptr && before->excused && lives(*before)) {
+    unanswerable_.insert(asked.owner);
+  }
   if (before != nullptr && lives(*before) && !before->excused && !unanswerable_.contains(asked.owner) &&
       !confused_.contains(asked.owner)) {
     violated("a claim was made twice", name, at.token.value());

@@ -199,6 +199,26 @@ TEST_F(zookeeper_clients, whose_node_is_deleted_while_they_hold_are_told) {
   EXPECT_LT(later.wait().when - since, 10s);
 }
 
+// The caller that listens finds the connection broken. It cannot connect anew, nor can the others; and the
+// link's own thread sleeps while callers listen.
+TEST_F(zookeeper_clients, connect_anew_under_several_blocked_callers) {
+  client locks{lasting()};
+  auto held = mutex{locks, "stock"}.acquire();
+  client others{lasting(), client_options{}.locks(lock_options{}.ttl(1h))};  // looks are far apart
+  std::vector<std::future<void>> waiting;
+  for (int i = 0; i < 3; ++i) {
+    waiting.push_back(std::async(std::launch::async, [&] { mutex{others, "stock"}.acquire().release(); }));
+  }
+  expect_contenders(4);
+  server_.kill();
+  server_.start();
+  EXPECT_EQ(weather::renew(held), renewal::renewed);
+  EXPECT_FALSE(held.release());
+  for (const auto& each : waiting) {
+    EXPECT_EQ(each.wait_for(50s), std::future_status::ready) << "nobody connects anew";
+  }
+}
+
 TEST_F(zookeeper_clients, whose_node_is_deleted_before_a_downgrade_are_no_readers) {
   client locks{lasting()};
   auto held = shared_mutex{locks, "stock"}.acquire();

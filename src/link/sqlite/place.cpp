@@ -150,9 +150,9 @@ bool is_of_a_writer(const struct stat& neighbour, const struct stat& database,
   const uid_t owner = neighbour.st_uid;
   if (owner == ::geteuid() || owner == 0 || owner == database.st_uid) return true;
   // Nobody can give a file to a group without being its member. A set-group-ID folder does that for everybody
-  // who may write it.
-  const bool is_given = (folder.st_mode & S_ISGID) != 0 && (folder.st_mode & S_IWOTH) != 0;
-  const bool is_of_group = neighbour.st_gid == database.st_gid && !is_given;
+  // who may write it, and the file may have been moved from such a folder to one that everybody may write.
+  const bool is_open = (folder.st_mode & S_IWOTH) != 0;
+  const bool is_of_group = neighbour.st_gid == database.st_gid && !is_open;
   const bool group = (database.st_mode & S_IWGRP) != 0 && is_of_group;
   return group || (database.st_mode & S_IWOTH) != 0;
 }

@@ -175,6 +175,7 @@ void link::wait_for_bytes(store::caller* who) {
 void link::deliver() {
   std::unique_lock in_order{news_mutex_};
   std::vector<handle::news> news;
+  bool lost = false;
   {
     const std::lock_guard hold{handle_mutex_};
     if (handle_ && handle_->has_news()) news = handle_->take_news();
@@ -184,10 +185,12 @@ void link::deliver() {
         timeout_ = made->timeout;
         down_.reset();
       } else if (std::holds_alternative<handle::disconnected>(each)) {
+        lost = true;
         connected_ = false;
         lost_ = clock::now();
       } else if (std::holds_alternative<handle::ended>(each) ||
                  std::holds_alternative<handle::shut_out>(each)) {
+        lost = true;
         connected_ = false;
         over_ = true;
         lost_ = clock::now();
@@ -198,6 +201,8 @@ void link::deliver() {
       }
     }
   }
+  // A caller that listened has lost it. Only the link's own thread connects anew, and it may be asleep.
+  if (lost) baton_.wake();
   if (news.empty() || stopping_) return;
   const runtime::core_lock now{loop_, true};
   for (handle::news& each : news) {

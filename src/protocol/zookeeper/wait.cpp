@@ -73,12 +73,17 @@ void session::wait_behind(claim& c, extent asks) {
 
 void session::waited(const ref& who, const std::vector<std::string>& looked_at, const std::string& watched,
                      const std::vector<result>& results) {
-  claim* const c = find(who);
-  if (c == nullptr || c->now != state::waiting) {
-    // Others may rely on the watch that it has asked for, first of all.
-    if (!watched.empty() && awaited_.contains(watched)) watch_answered(watched, results.front().how);
-    return;
+  const auto waits = [&] {
+    const claim* const it = find(who);
+    return it != nullptr && it->now == state::waiting;
+  };
+  // Others may rely on the watch that it has asked for, first of all, and does not need any more.
+  const bool is_for_others = !watched.empty() && awaited_.contains(watched);
+  if (is_for_others && (!waits() || find(who)->awaited != watched)) {
+    watch_answered(watched, results.front().how);
   }
+  if (!waits()) return;
+  claim* const c = find(who);
   contender_queue& ahead = line_of(*c).ahead;
   bool nearest_is_gone = false;
   bool nearest_is_unread = false;
@@ -87,7 +92,10 @@ void session::waited(const ref& who, const std::vector<std::string>& looked_at, 
     if (r.how == answer::unknown || r.how == answer::not_sent) return unsettle(*c);
     if (i >= looked_at.size()) {
       // Where the nearest is gone, others have to know first; it comes here again as it moves up.
-      if (r.how == answer::refused && !nearest_is_gone) return come_anew(*c);  // which tells why
+      if (r.how == answer::refused && !nearest_is_gone) {
+        if (nearest_is_unread) unsettle_behind(std::string{c->awaited});
+        return come_anew(*c);  // which tells why
+      }
       if (r.how == answer::done) ahead.read(r.children);
       continue;
     }
@@ -106,12 +114,16 @@ void session::waited(const ref& who, const std::vector<std::string>& looked_at, 
     } else if (r.how == answer::refused && is_nearest) {
       // It is there, and cannot be watched: the servers send no event of a node to those who may not read it.
       // Whether it is there may be asked by everybody.
-      nearest_is_unread = unreadable_.insert(c->awaited).second;
+      unreadable_.insert(c->awaited);
+      nearest_is_unread = c->awaited == watched;
     }
   }
   // There is no watch on what is not there: whoever else relies on it has to know.
   if (nearest_is_gone) return happened(std::string{c->awaited}, change::removed);
-  if (nearest_is_unread) return wait_behind(*c, extent::nearest);
+  if (nearest_is_unread) {
+    unsettle_behind(std::string{c->awaited});  // whoever relies on the watch looks for itself
+    return wait_behind(*c, extent::nearest);
+  }
   if (c->awaited.empty()) return move_up(*c);
   c->settled = true;
 }
