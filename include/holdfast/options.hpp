@@ -91,8 +91,9 @@ class HOLDFAST_EXPORT client_options {
   client_options& flush_limit(duration limit);
   /// The name of the program in the metadata of every claim. Default: that of this process.
   client_options& program(std::string name);
-  /// The password of the store, where it should not stand in the URL. It wins over the URL's;
-  /// stores that know no users ignore it.
+  /// The password of the store, where it should not stand in the URL. It wins over the URL's, except on
+  /// ZooKeeper: there it completes `auth=digest:user`, one in `auth` wins, and without `auth` the URL is
+  /// refused. Stores that know no users ignore it.
   client_options& password(std::string secret);
 
   [[nodiscard]] const lock_options& locks() const noexcept { return locks_; }
