@@ -26,6 +26,7 @@ struct order {
 // Everything from here to stand_guard runs between fork and exec of a process that may have had many
 // threads: system calls only, no allocation, no lock.
 
+constexpr int longest_start = 5000;  // milliseconds
 constexpr int struck_status = 1;
 constexpr int orders_fd = 0;
 constexpr int alarm_fd = 1;
@@ -90,7 +91,15 @@ void step_aside() noexcept {
 
 }  // namespace
 
-guardian::guardian() { begin(); }
+guardian::guardian() {
+  auto readiness = make_channel();
+  begin();
+  // Until it has let go of its end. Before that, what is sent to the wrapper's group or name would hit it
+  // too. One that takes the place of another has its orders first.
+  readiness.writing.close();
+  pollfd ready{readiness.reading.get(), 0, 0};
+  ::poll(&ready, 1, longest_start);
+}
 
 void guardian::begin() {
   auto orders = make_channel();

@@ -11,6 +11,7 @@
 #include <iterator>
 #include <signal.h>
 #include <spawn.h>
+#include <sstream>
 #include <stdexcept>
 #include <sys/wait.h>
 #include <thread>
@@ -40,8 +41,11 @@ bool eventually(const std::function<bool()>& is_so) {
 }
 
 std::string contents(const std::string& path) {
-  std::ifstream file{path, std::ios::binary};
-  return {std::istreambuf_iterator<char>{file}, {}};
+  // A file of /proc cannot be read any more when its process ends: then there is nothing in it.
+  const std::ifstream file{path, std::ios::binary};
+  std::ostringstream text;
+  text << file.rdbuf();
+  return text.str();
 }
 
 void write_file(const std::string& path, std::string_view text) {
