@@ -3,6 +3,7 @@
 #include <atomic>
 #include <deque>
 #include <future>
+#include <memory>
 #include <stop_token>
 
 #include <boost/asio/use_future.hpp>
@@ -17,25 +18,33 @@ namespace asio = boost::asio;
 
 constexpr auto hang = 30s;
 
-/// A callback that does not return before the test lets it.
+/// A callback that does not return before the test lets it. It may return after the test has.
 class blocking_callback {
  public:
   ~blocking_callback() { end(); }
   void operator()() {
-    if (begun_once_.exchange(true)) return;
-    begun_.set_value();
-    ended_.get_future().wait();
+    const std::shared_ptr<state> own = state_;
+    if (own->begun_once.exchange(true)) return;
+    own->begun.set_value();
+    own->end.wait();
   }
-  [[nodiscard]] bool begins() { return begun_.get_future().wait_for(hang) == std::future_status::ready; }
+  [[nodiscard]] bool begins() {
+    return state_->begun.get_future().wait_for(hang) == std::future_status::ready;
+  }
   void end() {
-    if (!ended_once_.exchange(true)) ended_.set_value();
+    if (!state_->ended_once.exchange(true)) state_->ended.set_value();
   }
 
  private:
-  std::promise<void> begun_;
-  std::promise<void> ended_;
-  std::atomic<bool> begun_once_{false};
-  std::atomic<bool> ended_once_{false};
+  struct state {
+    std::promise<void> begun;
+    std::promise<void> ended;
+    std::future<void> end = ended.get_future();
+    std::atomic<bool> begun_once{false};
+    std::atomic<bool> ended_once{false};
+  };
+
+  const std::shared_ptr<state> state_ = std::make_shared<state>();
 };
 
 /// Waits for a stop token that was taken before the loss.
