@@ -58,11 +58,11 @@ TEST_F(bench_on_redis, over_tls_nothing_is_claimed) {
 TEST_F(bench_on_redis, a_hand_over_is_a_place_in_the_queue_a_release_and_a_look) {
   const redis_server server;
   const auto measured =
-      measure({"handoff", "--processes", "2", "--concurrency", "2", "--count", "2000"}, server.url());
+      measure({"handoff", "--processes", "2", "--concurrency", "4", "--count", "2000"}, server.url());
   // The look confirms the notification of the grant. Those that still wait when it ends have taken their
-  // places too. Who comes when nobody holds, after others were stalled, is granted with its place: two
-  // commands.
-  EXPECT_THAT(measured["store_commands_per_handoff"].get<double>(), AllOf(Ge(2.5), Le(3.01)));
+  // places too. A claim that comes when nobody waits takes two commands: there are enough contenders that
+  // some wait while a machine keeps others from running.
+  EXPECT_THAT(measured["store_commands_per_handoff"].get<double>(), AllOf(Ge(2.99), Le(3.01)));
 }
 
 TEST_F(bench_on_redis, a_contender_who_cannot_come_ends_it) {

@@ -47,16 +47,25 @@ bool eventually(const auto& is_so) {
   return true;
 }
 
+class reader_baton : public testing::Test {
+ protected:
+  /// A caller asks to read while the background does. What follows has to leave the baton.
+  void ask_for_it() {
+    ASSERT_TRUE(baton_.take_in_background());
+    ASSERT_FALSE(baton_.take(caller_));
+    EXPECT_TRUE(baton_.has_to_give_way());
+  }
+
+  runtime::wakeup_fd wakeup_;
+  runtime::reader_baton baton_{wakeup_.descriptor()};
+  store::caller caller_;
+};
+
 // With hundreds of clients on a few processors, a caller may wait for seconds until it runs. The threads of
 // these clients took the processors from them: each asked again and again whether it may listen.
-TEST(reader_baton, the_background_sleeps_while_a_caller_was_called_and_has_not_run) {
-  runtime::wakeup_fd wakeup_fd;
-  runtime::reader_baton who{wakeup_fd.descriptor()};
-  store::caller caller;
-  ASSERT_TRUE(who.take_in_background());
-  ASSERT_FALSE(who.take(caller));
-  EXPECT_TRUE(who.has_to_give_way());
-  who.leave();  // the caller is called
+TEST_F(reader_baton, the_background_sleeps_while_a_caller_was_called_and_has_not_run) {
+  ask_for_it();
+  baton_.leave();  // the caller is called
 
   std::atomic<pid_t> thread = 0;
   std::atomic<std::uint64_t> rounds = 0;
@@ -64,66 +73,58 @@ TEST(reader_baton, the_background_sleeps_while_a_caller_was_called_and_has_not_r
     thread = ::gettid();
     do {
       ++rounds;
-      who.rest();
-    } while (!who.take_in_background());
-    who.leave();
+      baton_.rest();
+    } while (!baton_.take_in_background());
+    baton_.leave();
   }};
   EXPECT_TRUE(eventually([&] { return thread != 0 && sleeps(thread); }));
   EXPECT_LE(rounds, 2U);
 
   // It listens again when the caller has come and gone.
-  ASSERT_TRUE(who.take(caller));
-  who.leave();
-  who.retire(caller);
+  ASSERT_TRUE(baton_.take(caller_));
+  baton_.leave();
+  baton_.retire(caller_);
   background.join();
 }
 
 // The connection breaks under blocked callers. None of them can connect anew.
-TEST(reader_baton, the_background_is_woken_to_connect_while_callers_wait) {
-  runtime::wakeup_fd wakeup_fd;
-  runtime::reader_baton who{wakeup_fd.descriptor()};
-  store::caller caller;
-  ASSERT_TRUE(who.take_in_background());
-  ASSERT_FALSE(who.take(caller));
-  who.leave();  // the caller is called, and there is no connection that it could listen to
+TEST_F(reader_baton, the_background_is_woken_to_connect_while_callers_wait) {
+  ask_for_it();
+  baton_.leave();  // the caller is called, and there is no connection that it could listen to
   std::atomic<pid_t> thread = 0;
   std::atomic<bool> is_over = false;
   std::jthread background{[&] {
     thread = ::gettid();
-    who.rest();
+    baton_.rest();
     is_over = true;
   }};
   ASSERT_TRUE(eventually([&] { return thread != 0 && sleeps_deeply(thread); }));
-  who.wake();
+  baton_.wake();
   EXPECT_TRUE(eventually([&] { return is_over.load(); }));
-  who.retire(caller);  // lets it go where the test fails
+  baton_.retire(caller_);  // lets it go where the test fails
 }
 
-TEST(reader_baton, a_caller_that_was_called_in_vain_is_called_again) {
-  runtime::wakeup_fd wakeup_fd;
-  runtime::reader_baton who{wakeup_fd.descriptor()};
-  store::caller caller;
+TEST_F(reader_baton, a_caller_that_was_called_in_vain_is_called_again) {
   std::atomic<bool> connected = false;
-  ASSERT_TRUE(who.take_in_background());
-  ASSERT_FALSE(who.take(caller));
   std::atomic<bool> waits = false;
   std::atomic<bool> led = false;
+  ask_for_it();
   std::jthread blocked{[&] {
-    who.serve(
-        caller,
+    baton_.serve(
+        caller_,
         [&] {
           waits = true;
           return connected.load();
         },
         [&] {
           led = true;
-          caller.serve();
+          caller_.serve();
         });
   }};
   ASSERT_TRUE(eventually([&] { return waits.load(); }));
-  who.leave();  // calls it, and it can do nothing yet
+  baton_.leave();  // calls it, and it can do nothing yet
   connected = true;
-  who.rest();  // the thread that has connected; it comes back when the caller has gone
+  baton_.rest();  // the thread that has connected; it comes back when the caller has gone
   EXPECT_TRUE(led);
 }
 
