@@ -28,7 +28,7 @@ namespace holdfast::runtime {
 
 /// One connection to a server for all jobs of a client, whatever is spoken on it.
 ///
-/// Whoever has a job begins it on the wire; one thread at a time listens, the leader (see leadership). A
+/// Whoever has a job begins it on the wire; one thread at a time reads (see reader_baton), the leader. A
 /// connection that breaks, or is silent while it owes an answer, is made anew with backoff; what it owed may
 /// have been carried out. What had not been sent waits for the next connection, and fails when that cannot be
 /// had.
@@ -233,7 +233,7 @@ class multiplexed_connection {
   std::thread thread_;
 };
 
-/// A link whose requests are jobs on a shared line.
+/// A link whose requests are jobs on a multiplexed connection.
 template <class Request, class Reply>
 class link_on_line : public store::link<Request, Reply>, protected multiplexed_connection {
   using base = store::link<Request, Reply>;

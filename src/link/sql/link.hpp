@@ -24,7 +24,7 @@ struct link_settings {
   std::optional<std::chrono::milliseconds> session{};  // claims end with their session: its timeout
 };
 
-/// Carries requests to a database server, over one connection for all calls of a client: a shared line.
+/// Carries requests to a database server, over one multiplexed connection for all calls of a client.
 ///
 /// What the server refuses because of others (a deadlock's victim, a serialization failure) has not been
 /// carried out; it is told as passing trouble, and tried again, with jitter, by the machines.

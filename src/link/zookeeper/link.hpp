@@ -24,7 +24,7 @@ namespace holdfast::zookeeper {
 
 /// Carries a session's operations to a ZooKeeper ensemble.
 ///
-/// Whoever sends writes to the socket itself; one thread at a time listens (see runtime::leadership). While
+/// Whoever sends writes to the socket itself; one thread at a time listens (see runtime::reader_baton). While
 /// there is no connection only the link's own thread does, which also looks up names and begins sessions, so
 /// that nobody else is ever held up by that.
 class link final : public tickets::link, private wire {

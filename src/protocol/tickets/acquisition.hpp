@@ -38,7 +38,7 @@ class acquisition {
 
   [[nodiscard]] step resume(store::time_point now, std::uint64_t random, const store::event<reply>& e);
 
-  /// See port::hindrance.
+  /// See port::last_error.
   [[nodiscard]] const std::optional<failure>& last_error() const { return last_error_; }
 
  private:
