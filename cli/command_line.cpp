@@ -83,7 +83,7 @@ class parser {
       throw usage(runs ? "put -- between the lock's name and the command to run" : unexpected());
     } catch (const CLI::ArgumentMismatch& problem) {
       const auto repeated = repeated_option();
-      throw usage(repeated.empty() ? problem.what() : repeated + " stands there more than once");
+      throw usage(repeated.empty() ? problem.what() : repeated + " is given more than once");
     } catch (const CLI::ParseError& problem) {
       throw usage(problem.what());
     }

@@ -1,6 +1,7 @@
 #include <gmock/gmock.h>
 
 #include "fixture.hpp"
+#include <holdfast/holdfast.hpp>
 
 namespace holdfast::test {
 namespace {
@@ -45,8 +46,13 @@ TEST_F(completion, offers_names_as_words_and_never_expands_them) {
   const std::string hostile = "$(touch $D/wrong) `touch $D/wrong`";
   holdfast({"run", "nightly", "--", "true"});
   holdfast({"run", hostile, "--", "true"});
+  {
+    client locks{store()};
+    mutex{locks, "--force"}.acquire().release();
+  }
   const auto offered = bash_offers({"show", ""});
   EXPECT_THAT(offered, HasSubstr("\nnightly\n"));
+  EXPECT_THAT(offered, Not(HasSubstr("--force")));
   EXPECT_THAT(offered, HasSubstr("\\$\\(touch"));
   EXPECT_FALSE(std::filesystem::exists(file("wrong")));
 }

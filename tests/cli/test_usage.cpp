@@ -93,7 +93,7 @@ INSTANTIATE_TEST_SUITE_P(
                     bad_line{{"show", std::string(600, 'n')}, ""}, bad_line{{"show", "\xff\xfe"}, ""},
                     bad_line{{"show"}, "NAME"}, bad_line{{"ls", "--store", "gopher://x"}, "gopher"},
                     bad_line{{"ls", "--store", "memory:", "--store", "memory:"},
-                             "--store stands there more than once"},
+                             "--store is given more than once"},
                     bad_line{{"ls", "--frob"}, "--frob"}, bad_line{{"release", "x"}, "--force"},
                     bad_line{{"ls", "--password-file", "/does/not/exist"}, "/does/not/exist"},
                     bad_line{{"bench", "frob"}, "pair, spread, handoff, idle or held"},
