@@ -312,18 +312,23 @@ void ledger::changed(const std::vector<standing>& now_there, bool lost) {
     facts_.push_back(f);
   }
   if (lost) forgets_.fill(true);
+  if (clock_went_back_) suspect_revived();
+}
+
+/// Holders together whose mark had expired live again after a step back, at once or with an old copy, though a
+/// client of others took their place.
+void ledger::suspect_revived() {
+  for (const fact& f : facts_) {
+    const bool beside = outsiders_[f.name] || outsider_seen_[f.name] > at_.lease_now();
+    if (f.granted && !is_gone(f) && beside) suspect_[f.name] = true;
+  }
 }
 
 void ledger::clock_went_back(const std::vector<standing>& now_there, duration by) {
-  changed(now_there, false);
   clock_went_back_ = true;
-  serves_late_until_ = in_.now + longest_ttl + by;
-  // Holders together whose mark had expired live again, though a client of others took its place.
-  for (std::size_t i = 0; i < names; ++i) {
-    const bool beside =
-        std::any_of(facts_.begin(), facts_.end(), [&](const fact& f) { return f.name == i && f.granted; });
-    if (outsider_seen_[i] > at_.lease_now() && beside) suspect_[i] = true;
-  }
+  changed(now_there, false);
+  // What steps back have added to the life of a key adds up.
+  serves_late_until_ = std::max(serves_late_until_, in_.now + longest_ttl) + by;
 }
 
 void ledger::evicted(std::size_t name) {

@@ -128,6 +128,7 @@ class ledger {
   };
   [[nodiscard]] bool lives(const fact& f) const { return f.expires > at_.lease_now(); }
   [[nodiscard]] bool is_gone(const fact& f) const { return f.gone <= at_.lease_now(); }
+  void suspect_revived();
   void begin_ttl(fact& f, duration ttl) const;
   [[nodiscard]] fact* find(std::size_t name, const owner_id& owner, std::uint64_t token);
   [[nodiscard]] fact* find_exactly(std::size_t name, const owner_id& owner, std::uint64_t token);
