@@ -1,12 +1,12 @@
-# holdfast_layer(NAME [DEPENDS layer...] [LINK library...] [WITHOUT file.cpp...])
+# holdfast_layer(NAME [DEPENDS layer...] [LINK library...] [WITH file.cpp...] [WITHOUT file.cpp...])
 #
 # One layer of src/, as the target holdfast_NAME: all *.cpp of the calling folder. It may include the public headers, its
 # own, and those of the layers in DEPENDS (and of what these depend on), and nothing else: a wrong include does not
 # build. This works since src/ is on nobody's include path. Each layer gets an include folder with one symbolic link
 # in it, build/layers/NAME/<path below src> -> src/<path below src>, and passes it on to its dependents. So
-# "store/port.hpp" is found from lease, while "lease/keeper.hpp" is not found from store.
+# "core/port.hpp" is found from lease, while "lease/keeper.hpp" is not found from core.
 #
-# WITHOUT names sources of components that are not built. LINK names libraries for this layer alone: a vendor's headers stop there.
+# WITH names sources in folders below, WITHOUT those of components that are not built. LINK names libraries for this layer alone: a vendor's headers stop there.
 #
 # A layer that has no *.cpp is an INTERFACE library. The layers are OBJECT libraries, so that nothing is dropped at link
 # time (a URL scheme that registers itself), gathered by holdfast_internal in src/CMakeLists.txt.
@@ -19,7 +19,7 @@ target_include_directories(holdfast_headers INTERFACE
   ${PROJECT_SOURCE_DIR}/include ${PROJECT_BINARY_DIR}/include)
 
 function(holdfast_layer NAME)
-  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "DEPENDS;LINK;WITHOUT")
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "" "DEPENDS;LINK;WITH;WITHOUT")
   set(target holdfast_${NAME})
 
   file(RELATIVE_PATH place ${PROJECT_SOURCE_DIR}/src ${CMAKE_CURRENT_SOURCE_DIR})
@@ -32,6 +32,7 @@ function(holdfast_layer NAME)
   if(ARG_WITHOUT)
     list(REMOVE_ITEM sources ${ARG_WITHOUT})
   endif()
+  list(APPEND sources ${ARG_WITH})
   if(sources)
     set(scope PUBLIC)
     add_library(${target} OBJECT ${sources})

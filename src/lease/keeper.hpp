@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
+#include "core/port.hpp"
+#include "core/scheduler.hpp"
 #include "holdfast/lease.hpp"
 #include "lease/record.hpp"
-#include "store/port.hpp"
-#include "store/scheduler.hpp"
 
 namespace holdfast::lease_core {
 

@@ -8,10 +8,10 @@
 #include <unordered_map>
 #include <variant>
 
+#include "core/port.hpp"
+#include "core/scheduler.hpp"
 #include "lease/keeper.hpp"
 #include "lease/record.hpp"
-#include "store/port.hpp"
-#include "store/scheduler.hpp"
 
 namespace holdfast::lease_core {
 

@@ -10,9 +10,9 @@
 #include <utility>
 #include <vector>
 
+#include "core/backoff.hpp"
+#include "core/claim.hpp"
 #include "holdfast/lease.hpp"
-#include "store/backoff.hpp"
-#include "store/claim.hpp"
 
 namespace holdfast::detail {
 

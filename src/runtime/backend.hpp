@@ -8,11 +8,11 @@
 #include <vector>
 
 #include "base/url.hpp"
+#include "core/caller.hpp"
+#include "core/port.hpp"
 #include "holdfast/options.hpp"
 #include "runtime/driver.hpp"
 #include "runtime/event_loop.hpp"
-#include "store/caller.hpp"
-#include "store/port.hpp"
 
 namespace holdfast::runtime {
 

@@ -14,9 +14,9 @@
 #include <variant>
 #include <vector>
 
+#include "core/link.hpp"
 #include "runtime/event_loop.hpp"
 #include "runtime/signals.hpp"
-#include "store/link.hpp"
 
 namespace holdfast::runtime {
 

@@ -10,9 +10,9 @@
 #include <variant>
 #include <vector>
 
-#include "store/port.hpp"
-#include "store/retrying_request.hpp"
-#include "store/scheduler.hpp"
+#include "core/port.hpp"
+#include "core/retrying_request.hpp"
+#include "core/scheduler.hpp"
 
 namespace holdfast::runtime {
 

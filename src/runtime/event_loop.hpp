@@ -8,7 +8,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/scheduler.hpp"
+#include "core/scheduler.hpp"
 
 namespace holdfast::runtime {
 

@@ -16,13 +16,13 @@
 #include <vector>
 
 #include "base/owner_id.hpp"
+#include "core/backoff.hpp"
+#include "core/link.hpp"
 #include "runtime/event_loop.hpp"
 #include "runtime/io_deadline.hpp"
 #include "runtime/reader_baton.hpp"
 #include "runtime/wakeup_fd.hpp"
 #include "runtime/watchers.hpp"
-#include "store/backoff.hpp"
-#include "store/link.hpp"
 
 namespace holdfast::runtime {
 

@@ -6,7 +6,7 @@
 #include <deque>
 #include <mutex>
 
-#include "store/caller.hpp"
+#include "core/caller.hpp"
 
 namespace holdfast::runtime {
 

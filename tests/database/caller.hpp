@@ -7,9 +7,9 @@
 #include <utility>
 #include <vector>
 
-#include "link/memory/table.hpp"
-#include "link/sql/connection.hpp"
 #include "runtime/wakeup_fd.hpp"
+#include "stores/memory/link/table.hpp"
+#include "stores/sql/link/connection.hpp"
 
 namespace holdfast::test {
 

@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "link/postgresql/dial.hpp"
+#include "stores/postgresql/link/dial.hpp"
 
 namespace holdfast::test {
 

@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "database/caller.hpp"
-#include "link/postgresql/settings.hpp"
+#include "stores/postgresql/link/settings.hpp"
 #include "support/postgresql_server.hpp"
 
 namespace holdfast::test {

@@ -6,7 +6,7 @@
 
 #include "database/postgresql_caller.hpp"
 #include "database/tasks.hpp"
-#include "protocol/sql/postgresql/schema.hpp"
+#include "stores/postgresql/protocol/schema.hpp"
 
 namespace holdfast {
 namespace {

@@ -8,9 +8,9 @@
 #include <string_view>
 #include <vector>
 
-#include "protocol/redis/keys.hpp"
-#include "protocol/redis/request_fsm.hpp"
-#include "protocol/redis/resp.hpp"
+#include "stores/redis/protocol/keys.hpp"
+#include "stores/redis/protocol/request_fsm.hpp"
+#include "stores/redis/protocol/resp.hpp"
 
 namespace {
 

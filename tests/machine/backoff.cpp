@@ -1,6 +1,6 @@
 // Delays between tries.
 
-#include "store/backoff.hpp"
+#include "core/backoff.hpp"
 
 #include <algorithm>
 #include <gtest/gtest.h>

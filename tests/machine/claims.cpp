@@ -2,8 +2,8 @@
 
 #include <gtest/gtest.h>
 
+#include "core/claim.hpp"
 #include "machine/samples.hpp"
-#include "store/claim.hpp"
 
 namespace holdfast {
 namespace {

@@ -6,10 +6,10 @@
 #include <gtest/gtest.h>
 #include <set>
 
+#include "core/family.hpp"
 #include "lease/lease_manager.hpp"
 #include "machine/describe.hpp"
 #include "machine/weather_link.hpp"
-#include "protocol/tickets/family.hpp"
 #include "runtime/driver.hpp"
 
 namespace holdfast {

@@ -3,7 +3,7 @@
 #include <iosfwd>
 #include <string>
 
-#include "protocol/tickets/request.hpp"
+#include "core/request.hpp"
 
 namespace holdfast::test {
 

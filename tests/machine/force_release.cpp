@@ -4,8 +4,8 @@
 #include <optional>
 #include <vector>
 
-#include "link/memory/table.hpp"
 #include "machine/rig.hpp"
+#include "stores/memory/link/table.hpp"
 
 namespace holdfast {
 namespace {

@@ -4,8 +4,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "core/acquisition.hpp"
 #include "machine/samples.hpp"
-#include "protocol/tickets/acquisition.hpp"
 
 namespace holdfast {
 namespace {

@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "link/sqlite/database.hpp"
-#include "protocol/sql/script.hpp"
-#include "protocol/sql/statements.hpp"
+#include "stores/sqlite/link/database.hpp"
+#include "stores/sqlite/protocol/script.hpp"
+#include "stores/sqlite/protocol/statements.hpp"
 #include "support/scratch_folder.hpp"
 
 namespace holdfast {

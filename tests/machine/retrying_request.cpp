@@ -1,6 +1,6 @@
 // One request, one reply: the machine behind renewals, releases and questions.
 
-#include "store/retrying_request.hpp"
+#include "core/retrying_request.hpp"
 
 #include <gtest/gtest.h>
 #include <string>

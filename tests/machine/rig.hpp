@@ -6,11 +6,11 @@
 #include <utility>
 #include <vector>
 
+#include "core/family.hpp"
 #include "lease/record.hpp"
 #include "machine/samples.hpp"
 #include "machine/scripted_link.hpp"
 #include "machine/virtual_time.hpp"
-#include "protocol/tickets/family.hpp"
 #include "runtime/driver.hpp"
 
 namespace holdfast::test {

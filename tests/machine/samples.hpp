@@ -5,9 +5,9 @@
 #include <memory>
 #include <string>
 
-#include "protocol/tickets/request.hpp"
-#include "store/claim.hpp"
-#include "store/machine.hpp"
+#include "core/claim.hpp"
+#include "core/machine.hpp"
+#include "core/request.hpp"
 
 namespace holdfast::test {
 

@@ -8,7 +8,7 @@
 #include <stdexcept>
 #include <utility>
 
-#include "store/link.hpp"
+#include "core/link.hpp"
 
 namespace holdfast::test {
 

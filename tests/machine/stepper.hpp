@@ -7,8 +7,8 @@
 #include <variant>
 #include <vector>
 
+#include "core/acquisition.hpp"
 #include "machine/samples.hpp"
-#include "protocol/tickets/acquisition.hpp"
 
 namespace holdfast::test {
 

@@ -1,7 +1,7 @@
 #pragma once
 
-#include "link/sqlite/database.hpp"
 #include "machine/twins.hpp"
+#include "stores/sqlite/link/database.hpp"
 #include "support/scratch_folder.hpp"
 
 namespace holdfast::test {

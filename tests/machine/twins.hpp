@@ -3,8 +3,8 @@
 #include <chrono>
 #include <vector>
 
-#include "link/memory/table.hpp"
 #include "machine/samples.hpp"
+#include "stores/memory/link/table.hpp"
 
 namespace holdfast::test {
 

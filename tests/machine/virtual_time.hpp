@@ -7,7 +7,7 @@
 #include <random>
 #include <utility>
 
-#include "store/scheduler.hpp"
+#include "core/scheduler.hpp"
 
 namespace holdfast::test {
 

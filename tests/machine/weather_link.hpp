@@ -6,10 +6,10 @@
 #include <utility>
 #include <vector>
 
-#include "link/memory/table.hpp"
+#include "core/link.hpp"
 #include "machine/samples.hpp"
 #include "machine/virtual_time.hpp"
-#include "store/link.hpp"
+#include "stores/memory/link/table.hpp"
 
 namespace holdfast::test {
 

@@ -9,8 +9,8 @@
 #include <vector>
 
 #include "machine/virtual_time.hpp"
-#include "protocol/zookeeper/beats.hpp"
-#include "protocol/zookeeper/session.hpp"
+#include "stores/zookeeper/protocol/beats.hpp"
+#include "stores/zookeeper/protocol/session.hpp"
 
 namespace holdfast::zookeeper {
 namespace {

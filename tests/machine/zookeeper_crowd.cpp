@@ -13,8 +13,8 @@
 #include <vector>
 
 #include "machine/virtual_time.hpp"
-#include "protocol/zookeeper/session.hpp"
-#include "protocol/zookeeper/watch_table.hpp"
+#include "stores/zookeeper/protocol/session.hpp"
+#include "stores/zookeeper/protocol/watch_table.hpp"
 
 namespace holdfast::zookeeper {
 namespace {

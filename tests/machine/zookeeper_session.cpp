@@ -9,9 +9,9 @@
 #include <variant>
 #include <vector>
 
-#include "link/zookeeper/settings.hpp"
 #include "machine/virtual_time.hpp"
-#include "protocol/zookeeper/session.hpp"
+#include "stores/zookeeper/link/settings.hpp"
+#include "stores/zookeeper/protocol/session.hpp"
 
 namespace holdfast::zookeeper {
 namespace {

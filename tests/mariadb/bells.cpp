@@ -11,8 +11,8 @@
 #include <thread>
 #include <vector>
 
-#include "link/mariadb/listener.hpp"
 #include "mariadb/desk.hpp"
+#include "stores/mariadb/link/listener.hpp"
 
 namespace holdfast::test {
 namespace {

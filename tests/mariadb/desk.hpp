@@ -4,7 +4,7 @@
 #include <string>
 #include <string_view>
 
-#include "protocol/sql/mariadb/schema.hpp"
+#include "stores/mariadb/protocol/schema.hpp"
 #include "support/mariadb_server.hpp"
 
 namespace holdfast::test {

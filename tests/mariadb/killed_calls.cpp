@@ -5,9 +5,9 @@
 #include <gtest/gtest.h>
 #include <poll.h>
 
-#include "link/mariadb/dial.hpp"
 #include "mariadb/desk.hpp"
 #include "runtime/wakeup_fd.hpp"
+#include "stores/mariadb/link/dial.hpp"
 
 namespace holdfast::test {
 namespace {

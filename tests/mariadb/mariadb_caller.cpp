@@ -4,8 +4,8 @@
 #include <stdexcept>
 #include <string_view>
 
-#include "link/mariadb/dial.hpp"
-#include "protocol/sql/mariadb/schema.hpp"
+#include "stores/mariadb/link/dial.hpp"
+#include "stores/mariadb/protocol/schema.hpp"
 
 namespace holdfast::test {
 

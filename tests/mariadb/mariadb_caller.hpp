@@ -7,7 +7,7 @@
 #include <vector>
 
 #include "database/caller.hpp"
-#include "link/mariadb/settings.hpp"
+#include "stores/mariadb/link/settings.hpp"
 #include "support/mariadb_server.hpp"
 
 namespace holdfast::test {

@@ -2,7 +2,7 @@
 
 #include <gtest/gtest.h>
 
-#include "protocol/sql/mariadb/schema.hpp"
+#include "stores/mariadb/protocol/schema.hpp"
 
 namespace holdfast::test {
 namespace {

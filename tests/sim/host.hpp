@@ -6,8 +6,8 @@
 #include <utility>
 #include <vector>
 
+#include "core/scheduler.hpp"
 #include "sim/scene.hpp"
-#include "store/scheduler.hpp"
 
 namespace holdfast::sim {
 

@@ -10,7 +10,7 @@
 #include <utility>
 #include <vector>
 
-#include "protocol/tickets/request.hpp"
+#include "core/request.hpp"
 #include "sim/host.hpp"
 #include "sim/scene.hpp"
 #include "sim/site.hpp"

@@ -4,7 +4,7 @@
 #include <functional>
 #include <memory>
 
-#include "protocol/tickets/request.hpp"
+#include "core/request.hpp"
 #include "sim/line.hpp"
 #include "sim/standing.hpp"
 

@@ -5,7 +5,7 @@
 #include <optional>
 #include <utility>
 
-#include "protocol/tickets/request.hpp"
+#include "core/request.hpp"
 
 namespace holdfast::sim {
 

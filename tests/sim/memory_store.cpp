@@ -1,6 +1,6 @@
 #include "sim/memory_store.hpp"
 
-#include "protocol/tickets/family.hpp"
+#include "core/family.hpp"
 
 namespace holdfast::sim {
 

@@ -5,9 +5,9 @@
 #include <string>
 #include <vector>
 
-#include "link/memory/table.hpp"
 #include "sim/request_link.hpp"
 #include "sim/simulated_store.hpp"
+#include "stores/memory/link/table.hpp"
 
 namespace holdfast::sim {
 

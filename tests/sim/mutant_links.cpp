@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "protocol/tickets/family.hpp"
+#include "core/family.hpp"
 #include "runtime/driver.hpp"
 #include "sim/link_shell.hpp"
 #include "sim/mutant_ports.hpp"

@@ -2,10 +2,10 @@
 
 #include <memory>
 
-#include "protocol/tickets/request.hpp"
+#include "core/port.hpp"
+#include "core/request.hpp"
 #include "sim/host.hpp"
 #include "sim/mutant.hpp"
-#include "store/port.hpp"
 
 namespace holdfast::sim {
 

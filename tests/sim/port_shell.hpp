@@ -5,7 +5,7 @@
 #include <utility>
 #include <vector>
 
-#include "store/port.hpp"
+#include "core/port.hpp"
 
 namespace holdfast::sim {
 

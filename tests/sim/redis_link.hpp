@@ -6,9 +6,9 @@
 #include <string>
 #include <vector>
 
-#include "protocol/redis/request_fsm.hpp"
 #include "sim/ledger.hpp"
 #include "sim/line_link.hpp"
+#include "stores/redis/protocol/request_fsm.hpp"
 
 namespace holdfast::sim {
 

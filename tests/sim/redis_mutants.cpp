@@ -3,7 +3,7 @@
 #include <array>
 #include <stdexcept>
 
-#include "protocol/redis/scripts.hpp"
+#include "stores/redis/protocol/scripts.hpp"
 
 namespace holdfast::sim {
 

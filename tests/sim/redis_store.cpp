@@ -6,10 +6,10 @@
 #include <stdexcept>
 #include <utility>
 
-#include "protocol/redis/keys.hpp"
-#include "protocol/redis/replies.hpp"
-#include "protocol/tickets/family.hpp"
+#include "core/family.hpp"
 #include "sim/redis/numbers.hpp"
+#include "stores/redis/protocol/keys.hpp"
+#include "stores/redis/protocol/replies.hpp"
 
 namespace holdfast::sim {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "protocol/tickets/request.hpp"
+#include "core/request.hpp"
 #include "sim/foreign_desk.hpp"
 #include "sim/ledger.hpp"
 #include "sim/line.hpp"

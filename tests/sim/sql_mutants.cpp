@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "protocol/sql/statements.hpp"
+#include "stores/sqlite/protocol/statements.hpp"
 
 namespace holdfast::sim {
 

@@ -6,8 +6,8 @@
 #include <string_view>
 #include <vector>
 
-#include "protocol/sql/script.hpp"
 #include "sim/mutant.hpp"
+#include "stores/sqlite/protocol/script.hpp"
 
 namespace holdfast::sim {
 

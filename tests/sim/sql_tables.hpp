@@ -7,10 +7,10 @@
 #include <string>
 #include <vector>
 
-#include "link/sqlite/database.hpp"
 #include "sim/mutant.hpp"
 #include "sim/sql_mutants.hpp"
 #include "sim/standing.hpp"
+#include "stores/sqlite/link/database.hpp"
 
 namespace holdfast::sim {
 

@@ -7,8 +7,8 @@
 #include <vector>
 
 #include "base/owner_id.hpp"
+#include "core/machine.hpp"
 #include "sim/randomness.hpp"
-#include "store/machine.hpp"
 
 namespace holdfast::sim {
 

@@ -3,8 +3,8 @@
 #include <cstdint>
 #include <optional>
 
+#include "core/machine.hpp"
 #include "sim/scene.hpp"
-#include "store/machine.hpp"
 
 namespace holdfast::sim {
 

@@ -4,7 +4,7 @@
 #include <rapidcheck/gtest.h>
 #include <string>
 
-#include "protocol/redis/keys.hpp"
+#include "stores/redis/protocol/keys.hpp"
 
 namespace holdfast::redis {
 namespace {

@@ -4,9 +4,9 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-#include "protocol/redis/keys.hpp"
-#include "protocol/redis/request_fsm.hpp"
-#include "protocol/redis/resp.hpp"
+#include "stores/redis/protocol/keys.hpp"
+#include "stores/redis/protocol/request_fsm.hpp"
+#include "stores/redis/protocol/resp.hpp"
 
 namespace holdfast::redis {
 namespace {

@@ -2,7 +2,7 @@
 #include <string>
 #include <vector>
 
-#include "protocol/redis/resp.hpp"
+#include "stores/redis/protocol/resp.hpp"
 
 namespace holdfast::redis {
 namespace {

@@ -7,7 +7,7 @@
 #include <unistd.h>
 
 #include "holdfast/error.hpp"
-#include "link/sqlite/place.hpp"
+#include "stores/sqlite/link/place.hpp"
 #include "support/scratch_folder.hpp"
 
 namespace holdfast::sqlite {

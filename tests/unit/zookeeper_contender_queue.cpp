@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-#include "protocol/zookeeper/contender_queue.hpp"
+#include "stores/zookeeper/protocol/contender_queue.hpp"
 
 namespace holdfast::zookeeper {
 namespace {

@@ -4,7 +4,7 @@
 #include <rapidcheck/gtest.h>
 #include <string>
 
-#include "protocol/zookeeper/layout.hpp"
+#include "stores/zookeeper/protocol/layout.hpp"
 
 namespace holdfast::zookeeper {
 namespace {

@@ -2,7 +2,7 @@
 #include <rapidcheck/gtest.h>
 #include <string>
 
-#include "protocol/zookeeper/note.hpp"
+#include "stores/zookeeper/protocol/note.hpp"
 
 namespace holdfast::zookeeper {
 namespace {

@@ -3,8 +3,8 @@
 #include <set>
 #include <string>
 
-#include "protocol/zookeeper/layout.hpp"
-#include "protocol/zookeeper/paths.hpp"
+#include "stores/zookeeper/protocol/layout.hpp"
+#include "stores/zookeeper/protocol/paths.hpp"
 
 namespace holdfast::zookeeper {
 namespace {

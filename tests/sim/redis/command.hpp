@@ -4,8 +4,8 @@
 #include <span>
 #include <string_view>
 
-#include "protocol/redis/value.hpp"
 #include "sim/redis/dataset.hpp"
+#include "stores/redis/protocol/value.hpp"
 
 namespace holdfast::sim {
 

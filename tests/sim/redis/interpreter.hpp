@@ -7,9 +7,9 @@
 #include <unordered_map>
 #include <vector>
 
-#include "protocol/redis/value.hpp"
 #include "sim/redis/dataset.hpp"
 #include "sim/redis/numbers.hpp"
+#include "stores/redis/protocol/value.hpp"
 
 struct lua_State;
 

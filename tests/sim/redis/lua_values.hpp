@@ -2,7 +2,7 @@
 
 #include <lua.hpp>
 
-#include "protocol/redis/value.hpp"
+#include "stores/redis/protocol/value.hpp"
 
 namespace holdfast::sim {
 

@@ -10,10 +10,10 @@
 #include <unordered_map>
 #include <vector>
 
-#include "protocol/redis/value.hpp"
 #include "sim/redis/command.hpp"
 #include "sim/redis/dataset.hpp"
 #include "sim/redis/interpreter.hpp"
+#include "stores/redis/protocol/value.hpp"
 
 namespace holdfast::sim {
 

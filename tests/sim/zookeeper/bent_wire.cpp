@@ -5,8 +5,8 @@
 #include <cstdio>
 #include <utility>
 
-#include "protocol/zookeeper/layout.hpp"
 #include "sim/zookeeper/znodes.hpp"
+#include "stores/zookeeper/protocol/layout.hpp"
 
 namespace holdfast::sim {
 

@@ -5,8 +5,8 @@
 #include <string>
 #include <vector>
 
-#include "protocol/zookeeper/wire.hpp"
 #include "sim/mutant.hpp"
+#include "stores/zookeeper/protocol/wire.hpp"
 
 namespace holdfast::sim {
 

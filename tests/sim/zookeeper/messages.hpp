@@ -5,7 +5,7 @@
 #include <variant>
 #include <vector>
 
-#include "protocol/zookeeper/wire.hpp"
+#include "stores/zookeeper/protocol/wire.hpp"
 
 namespace holdfast::sim {
 

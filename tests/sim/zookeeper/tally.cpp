@@ -5,8 +5,8 @@
 #include <cstring>
 #include <utility>
 
-#include "protocol/zookeeper/note.hpp"
-#include "protocol/zookeeper/paths.hpp"
+#include "stores/zookeeper/protocol/note.hpp"
+#include "stores/zookeeper/protocol/paths.hpp"
 
 namespace holdfast::sim {
 

@@ -10,10 +10,10 @@
 #include <unordered_set>
 #include <vector>
 
-#include "protocol/zookeeper/layout.hpp"
 #include "sim/ledger.hpp"
 #include "sim/witness.hpp"
 #include "sim/zookeeper/ensemble.hpp"
+#include "stores/zookeeper/protocol/layout.hpp"
 
 namespace holdfast::sim {
 

@@ -7,7 +7,7 @@
 #include <unordered_map>
 #include <vector>
 
-#include "protocol/zookeeper/wire.hpp"
+#include "stores/zookeeper/protocol/wire.hpp"
 
 namespace holdfast::sim {
 

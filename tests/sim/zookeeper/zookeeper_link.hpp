@@ -7,11 +7,11 @@
 #include <unordered_map>
 #include <vector>
 
-#include "protocol/zookeeper/session.hpp"
 #include "sim/line.hpp"
 #include "sim/standing.hpp"
 #include "sim/zookeeper/bent_wire.hpp"
 #include "sim/zookeeper/ensemble.hpp"
+#include "stores/zookeeper/protocol/session.hpp"
 
 namespace holdfast::sim {
 

@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-#include "protocol/tickets/request.hpp"
+#include "core/request.hpp"
 #include "sim/redis/against_server/dice.hpp"
 
 namespace holdfast::sim {

@@ -5,9 +5,9 @@
 #include <optional>
 #include <variant>
 
-#include "protocol/redis/keys.hpp"
-#include "protocol/redis/request_fsm.hpp"
 #include "sim/redis/against_server/values.hpp"
+#include "stores/redis/protocol/keys.hpp"
+#include "stores/redis/protocol/request_fsm.hpp"
 
 namespace holdfast::sim {
 

@@ -8,9 +8,9 @@
 #include <utility>
 #include <vector>
 
-#include "protocol/redis/dialect.hpp"
 #include "sim/redis/against_server/lock_steps.hpp"
 #include "sim/redis/against_server/twins.hpp"
+#include "stores/redis/protocol/dialect.hpp"
 
 namespace holdfast::sim {
 

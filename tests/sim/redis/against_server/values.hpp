@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <string>
 
-#include "protocol/redis/value.hpp"
+#include "stores/redis/protocol/value.hpp"
 
 namespace holdfast::sim {
 

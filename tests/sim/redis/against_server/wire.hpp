@@ -4,8 +4,8 @@
 #include <string_view>
 #include <vector>
 
-#include "protocol/redis/resp.hpp"
-#include "protocol/redis/value.hpp"
+#include "stores/redis/protocol/resp.hpp"
+#include "stores/redis/protocol/value.hpp"
 
 namespace holdfast::sim {
 

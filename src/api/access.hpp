@@ -1,0 +1,30 @@
+#pragma once
+
+#include <memory>
+
+#include "api/session.hpp"
+#include "holdfast/client.hpp"
+#include "holdfast/lease.hpp"
+#include "lease/record.hpp"
+
+namespace holdfast::detail {
+
+/// The doors through which the types reach each other's insides.
+class lease_access {
+ public:
+  [[nodiscard]] static lease make(lease_core::record_ptr record) { return lease{std::move(record)}; }
+  [[nodiscard]] static const lease_core::record_ptr& record(const lease& of) { return of.record_; }
+  [[nodiscard]] static lease_core::record_ptr take(lease&& from) { return std::move(from.record_); }
+};
+
+class client_access {
+ public:
+  [[nodiscard]] static const std::shared_ptr<session>& session_of(const client& c) { return c.session_; }
+};
+
+/// "cannot lock 'stock/sku-42' on sqlite:/var/lib/app.db: why"
+[[nodiscard]] inline error explained(const failure& why, const std::string& attempt, const session& where) {
+  return {why.code, attempt + " on " + where.url() + ": " + why.what};
+}
+
+}  // namespace holdfast::detail

@@ -1,0 +1,92 @@
+#include "holdfast/client.hpp"
+
+#include <cstddef>
+#include <cstdlib>
+#include <limits>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "api/access.hpp"
+#include "base/name.hpp"
+#include "holdfast/version.hpp"
+
+namespace holdfast {
+
+namespace {
+
+/// The value of an answer, or its failure thrown.
+template <class Value>
+Value value_of(store::answer<Value> answer, const std::string& attempt, const detail::session& where) {
+  if (const auto* failed = std::get_if<failure>(&answer)) throw detail::explained(*failed, attempt, where);
+  return std::get<Value>(std::move(answer));
+}
+
+}  // namespace
+
+client::client(std::string_view url, client_options options)
+    : session_{detail::session::open(url, std::move(options))} {}
+
+client::~client() { close(); }
+client::client(client&&) noexcept = default;
+
+client& client::operator=(client&& other) noexcept {
+  if (this != &other) {
+    close();
+    session_ = std::move(other.session_);
+  }
+  return *this;
+}
+
+std::optional<lock_state> client::inspect(std::string_view name) const {
+  return inspect(name, std::numeric_limits<std::size_t>::max());
+}
+
+std::optional<lock_state> client::inspect(std::string_view name, std::size_t most_waiters) const {
+  const lock_name checked{name};
+  auto state = value_of(session_->inspect(checked.str(), most_waiters),
+                        "cannot inspect '" + checked.str() + "'", *session_);
+  if (state && state->waiters.size() > most_waiters) state->waiters.resize(most_waiters);
+  return state;
+}
+
+std::vector<lock_summary> client::list(bool idle) const {
+  return value_of(session_->list(idle), "cannot list the locks", *session_);
+}
+
+std::size_t client::force_release(std::string_view name) const {
+  const lock_name checked{name};
+  return value_of(session_->force_release(checked.str(), std::nullopt),
+                  "cannot force the release of '" + checked.str() + "'", *session_);
+}
+
+bool client::force_release(std::string_view name, fencing_token token) const {
+  const lock_name checked{name};
+  if (!token) throw error{errc::invalid_argument, "client::force_release: a fencing token of zero"};
+  return value_of(session_->force_release(checked.str(), token),
+                  "cannot force the release of '" + checked.str() + "' with token " +
+                      std::to_string(token.value()),
+                  *session_) != 0;
+}
+
+std::shared_ptr<void> client::watch(std::function<void()> changed) const {
+  if (!changed) throw error{errc::invalid_argument, "client::watch: an empty function"};
+  return session_->watch(std::move(changed));
+}
+
+const std::string& client::url() const noexcept { return session_->url(); }
+
+void client::close() noexcept {
+  if (session_) session_->close();
+}
+
+std::string default_store() {
+  const char* store = std::getenv("HOLDFAST_STORE");
+  return store != nullptr && *store != '\0' ? store : "sqlite:";
+}
+
+std::string_view version() noexcept { return HOLDFAST_VERSION; }
+
+std::vector<std::string_view> schemes() { return runtime::known_schemes(); }
+
+}  // namespace holdfast

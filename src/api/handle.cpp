@@ -1,0 +1,428 @@
+#include "holdfast/detail/handle.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <condition_variable>
+#include <deque>
+#include <mutex>
+#include <utility>
+
+#include "api/access.hpp"
+#include "base/metadata.hpp"
+#include "base/name.hpp"
+#include "holdfast/counting_semaphore.hpp"
+#include "holdfast/recursive_mutex.hpp"
+#include "runtime/process.hpp"
+
+namespace holdfast::detail {
+
+completion::~completion() = default;
+
+void pending::cancel() noexcept {
+  if (const auto session = owner.lock()) session->cancel(id);
+}
+
+namespace {
+/// A hold, and the verb by which it was locked and will be unlocked. Its lease may be less than that: a
+/// downgrade whose outcome is not known makes a reader of it, and yet the hold is what it was, for whoever
+/// unlocks it.
+struct kept_lease {
+  lease held;
+  mode locked_as = mode::exclusive;
+};
+}  // namespace
+
+struct handle::state {
+  using clock = std::chrono::steady_clock;
+
+  std::shared_ptr<session> locks;
+  std::string name;
+  std::shared_ptr<const std::string> attempt;  // "cannot lock 'stock' on redis://host", as errors begin
+  std::int64_t capacity = 0;
+  bool shareable = false;
+  lock_options options;
+  std::shared_ptr<const std::string> metadata;
+
+  std::mutex mutex;
+  std::condition_variable unlocked;
+  std::deque<kept_lease> kept;  // oldest first; at most one of mode::exclusive
+
+  [[nodiscard]] lease_core::wish wish_for(const want& what) const;
+  [[nodiscard]] std::optional<duration> limit_of(const want& what) const {
+    return what.limit ? what.limit : options.wait_limit();
+  }
+  [[nodiscard]] lease lease_of(const lease_core::record_ptr& record) const {
+    record->owner = locks;
+    record->generation = runtime::process_generation();
+    return lease_access::make(record);
+  }
+  void require_ours() const {
+    if (!locks->is_ours()) locks->require_open();
+  }
+  [[nodiscard]] error timed_out() const {
+    return {errc::timeout, *attempt + ": it was held by another for all of the wait limit"};
+  }
+  /// A hold that was lost keeps its place here until its user unlocks it, so that nobody comes to unlock
+  /// another's. With the mutex held.
+  [[nodiscard]] bool is_vacant() const {
+    return std::none_of(kept.begin(), kept.end(),
+                        [](const kept_lease& k) { return k.locked_as == mode::exclusive && !k.held.held(); });
+  }
+  /// Waits until there is room for what is wanted, and calls `then` with the mutex held.
+  /// \return false when the time was up or the wait was stopped. \throws holdfast::error errc::closed.
+  template <class Then>
+  bool when_vacant(const want& what, std::optional<clock::time_point> until, Then then) {
+    {
+      const std::lock_guard hold{mutex};
+      if (what.how != mode::exclusive || is_vacant()) {
+        then();
+        return true;
+      }
+    }
+    const auto wake = [this] {
+      {
+        const std::lock_guard hold{mutex};
+      }
+      unlocked.notify_all();
+    };
+    const std::stop_callback on_closing{locks->closing(), wake};
+    const std::stop_callback on_stop{what.stop, wake};
+    const auto is_over = [&] { return is_vacant() || locks->is_closed() || what.stop.stop_requested(); };
+    bool vacant = false;
+    {
+      std::unique_lock hold{mutex};
+      if (until) {
+        unlocked.wait_until(hold, *until, is_over);
+      } else {
+        unlocked.wait(hold, is_over);
+      }
+      vacant = is_vacant() && !locks->is_closed();
+      if (vacant) then();
+    }
+    if (!vacant) locks->require_open();
+    return vacant;
+  }
+  /// The newest kept lease; null where there is none.
+  [[nodiscard]] const lease* newest() const { return kept.empty() ? nullptr : &kept.back().held; }
+};
+
+lease_core::wish handle::state::wish_for(const want& what) const {
+  if (what.how == mode::permits && (what.permits < 1 || what.permits > capacity)) {
+    throw error{errc::invalid_argument, std::to_string(what.permits) + " permits of '" + name +
+                                            "', which has " + std::to_string(capacity)};
+  }
+  lease_core::wish wish;
+  wish.margin = options.drift_margin();
+  wish.renews = options.renewal();
+  store::claim& c = wish.claim;
+  c.name = name;
+  c.owner = owner_id::random();
+  c.how = what.how;
+  c.permits = what.permits;
+  c.capacity = capacity;
+  c.shareable = shareable;
+  c.ttl = options.ttl();
+  c.retry = options.retry();
+  c.metadata = metadata;
+  c.wait = limit_of(what) != duration::zero();
+  return wish;
+}
+
+handle::handle(client& locks, std::string_view name, std::int64_t capacity,
+               const std::optional<lock_options>& options, bool shareable)
+    : state_{std::make_unique<state>()} {
+  state& s = *state_;
+  s.locks = client_access::session_of(locks);
+  s.name = lock_name{name}.str();
+  s.capacity = capacity;
+  s.shareable = shareable;
+  s.options = options.value_or(s.locks->options().locks());
+  claimant who = this_process();
+  if (!s.locks->options().program().empty()) who.program = s.locks->options().program();
+  who.label = s.options.label();
+  s.metadata = std::make_shared<const std::string>(to_metadata(who));
+  s.attempt = std::make_shared<const std::string>("cannot lock '" + s.name + "' on " + s.locks->url());
+}
+
+handle::~handle() {
+  // A condition variable waits in its destructor for those who wait on it: in a child, for threads that are
+  // not there.
+  if (is_inherited()) {
+    [[maybe_unused]] const state* const left_alone = state_.release();
+  }
+}
+
+bool handle::is_inherited() const noexcept { return !state_->locks->is_ours(); }
+void handle::require_open() const { state_->locks->require_open(); }
+
+std::optional<lease> handle::acquire(const want& what) {
+  const state& s = *state_;
+  s.locks->require_open();
+  auto wish = s.wish_for(what);
+  if (what.stop.stop_requested()) return std::nullopt;
+  auto result = s.locks->acquire(std::move(wish), s.limit_of(what), what.stop);
+  if (const auto* record = std::get_if<lease_core::record_ptr>(&result)) return s.lease_of(*record);
+  if (const auto* failed = std::get_if<failure>(&result)) {
+    if (failed->code == errc::cancelled && what.stop.stop_requested()) return std::nullopt;
+    throw error{failed->code, *s.attempt + ": " + failed->what};
+  }
+  if (!what.limit) throw s.timed_out();
+  return std::nullopt;
+}
+
+pending handle::async_acquire(const want& what, std::unique_ptr<completion> done) {
+  const state& s = *state_;
+  const std::shared_ptr<completion> shared{std::move(done)};
+  lease_core::wish wish;
+  try {
+    s.locks->require_open();
+    wish = s.wish_for(what);
+  } catch (const error& e) {
+    shared->complete({e.code(), e.detail(), {}});
+    return {};
+  }
+  const bool empty_is_fine = what.limit.has_value();
+  pending p;
+  p.owner = s.locks;
+  p.id = s.locks->start_acquire(
+      std::move(wish), s.limit_of(what),
+      [shared, empty_is_fine, weak = std::weak_ptr{s.locks}, attempt = s.attempt](lease_core::taken result) {
+        if (const auto* record = std::get_if<lease_core::record_ptr>(&result)) {
+          (*record)->owner = weak;
+          (*record)->generation = runtime::process_generation();
+          shared->complete({{}, {}, lease_access::make(*record)});
+        } else if (const auto* failed = std::get_if<failure>(&result)) {
+          shared->complete({failed->code, *attempt + ": " + failed->what, {}});
+        } else if (empty_is_fine) {
+          shared->complete({});
+        } else {
+          shared->complete(
+              {errc::timeout, *attempt + ": it was held by another for all of the wait limit", {}});
+        }
+      });
+  return p;
+}
+
+bool handle::lock(want what) {
+  state& s = *state_;
+  s.locks->require_open();  // before the mutex is touched, which a child may have inherited locked
+  const auto limit = s.limit_of(what);
+  std::optional<state::clock::time_point> until;
+  if (limit) until = state::clock::now() + *limit;
+  const auto not_had = [&] {
+    if (!what.limit && !what.stop.stop_requested()) throw s.timed_out();
+    return false;
+  };
+  if (!s.when_vacant(what, until, [] {})) return not_had();
+  if (what.limit && *what.limit > duration::zero()) {
+    const auto left = std::chrono::ceil<duration>(*until - state::clock::now());
+    what.limit = std::max(left, duration::zero());
+  }
+  auto granted = acquire(what);
+  if (!granted) return false;
+  // The kept hold may have been lost while this one waited in the queue: its place here is still taken.
+  if (!s.when_vacant(what, until, [&] { s.kept.push_back({std::move(*granted), what.how}); })) {
+    granted.reset();
+    return not_had();
+  }
+  return true;
+}
+
+void handle::unlock(mode how, std::ptrdiff_t count) noexcept {
+  if (is_inherited()) return;
+  state& s = *state_;
+  for (; count > 0; --count) {
+    lease released;
+    {
+      const std::lock_guard hold{s.mutex};
+      const auto found =
+          std::find_if(s.kept.begin(), s.kept.end(), [&](const kept_lease& k) { return k.locked_as == how; });
+      if (found == s.kept.end()) return;
+      released = std::move(found->held);
+      s.kept.erase(found);
+    }
+    // All of them: the first to wake may be one whose time is up.
+    s.unlocked.notify_all();
+  }
+}
+
+void handle::downgrade() {
+  state& s = *state_;
+  s.locks->require_open();
+  lease_core::record_ptr own;
+  {
+    const std::lock_guard hold{s.mutex};
+    if (s.kept.empty() || s.kept.back().locked_as != mode::exclusive) {
+      throw error{errc::not_owner, "no exclusive hold of '" + s.name + "' is kept here"};
+    }
+    own = lease_access::record(s.kept.back().held);
+  }
+  // It stays where it is meanwhile: other threads go on to see it held.
+  if (const auto failed = s.locks->downgrade(own)) {
+    throw explained(*failed, "cannot downgrade the hold of '" + s.name + "'", *s.locks);
+  }
+  {
+    const std::lock_guard hold{s.mutex};
+    for (kept_lease& each : s.kept) {
+      if (lease_access::record(each.held) == own) each.locked_as = mode::shared;
+    }
+  }
+  s.unlocked.notify_all();
+}
+
+fencing_token handle::token() const {
+  state_->require_ours();
+  const std::lock_guard hold{state_->mutex};
+  if (const lease* newest = state_->newest()) return newest->token();
+  throw error{errc::not_owner, "no hold of '" + state_->name + "' is kept here"};
+}
+
+std::stop_token handle::lost() const {
+  state_->require_ours();
+  const std::lock_guard hold{state_->mutex};
+  if (const lease* newest = state_->newest()) return newest->lost();
+  throw error{errc::not_owner, "no hold of '" + state_->name + "' is kept here"};
+}
+
+bool handle::held() const noexcept {
+  if (is_inherited()) return false;
+  const std::lock_guard hold{state_->mutex};
+  const lease* newest = state_->newest();
+  return newest != nullptr && newest->held();
+}
+
+const std::string& handle::name() const noexcept { return state_->name; }
+std::int64_t handle::capacity() const noexcept { return state_->capacity; }
+
+namespace {
+
+/// Of an operation on a lease that has no client any more, or never had one.
+outcome without_client(const lease_core::record_ptr& record, const std::string& attempt) {
+  if (record) return {errc::lost, attempt + ": the lease ended with its client", {}};
+  return {errc::not_owner, attempt + ": the lease is inert", {}};
+}
+
+std::string attempt_on(const char* verb, const lease_core::record_ptr& record) {
+  return std::string{verb} + (record ? " '" + record->hold.name + "'" : " a lease");
+}
+
+pending pending_of(const std::shared_ptr<session>& owner, session::op_id id) {
+  pending p;
+  if (id != 0) p.owner = owner;
+  p.id = id;
+  return p;
+}
+
+}  // namespace
+
+pending async_release(lease what, std::unique_ptr<completion> done) {
+  const auto record = lease_access::take(std::move(what));
+  const auto session = record ? record->owner.lock() : nullptr;
+  std::string attempt = attempt_on("cannot release", record);
+  if (!session) {
+    done->complete(without_client(record, attempt));
+    return {};
+  }
+  attempt += " on " + session->url();
+  return pending_of(session,
+                    session->start_release(record, [shared = std::shared_ptr<completion>{std::move(done)},
+                                                    attempt](const std::optional<failure>& failed) {
+                      if (failed) {
+                        shared->complete({failed->code, attempt + ": " + failed->what, {}});
+                      } else {
+                        shared->complete({});
+                      }
+                    }));
+}
+
+pending async_downgrade(lease what, std::unique_ptr<completion> done) {
+  const auto record = lease_access::take(std::move(what));
+  const auto session = record ? record->owner.lock() : nullptr;
+  std::string attempt = attempt_on("cannot downgrade the hold of", record);
+  if (!session) {
+    done->complete(without_client(record, attempt));
+    return {};
+  }
+  attempt += " on " + session->url();
+  return pending_of(session, session->start_downgrade(
+                                 record, [shared = std::shared_ptr<completion>{std::move(done)}, attempt,
+                                          held = std::make_shared<lease>(lease_access::make(record))](
+                                             const std::optional<failure>& failed) {
+                                   outcome ended{{}, {}, std::move(*held)};
+                                   if (failed) {
+                                     ended.code = failed->code;
+                                     ended.detail = attempt + ": " + failed->what;
+                                   }
+                                   shared->complete(std::move(ended));
+                                 }));
+}
+
+pending async_wait_lost(const lease& held, std::unique_ptr<completion> done) {
+  const auto& record = lease_access::record(held);
+  const auto session = record ? record->owner.lock() : nullptr;
+  std::string attempt = attempt_on("cannot wait for the loss of", record);
+  if (!session) {
+    // A lease that outlived its client was lost when that was closed.
+    auto ended = without_client(record, attempt);
+    if (record) ended.code = errc::closed;
+    done->complete(std::move(ended));
+    return {};
+  }
+  attempt += " on " + session->url();
+  return pending_of(session,
+                    session->start_wait_lost(record, [shared = std::shared_ptr<completion>{std::move(done)},
+                                                      attempt](const std::optional<failure>& failed) {
+                      if (failed) {
+                        shared->complete({failed->code, attempt + ": " + failed->what, {}});
+                      } else {
+                        shared->complete({});
+                      }
+                    }));
+}
+
+}  // namespace holdfast::detail
+
+namespace holdfast {
+
+std::int64_t counting_semaphore::checked(std::ptrdiff_t capacity) {
+  constexpr std::ptrdiff_t largest = 1'000'000'000;
+  if (capacity < 1 || capacity > largest) {
+    throw error{errc::invalid_argument,
+                "a semaphore of " + std::to_string(capacity) + " permits; 1 to 1000000000 are possible"};
+  }
+  return capacity;
+}
+
+bool recursive_mutex::lock(std::optional<duration> limit, std::stop_token stop) {
+  handle_.require_open();  // before the guard is touched, which a child may have inherited locked
+  const auto self = std::this_thread::get_id();
+  {
+    const std::lock_guard hold{guard_};
+    if (owner_ == self) {
+      if (!handle_.held()) {
+        throw error{
+            errc::lost,
+            "'" + name() + "' was lost since this thread locked it; unlock it as often as it was locked"};
+      }
+      ++depth_;
+      return true;
+    }
+  }
+  if (!handle_.lock({mode::exclusive, 1, limit, std::move(stop)})) return false;
+  const std::lock_guard hold{guard_};
+  owner_ = self;
+  depth_ = 1;
+  return true;
+}
+
+void recursive_mutex::unlock() noexcept {
+  if (handle_.is_inherited()) return;
+  {
+    const std::lock_guard hold{guard_};
+    if (owner_ != std::this_thread::get_id() || --depth_ > 0) return;
+    owner_ = {};
+  }
+  handle_.unlock(mode::exclusive);
+}
+
+}  // namespace holdfast

@@ -1,0 +1,121 @@
+#include "holdfast/lease.hpp"
+
+#include <utility>
+#include <variant>
+
+#include "api/access.hpp"
+#include "runtime/process.hpp"
+
+namespace holdfast {
+
+namespace {
+
+using detail::lease_record;
+
+/// What an inert lease answers: a signal that has fired already.
+std::stop_token fired() {
+  static const std::stop_source source = [] {
+    std::stop_source s;
+    s.request_stop();
+    return s;
+  }();
+  return source.get_token();
+}
+
+bool is_ours(const lease_record& r) { return r.generation == runtime::process_generation(); }
+
+}  // namespace
+
+lease::lease() noexcept = default;
+lease::lease(std::shared_ptr<detail::lease_record> record) noexcept : record_{std::move(record)} {}
+lease::lease(lease&&) noexcept = default;
+
+lease& lease::operator=(lease&& other) noexcept {
+  const lease old{std::move(*this)};  // released at the end of this call
+  record_ = std::move(other.record_);
+  return *this;
+}
+
+lease::~lease() {
+  if (!record_) return;
+  if (const auto session = record_->owner.lock()) session->drop(record_);
+}
+
+bool lease::held() const noexcept {
+  return record_ && is_ours(*record_) && record_->held_at(boot_clock::now());
+}
+
+fencing_token lease::token() const noexcept { return record_ ? record_->hold.token : fencing_token{}; }
+
+boot_clock::time_point lease::deadline() const noexcept {
+  return record_ ? record_->deadline() : boot_clock::time_point{};
+}
+
+duration lease::remaining() const noexcept {
+  const auto now = boot_clock::now();
+  if (!record_ || !is_ours(*record_) || !record_->held_at(now)) return duration::zero();
+  return std::chrono::duration_cast<duration>(record_->deadline() - now);
+}
+
+const std::string& lease::name() const noexcept {
+  static const std::string none;
+  return record_ ? record_->hold.name : none;
+}
+
+mode lease::mode() const noexcept { return record_ ? record_->how() : mode::exclusive; }
+
+std::int64_t lease::permits() const noexcept { return record_ ? record_->permits : 0; }
+
+std::stop_token lease::lost() const noexcept {
+  if (!record_ || !is_ours(*record_)) return fired();
+  // Whoever asks after a long pause may come before the keeper's timer does.
+  if (record_->state() == lease_record::phase::held && !record_->held_at(boot_clock::now())) {
+    if (const auto session = record_->owner.lock()) session->check(record_);
+  }
+  return record_->state() == lease_record::phase::lost ? fired() : record_->lost.get_token();
+}
+
+std::optional<loss_reason> lease::loss() const noexcept {
+  if (!record_ || !is_ours(*record_) || record_->state() != lease_record::phase::lost) return std::nullopt;
+  return record_->loss;
+}
+
+loss_callback lease::on_lost(const std::function<void(std::error_code)>& action) {
+  if (!action) throw error{errc::invalid_argument, "lease::on_lost: an empty function"};
+  const auto session = record_ ? record_->owner.lock() : nullptr;
+  if (!session || !is_ours(*record_)) {
+    action(errc::closed);
+    return {};
+  }
+  const auto registered = session->on_lost(record_, action);
+  if (const auto* number = std::get_if<detail::session::op_id>(&registered)) return loss_callback{*number};
+  action(std::get<std::error_code>(registered));
+  return {};
+}
+
+bool lease::remove_on_lost(loss_callback which) noexcept {
+  const auto session = record_ ? record_->owner.lock() : nullptr;
+  return session && session->remove_on_lost(record_, static_cast<detail::session::op_id>(which));
+}
+
+std::error_code lease::release() noexcept {
+  const auto record = std::exchange(record_, nullptr);
+  if (!record) return errc::not_owner;
+  const auto session = record->owner.lock();
+  return session ? session->release(record) : make_error_code(errc::lost);
+}
+
+renewal lease::renew() noexcept {
+  const auto session = record_ ? record_->owner.lock() : nullptr;
+  return session ? session->renew(record_) : renewal::lost;
+}
+
+void lease::downgrade() {
+  const auto session = record_ ? record_->owner.lock() : nullptr;
+  if (!session) throw error{errc::not_owner, "nothing is held that could be downgraded"};
+  if (const auto failed = session->downgrade(record_)) {
+    throw detail::explained(*failed, "cannot downgrade the hold of '" + record_->hold.name + "'", *session);
+  }
+}
+
+}  // namespace holdfast

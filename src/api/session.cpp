@@ -1,0 +1,425 @@
+#include "api/session.hpp"
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <exception>
+#include <mutex>
+#include <utility>
+
+#include "runtime/process.hpp"
+#include "runtime/signals.hpp"
+
+namespace holdfast::detail {
+
+using lease_core::record_ptr;
+using runtime::core_lock;
+
+namespace {
+
+/// Where a blocked caller finds its result. Shared, because whoever wakes it may still be at it when the
+/// caller is gone.
+template <class Result>
+struct slot {
+  store::caller blocked;
+  std::optional<Result> value;
+};
+
+/// The same for one who does not wait for ever.
+struct idle_latch {
+  std::mutex mutex;
+  std::condition_variable rung_now;
+  bool rung = false;
+
+  void ring() {
+    {
+      const std::lock_guard hold{mutex};
+      rung = true;
+    }
+    rung_now.notify_one();
+  }
+  bool wait_until(std::chrono::steady_clock::time_point limit) {
+    std::unique_lock hold{mutex};
+    return rung_now.wait_until(hold, limit, [this] { return rung; });
+  }
+};
+
+/// How a wait for a loss ends.
+std::optional<failure> loss_of(const lease_core::record& lease) {
+  if (lease.reason == errc::lost) return std::nullopt;
+  return failure{lease.reason, "the client was closed"};
+}
+
+}  // namespace
+
+std::shared_ptr<session> session::open(std::string_view url, client_options options) {
+  return std::make_shared<session>(url, std::move(options));
+}
+
+session::session(std::string_view url, client_options options)
+    : options_{std::move(options)},
+      generation_{runtime::process_generation()},
+      parts_{std::make_unique<parts>()} {
+  store_url parsed{url};
+  url_ = parsed.masked();
+  parts_->store = runtime::open(std::move(parsed), options_, parts_->loop);
+  {
+    const core_lock now{parts_->loop};  // the store may have something to say by now
+    parts_->leases = std::make_unique<lease_core::lease_manager>(
+        parts_->loop, parts_->store->port(), [this](const record_ptr& lease) { announce_loss(lease); });
+  }
+  parts_->loop.after_turns([store = parts_->store.get()] { store->kick(); });
+}
+
+session::~session() {
+  if (!is_ours()) {
+    // The parent's threads and connections: leave everything as it is.
+    [[maybe_unused]] const parts* const left_alone = parts_.release();
+    return;
+  }
+  close();
+  const auto take_apart = [](std::unique_ptr<parts> p) {
+    p->store->shut();  // no reply arrives any more
+    p->loop.stop();    // no timer fires; users have heard everything
+  };
+  if (!runtime::is_own_thread()) {
+    take_apart(std::move(parts_));
+  } else {
+    // The last user let go in a callback of ours; a thread cannot wait for its own end.
+    parts* const all = parts_.release();
+    try {
+      runtime::quiet_thread([take_apart, all] { take_apart(std::unique_ptr<parts>{all}); }).detach();
+    } catch (const std::exception&) {
+      // Out of threads or memory. Everything has been given back; what is left idles until the process ends.
+    }
+  }
+}
+
+bool session::is_ours() const noexcept { return generation_ == runtime::process_generation(); }
+
+void session::require_open() const {
+  if (!is_ours()) {
+    throw error{errc::closed, "the client of " + url_ +
+                                  " belongs to the parent process; after fork() a child opens its own"};
+  }
+  if (closed_) throw error{errc::closed, "the client of " + url_ + " has been closed"};
+}
+
+/// Starts an operation and helps the store along until its result is there.
+/// \param cancel is called when `stop` is, with what `start` returned.
+template <class Result, class Start, class Cancel>
+Result session::wait_for(Start start, const std::stop_token& stop, Cancel cancel) {
+  const auto result = std::make_shared<slot<Result>>();
+  op_id id = 0;
+  {
+    const core_lock now{parts_->loop, true};
+    id = start([this, result](Result r) {
+      result->value = std::move(r);
+      parts_->loop.right_after_turn([result] { result->blocked.serve(); });
+    });
+  }
+  // Outside the turn, which cancelling takes.
+  const std::stop_callback stopped{stop, [&] { cancel(id); }};
+  parts_->store->help(result->blocked);
+  return std::move(*result->value);
+}
+
+template <class Result, class Start>
+Result session::wait_for(Start start) {
+  return wait_for<Result>(
+      [&](auto done) {
+        start(std::move(done));
+        return op_id{0};
+      },
+      std::stop_token{}, [](op_id) {});
+}
+
+template <class Function>
+auto session::outside(Function action) {
+  return [this, action = std::move(action)](auto value) {
+    parts_->loop.signal_after_turn(
+        [action, value = std::move(value)]() mutable { action(std::move(value)); });
+  };
+}
+
+lease_core::taken session::acquire(lease_core::wish what, std::optional<duration> limit,
+                                   const std::stop_token& stop) {
+  return wait_for<lease_core::taken>(
+      [&](auto done) -> op_id {
+        if (closed_) {
+          done(failure{errc::closed, "the client was closed"});
+          return 0;
+        }
+        std::optional<store::time_point> until;
+        if (limit && what.claim.wait) until = parts_->loop.now() + *limit;
+        return parts_->leases->acquire(std::move(what), until, std::move(done));
+      },
+      stop, [this](op_id which) { cancel(which); });
+}
+
+session::op_id session::start_acquire(lease_core::wish what, std::optional<duration> limit,
+                                      on_acquired done) {
+  const core_lock now{parts_->loop};
+  auto later = outside(std::move(done));
+  if (closed_) {
+    later(lease_core::taken{failure{errc::closed, "the client was closed"}});
+    return 0;
+  }
+  std::optional<store::time_point> until;
+  if (limit && what.claim.wait) until = parts_->loop.now() + *limit;
+  return parts_->leases->acquire(std::move(what), until, std::move(later));
+}
+
+void session::cancel(op_id which) {
+  if (!is_ours()) return;
+  const core_lock now{parts_->loop};
+  if (which < first_wait) return parts_->leases->cancel(which);
+  end_wait(which, failure{errc::cancelled, "the wait was cancelled"});
+}
+
+session::op_id session::add_wait(on_ended done) {
+  const op_id id = first_wait + ++parts_->last_wait;
+  parts_->waits.emplace(id, wait{std::move(done), {}});
+  return id;
+}
+
+void session::end_wait(op_id which, std::optional<failure> result) {
+  const auto found = parts_->waits.find(which);
+  if (found == parts_->waits.end()) return;
+  if (const auto lease = found->second.lease.lock()) {
+    std::erase_if(lease->on_lost, [&](const auto& action) { return action.first == which; });
+  }
+  parts_->loop.signal_after_turn(
+      [done = std::move(found->second.done), result = std::move(result)] { done(result); });
+  parts_->waits.erase(found);
+}
+
+session::loss_actions session::forget_loss(const record_ptr& lease) {
+  auto actions = std::exchange(lease->on_lost, {});
+  for (const auto& [number, action] : actions) {
+    end_wait(number, failure{errc::not_owner, "the lease was released"});
+  }
+  return actions;
+}
+
+void session::drop(const record_ptr& lease) noexcept {
+  if (!is_ours()) return;
+  loss_actions unused;  // destroyed after the turn: they are user code
+  const core_lock now{parts_->loop};
+  parts_->leases->release(lease, nullptr);
+  unused = forget_loss(lease);
+}
+
+std::error_code session::release(const record_ptr& lease) {
+  if (!is_ours()) return errc::closed;
+  loss_actions unused;
+  return wait_for<std::error_code>([&](auto done) {
+    parts_->leases->release(lease, std::move(done));
+    unused = forget_loss(lease);
+  });
+}
+
+renewal session::renew(const record_ptr& lease) {
+  if (!is_ours()) return renewal::lost;
+  return wait_for<renewal>([&](auto done) { parts_->leases->renew(lease, std::move(done)); });
+}
+
+std::optional<failure> session::downgrade(const record_ptr& lease) {
+  require_open();
+  return wait_for<std::optional<failure>>(
+      [&](auto done) { parts_->leases->downgrade(lease, std::move(done)); });
+}
+
+namespace {
+failure parents_lease() { return {errc::closed, "the lease belongs to the parent process"}; }
+}  // namespace
+
+session::op_id session::start_release(const record_ptr& lease, on_ended done) {
+  if (!is_ours()) {
+    done(parents_lease());
+    return 0;
+  }
+  loss_actions unused;
+  const core_lock now{parts_->loop};
+  const op_id id = add_wait(std::move(done));
+  parts_->leases->release(lease, [this, id](std::error_code code) {
+    end_wait(id,
+             code ? std::optional{failure{code, code == errc::lost ? "the lease had ended before"
+                                                                   : "the store did not confirm it in time"}}
+                  : std::nullopt);
+  });
+  unused = forget_loss(lease);
+  return id;
+}
+
+session::op_id session::start_downgrade(const record_ptr& lease, on_ended done) {
+  if (!is_ours()) {
+    done(parents_lease());
+    return 0;
+  }
+  const core_lock now{parts_->loop};
+  const op_id id = add_wait(std::move(done));
+  parts_->leases->downgrade(lease,
+                            [this, id](std::optional<failure> failed) { end_wait(id, std::move(failed)); });
+  return id;
+}
+
+session::op_id session::start_wait_lost(const record_ptr& lease, on_ended done) {
+  if (!is_ours()) {
+    done(parents_lease());
+    return 0;
+  }
+  const core_lock now{parts_->loop};
+  parts_->leases->check(lease);
+  const op_id id = add_wait(std::move(done));
+  switch (lease->state()) {
+    case lease_core::record::phase::held:
+      lease->on_lost.emplace_back(id, nullptr);
+      parts_->waits.at(id).lease = lease;
+      break;
+    case lease_core::record::phase::releasing:
+      end_wait(id, failure{errc::not_owner, "the lease was released"});
+      break;
+    case lease_core::record::phase::lost: end_wait(id, loss_of(*lease)); break;
+  }
+  return id;
+}
+
+void session::check(const record_ptr& lease) {
+  if (!is_ours()) return;
+  const core_lock now{parts_->loop};
+  parts_->leases->check(lease);
+}
+
+void session::announce_loss(const record_ptr& lease) {
+  // The parts and not the session: this may run while the session is being taken apart.
+  const auto give_back = [p = parts_.get(), lease] {
+    if (lease->reason == errc::closed) return;  // closing gives back by itself
+    const core_lock now{p->loop};
+    p->leases->after_loss(lease);
+  };
+  auto actions = std::exchange(lease->on_lost, {});
+  std::vector<op_id> waits;
+  for (const auto& [number, action] : actions) {
+    if (!action) waits.push_back(number);
+  }
+  std::erase_if(actions, [](const auto& action) { return !action.second; });
+  // The callbacks run on another thread than the signals: one that takes long must not delay the signal of
+  // the next lease.
+  parts_->loop.signal_after_turn(
+      [p = parts_.get(), lease, actions = std::move(actions), give_back]() mutable {
+        lease->lost.request_stop();
+        if (actions.empty()) return give_back();
+        p->loop.call_back([lease, actions = std::move(actions), give_back] {
+          for (const auto& [number, action] : actions) action(lease->reason);
+          give_back();
+        });
+      });
+  for (const op_id each : waits) end_wait(each, loss_of(*lease));
+}
+
+std::variant<std::error_code, session::op_id> session::on_lost(
+    const record_ptr& lease, const std::function<void(std::error_code)>& action) {
+  std::function<void(std::error_code)> copy{action};  // here: copying is user code as well
+  const core_lock now{parts_->loop};
+  parts_->leases->check(lease);
+  if (lease->state() == lease_core::record::phase::lost) return lease->reason;
+  const op_id number = first_wait + ++parts_->last_wait;
+  lease->on_lost.emplace_back(number, std::move(copy));
+  return number;
+}
+
+bool session::remove_on_lost(const record_ptr& lease, op_id which) {
+  if (!is_ours()) return false;
+  std::function<void(std::error_code)> unused;  // destroyed after the turn
+  const core_lock now{parts_->loop};
+  const auto found = std::find_if(lease->on_lost.begin(), lease->on_lost.end(),
+                                  [&](const auto& action) { return action.first == which && action.second; });
+  if (found == lease->on_lost.end()) return false;
+  unused = std::move(found->second);
+  lease->on_lost.erase(found);
+  return true;
+}
+
+store::time_point session::give_up() const { return parts_->loop.now() + options_.locks().retry().limit(); }
+
+store::inspected session::inspect(std::string name, std::size_t most_waiters) {
+  require_open();
+  return wait_for<store::inspected>([&](auto done) {
+    parts_->store->port().inspect(std::move(name), most_waiters, give_up(), std::move(done));
+  });
+}
+
+store::listed session::list(bool idle) {
+  require_open();
+  return wait_for<store::listed>(
+      [&](auto done) { parts_->store->port().list(idle, give_up(), std::move(done)); });
+}
+
+store::forced session::force_release(std::string name, std::optional<fencing_token> token) {
+  require_open();
+  return wait_for<store::forced>([&](auto done) {
+    parts_->store->port().force_release(std::move(name), token, give_up(), std::move(done));
+  });
+}
+
+std::shared_ptr<void> session::watch(std::function<void()> changed) {
+  require_open();
+  /// Between a callback that runs and the one who ends the watch: as with std::stop_callback, ending it
+  /// waits, unless the callback itself does it.
+  struct gate {
+    std::recursive_mutex mutex;
+    std::function<void()> changed;
+    std::atomic<bool> due{false};  // somebody is about to call it, who will see all that there is by then
+  };
+  const auto shared = std::make_shared<gate>();
+  shared->changed = std::move(changed);
+  std::shared_ptr<void> registration;
+  {
+    const core_lock now{parts_->loop};
+    registration = parts_->store->port().watch([this, shared] {
+      if (shared->due.exchange(true)) return;
+      parts_->loop.after_turn([shared] {
+        const std::lock_guard hold{shared->mutex};
+        shared->due = false;
+        if (const auto action = shared->changed) action();
+      });
+    });
+  }
+  /// The registration lives in the store's link, which has to outlive it.
+  struct ending {
+    std::shared_ptr<session> self;
+    std::shared_ptr<gate> shared;
+    std::shared_ptr<void> registration;
+  };
+  auto* const end = new ending{shared_from_this(), shared, std::move(registration)};
+  return {shared.get(), [end](void*) {
+            // In a child the mutexes may be locked for ever, and the connection is the parent's.
+            if (!end->self->is_ours()) return;
+            const std::unique_ptr<ending> ended{end};
+            ended->registration.reset();
+            const std::lock_guard hold{ended->shared->mutex};
+            ended->shared->changed = nullptr;
+          }};
+}
+
+void session::close() noexcept {
+  if (!is_ours() || closed_.exchange(true)) return;
+  closing_.request_stop();
+  const auto limit = std::chrono::steady_clock::now() + options_.flush_limit();
+  const auto idle = std::make_shared<idle_latch>();
+  {
+    const core_lock now{parts_->loop, true};
+    parts_->leases->close();
+    parts_->store->port().when_idle([idle] { idle->ring(); });
+  }
+  while (parts_->store->drive()) {
+  }
+  parts_->store->kick();
+  if (!idle->wait_until(limit)) {
+    const core_lock now{parts_->loop};
+    parts_->store->port().abandon();
+  }
+}
+
+}  // namespace holdfast::detail

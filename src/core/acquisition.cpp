@@ -1,0 +1,290 @@
+#include "core/acquisition.hpp"
+
+#include <algorithm>
+#include <cassert>
+#include <chrono>
+#include <string>
+#include <utility>
+
+namespace holdfast::tickets {
+
+using store::time_point;
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr duration backstop = 1s;
+/// An answer may take a while, also where nobody wants to try twice.
+constexpr duration least_patience = 1s;
+/// Behind a silent holder, at least this.
+constexpr duration often = 50ms;
+/// Looks that confirm a grant because of revocations; a true one comes once.
+constexpr int most_doubts = 2;
+/// A little after the holder's time is up by the store's clock, so that one look is enough.
+constexpr duration after_expiry = 1ms;
+
+request place_of(const store::claim& c, task what) {
+  request r;
+  r.what = what;
+  r.name = c.name;
+  r.owner = c.owner;
+  r.ttl = c.ttl;
+  return r;
+}
+
+}  // namespace
+
+time_point next_look(const place& at, time_point kept, duration ttl, time_point now, std::uint64_t jitter) {
+  const auto spread = [&](duration d) {
+    return d - duration{static_cast<std::int64_t>(jitter % (static_cast<std::uint64_t>(d.count()) / 10 + 1))};
+  };
+  time_point next = kept + ttl / 3;
+  if (at.head && at.silent) {
+    next = std::min<time_point>(next, now + 2 * often - spread(often));
+  } else if (at.head) {
+    next = std::min<time_point>(next, now + spread(backstop));
+    if (at.holder_left) next = std::min<time_point>(next, now + *at.holder_left + after_expiry);
+  }
+  return next;
+}
+
+acquisition::acquisition(store::claim what) : claim_{std::move(what)}, pause_{claim_.retry} {}
+
+acquisition::step acquisition::resume(time_point now, std::uint64_t random, const store::event<reply>& e) {
+  if (std::holds_alternative<store::started>(e)) {
+    return ask(now);
+  }
+  if (const auto* r = std::get_if<store::replied<reply>>(&e)) {
+    in_flight_ = false;
+    if (const auto* t = std::get_if<store::trouble>(&r->what)) return on_trouble(now, random, *t);
+    // That a request was not carried out is no sign that the next one will be.
+    const bool in_vain =
+        state_ == state::finding && std::holds_alternative<nothing>(std::get<reply>(r->what));
+    if (!in_vain) {
+      silent_since_.reset();
+      last_error_.reset();
+      pause_.reset();
+    }
+    return on_reply(now, random, std::get<reply>(r->what));
+  }
+  if (const auto* n = std::get_if<store::noticed>(&e)) return on_notice(now, random, *n);
+  if (std::holds_alternative<store::cancelled>(e)) return on_cancelled(now);
+  return on_woken(now);
+}
+
+acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, const reply& r) {
+  switch (state_) {
+    case state::asking:
+      if (const auto* other = std::get_if<other_capacity>(&r)) {
+        const bool semaphore = other->capacity != store::whole_room;
+        maybe_there_ = false;
+        return fail(now, {errc::wrong_type, semaphore ? "it is in use as a semaphore of " +
+                                                            std::to_string(other->capacity) + " permits"
+                                                      : "it is in use as a mutex"});
+      }
+      if (std::holds_alternative<refused>(r)) {
+        step s = over();
+        s.answer = store::refused{};
+        return s;
+      }
+      kept_ = sent_;
+      return take_place(now, random, std::get<place>(r));
+    case state::finding:
+      // Not there: the request was never carried out, or whatever came of it has expired since.
+      if (std::holds_alternative<nothing>(r)) return ask(now);
+      // Whichever of its requests made it, its ttl may have begun long ago, and finding does not keep it.
+      token_ = std::get<place>(r).token;
+      return look(now);
+    case state::looking:
+      // The ticket expired before it could be kept (this process was paused, or cut off): queue anew.
+      if (std::holds_alternative<nothing>(r)) return ask(now);
+      kept_ = sent_;
+      return take_place(now, random, std::get<place>(r));
+    case state::leaving: return withdrawing_ ? over() : leave(now);
+    case state::waiting:
+    case state::over: break;
+  }
+  assert(!"a reply that no request is waiting for");
+  return {};
+}
+
+acquisition::step acquisition::take_place(time_point now, std::uint64_t random, const place& at) {
+  token_ = at.token;
+  const hints heard = std::exchange(hints_, {});
+  if (at.granted) {
+    // It may have been ended since. Forged revocations must not go on for ever, though.
+    if (heard.revoked == token_ && doubts_ < most_doubts) {
+      ++doubts_;
+      return look(now);
+    }
+    // Much of its ttl is over, spent on connecting, say: one look gives it another.
+    const bool old = state_ == state::asking && now - kept_ > claim_.ttl / 2;
+    return old ? look(now) : grant();
+  }
+  // It asked not to be queued, and has no limit for waiting: a store gone mad must not let it hang.
+  if (!claim_.wait) return fail(now, {errc::corrupt_store, "the store has queued what did not want to wait"});
+  if (heard.look_at_any || heard.look == token_ || heard.revoked == token_) return look(now);
+  state_ = state::waiting;
+  place where = at;
+  where.head = at.head || first_;  // that word may have overtaken this reply
+  return wake(next_look(where, kept_, claim_.ttl, now, random));
+}
+
+acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, const store::trouble& t) {
+  last_error_ = t.what;
+  if (state_ == state::asking && (t.unknown || t.granted)) {
+    // It may stand in the queue by now, or even hold. Only the store can tell: never guess.
+    state_ = state::finding;
+  }
+  if (state_ == state::asking && !t.unknown) maybe_there_ = false;
+  const time_point next = now + pause_.next(random);
+  if (state_ == state::leaving) {
+    if (!withdrawing_) return leave(now);
+    // What is left at the store ends anyway: a place with its ttl, or, served at the last moment where a
+    // grant begins a new one, with that.
+    // Until then it is tried again, also where the store refuses it: a key of a wrong type goes away again,
+    // and a claim that is left would be granted then, to nobody.
+    if (t.what.code == errc::closed || next > touched_ + 2 * claim_.ttl) return over();
+    step s = wake(next);
+    s.in_vain = !t.passing;
+    return s;
+  }
+  // A try asks once; what it asked and got no answer to is withdrawn in the background.
+  const duration tries = claim_.wait ? claim_.retry.limit() : duration::zero();
+  if (t.passing && next <= silent_since_.value_or(now) + tries) return wake(next);
+  if (state_ != state::finding || t.granted) return fail(now, t.what);
+  return fail(now,
+              {errc::unknown_outcome, "it may have been granted, and is being withdrawn: " + t.what.what});
+}
+
+acquisition::step acquisition::on_notice(time_point now, std::uint64_t random, const store::noticed& n) {
+  // Notices may be late, repeated, about a place this claim no longer has, or before the reply that tells the
+  // place.
+  if (n.what == store::notice::first) {
+    if (std::exchange(first_, true) || state_ != state::waiting) return {};
+    return wake(next_look({token_, false, true, {}}, kept_, claim_.ttl, now, random));
+  }
+  // However many they are, one request is under way at a time, and one more follows it.
+  if (in_flight_) {
+    hints_.look_at_any = hints_.look_at_any || !n.token;
+    (n.what == store::notice::revoked ? hints_.revoked : hints_.look) = n.token;
+    return {};
+  }
+  const bool ours = n.token == token_ || (n.what == store::notice::look && !n.token);
+  const bool has_place = state_ == state::waiting || state_ == state::looking;
+  return has_place && ours ? look(now) : step{};
+}
+
+acquisition::step acquisition::on_woken(time_point now) {
+  if (in_flight_) {
+    const bool too_long = now >= patience_ends();
+    return state_ != state::leaving && too_long ? give_up() : step{};
+  }
+  switch (state_) {
+    case state::asking: return ask(now);
+    case state::finding: return send(now, state::finding, place_of(claim_, task::find));
+    case state::waiting:
+    case state::looking: return look(now);
+    case state::leaving: return leave(now);
+    case state::over: break;
+  }
+  return {};
+}
+
+/// Until when an answer to the last request is waited for: the last of many tries, too, has a chance to be
+/// answered.
+time_point acquisition::patience_ends() const {
+  return std::max(*silent_since_ + claim_.retry.limit(), sent_ + least_patience);
+}
+
+/// The user has waited long enough for an answer. The store's, when it comes, only tells when to withdraw.
+acquisition::step acquisition::give_up() {
+  const bool may_hold = state_ == state::asking || state_ == state::finding;
+  state_ = state::leaving;
+  withdrawing_ = false;
+  // What hindered the tries before this one, if any, says more.
+  const failure why = last_error_.value_or(store::no_answer().what);
+  step s;
+  s.answer =
+      may_hold ? failure{errc::unknown_outcome, "it may be granted, and will be withdrawn then: " + why.what}
+               : why;
+  return s;
+}
+
+acquisition::step acquisition::on_cancelled(time_point now) {
+  if (state_ == state::over) return {};
+  if (!in_flight_) return leave(now);
+  // Whatever the reply will be: withdraw after it, so that the two cannot overtake each other.
+  state_ = state::leaving;
+  withdrawing_ = false;
+  return {};
+}
+
+acquisition::step acquisition::ask(time_point now) {
+  request r = place_of(claim_, task::acquire);
+  r.weight = store::weight_of(claim_);
+  r.capacity = store::room_of(claim_);
+  r.shareable = claim_.shareable;
+  r.wait = claim_.wait;
+  r.metadata = claim_.metadata;
+  token_ = {};
+  doubts_ = 0;
+  hints_ = {};  // what the store answers from here on is newer
+  first_ = false;
+  touched_ = now;
+  maybe_there_ = true;
+  return send(now, state::asking, std::move(r));
+}
+
+acquisition::step acquisition::look(time_point now) {
+  request r = place_of(claim_, task::look);
+  touched_ = now;
+  hints_ = {};
+  r.token = token_;
+  return send(now, state::looking, std::move(r));
+}
+
+acquisition::step acquisition::leave(time_point now) {
+  if (!maybe_there_) return over();
+  withdrawing_ = true;
+  return send(now, state::leaving, place_of(claim_, task::withdraw));
+}
+
+acquisition::step acquisition::grant() {
+  step s = over();
+  s.answer = store::granted{token_, kept_};
+  return s;
+}
+
+acquisition::step acquisition::fail(time_point now, failure why) {
+  step s = leave(now);
+  s.answer = std::move(why);
+  return s;
+}
+
+acquisition::step acquisition::over() {
+  state_ = state::over;
+  step s;
+  s.finished = true;
+  return s;
+}
+
+acquisition::step acquisition::send(time_point now, state next, request what) {
+  state_ = next;
+  sent_ = now;
+  if (!silent_since_) silent_since_ = now;
+  in_flight_ = true;
+  step s;
+  s.send = std::move(what);
+  if (next != state::leaving) s.wake_at = patience_ends();
+  return s;
+}
+
+acquisition::step acquisition::wake(time_point when) {
+  step s;
+  s.wake_at = when;
+  return s;
+}
+
+}  // namespace holdfast::tickets

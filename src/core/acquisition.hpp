@@ -1,0 +1,88 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+
+#include "core/backoff.hpp"
+#include "core/machine.hpp"
+#include "core/request.hpp"
+
+namespace holdfast::tickets {
+
+/// When a waiter looks again: a third of the ttl after it was last kept, so that it survives two lost looks;
+/// the head of the queue also as soon as a holder's time is up, and every second, because the word that its
+/// turn has come may get lost with the process that was to send it. Behind a holder that will tell nobody the
+/// head looks often.
+/// \param jitter any 64 random bits: heads of many queues do not look all at once.
+[[nodiscard]] store::time_point next_look(const place& at, store::time_point kept, duration ttl,
+                                          store::time_point now, std::uint64_t jitter);
+
+/// The machine of one claim, from the first request until it is granted, refused, failed or withdrawn.
+///
+///     asking --place--> waiting --woken, noticed--> looking --place--> waiting ... looking --granted-->
+///     (granted)
+///        \--unknown--> finding --place--> looking
+///                         \--nothing--> asking
+///     any --cancelled--> leaving --done--> (finished)
+///
+/// A claim that waits is granted by whoever makes room, in the same transaction. A notification of that is a
+/// hint: anybody may have sent it. It makes the machine look, and the answer to a request of its own is what
+/// it believes. A grant counts from the sending of the request that it is the answer to: a place is kept for
+/// one more ttl by the look that finds it. So a claim found again after a lost reply is looked at before it
+/// is believed, too: an earlier request may have started its ttl.
+class acquisition {
+ public:
+  using step = store::actions<request, store::acquired>;
+
+  explicit acquisition(store::claim what);
+
+  [[nodiscard]] step resume(store::time_point now, std::uint64_t random, const store::event<reply>& e);
+
+  /// See port::last_error.
+  [[nodiscard]] const std::optional<failure>& last_error() const { return last_error_; }
+
+ private:
+  enum class state : std::uint8_t { asking, finding, waiting, looking, leaving, over };
+
+  step on_reply(store::time_point now, std::uint64_t random, const reply& r);
+  step on_trouble(store::time_point now, std::uint64_t random, const store::trouble& t);
+  step on_notice(store::time_point now, std::uint64_t random, const store::noticed& n);
+  step on_woken(store::time_point now);
+  step on_cancelled(store::time_point now);
+  step give_up();
+  [[nodiscard]] store::time_point patience_ends() const;
+
+  step ask(store::time_point now);
+  step look(store::time_point now);
+  step leave(store::time_point now);
+  step take_place(store::time_point now, std::uint64_t random, const place& at);
+  step grant();
+  step fail(store::time_point now, failure why);
+  step over();
+  step send(store::time_point now, state next, request what);
+  static step wake(store::time_point when);
+
+  store::claim claim_;
+  store::backoff pause_;
+  state state_ = state::asking;
+  bool in_flight_ = false;
+  bool withdrawing_ = false;  // leaving: the withdrawal itself has been sent
+  bool maybe_there_ = false;  // something of ours may stand at the store
+  fencing_token token_;       // of the place in the queue; zero until known
+  /// Notifications that came while a request was under way, whose reply may be older than they are.
+  struct hints {
+    fencing_token look;  // something has happened to this place
+    bool look_at_any = false;
+    fencing_token revoked;  // somebody else has ended this place
+  };
+  hints hints_;
+  int doubts_ = 0;                     // looks made because of a revocation, since it was last asked for
+  bool first_ = false;                 // it was told that nobody waits before it
+  store::time_point sent_;             // the request under way
+  store::time_point touched_;          // the last request that may have started the claim's ttl
+  store::time_point kept_;             // the last one known to have
+  std::optional<failure> last_error_;  // since the last reply
+  std::optional<store::time_point> silent_since_;  // the first request that has had no answer
+};
+
+}  // namespace holdfast::tickets

@@ -1,0 +1,91 @@
+#include "core/family.hpp"
+
+namespace holdfast::tickets {
+
+namespace {
+
+request about(const store::hold& h, task what) {
+  request r;
+  r.what = what;
+  r.name = h.name;
+  r.owner = h.owner;
+  r.token = h.token;
+  r.ttl = h.ttl;
+  return r;
+}
+
+}  // namespace
+
+request family::renewal(std::vector<store::hold> holds) {
+  request r;
+  r.what = task::renew;
+  r.batch = std::move(holds);
+  return r;
+}
+
+request family::release(const store::hold& h) { return about(h, task::release); }
+
+request family::downgrade(const store::hold& h) {
+  request r = about(h, task::downgrade);
+  r.weight = 1;
+  return r;
+}
+
+request family::inspection(std::string name, std::size_t most_waiters) {
+  request r;
+  r.what = task::inspect;
+  r.waiters_read = most_waiters;
+  r.name = std::move(name);
+  return r;
+}
+
+request family::listing(bool idle) {
+  request r;
+  r.what = task::list;
+  r.idle = idle;
+  return r;
+}
+
+request family::eviction(std::string name, fencing_token first, fencing_token last) {
+  request r;
+  r.what = task::evict;
+  r.name = std::move(name);
+  r.token = first;
+  r.last = last;
+  return r;
+}
+
+std::vector<store::renewed> family::renewed(const reply& r) {
+  std::vector<store::renewed> each;
+  for (const bool yes : std::get<kept>(r).each) {
+    each.push_back(yes ? store::renewed::yes : store::renewed::lost);
+  }
+  for (const std::size_t i : std::get<kept>(r).unsure) each.at(i) = store::renewed::unknown;
+  return each;
+}
+
+store::released family::released(const reply& r, bool doubted) {
+  const bool gone = std::holds_alternative<nothing>(r) && !doubted;
+  return gone ? store::released::was_gone : store::released::done;
+}
+
+store::lowered family::lowered(const reply& r) {
+  if (std::holds_alternative<done>(r)) return std::nullopt;
+  return failure{errc::lost, "the lease had ended before it could be downgraded"};
+}
+
+std::optional<lock_state> family::inspected(const reply& r) { return std::get<std::optional<lock_state>>(r); }
+
+std::vector<lock_summary> family::listed(const reply& r) { return std::get<std::vector<lock_summary>>(r); }
+
+std::optional<store::continuation<request>> family::listing_continued(const reply& r, bool idle) {
+  const auto* const part = std::get_if<more>(&r);
+  if (part == nullptr) return std::nullopt;
+  store::continuation<request> next{listing(idle), part->progress};
+  next.what.listed = part->listed;
+  return next;
+}
+
+std::size_t family::evicted(const reply& r) { return std::get<count>(r).value; }
+
+}  // namespace holdfast::tickets

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <optional>
+#include <variant>
+
+#include "base/failure.hpp"
+#include "core/results.hpp"
+#include "holdfast/error.hpp"
+
+namespace holdfast::store {
+
+/// Why a request has no reply.
+struct trouble {
+  failure what;
+  bool passing = false;  // worth another try
+  bool unknown = false;  // it may have been carried out all the same
+  bool granted = false;  // of a claim: it is granted there, and must not be believed yet
+};
+
+/// The store has owed an answer for longer than anybody wants to wait.
+[[nodiscard]] inline trouble no_answer() {
+  return {{errc::unavailable, "the store does not answer"}, true, true};
+}
+
+// What a machine is told.
+
+/// The first event of every machine.
+struct started {};
+/// The answer to its last request; at most one request of a machine is under way.
+template <class Reply>
+struct replied {
+  std::variant<Reply, trouble> what;
+};
+/// The store said something about its claim.
+struct noticed {
+  notice what{};
+  fencing_token token;  // zero: whichever it has; for `look` alone
+};
+/// The time asked for has come.
+struct woken {};
+/// Its user does not want it any more: withdraw what may be at the store, then finish. No answer is due.
+struct cancelled {};
+
+template <class Reply>
+using event = std::variant<started, replied<Reply>, noticed, woken, cancelled>;
+
+/// What a machine wants done after an event, in this order. Absent members ask for nothing.
+template <class Request, class Result>
+struct actions {
+  std::optional<Request> send;        // to the store; the reply is an event
+  std::optional<time_point> wake_at;  // replaces the time asked for earlier
+  std::optional<Result> answer;       // for the user; given once, unless cancelled first
+  bool finished = false;              // forget the machine
+  bool in_vain = false;               // the store refuses it: nobody need wait for its end
+};
+
+// A machine is a class with
+//
+//     actions<request, result> resume(time_point now, std::uint64_t random, const event<reply>& e);
+//
+// It is an operation at a store, with neither socket, clock, thread nor randomness inside: time and jitter
+// come in, so that the runtime and the simulator drive the very same code (the sans-I/O pattern of
+// Boost.MySQL and Boost.Redis).
+
+}  // namespace holdfast::store

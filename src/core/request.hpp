@@ -1,0 +1,92 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/owner_id.hpp"
+#include "core/link.hpp"
+#include "core/results.hpp"
+
+namespace holdfast::tickets {
+
+/// What can be asked of a store that queues claims itself; each is one step that nobody comes between.
+enum class task : std::uint8_t {
+  acquire,    // name owner weight capacity shareable ttl wait metadata -> place, refused, other_capacity
+  find,       // name owner -> place, nothing                  where a claim stands whose reply was lost
+  look,       // name owner token ttl -> place, nothing        keep a waiting claim, and serve
+  renew,      // batch of (name owner token ttl) -> kept
+  release,    // name owner token -> done, nothing
+  withdraw,   // name owner -> done, nothing                   as release, for a token not known
+  downgrade,  // name owner token -> done, nothing
+  evict,      // name token last -> count                      the holds with a token from `token` to `last`
+  inspect,    // name waiters_read -> state
+  list,       // idle listed -> summaries, more
+};
+inline constexpr std::size_t task_count = static_cast<std::size_t>(task::list) + 1;
+
+/// What a listing has found so far, where a store lists in several requests. The store's own.
+struct listing_state {
+  listing_state() = default;
+  listing_state(const listing_state&) = delete;
+  listing_state& operator=(const listing_state&) = delete;
+  virtual ~listing_state() = default;
+};
+
+struct request {
+  task what{};
+  std::string name;
+  owner_id owner;
+  fencing_token token;
+  fencing_token last{std::numeric_limits<std::int64_t>::max()};  // of those to evict
+  std::int64_t weight = 0;
+  std::int64_t capacity = 0;
+  bool shareable = false;
+  duration ttl{};
+  bool wait = false;
+  bool idle = false;
+  /// So many waiters are wanted, the first; where each costs the store a question. More may come.
+  std::size_t waiters_read = std::numeric_limits<std::size_t>::max();
+  std::shared_ptr<const std::string> metadata;
+  std::vector<store::hold> batch;
+  std::shared_ptr<listing_state> listed;  // by the requests before, if it takes several
+};
+
+struct nothing {};  // the claim is not there (any more)
+struct done {};
+struct refused {};
+struct other_capacity {
+  std::int64_t capacity = 0;
+};
+/// Where a claim stands in its queue.
+struct place {
+  fencing_token token;
+  bool granted = false;
+  bool head = false;                    // nobody waits before it
+  std::optional<duration> holder_left;  // until the first of the holders expires
+  bool silent = false;                  // a holder that will tell nobody when it ends: a foreign one
+};
+struct kept {
+  std::vector<bool> each;
+  std::vector<std::size_t> unsure{};  // those of them, by index, that the store could not look at
+};
+struct count {
+  std::size_t value = 0;
+};
+/// A part of a listing: it has to be asked again, with this.
+struct more {
+  std::shared_ptr<listing_state> listed;
+  bool progress = true;  // it went on since the request before
+};
+
+using reply = std::variant<nothing, done, refused, other_capacity, place, kept, count, more,
+                           std::optional<lock_state>, std::vector<lock_summary>>;
+
+using link = store::link<request, reply>;
+
+}  // namespace holdfast::tickets

@@ -1,0 +1,57 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <variant>
+#include <vector>
+
+#include "base/failure.hpp"
+#include "core/claim.hpp"
+
+namespace holdfast::store {
+
+/// The claim holds. It may be believed for one ttl from `valid_from`, the moment at which the request was
+/// sent that the store answered: the store began to count later than that.
+struct granted {
+  fencing_token token;
+  time_point valid_from;
+};
+/// Another holds, and the claim did not want to wait. Nothing is left at the store.
+struct refused {};
+
+/// How an acquisition ends.
+using acquired = std::variant<granted, refused, failure>;
+
+/// How a renewal ends; never a bool, because "no answer" is neither yes nor no.
+enum class renewed : std::uint8_t { yes, lost, unknown };
+
+struct renewals {
+  time_point sent;
+  std::vector<renewed> each;  // in the order of the holds
+};
+
+/// How a release or a withdrawal ends.
+enum class released : std::uint8_t {
+  done,
+  was_gone,  // the store no longer had it
+  unknown,   // no word until its ttl had surely ended it
+};
+
+/// A notification of the store. It is a hint, for anybody may have sent it: what it says is confirmed by a
+/// request before it counts.
+enum class notice : std::uint8_t {
+  granted,  // a waiter's turn has come
+  revoked,  // a holder's or waiter's claim was ended by somebody else
+  look,     // a waiter had better look again
+  first,    // nobody waits before a waiter any more
+};
+
+template <class Value>
+using answer = std::variant<Value, failure>;
+
+using inspected = answer<std::optional<lock_state>>;
+using listed = answer<std::vector<lock_summary>>;
+using forced = answer<std::size_t>;
+using lowered = std::optional<failure>;
+
+}  // namespace holdfast::store

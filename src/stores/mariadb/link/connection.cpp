@@ -1,0 +1,265 @@
+#include "stores/mariadb/link/connection.hpp"
+
+#include <optional>
+#include <poll.h>
+#include <sys/socket.h>
+
+#include "runtime/signals.hpp"
+#include "stores/mariadb/protocol/schema.hpp"
+
+namespace holdfast::mariadb {
+
+namespace {
+
+/// What the library takes parameters from while it sends them.
+MYSQL_BIND bound(sql::parameter& p) {
+  MYSQL_BIND b{};
+  const bool is_number = p.what == sql::parameter::kind::number || p.what == sql::parameter::kind::flag;
+  if (is_number) {
+    b.buffer_type = MYSQL_TYPE_LONGLONG;
+    b.buffer = &p.number;
+  } else {  // texts, too: as bytes no character set touches them
+    b.buffer_type = MYSQL_TYPE_BLOB;
+    b.buffer = p.text.data();
+    b.buffer_length = p.text.size();
+  }
+  return b;
+}
+
+/// One column of the rows that come: a number at once, bytes when their length is known.
+struct column {
+  bool is_number = false;
+  long long number = 0;
+  unsigned long length = 0;
+  my_bool null = 0;
+
+  MYSQL_BIND bind() {
+    MYSQL_BIND b{};
+    b.buffer_type = is_number ? MYSQL_TYPE_LONGLONG : MYSQL_TYPE_BLOB;
+    b.buffer = &number;
+    b.buffer_length = is_number ? sizeof number : 0;
+    b.length = &length;
+    b.is_null = &null;
+    return b;
+  }
+};
+
+bool holds_numbers(const MYSQL_FIELD& f) {
+  switch (f.type) {
+    case MYSQL_TYPE_TINY:
+    case MYSQL_TYPE_SHORT:
+    case MYSQL_TYPE_INT24:
+    case MYSQL_TYPE_LONG:
+    case MYSQL_TYPE_LONGLONG:
+    case MYSQL_TYPE_DECIMAL:
+    case MYSQL_TYPE_NEWDECIMAL: return true;
+    default: return false;
+  }
+}
+
+/// The rows that a statement's store_result has brought.
+class stored_rows {
+ public:
+  explicit stored_rows(MYSQL_STMT* of) : of_{of} {
+    const result fields{mysql_stmt_result_metadata(of)};
+    const unsigned count = fields ? mysql_num_fields(fields.get()) : 0;
+    columns_.resize(count);
+    std::vector<MYSQL_BIND> binds;
+    binds.reserve(count);
+    for (unsigned i = 0; i < count; ++i) {
+      columns_[i].is_number = holds_numbers(*mysql_fetch_field_direct(fields.get(), i));
+      binds.push_back(columns_[i].bind());
+    }
+    if (count > 0) mysql_stmt_bind_result(of, binds.data());
+  }
+
+  [[nodiscard]] std::vector<sql::row> all() {
+    std::vector<sql::row> rows;
+    rows.reserve(mysql_stmt_num_rows(of_));
+    while (true) {
+      const int got = mysql_stmt_fetch(of_);
+      if (got != 0 && got != MYSQL_DATA_TRUNCATED) return rows;  // bytes are fetched one by one
+      sql::row& r = rows.emplace_back();
+      r.reserve(columns_.size());
+      for (unsigned i = 0; i < columns_.size(); ++i) r.push_back(value_at(i));
+    }
+  }
+
+ private:
+  [[nodiscard]] sql::value value_at(unsigned i) {
+    const column& c = columns_[i];
+    if (c.null != 0) return std::monostate{};
+    if (c.is_number) return std::int64_t{c.number};
+    std::string bytes(c.length, '\0');
+    MYSQL_BIND b{};
+    b.buffer_type = MYSQL_TYPE_BLOB;
+    b.buffer = bytes.data();
+    b.buffer_length = bytes.size();
+    if (!bytes.empty()) mysql_stmt_fetch_column(of_, &b, i, 0);
+    return bytes;
+  }
+
+  MYSQL_STMT* of_;
+  std::vector<column> columns_;
+};
+
+}  // namespace
+
+connection::connection(handle session, const owner_id& client, const sql::naming& names)
+    : sql::connection{client}, session_{std::move(session)}, names_{names} {}
+
+namespace {
+
+/// Over TLS it is OpenSSL that writes, and not the library, which sees to that itself.
+class quiet_writes {
+ public:
+  explicit quiet_writes(MYSQL* session) {
+    if (session != nullptr && mysql_get_ssl_cipher(session) != nullptr) guard_.emplace();
+  }
+
+ private:
+  std::optional<runtime::no_sigpipe> guard_;
+};
+
+}  // namespace
+
+/// The session first: a statement that is closed before would wait for what it is owed.
+connection::~connection() {
+  const quiet_writes guard{session_.get()};
+  if (stage_ != stage::idle && stage_ != stage::answered) ::shutdown(descriptor(), SHUT_RDWR);
+  session_.reset();
+  statements_.clear();
+}
+
+short connection::events() const {
+  if (stage_ == stage::answered)
+    return static_cast<short>(POLLIN | POLLOUT);  // at once, then: there is an answer
+  return stage_ == stage::idle ? static_cast<short>(POLLIN) : events_of(waiting_);
+}
+
+void connection::send(const sql::call& what) {
+  const quiet_writes guard{session_.get()};
+  call_ = what;
+  has_rows_ = false;
+  answer_ = std::vector<sql::row>{};
+  const auto [found, is_new] = statements_.try_emplace(what.routine);
+  current_ = found;
+  if (is_new) found->second.reset(mysql_stmt_init(session_.get()));
+  if (!found->second) throw runtime::connection_error{{errc::exhausted, "out of memory"}};
+  waiting_ = begin(is_new ? stage::preparing : stage::executing);
+  if (waiting_ == 0) advance();
+}
+
+std::vector<sql::answer> connection::proceed() {
+  if (stage_ == stage::idle) {  // nothing was asked, and yet there is something: the last word of a session
+    throw runtime::connection_error{{errc::unavailable, "the server ended the session"}};
+  }
+  if (stage_ != stage::answered) {
+    const int ready = ready_of(session_.get(), waiting_);
+    if (ready == 0) return {};
+    const quiet_writes guard{session_.get()};
+    waiting_ = resume(ready);
+    if (waiting_ == 0) advance();
+  }
+  if (stage_ != stage::answered) return {};
+  stage_ = stage::idle;
+  std::vector<sql::answer> one;
+  one.push_back(std::move(answer_));
+  return one;
+}
+
+int connection::begin(stage s) {
+  stage_ = s;
+  failed_ = 0;
+  switch (s) {
+    case stage::preparing: {
+      const std::string text = sql::mariadb::text_of(call_, names_);
+      return mysql_stmt_prepare_start(&failed_, current(), text.data(), text.size());
+    }
+    case stage::executing: {
+      std::vector<MYSQL_BIND> binds;
+      binds.reserve(call_.in.size());
+      for (sql::parameter& p : call_.in) binds.push_back(bound(p));
+      if (!binds.empty()) mysql_stmt_bind_param(current(), binds.data());
+      return mysql_stmt_execute_start(&failed_, current());
+    }
+    case stage::storing: return mysql_stmt_store_result_start(&failed_, current());
+    case stage::going_on: return mysql_stmt_next_result_start(&failed_, current());
+    case stage::idle:
+    case stage::answered: break;
+  }
+  return 0;
+}
+
+int connection::resume(int ready) {
+  switch (stage_) {
+    case stage::preparing: return mysql_stmt_prepare_cont(&failed_, current(), ready);
+    case stage::executing: return mysql_stmt_execute_cont(&failed_, current(), ready);
+    case stage::storing: return mysql_stmt_store_result_cont(&failed_, current(), ready);
+    case stage::going_on: return mysql_stmt_next_result_cont(&failed_, current(), ready);
+    case stage::idle:
+    case stage::answered: break;
+  }
+  return 0;
+}
+
+/// From stage to stage, until one has to wait.
+void connection::advance() {
+  while (waiting_ == 0 && stage_ != stage::answered) {
+    if (failed_ > 0) return fail();
+    if (stage_ == stage::storing) take_rows();
+    waiting_ = begin(next_stage());
+  }
+}
+
+/// A procedure gives its rows, and then its status, which may be that it failed after all.
+connection::stage connection::next_stage() {
+  if (stage_ == stage::preparing) return stage::executing;
+  const bool rows_follow = stage_ != stage::storing && mysql_stmt_field_count(current()) > 0;
+  if (rows_follow) return stage::storing;
+  return mysql_stmt_more_results(current()) != 0 ? stage::going_on : stage::answered;
+}
+
+void connection::take_rows() {
+  if (!has_rows_) answer_ = stored_rows{current()}.all();
+  has_rows_ = true;
+}
+
+/// \throws runtime::connection_error when that ends the session without a clear answer.
+void connection::fail() {
+  const unsigned number = mysql_stmt_errno(current());
+  const std::string sentence = mysql_stmt_error(current());
+  const bool unprepared = stage_ == stage::preparing;
+  stage_ = stage::idle;
+  if (unprepared) statements_.erase(current_);
+  constexpr unsigned no_such_procedure = 1305;
+  constexpr unsigned no_such_table = 1146;
+  if (is_bare() && (number == no_such_procedure || number == no_such_table)) {
+    stage_ = stage::answered;  // without rows
+    return;
+  }
+  refusal r = refusal_of(number, sentence);
+  stage_ = stage::answered;  // where there is an answer: what ended without one never gives any
+  if (r.over) ended_ = runtime::connection_error{r.why.what, r.why.passing};
+  answer_ = std::move(r.why);
+}
+
+short events_of(int waiting) {
+  int events = 0;
+  if ((waiting & MYSQL_WAIT_READ) != 0) events |= POLLIN;
+  if ((waiting & MYSQL_WAIT_WRITE) != 0) events |= POLLOUT;
+  if ((waiting & MYSQL_WAIT_EXCEPT) != 0) events |= POLLPRI;
+  return static_cast<short>(events);
+}
+
+int ready_of(MYSQL* connection, int waiting) {
+  pollfd fd{mysql_get_socket(connection), events_of(waiting), 0};
+  if (::poll(&fd, 1, 0) <= 0) return 0;
+  int ready = 0;
+  if ((fd.revents & (POLLIN | POLLHUP | POLLERR)) != 0) ready |= MYSQL_WAIT_READ;
+  if ((fd.revents & (POLLOUT | POLLHUP | POLLERR)) != 0) ready |= MYSQL_WAIT_WRITE;
+  if ((fd.revents & POLLPRI) != 0) ready |= MYSQL_WAIT_EXCEPT;
+  return ready & waiting;
+}
+
+}  // namespace holdfast::mariadb

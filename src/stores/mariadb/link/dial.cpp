@@ -1,0 +1,471 @@
+#include "stores/mariadb/link/dial.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <fcntl.h>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <sys/socket.h>
+#include <sys/time.h>
+#include <vector>
+
+#include "runtime/io_deadline.hpp"
+#include "stores/mariadb/link/connection.hpp"
+#include "stores/mariadb/link/handle.hpp"
+#include "stores/mariadb/protocol/schema.hpp"
+
+namespace holdfast::mariadb {
+
+using runtime::connection_error;
+using runtime::io_deadline;
+
+namespace {
+
+constexpr unsigned long packet_limit = 16UL << 20U;  // what a hostile server may make us keep at once
+constexpr std::size_t stack_size = 256UL << 10U;  // of calls that do not block: TLS and name look-ups need it
+constexpr unsigned no_such_procedure = 1305;
+constexpr unsigned no_such_table = 1146;
+constexpr unsigned no_such_variable = 1193;
+
+/// Plugins of authentication, by which the server sees no password in the clear.
+constexpr const char* hiding_plugins = "mysql_native_password,client_ed25519";
+/// And those by which it may see one: over TLS, or else encrypted with a key that it sends itself, which
+/// keeps nothing from whoever answers in its place.
+constexpr const char* all_plugins =
+    "mysql_native_password,client_ed25519,caching_sha2_password,sha256_password";
+
+/// An answer that whoever asked may understand.
+struct error_answer {
+  unsigned number;
+  std::string sentence;
+};
+
+/// A session on its way to readiness.
+class opening {
+ public:
+  opening(const settings& to, const owner_id& client, role as, int stop)
+      : to_{to}, names_{to.names()}, client_{client}, as_{as}, limit_{to.link.connect_limit, stop} {}
+
+  [[nodiscard]] handle run(const std::optional<owner_id>& former, sql::provision make) {
+    make_ = make;
+    begin();
+    if (former) end_session(*former);
+    if (former != client_) take_lock();
+    if (as_ == role::notifications) stay_out_of_slow_log();
+    if (as_ == role::calls) {
+      check_server();
+      if (to_.link.session) bind_to_session(*to_.link.session);
+      static_cast<void>(provide_tables(sql::mariadb::existing::kept));
+    }
+    return std::move(session_);
+  }
+
+  /// Whether there are no tables, and it was not to make them.
+  [[nodiscard]] bool is_bare() const { return bare_; }
+
+  /// \return whether it has made any.
+  [[nodiscard]] bool provide() {
+    begin();
+    check_server();
+    return provide_tables(sql::mariadb::existing::replaced);
+  }
+
+ private:
+  void begin();
+  void set_options();
+  void set_tls();
+  void connect();
+  void check_server();
+  [[nodiscard]] std::string lock_of(const owner_id& client) const {
+    return '\'' + sql::mariadb::lock_of(client, as_ == role::notifications) + '\'';
+  }
+  void end_session(const owner_id& of);
+  void take_lock();
+  void stay_out_of_slow_log();
+  void refuse_cluster();
+  void bind_to_session(std::chrono::milliseconds timeout);
+  bool provide_tables(sql::mariadb::existing procedures_there);
+  void make_tables(sql::mariadb::existing procedures_there);
+  [[nodiscard]] std::string listed(const std::vector<std::string_view>& parts) const;
+  struct found_procedures {
+    bool complete = false;
+    bool current = false;   // as this Holdfast makes them
+    std::string untrusted;  // one of another user that would run with our rights
+  };
+  [[nodiscard]] found_procedures look_at_procedures();
+  void check_tables();
+  [[nodiscard]] std::int64_t layout();
+
+  template <class Function>
+  void wait_while(int waiting, Function go_on);
+  std::optional<error_answer> try_to_ask(std::string_view statement);
+  void ask(std::string_view statement);
+  [[nodiscard]] std::string text(std::string_view statement);
+  [[nodiscard]] error_answer error_now() const {
+    return {mysql_errno(session_.get()), mysql_error(session_.get())};
+  }
+
+  const settings& to_;
+  const sql::naming names_;
+  const owner_id& client_;
+  const role as_;
+  io_deadline limit_;
+  sql::provision make_ = sql::provision::tables;
+  bool bare_ = false;
+  handle session_;
+  std::vector<std::string> column_;  // the first, of the answer to the last statement
+};
+
+/// The library shakes hands for TLS on a socket that it lets block, and leaves it so: until then the kernel
+/// ends its waits.
+void limit_blocking(int socket, std::chrono::milliseconds limit) {
+  const auto seconds = std::chrono::ceil<std::chrono::seconds>(limit);
+  const timeval longest{seconds.count(), 0};
+  ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &longest, sizeof longest);
+  ::setsockopt(socket, SOL_SOCKET, SO_SNDTIMEO, &longest, sizeof longest);
+}
+
+void end_blocking(int socket) {
+  ::fcntl(socket, F_SETFL, ::fcntl(socket, F_GETFL) | O_NONBLOCK);
+  ::fcntl(socket, F_SETFD, ::fcntl(socket, F_GETFD) | FD_CLOEXEC);
+}
+
+/// \param go_on takes what is ready, and tells what is waited for next; zero: it is done.
+template <class Function>
+void opening::wait_while(int waiting, Function go_on) {
+  while (waiting != 0) {
+    limit_.wait(mysql_get_socket(session_.get()), events_of(waiting));
+    const int ready = ready_of(session_.get(), waiting);
+    if (ready != 0) waiting = go_on(ready);
+  }
+}
+
+void opening::set_options() {
+  MYSQL* const m = session_.get();
+  const unsigned protocol = to_.socket.empty() ? MYSQL_PROTOCOL_TCP : MYSQL_PROTOCOL_SOCKET;
+  const unsigned no = 0;
+  const auto limit = std::chrono::ceil<std::chrono::seconds>(to_.link.connect_limit).count();
+  const auto limit_s = static_cast<unsigned>(limit);
+  mysql_optionsv(m, MYSQL_OPT_NONBLOCK, &stack_size);
+  mysql_optionsv(m, MYSQL_OPT_CONNECT_TIMEOUT, &limit_s);
+  mysql_optionsv(m, MYSQL_OPT_PROTOCOL, &protocol);
+  mysql_optionsv(m, MYSQL_SET_CHARSET_NAME, "utf8mb4");
+  mysql_optionsv(m, MYSQL_OPT_LOCAL_INFILE, &no);  // or a server could ask for our files
+  mysql_optionsv(m, MYSQL_OPT_MAX_ALLOWED_PACKET, &packet_limit);
+  const bool server_is_known = !to_.socket.empty() || (to_.tls.on && to_.tls.verify);
+  mysql_optionsv(m, MARIADB_OPT_RESTRICTED_AUTH, server_is_known ? all_plugins : hiding_plugins);
+  mysql_optionsv(m, MYSQL_OPT_CONNECT_ATTR_ADD, "program_name", "holdfast");
+  if (to_.tls.on) set_tls();
+}
+
+void opening::set_tls() {
+  MYSQL* const m = session_.get();
+  const my_bool yes = 1;
+  const my_bool verify = to_.tls.verify ? 1 : 0;
+  mysql_optionsv(m, MYSQL_OPT_SSL_ENFORCE, &yes);
+  mysql_optionsv(m, MYSQL_OPT_SSL_VERIFY_SERVER_CERT, &verify);
+  const auto set = [&](mysql_option option, const std::string& file) {
+    if (!file.empty()) mysql_optionsv(m, option, file.c_str());
+  };
+  set(MYSQL_OPT_SSL_CA, to_.tls.ca);
+  set(MYSQL_OPT_SSL_CERT, to_.tls.cert);
+  set(MYSQL_OPT_SSL_KEY, to_.tls.key);
+}
+
+void opening::connect() {
+  static std::once_flag begun;  // the library would begin itself, but not for two threads at once
+  std::call_once(begun, [] {
+    // It would have the whole process ignore SIGPIPE, and the programs that this one starts.
+    struct sigaction before{};
+    sigaction(SIGPIPE, nullptr, &before);
+    mysql_library_init(0, nullptr, nullptr);
+    sigaction(SIGPIPE, &before, nullptr);
+  });
+  session_.reset(mysql_init(nullptr));
+  if (!session_) throw connection_error{{errc::exhausted, "out of memory"}};
+  set_options();
+  const auto given = [](const std::string& s) { return s.empty() ? nullptr : s.c_str(); };
+  MYSQL* connected = nullptr;
+  limit_.begin("the connection");
+  wait_while(
+      mysql_real_connect_start(&connected, session_.get(), to_.socket.empty() ? to_.host.c_str() : nullptr,
+                               given(to_.user), given(to_.password), to_.database.c_str(), to_.port,
+                               given(to_.socket), CLIENT_MULTI_RESULTS),
+      [&](int ready) {
+        limit_blocking(mysql_get_socket(session_.get()), to_.link.connect_limit);
+        return mysql_real_connect_cont(&connected, session_.get(), ready);
+      });
+  if (connected == nullptr) {
+    const error_answer why = error_now();
+    throw refused_entry(why.number, why.sentence);
+  }
+  end_blocking(mysql_get_socket(session_.get()));
+  // Where it is not to be verified, the library goes on without, for a server that has none.
+  if (to_.tls.on && mysql_get_ssl_cipher(session_.get()) == nullptr) {
+    throw connection_error{{errc::permission_denied, "the server does not speak TLS"}, false};
+  }
+  limit_.begin("the server's first answers");
+}
+
+void opening::begin() {
+  connect();
+  for (const std::string& setting : sql::mariadb::session_settings()) ask(setting);
+}
+
+void opening::check_server() {
+  constexpr unsigned long oldest_mariadb = 100500;
+  constexpr unsigned long oldest_mysql = 80029;
+  const bool is_mariadb = mariadb_connection(session_.get()) != 0;
+  const unsigned long version = mysql_get_server_version(session_.get());
+  if (version < (is_mariadb ? oldest_mariadb : oldest_mysql)) {
+    throw connection_error{
+        {errc::foreign_store, std::string{"the server is "} + (is_mariadb ? "MariaDB " : "MySQL ") +
+                                  mysql_get_server_info(session_.get()) +
+                                  "; Holdfast needs MariaDB 10.5, MySQL 8.0.29, or newer"},
+        false};
+  }
+  if (!sql::mariadb::is_writable(text("SELECT @@global.read_only"))) {
+    throw connection_error{{errc::unavailable, "the server is a read-only replica; name the primary"}};
+  }
+}
+
+/// Each session holds a lock with the client's name, which is random, in its role: who has it is the one to
+/// end. It is let go when that session is over, whatever that was doing; and stays ours where it is of our
+/// own name.
+void opening::end_session(const owner_id& of) {
+  const std::string lock = lock_of(of);
+  const std::string former = text("SELECT IS_USED_LOCK(" + lock + ")");
+  if (!former.empty()) static_cast<void>(try_to_ask("KILL " + former));  // it may have gone meanwhile
+  if (text("SELECT GET_LOCK(" + lock + ", 5)") != "1") {
+    throw connection_error{{errc::unavailable, "a former session of this client does not end"}};
+  }
+  if (of != client_) ask("DO RELEASE_LOCK(" + lock + ")");
+}
+
+/// By which others find this session, and know that it lives.
+void opening::take_lock() {
+  if (text("SELECT GET_LOCK(" + lock_of(client_) + ", 0)") == "1") return;
+  throw connection_error{{errc::unavailable, "the lock of this session's name is taken"}};
+}
+
+/// A bell sleeps in a statement, which the slow log would take each time. Where the server does not let one
+/// set it, it does.
+void opening::stay_out_of_slow_log() {
+  static_cast<void>(try_to_ask("SET SESSION long_query_time = 31536000"));
+}
+
+/// The nodes of a Galera cluster share the tables, and not the locks by which sessions are known to live.
+void opening::refuse_cluster() {
+  const auto refused =
+      try_to_ask("SELECT @@global.wsrep_on = 1 AND @@global.wsrep_provider NOT IN ('', 'none')");
+  const bool clustered = !refused && !column_.empty() && column_.front() == "1";
+  if (refused && refused->number != no_such_variable) {
+    const connection_error why = refused_entry(refused->number, refused->sentence);
+    throw connection_error{why};
+  }
+  if (!clustered) return;
+  throw connection_error{
+      {errc::foreign_store,
+       "the server is a node of a Galera cluster, whose nodes do not know of one another's sessions: "
+       "mode=session cannot be had there; mode=table can"},
+      false};
+}
+
+/// The server ends it when it has been silent for so long: no sooner, or its client would still believe in
+/// it, whatever the server has for others. It counts whole seconds. The times for the rest of what has begun
+/// to be read or written may begin right after the last answer.
+void opening::bind_to_session(std::chrono::milliseconds timeout) {
+  refuse_cluster();
+  const std::string seconds = std::to_string(std::chrono::ceil<std::chrono::seconds>(timeout).count());
+  ask("SET SESSION wait_timeout = " + seconds + ", net_read_timeout = " + seconds +
+      ", net_write_timeout = " + seconds + ", @holdfast_session = x'" + client_.hex() + '\'');
+}
+
+/// \return the layout at the server, zero where there is none, or a table is missing.
+std::int64_t opening::layout() {
+  const auto refused = try_to_ask("CALL " + names_.quoted("layout") + "()");
+  if (!refused) return column_.empty() ? 0 : std::strtoll(column_.front().c_str(), nullptr, 10);
+  if (refused->number == no_such_procedure || refused->number == no_such_table) return 0;
+  const connection_error why = refused_entry(refused->number, refused->sentence);
+  throw connection_error{why};
+}
+
+/// \return whether it has made any.
+bool opening::provide_tables(sql::mariadb::existing procedures_there) {
+  const bool replaces = procedures_there == sql::mariadb::existing::replaced;
+  const found_procedures procedures = look_at_procedures();
+  if (!procedures.untrusted.empty() && !replaces) {
+    throw connection_error{
+        {errc::permission_denied,
+         "the procedure " + procedures.untrusted +
+             " is another user's and would run with the rights of this one; have one who is trusted "
+             "bring the store up to date: holdfast schema URL --apply"},
+        false};
+  }
+  const std::int64_t found = procedures.untrusted.empty() ? layout() : 0;
+  const std::int64_t behind = sql::mariadb::layout - found;
+  const bool outdated = found > 0 && behind > 0;
+  if (found > sql::mariadb::layout || (outdated && !replaces)) {
+    throw connection_error{
+        {errc::foreign_store, "the table " + names_.plain() + " is of layout " + std::to_string(found) +
+                                  ", and this Holdfast's is " + std::to_string(sql::mariadb::layout) +
+                                  (outdated ? "; bring it up to date: holdfast schema URL --apply" : "")},
+        false};
+  }
+  check_tables();
+  const bool usable = found == sql::mariadb::layout;
+  if (usable && procedures.complete && (procedures.current || !replaces)) return false;
+  if (usable && !to_.create) return false;
+  if (!to_.create) {
+    throw connection_error{{errc::unavailable, "there is no table " + names_.plain() +
+                                                   ", and create=0 forbids to make it; see holdfast schema"},
+                           false};
+  }
+  if (make_ == sql::provision::none) {
+    bare_ = !usable;
+    return false;
+  }
+  try {
+    make_tables(procedures_there);
+  } catch (const connection_error& c) {
+    // A user does not see a procedure that it may not call. It can do all else.
+    if (usable && !replaces && c.why.code == errc::permission_denied) return false;
+    throw;
+  }
+  return true;
+}
+
+/// The names of these tables or procedures, for a statement.
+std::string opening::listed(const std::vector<std::string_view>& parts) const {
+  std::string all;
+  for (const std::string_view part : parts) {
+    const std::string name = part == "locks" ? to_.table : to_.table + '_' + std::string{part};
+    all.append(all.empty() ? "'" : ", '").append(name).append("'");
+  }
+  return all;
+}
+
+/// Asked before any is called, since nobody knows what another's does.
+/// \throws connection_error where there are others of these names.
+opening::found_procedures opening::look_at_procedures() {
+  const auto& parts = sql::mariadb::procedure_parts();
+  const std::string comment{sql::mariadb::procedure_comment};
+  ask("SELECT IF(routine_comment LIKE '" + comment +
+      "%', IF(security_type = 'DEFINER' OR definer = CURRENT_USER(), IF(routine_comment = '" +
+      sql::mariadb::current_comment() +
+      "', 'current', ''), CONCAT('? ', routine_name)), CONCAT('! ', routine_name)) "
+      "FROM information_schema.routines WHERE routine_schema = '" +
+      to_.schema + "' AND routine_type = 'PROCEDURE' AND routine_name IN (" + listed(parts) + ")");
+  const auto marked = [this](std::string_view mark) {
+    return std::find_if(column_.begin(), column_.end(),
+                        [&](const std::string& said) { return said.starts_with(mark); });
+  };
+  if (const auto foreign = marked("! "); foreign != column_.end()) {
+    throw connection_error{{errc::foreign_store, "there is a procedure " + foreign->substr(2) +
+                                                     " that is not ours; name another table with table="},
+                           false};
+  }
+  found_procedures found{column_.size() == parts.size(), true, {}};
+  for (const std::string& said : column_) found.current = found.current && said == "current";
+  if (const auto strange = marked("? "); strange != column_.end()) found.untrusted = strange->substr(2);
+  return found;
+}
+
+/// Ours say so in their comments, also where somebody did not come to the end of making them. Who may only
+/// call the procedures sees none.
+/// \throws connection_error where there are others of these names.
+void opening::check_tables() {
+  std::vector<std::string> comments;
+  for (const std::string_view part : sql::mariadb::table_parts()) {
+    comments.push_back(sql::mariadb::comment_of(part));
+  }
+  ask("SELECT table_comment FROM information_schema.tables WHERE table_schema = '" + to_.schema +
+      "' AND table_name IN (" + listed(sql::mariadb::table_parts()) + ")");
+  const bool ours = std::all_of(column_.begin(), column_.end(), [&](const std::string& comment) {
+    return std::find(comments.begin(), comments.end(), comment) != comments.end();
+  });
+  if (ours) return;
+  throw connection_error{
+      {errc::foreign_store, "there is a table " + names_.plain() +
+                                ", or one named after it, that is not ours; name another with table="},
+      false};
+}
+
+/// Several clients may be at it at once: each statement leaves alone what is there, or puts the same there.
+void opening::make_tables(sql::mariadb::existing procedures_there) {
+  constexpr unsigned is_there = 1304;
+  for (const std::string& statement : sql::mariadb::schema_of(names_, procedures_there)) {
+    auto refused = try_to_ask(statement);
+    if (refused && refused->number == is_there) {
+      if (procedures_there == sql::mariadb::existing::kept) continue;
+      ask("DROP PROCEDURE IF EXISTS " + sql::mariadb::procedure_in(statement));  // MySQL cannot replace one
+      refused = try_to_ask(statement);
+    }
+    if (!refused) continue;
+    const connection_error why = refused_entry(refused->number, refused->sentence);
+    if (why.why.code != errc::permission_denied) throw connection_error{why};
+    throw connection_error{
+        {errc::permission_denied,
+         "there is no table " + names_.plain() +
+             " whose procedures this user may call, and it may not make it; grant it those that there are, "
+             "or have one who may run: holdfast schema URL --apply (" +
+             why.why.what + ")"},
+        false};
+  }
+}
+
+/// Leaves the first column of the answer in `column_`. \throws connection_error where the session is over.
+std::optional<error_answer> opening::try_to_ask(std::string_view statement) {
+  MYSQL* const m = session_.get();
+  column_.clear();
+  int failed = 0;
+  wait_while(mysql_real_query_start(&failed, m, statement.data(), statement.size()),
+             [&](int ready) { return mysql_real_query_cont(&failed, m, ready); });
+  while (failed == 0) {
+    MYSQL_RES* stored = nullptr;
+    wait_while(mysql_store_result_start(&stored, m),
+               [&](int ready) { return mysql_store_result_cont(&stored, m, ready); });
+    const result rows{stored};
+    if (!rows && mysql_errno(m) != 0) break;
+    while (const MYSQL_ROW r = rows ? mysql_fetch_row(rows.get()) : nullptr) {
+      column_.emplace_back(r[0] == nullptr ? "" : r[0]);
+    }
+    if (mysql_more_results(m) == 0) return std::nullopt;
+    wait_while(mysql_next_result_start(&failed, m),
+               [&](int ready) { return mysql_next_result_cont(&failed, m, ready); });
+  }
+  return error_now();
+}
+
+void opening::ask(std::string_view statement) {
+  if (const auto refused = try_to_ask(statement)) {
+    const connection_error why = refused_entry(refused->number, refused->sentence);
+    throw connection_error{why};
+  }
+}
+
+std::string opening::text(std::string_view statement) {
+  ask(statement);
+  return column_.empty() ? "" : column_.front();
+}
+
+}  // namespace
+
+std::unique_ptr<sql::connection> dial(const settings& to, const owner_id& client,
+                                      const std::optional<owner_id>& former, role as, sql::provision make,
+                                      int stop) {
+  opening way{to, client, as, stop};
+  auto made = std::make_unique<connection>(way.run(former, make), client, to.names());
+  if (way.is_bare()) made->expect_nothing();
+  return made;
+}
+
+bool provide(const settings& to, int stop) {
+  const owner_id nobody;
+  return opening{to, nobody, role::calls, stop}.provide();
+}
+
+}  // namespace holdfast::mariadb

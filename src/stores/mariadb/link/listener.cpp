@@ -1,0 +1,131 @@
+#include "stores/mariadb/link/listener.hpp"
+
+#include <array>
+#include <poll.h>
+
+#include "runtime/io_deadline.hpp"
+#include "runtime/signals.hpp"
+#include "stores/mariadb/link/dial.hpp"
+#include "stores/mariadb/protocol/schema.hpp"
+
+namespace holdfast::mariadb {
+
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+constexpr std::chrono::seconds nap{15};  // at the server; then it is asked again, to know whether it lives
+constexpr milliseconds first_pause = 50ms;
+constexpr milliseconds longest_pause = 5s;
+
+}  // namespace
+
+listener::listener(settings to, std::function<void(const owner_id&, const words&)> told)
+    : to_{std::move(to)}, told_{std::move(told)} {
+  thread_ = runtime::quiet_thread([this] { work(); });
+}
+
+void listener::serve(const owner_id& client) {
+  {
+    const std::lock_guard hold{mutex_};
+    if (std::exchange(client_, client) == client) return;
+    interrupt_.ring();  // with the mutex held: see wait_to_begin
+  }
+  changed_.notify_one();
+}
+
+void listener::begin() {
+  {
+    const std::lock_guard hold{mutex_};
+    if (std::exchange(wanted_, true)) return;
+  }
+  changed_.notify_one();
+}
+
+void listener::shut() {
+  {
+    const std::lock_guard hold{mutex_};
+    stopping_ = true;
+    interrupt_.ring();
+  }
+  changed_.notify_one();
+  if (thread_.joinable()) thread_.join();
+}
+
+/// \return whom to serve; nobody: it is over.
+std::optional<owner_id> listener::wait_to_begin() {
+  std::unique_lock hold{mutex_};
+  changed_.wait(hold, [this] { return (wanted_ && client_) || stopping_; });
+  if (stopping_) return std::nullopt;
+  interrupt_.drain();  // with the mutex held: it was for what is known by now
+  return client_;
+}
+
+/// Shorter, when there is somebody else to serve.
+void listener::pause(const owner_id& client, milliseconds how_long) {
+  std::unique_lock hold{mutex_};
+  changed_.wait_for(hold, how_long, [&] { return stopping_ || client_ != client; });
+}
+
+void listener::work() {
+  milliseconds wait = first_pause;
+  while (const auto client = wait_to_begin()) {
+    const auto since = std::chrono::steady_clock::now();
+    try {
+      listen(*client);
+    } catch (const runtime::connection_error& c) {
+      if (c.why.code == errc::closed) continue;  // interrupted: to stop, or to serve another
+    } catch (const std::exception&) {            // out of memory: as good as no connection
+      wait = longest_pause;
+    }
+    if (std::chrono::steady_clock::now() - since > longest_pause)
+      wait = first_pause;  // it was good for something
+    pause(*client, wait);
+    wait = std::min(longest_pause, wait * 2);
+  }
+}
+
+/// Until the session breaks, or somebody else is to be served.
+void listener::listen(const owner_id& client) {
+  const auto over =
+      dial(to_, client, client, role::notifications, sql::provision::none, interrupt_.descriptor());
+  while (true) {
+    const sql::answer said = ask(*over);
+    if (const auto* rows = std::get_if<std::vector<sql::row>>(&said)) {
+      const words heard = take_in(*rows);
+      if (!heard.empty()) told_(client, heard);
+      continue;
+    }
+    const auto& why = std::get<store::trouble>(said);
+    if (!why.unknown) throw runtime::connection_error{why.what};  // else cut short: somebody has rung
+  }
+}
+
+sql::answer listener::ask(sql::connection& over) const {
+  runtime::io_deadline limit{to_.link.answer_limit + nap, interrupt_.descriptor()};
+  limit.begin("a word");
+  over.send({"listen",
+             {sql::parameter::of_bytes(over.client().bytes()), sql::parameter::of_bytes(seen_),
+              sql::parameter::of(std::int64_t{nap.count()})}});
+  while (true) {
+    limit.wait(over.descriptor(), over.events());
+    std::vector<sql::answer> answers = over.proceed();
+    if (!answers.empty()) return std::move(answers.front());
+  }
+}
+
+listener::words listener::take_in(const std::vector<sql::row>& rows) {
+  words heard;
+  seen_.clear();
+  for (const sql::row& r : rows) {
+    const auto owner = r.size() == 2 ? owner_id::from_bytes(sql::text_at(r, 0)) : std::nullopt;
+    if (!owner) throw runtime::connection_error{{errc::corrupt_store, "a word that is none of ours"}};
+    const std::int64_t token = sql::number_at(r, 1);
+    heard.emplace_back(*owner, sql::notice_of(token));
+    seen_ += sql::mariadb::seen_word(*owner, token);
+  }
+  return heard;
+}
+
+}  // namespace holdfast::mariadb

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <mutex>
+#include <optional>
+#include <thread>
+#include <utility>
+#include <vector>
+
+#include "base/owner_id.hpp"
+#include "runtime/wakeup_fd.hpp"
+#include "stores/mariadb/link/settings.hpp"
+#include "stores/sql/link/connection.hpp"
+
+namespace holdfast::mariadb {
+
+/// Hears the words for a client: a session of its own, which sleeps at the server in the procedure `listen`
+/// until whoever leaves a word rings, by killing that call. See ring.sql and listen.sql.
+///
+/// Where the session cannot be had, words wait at the server, and claims are looked after by their clients'
+/// own looks meanwhile.
+class listener {
+ public:
+  using words = std::vector<std::pair<owner_id, store::noticed>>;
+
+  /// \param told is called on the listener's thread, outside turns.
+  listener(settings to, std::function<void(const owner_id& client, const words&)> told);
+  ~listener() { shut(); }
+  listener(const listener&) = delete;
+  listener& operator=(const listener&) = delete;
+
+  /// Whose words are listened for from now on. Any thread; does not block.
+  void serve(const owner_id& client);
+  /// Begins, if that has not been done, as soon as there is somebody to serve. Any thread; does not block.
+  void begin();
+  /// Nothing is told afterwards. Idempotent.
+  void shut();
+
+ private:
+  void work();
+  void listen(const owner_id& client);
+  [[nodiscard]] sql::answer ask(sql::connection& over) const;
+  [[nodiscard]] words take_in(const std::vector<sql::row>& rows);
+  [[nodiscard]] std::optional<owner_id> wait_to_begin();
+  void pause(const owner_id& client, std::chrono::milliseconds how_long);
+
+  const settings to_;
+  const std::function<void(const owner_id& client, const words&)> told_;
+  std::string seen_;  // the words that have been told, as `listen` takes them
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  std::optional<owner_id> client_;
+  bool wanted_ = false;
+  bool stopping_ = false;
+  runtime::wakeup_fd interrupt_;  // it is to stop, or to serve another
+  std::thread thread_;
+};
+
+}  // namespace holdfast::mariadb

@@ -1,0 +1,141 @@
+#include <algorithm>
+#include <array>
+#include <string>
+
+#include "stores/mariadb/link/handle.hpp"
+
+namespace holdfast::mariadb {
+
+namespace {
+
+/// How an error is taken, by its number in the manual of MariaDB or MySQL.
+struct verdict {
+  unsigned number;
+  errc code;
+  const char* advice;
+  bool passing;
+  bool over = false;  // the session is of no more use
+};
+
+constexpr auto busy = "others were at it at the same moment";
+constexpr auto entry = "check the user and the password";
+constexpr auto grants = "grant this user the tables and procedures";
+constexpr auto plugin =
+    "this way of authentication is not one of those allowed here; those that show the server the password "
+    "need verified TLS (ca=)";
+constexpr auto many = "raise max_connections, or put a limit on clients";
+constexpr auto room = "make room at the server";
+constexpr auto replica = "the server is a read-only replica, or has been made read-only";
+constexpr auto cut_short = "it was cut short; look for a limit on the time of statements";
+constexpr auto gone = "the lock table is gone, or a part of it";
+constexpr auto shape = "the table of this name is of another shape; name another with table=";
+constexpr auto ended = "the server ended the session";
+
+/// Of libmariadb, for a way of authentication that it was not allowed. Its sentence has the name of that from
+/// where nothing stands any more.
+constexpr unsigned not_listed = 5010;
+
+constexpr auto verdicts = std::to_array<verdict>({
+    {1213, errc::unavailable, busy, true},
+    {1205, errc::unavailable, busy, true},
+    {1020, errc::unavailable, busy, true},
+    {1180, errc::unavailable, busy, true},  // the commit failed: a cluster certified another
+    {1047, errc::unavailable, "the node is not of the cluster now", true, true},
+    {1045, errc::permission_denied, entry, false},
+    {1698, errc::permission_denied, entry, false},
+    {1275, errc::permission_denied, entry, false},
+    {2059, errc::permission_denied, plugin, false},
+    {not_listed, errc::permission_denied, plugin, false},
+    {1130, errc::permission_denied, "the server lets nobody in from this host", false},
+    {1044, errc::permission_denied, grants, false},
+    {1142, errc::permission_denied, grants, false},
+    {1143, errc::permission_denied, grants, false},
+    {1227, errc::permission_denied, grants, false},
+    {1370, errc::permission_denied, grants, false},
+    {1449, errc::permission_denied,
+     "whoever made the procedures is gone; have them made anew: holdfast schema URL --apply", false},
+    {1040, errc::exhausted, many, true, true},
+    {1203, errc::exhausted, many, true, true},
+    {1226, errc::exhausted, many, true, true},
+    {1129, errc::unavailable, "the server has blocked this host after many errors: FLUSH HOSTS", true, true},
+    {1461, errc::exhausted, "raise max_prepared_stmt_count", true},
+    {3, errc::exhausted, room, true},
+    {28, errc::exhausted, room, true},
+    {1021, errc::exhausted, room, true},
+    {1026, errc::exhausted, room, true},
+    {1114, errc::exhausted, room, true},
+    {1037, errc::exhausted, "the server is out of memory", true},
+    {1041, errc::exhausted, "the server is out of memory", true},
+    {1290, errc::unavailable, replica, true, true},
+    {1792, errc::unavailable, replica, true, true},
+    {1836, errc::unavailable, replica, true, true},
+    {1317, errc::unavailable, cut_short, true},
+    {1969, errc::unavailable, cut_short, true},
+    {3024, errc::unavailable, cut_short, true},
+    {1243, errc::unavailable, "its preparation was lost", true, true},
+    {1615, errc::unavailable, "its preparation was lost", true, true},
+    {1665, errc::unavailable, "set the server's binlog_format to MIXED or ROW", false},
+    {1049, errc::unavailable, "create the database, or name another", false},
+    {1146, errc::unavailable, gone, true, true},
+    {1305, errc::unavailable, gone, true, true},
+    {1054, errc::foreign_store, shape, false},
+    {1136, errc::foreign_store, shape, false},
+    {1318, errc::foreign_store, shape, false},
+    {1364, errc::foreign_store, shape, false},
+    {1366, errc::foreign_store, shape, false},
+    {1406, errc::foreign_store, shape, false},
+    {1030, errc::unavailable, "the server's disk failed", true},
+    {1194, errc::corrupt_store, "the server's data are damaged", false},
+    {1712, errc::corrupt_store, "the server's data are damaged", false},
+    {1053, errc::unavailable, ended, true, true},
+    {1152, errc::unavailable, ended, true, true},
+    {1158, errc::unavailable, ended, true, true},
+    {1159, errc::unavailable, ended, true, true},
+    {1160, errc::unavailable, ended, true, true},
+    {1161, errc::unavailable, ended, true, true},
+    {1927, errc::unavailable, ended, true, true},
+    {4031, errc::unavailable, ended, true, true},
+    {2026, errc::permission_denied, "TLS could not begin; check 'ca', 'cert' and the host's name", false,
+     true},
+});
+
+constexpr verdict refused{0, errc::unavailable, "the server refused a statement", false};
+constexpr verdict lost{0, errc::unavailable, "the connection failed", true, true};
+
+const verdict& verdict_of(unsigned number) {
+  const auto* const found =
+      std::find_if(verdicts.begin(), verdicts.end(), [&](const verdict& v) { return v.number == number; });
+  if (found != verdicts.end()) return *found;
+  const bool of_the_library = number >= 2000 && number < 3000;
+  return of_the_library || number == 0 ? lost : refused;
+}
+
+std::string one_line(std::string text) {
+  std::replace_if(text.begin(), text.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20; }, ' ');
+  return text;
+}
+
+failure failure_of(const verdict& v, unsigned number, const std::string& sentence) {
+  std::string what = number == not_listed ? "the server was not told the password" : one_line(sentence);
+  what.append("; ").append(v.advice).append(" (error ").append(std::to_string(number)).append(")");
+  return {v.code, what};
+}
+
+}  // namespace
+
+refusal refusal_of(unsigned number, const std::string& sentence) {
+  const verdict& v = verdict_of(number);
+  failure why = failure_of(v, number, sentence);
+  if (v.over && (v.advice == ended || &v == &lost))
+    throw runtime::connection_error{std::move(why), v.passing};
+  // Cut short, it may have been past its commit.
+  const bool unknown = v.advice == cut_short;
+  return {{std::move(why), v.passing, unknown}, v.over};
+}
+
+runtime::connection_error refused_entry(unsigned number, const std::string& sentence) {
+  const verdict& v = verdict_of(number);
+  return {failure_of(v, number, sentence), v.passing};
+}
+
+}  // namespace holdfast::mariadb

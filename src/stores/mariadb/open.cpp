@@ -1,0 +1,116 @@
+#include <algorithm>
+#include <chrono>
+
+#include "core/family.hpp"
+#include "runtime/wakeup_fd.hpp"
+#include "stores/mariadb/link/dial.hpp"
+#include "stores/mariadb/link/link.hpp"
+#include "stores/mariadb/protocol/schema.hpp"
+#include "stores/scheme.hpp"
+#include "stores/session_mode.hpp"
+#include "stores/table_name.hpp"
+
+namespace holdfast::schemes {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::string_view known_options =
+    "table ([database.]name of the lock table), create (0: do not make it), keep_idle (how long an unused "
+    "name's token is remembered), mode (table, or session: locks end with the connection), session_timeout, "
+    "connect_timeout, answer_timeout, socket (the path of a Unix socket), tls, "
+    "ca, cert, key, tls_verify";
+
+/// `mysql://[user[:password]@]host[:port]/database`, or with `?socket=` and whatever host.
+void read_place(store_url& url, mariadb::settings& s) {
+  const auto where = url.split();
+  s.socket = url.take("socket").value_or("");
+  if (where.host.empty() && s.socket.empty())
+    url.refuse("it names no host; write mysql://localhost/database");
+  s.host = where.host;
+  s.user = where.user;
+  s.password = where.password;
+  s.database = where.rest;
+  if (where.port.empty()) return;
+  const bool digits =
+      where.port.size() <= 5 && where.port.find_first_not_of("0123456789") == std::string::npos;
+  const unsigned long port = digits ? std::stoul(where.port) : 0;
+  if (port == 0 || port > 65'535) url.refuse("its port is no number from 1 to 65535");
+  s.port = static_cast<std::uint16_t>(port);
+}
+
+/// It goes into statements, quoted.
+void require_plain_database(const store_url& url, const std::string& name) {
+  if (name.empty()) url.refuse("it names no database; write mysql://localhost/database");
+  const bool plain = std::none_of(name.begin(), name.end(), [](char c) {
+    return static_cast<unsigned char>(c) < 0x20 ||
+           std::string_view{"`'\"\\/"}.find(c) != std::string_view::npos;
+  });
+  constexpr std::size_t longest = 64;
+  if (!plain || name.size() > longest) {
+    url.refuse(
+        "the name of its database is longer than 64 bytes, or holds quotes, slashes or control characters");
+  }
+}
+
+void read_tls(store_url& url, mariadb::settings& s) {
+  s.tls.ca = url.take("ca").value_or("");
+  s.tls.cert = url.take("cert").value_or("");
+  s.tls.key = url.take("key").value_or("");
+  const bool files = !s.tls.ca.empty() || !s.tls.cert.empty() || !s.tls.key.empty();
+  s.tls.on = url.take_flag("tls", files);
+  s.tls.verify = url.take_flag("tls_verify", true);
+  if (files && !s.tls.on) url.refuse("there are certificates in it, and 'tls=0'");
+  if (s.tls.key.empty() != s.tls.cert.empty()) url.refuse("of 'cert' and 'key' there is only one in it");
+}
+
+/// As errors name it: "db.example:3306/orders".
+std::string place_of(const mariadb::settings& s) {
+  std::string place = s.socket;
+  if (place.empty()) {
+    place = s.host.find(':') == std::string::npos ? s.host : "[" + s.host + "]";
+    place.append(":").append(std::to_string(s.port));
+  }
+  return place.append("/").append(s.database);
+}
+
+mariadb::settings settings_of(store_url& url, const client_options& options) {
+  mariadb::settings s;
+  read_place(url, s);
+  require_plain_database(url, s.database);
+  read_tls(url, s);
+  if (!options.password().empty()) s.password = options.password();
+  const auto table = take_qualified_table(url);
+  s.schema = table.schema.empty() ? s.database : table.schema;
+  s.table = table.name;
+  s.create = url.take_flag("create", true);
+  s.link.place = place_of(s);
+  s.link.connect_limit = url.take_milliseconds("connect_timeout", s.link.connect_limit, 1ms, 1h);
+  take_mode(url, s.link);
+  s.link.keep_idle = url.take_duration("keep_idle", 30 * 24h);
+  url.refuse_rest(known_options);
+  return s;
+}
+
+}  // namespace
+
+std::unique_ptr<runtime::backend> open_mariadb(store_url& url, const client_options& options,
+                                               runtime::event_loop& on) {
+  return std::make_unique<runtime::connected<tickets::family, mariadb::link>>(on, settings_of(url, options));
+}
+
+runtime::layout layout_of_mariadb(store_url& url, const client_options& options) {
+  mariadb::settings s = settings_of(url, options);
+  s.create = true;  // that is what is asked for
+  const std::string text = sql::mariadb::script(s.names());
+  return {text, [s, where = url.masked()] {
+            try {
+              return mariadb::provide(s, runtime::wakeup_fd{}.descriptor());
+            } catch (const runtime::connection_error& c) {
+              throw error{c.why.code, "cannot make the tables of " + where + ": " + c.why.what};
+            }
+          }};
+}
+
+}  // namespace holdfast::schemes

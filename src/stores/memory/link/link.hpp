@@ -1,0 +1,34 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/request.hpp"
+#include "runtime/batching_link.hpp"
+#include "runtime/watchers.hpp"
+#include "stores/memory/link/table.hpp"
+
+namespace holdfast::memory {
+
+/// Carries requests to a table in this process.
+class link final : public runtime::batching_link<tickets::request, tickets::reply> {
+ public:
+  /// \param name of the table to share with other clients of this process; empty: one of its own.
+  link(runtime::event_loop& on, const std::string& name);
+  ~link() override = default;
+  link(const link&) = delete;
+  link& operator=(const link&) = delete;
+
+  std::shared_ptr<void> watch(std::function<void()> changed) override;
+  void shut() override;
+
+ private:
+  bool execute(std::vector<job>& batch, bool last_try) override;
+
+  owner_id client_ = owner_id::random();
+  std::shared_ptr<shelf> shelf_;
+  runtime::watchers watchers_;
+};
+
+}  // namespace holdfast::memory

@@ -1,0 +1,276 @@
+#include "stores/memory/link/table.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <pthread.h>
+#include <utility>
+
+#include "base/metadata.hpp"
+#include "runtime/process.hpp"
+
+namespace holdfast::memory {
+
+using store::time_point;
+
+namespace {
+
+duration between(time_point from, time_point to) { return std::chrono::duration_cast<duration>(to - from); }
+
+std::int64_t public_capacity(std::int64_t capacity) { return capacity == store::whole_room ? 0 : capacity; }
+
+}  // namespace
+
+tickets::reply table::carry_out(const tickets::request& asked, const owner_id& client, time_point now,
+                                std::int64_t wall_us, std::vector<word>& words) {
+  switch (asked.what) {
+    case tickets::task::acquire: return acquire(asked, client, now, wall_us);
+    case tickets::task::find: return find(asked, now);
+    case tickets::task::look: {
+      if (!keep({asked.name, asked.owner, asked.token, asked.ttl}, now)) return tickets::nothing{};
+      const tickets::place at = place_of(names_.at(asked.name), asked.token.value(), now);
+      serve(asked.name, now, words);
+      return at;
+    }
+    case tickets::task::renew: {
+      tickets::kept answer;
+      for (const store::hold& h : asked.batch) answer.each.push_back(holds(h) && keep(h, now));
+      return answer;
+    }
+    case tickets::task::release:
+    case tickets::task::withdraw:
+      if (!drop(asked.name, token_of(asked, now), asked.owner, now)) return tickets::nothing{};
+      serve(asked.name, now, words);
+      return tickets::done{};
+    case tickets::task::downgrade: {
+      const auto n = names_.find(asked.name);
+      claim* own = n == names_.end() ? nullptr : living(n->second, asked.token.value(), asked.owner, now);
+      if (own == nullptr) return tickets::nothing{};
+      own->weight = asked.weight;
+      serve(asked.name, now, words);
+      return tickets::done{};
+    }
+    case tickets::task::evict: return evict(asked, now, words);
+    case tickets::task::inspect: return inspect(asked.name, now);
+    case tickets::task::list: return list(asked.idle, now);
+  }
+  return tickets::nothing{};
+}
+
+std::int64_t table::weight_held(const named& n, time_point now) {
+  std::int64_t weight = 0;
+  for (const auto& [token, c] : n.claims) {
+    if (token > n.granted) break;
+    if (c.expires > now) weight += c.weight;
+  }
+  return weight;
+}
+
+table::claims::const_iterator table::first_waiter(const named& n, time_point now) {
+  return std::find_if(n.claims.upper_bound(n.granted), n.claims.end(),
+                      [&](const auto& entry) { return entry.second.expires > now; });
+}
+
+bool table::in_use(const named& n, time_point now) {
+  return std::any_of(n.claims.begin(), n.claims.end(),
+                     [&](const auto& entry) { return entry.second.expires > now; });
+}
+
+tickets::place table::place_of(const named& n, std::uint64_t token, time_point now) {
+  tickets::place at;
+  at.token = fencing_token{token};
+  at.granted = token <= n.granted;
+  const auto first = first_waiter(n, now);
+  at.head = first == n.claims.end() || first->first >= token;
+  for (const auto& [place, c] : n.claims) {
+    if (place > n.granted) break;
+    if (c.expires <= now) continue;
+    const duration left = between(now, c.expires);
+    at.holder_left = std::min(at.holder_left.value_or(left), left);
+  }
+  return at;
+}
+
+table::claim* table::living(named& n, std::uint64_t token, const owner_id& owner, time_point now) {
+  const auto found = n.claims.find(token);
+  const bool ours = found != n.claims.end() && found->second.owner == owner && found->second.expires > now;
+  return ours ? &found->second : nullptr;
+}
+
+tickets::reply table::acquire(const tickets::request& asked, const owner_id& client, time_point now,
+                              std::int64_t wall_us) {
+  named& n = names_.try_emplace(asked.name, named{0, 0, asked.capacity, {}}).first->second;
+  if (n.capacity != asked.capacity && in_use(n, now)) return tickets::other_capacity{n.capacity};
+  const std::uint64_t token = std::max(n.token + 1, static_cast<std::uint64_t>(wall_us));
+  tickets::place at = place_of(n, token, now);
+  at.granted = at.head && asked.weight + weight_held(n, now) <= asked.capacity;
+  if (!at.granted && !asked.wait) return tickets::refused{};
+  n.token = token;
+  n.capacity = asked.capacity;
+  if (at.granted) n.granted = token;
+  n.claims.emplace(token, claim{asked.owner, client, asked.weight, now + asked.ttl, now, asked.metadata});
+  return at;
+}
+
+tickets::reply table::find(const tickets::request& asked, time_point now) {
+  const std::uint64_t token = token_of(asked, now);
+  if (token == 0) return tickets::nothing{};
+  return place_of(names_.at(asked.name), token, now);
+}
+
+/// What waits does not hold, whatever its owner believes.
+bool table::holds(const store::hold& h) const {
+  const auto n = names_.find(h.name);
+  return n != names_.end() && h.token.value() <= n->second.granted;
+}
+
+bool table::keep(const store::hold& h, time_point now) {
+  const auto n = names_.find(h.name);
+  claim* own = n == names_.end() ? nullptr : living(n->second, h.token.value(), h.owner, now);
+  if (own != nullptr) own->expires = now + h.ttl;
+  return own != nullptr;
+}
+
+/// The token asked for, or, where it is not known, that of the owner's living claim; zero where there is
+/// none.
+std::uint64_t table::token_of(const tickets::request& asked, time_point now) const {
+  if (asked.token) return asked.token.value();
+  const auto n = names_.find(asked.name);
+  if (n == names_.end()) return 0;
+  const auto& all = n->second.claims;
+  const auto own = std::find_if(all.begin(), all.end(), [&](const auto& e) {
+    return e.second.owner == asked.owner && e.second.expires > now;
+  });
+  return own == all.end() ? 0 : own->first;
+}
+
+bool table::drop(const std::string& name, std::uint64_t token, const owner_id& owner, time_point now) {
+  const auto n = names_.find(name);
+  if (n == names_.end() || living(n->second, token, owner, now) == nullptr) return false;
+  n->second.claims.erase(token);
+  return true;
+}
+
+tickets::reply table::evict(const tickets::request& asked, time_point now, std::vector<word>& words) {
+  const auto found = names_.find(asked.name);
+  if (found == names_.end()) return tickets::count{0};
+  named& n = found->second;
+  const std::uint64_t last = std::min(n.granted, asked.last.value());
+  std::size_t holders = 0;
+  for (auto c = n.claims.lower_bound(asked.token.value()); c != n.claims.end() && c->first <= last;) {
+    if (c->second.expires > now) {
+      ++holders;
+      words.push_back({c->second.client, c->second.owner, {store::notice::revoked, fencing_token{c->first}}});
+    }
+    c = n.claims.erase(c);
+  }
+  serve(asked.name, now, words);
+  return tickets::count{holders};
+}
+
+/// Grants to as many of the first waiters as now fit together; see serve.sql.
+void table::serve(const std::string& name, time_point now, std::vector<word>& words) {
+  named& n = names_.at(name);
+  std::int64_t weight = weight_held(n, now);
+  for (auto next = n.claims.upper_bound(n.granted); next != n.claims.end(); ++next) {
+    claim& c = next->second;
+    if (c.expires <= now) continue;
+    if (weight + c.weight > n.capacity) break;
+    weight += c.weight;
+    n.granted = next->first;
+    c.since = now;
+    words.push_back({c.client, c.owner, {store::notice::granted, fencing_token{next->first}}});
+  }
+  std::erase_if(n.claims, [&](const auto& e) { return e.first <= n.granted && e.second.expires <= now; });
+}
+
+std::optional<lock_state> table::inspect(const std::string& name, time_point now) const {
+  const auto found = names_.find(name);
+  if (found == names_.end()) return std::nullopt;
+  const named& n = found->second;
+  lock_state state;
+  state.name = name;
+  state.capacity = public_capacity(n.capacity);
+  state.last_token = fencing_token{n.token};
+  for (const auto& [token, c] : n.claims) {
+    if (c.expires <= now) continue;
+    claim_state s;
+    s.owner = c.owner.hex();
+    s.how = store::mode_of(c.weight, n.capacity);
+    s.permits = s.how == mode::permits ? c.weight : 0;
+    s.token = fencing_token{token};
+    s.age = between(c.since, now);
+    s.expires_in = between(now, c.expires);
+    if (c.metadata) s.who = from_metadata(*c.metadata);
+    (token <= n.granted ? state.holders : state.waiters).push_back(std::move(s));
+  }
+  return state;
+}
+
+std::vector<lock_summary> table::list(bool idle, time_point now) const {
+  std::vector<lock_summary> all;
+  for (const auto& [name, n] : names_) {
+    if (!idle && !in_use(n, now)) continue;
+    lock_summary s;
+    s.name = name;
+    s.capacity = public_capacity(n.capacity);
+    s.how = store::mode_of(n.capacity, n.capacity);
+    s.last_token = fencing_token{n.token};
+    for (const auto& [token, c] : n.claims) {
+      if (c.expires <= now) continue;
+      if (token > n.granted) {
+        ++s.waiters;
+      } else if (++s.holders == 1) {
+        s.how = store::mode_of(c.weight, n.capacity);
+        s.held_for = between(c.since, now);
+        s.holder_token = fencing_token{token};
+        if (c.metadata) s.holder = from_metadata(*c.metadata);
+      }
+    }
+    all.push_back(std::move(s));
+  }
+  return all;
+}
+
+std::shared_ptr<shelf> shelf::named(const std::string& name) {
+  if (name.empty()) return std::make_shared<shelf>();
+  // Never destroyed: clients may be opened and forked as late as the last destructor.
+  static std::mutex& mutex = *new std::mutex;
+  static auto& all = *new std::map<std::string, std::weak_ptr<shelf>>;
+  static std::uint32_t generation = runtime::process_generation();
+  [[maybe_unused]] static const int registered =
+      ::pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
+  const std::lock_guard hold{mutex};
+  if (std::exchange(generation, runtime::process_generation()) != generation)
+    all.clear();  // a child's are its own
+  std::erase_if(all, [](const auto& entry) { return entry.second.expired(); });
+  std::shared_ptr<shelf> found = all[name].lock();
+  if (!found) all[name] = found = std::make_shared<shelf>();
+  return found;
+}
+
+void shelf::join(const owner_id& client, listener l) {
+  const std::unique_lock hold{listeners_mutex_};
+  listeners_.emplace(client, std::move(l));
+}
+
+void shelf::leave(const owner_id& client) {
+  const std::unique_lock hold{listeners_mutex_};
+  listeners_.erase(client);
+}
+
+void shelf::with_table(const std::function<void(table&, std::vector<word>&)>& tasks) {
+  std::map<owner_id, std::vector<word>> by_client;
+  {
+    const std::lock_guard hold{mutex_};
+    std::vector<word> words;
+    tasks(table_, words);
+    for (const word& w : words) by_client[w.client].push_back(w);
+  }
+  const std::shared_lock hold{listeners_mutex_};
+  for (const auto& [client, l] : listeners_) {
+    if (const auto words = by_client.find(client); words != by_client.end()) l.told(words->second);
+    l.changed();
+  }
+}
+
+}  // namespace holdfast::memory

@@ -1,0 +1,96 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <mutex>
+#include <shared_mutex>
+#include <string>
+#include <vector>
+
+#include "core/request.hpp"
+
+namespace holdfast::memory {
+
+/// A grant or a revocation, for the client that made the claim.
+struct word {
+  owner_id client;
+  owner_id owner;
+  store::noticed what;
+};
+
+/// The tables of protocol/sql, as C++ containers: what each task means, without a database. Tests compare it
+/// with the SQL text, statement for statement.
+class table {
+ public:
+  /// One task, by the store's clock.
+  /// \param wall_us floor of new tokens, microseconds of the wall clock.
+  [[nodiscard]] tickets::reply carry_out(const tickets::request& asked, const owner_id& client,
+                                         store::time_point now, std::int64_t wall_us,
+                                         std::vector<word>& words);
+
+ private:
+  struct claim {
+    owner_id owner;
+    owner_id client;
+    std::int64_t weight = 0;
+    store::time_point expires;
+    store::time_point since;
+    std::shared_ptr<const std::string> metadata;
+  };
+  struct named {
+    std::uint64_t token = 0;    // the last one drawn
+    std::uint64_t granted = 0;  // the last one granted: claims above it wait
+    std::int64_t capacity = 0;
+    std::map<std::uint64_t, claim> claims;
+  };
+  using claims = std::map<std::uint64_t, claim>;
+
+  [[nodiscard]] static std::int64_t weight_held(const named& n, store::time_point now);
+  [[nodiscard]] static claims::const_iterator first_waiter(const named& n, store::time_point now);
+  [[nodiscard]] static bool in_use(const named& n, store::time_point now);
+  [[nodiscard]] static tickets::place place_of(const named& n, std::uint64_t token, store::time_point now);
+  [[nodiscard]] static claim* living(named& n, std::uint64_t token, const owner_id& owner,
+                                     store::time_point now);
+
+  tickets::reply acquire(const tickets::request& asked, const owner_id& client, store::time_point now,
+                         std::int64_t wall_us);
+  tickets::reply find(const tickets::request& asked, store::time_point now);
+  [[nodiscard]] bool holds(const store::hold& h) const;
+  bool keep(const store::hold& h, store::time_point now);
+  bool drop(const std::string& name, std::uint64_t token, const owner_id& owner, store::time_point now);
+  std::uint64_t token_of(const tickets::request& asked, store::time_point now) const;
+  tickets::reply evict(const tickets::request& asked, store::time_point now, std::vector<word>& words);
+  [[nodiscard]] std::optional<lock_state> inspect(const std::string& name, store::time_point now) const;
+  [[nodiscard]] std::vector<lock_summary> list(bool idle, store::time_point now) const;
+  void serve(const std::string& name, store::time_point now, std::vector<word>& words);
+
+  std::map<std::string, named> names_;
+};
+
+/// A table that the clients of one process share, and the way to tell them of words and changes.
+class shelf {
+ public:
+  struct listener {
+    std::function<void(const std::vector<word>&)> told;
+    std::function<void()> changed;
+  };
+
+  /// The one of that name in this process, for as long as anybody has it; without a name, a new one.
+  [[nodiscard]] static std::shared_ptr<shelf> named(const std::string& name);
+
+  void join(const owner_id& client, listener l);
+  /// After this, the client's listener is not running and never called again.
+  void leave(const owner_id& client);
+  /// Runs `tasks` on the table alone, then tells everybody whom they concern.
+  void with_table(const std::function<void(table&, std::vector<word>&)>& tasks);
+
+ private:
+  std::mutex mutex_;
+  table table_;
+  std::shared_mutex listeners_mutex_;
+  std::map<owner_id, listener> listeners_;
+};
+
+}  // namespace holdfast::memory

@@ -1,0 +1,83 @@
+#include <algorithm>
+#include <array>
+#include <string>
+#include <utility>
+
+#include "stores/scheme.hpp"
+
+namespace holdfast::runtime {
+
+namespace {
+
+struct entry {
+  std::string_view scheme;
+  std::unique_ptr<backend> (*open)(store_url&, const client_options&, event_loop&);
+  layout (*layout_of)(store_url&, const client_options&) = nullptr;  // of stores in database servers
+};
+
+constexpr auto entries = std::to_array<entry>({
+    {"memory", schemes::open_memory},
+#ifdef HOLDFAST_WITH_SQLITE
+    {"sqlite", schemes::open_sqlite},
+#endif
+#ifdef HOLDFAST_WITH_REDIS
+    {"redis", schemes::open_redis},
+    {"rediss", schemes::open_redis},
+    {"unix", schemes::open_redis},
+#endif
+#ifdef HOLDFAST_WITH_ZOOKEEPER
+    {"zk", schemes::open_zookeeper},
+#endif
+#ifdef HOLDFAST_WITH_POSTGRESQL
+    {"postgresql", schemes::open_postgresql, schemes::layout_of_postgresql},
+    {"postgres", schemes::open_postgresql, schemes::layout_of_postgresql},
+#endif
+#ifdef HOLDFAST_WITH_MARIADB
+    {"mariadb", schemes::open_mariadb, schemes::layout_of_mariadb},
+    {"mysql", schemes::open_mariadb, schemes::layout_of_mariadb},
+#endif
+});
+
+const entry& entry_of(const store_url& url) {
+  const auto found =
+      std::find_if(entries.begin(), entries.end(), [&](const entry& e) { return e.scheme == url.scheme(); });
+  if (found != entries.end()) return *found;
+  std::string known;
+  for (const entry& e : entries) known.append(known.empty() ? "" : ", ").append(e.scheme);
+  url.refuse("its scheme is not one of " + known);
+}
+
+/// A server would count it as a failed log-in, and may lock the account.
+void require_password(const store_url& url, const client_options& options) {
+  if (!url.has_masked_password() || !options.password().empty()) return;
+  url.refuse("its password was masked by an outer holdfast run; use --password-file, or HOLDFAST_PASSWORD");
+}
+
+}  // namespace
+
+std::unique_ptr<backend> open(store_url url, const client_options& options, event_loop& on) {
+  require_password(url, options);
+  return entry_of(url).open(url, options, on);
+}
+
+layout layout_of(store_url url, const client_options& options) {
+  const entry& found = entry_of(url);
+  if (found.layout_of != nullptr) {
+    layout known = found.layout_of(url, options);
+    known.provide = [url, options, provide = std::move(known.provide)] {
+      require_password(url, options);
+      return provide();
+    };
+    return known;
+  }
+  throw error{errc::invalid_argument, url.masked() + " has no schema: only stores in database servers do"};
+}
+
+std::vector<std::string_view> known_schemes() {
+  std::vector<std::string_view> names;
+  names.reserve(entries.size());
+  for (const entry& e : entries) names.push_back(e.scheme);
+  return names;
+}
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,235 @@
+#include "stores/postgresql/link/connection.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstring>
+#include <poll.h>
+
+#include "stores/postgresql/protocol/schema.hpp"
+
+namespace holdfast::postgresql {
+
+namespace {
+
+// Types by their numbers in pg_type, which never change.
+enum type : Oid { oid_bool = 16, oid_bytea = 17, oid_int8 = 20, oid_int4 = 23, oid_text = 25 };
+
+constexpr std::size_t pipeline_depth = 1024;  // what is under way may fill both ends' buffers
+constexpr std::size_t int8_size = 8;
+
+/// Numbers travel with their highest byte first.
+std::string to_network(std::int64_t n) {
+  std::string bytes(int8_size, '\0');
+  for (std::size_t i = 0; i < int8_size; ++i) {
+    bytes[i] = static_cast<char>(static_cast<std::uint64_t>(n) >> (8 * (int8_size - 1 - i)));
+  }
+  return bytes;
+}
+
+std::int64_t from_network(std::string_view bytes) {
+  std::uint64_t n = (static_cast<unsigned char>(bytes.at(0)) & 0x80U) != 0 ? ~std::uint64_t{0} : 0;
+  for (const char c : bytes) n = (n << 8U) | static_cast<unsigned char>(c);
+  return static_cast<std::int64_t>(n);
+}
+
+Oid type_of(const sql::parameter& p) {
+  switch (p.what) {
+    case sql::parameter::kind::number: return oid_int8;
+    case sql::parameter::kind::flag: return oid_bool;
+    case sql::parameter::kind::text: return oid_text;
+    case sql::parameter::kind::bytes: return oid_bytea;
+  }
+  return oid_bytea;
+}
+
+std::string value_of(const sql::parameter& p) {
+  switch (p.what) {
+    case sql::parameter::kind::number: return to_network(p.number);
+    case sql::parameter::kind::flag: return {static_cast<char>(p.number)};
+    case sql::parameter::kind::text:
+    case sql::parameter::kind::bytes: return p.text;
+  }
+  return {};
+}
+
+sql::value value_at(const PGresult* r, int row, int column) {
+  if (PQgetisnull(r, row, column) != 0) return std::monostate{};
+  const std::string_view bytes{PQgetvalue(r, row, column),
+                               static_cast<std::size_t>(PQgetlength(r, row, column))};
+  switch (PQftype(r, column)) {
+    case oid_int8:
+    case oid_int4:
+    case oid_bool: return from_network(bytes);
+    default: return std::string{bytes};
+  }
+}
+
+std::vector<sql::row> rows_of(const PGresult* r) {
+  std::vector<sql::row> rows(static_cast<std::size_t>(PQntuples(r)));
+  for (std::size_t i = 0; i < rows.size(); ++i) {
+    for (int c = 0; c < PQnfields(r); ++c) rows[i].push_back(value_at(r, static_cast<int>(i), c));
+  }
+  return rows;
+}
+
+/// "owner token", see notice_of.
+std::optional<std::pair<owner_id, store::noticed>> word_in(std::string_view said) {
+  constexpr std::size_t digits = owner_id::size * 2;
+  if (said.size() <= digits) return std::nullopt;
+  const auto owner = owner_id::from_hex(said.substr(0, digits));
+  std::int64_t token = 0;
+  const auto read = std::from_chars(said.data() + digits + 1, said.data() + said.size(), token);
+  if (!owner || read.ec != std::errc{}) return std::nullopt;
+  return std::pair{*owner, sql::notice_of(token)};
+}
+
+}  // namespace
+
+connection::connection(handle session, const owner_id& client, const sql::naming& names, duration idle_limit)
+    : sql::connection{client}, session_{std::move(session)}, names_{names}, idle_limit_{idle_limit} {
+  if (PQsetnonblocking(session_.get(), 1) != 0 || PQenterPipelineMode(session_.get()) != 1) break_off();
+}
+
+void connection::break_off() const { throw runtime::connection_error{failure_of(session_.get())}; }
+
+short connection::events() const { return static_cast<short>(unsent_ ? POLLIN | POLLOUT : POLLIN); }
+
+std::size_t connection::depth() const { return pipeline_depth; }
+
+/// Planned once a session: the server keeps the plans inside its routines likewise.
+void connection::prepare(const sql::call& what) {
+  std::vector<Oid> types;
+  types.reserve(what.in.size());
+  for (const sql::parameter& p : what.in) types.push_back(type_of(p));
+  const std::string text = sql::postgresql::statement_of(what, names_);
+  if (PQsendPrepare(session_.get(), what.routine.c_str(), text.c_str(), static_cast<int>(types.size()),
+                    types.data()) != 1) {
+    break_off();
+  }
+}
+
+/// The server wakes every session that listens, whatever it listens to, for each commit that notifies. So
+/// only a client does that may have a claim: it listens before the call that makes one is sent, so that no
+/// notification is missed.
+void connection::hear_while_needed(const sql::call& next) {
+  const auto now = boot_clock::now();
+  std::optional<duration> ttl;
+  if (next.routine == "acquire") ttl = duration{next.in[5].number};
+  if (next.routine == "look") ttl = duration{next.in[3].number};
+  if (next.routine == "renew" || next.routine == "find") ttl = duration::zero();
+  if (!ttl) {
+    if (hears_ && now > needed_until_) begin_or_end_hearing(false);
+    return;
+  }
+  longest_ttl_ = std::max(longest_ttl_, *ttl);
+  constexpr duration most = std::chrono::hours{24 * 365};  // of claims that end with their session
+  needed_until_ = std::max(needed_until_, now + idle_limit_ + std::min(longest_ttl_, most));
+  if (!hears_) begin_or_end_hearing(true);
+}
+
+void connection::begin_or_end_hearing(bool on) {
+  const std::string statement =
+      (on ? "LISTEN \"" : "UNLISTEN \"") + sql::postgresql::channel_of(client()) + '"';
+  if (PQsendQueryParams(session_.get(), statement.c_str(), 0, nullptr, nullptr, nullptr, nullptr, 1) != 1 ||
+      PQpipelineSync(session_.get()) != 1) {
+    break_off();
+  }
+  due_.push_back({"", false, true});
+  hears_ = on;
+}
+
+void connection::send(const sql::call& what) {
+  hear_while_needed(what);
+  const bool is_new = prepared_.insert(what.routine).second;
+  if (is_new) prepare(what);
+  std::vector<std::string> values;
+  std::vector<const char*> bytes;
+  std::vector<int> sizes;
+  values.reserve(what.in.size());
+  bytes.reserve(what.in.size());
+  sizes.reserve(what.in.size());
+  for (const sql::parameter& p : what.in) {
+    values.push_back(value_of(p));
+    bytes.push_back(values.back().data());
+    sizes.push_back(static_cast<int>(values.back().size()));
+  }
+  const std::vector<int> binary(values.size(), 1);
+  if (PQsendQueryPrepared(session_.get(), what.routine.c_str(), static_cast<int>(values.size()), bytes.data(),
+                          sizes.data(), binary.data(), 1) != 1 ||
+      PQpipelineSync(session_.get()) != 1) {
+    break_off();
+  }
+  due_.push_back({what.routine, is_new, false});
+  flush();
+}
+
+void connection::flush() {
+  const int left = PQflush(session_.get());
+  if (left < 0) break_off();
+  unsent_ = left > 0;
+}
+
+std::vector<sql::answer> connection::proceed() {
+  if (PQconsumeInput(session_.get()) != 1) break_off();
+  flush();
+  while (!due_.empty() && PQisBusy(session_.get()) == 0) {
+    const result r{PQgetResult(session_.get())};
+    if (r) take_in(r.get());
+  }
+  if (PQstatus(session_.get()) != CONNECTION_OK) break_off();
+  hear_words();
+  return std::exchange(answers_, {});
+}
+
+void connection::take_in(const PGresult* r) {
+  switch (PQresultStatus(r)) {
+    case PGRES_TUPLES_OK: coming_ = rows_of(r); break;
+    case PGRES_PIPELINE_SYNC:
+      if (due_.front().own) {
+        if (std::holds_alternative<store::trouble>(std::exchange(coming_, {}))) hears_ = false;
+      } else {
+        answers_.push_back(std::exchange(coming_, {}));
+      }
+      if (due_.front().preparing) prepared_.erase(due_.front().routine);  // that failed
+      due_.pop_front();
+      break;
+    case PGRES_COMMAND_OK: due_.front().preparing = false; break;
+    case PGRES_PIPELINE_ABORTED: break;  // for the reason given before
+    default: take_refusal(r);
+  }
+}
+
+/// After an error the server still answers; where it ended the session instead, what it did before nobody
+/// knows.
+void connection::take_refusal(const PGresult* r) {
+  if (is_bare() && is_missing(r)) {
+    coming_ = std::vector<sql::row>{};
+    return;
+  }
+  const refusal no = refusal_of(r);
+  const runtime::connection_error end{no.why.what, no.why.passing};
+  if (no.fatal) throw runtime::connection_error{end};
+  if (no.over) end_ = end;
+  coming_ = no.why;
+}
+
+void connection::hear_words() {
+  while (const std::unique_ptr<PGnotify, finisher> said{PQnotifies(session_.get())}) {
+    if (auto word = word_in(said->extra)) {
+      words_.push_back(*word);
+    } else {
+      changed_ = changed_ || *said->extra == '\0';
+    }
+  }
+}
+
+std::vector<std::pair<owner_id, store::noticed>> connection::take_words() {
+  return std::exchange(words_, {});
+}
+
+std::optional<sql::call> connection::tracking(bool on) const {
+  return sql::call{on ? "watch" : "untrack", {}};
+}
+
+}  // namespace holdfast::postgresql

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "stores/postgresql/link/handle.hpp"
+#include "stores/sql/link/connection.hpp"
+
+namespace holdfast::postgresql {
+
+/// A session in libpq's pipeline mode: calls go out without waiting for the answers to those before, each of
+/// them a transaction of its own.
+class connection final : public sql::connection {
+ public:
+  /// Takes over a session that is ready, with nothing under way.
+  /// \param idle_limit for how long after the last call about a claim, and the end of its ttl, it goes on to
+  /// hear what is notified.
+  /// \throws runtime::connection_error.
+  connection(handle session, const owner_id& client, const sql::naming& names, duration idle_limit);
+
+  [[nodiscard]] int descriptor() const override { return PQsocket(session_.get()); }
+  [[nodiscard]] short events() const override;
+  [[nodiscard]] std::size_t depth() const override;
+  void send(const sql::call& what) override;
+  [[nodiscard]] std::vector<sql::answer> proceed() override;
+  [[nodiscard]] std::vector<std::pair<owner_id, store::noticed>> take_words() override;
+  [[nodiscard]] std::optional<runtime::connection_error> ended() const override { return end_; }
+  [[nodiscard]] std::optional<sql::call> tracking(bool on) const override;
+  /// The server forgets it after a minute.
+  [[nodiscard]] duration tracking_lasts() const override { return std::chrono::seconds{60}; }
+  [[nodiscard]] std::int64_t page_size() const override { return 500; }
+  [[nodiscard]] bool take_change() override { return std::exchange(changed_, false); }
+
+ private:
+  void hear_while_needed(const sql::call& next);
+  void begin_or_end_hearing(bool on);
+  void prepare(const sql::call& what);
+  void flush();
+  void take_in(const PGresult* r);
+  void take_refusal(const PGresult* r);
+  void hear_words();
+  [[noreturn]] void break_off() const;
+
+  handle session_;
+  sql::naming names_;
+  std::set<std::string> prepared_;
+  struct under_way {
+    std::string routine;
+    bool preparing = false;
+    bool own = false;  // of the connection's own: nobody is owed the answer
+  };
+  std::deque<under_way> due_;
+  sql::answer coming_;  // to the first of those due
+  std::vector<sql::answer> answers_;
+  std::vector<std::pair<owner_id, store::noticed>> words_;
+  std::optional<runtime::connection_error> end_;
+  const duration idle_limit_;
+  bool hears_ = false;                   // what is notified to this client
+  duration longest_ttl_{};               // of the claims that were made or kept here
+  boot_clock::time_point needed_until_;  // until then there may be a claim
+  bool changed_ = false;
+  bool unsent_ = false;
+};
+
+}  // namespace holdfast::postgresql

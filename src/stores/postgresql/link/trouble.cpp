@@ -1,0 +1,132 @@
+#include <algorithm>
+#include <array>
+#include <string>
+#include <string_view>
+
+#include "runtime/io_deadline.hpp"
+#include "stores/postgresql/link/handle.hpp"
+
+namespace holdfast::postgresql {
+
+namespace {
+
+/// How a SQLSTATE is taken, or all of a class of them; see appendix A of PostgreSQL's manual.
+struct verdict {
+  std::string_view state;
+  errc code;
+  std::string_view advice;
+  bool passing;
+  bool over = false;  // the connection is
+};
+
+constexpr auto verdicts = std::to_array<verdict>({
+    {"40", errc::unavailable, "others were at it at the same moment", true},  // deadlock, serialization
+    {"23505", errc::unavailable, "others were making the same tables at the same moment", true},
+    {"26000", errc::unavailable, "its preparation failed", true},
+    {"55P03", errc::unavailable, "another session holds a lock on the row or the table", true},
+    {"57014", errc::unavailable, "it was cancelled; look for a statement_timeout", true},
+    {"42501", errc::permission_denied, "have the owner of the tables grant it; see holdfast schema", false},
+    {"28P01", errc::permission_denied, "check the user and the password", false},
+    {"28", errc::permission_denied, "check the user, and what the server's pg_hba.conf says of it", false},
+    {"25006", errc::unavailable, "the server is a read-only standby, or has been made read-only", true, true},
+    {"42P01", errc::unavailable, "the lock table is gone", true, true},
+    {"42883", errc::unavailable, "a routine of the lock table is gone", true, true},
+    {"42704", errc::foreign_store, "create it, or name another", false},  // a role
+    {"3F000", errc::foreign_store, "create the schema, or name another with table=", false},
+    {"3D000", errc::unavailable, "create the database, or name another", false},
+    {"42P13", errc::foreign_store,
+     "there is a routine of this name that is not ours; name another with table=", false},
+    {"42", errc::foreign_store,
+     "the table of this name is of another shape; name another with table=", false},
+    {"HF001", errc::foreign_store, "see holdfast schema", false},  // a stranger's table, say
+    {"53300", errc::exhausted, "raise max_connections, or put a limit on clients", true},
+    {"53", errc::exhausted, "make room at the server", true},
+    {"57P03", errc::unavailable, "it is on its way up or down", true, true},
+    {"57", errc::unavailable, "the server ended the session", true, true},
+    {"08", errc::unavailable, "the connection failed", true, true},
+    {"XX000", errc::unavailable, "the server could not do that now", true},  // "tuple concurrently updated"
+    {"XX", errc::corrupt_store, "the server's data are damaged", false},
+    {"", errc::unavailable, "the server refused a statement", false},
+});
+
+/// In one line; without those that name places in the server's own source, which a talkative libpq adds.
+std::string one_line(std::string_view text) {
+  std::string all;
+  while (!text.empty()) {
+    std::string_view line = text.substr(0, text.find('\n'));
+    text.remove_prefix(std::min(line.size() + 1, text.size()));
+    const std::string_view number = line.substr(line.find_last_not_of("0123456789") + 1);
+    line.remove_suffix(number.size());
+    if (line.ends_with(".c:") && !number.empty()) continue;
+    if (!all.empty()) all += ' ';
+    all.append(line).append(number);
+  }
+  std::replace(all.begin(), all.end(), '\t', ' ');
+  return all;
+}
+
+const verdict& verdict_of(std::string_view state) {
+  return *std::find_if(verdicts.begin(), verdicts.end(),
+                       [&](const verdict& v) { return state.starts_with(v.state); });
+}
+
+/// Behind the severity, which is in the language of the server: "FATAL:  28P01: password …".
+std::string state_in(std::string_view said) {
+  constexpr std::size_t length = 5;
+  constexpr std::string_view before = ":  ";
+  const auto of_a_state = [](char c) { return (c >= '0' && c <= '9') || (c >= 'A' && c <= 'Z'); };
+  for (std::size_t at = said.find(before); at != std::string_view::npos; at = said.find(before, at + 1)) {
+    const std::string_view state = said.substr(at + before.size(), length);
+    const bool is_one = std::all_of(state.begin(), state.end(), of_a_state);
+    if (is_one && said.substr(at + before.size() + state.size()).starts_with(": ")) return std::string{state};
+  }
+  return {};
+}
+
+}  // namespace
+
+failure failure_of(PGconn* connection) { return {errc::unavailable, one_line(PQerrorMessage(connection))}; }
+
+void make_talkative(PGconn* connection) {
+  PQsetErrorVerbosity(connection, PQERRORS_VERBOSE);
+  PQsetNoticeProcessor(connection, [](void*, const char*) {}, nullptr);
+}
+
+/// libpq tells the SQLSTATE of a connection that fails within its sentence alone: "FATAL:  28P01: …".
+runtime::connection_error refused_entry(PGconn* connection) {
+  failure said = failure_of(connection);
+  const auto says = [&](std::string_view what) { return said.what.find(what) != std::string::npos; };
+  if (const std::string state = state_in(said.what); !state.empty()) {
+    const verdict& v = verdict_of(state);
+    said.what.append("; ").append(v.advice);
+    return {{v.code, said.what}, v.passing};
+  }
+  if (PQconnectionNeedsPassword(connection) != 0 || says("certificate") || says("does not support SSL")) {
+    return {{errc::permission_denied, said.what}, false};
+  }
+  return {said};
+}
+
+bool is_missing(const PGresult* refused) {
+  const char* const state = PQresultErrorField(refused, PG_DIAG_SQLSTATE);
+  if (state == nullptr) return false;
+  constexpr std::array<std::string_view, 3> missing{"42883", "42P01", "3F000"};
+  return std::find(missing.begin(), missing.end(), state) != missing.end();
+}
+
+refusal refusal_of(const PGresult* refused) {
+  const auto field = [&](int which) {
+    const char* const text = PQresultErrorField(refused, which);
+    return std::string{text != nullptr ? text : ""};
+  };
+  const std::string severity = field(PG_DIAG_SEVERITY_NONLOCALIZED);
+  std::string state = field(PG_DIAG_SQLSTATE);
+  if (state.empty()) state = "08";  // libpq's own: the connection is gone
+  const verdict& v = verdict_of(state);
+  std::string what = one_line(field(PG_DIAG_MESSAGE_PRIMARY));
+  if (what.empty()) what = one_line(PQresultErrorMessage(refused));
+  what.append("; ").append(v.advice).append(" (SQLSTATE ").append(state).append(")");
+  return {{{v.code, what}, v.passing, false}, v.over, severity != "ERROR"};
+}
+
+}  // namespace holdfast::postgresql

@@ -1,0 +1,153 @@
+#include <algorithm>
+#include <array>
+#include <chrono>
+
+#include "core/family.hpp"
+#include "runtime/wakeup_fd.hpp"
+#include "stores/postgresql/link/dial.hpp"
+#include "stores/postgresql/link/link.hpp"
+#include "stores/postgresql/protocol/schema.hpp"
+#include "stores/scheme.hpp"
+#include "stores/session_mode.hpp"
+#include "stores/table_name.hpp"
+
+namespace holdfast::schemes {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+// Of libpq's own, those that make sense for us.
+constexpr auto passed_on = std::to_array<const char*>(
+    {"host", "hostaddr", "port", "user", "password", "dbname", "target_session_attrs", "sslmode",
+     "sslrootcert", "sslcert", "sslkey", "sslcrl", "channel_binding", "service", "passfile"});
+
+constexpr std::array<std::string_view, 6> sslmodes{"disable", "allow",     "prefer",
+                                                   "require", "verify-ca", "verify-full"};
+
+constexpr std::string_view known_options =
+    "table ([schema.]name of the lock table), owner (a role that is trusted as its owner), create (0: do not "
+    "make "
+    "it), keep_idle (how long an unused "
+    "name's token is "
+    "remembered), pooler (session: there is one, which pools sessions), mode (table, or session: locks end "
+    "with the "
+    "connection), session_timeout, connect_timeout, answer_timeout; and of libpq: host, hostaddr, port, "
+    "user, password, dbname, target_session_attrs, sslmode, sslrootcert, sslcert, "
+    "sslkey, sslcrl, "
+    "channel_binding, service, passfile";
+
+/// `postgresql://[user[:password]@]host[:port][/database]`, or without a host, as libpq reads it: a Unix
+/// socket.
+void read_place(store_url& url, postgresql::settings& s) {
+  auto& to = s.connection;
+  const auto set = [&](const char* name, const std::string& value) {
+    if (!value.empty()) to[name] = value;
+  };
+  if (url.path() != "//" && !url.path().starts_with("///")) {
+    const auto where = url.split();
+    set("host", where.host);
+    set("port", where.port);
+    set("user", where.user);
+    set("password", where.password);
+    set("dbname", where.rest);
+  } else if (url.path().size() > 3) {
+    to["dbname"] = url.path().substr(3);
+  }
+  for (const char* name : passed_on) {
+    if (const auto given = url.take(name)) set(name, *given);
+  }
+  // libpq says so only when it connects, and then it looks as if the server were away.
+  if (const auto given = to.find("sslmode");
+      given != to.end() && std::ranges::find(sslmodes, given->second) == sslmodes.end()) {
+    url.refuse("the option 'sslmode' is not disable, allow, prefer, require, verify-ca or verify-full");
+  }
+}
+
+/// `pooler=session`: nothing else behind which there could be a session.
+bool take_pooler(store_url& url) {
+  const auto given = url.take("pooler");
+  if (given && *given != "session") url.refuse("the option 'pooler' is not session");
+  return given.has_value();
+}
+
+/// "app,batch": the roles that `holdfast schema` grants rights.
+std::vector<std::string> take_roles(store_url& url, const char* option) {
+  std::vector<std::string> roles;
+  const auto given = url.take(option);
+  if (!given) return roles;
+  std::string_view rest{*given};
+  while (true) {
+    const std::string_view role = rest.substr(0, rest.find(','));
+    if (!sql::postgresql::is_plain_role(role)) {
+      url.refuse("the option '" + std::string{option} + "' is not a list of roles, with commas between them");
+    }
+    roles.emplace_back(role);
+    if (role.size() == rest.size()) return roles;
+    rest.remove_prefix(role.size() + 1);
+  }
+}
+
+/// As errors name it: "db.example:5432/orders".
+std::string place_of(const std::map<std::string, std::string>& to) {
+  const auto get = [&](const char* name, const char* otherwise) {
+    const auto found = to.find(name);
+    return found == to.end() ? std::string{otherwise} : found->second;
+  };
+  const std::string host = get("host", "localhost");
+  std::string place = host.find(':') == std::string::npos ? host : "[" + host + "]";
+  if (!host.starts_with('/')) place.append(":").append(get("port", "5432"));
+  const std::string database = get("dbname", "");
+  return database.empty() ? place : place.append("/").append(database);
+}
+
+postgresql::settings settings_of(store_url& url, const client_options& options) {
+  postgresql::settings s;
+  read_place(url, s);
+  if (!options.password().empty()) s.connection["password"] = options.password();
+  const auto table = take_qualified_table(url);
+  s.names = sql::naming{table.schema, table.name, '"'};
+  s.owner = url.take("owner").value_or("");
+  if (!s.owner.empty() && !sql::postgresql::is_plain_role(s.owner)) {
+    url.refuse("the option 'owner' is not the name of a role");
+  }
+  s.create = url.take_flag("create", true);
+  s.pooled = take_pooler(url);
+  s.link.place = place_of(s.connection);
+  s.link.connect_limit = url.take_milliseconds("connect_timeout", s.link.connect_limit, 1ms, 1h);
+  take_mode(url, s.link);
+  if (s.link.session && s.pooled) {
+    url.refuse(
+        "with mode=session a lock ends with the connection, which a pooler may keep: connect directly");
+  }
+  s.link.keep_idle = url.take_duration("keep_idle", 30 * 24h);
+  url.refuse_rest(known_options);
+  return s;
+}
+
+}  // namespace
+
+std::unique_ptr<runtime::backend> open_postgresql(store_url& url, const client_options& options,
+                                                  runtime::event_loop& on) {
+  return std::make_unique<runtime::connected<tickets::family, postgresql::link>>(on,
+                                                                                 settings_of(url, options));
+}
+
+runtime::layout layout_of_postgresql(store_url& url, const client_options& options) {
+  const auto lockers = take_roles(url, "grant_lock");
+  const auto lookers = take_roles(url, "grant_look");
+  postgresql::settings s = settings_of(url, options);
+  s.create = s.renew = true;  // that is what is asked for
+  s.lockers = lockers;
+  s.lookers = lookers;
+  const std::string text = sql::postgresql::script(s.names, s.lockers, s.lookers, s.owner);
+  return {text, [s, where = url.masked()] {
+            try {
+              return postgresql::provide(s, runtime::wakeup_fd{}.descriptor());
+            } catch (const runtime::connection_error& c) {
+              throw error{c.why.code, "cannot make the tables of " + where + ": " + c.why.what};
+            }
+          }};
+}
+
+}  // namespace holdfast::schemes

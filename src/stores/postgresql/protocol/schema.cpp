@@ -1,0 +1,209 @@
+#include "stores/postgresql/protocol/schema.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <string_view>
+
+#include "stores/postgresql/protocol/texts.hpp"
+
+namespace holdfast::sql::postgresql {
+
+namespace {
+
+/// FNV-1a: tables of one database that come to the same number hear of one another's changes, no more.
+std::uint32_t number_of(const naming& names) {
+  std::uint32_t hash = 2166136261U;
+  for (const char c : names.plain()) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
+  return hash;
+}
+
+void replace(std::string& text, std::string_view what, std::string_view with) {
+  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) {
+    text.replace(at, what.size(), with);
+  }
+}
+
+/// Others' advisory locks are of other numbers.
+std::string key_of(std::int32_t what, const naming& names) {
+  return std::to_string(what) + ", " + std::to_string(static_cast<std::int32_t>(number_of(names)));
+}
+
+/// Those that others call come first, and last the one that says that all of them are there.
+constexpr auto files = std::to_array<std::string_view>(
+    {text::former,   text::schema,    text::now,    text::changed, text::gone,  text::bury,   text::serve,
+     text::place,    text::acquire,   text::find,   text::look,    text::renew, text::extend, text::release,
+     text::withdraw, text::downgrade, text::evict,  text::inspect, text::list,  text::page,   text::sweep,
+     text::abandon,  text::track,     text::layout, text::rights});
+
+std::string fingerprint() {
+  std::uint64_t hash = 14695981039346656037U;
+  const auto take = [&](std::string_view text) {
+    for (const char c : text) hash = (hash ^ static_cast<unsigned char>(c)) * 1099511628211U;
+  };
+  for (const std::string_view file : files) take(file);
+  take(text::trust);
+  take(text::owners);
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string hex;
+  for (int shift = 60; shift >= 0; shift -= 4) hex += digits[(hash >> static_cast<unsigned>(shift)) & 15U];
+  return hex;
+}
+
+/// "schema"."locks_acquire"(text, …)
+std::string signature_of(const routine& each, const naming& names) {
+  return names.quoted(each.name).append("(").append(each.parameters) + ')';
+}
+
+/// Of all that this access is enough for.
+std::string functions(const naming& names, access from, access upto) {
+  std::string all;
+  for (const routine& each : routines) {
+    if (each.may_execute < from || each.may_execute > upto) continue;
+    all.append(all.empty() ? "" : ",\n  ").append(signature_of(each, names));
+  }
+  return all;
+}
+
+/// In lines, as the catalog has them: names without quotes.
+std::string bare_tables(const naming& names) {
+  std::string all;
+  for (const auto part : tables) all.append(names.bare(part)) += '\n';
+  return all;
+}
+std::string bare_routines(const naming& names) {
+  std::string all;
+  for (const routine& each : routines) {
+    all.append(names.bare(each.name)).append("(").append(each.parameters).append(")\n");
+  }
+  return all;
+}
+
+std::string literal(std::string_view text) {
+  std::string all = "'";
+  for (const char c : text) all.append(c == '\'' ? 2 : 1, c);
+  return all + '\'';
+}
+
+/// Rows of a VALUES list: a routine's signature, and who may execute it.
+std::string signatures(const naming& names) {
+  constexpr auto words = std::to_array<std::string_view>({"part", "look", "lock", "all"});
+  std::string rows;
+  for (const routine& each : routines) {
+    rows.append(rows.empty() ? "      (" : ",\n      (")
+        .append(literal(signature_of(each, names)))
+        .append(", ")
+        .append(literal(words.at(static_cast<std::size_t>(each.may_execute)))) += ')';
+  }
+  return rows;
+}
+
+}  // namespace
+
+bool is_ours(std::string_view table, std::string_view columns) {
+  if (table == "locks")
+    return columns == "name text, token bigint, granted bigint, oldest bigint, capacity bigint";
+  const auto starts = [&](std::string_view first, std::string_view later) {
+    return columns == first || columns == std::string{first}.append(later);
+  };
+  if (table == "claims") {
+    return starts(
+        "name text, token bigint, owner bytea, client bytea, weight bigint, ttl bigint, expires bigint, "
+        "since bigint, "
+        "metadata text",
+        ", login oid");
+  }
+  return starts("swept bigint", ", id smallint, walked text, watched bigint");
+}
+
+revision revision::parse(std::string_view text) {
+  revision found;
+  const auto read = std::from_chars(text.data(), text.data() + text.size(), found.number);
+  if (read.ec != std::errc{} || read.ptr == text.data() + text.size() || *read.ptr != ' ') return {};
+  found.fingerprint = text.substr(static_cast<std::size_t>(read.ptr - text.data()) + 1);
+  return found;
+}
+
+const revision& own_revision() {
+  static const revision own{2, fingerprint()};
+  return own;
+}
+
+std::string owners(const naming& names) {
+  std::string all{text::owners};
+  replace(all, "{SCHEMA}", literal(names.schema()));
+  replace(all, "{TABLES}", literal(bare_tables(names)));
+  replace(all, "{ROUTINES}", literal(bare_routines(names)));
+  return all;
+}
+
+std::string schema(const naming& names, std::string_view owner) {
+  std::string all;
+  for (const std::string_view file : files) all.append(all.empty() ? "" : "\n").append(names.fill(file));
+  replace(all, "{TRUST}", text::trust);
+  replace(all, "{OWNERS}", owners(names));
+  replace(all, "{OWNER}", literal(owner));
+  replace(all, "{STRANGER}", stranger_state);
+  replace(all, "{ADVICE}", stranger_advice);
+  replace(all, "{SIGNATURES}", signatures(names));
+  for (const auto& each : routines) {
+    if (each.name == "acquire") replace(all, "{ACQUIRE}", literal(signature_of(each, names)));
+    if (each.name == "inspect") replace(all, "{INSPECT}", literal(signature_of(each, names)));
+  }
+  replace(all, "{CHANGED}", "holdfast_changed_" + std::to_string(number_of(names)));
+  replace(all, "{FOREVER}", std::to_string(forever.count()));
+  replace(all, "{OWN}", "decode(current_setting('holdfast.session', true), 'hex')");
+  replace(all, "{LAYOUT}", std::to_string(layout_number));
+  replace(all, "{REVISION}", own_revision().text());
+  return all;
+}
+
+std::string grants(const naming& names, std::string_view role, access to) {
+  const bool everybody = role == "public";
+  const std::string grantee = everybody ? "PUBLIC" : '"' + std::string{role} + '"';
+  const std::string schema = '"' + names.schema() + '"';
+  std::string all = "DO $$ BEGIN\n  IF NOT has_schema_privilege('" + std::string{role} + "', '" +
+                    names.schema() + "', 'USAGE') THEN GRANT USAGE ON SCHEMA " + schema + " TO " + grantee +
+                    "; END IF;\nEND $$;\n";
+  return all.append("GRANT EXECUTE ON FUNCTION\n  ")
+      .append(functions(names, access::look, to))
+      .append("\nTO ")
+      .append(grantee)
+      .append(";\n");
+}
+
+bool is_plain_role(std::string_view name) {
+  return !name.empty() && name.find_first_of("\"'$\\") == std::string_view::npos &&
+         std::none_of(name.begin(), name.end(), [](char c) { return static_cast<unsigned char>(c) < ' '; });
+}
+
+std::string script(const naming& names, const std::vector<std::string>& lockers,
+                   const std::vector<std::string>& lookers, std::string_view owner) {
+  const naming placed = names.schema().empty() ? names.in("public") : names;
+  std::string all = "-- Where Holdfast keeps the locks of " + placed.plain() + ": tables and routines.\n";
+  all.append(
+         "BEGIN;\nSET LOCAL client_min_messages = warning;\nSET LOCAL search_path = pg_catalog, pg_temp;\nDO "
+         "$$ BEGIN "
+         "PERFORM pg_advisory_xact_lock(")
+      .append(making_key(placed))
+      .append("); END $$;\n\n")
+      .append(schema(placed, owner));
+  for (const std::string& each : lockers) all.append("\n").append(grants(placed, each, access::lock));
+  for (const std::string& each : lookers) all.append("\n").append(grants(placed, each, access::look));
+  return all.append("\nCOMMIT;\n");
+}
+
+std::string statement_of(const call& what, const naming& names) {
+  // `renew` is for older clients, which do not know that a row may be passed over.
+  std::string text = "SELECT * FROM " + names.quoted(what.routine == "renew" ? "extend" : what.routine) + '(';
+  for (std::size_t i = 1; i <= what.in.size(); ++i) {
+    text.append(i == 1 ? "$" : ", $").append(std::to_string(i));
+  }
+  return text + ')';
+}
+
+std::string channel_of(const owner_id& client) { return "holdfast_" + client.hex(); }
+
+std::string making_key(const naming& names) { return key_of(0x4D616B65, names); }  // "Make"
+
+}  // namespace holdfast::sql::postgresql

@@ -1,0 +1,342 @@
+#include "stores/redis/link/dial.hpp"
+
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <mutex>
+#include <netdb.h>
+#include <netinet/in.h>
+#include <netinet/tcp.h>
+#include <poll.h>
+#include <sys/eventfd.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <thread>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include "runtime/signals.hpp"
+#include "stores/redis/protocol/request_fsm.hpp"
+
+namespace holdfast::redis {
+
+namespace {
+
+using runtime::io_deadline;
+
+struct closer {
+  int fd = -1;
+  closer() = default;
+  explicit closer(int f) : fd{f} {}
+  ~closer() {
+    if (fd >= 0) ::close(fd);
+  }
+  closer(const closer&) = delete;
+  closer& operator=(const closer&) = delete;
+  int release() { return std::exchange(fd, -1); }
+};
+
+struct address {
+  int family = AF_UNSPEC;
+  sockaddr_storage bytes{};
+  socklen_t size = 0;
+};
+
+address unix_address(const std::string& path) {
+  sockaddr_un a{};
+  a.sun_family = AF_UNIX;
+  if (path.size() >= sizeof a.sun_path) {
+    throw connection_error{{errc::invalid_url, "the path of a Unix socket has at most " +
+                                                   std::to_string(sizeof a.sun_path - 1) + " bytes"},
+                           false};
+  }
+  std::memcpy(a.sun_path, path.data(), path.size());
+  address found;
+  found.family = AF_UNIX;
+  std::memcpy(&found.bytes, &a, sizeof a);
+  found.size = sizeof a;
+  return found;
+}
+
+/// Looking a name up blocks for as long as name servers like, and cannot be stopped: it has a thread of its
+/// own, which is left behind when that takes too long.
+std::vector<address> look_up(const std::string& host, const std::string& port, const io_deadline& limit) {
+  struct question {
+    std::string host;
+    std::string port;
+    std::vector<address> found;
+    int problem = 0;
+    closer ready{::eventfd(0, EFD_CLOEXEC)};  // -1 where there is none left
+    std::mutex mutex;
+  };
+  const auto ask = [](question& q, int flags) {
+    addrinfo hints{};
+    hints.ai_family = AF_UNSPEC;
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = flags;
+    addrinfo* list = nullptr;
+    q.problem = ::getaddrinfo(q.host.c_str(), q.port.c_str(), &hints, &list);
+    for (const addrinfo* a = list; a != nullptr; a = a->ai_next) {
+      address one;
+      one.family = a->ai_family;
+      std::memcpy(&one.bytes, a->ai_addr, a->ai_addrlen);
+      one.size = a->ai_addrlen;
+      q.found.push_back(one);
+    }
+    if (list != nullptr) ::freeaddrinfo(list);
+  };
+  const auto q = std::make_shared<question>();
+  q->host = host;
+  q->port = port;
+  ask(*q, AI_NUMERICHOST);
+  if (q->problem == EAI_NONAME) {
+    if (q->ready.fd < 0)
+      throw connection_error{{errc::exhausted, "no descriptor is left to look the host up"}};
+    runtime::quiet_thread([q, ask] {
+      const std::lock_guard hold{q->mutex};
+      ask(*q, AI_ADDRCONFIG);
+      const std::uint64_t one = 1;
+      [[maybe_unused]] const auto written = ::write(q->ready.fd, &one, sizeof one);
+    }).detach();
+    limit.wait(q->ready.fd, POLLIN);
+  }
+  const std::lock_guard hold{q->mutex};
+  if (q->problem != 0 || q->found.empty()) {
+    throw connection_error{
+        {errc::unavailable, "the host " + host + " cannot be found: " + ::gai_strerror(q->problem)}};
+  }
+  return q->found;
+}
+
+/// A connected socket, or -1 and the reason in errno.
+int connect_to(const address& a, const io_deadline& limit) {
+  closer fd{::socket(a.family, SOCK_STREAM | SOCK_NONBLOCK | SOCK_CLOEXEC, 0)};
+  if (fd.fd < 0) return -1;
+  if (::connect(fd.fd, reinterpret_cast<const sockaddr*>(&a.bytes), a.size) != 0) {
+    if (errno != EINPROGRESS) return -1;
+    limit.wait(fd.fd, POLLOUT);
+    int problem = 0;
+    socklen_t size = sizeof problem;
+    ::getsockopt(fd.fd, SOL_SOCKET, SO_ERROR, &problem, &size);
+    if (problem != 0) {
+      errno = problem;
+      return -1;
+    }
+  }
+  if (a.family != AF_UNIX) {
+    const int on = 1;
+    ::setsockopt(fd.fd, IPPROTO_TCP, TCP_NODELAY, &on, sizeof on);
+    ::setsockopt(fd.fd, SOL_SOCKET, SO_KEEPALIVE, &on, sizeof on);
+  }
+  return fd.release();
+}
+
+int connect_any(const settings& to, io_deadline& limit) {
+  const auto addresses =
+      to.path.empty() ? look_up(to.host, to.port, limit) : std::vector<address>{unix_address(to.path)};
+  limit.begin("the host to answer");
+  int problem = 0;
+  for (std::size_t i = 0; i < addresses.size(); ++i) {
+    try {  // an address that swallows everything must leave time for the others
+      const int fd = connect_to(addresses[i], limit.share(addresses.size() - i));
+      if (fd >= 0) return fd;
+      problem = errno;
+    } catch (const connection_error& c) {
+      if (c.why.code == errc::closed || i + 1 == addresses.size()) throw;
+      problem = ETIMEDOUT;
+    }
+  }
+  const errc as = problem == EACCES                        ? errc::permission_denied
+                  : problem == EMFILE || problem == ENFILE ? errc::exhausted
+                                                           : errc::unavailable;
+  throw connection_error{{as, std::string{"no connection: "} + std::strerror(problem)},
+                         as != errc::permission_denied};
+}
+
+/// Our end's address, as the server sees it; empty for Unix sockets, which all look alike.
+/// \param client_info what CLIENT INFO answers, if the server knows it (6.2) and we may ask: there may be a
+/// proxy in
+///        between.
+std::string own_address(const value& client_info, int fd) {
+  const std::string& info = client_info.text;
+  const std::size_t begin = info.find(" addr=");
+  if (client_info.is(value::kind::text) && begin != std::string::npos &&
+      info.find(" addr=/") == std::string::npos) {
+    return info.substr(begin + 6, info.find(' ', begin + 6) - begin - 6);
+  }
+  sockaddr_storage a{};
+  socklen_t size = sizeof a;
+  std::array<char, NI_MAXHOST> host{};
+  std::array<char, NI_MAXSERV> port{};
+  if (::getsockname(fd, reinterpret_cast<sockaddr*>(&a), &size) != 0 || a.ss_family == AF_UNIX ||
+      ::getnameinfo(reinterpret_cast<const sockaddr*>(&a), size, host.data(), host.size(), port.data(),
+                    port.size(), NI_NUMERICHOST | NI_NUMERICSERV) != 0) {
+    return {};
+  }
+  const std::string name = host.data();
+  return (a.ss_family == AF_INET6 ? "[" + name + "]" : name) + ":" + port.data();
+}
+
+/// The greeting, as a blocking exchange.
+class introduction {
+ public:
+  introduction(connection& with, const io_deadline& limit) : with_{with}, limit_{limit} {}
+
+  void send(std::string_view bytes) {
+    while (!bytes.empty()) {
+      const std::size_t n = with_.stream->write_some(bytes);
+      bytes.remove_prefix(n);
+      if (n == 0) limit_.wait(with_.stream->descriptor(), POLLOUT);
+    }
+  }
+  value hear() {
+    while (true) {
+      if (auto v = with_.parser.next()) {
+        if (!v->is(value::kind::push) || is_confirmation(*v)) return std::move(*v);
+        with_.early.push_back(std::move(*v));
+        continue;
+      }
+      std::array<char, 4096> bytes{};
+      const std::size_t n = with_.stream->read_some(bytes.data(), bytes.size());
+      with_.parser.feed({bytes.data(), n});
+      if (n == 0)
+        limit_.wait(with_.stream->descriptor(), with_.stream->reading_wants_to_write() ? POLLOUT : POLLIN);
+    }
+  }
+
+ private:
+  /// SUBSCRIBE is answered by a push.
+  static bool is_confirmation(const value& v) { return !v.items.empty() && v.items[0].text == "subscribe"; }
+
+  connection& with_;
+  const io_deadline& limit_;
+};
+
+/// An error that a server gave to the greeting, without the password: servers and proxies repeat what they
+/// were asked, some of them cut short.
+std::string without_password(std::string error, const std::string& password) {
+  constexpr std::size_t shortest_part = 4;  // of a password that is cut short
+  if (password.empty()) return error;
+  const std::string_view begin = std::string_view{password}.substr(0, shortest_part);
+  for (auto at = error.find(begin); at != std::string::npos; at = error.find(begin, at + 3)) {
+    std::size_t same = begin.size();
+    while (same < password.size() && at + same < error.size() && error[at + same] == password[same]) ++same;
+    error.replace(at, same, "***");
+  }
+  return error;
+}
+
+[[noreturn]] void refuse(const std::string& error) {
+  if (error.starts_with("ERR unknown command") || error.starts_with("NOPROTO")) {
+    throw connection_error{
+        {errc::unavailable,
+         "Holdfast needs Redis 6 or newer, or Valkey: the server does not speak RESP3 (it does not "
+         "know HELLO 3)"},
+        false};
+  }
+  store::trouble t = trouble_of(error);
+  const bool full = error.find("max number of clients") != std::string::npos;
+  throw connection_error{std::move(t.what), t.passing || full};
+}
+
+void require_fine(const value& answer, const std::string& password) {
+  if (answer.is(value::kind::error)) refuse(without_password(answer.text, password));
+}
+
+/// A field of what HELLO answers; null where it is not there.
+const value* field_of(const value& hello, std::string_view name) {
+  for (std::size_t i = 0; i + 1 < hello.items.size(); i += 2) {
+    if (hello.items[i].text == name) return &hello.items[i + 1];
+  }
+  return nullptr;
+}
+
+std::int64_t id_in(const value& hello) {
+  const value* const id = field_of(hello, "id");
+  return id == nullptr ? 0 : id->number;
+}
+
+/// Refuses a server on which leases would be lost.
+void require_primary(const value& hello) {
+  // Its keys are in slots, those of several names in several: a renewal of all of them would be refused.
+  if (const value* const mode = field_of(hello, "mode"); mode != nullptr && mode->text == "cluster") {
+    throw connection_error{
+        {errc::foreign_store,
+         "the server runs in cluster mode, which Holdfast does not support yet; use a server with "
+         "'cluster-enabled no', with replicas if need be (docs/stores/redis.md)"},
+        false};
+  }
+  // Nothing can be renewed there. A failover may be under way, and the host's name lead to the primary soon.
+  const value* const role = field_of(hello, "role");
+  if (role != nullptr && (role->text == "replica" || role->text == "slave")) {
+    throw connection_error{
+        {errc::unavailable,
+         "the server is a replica (its role in HELLO); the store's URL has to lead to the primary"}};
+  }
+}
+
+}  // namespace
+
+void append_tracking(std::string& out, const std::string& prefix) {
+  // Side keys begin with a brace. Prefixes must not overlap, and an empty one means every key.
+  if (prefix.empty()) return append(out, {"CLIENT", "TRACKING", "ON", "BCAST"});
+  if (prefix.front() == '{') return append(out, {"CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", "{"});
+  append(out, {"CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", prefix, "PREFIX", "{"});
+}
+
+connection dial(const settings& to, const tls_context* secure, const owner_id& client, bool tracked,
+                const std::string& former, int stop) {
+  io_deadline limit{to.connect_limit, stop};
+  connection made;
+  const int socket = connect_any(to, limit);
+  limit.begin("TLS to begin");
+  made.stream = secure == nullptr ? plain_stream(socket)
+                                  : secure->open(socket, [&](short events) { limit.wait(socket, events); });
+  limit.begin("the server to answer");
+  introduction talk{made, limit};
+  std::string hello;
+  if (to.password.empty() && to.user == "default")
+    append(hello, {"HELLO", "3"});
+  else
+    append(hello, {"HELLO", "3", "AUTH", to.user, to.password});
+  talk.send(hello);
+  const value greeting = talk.hear();
+  require_fine(greeting, to.password);
+  require_primary(greeting);
+
+  // What may be refused costs something, or is done when it is needed; without the rest there is no working
+  // here.
+  std::string rest;
+  std::vector<bool> needed;
+  const auto ask = [&](bool is_needed, std::initializer_list<std::string_view> words) {
+    append(rest, words);
+    needed.push_back(is_needed);
+  };
+  ask(false, {"CLIENT", "INFO"});
+  if (!former.empty()) {  // before anything of ours
+    rest += former;
+    needed.push_back(false);
+  }
+  // Here, and not when the server first misses one: what is sent again comes behind what was sent after it.
+  for (const std::string_view script : all_scripts()) ask(false, {"SCRIPT", "LOAD", script});
+  if (to.database != 0) ask(true, {"SELECT", std::to_string(to.database)});
+  if (tracked) {
+    append_tracking(rest, to.speech.prefix);
+    needed.push_back(false);
+  }
+  ask(true, {"SUBSCRIBE", channel_of(client)});
+  talk.send(rest);
+  std::string own;
+  for (std::size_t i = 0; i < needed.size(); ++i) {
+    const value answer = talk.hear();
+    if (needed[i]) require_fine(answer, to.password);
+    if (i == 0) own = own_address(answer, socket);
+  }
+
+  const std::int64_t id = id_in(greeting);
+  if (!own.empty() && id > 0) append(made.kill, {"CLIENT", "KILL", "ID", std::to_string(id), "ADDR", own});
+  return made;
+}
+
+}  // namespace holdfast::redis

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+
+#include "runtime/io_deadline.hpp"
+#include "stores/redis/link/settings.hpp"
+
+struct ssl_ctx_st;
+
+namespace holdfast::redis {
+
+using runtime::connection_error;
+
+/// Bytes to a server and back, without blocking. Reading and writing may go on in two threads at once; each
+/// of them in one.
+class stream {
+ public:
+  stream() = default;
+  stream(const stream&) = delete;
+  stream& operator=(const stream&) = delete;
+  virtual ~stream() = default;
+
+  /// \return how many bytes came; zero: none now. \throws connection_error.
+  [[nodiscard]] virtual std::size_t read_some(char* to, std::size_t room) = 0;
+  /// \return how many bytes went; fewer than given: no more now. \throws connection_error.
+  [[nodiscard]] virtual std::size_t write_some(std::string_view bytes) = 0;
+  [[nodiscard]] virtual int descriptor() const = 0;
+  /// Whether it stands still until the descriptor can be written, for all that it was to read (TLS
+  /// negotiates).
+  [[nodiscard]] virtual bool reading_wants_to_write() const { return false; }
+};
+
+/// Takes a connected, non-blocking socket over.
+[[nodiscard]] std::unique_ptr<stream> plain_stream(int socket);
+
+/// What TLS needs once, whatever the number of connections.
+class tls_context {
+ public:
+  /// \throws holdfast::error errc::invalid_url where a file is missing or unreadable.
+  explicit tls_context(const settings& s);
+  ~tls_context();
+  tls_context(const tls_context&) = delete;
+  tls_context& operator=(const tls_context&) = delete;
+
+  /// Shakes hands over a connected, non-blocking socket, which it takes over.
+  /// \param wait waits for poll's events on the socket; may give up by throwing. \throws connection_error.
+  [[nodiscard]] std::unique_ptr<stream> open(int socket, const std::function<void(short events)>& wait) const;
+
+ private:
+  ssl_ctx_st* context_;
+  std::string name_;
+  bool verify_;
+};
+
+}  // namespace holdfast::redis

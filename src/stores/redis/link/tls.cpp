@@ -1,0 +1,188 @@
+#include <algorithm>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstring>
+#include <mutex>
+#include <openssl/err.h>
+#include <openssl/ssl.h>
+#include <openssl/x509v3.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "holdfast/error.hpp"
+#include "runtime/signals.hpp"
+#include "stores/redis/link/stream.hpp"
+
+namespace holdfast::redis {
+
+namespace {
+
+std::string first_error() {
+  const unsigned long code = ERR_get_error();
+  ERR_clear_error();
+  const char* const reason = code != 0 ? ERR_reason_error_string(code) : nullptr;
+  return reason != nullptr ? reason : "no reason given";
+}
+
+[[noreturn]] void unusable(const std::string& what, const std::string& file) {
+  throw error{errc::invalid_url, "the " + what + " " + file + " cannot be used for TLS: " + first_error()};
+}
+
+/// OpenSSL would ask at the terminal, or read a line of stdin, which is not ours to take: a program that
+/// locks would stand still, or lose what was meant for it.
+int refuse_to_ask(char* /*passphrase*/, int /*size*/, int /*writing*/, void* asked) {
+  if (asked != nullptr) *static_cast<bool*>(asked) = true;
+  return -1;
+}
+
+class secured final : public stream {
+ public:
+  secured(SSL_CTX* context, int socket) : socket_{socket}, ssl_{SSL_new(context)} {
+    if (ssl_ == nullptr || SSL_set_fd(ssl_, socket) != 1) {
+      SSL_free(ssl_);
+      ::close(socket);
+      throw connection_error{{errc::exhausted, "no TLS connection: " + first_error()}};
+    }
+  }
+  ~secured() override {
+    // Without the closing words of TLS: nothing is cut short by it, and they could fail in a thread of a
+    // user's, whose own calls of OpenSSL would then find the error.
+    SSL_free(ssl_);
+    ::shutdown(socket_, SHUT_RDWR);  // a child after fork() may have it open, too
+    ::close(socket_);
+  }
+  secured(const secured&) = delete;
+  secured& operator=(const secured&) = delete;
+
+  /// An address is looked for among the certificate's addresses, a name among its names; SNI takes names
+  /// alone.
+  void expect(const std::string& name, bool verify) {
+    const bool is_address = X509_VERIFY_PARAM_set1_ip_asc(SSL_get0_param(ssl_), name.c_str()) == 1;
+    ERR_clear_error();
+    if (is_address) return;
+    if ((verify && SSL_set1_host(ssl_, name.c_str()) != 1) ||
+        SSL_set_tlsext_host_name(ssl_, name.c_str()) != 1) {
+      throw connection_error{{errc::invalid_url, "no certificate can bear the name " + name}, false};
+    }
+  }
+
+  void shake_hands(const std::function<void(short)>& wait) {
+    const runtime::no_sigpipe guard;
+    while (true) {
+      ERR_clear_error();
+      const int result = SSL_connect(ssl_);
+      if (result == 1) return;
+      switch (SSL_get_error(ssl_, result)) {
+        case SSL_ERROR_WANT_READ: wait(POLLIN); break;
+        case SSL_ERROR_WANT_WRITE: wait(POLLOUT); break;
+        default: refused();
+      }
+    }
+  }
+
+  std::size_t read_some(char* to, std::size_t room) override {
+    const std::lock_guard hold{mutex_};
+    const runtime::no_sigpipe guard;
+    ERR_clear_error();
+    const int n = SSL_read(ssl_, to, static_cast<int>(std::min<std::size_t>(room, INT_MAX)));
+    wants_to_write_ = false;
+    return n > 0 ? static_cast<std::size_t>(n) : nothing_now(n);
+  }
+  std::size_t write_some(std::string_view bytes) override {
+    if (bytes.empty()) return 0;
+    const std::lock_guard hold{mutex_};
+    const runtime::no_sigpipe guard;
+    ERR_clear_error();
+    const int n =
+        SSL_write(ssl_, bytes.data(), static_cast<int>(std::min<std::size_t>(bytes.size(), INT_MAX)));
+    return n > 0 ? static_cast<std::size_t>(n) : nothing_now(n);
+  }
+  [[nodiscard]] int descriptor() const override { return socket_; }
+  [[nodiscard]] bool reading_wants_to_write() const override {
+    const std::lock_guard hold{mutex_};
+    return wants_to_write_;
+  }
+
+ private:
+  std::size_t nothing_now(int result) {
+    switch (SSL_get_error(ssl_, result)) {
+      case SSL_ERROR_WANT_READ: return 0;
+      case SSL_ERROR_WANT_WRITE: wants_to_write_ = true; return 0;
+      case SSL_ERROR_ZERO_RETURN:
+        throw connection_error{{errc::unavailable, "the server closed the connection"}};
+      default: throw connection_error{{errc::unavailable, "the TLS connection broke: " + first_error()}};
+    }
+  }
+
+  /// Who is not who it should be will not become it by trying again.
+  [[noreturn]] void refused() {
+    const long verdict = SSL_get_verify_result(ssl_);
+    if (verdict != X509_V_OK) {
+      throw connection_error{
+          {errc::permission_denied,
+           std::string{"the server's certificate is not trusted: "} + X509_verify_cert_error_string(verdict)},
+          false};
+    }
+    throw connection_error{
+        {errc::unavailable, "no TLS: " + first_error() + " (does the server speak TLS on this port?)"}};
+  }
+
+  int socket_;
+  SSL* ssl_;
+  mutable std::mutex mutex_;  // OpenSSL's state is one for both directions
+  bool wants_to_write_ = false;
+};
+
+}  // namespace
+
+tls_context::tls_context(const settings& s)
+    : context_{SSL_CTX_new(TLS_client_method())},
+      name_{s.tls.name.empty() ? s.host : s.tls.name},
+      verify_{s.tls.verify} {
+  if (context_ == nullptr) throw error{errc::exhausted, "no TLS: " + first_error()};
+  try {
+    SSL_CTX_set_min_proto_version(context_, TLS1_2_VERSION);
+    SSL_CTX_set_mode(context_, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
+    SSL_CTX_set_verify(context_, verify_ ? SSL_VERIFY_PEER : SSL_VERIFY_NONE, nullptr);
+    if (s.tls.ca.empty()) {
+      SSL_CTX_set_default_verify_paths(context_);
+    } else if (SSL_CTX_load_verify_locations(context_, s.tls.ca.c_str(), nullptr) != 1) {
+      unusable("CA file", s.tls.ca);
+    }
+    bool is_encrypted = false;
+    SSL_CTX_set_default_passwd_cb(context_, refuse_to_ask);
+    SSL_CTX_set_default_passwd_cb_userdata(context_, &is_encrypted);
+    if (!s.tls.cert.empty()) {
+      const std::string& key = s.tls.key.empty() ? s.tls.cert : s.tls.key;
+      if (SSL_CTX_use_certificate_chain_file(context_, s.tls.cert.c_str()) != 1)
+        unusable("certificate", s.tls.cert);
+      if (SSL_CTX_use_PrivateKey_file(context_, key.c_str(), SSL_FILETYPE_PEM) != 1) {
+        if (is_encrypted) {
+          ERR_clear_error();
+          throw error{errc::invalid_url, "the key " + key +
+                                             " is encrypted, and nobody is asked for its pass phrase; give a "
+                                             "copy without one that only this user can read"};
+        }
+        unusable("key", key);
+      }
+      if (SSL_CTX_check_private_key(context_) != 1) unusable("key", key);
+    }
+    SSL_CTX_set_default_passwd_cb_userdata(context_, nullptr);
+  } catch (...) {
+    SSL_CTX_free(context_);
+    throw;
+  }
+}
+
+tls_context::~tls_context() { SSL_CTX_free(context_); }
+
+std::unique_ptr<stream> tls_context::open(int socket, const std::function<void(short)>& wait) const {
+  auto s = std::make_unique<secured>(context_, socket);
+  s->expect(name_, verify_);
+  s->shake_hands(wait);
+  return s;
+}
+
+}  // namespace holdfast::redis

@@ -1,0 +1,100 @@
+#include "stores/redis/protocol/keys.hpp"
+
+#include <array>
+#include <vector>
+
+namespace holdfast::redis {
+
+namespace {
+
+constexpr std::uint16_t slots = 16384;
+constexpr char separator = '\x1f';  // US, the unit separator
+
+constexpr std::array<std::uint16_t, 256> crc_table = [] {
+  std::array<std::uint16_t, 256> table{};
+  for (unsigned i = 0; i < 256; ++i) {
+    unsigned crc = i << 8U;
+    for (int bit = 0; bit < 8; ++bit) crc = (crc & 0x8000U) != 0 ? (crc << 1U) ^ 0x1021U : crc << 1U;
+    table.at(i) = static_cast<std::uint16_t>(crc);
+  }
+  return table;
+}();
+
+std::uint16_t crc16(std::string_view bytes) {
+  unsigned crc = 0;
+  for (const char c : bytes) {
+    crc = ((crc << 8U) ^ crc_table.at(((crc >> 8U) ^ static_cast<unsigned char>(c)) & 0xFFU)) & 0xFFFFU;
+  }
+  return static_cast<std::uint16_t>(crc);
+}
+
+/// What stands between the first brace and the one that closes it; empty: the whole key counts.
+std::string_view tag_of(std::string_view key) {
+  const std::size_t open = key.find('{');
+  if (open == std::string_view::npos) return {};
+  const std::size_t close = key.find('}', open);
+  return close == std::string_view::npos ? std::string_view{} : key.substr(open + 1, close - open - 1);
+}
+
+/// A number that lies in the slot.
+std::string number_in(std::uint16_t slot) {
+  static const std::vector<std::uint32_t> table = [] {
+    std::vector<std::uint32_t> numbers(slots, 0);
+    std::size_t missing = slots;
+    for (std::uint32_t n = 1; missing != 0; ++n) {
+      std::uint32_t& place = numbers.at(crc16(std::to_string(n)) % slots);
+      if (place != 0) continue;
+      place = n;
+      --missing;
+    }
+    return numbers;
+  }();
+  return std::to_string(table.at(slot));
+}
+
+/// Everything of a side key but its last word.
+std::string stem_of(const std::string& lock) {
+  if (lock.find('}') == std::string::npos) return "{" + lock + "}" + separator;
+  std::string tag{tag_of(lock)};
+  if (tag.empty()) tag = number_in(slot_of(lock));
+  return "{" + tag + "}" + lock + separator;
+}
+
+}  // namespace
+
+keys keys::of(std::string_view prefix, std::string_view name) {
+  keys k;
+  k.lock.reserve(prefix.size() + name.size());
+  k.lock.append(prefix).append(name);
+  const std::string stem = stem_of(k.lock);
+  k.fence = stem + "fence";
+  k.queue = stem + "queue";
+  k.claims = stem + "claims";
+  k.expiries = stem + "expiries";
+  return k;
+}
+
+std::optional<std::string> lock_of_side_key(std::string_view key) {
+  const std::size_t end = key.rfind(separator);
+  const std::size_t close = key.find('}');
+  if (!key.starts_with('{') || end == std::string_view::npos || close > end) return std::nullopt;
+  const std::string_view rest = key.substr(close + 1, end - close - 1);
+  std::string lock{rest.empty() ? key.substr(1, close - 1) : rest};
+  if (stem_of(lock) != key.substr(0, end + 1)) return std::nullopt;
+  return lock;
+}
+
+std::optional<std::string> lock_of_fence(std::string_view key) {
+  return key.ends_with(
+             "\x1f"
+             "fence")
+             ? lock_of_side_key(key)
+             : std::nullopt;
+}
+
+std::uint16_t slot_of(std::string_view key) {
+  const std::string_view tag = tag_of(key);
+  return crc16(tag.empty() ? key : tag) % slots;
+}
+
+}  // namespace holdfast::redis

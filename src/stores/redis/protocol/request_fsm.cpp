@@ -1,0 +1,387 @@
+#include "stores/redis/protocol/request_fsm.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+
+#include "stores/redis/protocol/keys.hpp"
+#include "stores/redis/protocol/replies.hpp"
+#include "stores/redis/protocol/resp.hpp"
+#include "stores/redis/protocol/scripts.hpp"
+
+namespace holdfast::redis {
+
+using tickets::place;
+using tickets::reply;
+using tickets::request;
+using tickets::task;
+
+namespace {
+
+struct script {
+  std::string_view sha1;
+  std::string_view text;
+};
+
+script script_of(task what) {
+  switch (what) {
+    case task::acquire: return {text::acquire_sha1, text::acquire};
+    case task::find:
+    case task::look: return {text::look_sha1, text::look};
+    case task::renew: return {text::renew_sha1, text::renew};
+    case task::release:
+    case task::withdraw: return {text::release_sha1, text::release};
+    case task::downgrade: return {text::downgrade_sha1, text::downgrade};
+    case task::evict: return {text::evict_sha1, text::evict};
+    case task::inspect:
+    case task::list: break;
+  }
+  return {text::inspect_sha1, text::inspect};
+}
+
+void append_number(std::string& out, std::int64_t n) {
+  std::array<char, 24> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), n).ptr;
+  append_word(out, {digits.data(), static_cast<std::size_t>(end - digits.data())});
+}
+
+/// As the scripts write and compare it.
+std::string text_of(fencing_token token) {
+  const std::string digits = std::to_string(token.value());
+  return std::string(20 - digits.size(), '0') + digits;
+}
+
+/// Rounded up: the server must not end before we do.
+std::int64_t milliseconds_in(duration d) { return std::chrono::ceil<std::chrono::milliseconds>(d).count(); }
+
+void begin(std::string& out, const script& s, bool in_full, std::size_t key_count, std::size_t arguments) {
+  append_command(out, 3 + key_count + arguments);
+  append_word(out, in_full ? "EVAL" : "EVALSHA");
+  append_word(out, in_full ? s.text : s.sha1);
+  append_number(out, static_cast<std::int64_t>(key_count));
+}
+
+void append_keys(std::string& out, const keys& k) {
+  for (const std::string* key : {&k.lock, &k.fence, &k.queue, &k.claims, &k.expiries}) append_word(out, *key);
+}
+
+/// As a pattern of SCAN that means just these bytes.
+std::string literally(std::string_view bytes) {
+  std::string pattern;
+  for (const char c : bytes) {
+    if (std::string_view{"*?[]\\^-"}.find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c;
+  }
+  return pattern;
+}
+
+store::trouble nonsense() {
+  return {{errc::corrupt_store, "the server's answer is not one that the script gives"}, false, true};
+}
+
+constexpr std::size_t names_at_once = 64;
+
+}  // namespace
+
+request_fsm::request_fsm(request asked, const dialect& in, const owner_id& client)
+    : asked_{std::move(asked)}, in_{&in}, client_{client} {
+  if (asked_.what != task::list) return;
+  listing_ = std::static_pointer_cast<listing>(asked_.listed);
+  if (listing_ == nullptr) listing_ = std::make_shared<listing>();
+  stage_ = listing_->scanned ? stage::details : stage::scan;
+}
+
+std::size_t request_fsm::say(std::string& out) {
+  switch (stage_) {
+    case stage::script:
+    case stage::text: say_script(out, stage_ == stage::text); return 1;
+    case stage::replicas:
+      append(out, {"WAIT", std::to_string(in_->replicas), std::to_string(in_->replicas_wait.count())});
+      return 1;
+    case stage::type: append(out, {"TYPE", keys::of(in_->prefix, asked_.name).lock}); return 1;
+    case stage::scan: say_scan(out); return 1;
+    case stage::details: return say_details(out);
+  }
+  return 0;
+}
+
+std::optional<request_fsm::outcome> request_fsm::hear(std::vector<value> replies) {
+  try {
+    const value& first = replies.at(0);
+    if (stage_ == stage::details) return hear_details(replies);
+    if (stage_ == stage::script && first.is(value::kind::error) && first.text.starts_with("NOSCRIPT")) {
+      stage_ = stage::text;
+      return std::nullopt;
+    }
+    if (stage_ == stage::replicas) return hear_replicas(first);
+    if (stage_ == stage::type) return wrong_type(first.is(value::kind::text) ? first.text : std::string{});
+    if (first.is(value::kind::error)) return refusal(first.text);
+    switch (stage_) {
+      case stage::scan: return hear_scan(first);
+      default: return hear_script(first);
+    }
+  } catch (const misunderstood&) {
+    return nonsense();
+  }
+}
+
+/// A server does not say which key is of a wrong type: that is asked, so that its owner can be found.
+std::optional<request_fsm::outcome> request_fsm::refusal(const std::string& error) {
+  store::trouble t = trouble_of(error);
+  if (t.what.code != errc::wrong_type || asked_.name.empty()) return t;
+  stage_ = stage::type;
+  return std::nullopt;
+}
+
+/// \param type of the lock's key; empty where that must not be asked.
+store::trouble request_fsm::wrong_type(const std::string& type) const {
+  const std::string key = keys::of(in_->prefix, asked_.name).lock;
+  if (type.empty() || type == "string" || type == "none") {
+    return {
+        {errc::wrong_type,
+         "the key " + key + ", or a side key of it, holds something that is no lock; it is left untouched"}};
+  }
+  const std::string owner = type == "hash" ? " (Redisson keeps its locks as hashes)" : "";
+  return {
+      {errc::wrong_type, "the key " + key + " is a " + type + ", and no lock that Holdfast shares" + owner +
+                             "; it is left untouched: take another name, or another 'prefix' in the URL"}};
+}
+
+std::optional<request_fsm::outcome> request_fsm::hear_script(const value& reply) {
+  outcome o = outcome_of(asked_, reply);
+  const auto* heard = std::get_if<tickets::reply>(&o);
+  const auto* at = heard != nullptr ? std::get_if<place>(heard) : nullptr;
+  if (in_->replicas == 0 || at == nullptr || !at->granted) return o;
+  granted_ = *at;
+  stage_ = stage::replicas;
+  return std::nullopt;
+}
+
+/// A grant that too few replicas know of stands, and whoever asked looks for it again: that writes anew, and
+/// there is another WAIT. It is not released from here. Such a release could be late, on a connection that
+/// has broken meanwhile, and end what was believed since then; a claim that is withdrawn is never asked for
+/// again.
+request_fsm::outcome request_fsm::hear_replicas(const value& reply) const {
+  if (reply.is(value::kind::number) && reply.number >= std::int64_t{in_->replicas}) {
+    return tickets::reply{granted_};
+  }
+  return store::trouble{
+      {errc::unavailable, "it was granted, and is given back: fewer than " + std::to_string(in_->replicas) +
+                              " replicas acknowledged it within " +
+                              std::to_string(in_->replicas_wait.count()) + " ms"},
+      true,
+      false,
+      true};
+}
+
+request_fsm::outcome request_fsm::hear_scan(const value& reply) {
+  if (!reply.is(value::kind::list) || reply.items.size() != 2) throw misunderstood{};
+  for (const value& key : reply.items[1].items) {
+    const auto of_fence = lock_of_fence(key.text);
+    // Without a prefix, any text at the server would look like a foreign client's lock.
+    const bool is_lock = !in_->prefix.empty() && !lock_of_side_key(key.text);
+    if (!of_fence && !is_lock) continue;
+    const std::string& lock = of_fence ? *of_fence : key.text;
+    // Other keys of the server that happen to fit are no locks.
+    if (lock.starts_with(in_->prefix) && lock.size() > in_->prefix.size()) listing_->found.insert(lock);
+  }
+  const std::string& cursor = reply.items[0].text;
+  listing_->scanned = cursor == "0";
+  const bool progress =
+      listing_->scanned || cursor != listing_->cursor;  // else it would never come to an end
+  listing_->cursor = cursor;
+  return so_far(progress);
+}
+
+/// What there is of a listing.
+request_fsm::outcome request_fsm::so_far(bool progress) const {
+  if (listing_->scanned && listing_->found.empty()) return tickets::reply{std::move(listing_->summaries)};
+  return tickets::reply{tickets::more{listing_, progress}};
+}
+
+request_fsm::outcome request_fsm::hear_details(const std::vector<value>& replies) {
+  for (const value& reply : replies) {
+    if (reply.is(value::kind::error)) {
+      store::trouble t = trouble_of(reply.text);
+      if (t.what.code != errc::wrong_type) return t;  // it is found still, and looked at by the next try
+    }
+    const std::string lock = *listing_->found.begin();
+    listing_->found.erase(listing_->found.begin());
+    if (reply.is(value::kind::error)) continue;  // not a lock, for all its name
+    std::optional<lock_state> state;
+    try {
+      state = state_of(lock.substr(in_->prefix.size()), reply);
+    } catch (const misunderstood&) {
+      continue;  // likewise
+    }
+    const bool in_use = state && !(state->holders.empty() && state->waiters.empty());
+    if (state && (in_use || asked_.idle)) listing_->summaries.push_back(summary_of(*state));
+  }
+  return so_far(true);
+}
+
+/// One pass finds both kinds of keys, since a fence's key has its lock's in it.
+void request_fsm::say_scan(std::string& out) const {
+  std::string pattern{"*"};
+  if (in_->prefix.empty()) {
+    pattern.append("\x1f").append("fence");
+  } else {
+    pattern.append(literally(in_->prefix)).append("*");
+  }
+  append(out, {"SCAN", listing_->cursor, "MATCH", pattern, "COUNT", "1000", "TYPE", "string"});
+}
+
+std::size_t request_fsm::say_details(std::string& out) const {
+  const script s = script_of(task::inspect);
+  std::size_t n = 0;
+  for (auto lock = listing_->found.begin(); lock != listing_->found.end() && n < names_at_once; ++lock, ++n) {
+    begin(out, s, n == 0, 5, 0);  // in full once: the server may not know it
+    append_keys(out, keys::of({}, *lock));
+  }
+  return n;
+}
+
+void request_fsm::say_script(std::string& out, bool in_full) const {
+  const script s = script_of(asked_.what);
+  duration longest = asked_.ttl;
+  for (const store::hold& h : asked_.batch) longest = std::max(longest, h.ttl);
+  const std::int64_t keep = std::max<std::int64_t>(in_->keep.count(), 2 * milliseconds_in(longest));
+  if (asked_.what == task::renew) {
+    begin(out, s, in_full, 5 * asked_.batch.size(), 1 + 2 * asked_.batch.size());
+    for (const store::hold& h : asked_.batch) append_keys(out, keys::of(in_->prefix, h.name));
+    append_number(out, keep);
+    for (const store::hold& h : asked_.batch) {
+      append_word(out, h.owner.hex());
+      append_number(out, milliseconds_in(h.ttl));
+    }
+    return;
+  }
+  const keys k = keys::of(in_->prefix, asked_.name);
+  const auto begin_with_keys = [&](std::size_t arguments) {
+    begin(out, s, in_full, 5, arguments);
+    append_keys(out, k);
+  };
+  switch (asked_.what) {
+    case task::acquire: say_claim(out, in_full, keep); break;
+    case task::find:
+    case task::look:
+      begin_with_keys(4);
+      append_word(out, asked_.owner.hex());
+      if (asked_.token)
+        append_word(out, text_of(asked_.token));
+      else
+        append_word(out, "");
+      // A claim that is found begins a new ttl, too: an earlier request may have been carried out late, and
+      // its ttl began at a time that the client cannot know. And WAIT waits for what this connection wrote: a
+      // script that writes nothing has nothing for replicas to acknowledge.
+      append_number(out, milliseconds_in(asked_.ttl));
+      append_number(out, keep);
+      break;
+    case task::release:
+    case task::withdraw:
+    case task::downgrade:
+      begin_with_keys(2);
+      append_word(out, asked_.owner.hex());
+      append_number(out, keep);
+      break;
+    case task::evict:
+      begin_with_keys(3);
+      append_number(out, keep);
+      append_word(out, text_of(asked_.token));
+      append_word(out, text_of(asked_.last));
+      break;
+    default: begin_with_keys(0);
+  }
+}
+
+void request_fsm::say_claim(std::string& out, bool in_full, std::int64_t keep) const {
+  const bool alone = asked_.weight == store::whole_room && asked_.capacity == store::whole_room;
+  begin(out, script_of(task::acquire), in_full, 5, alone ? 5 : 7);
+  append_keys(out, keys::of(in_->prefix, asked_.name));
+  const std::string ttl = std::to_string(milliseconds_in(asked_.ttl));
+  append_word(out, asked_.owner.hex());
+  append_word(out, ttl);
+  append_number(out, keep);
+  append_word(out, asked_.wait ? "1" : "0");
+  std::string claim = client_.hex();
+  claim.append(" ").append(std::to_string(asked_.weight)).append(" ").append(ttl).append(" ");
+  if (asked_.metadata) claim += *asked_.metadata;
+  append_word(out, claim);
+  if (alone) return;
+  append_number(out, asked_.capacity);
+  append_number(out, asked_.weight);
+}
+
+std::vector<std::string_view> all_scripts() {
+  return {text::acquire, text::look, text::release, text::renew, text::downgrade, text::evict, text::inspect};
+}
+
+std::optional<std::pair<owner_id, store::noticed>> read_word(std::string_view payload, const dialect& in) {
+  const std::size_t first = payload.find(' ');
+  const std::size_t second = payload.find(' ', first + 1);
+  if (first == std::string_view::npos || second == std::string_view::npos) return std::nullopt;
+  const std::string_view what = payload.substr(0, first);
+  const auto owner = owner_id::from_hex(payload.substr(first + 1, second - first - 1));
+  const std::string_view digits = payload.substr(second + 1);
+  std::uint64_t token = 0;
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), token);
+  if (!owner || problem != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  store::noticed n;
+  n.token = fencing_token{token};
+  if (what == "granted")
+    n.what = in.replicas == 0 ? store::notice::granted : store::notice::look;
+  else if (what == "revoked")
+    n.what = store::notice::revoked;
+  else if (what == "look")
+    n.what = store::notice::look;
+  else
+    return std::nullopt;
+  return std::pair{*owner, n};
+}
+
+store::trouble trouble_of(const std::string& error) {
+  struct known {
+    std::string_view code;
+    errc as;
+    bool passing;
+    std::string_view advice{};
+  };
+  constexpr std::array<known, 15> all{{
+      {"WRONGTYPE", errc::wrong_type, false},
+      {"NOAUTH", errc::permission_denied, false, "; give the password, and in the store's URL maybe a user"},
+      {"WRONGPASS", errc::permission_denied, false,
+       "; see the user in the store's URL, and the password, there or wherever it is given"},
+      {"NOPERM", errc::permission_denied, false},
+      {"OOM", errc::exhausted, true},
+      {"LOADING", errc::unavailable, true},
+      {"BUSY", errc::unavailable, true},
+      {"READONLY", errc::unavailable, true},  // a failover may be under way
+      {"MASTERDOWN", errc::unavailable, true},
+      {"NOREPLICAS", errc::unavailable, true},
+      {"MISCONF", errc::unavailable, true},
+      {"CLUSTERDOWN", errc::unavailable, true},
+      {"TRYAGAIN", errc::unavailable, true},
+      {"NOMASTERLINK", errc::unavailable, true},
+      {"UNBLOCKED", errc::unavailable, true},
+  }};
+  // Redis 6 wraps what goes wrong in a script: "ERR Error running script (...): @user_script:12: WRONGTYPE
+  // ...".
+  const bool wrapped = error.starts_with("ERR Error running script");
+  const auto is = [&](std::string_view code) {
+    const std::string word = std::string{code} + ' ';
+    return error.starts_with(word) || (wrapped && (error.find(": " + word) != std::string::npos ||
+                                                   error.find(": -" + word) != std::string::npos));
+  };
+  if (error.starts_with("ERR The user executing the script")) {
+    return {{errc::permission_denied, "the server answers: " + error}, false, false};
+  }
+  const auto found = std::find_if(all.begin(), all.end(), [&](const known& k) { return is(k.code); });
+  if (found == all.end()) return {{errc::unavailable, "the server answers: " + error}, false, false};
+  if (found->as == errc::wrong_type) {
+    return {
+        {errc::wrong_type, "a key holds something that is no lock; it is left untouched (" + error + ")"}};
+  }
+  return {{found->as, "the server answers: " + error + std::string{found->advice}}, found->passing, false};
+}
+
+}  // namespace holdfast::redis

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/request.hpp"
+#include "stores/redis/protocol/dialect.hpp"
+#include "stores/redis/protocol/value.hpp"
+
+namespace holdfast::redis {
+
+/// One request, as it is put to a server: commands to send, then a reply to each, until the outcome is there.
+/// Most take one command; more it takes where the server does not have the script, where replicas have to
+/// acknowledge a grant, and where a key is of a wrong type. A listing is several requests, each a part of the
+/// database or of the names: whoever has given up waiting asks for no more of them. Pure: a link carries the
+/// bytes, the real one or the simulator's.
+class request_fsm {
+ public:
+  using outcome = tickets::link::outcome;
+
+  /// \param in must outlive it.
+  request_fsm(tickets::request asked, const dialect& in, const owner_id& client);
+
+  /// Appends what is to be sent now. \return how many replies will come.
+  [[nodiscard]] std::size_t say(std::string& out);
+  /// Takes all of the replies to what was last said; without an outcome, there is more to say.
+  [[nodiscard]] std::optional<outcome> hear(std::vector<value> replies);
+
+ private:
+  enum class stage : std::uint8_t {
+    script,    // by its digest
+    text,      // in full: the server did not know it
+    replicas,  // granted: do enough of them know?
+    type,      // of the lock's key, which is none of ours
+    scan,      // a part of the names
+    details,   // of each of a batch of names
+  };
+
+  std::optional<outcome> refusal(const std::string& error);
+  [[nodiscard]] store::trouble wrong_type(const std::string& type) const;
+  std::optional<outcome> hear_script(const value& reply);
+  [[nodiscard]] outcome hear_replicas(const value& reply) const;
+  outcome hear_scan(const value& reply);
+  outcome hear_details(const std::vector<value>& replies);
+  [[nodiscard]] outcome so_far(bool progress) const;
+  void say_script(std::string& out, bool in_full) const;
+  void say_claim(std::string& out, bool in_full, std::int64_t keep) const;
+  void say_scan(std::string& out) const;
+  std::size_t say_details(std::string& out) const;
+
+  /// The state of a listing.
+  struct listing final : tickets::listing_state {
+    std::string cursor = "0";
+    bool scanned = false;         // all of the database
+    std::set<std::string> found;  // locks' keys not looked at yet
+    std::vector<lock_summary> summaries;
+  };
+
+  tickets::request asked_;
+  const dialect* in_;
+  owner_id client_;
+  stage stage_ = stage::script;
+  tickets::place granted_;  // while replicas are asked
+  std::shared_ptr<listing> listing_;
+};
+
+/// The text of every script there is.
+[[nodiscard]] std::vector<std::string_view> all_scripts();
+
+/// What a message on a client's channel says; nothing for one that is not understood. Where replicas have to
+/// acknowledge a grant, the word of one is a reason to look, and no more.
+[[nodiscard]] std::optional<std::pair<owner_id, store::noticed>> read_word(std::string_view payload,
+                                                                           const dialect& in);
+
+/// Why a server refused. \param error begins with its code, as in "LOADING Redis is loading ...".
+[[nodiscard]] store::trouble trouble_of(const std::string& error);
+
+}  // namespace holdfast::redis

@@ -1,0 +1,164 @@
+#include "stores/redis/protocol/resp.hpp"
+
+#include <array>
+#include <charconv>
+#include <utility>
+
+namespace holdfast::redis {
+
+namespace {
+
+constexpr std::size_t longest_line = std::size_t{64} * 1024;
+constexpr std::int64_t longest_text = 512LL * 1024 * 1024;  // what a server limits itself to
+constexpr std::int64_t most_elements = 1LL << 32U;
+constexpr std::size_t deepest = 16;
+
+void append_head(std::string& out, char type, std::size_t n) {
+  std::array<char, 24> digits{};
+  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), n).ptr;
+  out += type;
+  out.append(digits.data(), end);
+  out += "\r\n";
+}
+
+std::int64_t number_in(std::string_view text) {
+  std::int64_t n = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (problem != std::errc{} || end != text.data() + text.size() || text.empty()) {
+    throw parser::garbage{"a number was expected"};
+  }
+  return n;
+}
+
+}  // namespace
+
+void append_command(std::string& out, std::size_t words) { append_head(out, '*', words); }
+
+void append_word(std::string& out, std::string_view word) {
+  append_head(out, '$', word.size());
+  out += word;
+  out += "\r\n";
+}
+
+void append(std::string& out, std::initializer_list<std::string_view> words) {
+  append_command(out, words.size());
+  for (const std::string_view w : words) append_word(out, w);
+}
+
+void parser::feed(std::string_view bytes) {
+  if (at_ == buffer_.size()) {
+    buffer_.clear();
+    at_ = 0;
+  } else if (at_ > longest_line) {
+    buffer_.erase(0, at_);
+    at_ = 0;
+  }
+  buffer_ += bytes;
+}
+
+std::optional<value> parser::next() {
+  while (true) {
+    value element;
+    switch (read(element)) {
+      case step::incomplete: return std::nullopt;
+      case step::opened: break;
+      case step::element:
+        if (auto whole = close(std::move(element))) return whole;
+        break;
+    }
+  }
+}
+
+parser::step parser::read(value& element) {
+  const std::size_t end = buffer_.find("\r\n", at_);
+  if (end == std::string::npos) {
+    if (buffer_.size() - at_ > longest_line) throw garbage{"a line without end"};
+    return step::incomplete;
+  }
+  if (end == at_) throw garbage{"an empty line"};
+  const char type = buffer_[at_];
+  const std::string_view head{buffer_.data() + at_ + 1, end - at_ - 1};
+  switch (type) {
+    case '$': return read_bulk(element, value::kind::text, head, 0);
+    case '!': return read_bulk(element, value::kind::error, head, 0);
+    case '=': return read_bulk(element, value::kind::text, head, 4);  // "txt:"
+    case '*':
+    case '~': return open(element, value::kind::list, head, 1, false);
+    case '%': return open(element, value::kind::list, head, 2, false);
+    case '>': return open(element, value::kind::push, head, 1, false);
+    case '|': return open(element, value::kind::list, head, 2, true);
+    case '+':
+    case ',':
+    case '(':
+      element.what = value::kind::text;
+      element.text = head;
+      break;
+    case '-':
+      element.what = value::kind::error;
+      element.text = head;
+      break;
+    case ':':
+      element.what = value::kind::number;
+      element.number = number_in(head);
+      break;
+    case '#':
+      if (head != "t" && head != "f") throw garbage{"a truth value was expected"};
+      element.what = value::kind::number;
+      element.number = head == "t" ? 1 : 0;
+      break;
+    case '_': break;
+    default: throw garbage{"no type of RESP3 begins like this"};
+  }
+  at_ = end + 2;
+  return step::element;
+}
+
+parser::step parser::read_bulk(value& element, value::kind what, std::string_view head, std::size_t skip) {
+  const std::size_t begin = static_cast<std::size_t>(head.data() - buffer_.data()) + head.size() + 2;
+  const std::int64_t size = number_in(head);
+  if (size == -1) {
+    at_ = begin;
+    return step::element;
+  }
+  if (size < 0 || size > longest_text) throw garbage{"a text of impossible length"};
+  const auto length = static_cast<std::size_t>(size);
+  if (buffer_.size() - begin < length + 2) return step::incomplete;
+  if (buffer_.compare(begin + length, 2, "\r\n") != 0)
+    throw garbage{"a text that does not end where it should"};
+  if (length < skip) throw garbage{"a verbatim text without its format"};
+  element.what = what;
+  element.text.assign(buffer_, begin + skip, length - skip);
+  at_ = begin + length + 2;
+  return step::element;
+}
+
+parser::step parser::open(value& element, value::kind what, std::string_view head, std::size_t factor,
+                          bool dropped) {
+  const std::int64_t size = number_in(head);
+  if (size < -1 || size > most_elements) throw garbage{"a list of impossible length"};
+  if (open_.size() == deepest) throw garbage{"lists in lists, too deep"};
+  at_ = static_cast<std::size_t>(head.data() - buffer_.data()) + head.size() + 2;
+  if (size > 0) {
+    open_.push_back({{what, 0, {}, {}}, static_cast<std::size_t>(size) * factor, dropped});
+    return step::opened;
+  }
+  if (dropped) return step::opened;
+  element.what = size == -1 ? value::kind::null : what;
+  return step::element;
+}
+
+/// Puts an element where it belongs; gives the message when that completes it.
+std::optional<value> parser::close(value element) {
+  while (!open_.empty()) {
+    frame& last = open_.back();
+    last.so_far.items.push_back(std::move(element));
+    if (--last.missing != 0) return std::nullopt;
+    const bool dropped = last.dropped;
+    element = std::move(last.so_far);
+    open_.pop_back();
+    if (dropped) return std::nullopt;
+  }
+  return element;
+}
+
+}  // namespace holdfast::redis

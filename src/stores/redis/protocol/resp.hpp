@@ -1,0 +1,54 @@
+#pragma once
+
+#include <cstddef>
+#include <initializer_list>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stores/redis/protocol/value.hpp"
+
+namespace holdfast::redis {
+
+/// Appends the head of a command of so many words; `append_word` has to follow as often.
+void append_command(std::string& out, std::size_t words);
+void append_word(std::string& out, std::string_view word);
+/// A whole command.
+void append(std::string& out, std::initializer_list<std::string_view> words);
+
+/// Takes RESP3 (and RESP2, as far as servers still speak it) apart as it comes in, whatever the pieces.
+/// Nothing is believed of the other side: sizes are limits for what may come, never memory to reserve.
+class parser {
+ public:
+  /// What no server sends: the connection cannot be used any more.
+  struct garbage {
+    std::string what;
+  };
+
+  void feed(std::string_view bytes);
+  /// The next whole message, if it is there. \throws garbage.
+  [[nodiscard]] std::optional<value> next();
+  /// Whether a message has begun that is not complete.
+  [[nodiscard]] bool is_in_message() const { return !open_.empty() || at_ < buffer_.size(); }
+
+ private:
+  struct frame {
+    value so_far;
+    std::size_t missing = 0;
+    bool dropped = false;  // an attribute: about the next value, and of no use here
+  };
+  enum class step : std::uint8_t { element, opened, incomplete };
+
+  [[nodiscard]] step read(value& element);
+  [[nodiscard]] step read_bulk(value& element, value::kind what, std::string_view head, std::size_t skip);
+  [[nodiscard]] step open(value& element, value::kind what, std::string_view head, std::size_t factor,
+                          bool dropped);
+  [[nodiscard]] std::optional<value> close(value element);
+
+  std::string buffer_;
+  std::size_t at_ = 0;
+  std::vector<frame> open_;
+};
+
+}  // namespace holdfast::redis

@@ -1,0 +1,25 @@
+#include "stores/session_mode.hpp"
+
+namespace holdfast::schemes {
+
+using namespace std::chrono_literals;
+
+void take_mode(store_url& url, sql::link_settings& s) {
+  const std::string mode = url.take("mode").value_or("table");
+  if (mode == "session") {
+    s.session = url.take_milliseconds("session_timeout", 30s, 1s, 1h);
+  } else if (mode == "row") {
+    url.refuse(
+        "there is no mode=row, whose open transactions would keep the server from cleaning up; it is "
+        "mode=table or "
+        "mode=session");
+  } else if (mode != "table") {
+    url.refuse("the option 'mode' is neither 'table' nor 'session'");
+  } else if (url.take("session_timeout")) {
+    url.refuse("the option 'session_timeout' is for mode=session");
+  }
+  // Who hangs up loses every lock of the session: not before those are lost anyway.
+  s.answer_limit = url.take_milliseconds("answer_timeout", s.session.value_or(s.answer_limit), 100ms, 1h);
+}
+
+}  // namespace holdfast::schemes

@@ -1,0 +1,100 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/request.hpp"
+#include "stores/sql/protocol/rows.hpp"
+
+namespace holdfast::sql {
+
+/// A value for a parameter of a statement: always bound, never part of its text.
+struct parameter {
+  enum class kind : std::uint8_t { number, flag, text, bytes };
+  kind what{};
+  std::int64_t number = 0;  // of flags, too
+  std::string text;         // of bytes, too
+
+  static parameter of(std::int64_t n) { return {kind::number, n, {}}; }
+  static parameter of(bool yes) { return {kind::flag, yes ? 1 : 0, {}}; }
+  static parameter of_text(std::string_view t) { return {kind::text, 0, std::string{t}}; }
+  static parameter of_bytes(std::string_view b) { return {kind::bytes, 0, std::string{b}}; }
+};
+
+/// One routine that a database server keeps beside its tables, to be called with these parameters.
+///
+/// Servers carry out each task as a routine of their own: in one round trip, and in a transaction that ends
+/// with it, so that no client ever holds a row's lock longer than a few statements take, however long it is
+/// paused. The statements in the routines do what those for SQLite do, and give the same answers.
+struct call {
+  std::string routine;  // "acquire", without the table's name
+  std::vector<parameter> in;
+};
+
+/// A claim whose ttl is this or longer ends with the session that made it, and not before: by then the server
+/// has long ended that. What goes beyond is the time that its client has for it, for people.
+inline constexpr duration forever{std::int64_t{1} << 62U};
+
+/// A task as a call. The routines, their parameters and their rows:
+///
+///     acquire(name, owner, client, weight, capacity, ttl, metadata, wait) -> outcome, token, granted, head,
+///     left find(name, owner) -> token, granted, head, left; no row: nothing look(name, owner, token, ttl) ->
+///     likewise renew(packed holds)                        -> a text of 0, 1 and 2, one each release(name,
+///     owner, token)                -> 0 or 1 withdraw(name, owner)                      -> 0 or 1
+///     downgrade(name, owner, token, weight)      -> 0 or 1
+///     evict(name, token, last token)             -> how many
+///     inspect(name), list(idle)                  -> as inspect.sql, list.sql
+///
+/// where outcome is 0 for a place, 1 for refused, 2 for a name in use with another capacity, which then
+/// stands in token's column; flags are 0 and 1; times are microseconds.
+/// \param client whom to tell; with `session` the very session that makes the call.
+/// \param session where claims end with their session: how long the server bears with one that is silent.
+[[nodiscard]] call call_of(const tickets::request& asked, const owner_id& client,
+                           std::optional<duration> session = std::nullopt);
+
+/// A part of a listing: page(idle, after, limit) -> as list.sql; no row: nothing is left.
+/// \param after the last name of the page before; empty: from the beginning.
+[[nodiscard]] call page_call(bool idle, std::string_view after, std::int64_t limit);
+
+/// The rows of a call as the reply to what it was made for.
+[[nodiscard]] tickets::reply reply_of(const tickets::request& asked, const std::vector<row>& rows);
+
+/// The reply of a store that has no tables yet: nobody holds anything, and nobody has.
+[[nodiscard]] tickets::reply reply_of_nothing(const tickets::request& asked);
+
+/// Forget what nobody has used for long: sweep(keep_idle, every, limit) -> whether there is more. See
+/// sweep.sql.
+/// \param keep_idle how long an unused name's last token is remembered.
+/// \param every how long nobody looks again, once nothing was left.
+/// \param limit rows at a time.
+[[nodiscard]] call sweep_call(duration keep_idle, duration every, std::int64_t limit);
+
+/// The table's name, and those of what belongs to it, for servers that quote names.
+class naming {
+ public:
+  /// \param schema empty: the one that the server chooses.
+  naming(std::string schema, std::string table, char quote);
+  /// "public"."locks_claims" of "claims"; the table itself of "locks".
+  [[nodiscard]] std::string quoted(std::string_view part) const;
+  /// A statement's text with `{part}` replaced by quoted names.
+  [[nodiscard]] std::string fill(std::string_view text) const;
+  /// As people write it: "public.locks".
+  [[nodiscard]] std::string plain() const;
+  /// Empty where the server chooses it.
+  [[nodiscard]] const std::string& schema() const { return schema_; }
+  /// The same table in this schema.
+  [[nodiscard]] naming in(std::string schema) const { return {std::move(schema), table_, quote_}; }
+  /// "locks_claims" of "claims", without schema and quotes.
+  [[nodiscard]] std::string bare(std::string_view part) const;
+
+ private:
+  std::string schema_;
+  std::string table_;
+  char quote_;
+};
+
+}  // namespace holdfast::sql

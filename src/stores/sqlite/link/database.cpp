@@ -1,0 +1,389 @@
+#include "stores/sqlite/link/database.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <chrono>
+#include <cstring>
+#include <optional>
+#include <string_view>
+#include <sys/stat.h>
+#include <thread>
+#include <utility>
+
+#include "holdfast/error.hpp"
+#include "stores/sqlite/link/trouble.hpp"
+#include "stores/sqlite/protocol/statements.hpp"
+
+namespace holdfast::sqlite {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr std::int64_t application_id = 0x486F6C64;  // "Hold", in the file's header
+constexpr std::int64_t schema_version = 1;
+constexpr duration sweep_again = 100ms;  // where there was more than one sweep takes
+constexpr std::int64_t sweep_rows = 256;
+
+/// Every name that a statement may take as a parameter: what a request has, what the link adds, and what
+/// statements hand to those after them.
+constexpr auto slot_names = std::to_array<std::string_view>(
+    {"name", "owner",    "client", "token", "weight", "capacity", "ttl",   "wait",
+     "idle", "metadata", "now",    "floor", "before", "every",    "limit", "head",
+     "held", "dead",     "other",  "after", "upto",   "last"});
+constexpr int no_slot = -1;
+
+constexpr int slot_of(std::string_view name) {
+  const auto found = std::find(slot_names.begin(), slot_names.end(), name);
+  return found == slot_names.end() ? no_slot : static_cast<int>(found - slot_names.begin());
+}
+
+std::int64_t micros(std::chrono::nanoseconds t) {
+  return std::chrono::duration_cast<std::chrono::microseconds>(t).count();
+}
+
+}  // namespace
+
+/// The values for the parameters of one task. Texts stay where they are, in the request.
+class database::inputs {
+ public:
+  void set(std::string_view name, std::int64_t value) {
+    cells_[index(name)] = {kind::number, value, nullptr, 0};
+  }
+  void set_text(std::string_view name, std::string_view value) { set(name, kind::text, value); }
+  void set_blob(std::string_view name, std::string_view value) { set(name, kind::blob, value); }
+  /// What a query found.
+  void capture(int slot, sqlite3_stmt* from, int column) {
+    const bool null = sqlite3_column_type(from, column) == SQLITE_NULL;
+    cells_[static_cast<std::size_t>(slot)] = {null ? kind::null : kind::number,
+                                              sqlite3_column_int64(from, column), nullptr, 0};
+  }
+  [[nodiscard]] int bind(sqlite3_stmt* to, int parameter, int slot) const {
+    const cell& c = cells_[static_cast<std::size_t>(slot)];
+    switch (c.what) {
+      case kind::null: return sqlite3_bind_null(to, parameter);
+      case kind::number: return sqlite3_bind_int64(to, parameter, c.value);
+      case kind::text: return sqlite3_bind_text(to, parameter, c.bytes, c.size, SQLITE_STATIC);
+      case kind::blob: return sqlite3_bind_blob(to, parameter, c.bytes, c.size, SQLITE_STATIC);
+    }
+    return SQLITE_MISUSE;
+  }
+
+ private:
+  enum class kind : std::uint8_t { null, number, text, blob };
+  struct cell {
+    kind what = kind::null;
+    std::int64_t value = 0;
+    const char* bytes = nullptr;
+    int size = 0;
+  };
+  static std::size_t index(std::string_view name) { return static_cast<std::size_t>(slot_of(name)); }
+  void set(std::string_view name, kind what, std::string_view value) {
+    cells_[index(name)] = {what, 0, value.data(), static_cast<int>(value.size())};
+  }
+
+  std::array<cell, slot_names.size()> cells_;
+};
+
+std::unique_ptr<database> database::find(const settings& s) {
+  struct stat info{};
+  const bool is_there = ::lstat(s.path.c_str(), &info) == 0 || (errno != ENOENT && errno != ENOTDIR);
+  if (!is_there || (S_ISREG(info.st_mode) && info.st_size == 0)) return nullptr;
+  try {
+    return std::unique_ptr<database>{new database{s, creation::forbidden}};
+  } catch (const absent&) {
+    return nullptr;
+  }
+}
+
+database::database(const settings& s, creation make) : settings_{s}, make_{make} {
+  const auto until = std::chrono::steady_clock::now() + settings_.opening_limit;
+  try {
+    // Of those who turn one new file into a WAL at the same moment, all but one are refused without having
+    // waited: each holds what the others would have to wait for.
+    while (!open() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
+    if (db_ == nullptr) open_or_throw();
+  } catch (const broken& b) {
+    close();
+    throw error{b.why.what.code, b.why.what.what};
+  } catch (...) {
+    close();
+    throw;
+  }
+}
+
+/// False, with nothing open, when others keep it busy.
+bool database::open() {
+  try {
+    open_or_throw();
+    return true;
+  } catch (const broken&) {
+    if ((sqlite3_errcode(db_) & 0xFF) != SQLITE_BUSY) throw;
+    close();
+    return false;
+  }
+}
+
+void database::open_or_throw() {
+  open_file();
+  make_tables();
+  expire_former_boot();
+  const auto plain = [this](const char* text) { return prepare({{text, false, text}}).at(0).statement; };
+  begin_read_ = plain("BEGIN");
+  begin_write_ = plain("BEGIN IMMEDIATE");
+  commit_ = plain("COMMIT");
+  for (std::size_t i = 0; i < tickets::task_count; ++i) {
+    tasks_.push_back(prepare(sql::statements_of(static_cast<tickets::task>(i), settings_.names)));
+  }
+  open_ = prepare(sql::statements_of(sql::text::open, settings_.names));
+  sweep_ = prepare(sql::statements_of(sql::text::sweep, settings_.names));
+  sqlite3_busy_timeout(db_, 0);  // from here on, those who wait do it outside
+}
+
+database::~database() { close(); }
+
+void database::close() noexcept {
+  tasks_.clear();
+  if (db_ == nullptr) return;
+  while (sqlite3_stmt* any = sqlite3_next_stmt(db_, nullptr)) sqlite3_finalize(any);
+  sqlite3_close(std::exchange(db_, nullptr));
+}
+
+void database::open_file() {
+  check_neighbours(settings_.path);
+  // The path was followed when the store was opened. A link in it by now is somebody else's doing.
+  const int flags = SQLITE_OPEN_READWRITE | (make_ == creation::allowed ? SQLITE_OPEN_CREATE : 0) |
+                    SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW;
+  const int code = sqlite3_open_v2(settings_.path.c_str(), &db_, flags, nullptr);
+  if (code != SQLITE_OK) throw failed(code);
+  sqlite3_busy_timeout(db_, static_cast<int>(settings_.opening_limit.count() / 1000));
+  // Whose file it is comes first: a foreign one is not to be changed by a single byte.
+  const std::int64_t objects = number("SELECT count(*) FROM sqlite_master");
+  const std::int64_t application = number("PRAGMA application_id");
+  const std::int64_t version = number("PRAGMA user_version");
+  if (objects > 0 && application != application_id) {
+    throw error{errc::foreign_store,
+                settings_.path + " is a database of another program; choose another path"};
+  }
+  if (version > schema_version) {
+    throw error{errc::foreign_store, settings_.path + " was made by a newer Holdfast (layout " +
+                                         std::to_string(version) + ", and this one knows " +
+                                         std::to_string(schema_version) + ")"};
+  }
+  if (objects == 0 && make_ == creation::forbidden) throw absent{};
+  // Readers and one writer at a time without blocking each other; and a commit is safe from a crash of any
+  // process without waiting for the disk. What a crash of the machine may take back, the boot check voids.
+  // Small pages, since a commit writes whole ones and touches a row in each.
+  if (objects == 0) execute("PRAGMA page_size = 1024");
+  execute("PRAGMA journal_mode = WAL");
+  execute("PRAGMA synchronous = NORMAL");
+  identity_ = file_identity::of(settings_.path.c_str());
+}
+
+void database::make_tables() {
+  const auto exists = [this](const std::string& table) {
+    return number(("SELECT count(*) FROM sqlite_master WHERE name = '" + table + "'").c_str()) > 0;
+  };
+  const sql::tables& names = settings_.names;
+  if (exists(names.locks) && exists(names.claims) && exists(names.sweeps)) return;
+  if (make_ == creation::forbidden) throw absent{};
+  execute("BEGIN IMMEDIATE");
+  execute(("PRAGMA application_id = " + std::to_string(application_id)).c_str());
+  execute(("PRAGMA user_version = " + std::to_string(schema_version)).c_str());
+  for (const sql::statement& s : sql::statements_of(sql::text::schema, names)) execute(s.text.c_str());
+  execute("COMMIT");
+}
+
+/// The lease clock began anew with this boot of the machine, and every process of the last one is gone.
+void database::expire_former_boot() {
+  read_clocks();
+  // Looked at before it is locked: an opening that has nothing to write must not wait for those who write.
+  const std::string any = "SELECT EXISTS (SELECT 1 FROM " + settings_.names.claims +
+                          " WHERE expires - ttl > " + std::to_string(lease_now_us_) + ")";
+  if (number(any.c_str()) == 0) return;
+  script end = prepare(sql::statements_of(sql::text::former_boot, settings_.names));
+  execute("BEGIN IMMEDIATE");
+  read_clocks();  // anew: others have gone on keeping their claims until now
+  inputs in;
+  in.set("now", lease_now_us_);
+  std::vector<told> none;
+  static_cast<void>(run(end, in, none));
+  execute("COMMIT");
+}
+
+void database::read_clocks() {
+  lease_now_us_ = micros(settings_.lease_clock().time_since_epoch());
+  wall_now_us_ = micros(settings_.wall_clock().time_since_epoch());
+}
+
+bool database::is_in_place() const noexcept { return file_identity::of(settings_.path.c_str()) == identity_; }
+
+bool database::begin(access how) {
+  sqlite3_stmt* const statement = how == access::write ? begin_write_ : begin_read_;
+  const int code = sqlite3_step(statement);
+  sqlite3_reset(statement);
+  if ((code & 0xFF) == SQLITE_BUSY) return false;
+  if (code != SQLITE_DONE) throw failed(code);
+  lease_now_us_ = micros(settings_.lease_clock().time_since_epoch());
+  wall_now_us_ = micros(settings_.wall_clock().time_since_epoch());
+  return true;
+}
+
+void database::commit() {
+  const int code = sqlite3_step(commit_);
+  sqlite3_reset(commit_);
+  // In WAL mode, a commit that fails has not happened: readers see it by a header that is written last.
+  if (code != SQLITE_DONE) throw failed(code);
+}
+
+void database::roll_back() noexcept { sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr); }
+
+tickets::reply database::carry_out(const tickets::request& asked, const owner_id& client,
+                                   std::vector<told>& words) {
+  inputs in;
+  in.set_text("name", asked.name);
+  in.set_blob("owner", asked.owner.bytes());
+  in.set_blob("client", client.bytes());
+  in.set("token", static_cast<std::int64_t>(asked.token.value()));
+  in.set("last", static_cast<std::int64_t>(asked.last.value()));
+  in.set("weight", asked.weight);
+  in.set("capacity", asked.capacity);
+  in.set("ttl", asked.ttl.count());
+  in.set("wait", asked.wait ? 1 : 0);
+  in.set("idle", asked.idle ? 1 : 0);
+  in.set_text("metadata", asked.metadata ? std::string_view{*asked.metadata} : std::string_view{});
+  in.set("now", lease_now_us_);
+  in.set("floor", wall_now_us_);
+  script& statements = tasks_[static_cast<std::size_t>(asked.what)];
+  if (asked.what != tickets::task::renew) {
+    sql::run result = run(statements, in, words);
+    if (result.ended_at == "room") {  // nobody has used this name before
+      static_cast<void>(run(open_, in, words));
+      result = run(statements, in, words);
+    }
+    return sql::to_reply(asked, result);
+  }
+  tickets::kept answer;
+  for (const store::hold& h : asked.batch) {
+    in.set_text("name", h.name);
+    in.set_blob("owner", h.owner.bytes());
+    in.set("token", static_cast<std::int64_t>(h.token.value()));
+    in.set("ttl", h.ttl.count());
+    answer.each.push_back(run(statements, in, words).ended_at.empty());
+  }
+  return answer;
+}
+
+void database::sweep_if_due() {
+  // Where the clock has begun anew, that time is far off, and means nothing.
+  const std::int64_t left = next_sweep_us_ - lease_now_us_;
+  if (left > 0 && left <= settings_.sweep_every.count()) return;
+  inputs in;
+  in.set("now", lease_now_us_);
+  in.set("floor", wall_now_us_);
+  in.set("before", wall_now_us_ - settings_.keep_idle.count());
+  in.set("every", settings_.sweep_every.count());
+  in.set("limit", sweep_rows);
+  std::vector<told> none;
+  const bool more = run(sweep_, in, none).ended_at == "swept";
+  next_sweep_us_ = lease_now_us_ + (more ? sweep_again : settings_.sweep_every).count();
+}
+
+namespace {
+
+sql::value value_at(sqlite3_stmt* from, int column) {
+  switch (sqlite3_column_type(from, column)) {
+    case SQLITE_NULL: return std::monostate{};
+    case SQLITE_INTEGER: return sqlite3_column_int64(from, column);
+    default: break;
+  }
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(from, column));
+  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(from, column));
+  return bytes == nullptr ? std::string{} : std::string{bytes, size};
+}
+
+owner_id id_at(sqlite3_stmt* from, int column) {
+  const auto* bytes = static_cast<const char*>(sqlite3_column_blob(from, column));
+  const auto size = static_cast<std::size_t>(sqlite3_column_bytes(from, column));
+  return owner_id::from_bytes({bytes, bytes == nullptr ? 0 : size}).value_or(owner_id{});
+}
+
+}  // namespace
+
+sql::run database::run(script& statements, inputs& in, std::vector<told>& words) {
+  sql::run result;
+  for (prepared& p : statements) {
+    for (std::size_t i = 0; i < p.parameters.size(); ++i) {
+      const int code = in.bind(p.statement, static_cast<int>(i) + 1, p.parameters[i]);
+      if (code != SQLITE_OK) throw failed(code);
+    }
+    bool found = false;
+    int code = SQLITE_ROW;
+    while ((code = sqlite3_step(p.statement)) == SQLITE_ROW) {
+      if (p.is_tell) {
+        words.push_back({id_at(p.statement, 0), id_at(p.statement, 1), sqlite3_column_int64(p.statement, 2)});
+      } else if (p.is_answer) {
+        sql::row row;
+        for (int c = 0; c < static_cast<int>(p.columns.size()); ++c) row.push_back(value_at(p.statement, c));
+        result.rows.push_back(std::move(row));
+      }
+      for (int c = 0; !found && c < static_cast<int>(p.columns.size()); ++c) {
+        const int slot = p.columns[static_cast<std::size_t>(c)];
+        if (slot != no_slot) in.capture(slot, p.statement, c);
+      }
+      found = true;
+    }
+    if (code == SQLITE_DONE && !p.is_query) found = sqlite3_changes(db_) > 0;
+    sqlite3_reset(p.statement);
+    if (code != SQLITE_DONE) throw failed(code);
+    if (!found && !p.optional) {
+      result.ended_at = p.label;
+      return result;
+    }
+  }
+  return result;
+}
+
+database::script database::prepare(const std::vector<sql::statement>& statements) {
+  script all;
+  for (const sql::statement& s : statements) {
+    prepared& p = all.emplace_back();
+    const std::string text = settings_.revise ? settings_.revise(s) : s.text;
+    const int code = sqlite3_prepare_v3(db_, text.data(), static_cast<int>(text.size()),
+                                        SQLITE_PREPARE_PERSISTENT, &p.statement, nullptr);
+    if (code != SQLITE_OK) throw failed(code);
+    p.label = s.label;
+    p.optional = s.optional;
+    p.is_tell = s.label == "tell";
+    p.is_query = sqlite3_column_count(p.statement) > 0;
+    p.is_answer = p.is_query && sql::is_answer(s.label);
+    for (int i = 1; i <= sqlite3_bind_parameter_count(p.statement); ++i) {
+      p.parameters.push_back(
+          slot_of(std::string_view{sqlite3_bind_parameter_name(p.statement, i)}.substr(1)));
+    }
+    for (int c = 0; c < sqlite3_column_count(p.statement); ++c) {
+      p.columns.push_back(p.is_tell ? no_slot : slot_of(sqlite3_column_name(p.statement, c)));
+    }
+  }
+  return all;
+}
+
+void database::execute(const char* text) {
+  const int code = sqlite3_exec(db_, text, nullptr, nullptr, nullptr);
+  if (code != SQLITE_OK) throw failed(code);
+}
+
+std::int64_t database::number(const char* query) {
+  sqlite3_stmt* statement = nullptr;
+  int code = sqlite3_prepare_v2(db_, query, -1, &statement, nullptr);
+  if (code == SQLITE_OK) code = sqlite3_step(statement);
+  const std::int64_t value = code == SQLITE_ROW ? sqlite3_column_int64(statement, 0) : 0;
+  sqlite3_finalize(statement);
+  if (code != SQLITE_ROW) throw failed(code);
+  return value;
+}
+
+broken database::failed(int code) const { return {trouble_of(db_, code, settings_.path)}; }
+
+}  // namespace holdfast::sqlite

@@ -1,0 +1,124 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <sqlite3.h>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "base/owner_id.hpp"
+#include "core/machine.hpp"
+#include "stores/sql/protocol/rows.hpp"
+#include "stores/sqlite/link/place.hpp"
+#include "stores/sqlite/protocol/script.hpp"
+
+namespace holdfast::sqlite {
+
+/// A word for a client, found by a `tell`.
+struct told {
+  owner_id client;
+  owner_id owner;
+  std::int64_t token = 0;  // negative: revoked
+};
+
+/// Thrown inside the link, as what its caller gets.
+struct broken {
+  store::trouble why;
+};
+
+/// An open database with our tables in it, and the tasks' statements prepared. Used by one thread at a time.
+class database {
+ public:
+  struct settings {
+    std::string path;
+    sql::tables names;
+    duration opening_limit{};  // for others who open or recover the file at the same moment
+    duration keep_idle{};      // how long a name is remembered that nobody uses
+    duration sweep_every = std::chrono::hours{1};  // for such names, by all clients together
+    // Read once a transaction: the clock that ends leases, and the one below which no token is drawn. All
+    // that use the file share them; tests and the simulator bring their own.
+    std::function<store::time_point()> lease_clock = boot_clock::now;
+    std::function<std::chrono::system_clock::time_point()> wall_clock = std::chrono::system_clock::now;
+    // The text that is prepared for a task's statement, where it is not the statement's own: the simulator
+    // breaks statements, to see that it notices.
+    std::function<std::string(const sql::statement&)> revise = nullptr;
+  };
+
+  /// Opens or makes it. \throws holdfast::error errc::foreign_store, errc::corrupt_store ….
+  explicit database(const settings& s) : database{s, creation::allowed} {}
+  /// Opens it, if it is there. \return null where there is no file, an empty one, or one without our tables;
+  /// nothing is written then. \throws holdfast::error likewise.
+  [[nodiscard]] static std::unique_ptr<database> find(const settings& s);
+  ~database();
+  database(const database&) = delete;
+  database& operator=(const database&) = delete;
+
+  /// Whether the file at the path is still the one that was opened.
+  [[nodiscard]] bool is_in_place() const noexcept;
+
+  enum class access : std::uint8_t { read, write };
+  /// False when another process is writing. \throws broken.
+  [[nodiscard]] bool begin(access how);
+  /// \throws broken; then nothing has been carried out.
+  void commit();
+  void roll_back() noexcept;
+
+  /// In a transaction. \throws broken.
+  [[nodiscard]] tickets::reply carry_out(const tickets::request& asked, const owner_id& client,
+                                         std::vector<told>& words);
+  /// In a writing transaction: forgets some of what nobody uses, if no client has for `sweep_every`. \throws
+  /// broken.
+  void sweep_if_due();
+
+ private:
+  enum class creation : std::uint8_t { allowed, forbidden };
+  /// Thrown where it is forbidden, and there is nothing.
+  struct absent {};
+  database(const settings& s, creation make);
+
+  /// A statement, and where its parameters come from and its columns go.
+  struct prepared {
+    sqlite3_stmt* statement = nullptr;
+    std::string label;
+    bool optional = false;
+    bool is_query = false;
+    bool is_answer = false;
+    bool is_tell = false;
+    std::vector<int> parameters;  // slots of `inputs`
+    std::vector<int> columns;     // likewise; -1 for one that no statement asks for
+  };
+  using script = std::vector<prepared>;
+  class inputs;
+
+  bool open();
+  void open_or_throw();
+  void open_file();
+  void close() noexcept;
+  void make_tables();
+  void expire_former_boot();
+  void read_clocks();
+  void execute(const char* text);
+  [[nodiscard]] std::int64_t number(const char* query);
+  [[nodiscard]] script prepare(const std::vector<sql::statement>& statements);
+  [[nodiscard]] sql::run run(script& statements, inputs& in, std::vector<told>& words);
+  [[nodiscard]] broken failed(int code) const;
+
+  settings settings_;
+  creation make_;
+  sqlite3* db_ = nullptr;
+  file_identity identity_;
+  std::int64_t lease_now_us_ = 0;  // read once a transaction, after its lock was had
+  std::int64_t wall_now_us_ = 0;
+  std::int64_t next_sweep_us_ = 0;  // not to ask sooner
+  sqlite3_stmt* begin_read_ = nullptr;
+  sqlite3_stmt* begin_write_ = nullptr;
+  sqlite3_stmt* commit_ = nullptr;
+  std::vector<script> tasks_;  // by task
+  script open_;
+  script sweep_;
+};
+
+}  // namespace holdfast::sqlite

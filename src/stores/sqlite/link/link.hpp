@@ -1,0 +1,54 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "core/request.hpp"
+#include "runtime/batching_link.hpp"
+#include "runtime/watchers.hpp"
+#include "stores/sqlite/link/change_watch.hpp"
+#include "stores/sqlite/link/database.hpp"
+#include "stores/sqlite/link/mailbox.hpp"
+
+namespace holdfast::sqlite {
+
+/// Carries requests to an SQLite file: whatever is waiting, in one transaction.
+///
+/// What is not there is made before the first claim: a client that only looks makes nothing, and finds
+/// nothing.
+///
+/// A file that was deleted or replaced is opened, or made, anew: leases in the old one are lost then, as they
+/// would be with a server that comes back empty.
+class link final : public runtime::batching_link<tickets::request, tickets::reply> {
+ public:
+  /// \param prepare makes the place for the file, before that is made.
+  /// \throws holdfast::error as `database` does.
+  link(runtime::event_loop& on, const database::settings& s, std::function<void()> prepare);
+  ~link() override;
+  link(const link&) = delete;
+  link& operator=(const link&) = delete;
+
+  std::shared_ptr<void> watch(std::function<void()> changed) override;
+  void shut() override;
+
+ private:
+  friend class fork_guard;
+
+  bool execute(std::vector<job>& batch, bool last_try) override;
+  void open_for(const std::vector<job>& batch);
+  [[nodiscard]] bool begin(database::access how);
+  void deliver(const std::vector<told>& words);
+
+  database::settings settings_;
+  std::function<void()> prepare_;  // null once there has been a file
+  bool claims_ = false;            // somebody has wanted to hold something
+  std::unique_ptr<database>
+      database_;  // null where there is none, and after it broke, until the next request
+  mailbox mailbox_;
+  runtime::watchers watchers_;
+  std::unique_ptr<change_watch> changes_;
+};
+
+}  // namespace holdfast::sqlite

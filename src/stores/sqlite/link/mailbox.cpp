@@ -1,0 +1,228 @@
+#include "stores/sqlite/link/mailbox.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <climits>
+#include <csignal>
+#include <cstring>
+#include <ctime>
+#include <dirent.h>
+#include <fcntl.h>
+#include <string_view>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+#include "stores/sqlite/link/place.hpp"
+
+namespace holdfast::sqlite {
+
+namespace {
+
+constexpr std::size_t letter_size = owner_id::size + sizeof(std::int64_t);
+constexpr std::size_t letters_at_most = PIPE_BUF / letter_size;  // in one write, which is then atomic
+constexpr std::size_t name_size = 2 * owner_id::size;
+
+void close_if_open(int descriptor) {
+  if (descriptor >= 0) ::close(descriptor);
+}
+
+struct opened {
+  int descriptor = -1;
+  bool is_dead = false;  // a FIFO that nobody reads
+};
+
+/// Opens a FIFO for writing. Nothing else is written to, whatever somebody has put in its place.
+opened open_for_letters(int folder, const char* name) {
+  const int out = ::openat(folder, name, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
+  if (out < 0) return {-1, errno == ENXIO};
+  struct stat info{};
+  if (::fstat(out, &info) == 0 && S_ISFIFO(info.st_mode)) return {out, false};
+  ::close(out);
+  return {};
+}
+
+bool is_own_fifo(int folder, const char* name) {
+  struct stat info{};
+  if (::fstatat(folder, name, &info, AT_SYMLINK_NOFOLLOW) != 0) return false;
+  return S_ISFIFO(info.st_mode) && info.st_uid == ::geteuid();
+}
+
+/// Removes nothing else: a socket that nobody listens at looks as dead as a FIFO that nobody reads.
+void remove_own_fifo(int folder, const char* name) {
+  if (is_own_fifo(folder, name)) ::unlinkat(folder, name, 0);
+}
+
+/// Whether there is nothing in a folder.
+bool is_empty(int folder) {
+  const int again = ::openat(folder, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* entries = again < 0 ? nullptr : ::fdopendir(again);
+  if (entries == nullptr) {
+    close_if_open(again);
+    return false;
+  }
+  bool empty = true;
+  while (const dirent* entry = ::readdir(entries)) {
+    const std::string_view name{entry->d_name};
+    empty = empty && (name == "." || name == "..");
+  }
+  ::closedir(entries);
+  return empty;
+}
+
+/// Gives a new file the database's group, and what that and others may do; the group nothing that others may
+/// not either, where it is another. Where it fails, others still find their turns by looking.
+void share(int descriptor, const struct stat& database, mode_t mode) {
+  const bool given = ::fchown(descriptor, static_cast<uid_t>(-1), database.st_gid) == 0;
+  const mode_t others = mode & 0007U;
+  static_cast<void>(::fchmod(descriptor, given ? mode : (mode & ~0070U) | others << 3U) == 0);
+}
+
+/// Opens the folder of the FIFOs, and makes it first where there is none; -1 where it is not to be trusted:
+/// a symbolic link, or a folder of somebody who may not write the database.
+int open_folder(const std::string& path, const struct stat& database) {
+  const bool is_new = ::mkdir(path.c_str(), 0700) == 0;
+  const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
+  if (folder < 0) return -1;
+  struct stat info{};
+  struct stat above{};
+  if (::fstat(folder, &info) != 0 || ::fstatat(folder, "..", &above, 0) != 0 ||
+      !is_of_a_writer(info, database, above)) {
+    ::close(folder);
+    return -1;
+  }
+  constexpr mode_t write_by_others = S_IWGRP | S_IWOTH;
+  const bool is_own = info.st_uid == ::geteuid();
+  // Whoever may write the folder above could have put another folder of ours here since: that has something
+  // in it, or is open to others by our own will.
+  if (is_new && is_own && (info.st_mode & 0077U) == 0 && is_empty(folder)) {
+    const mode_t mode = database.st_mode & 0666U;
+    const mode_t to_enter = (mode & 0444U) >> 2U;  // to read is to enter
+    // Sticky: FIFOs are removed and renamed by their owners alone.
+    const mode_t sticky = (mode & write_by_others) != 0 ? S_ISVTX : 0;
+    share(folder, database, mode | to_enter | 0700U | sticky);
+  } else if (is_own && (info.st_mode & write_by_others) != 0 && (info.st_mode & S_ISVTX) == 0) {
+    static_cast<void>(::fchmod(folder, (info.st_mode & 07777U) | S_ISVTX) == 0);  // of an older version
+  }
+  return folder;
+}
+
+/// write(2) without SIGPIPE, which a reader that goes away this very moment would cause.
+void write_quietly(int descriptor, const void* bytes, std::size_t size) {
+  sigset_t pipe;
+  sigset_t before;
+  sigemptyset(&pipe);
+  sigaddset(&pipe, SIGPIPE);
+  pthread_sigmask(SIG_BLOCK, &pipe, &before);
+  if (::write(descriptor, bytes, size) < 0 && errno == EPIPE && sigismember(&before, SIGPIPE) == 0) {
+    const timespec at_once{};
+    while (sigtimedwait(&pipe, nullptr, &at_once) < 0 && errno == EINTR) {
+    }
+  }
+  pthread_sigmask(SIG_SETMASK, &before, nullptr);
+}
+
+}  // namespace
+
+mailbox::mailbox(runtime::event_loop& on, std::string database, on_letters read)
+    : loop_{on}, database_{std::move(database)}, read_{std::move(read)} {}
+
+void mailbox::open() {
+  if (std::exchange(begun_, true)) return;
+  make();
+  if (in_ < 0) return;
+  listening_ = loop_.on_readable(in_, [this] { receive(); });
+  remove_dead();
+}
+
+mailbox::~mailbox() { close(); }
+
+void mailbox::close() noexcept {
+  begun_ = true;
+  listening_.reset();
+  if (in_ >= 0) remove_own_fifo(folder_, address_.hex().c_str());
+  close_if_open(std::exchange(in_, -1));
+  close_if_open(std::exchange(folder_, -1));
+}
+
+/// Whoever may write the database may also write to its clients: the same mode and group. All is done by
+/// descriptors: others may write the folder, and could put a symbolic link to another file of ours in place
+/// of what has just been made.
+void mailbox::make() {
+  struct stat info{};
+  if (::lstat(database_.c_str(), &info) != 0) return;
+  folder_ = open_folder(database_ + "-wake", info);
+  if (folder_ < 0) return;
+  // Under another name until it is read: `remove_dead` of others takes those that are not.
+  const std::string name = address_.hex();
+  const std::string unread = name + ".new";
+  if (::mkfifoat(folder_, unread.c_str(), 0600) != 0) return;
+  // For reading and writing, so that it never comes to an end.
+  in_ = ::openat(folder_, unread.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
+  struct stat made{};
+  const bool is_ours = in_ >= 0 && ::fstat(in_, &made) == 0 && S_ISFIFO(made.st_mode) &&
+                       made.st_uid == ::geteuid() && made.st_nlink == 1 && (made.st_mode & 0077U) == 0;
+  if (is_ours) share(in_, info, info.st_mode & 0666U);
+  if (!is_ours || ::renameat(folder_, unread.c_str(), folder_, name.c_str()) != 0) {
+    remove_own_fifo(folder_, unread.c_str());
+    close_if_open(std::exchange(in_, -1));
+  }
+}
+
+void mailbox::send(const owner_id& to, const std::vector<letter>& letters) noexcept {
+  if (folder_ < 0) return;
+  const std::string name = to.hex();
+  const auto [out, is_dead] = open_for_letters(folder_, name.c_str());
+  if (is_dead) remove_own_fifo(folder_, name.c_str());
+  if (out < 0) return;
+  for (std::size_t first = 0; first < letters.size(); first += letters_at_most) {
+    const std::size_t count = std::min(letters_at_most, letters.size() - first);
+    std::array<char, letters_at_most * letter_size> bytes{};
+    for (std::size_t i = 0; i < count; ++i) {
+      const letter& l = letters[first + i];
+      std::memcpy(&bytes[i * letter_size], l.owner.bytes().data(), owner_id::size);
+      std::memcpy(&bytes[i * letter_size + owner_id::size], &l.token, sizeof l.token);
+    }
+    write_quietly(out, bytes.data(), count * letter_size);
+  }
+  ::close(out);
+}
+
+void mailbox::receive() {
+  std::array<char, letters_at_most * letter_size> bytes{};
+  while (true) {
+    const ssize_t got = ::read(in_, bytes.data(), bytes.size());
+    if (got <= 0) return;
+    std::vector<letter> letters;
+    for (std::size_t at = 0; at + letter_size <= static_cast<std::size_t>(got); at += letter_size) {
+      std::int64_t token = 0;
+      std::memcpy(&token, &bytes[at + owner_id::size], sizeof token);
+      letters.push_back({*owner_id::from_bytes({&bytes[at], owner_id::size}), token});
+    }
+    read_(letters);
+  }
+}
+
+/// Removes what this user's clients that were killed have left; a bounded number at each opening.
+void mailbox::remove_dead() {
+  constexpr int own_at_most = 64;
+  constexpr int entries_at_most = 4096;
+  const int again = ::openat(folder_, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+  DIR* entries = again < 0 ? nullptr : ::fdopendir(again);
+  if (entries == nullptr) return close_if_open(again);
+  int own = 0;
+  for (int i = 0; i < entries_at_most && own < own_at_most; ++i) {
+    const dirent* entry = ::readdir(entries);
+    if (entry == nullptr) break;
+    if (std::string_view{entry->d_name}.size() != name_size) continue;
+    if (!is_own_fifo(folder_, entry->d_name)) continue;
+    ++own;
+    const auto [out, is_dead] = open_for_letters(folder_, entry->d_name);
+    if (is_dead) remove_own_fifo(folder_, entry->d_name);
+    close_if_open(out);
+  }
+  ::closedir(entries);
+}
+
+}  // namespace holdfast::sqlite

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "core/request.hpp"
+
+namespace holdfast::sql {
+
+/// One statement of a task, ready to be prepared but for its `:parameters`.
+///
+/// Statements run in order, in one transaction. What a query returns is bound, by the names of its columns,
+/// in the statements after it. A task ends at the first statement that finds nothing (no row returned, none
+/// changed), unless that one is optional. The rows of `tell` (client, owner, token) are words for clients:
+/// a grant, or, with its token negative, a revocation.
+struct statement {
+  std::string label;
+  bool optional = false;
+  std::string text;
+};
+
+/// The names of the tables.
+struct tables {
+  std::string locks;
+  std::string claims;
+  std::string sweeps;
+
+  /// locks as given, claims and sweeps named after it.
+  [[nodiscard]] static tables named(const std::string& locks);
+};
+
+/// Takes an .sql file apart: a line of `-- label`, or `-- label?` for an optional one, begins a statement.
+[[nodiscard]] std::vector<statement> statements_of(std::string_view file, const tables& names);
+
+/// All statements of a task.
+[[nodiscard]] std::vector<statement> statements_of(tickets::task what, const tables& names);
+
+/// Whether a query's rows belong to the reply: not what only later statements or the link need.
+[[nodiscard]] bool is_answer(std::string_view label);
+
+}  // namespace holdfast::sql

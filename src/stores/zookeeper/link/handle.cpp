@@ -1,0 +1,343 @@
+#include "stores/zookeeper/link/handle.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/socket.h>
+#include <utility>
+#include <zookeeper/zookeeper.h>
+
+namespace holdfast::zookeeper {
+
+namespace {
+
+// Of newer servers; the library's header lacks them.
+constexpr int quota_exceeded = -125;
+
+answer answer_of(int code) {
+  switch (code) {
+    case ZOK: return answer::done;
+    case ZNONODE: return answer::no_node;
+    case ZNODEEXISTS: return answer::node_exists;
+    case ZNOCHILDRENFOREPHEMERALS: return answer::no_children;
+    case ZNOTEMPTY: return answer::not_empty;
+    case ZNOAUTH:
+    case ZINVALIDACL:
+    case ZAUTHFAILED: return answer::refused;
+    case quota_exceeded: return answer::over_quota;
+    case ZSESSIONMOVED:
+    case ZTHROTTLEDOP: return answer::not_sent;
+    case ZCONNECTIONLOSS:
+    case ZOPERATIONTIMEOUT:
+    case ZSESSIONEXPIRED:
+    case ZRUNTIMEINCONSISTENCY:
+    case ZSYSTEMERROR:
+    case ZCLOSING:
+    case ZINVALIDSTATE: return answer::unknown;
+    default: return answer::other;
+  }
+}
+
+failure failure_of(int code, const operation& what) {
+  constexpr std::array<const char*, 10> verbs{"creating",
+                                              "reading",
+                                              "listing",
+                                              "writing",
+                                              "removing",
+                                              "putting another node's place over to",
+                                              "asking the leader at",
+                                              "no longer watching",
+                                              "looking for",
+                                              "having the servers agree at"};
+  const std::string doing = std::string{verbs[static_cast<std::size_t>(what.what)]} + " " + what.path;
+  switch (answer_of(code)) {
+    case answer::refused:
+      return {errc::permission_denied, code == ZINVALIDACL
+                                           ? "the servers do not accept the ACL for " + what.path +
+                                                 "; with acl=auth there has to be an 'auth', too"
+                                           : doing + " is refused by an ACL; give an 'auth' that may do it"};
+    case answer::over_quota:
+      return {errc::exhausted, doing + " would exceed a quota; raise it or remove nodes"};
+    case answer::unknown:
+    case answer::not_sent: return {errc::unavailable, doing + " was cut off (" + zerror(code) + ")"};
+    default: break;
+  }
+  if (code == ZUNIMPLEMENTED) {
+    return {errc::unavailable, "the servers are too old; ZooKeeper 3.5.3 or newer is needed"};
+  }
+  return {errc::unavailable, doing + " failed: " + zerror(code)};
+}
+
+/// How many addresses there are for the library, which goes on by two after a failure (ZOOKEEPER-2466) and
+/// would never come to every second one of an even number.
+std::size_t tried_in_turn(const addresses& at) { return at.count | 1U; }
+
+std::string list_of(const addresses& at) {
+  if (at.count == tried_in_turn(at)) return at.list;
+  return at.list + ',' + at.list.substr(0, at.list.find(','));
+}
+
+status status_of(const Stat* s) {
+  if (s == nullptr) return {};
+  status about;
+  about.created = s->czxid;
+  about.last_child = s->pzxid;
+  about.session = s->ephemeralOwner;
+  about.created_ms = s->ctime;
+  return about;
+}
+
+}  // namespace
+
+/// What is remembered of an operation until it is answered.
+struct handle::pending {
+  handle* owner;
+  operation what;
+  wire::on_result done;
+  std::array<zoo_op_result_t, 2> steps{};  // of those that have several; the library writes there
+};
+
+struct handle::callbacks {
+  static std::pair<std::unique_ptr<pending>, result> take(const void* data, int code) {
+    std::unique_ptr<pending> p{static_cast<pending*>(const_cast<void*>(data))};
+    result r;
+    r.how = answer_of(code);
+    r.path = p->what.path;
+    if (r.how != answer::done) r.why = failure_of(code, p->what);
+    return {std::move(p), std::move(r)};
+  }
+  static void give(std::unique_ptr<pending> p, result r) {
+    p->owner->news_.emplace_back(answered{std::move(p->done), std::move(r)});
+  }
+
+  static void created(int code, const char* path, const Stat* about, const void* data) {
+    auto [p, r] = take(data, code);
+    if (code == ZOK) r.path = path;
+    if (code == ZOK) r.about = status_of(about);
+    give(std::move(p), std::move(r));
+  }
+  static void read(int code, const char* bytes, int size, const Stat* about, const void* data) {
+    auto [p, r] = take(data, code);
+    if (code == ZOK && bytes != nullptr && size > 0) r.data.assign(bytes, static_cast<std::size_t>(size));
+    if (code == ZOK) r.about = status_of(about);
+    give(std::move(p), std::move(r));
+  }
+  static void listed(int code, const String_vector* names, const void* data) {
+    auto [p, r] = take(data, code);
+    if (code == ZOK && names != nullptr) {
+      r.children.reserve(static_cast<std::size_t>(names->count));
+      for (int i = 0; i < names->count; ++i) r.children.emplace_back(names->data[i]);
+    }
+    give(std::move(p), std::move(r));
+  }
+  static void found(int code, const Stat* about, const void* data) {
+    auto [p, r] = take(data, code);
+    if (code == ZOK) r.about = status_of(about);
+    give(std::move(p), std::move(r));
+  }
+  static void written(int code, const Stat*, const void* data) { ended(code, data); }
+  static void synced(int code, const char*, const void* data) { ended(code, data); }
+  static void ended(int code, const void* data) {
+    auto [p, r] = take(data, code);
+    give(std::move(p), std::move(r));
+  }
+
+  static void session_event(zhandle_t* zk, int type, int state, const char*, void* context) {
+    if (type != ZOO_SESSION_EVENT) return;
+    handle& h = *static_cast<handle*>(context);
+    if (state == ZOO_CONNECTED_STATE) {
+      h.connected_ = true;
+      h.failures_ = h.left_ = 0;
+      h.dialled_.reset();
+      h.news_.emplace_back(connected{zoo_client_id(zk)->client_id,
+                                     std::chrono::milliseconds{zoo_recv_timeout(zk)}, h.attempt_});
+      return;
+    }
+    h.connected_ = false;
+    if (state == ZOO_EXPIRED_SESSION_STATE)
+      h.news_.emplace_back(handle::ended{});
+    else if (state == ZOO_AUTH_FAILED_STATE)
+      h.news_.emplace_back(shut_out{});
+    else
+      h.news_.emplace_back(disconnected{});
+  }
+  static void node_event(zhandle_t*, int type, int, const char* path, void* context) {
+    handle& h = *static_cast<handle*>(context);
+    if (type == ZOO_DELETED_EVENT) h.news_.emplace_back(happening{path, change::removed});
+    if (type == ZOO_CHANGED_EVENT) h.news_.emplace_back(happening{path, change::data});
+    if (type == ZOO_CHILD_EVENT) h.news_.emplace_back(happening{path, change::children});
+  }
+  // Their refusal ends the session's state, which tells it.
+  static void authenticated(int, const void*) {}
+  static void keep_quiet(const char*) {}
+};
+
+handle::handle(const settings& s, const addresses& at)
+    : settings_{s}, attempt_{boot_clock::now()}, servers_{tried_in_turn(at)} {
+  // It words each message in one buffer for all threads, also where nobody wants to read it.
+  [[maybe_unused]] static const bool silent = (zoo_set_debug_level(ZooLogLevel{}), true);
+  zk_ = zookeeper_init2(list_of(at).c_str(), &callbacks::session_event,
+                        static_cast<int>(s.session_timeout.count()), nullptr, this, ZOO_NO_LOG_CLIENTENV,
+                        &callbacks::keep_quiet);
+  if (zk_ == nullptr)
+    throw failure{errc::exhausted, std::string{"no session can be begun: "} + std::strerror(errno)};
+  zoo_set_servers_resolution_delay(zk_, -1);  // they are addresses already
+  if (s.auth_scheme.empty()) return;
+  zoo_add_auth(zk_, s.auth_scheme.c_str(), s.auth.c_str(), static_cast<int>(s.auth.size()),
+               &callbacks::authenticated, nullptr);
+}
+
+handle::~handle() { zookeeper_close(zk_); }
+
+void handle::move_to(const addresses& at) {
+  zoo_set_servers(zk_, list_of(at).c_str());
+  servers_ = tried_in_turn(at);
+  if (zoo_state(zk_) == ZOO_NOTCONNECTED_STATE)
+    dialled_.reset();  // the one that was being tried is not among them
+}
+
+const ACL_vector* handle::acl() const {
+  switch (settings_.acl) {
+    case settings::access::world: return &ZOO_OPEN_ACL_UNSAFE;
+    case settings::access::creator: return &ZOO_CREATOR_ALL_ACL;
+    case settings::access::digest: return nullptr;
+  }
+  return nullptr;
+}
+
+void handle::start(const operation& what, wire::on_result done) {
+  auto p = std::make_unique<pending>(pending{this, what, std::move(done), {}});
+  const int code = submit(p->what, p.get());
+  if (code == ZOK) {
+    [[maybe_unused]] const pending* const until_its_answer = p.release();
+    return;
+  }
+  result r;
+  r.path = what.path;
+  r.why = failure_of(code, what);
+  r.how = answer_of(code) == answer::unknown ? answer::not_sent : answer_of(code);
+  if (code == ZNOWATCHER) r.how = answer::done;
+  news_.emplace_back(answered{std::move(p->done), std::move(r)});
+}
+
+int handle::submit(const operation& what, pending* p) {
+  const char* const path = what.path.c_str();
+  const watcher_fn watcher = what.watch ? &callbacks::node_event : nullptr;
+  // The library's types are not const; it only reads them.
+  std::string scheme = "digest";
+  std::string id = settings_.acl_id;
+  ACL one{ZOO_PERM_ALL, {scheme.data(), id.data()}};
+  const ACL_vector given{1, &one};
+  const ACL_vector* const list = acl() != nullptr ? acl() : &given;
+  const auto size = static_cast<int>(what.data.size());
+  switch (what.what) {
+    case operation::kind::create: {
+      constexpr std::array modes{&ZOO_CONTAINER, &ZOO_EPHEMERAL, &ZOO_EPHEMERAL_SEQUENTIAL};
+      const int mode = *modes[static_cast<std::size_t>(what.make)];
+      return zoo_acreate2(zk_, path, what.data.data(), size, list, mode, &callbacks::created, p);
+    }
+    case operation::kind::replace: {
+      std::array<zoo_op_t, 2> steps{};
+      zoo_create_op_init(steps.data(), path, what.data.data(), size, list, ZOO_EPHEMERAL, nullptr, 0);
+      zoo_delete_op_init(&steps[1], what.former.c_str(), -1);
+      return zoo_amulti(zk_, static_cast<int>(steps.size()), steps.data(), p->steps.data(), &callbacks::ended,
+                        p);
+    }
+    case operation::kind::agree: {
+      zoo_op_t check{};
+      zoo_check_op_init(&check, path, -1);
+      return zoo_amulti(zk_, 1, &check, p->steps.data(), &callbacks::ended, p);
+    }
+    case operation::kind::get: return zoo_awget(zk_, path, watcher, this, &callbacks::read, p);
+    case operation::kind::exists: return zoo_aexists(zk_, path, 0, &callbacks::found, p);
+    case operation::kind::list: return zoo_awget_children(zk_, path, watcher, this, &callbacks::listed, p);
+    case operation::kind::set: return zoo_aset(zk_, path, what.data.data(), size, -1, &callbacks::written, p);
+    case operation::kind::remove: return zoo_adelete(zk_, path, -1, &callbacks::ended, p);
+    case operation::kind::sync: return zoo_async(zk_, path, &callbacks::synced, p);
+    case operation::kind::unwatch: {
+      // All, for there is one for each path and kind; what is there to end a single one ends it here alone,
+      // and has the servers check that they have it. Its declaration asks for a pointer to the function's
+      // pointer; it calls what it was given.
+      auto* const ended = reinterpret_cast<void_completion_t*>(&callbacks::ended);
+      return zoo_aremove_all_watches(zk_, path, what.children ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA, 0, ended,
+                                     p);
+    }
+  }
+  return ZBADARGUMENTS;
+}
+
+bool handle::is_cut() const { return connected_ && zoo_state(zk_) != ZOO_CONNECTED_STATE; }
+
+/// The library tells nobody of a connection that it finds broken when it sends.
+void handle::notice_cut() {
+  if (!is_cut()) return;
+  connected_ = false;
+  news_.emplace_back(disconnected{});
+}
+
+handle::interest handle::wants() {
+  notice_cut();
+  if (!connected_ && zoo_state(zk_) != ZOO_ASSOCIATING_STATE) attempt_ = boot_clock::now();
+  int descriptor = -1;
+  int wanted = 0;
+  timeval patience{};
+  const int code = zookeeper_interest(zk_, &descriptor, &wanted, &patience);
+  note(code);
+  interest i;
+  i.patience = std::chrono::milliseconds{patience.tv_sec * 1000 + patience.tv_usec / 1000};
+  if (code != ZOK) return i;
+  i.descriptor = descriptor;
+  // The library may not have asked for it; commands that this process starts must not inherit it.
+  if (descriptor >= 0) ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
+  if ((wanted & ZOOKEEPER_READ) != 0) i.events |= POLLIN;
+  if ((wanted & ZOOKEEPER_WRITE) != 0) i.events |= POLLOUT;
+  if (!connected_ && descriptor >= 0 && servers_ > 1) go_to_the_next_in_time(i);
+  return i;
+}
+
+/// As ZooKeeper's client for Java has it: all servers can be tried in the time that there is. Twice as long
+/// in each round of servers that were left, for they may all be slow.
+std::chrono::milliseconds handle::patience_with_each() const {
+  constexpr std::chrono::milliseconds least{100};
+  constexpr std::size_t rounds_max = 10;
+  const auto all = std::min(settings_.connect_limit, settings_.session_timeout);
+  const auto rounds = std::min(left_ / servers_, rounds_max);
+  return std::max<std::chrono::milliseconds>(all / servers_, least) * (1U << rounds);
+}
+
+/// Apache's client would stay for two thirds of the session with a server that takes its connection, or not
+/// even that, and says nothing, while the others serve.
+void handle::go_to_the_next_in_time(interest& i) {
+  const auto now = boot_clock::now();
+  if (!dialled_) dialled_ = now;
+  const auto left = std::chrono::ceil<std::chrono::milliseconds>(*dialled_ + patience_with_each() - now);
+  i.patience = std::clamp(left, std::chrono::milliseconds{0}, i.patience);
+  pollfd answer{i.descriptor, i.events, 0};
+  if (left.count() > 0 || ::poll(&answer, 1, 0) != 0) return;  // what is there only has to be read
+  ++left_;
+  ::shutdown(i.descriptor, SHUT_RDWR);  // the library takes it for the server's doing
+}
+
+void handle::go_on(short events) {
+  notice_cut();  // before what was sent is answered that it was cut off
+  if (!connected_ && zoo_state(zk_) != ZOO_ASSOCIATING_STATE) attempt_ = boot_clock::now();
+  int wanted = 0;
+  if ((events & (POLLIN | POLLHUP | POLLERR)) != 0) wanted |= ZOOKEEPER_READ;
+  if ((events & POLLOUT) != 0) wanted |= ZOOKEEPER_WRITE;
+  // A packet a call; more of them are there, as a rule, when there is much to do.
+  int code = zookeeper_process(zk_, wanted);
+  while (code == ZOK && (wanted & ZOOKEEPER_READ) != 0) code = zookeeper_process(zk_, ZOOKEEPER_READ);
+  note(code);
+}
+
+void handle::note(int code) {
+  if (code == ZOK || code == ZNOTHING || connected_) return;
+  ++failures_;
+  dialled_.reset();
+  problem_ = zerror(code);
+}
+
+}  // namespace holdfast::zookeeper

@@ -1,0 +1,337 @@
+#include "stores/zookeeper/link/link.hpp"
+
+#include <algorithm>
+#include <array>
+#include <poll.h>
+
+#include "holdfast/error.hpp"
+#include "runtime/signals.hpp"
+#include "stores/zookeeper/link/names.hpp"
+
+namespace holdfast::zookeeper {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Names are looked up anew where no server has answered for that long: an ensemble may have moved.
+constexpr auto names_hold = 10s;
+
+session::settings recipes_of(const settings& s) {
+  session::settings recipes = s.recipes;
+  recipes.asked = s.session_timeout;
+  return recipes;
+}
+
+template <class... Each>
+struct overloaded : Each... {
+  using Each::operator()...;
+};
+
+}  // namespace
+
+link::link(runtime::event_loop& on, settings s)
+    : loop_{on}, settings_{std::move(s)}, session_{on, *this, recipes_of(settings_)}, watchers_{on} {
+  thread_ = runtime::quiet_thread([this] { work(); });
+}
+
+link::~link() { shut(); }
+
+void link::shut() {
+  stopping_ = true;
+  {
+    const std::lock_guard hold{pause_mutex_};
+    if (lookup_) lookup_->cancel();
+  }
+  paused_.notify_one();
+  baton_.ring();
+  baton_.wake();
+  if (thread_.joinable()) thread_.join();
+}
+
+std::shared_ptr<void> link::watch(std::function<void()> changed) {
+  if (watches_++ == 0) session_.watch([this] { loop_.right_after_turn([this] { watchers_.ring(); }); });
+  return {this, [this, inner = watchers_.add(std::move(changed))](void*) mutable {
+            inner.reset();
+            const runtime::core_lock now{loop_};
+            if (--watches_ == 0) session_.watch(nullptr);
+          }};
+}
+
+// ---- sending
+
+void link::submit(operation what, on_result done) {
+  if (what.what != operation::kind::remove) urgent_ = true;
+  const std::lock_guard hold{queue_mutex_};
+  queue_.push_back({std::move(what), std::move(done)});
+  queued_ = queue_.size();
+}
+
+std::vector<link::job> link::take_queue() {
+  const std::lock_guard hold{queue_mutex_};
+  queued_ = 0;
+  return std::exchange(queue_, {});
+}
+
+void link::kick() {
+  if (queued_ == 0) return;
+  flush();
+  if (urgent_ && !baton_.is_taken()) baton_.wake();
+}
+
+bool link::drive() {
+  flush();
+  return false;
+}
+
+void link::flush() {
+  if (queued_ == 0) return;
+  bool failed = false;
+  bool cut = false;
+  {
+    const std::lock_guard hold{handle_mutex_};
+    if (connected_) {
+      for (job& j : take_queue()) handle_->start(j.what, std::move(j.done));
+      failed = handle_->has_news();
+      cut = handle_->is_cut();
+    } else if (!down_) {
+      return;  // it waits for the connection
+    }
+  }
+  if (failed) deliver();
+  if (!connected_) fail_queue();
+  if (cut) {  // whoever listens finds out, or else the link's own thread
+    baton_.ring();
+    baton_.wake();
+  }
+}
+
+/// What was sent to no connection fails, for now.
+void link::fail_queue() {
+  failure why;
+  {
+    const std::lock_guard hold{handle_mutex_};
+    if (!down_) return;
+    why = *down_;
+  }
+  const std::vector<job> jobs = take_queue();
+  if (jobs.empty()) return;
+  const runtime::core_lock now{loop_, true};
+  for (const job& j : jobs) {
+    result r;
+    r.how = answer::not_sent;
+    r.path = j.what.path;
+    r.why = why;
+    j.done(std::move(r));
+  }
+}
+
+void link::help(store::caller& who) {
+  flush();
+  baton_.serve(who, [this] { return connected_.load(); }, [&] { listen(&who); });
+  if ((queued_ != 0 || urgent_) && !baton_.is_taken()) baton_.wake();
+}
+
+// ---- listening
+
+void link::listen(store::caller* who) {
+  urgent_ = false;
+  while (!stopping_ && !over_) {
+    flush();
+    deliver();
+    if (who != nullptr ? who->is_served() || !connected_ : baton_.has_to_give_way()) return;
+    wait_for_bytes(who);
+  }
+}
+
+void link::wait_for_bytes(store::caller* who) {
+  handle::interest wanted;
+  {
+    const std::lock_guard hold{handle_mutex_};
+    wanted = handle_->wants();
+  }
+  deliver();
+  if (over_ || stopping_) return;
+  if (who != nullptr && !connected_) return;  // connecting is not for callers
+  if (who == nullptr && !connected_) stay_or_give_up();
+  flush();
+  if (who != nullptr && !who->begin_polling(bell_.descriptor())) return;
+  std::array<pollfd, 2> fds{pollfd{bell_.descriptor(), POLLIN, 0},
+                            pollfd{wanted.descriptor, wanted.events, 0}};
+  // With no descriptor it is a pause between two rounds of connecting.
+  const nfds_t count = wanted.descriptor < 0 ? 1 : 2;
+  if (count == 1) wanted.patience = spread(wanted.patience, chance_());
+  ::poll(fds.data(), count, static_cast<int>(wanted.patience.count()) + 1);
+  if (who != nullptr) who->end_polling();
+  if (fds[0].revents != 0) bell_.drain();
+  if (fds[1].revents != 0) {
+    const std::lock_guard hold{handle_mutex_};
+    handle_->go_on(fds[1].revents);
+  }
+  deliver();
+}
+
+/// Passes on what the servers said, in one turn.
+void link::deliver() {
+  std::unique_lock in_order{news_mutex_};
+  std::vector<handle::news> news;
+  bool lost = false;
+  {
+    const std::lock_guard hold{handle_mutex_};
+    if (handle_ && handle_->has_news()) news = handle_->take_news();
+    for (const handle::news& each : news) {
+      if (const auto* made = std::get_if<handle::connected>(&each)) {
+        connected_ = true;
+        timeout_ = made->timeout;
+        down_.reset();
+      } else if (std::holds_alternative<handle::disconnected>(each)) {
+        lost = true;
+        connected_ = false;
+        lost_ = clock::now();
+      } else if (std::holds_alternative<handle::ended>(each) ||
+                 std::holds_alternative<handle::shut_out>(each)) {
+        lost = true;
+        connected_ = false;
+        over_ = true;
+        lost_ = clock::now();
+        if (std::holds_alternative<handle::shut_out>(each)) {
+          down_ = failure{errc::permission_denied,
+                          settings_.place() + ": the servers do not accept the 'auth' of the URL"};
+        }
+      }
+    }
+  }
+  // A caller that listened has lost it. Only the link's own thread connects anew, and it may be asleep.
+  if (lost) baton_.wake();
+  if (news.empty() || stopping_) return;
+  const runtime::core_lock now{loop_, true};
+  for (handle::news& each : news) {
+    std::visit(
+        overloaded{[](handle::answered& a) { a.done(std::move(a.what)); },
+                   [this](const handle::happening& h) { session_.happened(h.path, h.what); },
+                   [this](const handle::connected& c) { session_.connected(c.id, c.timeout, c.began); },
+                   [this](const handle::disconnected&) { session_.disconnected(); },
+                   [this](const handle::ended&) { end_session(); },
+                   [this](const handle::shut_out&) { end_session(); }},
+        each);
+  }
+  in_order.unlock();  // before the turn ends, which may want to send something
+}
+
+/// What still waits to be sent was meant for the session that has ended: in the next one it would make nodes
+/// that nobody knows of.
+void link::end_session() {
+  const std::vector<job> late = take_queue();
+  session_.expired();
+  for (const job& j : late) {
+    result r;
+    r.how = answer::not_sent;
+    r.path = j.what.path;
+    r.why = {errc::unavailable, settings_.place() + ": the session has ended"};
+    j.done(std::move(r));
+  }
+}
+
+// ---- the link's own thread
+
+void link::work() {
+  lost_ = clock::now();
+  while (!stopping_) {
+    if (connected_) baton_.rest();
+    if (stopping_) break;
+    // Without a connection there is nobody else who could listen, whoever waits to.
+    if (!baton_.take_in_background(!connected_)) {
+      if (!connected_) pause(1ms);  // one who has just lost it is about to leave
+      continue;
+    }
+    if (!handle_ || over_) open();
+    if (handle_ && !over_) listen(nullptr);
+    baton_.leave();
+  }
+  // The servers hear that it is over, so that nobody waits for what it still had.
+  const std::lock_guard hold{handle_mutex_};
+  connected_ = false;
+  handle_.reset();
+}
+
+/// Begins a session.
+void link::open() {
+  std::unique_ptr<handle> former;
+  bool refused = false;
+  {
+    const std::lock_guard hold{handle_mutex_};
+    refused = over_ && down_;
+    former = std::move(handle_);
+  }
+  former.reset();
+  fail_queue();
+  if (refused) pause(1000ms);  // who we are will not be accepted the next moment either
+  const name_lookup::outcome found = look_up();
+  const auto* const unknown = std::get_if<failure>(&found);
+  if (unknown != nullptr) return no_session(*unknown);
+  try {
+    const auto& at = std::get<addresses>(found);
+    auto made = std::make_unique<handle>(settings_, at);
+    const std::lock_guard hold{handle_mutex_};
+    handle_ = std::move(made);
+    resolved_ = lost_ = clock::now();
+    timeout_ = {};
+    over_ = false;
+  } catch (const failure& why) {
+    no_session(why);
+  }
+}
+
+void link::no_session(const failure& why) {
+  {
+    const std::lock_guard hold{handle_mutex_};
+    down_ = failure{why.code, settings_.place() + ": " + why.what};
+  }
+  fail_queue();
+  pause(500ms);
+}
+
+name_lookup::outcome link::look_up() {
+  {
+    const std::lock_guard hold{pause_mutex_};
+    lookup_ = name_lookup::begin(settings_.servers);
+    if (stopping_) lookup_->cancel();
+  }
+  return lookup_->wait(settings_.connect_limit);
+}
+
+/// Without a connection: who asks hears why as soon as every server has been tried, or the limit has passed.
+void link::stay_or_give_up() {
+  const auto now = clock::now();
+  {
+    const std::lock_guard hold{handle_mutex_};
+    if (handle_->has_tried_all() || now >= lost_ + settings_.connect_limit) {
+      const std::string& why = handle_->last_problem();
+      down_ = failure{errc::unavailable, settings_.place() + ": no server can be connected to" +
+                                             (why.empty() ? "" : " (" + why + ")")};
+    }
+  }
+  fail_queue();
+  // By now the servers have ended it, if they are the same ones. They would not let it in if they had lost
+  // what they knew: then only a new session can go on.
+  if (timeout_.count() > 0 && now >= lost_ + 2 * timeout_) {
+    over_ = true;
+    const runtime::core_lock in_turn{loop_, true};
+    end_session();
+    return;
+  }
+  if (now < resolved_ + names_hold) return;
+  const name_lookup::outcome found = look_up();
+  resolved_ = clock::now();
+  const auto* at = std::get_if<addresses>(&found);
+  if (at == nullptr) return;  // those that are known will do until then
+  const std::lock_guard hold{handle_mutex_};
+  handle_->move_to(*at);
+}
+
+void link::pause(std::chrono::milliseconds how_long) {
+  std::unique_lock hold{pause_mutex_};
+  paused_.wait_for(hold, how_long, [this] { return stopping_.load(); });
+}
+
+}  // namespace holdfast::zookeeper

@@ -1,0 +1,112 @@
+#pragma once
+
+#include <atomic>
+#include <chrono>
+#include <condition_variable>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <random>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "runtime/event_loop.hpp"
+#include "runtime/reader_baton.hpp"
+#include "runtime/wakeup_fd.hpp"
+#include "runtime/watchers.hpp"
+#include "stores/zookeeper/link/handle.hpp"
+#include "stores/zookeeper/link/names.hpp"
+#include "stores/zookeeper/link/settings.hpp"
+#include "stores/zookeeper/protocol/session.hpp"
+
+namespace holdfast::zookeeper {
+
+/// Carries a session's operations to a ZooKeeper ensemble.
+///
+/// Whoever sends writes to the socket itself; one thread at a time listens (see runtime::reader_baton). While
+/// there is no connection only the link's own thread does, which also looks up names and begins sessions, so
+/// that nobody else is ever held up by that.
+class link final : public tickets::link, private wire {
+ public:
+  /// Begins to connect.
+  link(runtime::event_loop& on, settings s);
+  ~link() override;
+  link(const link&) = delete;
+  link& operator=(const link&) = delete;
+
+  void send(tickets::request what, on_reply done) override { session_.send(what, done); }
+  void on_notices(on_notice told) override { session_.on_notices(std::move(told)); }
+  std::shared_ptr<void> watch(std::function<void()> changed) override;
+  [[nodiscard]] std::optional<store::time_point> session_until() const override {
+    return session_.session_until();
+  }
+  void on_session(const std::function<void()>& extended) override { session_.on_session(extended); }
+  void help(store::caller& who) override;
+  bool drive() override;
+  void kick() override;
+  /// Ends the session and the link's thread. Nothing is delivered afterwards. Idempotent.
+  void shut();
+
+ private:
+  using clock = std::chrono::steady_clock;
+  struct job {
+    operation what;
+    on_result done;
+  };
+
+  void submit(operation what, on_result done) override;
+
+  // Any thread, outside turns:
+  void flush();
+  void deliver();
+  void end_session();
+
+  // The leader:
+  void listen(store::caller* who);
+  void wait_for_bytes(store::caller* who);
+
+  // The link's own thread:
+  void work();
+  void open();
+  [[nodiscard]] name_lookup::outcome look_up();
+  void no_session(const failure& why);
+  void stay_or_give_up();
+  void fail_queue();
+  void pause(std::chrono::milliseconds how_long);
+
+  [[nodiscard]] std::vector<job> take_queue();
+
+  runtime::event_loop& loop_;
+  const settings settings_;
+  session session_;  // in turns
+  runtime::watchers watchers_;
+  std::size_t watches_ = 0;  // in turns
+
+  std::mutex queue_mutex_;
+  std::vector<job> queue_;
+  std::atomic<std::size_t> queued_ = 0;
+  std::atomic<bool> urgent_ = false;  // something else than a removal was sent since somebody last listened
+
+  std::mutex handle_mutex_;
+  std::unique_ptr<handle> handle_;  // replaced by the link's own thread only, while nobody else may listen
+  std::mutex news_mutex_;           // held while news is delivered, so that it stays in order
+  std::atomic<bool> connected_ = false;
+  std::atomic<bool> over_ = false;       // the handle is of no use any more
+  std::optional<failure> down_;          // why there is no connection, once that is known; with handle_mutex_
+  std::chrono::milliseconds timeout_{};  // of the session, as the servers have it; zero: there was none yet
+  clock::time_point lost_;               // since when there has been none
+  clock::time_point resolved_;
+  std::shared_ptr<name_lookup> lookup_;  // with pause_mutex_
+  std::minstd_rand chance_{
+      std::random_device{}()};  // the leader's, with no connection: the link's own thread
+
+  runtime::wakeup_fd bell_;
+  runtime::reader_baton baton_{bell_.descriptor()};
+  std::atomic<bool> stopping_ = false;
+  std::mutex pause_mutex_;
+  std::condition_variable paused_;
+  std::thread thread_;
+};
+
+}  // namespace holdfast::zookeeper

@@ -1,0 +1,73 @@
+#include "stores/zookeeper/link/names.hpp"
+
+#include <array>
+#include <netdb.h>
+#include <sys/socket.h>
+#include <utility>
+
+#include "runtime/signals.hpp"
+
+namespace holdfast::zookeeper {
+
+std::shared_ptr<name_lookup> name_lookup::begin(const std::vector<settings::server>& servers) {
+  auto made = std::make_shared<name_lookup>();
+  outcome plain = ask(servers, AI_NUMERICHOST);
+  const auto* found = std::get_if<addresses>(&plain);
+  if (found != nullptr && found->count >= servers.size()) {
+    made->outcome_ = std::move(plain);
+    return made;
+  }
+  runtime::quiet_thread([made, servers] {
+    outcome o = ask(servers, AI_ADDRCONFIG);
+    const std::lock_guard hold{made->mutex_};
+    if (!made->outcome_) made->outcome_ = std::move(o);
+    made->changed_.notify_all();
+  }).detach();
+  return made;
+}
+
+name_lookup::outcome name_lookup::wait(std::chrono::milliseconds limit) {
+  std::unique_lock hold{mutex_};
+  changed_.wait_for(hold, limit, [this] { return outcome_.has_value(); });
+  if (!outcome_) return failure{errc::unavailable, "looking up the names of the servers takes too long"};
+  return *outcome_;
+}
+
+void name_lookup::cancel() {
+  const std::lock_guard hold{mutex_};
+  if (!outcome_) outcome_ = failure{errc::closed, "the client was closed"};
+  changed_.notify_all();
+}
+
+name_lookup::outcome name_lookup::ask(const std::vector<settings::server>& servers, int flags) {
+  addresses all;
+  std::string problems;
+  for (const settings::server& each : servers) {
+    addrinfo hints{};
+    hints.ai_socktype = SOCK_STREAM;
+    hints.ai_flags = flags;
+    addrinfo* found = nullptr;
+    const int problem = ::getaddrinfo(each.host.c_str(), each.port.c_str(), &hints, &found);
+    if (problem != 0) {
+      problems.append(problems.empty() ? "" : ", ")
+          .append(each.host)
+          .append(": ")
+          .append(::gai_strerror(problem));
+      continue;
+    }
+    const std::unique_ptr<addrinfo, decltype(&::freeaddrinfo)> owner{found, &::freeaddrinfo};
+    for (const addrinfo* a = found; a != nullptr; a = a->ai_next) {
+      std::array<char, NI_MAXHOST> host{};
+      if (::getnameinfo(a->ai_addr, a->ai_addrlen, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST) != 0)
+        continue;
+      // The library takes what is before the last colon for the address, so IPv6 needs no brackets.
+      all.list.append(all.list.empty() ? "" : ",").append(host.data()).append(":").append(each.port);
+      ++all.count;
+    }
+  }
+  if (all.count == 0)
+    return failure{errc::unavailable, "no server's name can be resolved (" + problems + ")"};
+  return all;
+}
+
+}  // namespace holdfast::zookeeper

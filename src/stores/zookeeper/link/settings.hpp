@@ -1,0 +1,50 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+#include "stores/zookeeper/protocol/session.hpp"
+
+namespace holdfast::zookeeper {
+
+/// A pause between two rounds of connecting, half as long to half as long again: clients that a server's end
+/// has cut off all at once do not come back all at once, again and again.
+[[nodiscard]] constexpr std::chrono::milliseconds spread(std::chrono::milliseconds pause,
+                                                         std::uint64_t random) {
+  return pause / 2 + std::chrono::milliseconds{random % (static_cast<std::uint64_t>(pause.count()) + 1)};
+}
+
+/// Where the servers of an ensemble are, and how to get in.
+struct settings {
+  struct server {
+    std::string host;
+    std::string port;
+  };
+  std::vector<server> servers;
+  session::settings recipes;
+  std::chrono::milliseconds session_timeout{30'000};  // asked for; the servers decide within their bounds
+  std::chrono::milliseconds connect_limit{10'000};    // after that long without a connection, requests fail
+
+  std::string auth_scheme;  // empty: nobody in particular
+  std::string auth;
+  enum class access : std::uint8_t { world, creator, digest } acl = access::world;
+  std::string acl_id;  // for access::digest: user:hash
+
+  /// As errors name it.
+  [[nodiscard]] std::string place() const {
+    std::string all;
+    for (const server& s : servers) {
+      const bool v6 = s.host.find(':') != std::string::npos;
+      all.append(all.empty() ? "" : ",")
+          .append(v6 ? "[" : "")
+          .append(s.host)
+          .append(v6 ? "]:" : ":")
+          .append(s.port);
+    }
+    return all;
+  }
+};
+
+}  // namespace holdfast::zookeeper

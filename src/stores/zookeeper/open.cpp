@@ -1,0 +1,77 @@
+#include <algorithm>
+#include <chrono>
+
+#include "core/family.hpp"
+#include "stores/scheme.hpp"
+#include "stores/zookeeper/link/link.hpp"
+#include "stores/zookeeper/protocol/paths.hpp"
+
+namespace holdfast::schemes {
+
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+
+constexpr std::string_view known_options =
+    "session_timeout (how long the servers wait for a client that is silent; they have bounds of their own), "
+    "connect_timeout, layout (curator or kazoo), auth (digest:user:password), acl (world, auth, or "
+    "digest:user:hash: who may touch the nodes)";
+
+zookeeper::layout take_layout(store_url& url) {
+  const std::string given = url.take("layout").value_or("curator");
+  if (given == "curator") return zookeeper::layout::curator;
+  if (given == "kazoo") return zookeeper::layout::kazoo;
+  url.refuse("the option 'layout' is neither 'curator' nor 'kazoo'");
+}
+
+/// The password may come with the client's options, and is then better left out of the URL.
+void take_access(store_url& url, const std::string& password, zookeeper::settings& s) {
+  constexpr std::string_view scheme = "digest:";
+  if (const auto auth = url.take("auth")) {
+    s.auth = auth->starts_with(scheme) ? auth->substr(scheme.size()) : std::string{};
+    if (!password.empty() && s.auth.find(':') == std::string::npos) s.auth += ':' + password;
+    if (s.auth.find(':') == std::string::npos || s.auth.starts_with(':')) {
+      url.refuse("the option 'auth' is not like digest:user:password");
+    }
+    s.auth_scheme = "digest";
+  } else if (!password.empty()) {
+    url.refuse("there is a password, and no user that it is for; give auth=digest:user");
+  }
+  const std::string acl = url.take("acl").value_or("world");
+  using access = zookeeper::settings::access;
+  if (acl == "auth") {
+    if (s.auth.empty()) url.refuse("the option 'acl=auth' needs an 'auth', too");
+    s.acl = access::creator;
+  } else if (acl.starts_with("digest:") && acl.find(':', 7) != std::string::npos) {
+    s.acl = access::digest;
+    s.acl_id = acl.substr(7);
+  } else if (acl != "world") {
+    url.refuse("the option 'acl' is none of world, auth and digest:user:hash");
+  }
+}
+
+}  // namespace
+
+std::unique_ptr<runtime::backend> open_zookeeper(store_url& url, const client_options& options,
+                                                 runtime::event_loop& on) {
+  zookeeper::settings s;
+  const auto where = url.split_many();
+  if (where.hosts.empty()) url.refuse("it names no server; write zk://localhost");
+  for (const auto& [host, port] : where.hosts) s.servers.push_back({host, port.empty() ? "2181" : port});
+  if (!where.rest.empty()) s.recipes.root = '/' + where.rest;
+  if (s.recipes.root.ends_with('/')) s.recipes.root.pop_back();
+  if (const auto problem = zookeeper::problem_of_root(s.recipes.root)) {
+    url.refuse("what follows its servers is no path of a node: " + *problem);
+  }
+  const auto ttl = std::clamp(std::chrono::duration_cast<milliseconds>(options.locks().ttl()),
+                              milliseconds{100}, milliseconds{24h});
+  s.session_timeout = url.take_milliseconds("session_timeout", ttl, 100ms, 24h);
+  s.connect_limit = url.take_milliseconds("connect_timeout", s.connect_limit, 1ms, 1h);
+  s.recipes.how = take_layout(url);
+  take_access(url, options.password(), s);
+  url.refuse_rest(known_options);
+  return std::make_unique<runtime::connected<tickets::family, zookeeper::link>>(on, std::move(s));
+}
+
+}  // namespace holdfast::schemes

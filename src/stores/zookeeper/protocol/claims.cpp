@@ -1,0 +1,49 @@
+#include "stores/zookeeper/protocol/claims.hpp"
+
+#include <utility>
+
+#include "stores/zookeeper/protocol/note.hpp"
+
+namespace holdfast::zookeeper {
+
+bool is_semaphore(const tickets::request& asked) { return asked.capacity != store::whole_room; }
+
+std::string data_of(const tickets::request& asked, fencing_token token) {
+  note n;
+  n.token = token;
+  if (is_semaphore(asked)) {
+    n.permits = asked.weight;
+    n.capacity = asked.capacity;
+  }
+  n.ttl = asked.ttl;
+  if (asked.metadata) n.metadata = *asked.metadata;
+  return to_text(n);
+}
+
+fencing_token token_of(const status& node) { return fencing_token{static_cast<std::uint64_t>(node.created)}; }
+
+tickets::place place_of(fencing_token token, bool granted) {
+  tickets::place at;
+  at.token = token;
+  at.granted = granted;
+  return at;
+}
+
+store::trouble no_numbers_below(const std::string& parent) {
+  return {{errc::unavailable, "ZooKeeper has no more numbers for the children of " + parent +
+                                  "; remove it while nobody uses it"},
+          true,
+          false};
+}
+
+/// Those among `children` that bear a guid.
+std::vector<contender> made_with(layout how, const owner_id& guid, const std::vector<std::string>& children) {
+  std::vector<contender> all;
+  for (const std::string& each : children) {
+    auto c = parse(how, each);
+    if (c && c->guid == guid) all.push_back(std::move(*c));
+  }
+  return all;
+}
+
+}  // namespace holdfast::zookeeper

@@ -1,0 +1,120 @@
+#include "stores/zookeeper/protocol/layout.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstdio>
+#include <span>
+
+namespace holdfast::zookeeper {
+
+namespace {
+
+struct marker {
+  std::string_view text;
+  role wants;
+};
+
+constexpr auto curator_markers = std::to_array<marker>({
+    {"-lock-", role::mutex},
+    {"-__WRIT__", role::writer},
+    {"-__READ__", role::reader},
+    {"-lease-", role::lease},
+});
+// kazoo's WriteLock and Lock are the same to look at, so each may be a writer. It has no leases of this kind;
+// ours get a name that its locks do not count.
+constexpr auto kazoo_markers = std::to_array<marker>({
+    {"__lock__", role::writer},
+    {"__lock__", role::mutex},
+    {"__rlock__", role::reader},
+    {"__lease__", role::lease},
+});
+
+std::span<const marker> markers(layout how) {
+  return how == layout::curator ? std::span{curator_markers} : std::span{kazoo_markers};
+}
+
+std::string_view marker_of(layout how, role wants) {
+  const auto all = markers(how);
+  return std::find_if(all.begin(), all.end(), [&](const marker& m) { return m.wants == wants; })->text;
+}
+
+/// As java.util.UUID writes it.
+std::string uuid_of(const owner_id& guid) {
+  std::string text = guid.hex();
+  for (const std::size_t at : {8U, 13U, 18U, 23U}) text.insert(at, 1, '-');
+  return text;
+}
+
+std::optional<owner_id> guid_in(layout how, std::string_view before_marker) {
+  if (how == layout::kazoo) return owner_id::from_hex(before_marker);
+  constexpr std::string_view protection = "_c_";
+  if (!before_marker.starts_with(protection)) return std::nullopt;
+  std::string hex{before_marker.substr(protection.size())};
+  hex.erase(std::remove(hex.begin(), hex.end(), '-'), hex.end());
+  return owner_id::from_hex(hex);
+}
+
+/// `%010d` of a 32-bit number.
+std::optional<std::int32_t> number_in(std::string_view digits) {
+  if (digits.size() < 10 || digits.size() > 11) return std::nullopt;
+  if (digits.front() == '+') return std::nullopt;
+  std::int32_t value = 0;
+  const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
+  if (problem != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
+  return value;
+}
+
+}  // namespace
+
+namespace {
+constexpr std::size_t version_byte = 6;
+constexpr std::uint8_t version_bits = 0xF0;
+constexpr std::uint8_t custom_version = 0x80;
+}  // namespace
+
+owner_id marked_as_ours(const owner_id& guid) {
+  owner_id::bytes_type bytes{};
+  std::copy_n(guid.bytes().begin(), owner_id::size, bytes.begin());
+  bytes[version_byte] = static_cast<std::uint8_t>((bytes[version_byte] & 0x0FU) | custom_version);
+  return owner_id{bytes};
+}
+
+bool is_marked_as_ours(const owner_id& guid) {
+  return (static_cast<std::uint8_t>(guid.bytes()[version_byte]) & version_bits) == custom_version;
+}
+
+std::string node_name(layout how, role wants, const owner_id& guid) {
+  const std::string maker = how == layout::curator ? "_c_" + uuid_of(guid) : guid.hex();
+  return maker + std::string{marker_of(how, wants)};
+}
+
+std::string downgraded(layout how, std::int32_t number, const owner_id& guid) {
+  std::array<char, 16> digits{};
+  std::snprintf(digits.data(), digits.size(), "%010d", number);  // as the server writes them
+  return node_name(how, role::reader, guid) + digits.data();
+}
+
+std::optional<contender> parse(layout how, std::string_view node) {
+  for (const marker& m : markers(how)) {
+    // Curator without protection: the marker's own hyphen belongs to that.
+    const std::string_view bare = m.text.substr(1);
+    if (how == layout::curator && node.starts_with(bare)) {
+      if (const auto number = number_in(node.substr(bare.size()))) {
+        return contender{std::string{node}, m.wants, *number, std::nullopt};
+      }
+    }
+    const std::size_t at = node.rfind(m.text);
+    if (at == std::string_view::npos) continue;
+    const auto number = number_in(node.substr(at + m.text.size()));
+    const auto guid = guid_in(how, node.substr(0, at));
+    if (number && guid) return contender{std::string{node}, m.wants, *number, guid};
+  }
+  return std::nullopt;
+}
+
+bool looks_like_contender(std::string_view node) {
+  return parse(layout::curator, node).has_value() || parse(layout::kazoo, node).has_value();
+}
+
+}  // namespace holdfast::zookeeper

@@ -1,0 +1,302 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <unordered_map>
+#include <vector>
+
+#include "core/request.hpp"
+#include "core/scheduler.hpp"
+#include "stores/zookeeper/protocol/beats.hpp"
+#include "stores/zookeeper/protocol/contender_queue.hpp"
+#include "stores/zookeeper/protocol/layout.hpp"
+#include "stores/zookeeper/protocol/watch_table.hpp"
+#include "stores/zookeeper/protocol/wire.hpp"
+
+namespace holdfast::zookeeper {
+
+/// A client's session at an ensemble: its nodes, what it waits for, and until when it may be believed to
+/// live. It answers what tickets::link is asked, by the recipes of Apache Curator (InterProcessMutex,
+/// InterProcessReadWriteLock, InterProcessSemaphoreV2), with two differences that others do not see: who is
+/// ahead is read once and remembered (see contender_queue), and a wait for permits takes all of them at once.
+///
+/// Neither socket nor thread nor clock inside: the real link and the simulator drive the very same code.
+/// Every call is made in a turn of the scheduler; every reply and word is given in one.
+///
+/// The session lives at the servers until they have heard nothing of it for its timeout. They count from what
+/// reached the leader, which asks the others at every half tick what reached them, and no session is shorter
+/// than two ticks. From the last sending that the leader is known to have heard of (see `beats`), the
+/// deadline of all leases counts. Beats that are merely sent in time prove nothing: held up on the way, they
+/// arrive together.
+///
+/// All watches of a client together are bounded (see `watch_table`), and nodes that may not be read cannot be
+/// watched. There, holders look at their own nodes with each renewal, and waiters look at what they wait for
+/// from time to time.
+class session {
+ public:
+  struct settings {
+    std::string root;  // empty, or a path
+    layout how = layout::curator;
+    duration asked{};  // the session's timeout that is asked for; zero: not known
+  };
+  using on_reply = tickets::link::on_reply;
+  using on_notice = tickets::link::on_notice;
+
+  /// Both must outlive it, and the wire must not answer any more when it goes.
+  session(store::scheduler& time, wire& to, settings s);
+  ~session();
+  session(const session&) = delete;
+  session& operator=(const session&) = delete;
+
+  // As in tickets::link.
+  void send(const tickets::request& what, const on_reply& done);
+  void on_notices(on_notice told) { told_ = std::move(told); }
+  [[nodiscard]] std::optional<store::time_point> session_until() const;
+  void on_session(std::function<void()> extended) { extended_ = std::move(extended); }
+  /// From now on `changed` is called after changes below the root; null: no more.
+  void watch(std::function<void()> changed);
+
+  // What the wire's owner has to tell, in the order in which it happened among the answers.
+  /// There is a connection; `began` is before the asking for it was sent. Watches of the same session are
+  /// still set.
+  void connected(std::int64_t id, duration timeout, store::time_point began);
+  void disconnected();
+  /// The servers have ended the session, and removed its nodes.
+  void expired();
+  void happened(const std::string& path, change what);
+
+ private:
+  enum class state : std::uint8_t {
+    entering,  // its node is being made
+    unsure,    // its node may have been made
+    waiting,   // behind somebody
+    choosing,  // permits: first in the queue, with leases made, until there are few enough of them
+    holding,
+    leaving
+  };
+  struct claim {
+    std::uint64_t serial =
+        0;  // so that an answer to a former claim of the same owner is not taken for this one's
+    tickets::request asked;
+    owner_id guid;  // in the names of its nodes: the owner's, made different for each time that it comes anew
+    state now = state::entering;
+    bool queued = true;  // and not holding or leaving yet
+    bool sent = false;   // the creation of its node
+    std::string base;    // the lock's node
+    std::string queue;   // whose children queue: the lock's node, or `locks` below it
+    std::optional<contender> place;
+    std::vector<std::string> leases;  // of permits: the nodes that hold
+    std::string gate;                 // of permits that hold: the place that it had
+    fencing_token token;
+    bool settled =
+        false;  // waiting or choosing: what it waits for is watched, or looked at from time to time
+    bool watched = false;   // its own nodes are, or will be by what has been sent
+    bool polled = false;    // stands in `unwatched_`
+    bool lowering = false;  // a downgrade may have been carried out
+    std::string awaited;    // the node whose end it waits for
+  };
+  struct line {
+    explicit line(layout how) : ahead{how} {}
+    contender_queue ahead;
+    std::size_t claims = 0;  // that queue in it
+  };
+  /// A claim that can be looked up again later.
+  struct ref {
+    owner_id owner;
+    std::uint64_t serial = 0;
+  };
+  /// A claim that comes: its node's creation, and what the listing after it says.
+  struct arrival {
+    ref who;
+    on_reply done;
+    int tries = 0;
+    std::optional<result> made;
+  };
+  using arrival_ptr = std::shared_ptr<arrival>;
+  /// Of one queue. One listing serves all whose creation was sent before it.
+  struct arrivals {
+    bool listing = false;
+    std::vector<arrival_ptr> next;
+  };
+  /// What one listing says to all of its arrivals.
+  struct listed {
+    result queue;
+    std::optional<std::string> stranger;  // a contender of the other layout
+    bool other_kind = false;              // of what may be another kind of lock
+  };
+  /// How much a waiter asks after.
+  enum class extent : std::uint8_t {
+    fresh,    // all who are remembered were there a moment ago
+    nearest,  // the one that it waits for
+    all       // all who are ahead
+  };
+  /// What may have come about under a number that is not known.
+  struct orphan {
+    owner_id guid;
+    std::string queue;
+    std::string leases;  // empty, or the node below which there may be some
+  };
+  using then = std::function<void(std::vector<result>)>;
+
+  // session.cpp: what all have in common
+  void ask(std::vector<operation> what, then done);
+  void ask_in_parts(const std::shared_ptr<std::vector<operation>>& what, std::vector<result> so_far,
+                    then done);
+  void make_parents(const std::string& path, std::function<void(std::optional<store::trouble>)> done);
+  void confirm_contact(store::time_point began);
+  void beat();
+  void beat_later();
+  [[nodiscard]] duration half_a_tick() const;
+  void heard_of(store::time_point sending);
+  [[nodiscard]] std::string top() const { return settings_.root.empty() ? "/" : settings_.root; }
+  [[nodiscard]] claim* find(const ref& who);
+  [[nodiscard]] static ref ref_of(const claim& c) { return {c.asked.owner, c.serial}; }
+  void tell(const claim& c, store::notice what, fencing_token token) const;
+  void own(const std::string& path, const claim& c) { nodes_[path] = ref_of(c); }
+  [[nodiscard]] line& line_of(const claim& c) {
+    return lines_.try_emplace(c.queue, settings_.how).first->second;
+  }
+  void leave_line(claim& c);
+  [[nodiscard]] std::vector<std::string> nodes_of(const claim& c) const;
+  /// A downgrade has no answer yet.
+  [[nodiscard]] static bool lowers(const claim& c) { return c.lowering && c.place && c.place->excludes(); }
+  void forget(const claim& c);
+  /// Under numbers that are not known yet.
+  [[nodiscard]] static bool makes_leases(const claim& c) {
+    return c.now == state::choosing && c.leases.empty();
+  }
+  void revoke(const claim& gone);
+  /// Not an answer, not even that nothing is there.
+  [[nodiscard]] static bool is_trouble(const result& r) {
+    return r.how != answer::done && r.how != answer::no_node;
+  }
+  [[nodiscard]] static store::trouble trouble_of(const result& r);
+
+  // acquire.cpp
+  void acquire(const tickets::request& what, const on_reply& done);
+  void enter(const ref& who, const on_reply& done, int tries);
+  void create_next();
+  void list_next(const std::string& queue, const std::string& base);
+  void end_arrivals();
+  void entered(const arrival& a, const listed& l);
+  void fail_entry(claim& c, const on_reply& done, tickets::link::outcome why);
+  void make_room(claim& c, const on_reply& done);
+  void settle(claim& c, const on_reply& done);
+  void hold(claim& c);
+  void retrace(const tickets::request& what, const on_reply& done);
+  void forget_unsure(claim& c, const on_reply& done);
+
+  // wait.cpp
+  void wait_behind(claim& c, extent asks);
+  void waited(const ref& who, const std::vector<std::string>& looked_at, const std::string& watched,
+              const std::vector<result>& results);
+  void watch_answered(const std::string& path, answer how);
+  void watch_own(claim& c);
+  void unsettle(claim& c);
+  void unsettle_behind(const std::string& path);
+  [[nodiscard]] bool is_first(claim& c);
+  void come_in(claim& c);
+  void come_anew(claim& c);
+  void went(const std::string& path);
+  [[nodiscard]] bool is_watched_by_its_claim(const std::string& path) const;
+  [[nodiscard]] operation look_of(const std::string& path, bool watch) const;
+  void poll_later(claim& c);
+  void poll();
+  void move_up(claim& c);
+  void stop_waiting(claim& c);
+  void unwatch(const std::string& path, bool children);
+  void end_watch(const std::string& path, bool children);
+  void look(const tickets::request& what, const on_reply& done);
+
+  // release.cpp
+  void leave(const tickets::request& what, const on_reply& done);
+  void remove(claim& c, std::function<void(tickets::link::outcome)> done);
+  void abandon(claim& c, std::function<void(tickets::link::outcome)> done);
+  [[nodiscard]] static orphan orphan_of(const claim& c);
+  void search_and_remove(const orphan& what, const std::function<void(std::optional<store::trouble>)>& done);
+  void doom(const std::string& path);
+
+  // renew.cpp
+  void renew(const tickets::request& what, const on_reply& done);
+  void downgrade(const tickets::request& what, const on_reply& done);
+
+  // permits.cpp
+  void choose(claim& c, const on_reply& done, int tries);
+  void chosen(const ref& who, const on_reply& done, int tries, const std::vector<result>& results);
+  void count_leases(claim& c);
+  [[nodiscard]] bool can_watch(std::size_t watches, std::size_t bytes,
+                               const std::vector<std::string>& paths) const;
+  void have_permits(claim& c, const on_reply& done);
+  void begin_leases_anew(claim& c, const on_reply& done);
+  void start_over(claim& c, const on_reply& done, const store::trouble& why);
+  void refuse_other_kind(claim& c, const on_reply& done, const std::vector<std::string>& children);
+
+  // inspect.cpp: what people are shown
+  struct survey;
+  void inspect(const tickets::request& what, const on_reply& done);
+  void evict(const tickets::request& what, const on_reply& done);
+  struct walk;
+  void list(const tickets::request& what, const on_reply& done);
+  void visit_next(const std::shared_ptr<walk>& all);
+  void visited(walk& all, const std::string& path, const std::vector<std::string>& children,
+               bool is_ours) const;
+  void describe_next(const std::shared_ptr<walk>& all);
+  /// What is read in `then`, and after it, knows of whatever anybody was told until now.
+  void catch_up(const on_reply& done, std::function<void()> then);
+  void look_at(const std::string& name, std::size_t waiters_read, int tries,
+               std::function<void(std::variant<survey, store::trouble>)> done);
+  void read_claims(survey all, std::size_t waiters_read,
+                   std::function<void(std::variant<survey, store::trouble>)> done);
+  void describe(const std::string& name, std::size_t waiters_read,
+                const std::function<void(std::variant<std::optional<lock_state>, store::trouble>,
+                                         std::size_t waiters)>& done);
+  void end_holds(const tickets::request& which, const on_reply& done);
+  void watch_below(const std::string& path);
+  void look_below_later();
+
+  store::scheduler& time_;
+  wire& wire_;
+  const settings settings_;
+  on_notice told_;
+  std::function<void()> extended_;
+
+  std::int64_t id_ = 0;
+  bool connected_ = false;
+  duration timeout_{};
+  store::time_point heard_of_;  // the last sending that the leader is known to know of
+  beats beats_;
+  store::time_point last_beat_;
+  bool stalled_ = false;       // a beat was late, or its answer
+  std::uint64_t contact_ = 0;  // a number for each connection; a proof does not outlast its own
+  store::scheduler::timer next_beat_ = 0;
+
+  std::uint64_t last_serial_ = 0;
+  std::uint64_t sessions_ended_ = 0;
+  std::unordered_map<owner_id, claim> claims_;
+  std::map<std::string, ref, std::less<>> nodes_;  // all of ours
+  std::map<std::string, line> lines_;
+  std::deque<arrival_ptr> coming_;            // whose creation has not been sent yet
+  std::size_t creations_ = 0;                 // in flight, of this session
+  std::map<std::string, arrivals> arrivals_;  // by queue
+  watch_table watches_;
+  std::set<std::string> unreadable_;  // nodes that may not be read
+  std::deque<ref> unwatched_;         // who waits for a node that is not watched
+  store::scheduler::timer next_poll_ = 0;
+  store::scheduler::timer next_look_below_ = 0;
+  std::map<std::string, std::set<owner_id>> awaited_;  // watched nodes, and who waits for each
+  std::map<std::string, bool> unwanted_;               // watches to be ended; whether of children
+  std::set<std::string> doomed_;                       // nodes of ours that have to go, whoever still asks
+  std::vector<orphan> orphans_;                        // likewise
+  std::function<void()> changed_;
+  std::set<std::string> watched_below_;
+};
+
+}  // namespace holdfast::zookeeper
