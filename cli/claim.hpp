@@ -26,7 +26,7 @@ struct claim {
 /// Reads `n/of`. \throws failure
 void set_permits(claim& wish, std::string_view text);
 
-/// Blocks until it is granted or the wait is over; empty when it was not had in time.
+/// Blocks until it is granted or the wait is over; empty when it is not granted in time.
 [[nodiscard]] std::optional<lease> acquire(client& locks, const claim& wish);
 
 }  // namespace holdfast::cli

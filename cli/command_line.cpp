@@ -246,9 +246,9 @@ class parser {
                            "Hold N permits of a semaphore that has OF")
                        ->type_name("N/OF"));
     add_duration(command, "--wait", run_.wish.wait, "Give up after so long (0: ask once); default: wait");
-    command->add_flag("-q,--quiet", run_.quiet, "No message when the lock was not had in time");
+    command->add_flag("-q,--quiet", run_.quiet, "No message when the lock is not granted in time");
     add_status(command, "-E,--conflict-exit-code", run_.conflict_status,
-               "Exit with N when it was not had in time; default: 75");
+               "Exit with N when the lock is not granted in time; default: 75");
     add_status(command, "--lost-exit-code", run_.lost_status,
                "Exit with N when it was lost while the command ran; default: 76");
     add_ttl(command, run_.wish.ttl,
@@ -261,7 +261,7 @@ class parser {
     add_store(command, run_.store);
     command->footer(
         "The command finds HOLDFAST_TOKEN and HOLDFAST_NAME in its environment; its status is passed on.\n"
-        "75: not had in time. 76: lost while it ran. 69: no store. 64: bad usage. 127, 126: no command.");
+        "75: not granted in time. 76: lost while the command ran. 69: no store. 64: bad usage. 127, 126: no command.");
   }
 
   void add_ls() {
@@ -286,7 +286,7 @@ class parser {
   }
 
   void add_release() {
-    auto* command = add("release", "Take a lock from whoever holds it");
+    auto* command = add("release", "Take a lock from its holder");
     add_name(command, release_.name, "The lock");
     command->add_flag("--force", release_.force, "Yes, although its holder has not released it");
     add_number(command, "--token", release_.token, "End only the hold with this token; 'show' lists them");

@@ -13,8 +13,7 @@ namespace holdfast::cli {
 exit_status status_of(std::error_code code) noexcept {
   if (code.category() != category()) return internal_error;
   switch (static_cast<errc>(code.value())) {
-    case errc::timeout:
-    case errc::contended: return not_had_in_time;
+    case errc::timeout: return not_had_in_time;
     case errc::lost:
     case errc::not_owner: return lease_lost;
     case errc::invalid_name:

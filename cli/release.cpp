@@ -19,9 +19,9 @@ std::size_t end_one(const client& locks, const release_command& what) {
 
 int perform(const release_command& what) {
   if (!what.force) {
-    throw failure{bad_usage, fmt::format("a lock is released by its holder. To take '{}' from whoever holds "
-                                         "it, say --force: they are told, but nothing waits for them, and "
-                                         "only the fencing token keeps out what they still do",
+    throw failure{bad_usage, fmt::format("a lock is released by its holder. To take '{}' from its holder, "
+                                         "say --force: the holder is notified, but nothing waits for it, and "
+                                         "only the fencing token stops what it still writes",
                                          what.name)};
   }
   const auto locks = open_client(what.store);

@@ -63,7 +63,7 @@ failure why_not_had(client& locks, const claim& wish) {
     const bool unanswered = failed.code() == errc::closed;
     if (unanswered || status_of(failed.code()) == store_unavailable) {
       return {store_unavailable,
-              fmt::format("'{}' was not had{}, and who holds it is not known: {}", wish.name, within,
+              fmt::format("'{}' was not granted{}, and its holder is not known: {}", wish.name, within,
                           unanswered ? locks.url() + " does not answer" : to_failure(failed).what())};
     }
   }
@@ -113,7 +113,7 @@ std::string_view to_json_text(loss_reason reason) {
 std::string_view sentence_of(loss_reason reason) {
   switch (reason) {
     case loss_reason::ended_at_store:
-      return "The store no longer had it: it was released by force, it expired there, or the store lost it";
+      return "The store no longer has the lease: it was released by force, it expired there, or the store lost it";
     case loss_reason::not_renewed: return "The store did not confirm a renewal in time";
     case loss_reason::session_ended: return "The session at the store could not be kept alive in time";
     case loss_reason::client_closed: return "The client was closed";

@@ -13,7 +13,7 @@ namespace holdfast::cli {
 struct run_command {
   store_choice store;
   claim wish;
-  bool quiet = false;  ///< no word where the lock was not had in time
+  bool quiet = false;  ///< no message when the lock is not granted in time
   int conflict_status = not_had_in_time;
   int lost_status = lease_lost;
   std::vector<std::string> command;

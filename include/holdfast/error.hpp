@@ -7,13 +7,12 @@
 
 namespace holdfast {
 
-/// What can go wrong, in the one category of this library.
+/// What can go wrong, in the one category of this library; docs/errors.md says what to do about each.
 ///
 /// Synchronous calls throw `holdfast::error`; asynchronous ones complete with the code. Being held by
 /// another is not an error for a try or timed call: those answer empty.
 enum class errc {
   timeout = 1,        ///< the wait limit passed while another held the name
-  contended,          ///< held by another, and the caller did not want to wait
   lost,               ///< the lease ended before its holder released it
   not_owner,          ///< the handle holds nothing that could be released, renewed or asked
   unavailable,        ///< the store cannot be reached, or answers that it cannot serve now

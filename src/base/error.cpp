@@ -9,12 +9,11 @@ class errc_category final : public std::error_category {
   [[nodiscard]] const char* name() const noexcept override { return "holdfast"; }
   [[nodiscard]] std::string message(int value) const override {
     switch (static_cast<errc>(value)) {
-      case errc::timeout: return "not had within the wait limit";
-      case errc::contended: return "held by another";
+      case errc::timeout: return "timed out waiting for the lock";
       case errc::lost: return "the lease was lost";
-      case errc::not_owner: return "nothing is held here";
+      case errc::not_owner: return "the lock is not held through this handle";
       case errc::unavailable: return "the store is unavailable";
-      case errc::unknown_outcome: return "it may or may not have happened";
+      case errc::unknown_outcome: return "the outcome is unknown";
       case errc::invalid_name: return "invalid lock name";
       case errc::invalid_argument: return "invalid argument";
       case errc::invalid_url: return "invalid store URL";
@@ -32,7 +31,6 @@ class errc_category final : public std::error_category {
   [[nodiscard]] std::error_condition default_error_condition(int value) const noexcept override {
     switch (static_cast<errc>(value)) {
       case errc::timeout: return std::errc::timed_out;
-      case errc::contended: return std::errc::resource_unavailable_try_again;
       case errc::not_owner: return std::errc::operation_not_permitted;
       case errc::invalid_name:
       case errc::invalid_argument:

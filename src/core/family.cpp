@@ -71,7 +71,7 @@ store::released family::released(const reply& r, bool doubted) {
 
 store::lowered family::lowered(const reply& r) {
   if (std::holds_alternative<done>(r)) return std::nullopt;
-  return failure{errc::lost, "the lease had ended before it could be downgraded"};
+  return failure{errc::lost, "the lease ended before it was downgraded"};
 }
 
 std::optional<lock_state> family::inspected(const reply& r) { return std::get<std::optional<lock_state>>(r); }

@@ -220,7 +220,7 @@ void lease_manager::renew(const record_ptr& lease, std::function<void(renewal)> 
 void lease_manager::downgrade(const record_ptr& lease, std::function<void(std::optional<failure>)> done) {
   check(lease);
   if (lease->state() != record::phase::held) {
-    return done(failure{errc::lost, "the lease had ended before it could be downgraded"});
+    return done(failure{errc::lost, "the lease ended before it was downgraded"});
   }
   if (lease->how() == mode::permits) {
     return done(failure{errc::wrong_type, "permits cannot be downgraded"});

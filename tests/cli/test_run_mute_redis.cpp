@@ -43,7 +43,7 @@ TEST_F(run_at_a_mute_store, does_not_take_silence_for_somebody_who_holds) {
   server.go_on();
   EXPECT_LT(took, 5s) << "it may take 2 s longer than the wait, and 2 s for a loaded machine";
   EXPECT_EQ(refused.status, 69);
-  EXPECT_THAT(refused.err, HasSubstr("who holds it is not known"));
+  EXPECT_THAT(refused.err, HasSubstr("its holder is not known"));
 }
 
 /// Whoever waits for a lock, or watches, is not kept from its signals and its limit by a store that is

@@ -29,7 +29,6 @@ TEST(errors, are_codes_that_compare_with_the_enumeration) {
 
 TEST(errors, mean_what_the_standard_means_by_theirs) {
   EXPECT_EQ(make_error_code(errc::timeout), std::errc::timed_out);
-  EXPECT_EQ(make_error_code(errc::contended), std::errc::resource_unavailable_try_again);
   EXPECT_EQ(make_error_code(errc::not_owner), std::errc::operation_not_permitted);
   EXPECT_EQ(make_error_code(errc::invalid_name), std::errc::invalid_argument);
   EXPECT_EQ(make_error_code(errc::permission_denied), std::errc::permission_denied);

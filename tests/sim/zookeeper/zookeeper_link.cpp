@@ -240,7 +240,7 @@ void zookeeper_link::ended() {
 }
 
 void zookeeper_link::answered(result r) {
-  if (unanswered_.empty()) return in_.violated("an answer that nobody has asked for");
+  if (unanswered_.empty()) return in_.violated("an answer without a request");
   const job j = std::move(unanswered_.front());
   unanswered_.pop_front();
   if (in_.log.prints()) {

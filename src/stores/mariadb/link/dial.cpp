@@ -270,7 +270,7 @@ void opening::refuse_cluster() {
   throw connection_error{
       {errc::foreign_store,
        "the server is a node of a Galera cluster, whose nodes do not know of one another's sessions: "
-       "mode=session cannot be had there; mode=table can"},
+       "mode=session is not possible there; use mode=table"},
       false};
 }
 
@@ -301,7 +301,7 @@ bool opening::provide_tables(sql::mariadb::existing procedures_there) {
     throw connection_error{
         {errc::permission_denied,
          "the procedure " + procedures.untrusted +
-             " is another user's and would run with the rights of this one; have one who is trusted "
+             " is another user's and would run with the rights of this one; have a trusted user "
              "bring the store up to date: holdfast schema URL --apply"},
         false};
   }

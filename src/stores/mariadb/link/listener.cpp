@@ -104,7 +104,7 @@ void listener::listen(const owner_id& client) {
 
 sql::answer listener::ask(sql::connection& over) const {
   runtime::io_deadline limit{to_.link.answer_limit + nap, interrupt_.descriptor()};
-  limit.begin("a word");
+  limit.begin("a notification");
   over.send({"listen",
              {sql::parameter::of_bytes(over.client().bytes()), sql::parameter::of_bytes(seen_),
               sql::parameter::of(std::int64_t{nap.count()})}});
@@ -120,7 +120,7 @@ listener::words listener::take_in(const std::vector<sql::row>& rows) {
   seen_.clear();
   for (const sql::row& r : rows) {
     const auto owner = r.size() == 2 ? owner_id::from_bytes(sql::text_at(r, 0)) : std::nullopt;
-    if (!owner) throw runtime::connection_error{{errc::corrupt_store, "a word that is none of ours"}};
+    if (!owner) throw runtime::connection_error{{errc::corrupt_store, "a notification that Holdfast does not send"}};
     const std::int64_t token = sql::number_at(r, 1);
     heard.emplace_back(*owner, sql::notice_of(token));
     seen_ += sql::mariadb::seen_word(*owner, token);

@@ -46,14 +46,14 @@ constexpr auto verdicts = std::to_array<verdict>({
     {1275, errc::permission_denied, entry, false},
     {2059, errc::permission_denied, plugin, false},
     {not_listed, errc::permission_denied, plugin, false},
-    {1130, errc::permission_denied, "the server lets nobody in from this host", false},
+    {1130, errc::permission_denied, "the server accepts no connection from this host", false},
     {1044, errc::permission_denied, grants, false},
     {1142, errc::permission_denied, grants, false},
     {1143, errc::permission_denied, grants, false},
     {1227, errc::permission_denied, grants, false},
     {1370, errc::permission_denied, grants, false},
     {1449, errc::permission_denied,
-     "whoever made the procedures is gone; have them made anew: holdfast schema URL --apply", false},
+     "the user who made the procedures is gone; make them anew: holdfast schema URL --apply", false},
     {1040, errc::exhausted, many, true, true},
     {1203, errc::exhausted, many, true, true},
     {1226, errc::exhausted, many, true, true},
@@ -116,7 +116,7 @@ std::string one_line(std::string text) {
 }
 
 failure failure_of(const verdict& v, unsigned number, const std::string& sentence) {
-  std::string what = number == not_listed ? "the server was not told the password" : one_line(sentence);
+  std::string what = number == not_listed ? "the server was not given the password" : one_line(sentence);
   what.append("; ").append(v.advice).append(" (error ").append(std::to_string(number)).append(")");
   return {v.code, what};
 }

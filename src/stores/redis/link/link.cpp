@@ -144,7 +144,7 @@ void link::take_in(std::vector<value> messages) {
   const bool demoted = conclude();
   deliver(words_in(all.pushes));
   if (tell_of_change(all.pushes)) ring_watchers();
-  if (all.surplus) throw parser::garbage{"an answer that nobody has asked for"};
+  if (all.surplus) throw parser::garbage{"an answer without a request"};
   // After a failover the name of the host may lead to another server, this connection never will.
   if (demoted) throw connection_error{{errc::unavailable, "the server is a replica (READONLY)"}};
 }

@@ -162,7 +162,7 @@ tls_context::tls_context(const settings& s)
         if (is_encrypted) {
           ERR_clear_error();
           throw error{errc::invalid_url, "the key " + key +
-                                             " is encrypted, and nobody is asked for its pass phrase; give a "
+                                             " is encrypted, and Holdfast asks for no pass phrase; give a "
                                              "copy without one that only this user can read"};
         }
         unusable("key", key);

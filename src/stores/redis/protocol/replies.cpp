@@ -241,8 +241,8 @@ tickets::link::outcome outcome_of(const request& asked, const value& v) {
       if (v.is(value::kind::list) && v.items.size() == 1) {
         return store::trouble{
             {errc::wrong_type,
-             "a client that is not Holdfast's holds it, and its key is left alone; whoever is sure that "
-             "nobody works under it may delete the key"}};
+             "a client that is not Holdfast's holds it, and its key is left alone; delete the key if you are "
+             "sure that no program works under it"}};
       }
       return reply{count{static_cast<std::size_t>(number_of(v))}};
     case task::inspect: return reply{state_of(asked.name, v)};
