@@ -2,7 +2,7 @@
 #
 # Turns the text files of the calling folder that match the glob into one header of constants, named after the files:
 # acquire.sql becomes `inline constexpr std::string_view acquire`. TARGET and its dependents find it as "header", here
-# "protocol/sql/statements.hpp". It is made anew when a file changes, appears or goes.
+# "stores/sqlite/protocol/statements.hpp". It is made anew when a file changes, appears or goes.
 #
 # A line `--@include other.lua`, or `--@include other.sql`, stands for that file's text. Of an .lua file `acquire_sha1` is
 # made beside `acquire`.
