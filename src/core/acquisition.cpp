@@ -145,7 +145,7 @@ acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, 
     // grant begins a new one, with that.
     // Until then it is tried again, also where the store refuses it: a key of a wrong type goes away again,
     // and a claim that is left would be granted then, to nobody.
-    if (t.what.code == errc::closed || next > touched_ + 2 * claim_.ttl) return over();
+    if (t.what.code == errc::closed || next > withdraws_since_ + 2 * claim_.ttl) return over();
     step s = wake(next);
     s.in_vain = !t.passing;
     return s;
@@ -232,14 +232,12 @@ acquisition::step acquisition::ask(time_point now) {
   doubts_ = 0;
   hints_ = {};  // what the store answers from here on is newer
   first_ = false;
-  touched_ = now;
   maybe_there_ = true;
   return send(now, state::asking, std::move(r));
 }
 
 acquisition::step acquisition::look(time_point now) {
   request r = place_of(claim_, task::look);
-  touched_ = now;
   hints_ = {};
   r.token = token_;
   return send(now, state::looking, std::move(r));
@@ -247,6 +245,8 @@ acquisition::step acquisition::look(time_point now) {
 
 acquisition::step acquisition::leave(time_point now) {
   if (!maybe_there_) return over();
+  // Not since the last request was sent: that may be carried out long after, while this process is paused.
+  if (!withdrawing_) withdraws_since_ = now;
   withdrawing_ = true;
   return send(now, state::leaving, place_of(claim_, task::withdraw));
 }

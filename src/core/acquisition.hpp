@@ -76,12 +76,12 @@ class acquisition {
     fencing_token revoked;  // somebody else has ended this place
   };
   hints hints_;
-  int doubts_ = 0;                     // looks made because of a revocation, since it was last asked for
-  bool first_ = false;                 // it was told that nobody waits before it
-  store::time_point sent_;             // the request under way
-  store::time_point touched_;          // the last request that may have started the claim's ttl
-  store::time_point kept_;             // the last one known to have
-  std::optional<failure> last_error_;  // since the last reply
+  int doubts_ = 0;          // looks made because of a revocation, since it was last asked for
+  bool first_ = false;      // it was told that nobody waits before it
+  store::time_point sent_;  // the request under way
+  store::time_point withdraws_since_;
+  store::time_point kept_;                         // the last request known to have started the claim's ttl
+  std::optional<failure> last_error_;              // since the last reply
   std::optional<store::time_point> silent_since_;  // the first request that has had no answer
 };
 

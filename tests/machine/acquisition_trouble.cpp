@@ -361,6 +361,20 @@ TEST(acquisition_trouble, withdraws_no_longer_than_its_claim_can_live) {
   EXPECT_GT(asked.back(), 69s - 80ms);
 }
 
+TEST(acquisition_trouble, withdraws_what_was_asked_long_before_its_process_was_paused) {
+  stepper it{patient()};
+  it.start();
+  it.pass(
+      120s);  // of a ttl of 30 s; the connection has broken meanwhile, and the request was still carried out
+  it.cancel();
+  EXPECT_EQ(task_of(it.fail(passing_unknown)), task::withdraw);
+  const auto s = it.fail(passing);  // there is no connection yet
+  EXPECT_FALSE(s.finished);
+  it.pass_until(s.wake_at);
+  EXPECT_EQ(task_of(it.wake()), task::withdraw);
+  EXPECT_TRUE(it.reply(tickets::done{}).finished);
+}
+
 TEST(acquisition_trouble, withdraws_what_the_store_refuses_to_withdraw_until_its_claim_is_dead) {
   // The name's key is of a wrong type. When it has gone, the claim would be granted to nobody.
   stepper it{patient()};
