@@ -11,9 +11,9 @@
 #include <CLI/Config.hpp>
 #include <CLI/Formatter.hpp>
 
-#include "completion.hpp"
+#include "commands/completion.hpp"
 #include "failure.hpp"
-#include "text.hpp"
+#include "output/text.hpp"
 #include <holdfast/error.hpp>
 #include <holdfast/options.hpp>
 
@@ -261,7 +261,8 @@ class parser {
     add_store(command, run_.store);
     command->footer(
         "The command finds HOLDFAST_TOKEN and HOLDFAST_NAME in its environment; its status is passed on.\n"
-        "75: not granted in time. 76: lost while the command ran. 69: no store. 64: bad usage. 127, 126: no command.");
+        "75: not granted in time. 76: lost while the command ran. 69: no store. 64: bad usage. 127, 126: no "
+        "command.");
   }
 
   void add_ls() {

@@ -4,14 +4,14 @@
 #include <variant>
 #include <vector>
 
-#include "bench.hpp"
-#include "ls.hpp"
-#include "release.hpp"
-#include "run.hpp"
-#include "schema.hpp"
-#include "show.hpp"
-#include "wait.hpp"
-#include "watch.hpp"
+#include "bench/bench.hpp"
+#include "commands/ls.hpp"
+#include "commands/release.hpp"
+#include "commands/run.hpp"
+#include "commands/schema.hpp"
+#include "commands/show.hpp"
+#include "commands/wait.hpp"
+#include "commands/watch.hpp"
 
 namespace holdfast::cli {
 

@@ -4,9 +4,9 @@
 #include <cstdio>
 #include <fmt/core.h>
 
-#include "json.hpp"
-#include "terminal.hpp"
-#include "text.hpp"
+#include "output/json.hpp"
+#include "output/terminal.hpp"
+#include "output/text.hpp"
 
 namespace holdfast::cli {
 

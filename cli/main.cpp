@@ -9,7 +9,7 @@
 
 #include "command_line.hpp"
 #include "failure.hpp"
-#include "terminal.hpp"
+#include "output/terminal.hpp"
 #include <holdfast/error.hpp>
 
 namespace holdfast::cli {

@@ -33,7 +33,7 @@ function(holdfast_unity TARGET)
   list(FILTER sources INCLUDE REGEX "\\.cpp$")
   list(FILTER sources EXCLUDE REGEX "\\$<")
   # A source with a name of its own that is a type's in a header of the folder, which it does not include, is alone.
-  file(GLOB headers *.hpp)
+  file(GLOB headers *.hpp */*.hpp)
   set(types)
   foreach(header IN LISTS headers)
     file(STRINGS ${header} lines REGEX "^(struct|class|enum class|enum|union) [a-z_0-9]+( {|;| final| :|$)")

@@ -2,9 +2,9 @@
 
 #include <rapidcheck.h>
 
+#include "core/random_crowd.hpp"
 #include "database/server_twins.hpp"
 #include "database/tasks.hpp"
-#include "machine/random_crowd.hpp"
 
 namespace holdfast::test {
 

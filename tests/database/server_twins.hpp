@@ -1,7 +1,7 @@
 #pragma once
 
+#include "core/twins.hpp"
 #include "database/caller.hpp"
-#include "machine/twins.hpp"
 
 namespace holdfast::test {
 

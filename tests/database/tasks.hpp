@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
+#include "core/samples.hpp"
 #include "database/caller.hpp"
-#include "machine/samples.hpp"
 
 namespace holdfast::test {
 

@@ -32,7 +32,7 @@ class witness {
   [[nodiscard]] std::int64_t count() const noexcept { return page_->count; }
 
  private:
-  // Foreign clients (tests/foreign) know these by their place: eight bytes each, in this order.
+  // Foreign clients (tests/interop) know these by their place: eight bytes each, in this order.
   struct page {
     std::atomic<std::int64_t> writers;
     std::atomic<std::int64_t> readers;

@@ -1,0 +1,115 @@
+#include "bench/bench.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <filesystem>
+#include <fmt/core.h>
+#include <optional>
+#include <system_error>
+#include <thread>
+#include <unistd.h>
+
+#include "bench/scenarios.hpp"
+#include "descriptor.hpp"
+#include "failure.hpp"
+#include "signal_inbox.hpp"
+
+namespace holdfast::cli {
+
+namespace {
+
+struct scenario {
+  std::string_view name;
+  bench_result (*run)(const bench_command&);
+  bool takes_concurrency;
+  bool takes_processes;
+};
+
+constexpr std::array scenarios{
+    scenario{"pair", bench_pair, true, false},      scenario{"spread", bench_spread, true, false},
+    scenario{"handoff", bench_handoff, true, true}, scenario{"idle", bench_idle, false, false},
+    scenario{"held", bench_held, true, false},
+};
+
+/// An option that would do nothing is refused: a figure must not be taken for what it is not.
+const scenario& chosen(const bench_command& what) {
+  const auto* found = std::ranges::find(scenarios, what.scenario, &scenario::name);
+  if (found == scenarios.end()) {
+    throw failure{bad_usage, fmt::format("there is no scenario '{}': pair, spread, handoff, idle or held",
+                                         what.scenario)};
+  }
+  const auto refuse = [&](std::string_view option) {
+    throw failure{bad_usage, fmt::format("{} means nothing to '{}'", option, what.scenario)};
+  };
+  if (what.concurrency && !found->takes_concurrency) refuse("--concurrency");
+  if (what.processes && !found->takes_processes) refuse("--processes");
+  if (what.one_client && !found->takes_processes) refuse("--one-client");
+  return *found;
+}
+
+/// A folder that is gone when the measurement is over, also when Ctrl-C ends it.
+class temporary_folder {
+ public:
+  temporary_folder() : path_{(std::filesystem::temp_directory_path() / "holdfast-bench-XXXXXX").string()} {
+    if (::mkdtemp(path_.data()) == nullptr) {
+      throw std::system_error{errno, std::generic_category(), "cannot make " + path_};
+    }
+    janitor_ = std::jthread{[this] { clean_up_after_signal(); }};
+  }
+  ~temporary_folder() {
+    over_.raise();
+    janitor_.join();
+    remove();
+  }
+  temporary_folder(const temporary_folder&) = delete;
+  temporary_folder& operator=(const temporary_folder&) = delete;
+
+  [[nodiscard]] const std::string& path() const noexcept { return path_; }
+
+ private:
+  void remove() noexcept {
+    std::error_code ignored;
+    std::filesystem::remove_all(path_, ignored);
+  }
+
+  void clean_up_after_signal() {
+    await_any({signals_.get(), over_.get()});
+    const auto number = signals_.take();
+    if (!number) return;
+    remove();
+    signals_.close();
+    ::raise(*number);
+  }
+
+  signal_inbox signals_{SIGINT, SIGTERM, SIGHUP};  // before all threads, so that none of them is interrupted
+  event over_;
+  std::string path_;
+  std::jthread janitor_;
+};
+
+}  // namespace
+
+int perform(const bench_command& what) {
+  const auto& scenario = chosen(what);
+  std::optional<temporary_folder> folder;
+  auto measured = what;
+  if (what.store.url.empty()) {
+    folder.emplace();
+    measured.store.url = fmt::format("sqlite:{}/locks.db", folder->path());
+  }
+  print(scenario.run(measured), what, masked_url(measured.store.url));
+  return success;
+}
+
+client open_for_bench(const bench_command& what) {
+  lock_options options;
+  if (what.ttl) options.ttl(*what.ttl);
+  return open_client(what.store, client_options{}.locks(options));
+}
+
+std::string bench_name(std::string_view what) { return fmt::format("bench/{}/{}", ::getpid(), what); }
+
+}  // namespace holdfast::cli

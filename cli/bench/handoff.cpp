@@ -1,0 +1,205 @@
+// handoff: P processes, in each of them N contenders, for one name. Each locks and unlocks over and over.
+// Timed is the hand-over: from the call of unlock in one process to the return of lock in another.
+//
+// A witness is built in: a counter that only the holder changes must come out as the number of grants, and
+// tokens must rise from each grant to the next. Where they do not, there is no figure but a failure.
+
+#include <algorithm>
+#include <cmath>
+#include <fmt/core.h>
+#include <span>
+#include <spawn.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "bench/board.hpp"
+#include "bench/counters.hpp"
+#include "bench/scenarios.hpp"
+#include "failure.hpp"
+#include "run/program.hpp"
+
+namespace holdfast::cli {
+
+namespace {
+
+/// The contending processes; killed if they are still there when this goes.
+class contending_processes {
+ public:
+  contending_processes(const std::string& board, std::int64_t count) {
+    for (std::int64_t i = 0; i < count; ++i) spawn(board, i);
+  }
+  ~contending_processes() {
+    for (const pid_t pid : pids_) {
+      ::kill(pid, SIGKILL);
+      ::waitpid(pid, nullptr, 0);
+    }
+  }
+  contending_processes(const contending_processes&) = delete;
+  contending_processes& operator=(const contending_processes&) = delete;
+
+  /// Reaps who has ended. \return whether all have. \throws failure when one failed.
+  bool all_ended() {
+    std::erase_if(pids_, [](pid_t pid) {
+      int status = 0;
+      if (::waitpid(pid, &status, WNOHANG) != pid) return false;
+      if (status == 0) return true;
+      throw failure{WIFEXITED(status) ? static_cast<exit_status>(WEXITSTATUS(status)) : internal_error,
+                    "a contending process failed, and there is no figure"};
+    });
+    return pids_.empty();
+  }
+
+ private:
+  void spawn(const std::string& board, std::int64_t index) {
+    std::vector<std::string> arguments{"holdfast", "__contender", board, std::to_string(index)};
+    pid_t pid = 0;
+    const int problem =
+        ::posix_spawn(&pid, "/proc/self/exe", nullptr, nullptr, pointer_list{arguments}.get(), environ);
+    if (problem != 0) throw std::system_error{problem, std::generic_category(), "posix_spawn"};
+    pids_.push_back(pid);
+  }
+
+  std::vector<pid_t> pids_;
+};
+
+struct fairness {
+  double max_wait_ratio = 1;
+  std::int64_t grants_min = 0;
+  std::int64_t grants_max = 0;
+};
+
+/// The mean wait of one contender. Who got the lock at most once is still waiting for its turn: for so long.
+double mean_wait_ns(const contender_record& contender, std::int64_t stopped_at_ns) {
+  const auto waits = contender.later_waits.get();
+  if (waits > 0) return static_cast<double>(contender.later_wait_ns.get()) / static_cast<double>(waits);
+  return static_cast<double>(stopped_at_ns - contender.asked_at_ns.get());
+}
+
+fairness fairness_of(std::span<const contender_record> contenders, std::int64_t stopped_at_ns) {
+  constexpr double clock_noise_ns = 1'000;  // below it, waits are as good as none, and ratios mean nothing
+  std::vector<double> waits;
+  std::vector<std::int64_t> grants;
+  for (const auto& each : contenders) {
+    waits.push_back(std::max(mean_wait_ns(each, stopped_at_ns), clock_noise_ns));
+    grants.push_back(each.grants.get());
+  }
+  return {*std::ranges::max_element(waits) / *std::ranges::min_element(waits),
+          *std::ranges::min_element(grants), *std::ranges::max_element(grants)};
+}
+
+void check_witness(const handoff_board& board, std::span<const contender_record> contenders) {
+  std::int64_t sum = 0;
+  for (const auto& each : contenders) sum += each.grants.get();
+  const auto counted = board.grants.get();
+  const auto violations = board.token_violations.get();
+  if (sum == counted && violations == 0) return;
+  throw failure{internal_error,
+                fmt::format("MUTUAL EXCLUSION WAS VIOLATED: {} grants, {} counted under the lock, and {} "
+                            "tokens that did not rise. Please report this, with the store and its version",
+                            sum, counted, violations)};
+}
+
+struct scale {
+  std::int64_t processes;
+  std::int64_t contenders;
+  duration length;
+  std::int64_t grants_wanted;
+};
+
+scale scale_of(const bench_command& what) {
+  const scale size{what.processes.value_or(4), what.concurrency.value_or(4),
+                   what.length.value_or(what.count ? std::chrono::hours{1} : std::chrono::seconds{5}),
+                   what.count.value_or(1'000'000'000)};
+  if (size.processes * size.contenders > static_cast<std::int64_t>(handoff_board::contenders_max)) {
+    throw failure{bad_usage, fmt::format("at most {} contenders in all", handoff_board::contenders_max)};
+  }
+  if (what.store.url.starts_with("memory:")) {
+    throw failure{bad_usage, "handoff needs a store that processes share, and memory: is none"};
+  }
+  return size;
+}
+
+void prepare(handoff_board& board, const scale& size, const bench_command& what) {
+  bench_name("handoff").copy(board.name.data(), board.name.size() - 1);
+  board.contenders_per_process = size.contenders;
+  board.one_client = what.one_client;
+  board.ttl_us = what.ttl.value_or(lock_options{}.ttl()).count();
+  board.grants_wanted = size.grants_wanted;
+}
+
+/// By environment and not by arguments, which everybody on the machine can read.
+void hand_down_store(const store_choice& store) {
+  ::setenv("HOLDFAST_STORE", url_of(store).c_str(), 1);
+  if (const auto secret = password_of(store); !secret.empty())
+    ::setenv("HOLDFAST_PASSWORD", secret.c_str(), 1);
+}
+
+struct run_times {
+  std::int64_t started_at_ns;
+  std::int64_t stopped_at_ns;
+};
+
+/// From the moment when everybody is ready until the time is up, enough was granted, or somebody failed.
+run_times contend(handoff_board& board, const scale& size, contending_processes& contenders,
+                  store_counters& counters) {
+  progress shown{"handoff"};
+  const auto everybody = size.processes * size.contenders;
+  const auto state = [&] { return fmt::format("{} hand-overs", board.handovers.get()); };
+  wait_until(shown, [&] { return contenders.all_ended() || board.stop || board.ready == everybody; }, state);
+  counters.start();
+  constexpr std::int64_t head_start_ns = 20'000'000;
+  const auto started_at_ns = monotonic_ns() + head_start_ns;
+  const auto end_ns = started_at_ns + size.length.count() * 1'000;
+  board.start_at_ns = started_at_ns;
+  board.begun.open();
+  wait_until(shown, [&] { return contenders.all_ended() || board.stop || monotonic_ns() >= end_ns; }, state);
+  const auto stopped_at_ns = monotonic_ns();
+  counters.stop();
+  board.stop = true;
+  board.counted.open();
+  wait_until(shown, [&] { return contenders.all_ended(); }, state);
+  return {started_at_ns, stopped_at_ns};
+}
+
+}  // namespace
+
+bench_result bench_handoff(const bench_command& what) {
+  const auto size = scale_of(what);
+  open_for_bench(what).close();  // a store that does not work is better reported once than by everybody
+  hand_down_store(what.store);
+
+  store_counters counters{what.store};
+  const shared_board board;
+  prepare(*board, size, what);
+  contending_processes processes{board.path(), size.processes};
+  const auto [started_at_ns, stopped_at_ns] = contend(*board, size, processes, counters);
+
+  const std::span contenders{board->contenders.data(),
+                             static_cast<std::size_t>(size.processes * size.contenders)};
+  check_witness(*board, contenders);
+  const auto fair = fairness_of(contenders, stopped_at_ns);
+  std::vector<double> samples_us;
+  samples_us.reserve(static_cast<std::size_t>(board->handovers.get()));
+  for (std::int64_t i = 0; i < board->handovers.get(); ++i) {
+    samples_us.push_back(static_cast<double>(board->handover_ns[static_cast<std::size_t>(i)].get()) / 1e3);
+  }
+  const double elapsed_s = static_cast<double>(stopped_at_ns - started_at_ns) / 1e9;
+  const auto grants = static_cast<double>(board->grants.get());
+  bench_result result{
+      {{"processes", size.processes},
+       {"concurrency", size.contenders},
+       {"clients", what.one_client ? size.processes : size.processes * size.contenders},
+       {"duration_s", elapsed_s}},
+      {{"per_s", grants / elapsed_s, "grants a second, hand-overs within a process included"},
+       {"p50_us", percentile(samples_us, 0.50), "from unlock to lock in another process, median"},
+       {"p99_us", percentile(samples_us, 0.99), "one in a hundred takes longer"},
+       {"max_wait_ratio", fair.max_wait_ratio, "largest to smallest mean wait among contenders"},
+       {"grants", grants, "counted under the lock, tokens strictly rising"},
+       {"handovers", static_cast<double>(samples_us.size()), "of them, from one process to another"},
+       {"grants_min", static_cast<double>(fair.grants_min), "of the unluckiest contender"},
+       {"grants_max", static_cast<double>(fair.grants_max), "of the luckiest"}}};
+  counters.add_to(result.figures, "handoff", grants);
+  return result;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,101 @@
+// pair: blocking threads lock and unlock free names, each thread its own name, all on one client. Lock and
+// unlock are timed together, because the unlock does not wait for the store, and the next lock pays for that.
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+#include <fmt/core.h>
+#include <future>
+
+#include "bench/counters.hpp"
+#include "bench/scenarios.hpp"
+#include <holdfast/mutex.hpp>
+
+namespace holdfast::cli {
+
+namespace {
+
+double timed_pair(mutex& lock) {
+  const auto start = bench_clock::now();
+  lock.lock();
+  lock.unlock();
+  return to_seconds(bench_clock::now() - start) * 1e6;
+}
+
+/// What all threads share: each takes its pairs from what is left.
+struct workload {
+  std::atomic<std::int64_t> left;
+  bench_clock::time_point end;
+  std::atomic<std::int64_t> done{0};
+  std::atomic<std::int64_t> busy{0};
+};
+
+/// What one thread did.
+struct share {
+  std::vector<double> samples_us;
+  bench_clock::time_point finished_at;
+};
+
+share work_through(mutex& lock, workload& work) {
+  struct leave {
+    workload& work;
+    ~leave() { --work.busy; }
+  } const whenever_it_ends{work};
+  share mine;
+  try {
+    while (work.left.fetch_sub(1) > 0 && bench_clock::now() < work.end) {
+      mine.samples_us.push_back(timed_pair(lock));
+      ++work.done;
+    }
+  } catch (...) {
+    work.left = 0;
+    throw;
+  }
+  mine.finished_at = bench_clock::now();
+  return mine;
+}
+
+}  // namespace
+
+bench_result bench_pair(const bench_command& what) {
+  const auto count = what.count.value_or(what.length ? 100'000'000 : 10'000);
+  const auto threads = what.concurrency.value_or(1);
+  store_counters counters{what.store};
+  auto locks = open_for_bench(what);
+  std::deque<mutex> names;
+  for (std::int64_t i = 0; i < threads; ++i) names.emplace_back(locks, bench_name(fmt::format("pair-{}", i)));
+  const auto warm_up = std::clamp<std::int64_t>(count / 10, 1, 1'000);
+  for (auto& each : names) timed_pair(each);
+  for (std::int64_t i = 0; i < warm_up; ++i) timed_pair(names.front());
+
+  progress shown{"pair"};
+  counters.start();
+  const auto start = bench_clock::now();
+  workload work{count, what.length ? start + *what.length : bench_clock::time_point::max()};
+  work.busy = threads;
+  std::vector<std::future<share>> running;
+  running.reserve(names.size());
+  for (auto& each : names) {
+    running.push_back(std::async(std::launch::async, [&] { return work_through(each, work); }));
+  }
+  wait_until(
+      shown, [&] { return work.busy == 0; }, [&] { return fmt::format("{} pairs", work.done.load()); });
+  counters.stop();
+
+  std::vector<double> samples_us;
+  auto end = start;
+  for (auto& each : running) {
+    const auto its = each.get();
+    samples_us.insert(samples_us.end(), its.samples_us.begin(), its.samples_us.end());
+    end = std::max(end, its.finished_at);
+  }
+  const auto pairs = static_cast<double>(samples_us.size());
+  bench_result result{{{"count", samples_us.size()}, {"concurrency", threads}},
+                      {{"p50_us", percentile(samples_us, 0.50), "lock and unlock together, median"},
+                       {"p99_us", percentile(samples_us, 0.99), "one in a hundred takes longer"},
+                       {"per_s", pairs / to_seconds(end - start), "pairs a second"}}};
+  counters.add_to(result.figures, "pair", pairs);
+  return result;
+}
+
+}  // namespace holdfast::cli

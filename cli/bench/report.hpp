@@ -1,0 +1,56 @@
+#pragma once
+
+#include <chrono>
+#include <functional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "bench/bench.hpp"
+#include "output/json.hpp"
+#include "output/terminal.hpp"
+
+namespace holdfast::cli {
+
+using bench_clock = std::chrono::steady_clock;
+
+/// What was measured, in the order in which it is shown.
+struct figure {
+  std::string name;  ///< as in JSON, its unit included
+  double value = 0;
+  std::string meaning;  ///< for people
+};
+
+/// One run of one scenario.
+struct bench_result {
+  json parameters;
+  std::vector<figure> figures;
+};
+
+/// A table, or with --json one line: scenario, store (its password masked), parameters, figures.
+void print(const bench_result& result, const bench_command& what, const std::string& store);
+
+/// The value below which this share of the samples lies; sorts them. Zero where there are none.
+[[nodiscard]] double percentile(std::vector<double>& samples, double share);
+
+/// Tells on a terminal, once a second, how far a long measurement has come.
+class progress {
+ public:
+  explicit progress(std::string what) : what_{std::move(what)} {}
+  /// Shows `state` if a second has passed since the last time.
+  void step(std::string_view state);
+
+ private:
+  std::string what_;
+  status_line line_;
+  bench_clock::time_point next_ = bench_clock::now() + std::chrono::seconds{1};
+};
+
+/// Waits until `done` answers true, looking every few milliseconds and telling `state`.
+void wait_until(progress& shown, const std::function<bool()>& done,
+                const std::function<std::string()>& state);
+
+/// Sleeps for so long. \return the CPU time that all threads of this process took meanwhile, of one core.
+[[nodiscard]] double cpu_percent_over(duration length, progress shown);
+
+}  // namespace holdfast::cli

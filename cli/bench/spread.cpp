@@ -1,0 +1,102 @@
+// spread: N claims in flight on one client, each on a name of its own. When a release is confirmed, the
+// next acquire of that name begins.
+
+#include <algorithm>
+#include <atomic>
+#include <deque>
+
+#include "bench/completion.hpp"
+#include "bench/counters.hpp"
+#include "bench/scenarios.hpp"
+
+namespace holdfast::cli {
+
+namespace {
+
+/// How many pairs are still to begin, and how many names are busy with one.
+struct workload {
+  std::atomic<std::int64_t> left{0};
+  std::atomic<std::int64_t> busy{0};
+  std::atomic<std::int64_t> done{0};
+  first_problem problem;
+};
+
+/// One name, acquired and released over and over until there is no work left.
+class spinner {
+ public:
+  spinner(client& locks, const std::string& name, workload& work)
+      : name_{locks, name, 0, std::nullopt}, work_{work} {}
+
+  void begin() {
+    if (work_.left.fetch_sub(1) <= 0 || work_.problem.any()) {
+      --work_.busy;
+      return;
+    }
+    name_.async_acquire({}, on_completion([this](std::error_code code, lease granted) {
+                          if (code) return stop(code);
+                          release(std::move(granted));
+                        }));
+  }
+
+ private:
+  void release(lease held) {
+    async_release(std::move(held), on_completion([this](std::error_code code, const lease&) {
+                    if (code) return stop(code);
+                    ++work_.done;
+                    begin();
+                  }));
+  }
+
+  void stop(std::error_code code) {
+    work_.problem.note(code);
+    --work_.busy;
+  }
+
+  detail::handle name_;
+  workload& work_;
+};
+
+/// Does so many pairs; returns how many seconds it took.
+double work_through(std::deque<spinner>& spinners, workload& work, std::int64_t pairs,
+                    const std::optional<duration>& limit) {
+  work.left = pairs;
+  work.done = 0;
+  work.busy = std::ssize(spinners);
+  progress shown{"spread"};
+  const auto start = bench_clock::now();
+  for (auto& each : spinners) each.begin();
+  wait_until(
+      shown,
+      [&] {
+        if (limit && bench_clock::now() - start >= *limit) work.left = 0;
+        return work.busy == 0;
+      },
+      [&] { return fmt::format("{} pairs", work.done.load()); });
+  return to_seconds(bench_clock::now() - start);
+}
+
+}  // namespace
+
+bench_result bench_spread(const bench_command& what) {
+  const auto concurrency = what.concurrency.value_or(256);
+  const auto count = what.count.value_or(what.length ? 1'000'000'000 : 20'000);
+  store_counters counters{what.store};
+  workload work;  // outlives the client, whose closing completes what is in flight
+  std::deque<spinner> spinners;
+  auto locks = open_for_bench(what);
+  for (std::int64_t i = 0; i < concurrency; ++i) {
+    spinners.emplace_back(locks, bench_name(fmt::format("spread-{}", i)), work);
+  }
+  work_through(spinners, work, concurrency, std::nullopt);  // warm-up: each name once
+  counters.start();
+  const double elapsed_s = work_through(spinners, work, count, what.length);
+  counters.stop();
+  work.problem.check(locks.url());
+  const auto pairs = static_cast<double>(work.done);
+  bench_result result{{{"count", work.done.load()}, {"concurrency", concurrency}},
+                      {{"per_s", pairs / elapsed_s, "pairs of acquire and release a second"}}};
+  counters.add_to(result.figures, "pair", pairs);
+  return result;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,66 @@
+#include "commands/ls.hpp"
+
+#include <chrono>
+#include <fmt/core.h>
+
+#include "output/json.hpp"
+#include "output/table.hpp"
+#include "output/text.hpp"
+
+namespace holdfast::cli {
+
+namespace {
+
+/// \param idle whether names are shown that nobody holds: all that is told of them is their last token.
+std::vector<std::string> row_of(const lock_summary& lock, bool idle) {
+  const bool held = lock.holders != 0;
+  auto how = std::string{to_string(lock.how)};
+  if (lock.capacity != 0) how += fmt::format(" of {}", lock.capacity);
+  const auto number = [](fencing_token token) { return token ? std::to_string(token.value()) : "-"; };
+  std::vector<std::string> row{printable(lock.name), how, std::to_string(lock.holders),
+                               std::to_string(lock.waiters)};
+  if (idle) row.push_back(number(lock.last_token));
+  row.insert(row.end(), {number(lock.holder_token), held ? to_text(lock.held_for) : "-",
+                         held ? to_text(lock.holder) : "-"});
+  return row;
+}
+
+void print_table(const std::vector<lock_summary>& locks, bool idle) {
+  using enum column::side;
+  std::vector<column> columns{{"NAME", left}, {"MODE", left}, {"HOLDERS", right}, {"WAITERS", right}};
+  if (idle) columns.push_back({"LAST TOKEN", right});
+  columns.insert(columns.end(), {{"TOKEN", right}, {"HELD FOR", right}, {"HOLDER", left}});
+  table lines{columns};
+  for (const auto& lock : locks) lines.add(row_of(lock, idle));
+  fmt::print("{}", lines.text(palette{stdout}));
+}
+
+}  // namespace
+
+int perform(const ls_command& what) {
+  const auto store = open_client(what.store);
+  const auto locks = store.list(what.all);
+  if (what.store.json) {
+    for (const auto& lock : locks) print_line(describe(lock));
+  } else if (!locks.empty()) {
+    print_table(locks, what.all);
+  } else if (is_terminal(stdout)) {
+    // Another user, as with sudo, has another default store.
+    fmt::print("nothing is held or waited for{} on {}{}\n", what.all ? ", or ever was," : "",
+               printable(store.url()), what.all ? "" : "; --all shows idle names too");
+  }
+  return 0;
+}
+
+int perform(const names_command& what) {
+  using namespace std::chrono_literals;
+  // Somebody waits with a finger on the tab key.
+  const auto hasty = lock_options{}.retry(retry_policy{}.limit(300ms));
+  const auto locks = open_client(what.store, client_options{}.locks(hasty));
+  for (const auto& lock : locks.list(true)) {
+    if (printable(lock.name) == lock.name) fmt::print("{}\n", lock.name);
+  }
+  return 0;
+}
+
+}  // namespace holdfast::cli

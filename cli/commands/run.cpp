@@ -1,0 +1,200 @@
+#include "commands/run.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <fmt/core.h>
+#include <future>
+#include <string_view>
+
+#include "commands/wait_line.hpp"
+#include "failure.hpp"
+#include "output/json.hpp"
+#include "output/terminal.hpp"
+#include "output/text.hpp"
+#include "run/child.hpp"
+#include "run/guardian.hpp"
+#include "run/program.hpp"
+#include "run/run_wait.hpp"
+#include "run/supervisor.hpp"
+#include <holdfast/error.hpp>
+
+namespace holdfast::cli {
+
+namespace {
+
+/// What there is to tell when it is over.
+struct run_record {
+  std::uint64_t token = 0;
+  boot_clock::time_point asked_at;
+  boot_clock::time_point held_at;
+  boot_clock::time_point ended_at;
+};
+
+// After a wait in vain it takes at most the sum of these two until the command has ended.
+/// For the answer to who holds the lock.
+constexpr std::chrono::seconds inspection_limit{1};
+/// For withdrawing the claim, when the client is closed. An answer may still come meanwhile.
+constexpr std::chrono::seconds flush_limit{1};
+
+/// The state of a lock after a wait for it in vain. A store that does not answer is not waited for any longer
+/// than the limits say: closing the client ends the attempt.
+lock_state inspect_in_time(client& locks, const std::string& name) {
+  // Deferred where no thread is to be had: then the retry policy of the client is the limit.
+  auto answer = std::async(std::launch::async | std::launch::deferred,
+                           [&] { return locks.inspect(name, 0).value_or(lock_state{}); });
+  if (answer.wait_for(inspection_limit) == std::future_status::timeout) locks.close();
+  return answer.get();
+}
+
+/// Others hold it, or the store has not answered: scripts have to tell these apart.
+failure why_not_had(client& locks, const claim& wish) {
+  const bool once = *wish.wait == duration::zero();
+  const auto within = once ? "" : " within " + to_whole_text(*wish.wait);
+  std::string holders;
+  try {
+    auto lock = inspect_in_time(locks, wish.name);
+    if (std::erase_if(lock.holders, is_ours) != 0) {  // given back behind us
+      return {store_unavailable,
+              fmt::format("'{}' was granted too late: the store had not answered{}", wish.name, within)};
+    }
+    holders = ": " + holders_text(lock);
+  } catch (const error& failed) {
+    // Who holds it is a courtesy, which not everybody may be granted; that nobody answers is the message.
+    const bool unanswered = failed.code() == errc::closed;
+    if (unanswered || status_of(failed.code()) == store_unavailable) {
+      return {store_unavailable,
+              fmt::format("'{}' was not granted{}, and its holder is not known: {}", wish.name, within,
+                          unanswered ? locks.url() + " does not answer" : to_failure(failed).what())};
+    }
+  }
+  return {not_had_in_time, fmt::format("'{}' was not free{}{}{}", wish.name, within, holders,
+                                       once ? "" : ". A longer --wait gives it more time")};
+}
+
+/// \return the status for scripts, which may have asked for another than ours.
+int conclude_not_had(const run_command& what, const failure& why) {
+  if (why.status() != not_had_in_time) throw why;
+  if (what.store.json || !what.quiet) {
+    report({static_cast<exit_status>(what.conflict_status), why.what()}, what.store.json);
+  }
+  return what.conflict_status;
+}
+
+/// Runs the command under the lease, and lets go of it.
+ending run_under(lease& held, const run_command& what, const program& command, signal_inbox& signals,
+                 const inherited_signals& inherited, run_record& record) {
+  guardian guard;
+  child_process child{command, environment_for(held.token(), what.wish.name), inherited};
+  // Where a lease lives with a session, that one's reach, if it is less, decides what there is time for.
+  const auto ttl = std::min<duration>(what.wish.ttl.value_or(lock_options{}.ttl()),
+                                      std::chrono::ceil<duration>(held.remaining()));
+  auto end = supervisor{held, ttl, child, guard, signals}.run();
+  record.ended_at = boot_clock::now();
+  return end;
+}
+
+/// Why the command had to end. A command is asked to end some time before a deadline that no renewal moves:
+/// the lease is not lost then, but would be.
+loss_reason reason_of(const lease& held, bool ended_at_store) {
+  if (const auto reason = held.loss()) return *reason;
+  return ended_at_store ? loss_reason::ended_at_store : loss_reason::not_renewed;
+}
+
+std::string_view to_json_text(loss_reason reason) {
+  switch (reason) {
+    case loss_reason::ended_at_store: return "ended_at_store";
+    case loss_reason::not_renewed: return "not_renewed";
+    case loss_reason::session_ended: return "session_ended";
+    case loss_reason::client_closed: return "client_closed";
+  }
+  return "unknown";
+}
+
+std::string_view sentence_of(loss_reason reason) {
+  switch (reason) {
+    case loss_reason::ended_at_store:
+      return "The store no longer has the lease: it was released by force, it expired there, or the store "
+             "lost it";
+    case loss_reason::not_renewed: return "The store did not confirm a renewal in time";
+    case loss_reason::session_ended: return "The session at the store could not be kept alive in time";
+    case loss_reason::client_closed: return "The client was closed";
+  }
+  return "";
+}
+
+/// Whether the store says that the lease had ended before. A store that cannot be asked is worth a warning
+/// only, and not a long wait: the command has ended, under a lease that was good, which ends by itself.
+bool release_finds_it_lost(client& locks, lease& held, const run_command& what) {
+  constexpr std::chrono::seconds patience{5};
+  // Deferred where no thread is to be had: the command's status is worth more than our haste.
+  auto released = std::async(std::launch::async | std::launch::deferred, [&] { return held.release(); });
+  if (released.wait_for(patience) == std::future_status::timeout) locks.close();  // which ends the attempt
+  const auto code = released.get();
+  if (code && code != errc::lost && !what.store.json) {
+    complain(fmt::format("holdfast: the release of '{}' could not be confirmed ({}); it ends by itself\n",
+                         printable(what.wish.name), code.message()));
+  }
+  return code == errc::lost;
+}
+
+/// \param ended whether the command was made to end, and did not end by itself.
+int conclude(const run_command& what, const ending& end, bool ended, loss_reason reason,
+             const run_record& record) {
+  const int status = end.lost ? what.lost_status : end.status;
+  if (what.store.json) {
+    json object{{"name", what.wish.name},
+                {"token", record.token},
+                {"waited_s", to_seconds(record.held_at - record.asked_at)},
+                {"held_s", to_seconds(record.ended_at - record.held_at)},
+                {"lost", end.lost}};
+    if (end.lost) object["reason"] = to_json_text(reason);
+    object["command_status"] = end.status;
+    object["status"] = status;
+    print_line(object, stderr);
+  } else if (end.lost) {
+    const auto so = ended ? std::string{"and it was ended"}
+                          : fmt::format("which ended by itself, with status {}", end.status);
+    complain(fmt::format(
+        "holdfast: '{}' (token {}) was lost while '{}' ran, {}. {}. Others may hold it now\n",
+        printable(what.wish.name), record.token, printable(what.command.front()), so, sentence_of(reason)));
+  }
+  return status;
+}
+
+}  // namespace
+
+int perform(const run_command& what) {
+  ::signal(SIGCHLD, SIG_DFL);  // ignored, as some parents leave it, it would take our child's status away
+  // A guardian that was killed reads its pipe no more: that must not end us.
+  const auto pipe_signal = ::signal(SIGPIPE, SIG_IGN);
+  signal_inbox signals{SIGHUP,  SIGINT,   SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
+                       SIGALRM, SIGWINCH, SIGTSTP, SIGCONT, SIGCHLD, SIGTTOU};
+  const program command{what.command};
+  client_options options;
+  options.program(command.name());
+  // A store whose locks live with a session asks for one that lives as long. And who holds the lock is asked
+  // for beside the wait for it, and not to hold that up where the store does not answer.
+  options.locks(lock_options{}
+                    .ttl(what.wish.ttl.value_or(lock_options{}.ttl()))
+                    .retry(retry_policy{}.limit(std::chrono::seconds{2})));
+  options.flush_limit(flush_limit);
+  auto locks = open_client(what.store, options);
+
+  run_record record;
+  record.asked_at = boot_clock::now();
+  auto waited = await_grant(locks, what.wish, signals);
+  if (waited.interrupted_by) return killed_by_signal + *waited.interrupted_by;
+  if (!waited.held) return conclude_not_had(what, why_not_had(locks, what.wish));
+
+  auto& held = *waited.held;
+  record.held_at = boot_clock::now();
+  record.token = held.token().value();
+  auto end = run_under(held, what, command, signals, {signals.mask_before(), pipe_signal}, record);
+  signals.close();  // from here on, whoever is impatient may end us: the command is over
+  const bool ended = end.lost;
+  const auto reason = reason_of(held, !ended);
+  end.lost = release_finds_it_lost(locks, held, what) || end.lost;
+  return conclude(what, end, ended, reason, record);
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,69 @@
+#include "commands/show.hpp"
+
+#include <fmt/core.h>
+
+#include "exit_status.hpp"
+#include "output/json.hpp"
+#include "output/table.hpp"
+#include "output/text.hpp"
+
+namespace holdfast::cli {
+
+namespace {
+
+std::string how_text(const claim_state& claim, std::int64_t capacity) {
+  if (claim.how != mode::permits) return std::string{to_string(claim.how)};
+  return fmt::format("{} of {} permits", claim.permits, capacity);
+}
+
+void print_holders(const lock_state& lock, const palette& colours) {
+  using enum column::side;
+  table lines{
+      {{"HOLDER", left}, {"MODE", left}, {"TOKEN", right}, {"HELD FOR", right}, {"EXPIRES IN", right}}};
+  for (const auto& claim : lock.holders) {
+    lines.add({to_text(claim.who), how_text(claim, lock.capacity), std::to_string(claim.token.value()),
+               to_text(claim.age), to_text(claim.expires_in)});
+  }
+  fmt::print("\n{}", lines.text(colours));
+}
+
+void print_waiters(const lock_state& lock, const palette& colours) {
+  using enum column::side;
+  table lines{{{"#", right}, {"WAITER", left}, {"MODE", left}, {"WAITING FOR", right}}};
+  for (const auto& claim : lock.waiters) {
+    lines.add({std::to_string(&claim - lock.waiters.data() + 1), to_text(claim.who),
+               how_text(claim, lock.capacity), to_text(claim.age)});
+  }
+  fmt::print("\n{}", lines.text(colours));
+}
+
+std::string summary_of(const lock_state& lock) {
+  if (lock.holders.empty() && lock.waiters.empty()) return "free";
+  return fmt::format("{} holding, {} waiting", lock.holders.size(), lock.waiters.size());
+}
+
+void print_text(const lock_state& lock) {
+  const palette colours{stdout};
+  fmt::print("{}: {}\n", colours.bold(printable(lock.name)), summary_of(lock));
+  fmt::print("last token: {}\n", lock.last_token ? std::to_string(lock.last_token.value()) : "none yet");
+  if (!lock.holders.empty()) print_holders(lock, colours);
+  if (!lock.waiters.empty()) print_waiters(lock, colours);
+}
+
+}  // namespace
+
+int perform(const show_command& what) {
+  // A name that the store has never heard of is a free lock like any other.
+  lock_state unheard_of;
+  unheard_of.name = what.name;
+  const auto lock = open_client(what.store).inspect(what.name).value_or(unheard_of);
+  if (what.quiet) return lock.holders.empty() ? no_match : success;
+  if (what.store.json) {
+    print_line(describe(lock));
+  } else {
+    print_text(lock);
+  }
+  return 0;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,75 @@
+#include "commands/wait.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <fmt/core.h>
+#include <memory>
+#include <optional>
+
+#include "commands/wait_line.hpp"
+#include "descriptor.hpp"
+#include "failure.hpp"
+#include "interruptible.hpp"
+#include "output/json.hpp"
+#include "output/terminal.hpp"
+#include "output/text.hpp"
+#include "signal_inbox.hpp"
+
+namespace holdfast::cli {
+
+namespace {
+
+/// How much longer than the limit the store's answer is waited for.
+constexpr std::chrono::seconds answer_limit{1};
+
+int conclude(const wait_command& what, bool free, boot_clock::time_point since) {
+  if (what.store.json) {
+    const auto waited = std::chrono::duration_cast<duration>(boot_clock::now() - since);
+    print_line({{"name", what.name}, {"free", free}, {"waited_s", to_seconds(waited)}});
+  }
+  return free ? success : not_had_in_time;
+}
+
+}  // namespace
+
+int perform(const wait_command& what) {
+  using namespace std::chrono_literals;
+  signal_inbox signals{SIGINT, SIGTERM, SIGHUP};
+  auto locks = open_client(what.store);
+  const auto since = boot_clock::now();
+  const auto changed = std::make_shared<event>();
+  std::shared_ptr<void> watch;
+  const auto waited_for = [&] { return std::chrono::duration_cast<duration>(boot_clock::now() - since); };
+  for (;;) {
+    std::optional<lock_state> lock;
+    std::optional<duration> left;
+    if (what.limit) left = std::max<duration>(*what.limit - waited_for(), duration::zero()) + answer_limit;
+    if (!run_interruptibly(locks, signals, left, [&] { lock = locks.inspect(what.name, 0); })) {
+      if (const auto number = signals.take()) return killed_by_signal + *number;
+      throw failure{store_unavailable, fmt::format("whether '{}' is free is not known: {} does not answer",
+                                                   printable(what.name), locks.url())};
+    }
+    if (!lock || lock->holders.empty()) return conclude(what, true, since);
+    const auto waited = waited_for();
+    if (what.limit && waited >= *what.limit) {
+      if (!what.store.json) {
+        const bool once = *what.limit == duration::zero();
+        complain(fmt::format("holdfast: '{}' was not free{}: {}\n", printable(what.name),
+                             once ? "" : " within " + to_whole_text(*what.limit), holders_text(*lock)));
+      }
+      return conclude(what, false, since);
+    }
+    if (!watch) {
+      watch = locks.watch([changed] { changed->raise(); });
+      continue;  // what changed before the watch began is not notified
+    }
+    // A hold that ends with its ttl changes nothing at the store: look now and then.
+    await_any({signals.get(), changed->get()},
+              what.limit ? std::min<duration>(*what.limit - waited, 1s) : 1s);
+    changed->take();
+    if (const auto number = signals.take()) return killed_by_signal + *number;
+  }
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,68 @@
+#include "commands/wait_line.hpp"
+
+#include <algorithm>
+#include <array>
+#include <chrono>
+#include <fmt/core.h>
+#include <unistd.h>
+#include <utility>
+
+#include "output/text.hpp"
+#include <holdfast/error.hpp>
+
+namespace holdfast::cli {
+
+namespace {
+
+/// How many claims are queued before ours.
+std::ptrdiff_t claims_ahead(const lock_state& lock) {
+  return std::ranges::find_if(lock.waiters, is_ours) - lock.waiters.begin();
+}
+
+}  // namespace
+
+wait_line::wait_line(const client& locks, std::string name) : locks_{locks}, name_{std::move(name)} {
+  if (line_.on()) watch_ = locks_.watch([changed = changed_] { changed->raise(); });
+}
+
+int wait_line::get() const noexcept { return line_.on() ? changed_->get() : -1; }
+
+void wait_line::draw() {
+  if (!line_.on()) return;
+  changed_->take();
+  line_.show(text());
+}
+
+std::string wait_line::text() const {
+  using namespace std::chrono;
+  const auto waited = to_text(duration_cast<duration>(boot_clock::now() - since_));
+  const auto start = fmt::format("waiting {} for {}", waited, printable(name_));
+  try {
+    const auto lock = locks_.inspect(name_);
+    if (!lock || lock->holders.empty()) return start;
+    const auto ahead = claims_ahead(*lock);
+    const auto place =
+        ahead == 0 ? std::string{"next in the queue"} : fmt::format("{} ahead in the queue", ahead);
+    return fmt::format("{}: {}; {}", start, holders_text(*lock), place);
+  } catch (const error&) {
+    return start + ": the store does not answer";
+  }
+}
+
+bool is_ours(const claim_state& claim) {
+  std::array<char, 256> host{};
+  ::gethostname(host.data(), host.size() - 1);
+  return claim.who.pid == ::getpid() && claim.who.host == host.data();
+}
+
+std::string holders_text(const lock_state& lock) {
+  if (lock.holders.empty()) return "held by nobody now";
+  const auto& first = lock.holders.front();
+  const auto others = lock.holders.size() - 1;
+  const auto more = others == 0 ? "" : fmt::format(", and {} more", others);
+  if (!first.token)
+    return fmt::format("held by a client that is not Holdfast's ({}){}", printable(first.owner), more);
+  return fmt::format("held by {}, for {}{}", to_text(first.who), to_text(first.age), more);
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,147 @@
+#include "commands/watch.hpp"
+
+#include <chrono>
+#include <csignal>
+#include <fmt/chrono.h>
+#include <fmt/core.h>
+#include <map>
+#include <memory>
+#include <unistd.h>
+
+#include "commands/watch_changes.hpp"
+#include "descriptor.hpp"
+#include "interruptible.hpp"
+#include "output/json.hpp"
+#include "output/terminal.hpp"
+#include "output/text.hpp"
+#include "signal_inbox.hpp"
+
+namespace holdfast::cli {
+
+namespace {
+
+using wall_clock = std::chrono::system_clock;
+
+/// What there was at the first look shows since when; all else happened just now, so that those lines are in
+/// order.
+wall_clock::time_point time_of(const change& seen, bool first_look) {
+  return wall_clock::now() - (first_look ? seen.claim.age : duration::zero());
+}
+
+std::string clock_text(wall_clock::time_point when) {
+  using namespace std::chrono;
+  const auto part = duration_cast<milliseconds>(when.time_since_epoch()) % 1000;
+  return fmt::format("{:%Y-%m-%d %H:%M:%S}.{:03}", fmt::localtime(wall_clock::to_time_t(when)), part.count());
+}
+
+std::string mode_text(const claim_state& claim) {
+  if (claim.how != mode::permits) return std::string{to_string(claim.how)};
+  return fmt::format("{} {}", claim.permits, claim.permits == 1 ? "permit" : "permits");
+}
+
+std::string coloured(happening what, const palette& colours) {
+  const auto word = fmt::format("{:<8}", to_string(what));
+  switch (what) {
+    case happening::granted: return colours.green(word);
+    case happening::waiting: return colours.yellow(word);
+    default: return colours.dim(word);
+  }
+}
+
+void print_text(const std::string& name, const change& seen, wall_clock::time_point when,
+                const palette& colours) {
+  const auto& claim = seen.claim;
+  const auto token = claim.token ? fmt::format("  token {}", claim.token.value()) : "";
+  const auto line = fmt::format("{}  {}  {}  {}  {}{}\n", clock_text(when), coloured(seen.what, colours),
+                                printable(name), mode_text(claim), to_text(claim.who), token);
+  std::fwrite(line.data(), 1, line.size(), stdout);
+  flush_output();
+}
+
+void print_json(const std::string& name, const change& seen, wall_clock::time_point when) {
+  json object{{"time", to_seconds(when.time_since_epoch())}, {"event", to_string(seen.what)}, {"name", name}};
+  object.update(describe(seen.claim));
+  if (seen.what == happening::released || seen.what == happening::gone) {
+    object.erase("age_s");  // as it was at the look before
+    object.erase("expires_in_s");
+  }
+  print_line(object);
+}
+
+/// Remembers what was seen last of each name, and tells what is new.
+class observer {
+ public:
+  observer(const client& locks, const watch_command& what, const signal_inbox& signals)
+      : locks_{locks}, what_{what}, signals_{signals} {}
+
+  /// Ends early where a signal comes.
+  void look() {
+    look_at_all();
+    first_ = false;
+  }
+
+ private:
+  void look_at_all() {
+    if (!what_.name.empty()) return look_at(what_.name);
+    // Names that are neither held nor waited for are not listed any more: their last claims have ended.
+    std::map<std::string, bool> names;
+    for (const auto& [name, last] : seen_) names[name] = last.holders.size() + last.waiters.size() > 0;
+    for (const auto& lock : locks_.list()) names[lock.name] = may_have_changed(lock);
+    for (const auto& [name, changed] : names) {
+      if (changed) look_at(name);
+    }
+  }
+
+  /// Every grant draws a larger token; so with nobody waiting, these numbers tell holders apart.
+  [[nodiscard]] bool may_have_changed(const lock_summary& now) const {
+    const auto last = seen_.find(now.name);
+    return last == seen_.end() || now.waiters > 0 || !last->second.waiters.empty() ||
+           last->second.holders.size() != now.holders || last->second.last_token != now.last_token;
+  }
+
+  void look_at(const std::string& name) {
+    const auto now = locks_.inspect(name).value_or(lock_state{});
+    for (const auto& seen : changes_between(seen_[name], now)) {
+      // Whoever reads may be slow, or have stopped: a full pipe must not keep signals out.
+      if (!await_room(STDOUT_FILENO, {signals_.get()})) return;
+      const auto when = time_of(seen, first_);
+      if (what_.store.json) {
+        print_json(name, seen, when);
+      } else {
+        print_text(name, seen, when, colours_);
+      }
+    }
+    if (now.holders.empty() && now.waiters.empty()) {
+      seen_.erase(name);
+    } else {
+      seen_[name] = now;
+    }
+  }
+
+  const client& locks_;
+  const watch_command& what_;
+  const signal_inbox& signals_;
+  palette colours_{stdout};
+  bool first_ = true;
+  std::map<std::string, lock_state> seen_;
+};
+
+}  // namespace
+
+int perform(const watch_command& what) {
+  using namespace std::chrono_literals;
+  signal_inbox signals{SIGINT, SIGTERM, SIGHUP};
+  auto locks = open_client(what.store);
+  const auto changed = std::make_shared<event>();
+  const auto watch = locks.watch([changed] { changed->raise(); });
+  observer eyes{locks, what, signals};
+  while (!signals.take()) {
+    changed->take();
+    if (!run_interruptibly(locks, signals, std::nullopt, [&] { eyes.look(); })) continue;  // a signal
+    // A claim that ends with its ttl changes nothing at the store: look now and then.
+    await_any({signals.get(), changed->get()}, 1s);
+  }
+  return 0;
+}
+
+}  // namespace holdfast::cli

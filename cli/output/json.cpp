@@ -1,0 +1,67 @@
+#include "output/json.hpp"
+
+#include <fmt/core.h>
+#include <string>
+#include <vector>
+
+#include "output/terminal.hpp"
+
+namespace holdfast::cli {
+
+namespace {
+
+json describe_claimant(const claimant& who) {
+  return {{"host", who.host}, {"pid", who.pid}, {"program", who.program}, {"label", who.label}};
+}
+
+json describe_all(const std::vector<claim_state>& claims) {
+  json list = json::array();
+  for (const auto& claim : claims) list.push_back(cli::describe(claim));
+  return list;
+}
+
+}  // namespace
+
+json describe(const claim_state& claim) {
+  json object{{"owner", claim.owner}, {"mode", to_string(claim.how)}};
+  if (claim.how == mode::permits) object["permits"] = claim.permits;
+  if (claim.token) object["token"] = claim.token.value();
+  object["age_s"] = to_seconds(claim.age);
+  object["expires_in_s"] = to_seconds(claim.expires_in);
+  object.update(describe_claimant(claim.who));
+  return object;
+}
+
+json describe(const lock_state& lock) {
+  json object{{"name", lock.name}};
+  if (lock.capacity != 0) object["capacity"] = lock.capacity;
+  object["last_token"] = lock.last_token.value();
+  object["holders"] = describe_all(lock.holders);
+  object["waiters"] = describe_all(lock.waiters);
+  return object;
+}
+
+json describe(const lock_summary& lock) {
+  json object{{"name", lock.name}, {"mode", to_string(lock.how)}};
+  if (lock.capacity != 0) object["capacity"] = lock.capacity;
+  object["holders"] = lock.holders;
+  object["waiters"] = lock.waiters;
+  object["last_token"] = lock.last_token.value();
+  if (lock.holders != 0) {
+    object["held_for_s"] = to_seconds(lock.held_for);
+    object["holder_token"] = lock.holder_token.value();
+    object["holder"] = describe_claimant(lock.holder);
+  }
+  return object;
+}
+
+void print_line(const json& object, std::FILE* where) {
+  constexpr int on_one_line = -1;
+  constexpr bool ascii_only = true;
+  const std::string line = object.dump(on_one_line, ' ', ascii_only, json::error_handler_t::replace) + '\n';
+  if (where == stderr) return complain(line);
+  std::fwrite(line.data(), 1, line.size(), where);
+  flush_output();
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,157 @@
+#include "output/text.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <fmt/format.h>
+#include <utility>
+
+#include "failure.hpp"
+#include "output/unicode.hpp"
+#include <holdfast/client.hpp>
+
+namespace holdfast::cli {
+
+namespace {
+
+std::string escaped(std::string_view foreign, bool keep_line_feeds) {
+  std::string shown;
+  while (!foreign.empty()) {
+    const auto next = take_character(foreign);
+    const auto code = static_cast<unsigned>(next.code);
+    const bool kept = keep_line_feeds && next.code == U'\n';
+    if (next.valid && (kept || !is_deceptive(next.code))) {
+      shown += next.bytes;
+    } else if (!next.valid || code < 0x80) {
+      shown += fmt::format("\\x{:02x}", code);
+    } else {
+      shown += fmt::format("\\u{{{:x}}}", code);
+    }
+  }
+  return shown;
+}
+
+struct unit {
+  std::string_view name;
+  double seconds;
+};
+
+constexpr std::array units{unit{"us", 1e-6}, unit{"ms", 1e-3}, unit{"s", 1},    unit{"", 1},
+                           unit{"m", 60},    unit{"min", 60},  unit{"h", 3600}, unit{"d", 86400}};
+
+failure not_a_duration(std::string_view text) {
+  return {bad_usage,
+          fmt::format("'{}' is not a duration: say it as 500ms, 30s, 5m, 2h, 1d or 1h30m; a number "
+                      "without a unit means seconds",
+                      text)};
+}
+
+/// Takes a number and its unit off the front of `rest`; negative where there is none.
+double take_seconds(std::string_view& rest) {
+  const auto number_end = std::min(rest.find_first_not_of("0123456789."), rest.size());
+  double number = 0;
+  const auto [end, problem] = std::from_chars(rest.data(), rest.data() + number_end, number);
+  if (problem != std::errc{} || end != rest.data() + number_end) return -1;
+  rest.remove_prefix(number_end);
+
+  const auto unit_end = std::min(rest.find_first_of("0123456789."), rest.size());
+  const auto* found = std::ranges::find(units, rest.substr(0, unit_end), &unit::name);
+  if (found == units.end()) return -1;
+  rest.remove_prefix(unit_end);
+  return number * found->seconds;
+}
+
+}  // namespace
+
+std::string printable(std::string_view foreign) { return escaped(foreign, false); }
+
+std::string printable_lines(std::string_view message) { return escaped(message, true); }
+
+std::string without_secrets(std::string_view text) {
+  constexpr std::string_view blanks = " \t\n";
+  std::string masked;
+  while (!text.empty()) {
+    const auto word_end = std::min(text.find_first_of(blanks), text.size());
+    const auto word = text.substr(0, word_end);
+    // A store that a sentence goes on about, with a colon, has been masked already.
+    const auto store = word.substr(0, word.find_last_not_of(':') + 1);
+    const bool is_shown = word.find("://") == word.npos || masked_url(store) == store;
+    masked += is_shown ? std::string{word} : masked_url(word);
+    const auto next_word = std::min(text.find_first_not_of(blanks, word_end), text.size());
+    masked += text.substr(word_end, next_word - word_end);
+    text.remove_prefix(next_word);
+  }
+  return masked;
+}
+
+std::size_t columns(std::string_view text) {
+  std::size_t sum = 0;
+  while (!text.empty()) sum += static_cast<std::size_t>(column_count(take_character(text).code));
+  return sum;
+}
+
+std::string shortened(std::string_view text, std::size_t width) {
+  if (columns(text) <= width) return std::string{text};
+  std::string kept;
+  for (std::size_t used = 1; !text.empty();) {  // one column is the ellipsis'
+    const auto next = take_character(text);
+    used += static_cast<std::size_t>(column_count(next.code));
+    if (used > width) break;
+    kept += next.bytes;
+  }
+  return kept + "…";
+}
+
+duration parse_duration(std::string_view text) {
+  constexpr std::chrono::hours longest{24 * 365 * 100};
+  // 1h30 is an hour and a half to some, and an hour and thirty seconds to others.
+  constexpr std::string_view digits = "0123456789.";
+  if (text.find_last_of(digits) + 1 == text.size() && text.find_first_not_of(digits) != text.npos) {
+    throw not_a_duration(text);
+  }
+  double seconds = 0;
+  auto rest = text;
+  do {
+    const double part = rest.empty() ? -1 : take_seconds(rest);
+    if (part < 0) throw not_a_duration(text);
+    seconds += part;
+  } while (!rest.empty());
+  if (seconds > std::chrono::duration<double>{longest}.count()) {
+    throw failure{bad_usage, fmt::format("'{}' is longer than a hundred years", text)};
+  }
+  return std::chrono::ceil<duration>(std::chrono::duration<double>{seconds});
+}
+
+std::string to_text(duration length) {
+  using namespace std::chrono;
+  const auto all = duration_cast<seconds>(std::max(length, duration::zero())).count();
+  if (all == 0) return fmt::format("{}ms", duration_cast<milliseconds>(length).count());
+  if (all < 60) return fmt::format("{}s", all);
+  if (all < 3600) return fmt::format("{}m{:02}s", all / 60, all % 60);
+  if (all < 86400) return fmt::format("{}h{:02}m", all / 3600, all / 60 % 60);
+  return fmt::format("{}d{:02}h", all / 86400, all / 3600 % 24);
+}
+
+std::string to_whole_text(duration length) {
+  using namespace std::chrono;
+  constexpr std::array parts{std::pair{"d", milliseconds{days{1}}}, std::pair{"h", milliseconds{hours{1}}},
+                             std::pair{"m", milliseconds{minutes{1}}}, std::pair{"s", milliseconds{1000}},
+                             std::pair{"ms", milliseconds{1}}};
+  auto rest = round<milliseconds>(length);
+  std::string text;
+  for (const auto& [unit, size] : parts) {
+    if (rest >= size) text += fmt::format("{}{}", rest / size, unit);
+    rest %= size;
+  }
+  return text.empty() ? "0ms" : text;
+}
+
+std::string to_text(const claimant& who) {
+  auto text = fmt::format("{} on {}, pid {}", who.program.empty() ? "?" : printable(who.program),
+                          who.host.empty() ? "?" : printable(who.host), who.pid);
+  if (!who.label.empty()) text += fmt::format(" ({})", printable(who.label));
+  return text;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,122 @@
+#include "run/child.hpp"
+
+#include <cerrno>
+#include <cstring>
+#include <fmt/core.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+
+#include "failure.hpp"
+
+namespace holdfast::cli {
+
+namespace {
+
+/// All that the child needs, made ready before the fork: after it, nothing may be allocated.
+struct image {
+  const char* path;
+  char* const* arguments;
+  char* const* shell_arguments;
+  char* const* environment;
+  const inherited_signals* signals;
+  pid_t parent;
+  int gate;
+  int failure;
+};
+
+/// A script without a #! line is run by the shell, as shells and execvp do.
+void execute(const image& what) noexcept {
+  ::execve(what.path, what.arguments, what.environment);
+  if (errno == ENOEXEC) ::execve("/bin/sh", what.shell_arguments, what.environment);
+}
+
+/// Runs in the child; system calls only.
+[[noreturn]] void become(const image& what) noexcept {
+  ::setpgid(0, 0);
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);
+  char opened = 0;
+  // A parent that died before the line above sends no signal any more; the gate closed, though.
+  if (::getppid() != what.parent || ::read(what.gate, &opened, 1) != 1) ::_exit(internal_error);
+  ::signal(SIGCHLD, SIG_DFL);
+  ::signal(SIGPIPE, what.signals->pipe);
+  ::pthread_sigmask(SIG_SETMASK, &what.signals->mask, nullptr);
+  execute(what);
+  const int why = errno;
+  [[maybe_unused]] const auto written = ::write(what.failure, &why, sizeof why);
+  ::_exit(not_found);
+}
+
+}  // namespace
+
+child_process::child_process(const program& command, std::vector<std::string> environment,
+                             const inherited_signals& signals)
+    : path_{command.path()} {
+  auto arguments = command.arguments();
+  auto shell_arguments = arguments;
+  shell_arguments.front() = path_;
+  shell_arguments.insert(shell_arguments.begin(), "sh");
+  const pointer_list direct{arguments};
+  const pointer_list by_shell{shell_arguments};
+  const pointer_list variables{environment};
+  auto gate = make_channel();
+  auto outcome = make_channel();
+  const image what{path_.c_str(), direct.get(), by_shell.get(),     variables.get(),
+                   &signals,      ::getpid(),   gate.reading.get(), outcome.writing.get()};
+  // The child must not hold the gate's other end, or it would wait for itself.
+  pid_ = checked(::fork(), "fork");
+  if (pid_ == 0) {
+    ::close(gate.writing.get());
+    become(what);
+  }
+  ::setpgid(pid_, pid_);  // by whoever comes first
+  gate_ = std::move(gate.writing);
+  failure_ = std::move(outcome.reading);
+}
+
+child_process::~child_process() {
+  if (pid_ < 0) return;
+  signal_group(SIGKILL);
+  reap();
+}
+
+void child_process::start() {
+  [[maybe_unused]] const auto written = ::write(gate_.get(), "", 1);
+  gate_.close();
+  int why = 0;
+  ssize_t got = 0;
+  do {
+    got = ::read(failure_.get(), &why, sizeof why);
+  } while (got < 0 && errno == EINTR);
+  failure_.close();
+  if (got != sizeof why) return;  // closed by exec
+  reap();
+  throw failure{why == ENOENT ? not_found : not_executable,
+                fmt::format("cannot execute '{}': {}", path_, std::strerror(why))};
+}
+
+void child_process::signal_group(int number) const noexcept { ::kill(-pid_, number); }
+
+std::optional<int> child_process::take_stop() const noexcept {
+  siginfo_t change{};
+  ::waitid(P_PID, static_cast<id_t>(pid_), &change, WSTOPPED | WNOHANG);
+  if (change.si_pid == 0) return std::nullopt;
+  return change.si_status;
+}
+
+bool child_process::ended() const noexcept {
+  siginfo_t change{};
+  ::waitid(P_PID, static_cast<id_t>(pid_), &change, WEXITED | WNOHANG | WNOWAIT);
+  return change.si_pid != 0;
+}
+
+int child_process::reap() noexcept {
+  int status = 0;
+  while (::waitpid(pid_, &status, 0) < 0 && errno == EINTR) {
+  }
+  pid_ = -1;
+  return WIFSIGNALED(status) ? killed_by_signal + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+}  // namespace holdfast::cli

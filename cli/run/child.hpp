@@ -1,0 +1,51 @@
+#pragma once
+
+#include <csignal>
+#include <string>
+#include <sys/types.h>
+#include <vector>
+
+#include "descriptor.hpp"
+#include "run/program.hpp"
+
+namespace holdfast::cli {
+
+/// What a program is to find of its signals: what the wrapper found when it was started.
+struct inherited_signals {
+  sigset_t mask;
+  void (*pipe)(int);  ///< of SIGPIPE, which the wrapper ignores
+};
+
+/// The command: a child process that leads a process group of its own. It exists, but waits at a gate,
+/// from construction until start(): the time to put a guard beside it and to hand it the terminal.
+///
+/// It dies when the thread that made it ends; make it on the main thread.
+class child_process {
+ public:
+  child_process(const program& command, std::vector<std::string> environment,
+                const inherited_signals& signals);
+  /// Kills and reaps what was never reaped.
+  ~child_process();
+  child_process(const child_process&) = delete;
+  child_process& operator=(const child_process&) = delete;
+
+  /// Returns when the command runs. \throws failure 126 or 127 where it could not be executed.
+  void start();
+  [[nodiscard]] pid_t group() const noexcept { return pid_; }
+  void signal_group(int number) const noexcept;
+
+  /// The signal that stopped it, if it was stopped since the last time.
+  [[nodiscard]] std::optional<int> take_stop() const noexcept;
+  /// Whether it has ended. It still is a zombie then, so that its number belongs to nobody else.
+  [[nodiscard]] bool ended() const noexcept;
+  /// Its exit status, or 128 and the signal's number. To be called once, when it has ended.
+  int reap() noexcept;
+
+ private:
+  std::string path_;
+  descriptor gate_;
+  descriptor failure_;
+  pid_t pid_ = -1;
+};
+
+}  // namespace holdfast::cli

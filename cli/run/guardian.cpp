@@ -1,0 +1,149 @@
+#include "run/guardian.hpp"
+
+#include <array>
+#include <csignal>
+#include <cstdint>
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/prctl.h>
+#include <sys/timerfd.h>
+#include <sys/wait.h>
+#include <unistd.h>
+#include <utility>
+
+#include "failure.hpp"
+
+namespace holdfast::cli {
+
+namespace {
+
+/// What the wrapper writes: fits into a pipe in one piece. A group of zero: go home.
+struct order {
+  pid_t group = 0;
+  boot_clock::time_point kill_at;
+};
+
+// Everything from here to stand_guard runs between fork and exec of a process that may have had many
+// threads: system calls only, no allocation, no lock.
+
+constexpr int longest_start = 5000;  // milliseconds
+constexpr int struck_status = 1;
+constexpr int orders_fd = 0;
+constexpr int alarm_fd = 1;
+
+/// Moves the two descriptors that are needed to 0 and 1 and lets go of all else that the wrapper has open:
+/// whoever reads one of its pipes to the end must not wait for us.
+void keep_only(int orders, int alarm) noexcept {
+  // Through numbers that are surely neither 0 nor 1, so that one move does not overwrite the other.
+  const int orders_copy = ::fcntl(orders, F_DUPFD, 2);
+  const int alarm_copy = ::fcntl(alarm, F_DUPFD, 2);
+  ::dup2(orders_copy, orders_fd);
+  ::dup2(alarm_copy, alarm_fd);
+  ::close_range(2, ~0U, 0);
+}
+
+void set_alarm(boot_clock::time_point when) noexcept {
+  constexpr std::int64_t second = 1'000'000'000;
+  const std::int64_t since_boot = when.time_since_epoch().count();
+  const itimerspec once{.it_interval = {},
+                        .it_value = {.tv_sec = since_boot / second, .tv_nsec = since_boot % second}};
+  ::timerfd_settime(alarm_fd, TFD_TIMER_ABSTIME, &once, nullptr);
+}
+
+void kill_group(pid_t group) noexcept {
+  if (group > 1) ::kill(-group, SIGKILL);
+}
+
+/// A new order goes before the alarm: the wrapper may have written that the time is not up after all
+/// while both were stopped.
+[[noreturn]] void stand_guard() noexcept {
+  pid_t group = 0;
+  bool struck = false;
+  for (;;) {
+    std::array<pollfd, 2> both{pollfd{orders_fd, POLLIN, 0}, pollfd{alarm_fd, POLLIN, 0}};
+    if (::poll(both.data(), both.size(), -1) < 0) continue;
+    if (both[0].revents != 0) {
+      order next;
+      if (::read(orders_fd, &next, sizeof next) != sizeof next) {  // the wrapper is gone
+        kill_group(group);
+        ::_exit(0);
+      }
+      if (next.group == 0) ::_exit(struck ? struck_status : 0);
+      group = next.group;
+      set_alarm(next.kill_at);
+    } else if (both[1].revents != 0) {
+      kill_group(std::exchange(group, 0));  // once: later the number may belong to others
+      struck = true;
+      set_alarm(boot_clock::time_point{});  // zero turns it off
+    }
+  }
+}
+
+/// Out of reach of what is sent to the wrapper's terminal, session or group.
+void step_aside() noexcept {
+  ::setsid();
+  // Not "holdfast…": `pkill -9 holdfast` is meant for wrappers, and must leave somebody who ends the command.
+  ::prctl(PR_SET_NAME, "lease-guard");
+  sigset_t all;
+  sigfillset(&all);
+  ::pthread_sigmask(SIG_SETMASK, &all, nullptr);
+}
+
+}  // namespace
+
+guardian::guardian() {
+  auto readiness = make_channel();
+  begin();
+  // Until it has let go of its end. Before that, what is sent to the wrapper's group or name would hit it
+  // too. One that takes the place of another has its orders first.
+  readiness.writing.close();
+  pollfd ready{readiness.reading.get(), 0, 0};
+  ::poll(&ready, 1, longest_start);
+}
+
+void guardian::begin() {
+  auto orders = make_channel();
+  const alarm_clock alarm;
+  pid_ = checked(::fork(), "fork");
+  if (pid_ == 0) {
+    step_aside();
+    keep_only(orders.reading.get(), alarm.get());
+    stand_guard();
+  }
+  orders_ = std::move(orders.writing);
+}
+
+bool guardian::replace_if_killed() {
+  if (pid_ > 0 && ::waitpid(pid_, nullptr, WNOHANG) != pid_) return false;
+  pid_ = -1;
+  begin();
+  return true;
+}
+
+guardian::~guardian() {
+  orders_.close();
+  if (pid_ > 0) await_end();
+}
+
+void guardian::guard(pid_t group, boot_clock::time_point kill_at) noexcept {
+  const order next{group, kill_at};
+  // Where the guardian was killed a moment ago, this fails; the next one gets the order again.
+  [[maybe_unused]] const auto written = ::write(orders_.get(), &next, sizeof next);
+}
+
+/// One that was stopped would end never, and the lock would be held as long.
+int guardian::await_end() noexcept {
+  int status = 0;
+  ::kill(pid_, SIGCONT);
+  ::waitpid(std::exchange(pid_, -1), &status, 0);
+  return status;
+}
+
+bool guardian::dismiss() noexcept {
+  if (pid_ < 0) return false;
+  guard(0, {});
+  const int status = await_end();
+  return WIFEXITED(status) && WEXITSTATUS(status) == struck_status;
+}
+
+}  // namespace holdfast::cli

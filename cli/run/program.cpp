@@ -1,0 +1,96 @@
+#include "run/program.hpp"
+
+#include <algorithm>
+#include <array>
+#include <cerrno>
+#include <cstdlib>
+#include <fmt/core.h>
+#include <sys/stat.h>
+#include <unistd.h>
+#include <utility>
+
+#include "failure.hpp"
+#include <holdfast/client.hpp>
+
+namespace holdfast::cli {
+
+namespace {
+
+enum class finding { executable, not_executable, nothing };
+
+finding look_at(const std::string& path) {
+  struct stat found{};
+  if (::stat(path.c_str(), &found) != 0) {
+    return errno == EACCES ? finding::not_executable : finding::nothing;
+  }
+  const bool runs = S_ISREG(found.st_mode) && ::access(path.c_str(), X_OK) == 0;
+  return runs ? finding::executable : finding::not_executable;
+}
+
+failure cannot_execute(const std::string& path) {
+  struct stat found{};
+  const bool folder = ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
+  return {not_executable,
+          fmt::format("cannot execute '{}': {}", path,
+                      folder ? "it is a folder" : "permission denied; is it a program (chmod +x)?")};
+}
+
+std::string from_search_path(const std::string& command) {
+  const char* set = std::getenv("PATH");
+  std::string_view folders = set == nullptr ? "/usr/local/bin:/usr/bin:/bin" : set;
+  std::string blocked;
+  for (bool more = true; more;) {
+    const auto colon = folders.find(':');
+    const auto folder = folders.substr(0, colon);
+    const auto candidate = fmt::format("{}/{}", folder.empty() ? "." : folder, command);
+    const auto found = look_at(candidate);
+    if (found == finding::executable) return candidate;
+    if (found == finding::not_executable) blocked = candidate;
+    more = colon != folders.npos;
+    if (more) folders.remove_prefix(colon + 1);
+  }
+  if (!blocked.empty()) throw cannot_execute(blocked);
+  throw failure{not_found, fmt::format("there is no command '{}' in PATH", command)};
+}
+
+std::string locate(const std::string& command) {
+  if (command.find('/') == command.npos && !command.empty()) return from_search_path(command);
+  switch (look_at(command)) {
+    case finding::executable: return command;
+    case finding::not_executable: throw cannot_execute(command);
+    case finding::nothing: break;
+  }
+  throw failure{not_found, fmt::format("there is no command '{}'", command)};
+}
+
+}  // namespace
+
+pointer_list::pointer_list(std::vector<std::string>& strings) {
+  for (auto& each : strings) pointers_.push_back(each.data());
+  pointers_.push_back(nullptr);
+}
+
+program::program(std::vector<std::string> arguments)
+    : arguments_{std::move(arguments)}, path_{locate(arguments_.front())} {}
+
+std::string program::name() const { return path_.substr(path_.find_last_of('/') + 1); }
+
+std::vector<std::string> environment_for(fencing_token token, std::string_view name) {
+  constexpr std::string_view store = "HOLDFAST_STORE=";
+  constexpr std::array<std::string_view, 3> left_out{
+      "HOLDFAST_PASSWORD=", "HOLDFAST_TOKEN=", "HOLDFAST_NAME="};
+  std::vector<std::string> variables;
+  for (char** each = environ; *each != nullptr; ++each) {
+    const std::string_view variable{*each};
+    if (variable.starts_with(store)) {
+      variables.push_back(fmt::format("{}{}", store, masked_url(variable.substr(store.size()))));
+    } else if (std::ranges::none_of(left_out, [&](auto o) { return variable.starts_with(o); })) {
+      variables.emplace_back(variable);
+    }
+  }
+  variables.push_back(fmt::format("HOLDFAST_TOKEN={}", token.value()));
+  variables.push_back(fmt::format("HOLDFAST_NAME={}", name));
+  return variables;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,89 @@
+#include "run/supervisor.hpp"
+
+#include <algorithm>
+#include <csignal>
+#include <system_error>
+
+namespace holdfast::cli {
+
+supervisor::supervisor(lease& held, duration ttl, child_process& command, guardian& guard,
+                       signal_inbox& signals)
+    : held_{held},
+      ttl_{ttl},
+      command_{command},
+      guard_{guard},
+      signals_{signals},
+      terminal_{command.group()},
+      deadline_{held.deadline()} {
+  held_.on_lost([lost = lost_](std::error_code) { lost->raise(); });
+}
+
+ending supervisor::run() {
+  follow_lease();  // guarded before it begins
+  terminal_.begin();
+  command_.start();
+  while (!command_.ended()) {
+    await_any({signals_.get(), lost_->get(), alarm_.get()});
+    take_signals();
+    follow_lease();
+  }
+  // Who was asked to end, and left processes behind, has had its time.
+  if (asked_for_) command_.signal_group(SIGKILL);
+  const bool killed = guard_.dismiss();
+  return {command_.reap(), killed || asked_for_};
+}
+
+void supervisor::follow_lease() {
+  const auto now = boot_clock::now();
+  if (lost_->take() && !lost_at_) lost_at_ = now;
+  if (!lost_at_) deadline_ = held_.deadline();
+
+  const auto plan = plan_for(deadline_, ttl_, lost_at_);
+  guard_.guard(command_.group(), plan.kill_at);
+  if (now >= plan.term_at && asked_for_ != deadline_) ask_to_end();
+  if (now >= plan.kill_at) command_.signal_group(SIGKILL);
+
+  // Renewals move the deadline without a word; looking once in each grace period is often enough to
+  // see it in time, and keeps the guardian's idea of it fresh.
+  const auto next = now < plan.term_at   ? plan.term_at
+                    : now < plan.kill_at ? plan.kill_at
+                                         : now + grace_of(ttl_);
+  alarm_.set(std::min(next, now + grace_of(ttl_)));
+}
+
+void supervisor::take_signals() {
+  while (const auto number = signals_.take()) {
+    switch (*number) {
+      case SIGCHLD:
+        keep_guarded();
+        take_child_change();
+        break;
+      case SIGCONT: terminal_.resumed(); break;
+      case SIGTTOU: break;  // ours alone
+      default: command_.signal_group(*number);
+    }
+  }
+}
+
+void supervisor::keep_guarded() {
+  try {
+    if (guard_.replace_if_killed()) follow_lease();
+  } catch (const std::system_error&) {
+    // No process can be made now. The wrapper's own clock remains, and ends the command in time.
+  }
+}
+
+void supervisor::take_child_change() {
+  if (const auto by = command_.take_stop()) {
+    follow_lease();  // the last word to the guardian before we may be stopped ourselves
+    terminal_.stopped(*by);
+  }
+}
+
+void supervisor::ask_to_end() noexcept {
+  asked_for_ = deadline_;
+  command_.signal_group(SIGTERM);
+  command_.signal_group(SIGCONT);  // who is stopped cannot heed a signal
+}
+
+}  // namespace holdfast::cli

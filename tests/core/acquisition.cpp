@@ -1,0 +1,325 @@
+// The acquisition's paths while the weather is good: what it asks for, when, and from when a grant counts.
+
+#include <gmock/gmock.h>
+#include <memory>
+
+#include "core/stepper.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace test;
+using tickets::task;
+
+constexpr std::uint64_t ticket = 7;
+
+void expect_grant(const stepper::step& s, std::uint64_t token, store::time_point valid_from) {
+  ASSERT_TRUE(grant_of(s));
+  EXPECT_EQ(grant_of(s)->token, fencing_token{token});
+  EXPECT_EQ(grant_of(s)->valid_from, valid_from);
+  EXPECT_TRUE(s.finished);
+  EXPECT_FALSE(s.send);
+}
+
+TEST(acquisition, asks_for_all_that_is_claimed) {
+  store::claim c = a_claim(3);
+  c.how = mode::permits;
+  c.permits = 2;
+  c.capacity = 5;
+  stepper it{c};
+  const auto s = it.start();
+  ASSERT_EQ(task_of(s), task::acquire);
+  EXPECT_EQ(s.send->name, "stock");
+  EXPECT_EQ(s.send->owner, id(3));
+  EXPECT_EQ(s.send->weight, 2);
+  EXPECT_EQ(s.send->capacity, 5);
+  EXPECT_EQ(s.send->ttl, 30s);
+  EXPECT_TRUE(s.send->wait);
+  EXPECT_EQ(s.send->metadata, c.metadata);
+  EXPECT_FALSE(s.send->token) << "the store draws it";
+  EXPECT_EQ(s.wake_at, epoch + c.retry.limit()) << "no answer is waited for longer";
+  EXPECT_FALSE(s.answer || s.finished);
+}
+
+TEST(acquisition, is_granted_at_once_and_counts_from_the_sending) {
+  stepper it;
+  it.start();
+  it.pass(80ms);
+  expect_grant(it.reply(granted_at(ticket)), ticket, epoch);
+}
+
+TEST(acquisition, is_refused_without_a_trace) {
+  stepper it;
+  it.start();
+  const auto s = it.reply(tickets::refused{});
+  ASSERT_TRUE(s.answer);
+  EXPECT_TRUE(std::holds_alternative<store::refused>(*s.answer));
+  EXPECT_TRUE(s.finished);
+  EXPECT_FALSE(s.send);
+}
+
+TEST(acquisition, says_what_else_the_name_is_used_as) {
+  for (const auto& [capacity, word] :
+       {std::pair<std::int64_t, const char*>{5, "semaphore of 5"}, {store::whole_room, "mutex"}}) {
+    stepper it;
+    it.start();
+    const auto s = it.reply(tickets::other_capacity{capacity});
+    EXPECT_EQ(failure_of(s), errc::wrong_type);
+    EXPECT_THAT(std::get<failure>(*s.answer).what, testing::HasSubstr(word));
+    EXPECT_TRUE(s.finished) << "there is nothing to withdraw";
+    EXPECT_FALSE(s.send);
+  }
+}
+
+TEST(acquisition, keeps_its_place_by_looking_again) {
+  stepper it;
+  auto s = it.queue(waiting_at(ticket));
+  EXPECT_EQ(s.wake_at, tickets::next_look(waiting_at(ticket), epoch, 30s, epoch, it.chance));
+  EXPECT_FALSE(s.send || s.answer || s.finished);
+
+  it.pass_until(s.wake_at);
+  s = it.wake();
+  ASSERT_EQ(task_of(s), task::look);
+  EXPECT_EQ(s.send->name, "stock");
+  EXPECT_EQ(s.send->owner, id(1));
+  EXPECT_EQ(s.send->token, fencing_token{ticket});
+  EXPECT_EQ(s.send->ttl, 30s);
+
+  const auto looked = it.now;
+  it.pass(50ms);
+  s = it.reply(head_at(ticket, 200ms));
+  EXPECT_EQ(s.wake_at, tickets::next_look(head_at(ticket, 200ms), looked, 30s, it.now, it.chance));
+}
+
+/// A notification says that it holds: it looks, and holds when the answer says so.
+void expect_grant_by_notification(stepper& it, std::uint64_t token) {
+  ASSERT_EQ(task_of(it.notice(word_of_grant(token))), task::look);
+  const auto looked = it.now;
+  it.pass(10ms);
+  expect_grant(it.reply(granted_at(token)), token, looked);
+}
+
+TEST(acquisition, looks_when_it_is_notified_of_its_grant_and_counts_from_that_look) {
+  stepper it;
+  it.start();
+  it.pass(20ms);
+  it.reply(waiting_at(ticket));
+  it.pass(4s);
+  expect_grant_by_notification(it, ticket);
+}
+
+TEST(acquisition, believes_no_forged_notification_of_its_grant) {
+  stepper it;
+  it.queue(waiting_at(ticket));
+  for (int forged = 0; forged < 3; ++forged) {
+    const auto s = it.notice(word_of_grant(ticket));
+    EXPECT_FALSE(s.answer) << "anybody may have sent it";
+    ASSERT_EQ(task_of(s), task::look);
+    EXPECT_FALSE(it.reply(waiting_at(ticket)).answer);
+  }
+}
+
+TEST(acquisition, leaves_its_place_for_no_forged_notification_of_its_end) {
+  stepper it;
+  it.queue(waiting_at(ticket));
+  ASSERT_EQ(task_of(it.notice({store::notice::revoked, fencing_token{ticket}})), task::look);
+  auto s = it.reply(waiting_at(ticket));
+  EXPECT_FALSE(s.send || s.answer) << "it stands where it stood";
+  it.notice({store::notice::revoked, fencing_token{ticket}});
+  EXPECT_EQ(task_of(it.reply(tickets::nothing{})), task::acquire) << "this time it is true";
+}
+
+TEST(acquisition, asks_no_more_often_than_it_is_answered_however_many_notifications_come) {
+  stepper it;
+  it.queue(waiting_at(ticket));
+  it.notice(word_of_grant(ticket));
+  const auto flood = [&] {
+    for (int i = 0; i < 100; ++i) {
+      EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket))));
+      EXPECT_TRUE(is_quiet(it.notice({store::notice::look, {}})));
+      EXPECT_TRUE(is_quiet(it.notice({store::notice::revoked, fencing_token{ticket}})));
+    }
+  };
+  flood();
+  EXPECT_EQ(task_of(it.reply(waiting_at(ticket))), task::look) << "one for all of them";
+  EXPECT_FALSE(it.reply(waiting_at(ticket)).send);
+}
+
+TEST(acquisition, takes_its_grant_in_spite_of_a_flood_of_forged_ends) {
+  stepper it;
+  it.queue(waiting_at(ticket));
+  auto s = it.notice(word_of_grant(ticket));
+  int looks = 0;
+  while (task_of(s) == task::look && looks < 10) {
+    ++looks;
+    it.notice({store::notice::revoked, fencing_token{ticket}});
+    s = it.reply(granted_at(ticket));
+  }
+  expect_grant(s, ticket, it.now);
+  EXPECT_LE(looks, 3);
+}
+
+TEST(acquisition, looks_again_when_its_grant_is_notified_while_it_looks) {
+  stepper it;
+  it.queue(waiting_at(ticket));
+  it.pass(9s);
+  it.wake();
+  it.pass(20ms);
+  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket)))) << "the answer may be older";
+  ASSERT_EQ(task_of(it.reply(waiting_at(ticket))), task::look);
+  expect_grant(it.reply(granted_at(ticket)), ticket, it.now);
+}
+
+TEST(acquisition, gives_a_grant_of_which_little_is_left_another_ttl) {
+  stepper it;  // of 30 s
+  it.start();
+  it.pass(15s + 1ms);  // until there was a connection, say
+  ASSERT_EQ(task_of(it.reply(granted_at(ticket))), task::look);
+  const auto looked = it.now;
+  it.pass(20s);
+  expect_grant(it.reply(granted_at(ticket)), ticket, looked);
+}
+
+TEST(acquisition, learns_from_a_look_that_its_word_was_lost) {
+  stepper it;
+  it.queue(waiting_at(ticket));
+  it.pass(9s);
+  it.wake();
+  it.pass(20ms);
+  expect_grant(it.reply(granted_at(ticket)), ticket, epoch + 9s);
+}
+
+TEST(acquisition, may_hear_of_its_grant_before_it_hears_of_its_place) {
+  stepper it;
+  it.start();
+  it.pass(10ms);
+  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket))))
+      << "an older claim of this owner's? the reply will tell";
+  it.pass(10ms);
+  ASSERT_EQ(task_of(it.reply(waiting_at(ticket))), task::look);
+  expect_grant(it.reply(granted_at(ticket)), ticket, it.now);
+}
+
+TEST(acquisition, takes_no_word_for_a_place_that_it_does_not_have) {
+  stepper it;
+  it.start();
+  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket - 1))));
+  EXPECT_FALSE(it.reply(waiting_at(ticket)).answer);
+  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket - 1))));
+  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket + 1))));
+  it.wake();
+  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket - 1))));
+}
+
+TEST(acquisition, looks_every_second_once_it_is_told_that_it_is_the_first) {
+  constexpr store::noticed first{store::notice::first, {}};
+  stepper it;
+  it.queue(waiting_at(ticket));
+  it.pass(10ms);
+  const auto told = it.notice(first);
+  ASSERT_TRUE(told.wake_at);
+  EXPECT_LE(*told.wake_at, it.now + 1s);
+  EXPECT_FALSE(told.send) << "its turn may come before";
+  EXPECT_TRUE(is_quiet(it.notice(first))) << "a word that comes again puts nothing off";
+  it.pass(1s);
+  EXPECT_EQ(task_of(it.wake()), task::look);
+  const auto again = it.reply(waiting_at(ticket));  // from before the word
+  ASSERT_TRUE(again.wake_at);
+  EXPECT_LE(*again.wake_at, it.now + 1s);
+}
+
+TEST(acquisition, queues_anew_when_its_ticket_has_expired) {
+  stepper it;
+  it.queue(waiting_at(ticket));
+  it.pass(40s);
+  it.wake();
+  it.pass(10ms);
+  const auto s = it.reply(tickets::nothing{});
+  EXPECT_EQ(task_of(s), task::acquire);
+  EXPECT_FALSE(s.send->token);
+  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket)))) << "the old ticket's";
+  it.pass(10ms);
+  const auto placed = it.reply(waiting_at(ticket + 5));
+  EXPECT_FALSE(placed.answer || placed.send) << "nor is it remembered for the new one";
+  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket))));
+  expect_grant_by_notification(it, ticket + 5);
+}
+
+TEST(acquisition, asks_anew_when_what_it_was_granted_has_been_ended_since) {
+  stepper it;
+  it.start();
+  it.notice({store::notice::revoked, fencing_token{ticket}});
+  const auto s = it.reply(granted_at(ticket));
+  EXPECT_FALSE(s.answer) << "a reply from before the end";
+  EXPECT_EQ(task_of(s), task::look);
+  EXPECT_EQ(task_of(it.reply(tickets::nothing{})), task::acquire);
+  expect_grant(it.reply(granted_at(ticket + 5)), ticket + 5, it.now);
+}
+
+TEST(acquisition, takes_a_grant_whose_end_the_store_does_not_confirm) {
+  // It was forged, or the store has lost the end of the grant.
+  stepper it;
+  it.start();
+  it.notice({store::notice::revoked, fencing_token{ticket}});
+  it.reply(granted_at(ticket));
+  expect_grant(it.reply(granted_at(ticket)), ticket, it.now);
+}
+
+TEST(acquisition, is_not_moved_by_a_tick_that_comes_while_it_is_asking) {
+  stepper it;
+  it.start();
+  EXPECT_TRUE(is_quiet(it.wake()));
+  it.reply(waiting_at(ticket));
+  it.wake();
+  EXPECT_TRUE(is_quiet(it.wake()));
+}
+
+// Cancelled.
+
+TEST(acquisition, withdraws_at_once_while_it_waits) {
+  stepper it;
+  it.queue(waiting_at(ticket));
+  it.pass(1s);
+  auto s = it.cancel();
+  ASSERT_EQ(task_of(s), task::withdraw);
+  EXPECT_EQ(s.send->name, "stock");
+  EXPECT_EQ(s.send->owner, id(1));
+  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket)))) << "too late: the withdrawal gives it back";
+  EXPECT_TRUE(is_quiet(it.wake())) << "the tick asked for before";
+  s = it.reply(tickets::done{});
+  EXPECT_TRUE(s.finished);
+  EXPECT_FALSE(s.answer);
+}
+
+TEST(acquisition, is_done_with_a_withdrawal_that_finds_nothing) {
+  stepper it;
+  it.queue(waiting_at(ticket));
+  it.cancel();
+  EXPECT_TRUE(it.reply(tickets::nothing{}).finished);
+}
+
+TEST(acquisition, withdraws_after_the_reply_that_is_under_way) {
+  const tickets::reply replies[] = {granted_at(ticket), waiting_at(ticket), tickets::refused{},
+                                    tickets::nothing{}};
+  for (const tickets::reply& r : replies) {
+    stepper it;
+    it.start();
+    EXPECT_TRUE(is_quiet(it.cancel())) << "the two must not overtake each other";
+    EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket))));
+    EXPECT_EQ(task_of(it.reply(r)), task::withdraw);
+    EXPECT_TRUE(it.reply(tickets::done{}).finished);
+    EXPECT_FALSE(it.answered());
+  }
+}
+
+TEST(acquisition, withdraws_after_the_look_that_is_under_way) {
+  stepper it;
+  it.queue(waiting_at(ticket));
+  it.wake();
+  EXPECT_TRUE(is_quiet(it.cancel()));
+  EXPECT_EQ(task_of(it.reply(granted_at(ticket))), task::withdraw);
+  EXPECT_TRUE(it.reply(tickets::done{}).finished);
+}
+
+}  // namespace
+}  // namespace holdfast

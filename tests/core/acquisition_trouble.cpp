@@ -1,0 +1,416 @@
+// The acquisition in bad weather: every step fails in every way in turn.
+
+#include <gtest/gtest.h>
+#include <vector>
+
+#include "core/stepper.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace test;
+using tickets::task;
+
+constexpr std::uint64_t ticket = 7;
+
+/// A claim that is retried for 1 s, as late as may be (a stepper's chance is 0): after 10 ms, 20 ms … 80 ms.
+store::claim patient() {
+  store::claim c = a_claim();
+  c.retry = retry_policy{}.first(10ms).longest(80ms).limit(1s);
+  return c;
+}
+
+/// Fails what is under way until the machine no longer asks; the moments at which it asked.
+std::vector<duration> asks_until_it_gives_up(stepper& it, stepper::step s, const store::trouble& t) {
+  std::vector<duration> asked;
+  for (int i = 0; i < 1000 && s.wake_at; ++i) {
+    it.pass_until(s.wake_at);
+    it.wake();
+    asked.push_back(std::chrono::duration_cast<duration>(it.now - epoch));
+    s = it.fail(t);
+  }
+  return asked;
+}
+
+TEST(acquisition_trouble, asks_again_what_was_surely_not_carried_out) {
+  stepper it{patient()};
+  it.start();
+  auto s = it.fail(passing);
+  EXPECT_EQ(s.wake_at, it.now + 10ms);
+  EXPECT_FALSE(s.send || s.answer || s.finished);
+  it.pass(10ms);
+  EXPECT_EQ(task_of(it.wake()), task::acquire);
+  s = it.reply(granted_at(ticket));
+  ASSERT_TRUE(grant_of(s));
+  EXPECT_EQ(grant_of(s)->valid_from, epoch + 10ms) << "the try that was answered";
+}
+
+/// A machine that has asked at `epoch`, got no answer, and now looks for what became of it.
+stepper finding() {
+  stepper it{patient()};
+  it.start();
+  it.pass(5ms);
+  const auto s = it.fail(passing_unknown);
+  EXPECT_EQ(s.wake_at, it.now + 10ms);
+  EXPECT_FALSE(s.send) << "asking again might queue twice";
+  it.pass(10ms);
+  const auto found = it.wake();
+  EXPECT_EQ(task_of(found), task::find);
+  EXPECT_EQ(found.send->name, "stock");
+  EXPECT_EQ(found.send->owner, id(1));
+  it.pass(5ms);
+  return it;
+}
+
+// Its owner id is known there: asked again it would be the same grant, and nothing may be left behind.
+TEST(acquisition_trouble, looks_again_for_a_grant_that_must_not_be_believed_yet_and_withdraws_it_in_the_end) {
+  const store::trouble unacknowledged{{errc::unavailable, "one replica of two"}, true, false, true};
+  stepper it{patient()};
+  it.start();
+  auto s = it.fail(unacknowledged);
+  EXPECT_FALSE(s.answer || s.send);
+  it.pass_until(s.wake_at);
+  EXPECT_EQ(task_of(it.wake()), task::find);
+  s = it.fail(unacknowledged);
+  for (int i = 0; i < 1000 && !s.answer; ++i) {
+    it.pass_until(s.wake_at);
+    EXPECT_EQ(task_of(it.wake()), task::find);
+    s = it.fail(unacknowledged);
+  }
+  ASSERT_TRUE(s.answer);
+  EXPECT_EQ(std::get<failure>(*s.answer).code, errc::unavailable) << "it is known not to be held";
+  EXPECT_EQ(task_of(s), task::withdraw);
+}
+
+TEST(acquisition_trouble, does_not_wait_in_a_queue_that_a_try_did_not_ask_for) {
+  store::claim c = patient();
+  c.wait = false;
+  stepper it{c};
+  it.start();
+  const auto s = it.reply(waiting_at(ticket));
+  ASSERT_TRUE(s.answer);
+  EXPECT_EQ(std::get<failure>(*s.answer).code, errc::corrupt_store);
+  EXPECT_EQ(task_of(s), task::withdraw) << "it may stand there";
+}
+
+TEST(acquisition_trouble, finds_that_nothing_was_carried_out_and_asks_again) {
+  stepper it = finding();
+  EXPECT_EQ(task_of(it.reply(tickets::nothing{})), task::acquire);
+  const auto asked = it.now;
+  it.pass(1ms);
+  EXPECT_EQ(grant_of(it.reply(granted_at(ticket)))->valid_from, asked);
+}
+
+TEST(acquisition_trouble, finds_its_place_and_keeps_it) {
+  stepper it = finding();
+  const auto found = it.reply(waiting_at(ticket));
+  ASSERT_EQ(task_of(found), task::look) << "finding does not keep it";
+  EXPECT_EQ(found.send->token, fencing_token{ticket});
+  const auto looked = it.now;
+  const auto s = it.reply(waiting_at(ticket));
+  EXPECT_EQ(s.wake_at, tickets::next_look(waiting_at(ticket), looked, 30s, it.now, it.chance));
+}
+
+TEST(acquisition_trouble, finds_its_grant_and_counts_from_the_look_that_keeps_it) {
+  stepper it = finding();
+  auto s = it.reply(granted_at(ticket));
+  EXPECT_FALSE(s.answer) << "its ttl may have begun with any of its requests";
+  ASSERT_EQ(task_of(s), task::look);
+  const auto looked = it.now;
+  it.pass(5ms);
+  s = it.reply(granted_at(ticket));
+  ASSERT_TRUE(grant_of(s));
+  EXPECT_EQ(grant_of(s)->valid_from, looked);
+  EXPECT_TRUE(s.finished);
+}
+
+/// The first request is on its way for long, and carried out late, after one has looked for it in vain. The
+/// second is lost, too. What is found then has its ttl from the first, whose sending is before that of the
+/// second.
+TEST(acquisition_trouble, believes_no_found_grant_for_longer_than_the_store_keeps_it) {
+  stepper it = finding();
+  it.reply(tickets::nothing{});
+  it.pass(500ms);
+  it.fail(passing_unknown);
+  it.wake();
+  const auto s = it.reply(granted_at(ticket));
+  EXPECT_FALSE(s.answer);
+  ASSERT_EQ(task_of(s), task::look);
+  const auto looked = it.now;
+  EXPECT_EQ(grant_of(it.reply(granted_at(ticket)))->valid_from, looked);
+}
+
+TEST(acquisition_trouble, goes_on_finding_when_that_fails_too) {
+  for (const store::trouble& t : {passing, passing_unknown}) {
+    stepper it = finding();
+    const auto s = it.fail(t);
+    EXPECT_EQ(s.wake_at, it.now + 20ms);
+    it.pass(20ms);
+    EXPECT_EQ(task_of(it.wake()), task::find) << "the question of the first request is still open";
+  }
+}
+
+TEST(acquisition_trouble, looks_again_when_a_look_fails) {
+  for (const store::trouble& t : {passing, passing_unknown}) {
+    stepper it{patient()};
+    it.queue(waiting_at(ticket));
+    it.pass(500ms);
+    it.wake();
+    auto s = it.fail(t);
+    EXPECT_EQ(s.wake_at, it.now + 10ms);
+    EXPECT_FALSE(s.answer || s.send || s.finished);
+    it.pass(3ms);
+    // Between two tries a notification makes it look at once: there is a connection again.
+    stepper notified = it;
+    EXPECT_EQ(task_of(notified.notice(word_of_grant(ticket))), task::look);
+    stepper missed = it;
+    EXPECT_EQ(task_of(missed.notice({store::notice::look, {}})), task::look);
+    it.pass(7ms);
+    s = it.wake();
+    ASSERT_EQ(task_of(s), task::look);
+    EXPECT_EQ(s.send->token, fencing_token{ticket});
+  }
+}
+
+TEST(acquisition_trouble, forgives_a_failed_look_however_long_ago_the_last_one_was) {
+  stepper it{patient()};
+  it.queue(waiting_at(ticket));
+  it.pass(9s);  // much longer than the limit of retries: nothing was asked, so nothing was left unanswered
+  it.wake();
+  const auto s = it.fail(passing);
+  EXPECT_FALSE(s.answer);
+  EXPECT_EQ(s.wake_at, it.now + 10ms);
+}
+
+TEST(acquisition_trouble, begins_anew_with_short_delays_after_an_answer) {
+  stepper it{patient()};
+  it.start();
+  it.fail(passing);
+  it.wake();
+  EXPECT_EQ(it.fail(passing).wake_at, it.now + 20ms);
+  it.wake();
+  it.reply(waiting_at(ticket));
+  it.wake();
+  EXPECT_EQ(it.fail(passing).wake_at, it.now + 10ms);
+}
+
+TEST(acquisition_trouble, gives_up_when_its_limit_of_silence_is_over) {
+  stepper it{patient()};
+  it.start();
+  const auto asked = asks_until_it_gives_up(it, it.fail(passing), passing);
+  EXPECT_TRUE(it.finished()) << "surely not there: nothing to withdraw";
+  EXPECT_TRUE(it.answered());
+  ASSERT_GE(asked.size(), 4U);
+  EXPECT_EQ(asked[0], 10ms);
+  EXPECT_EQ(asked[1], 30ms);
+  EXPECT_EQ(asked[2], 70ms);
+  EXPECT_LE(asked.back(), 1s);
+  EXPECT_GT(asked.back(), 1s - 80ms) << "one more try would have had time";
+}
+
+TEST(acquisition_trouble, gives_up_on_an_answer_that_does_not_come_and_withdraws_after_it) {
+  stepper it{patient()};
+  auto s = it.start();
+  it.pass(500ms);
+  EXPECT_TRUE(!it.wake().answer) << "too early";
+  it.pass_until(s.wake_at);
+  EXPECT_EQ(it.now, epoch + 1s);
+  s = it.wake();
+  EXPECT_EQ(failure_of(s), errc::unknown_outcome) << "it may be granted yet";
+  EXPECT_FALSE(s.send || s.finished) << "the two must not overtake each other";
+  s = it.reply(granted_at(ticket));
+  ASSERT_EQ(task_of(s), task::withdraw);
+  EXPECT_TRUE(it.reply(tickets::done{}).finished);
+}
+
+TEST(acquisition_trouble, waits_for_the_answer_to_its_last_try_too_and_tells_what_hindered_those_before) {
+  store::claim c = patient();
+  c.retry.limit(15ms);
+  stepper it{c};
+  it.start();
+  const auto full = store::trouble{{errc::exhausted, "the disk is full"}, true};
+  it.pass_until(it.fail(full).wake_at);
+  auto s = it.wake();
+  ASSERT_EQ(task_of(s), task::acquire);
+  EXPECT_EQ(s.wake_at, it.now + 1s);
+  it.pass(900ms);
+  EXPECT_EQ(failure_of(it.fail(full)), errc::exhausted) << "it is known by now";
+
+  stepper slower{c};
+  slower.start();
+  slower.pass_until(slower.fail(full).wake_at);
+  slower.pass_until(slower.wake().wake_at);
+  s = slower.wake();
+  EXPECT_EQ(failure_of(s), errc::unknown_outcome);
+  EXPECT_NE(std::get<failure>(*s.answer).what.find("the disk is full"), std::string::npos);
+}
+
+TEST(acquisition_trouble, of_a_try_is_waited_for_no_longer_than_an_answer_may_take) {
+  store::claim c = patient();
+  c.wait = false;
+  stepper it{c};
+  it.pass_until(it.start().wake_at);
+  EXPECT_EQ(it.now, epoch + 1s);
+  EXPECT_EQ(failure_of(it.wake()), errc::unknown_outcome);
+  stepper other{c};
+  other.start();
+  EXPECT_EQ(failure_of(other.fail(passing)), errc::unavailable) << "a try is not repeated";
+}
+
+TEST(acquisition_trouble, gives_up_at_once_without_a_limit) {
+  store::claim c = a_claim();
+  c.retry.limit(0s);
+  stepper it{c};
+  it.start();
+  const auto s = it.fail(passing);
+  EXPECT_EQ(failure_of(s), errc::unavailable);
+  EXPECT_TRUE(s.finished);
+}
+
+TEST(acquisition_trouble, does_not_retry_what_will_not_pass) {
+  stepper it{patient()};
+  it.start();
+  auto s = it.fail(lasting);
+  EXPECT_EQ(failure_of(s), errc::unavailable);
+  EXPECT_TRUE(s.finished) << "surely not there";
+
+  stepper doubtful{patient()};
+  doubtful.start();
+  s = doubtful.fail(lasting_unknown);
+  EXPECT_EQ(failure_of(s), errc::unknown_outcome);
+  EXPECT_EQ(task_of(s), task::withdraw) << "it may stand there";
+  EXPECT_TRUE(doubtful.reply(tickets::done{}).finished);
+
+  stepper queued{patient()};
+  queued.queue(waiting_at(ticket));
+  queued.wake();
+  s = queued.fail(lasting);
+  EXPECT_EQ(failure_of(s), errc::unavailable);
+  EXPECT_EQ(task_of(s), task::withdraw) << "its ticket stands there";
+}
+
+TEST(acquisition_trouble, withdraws_what_it_gave_up_finding) {
+  stepper it{patient()};
+  it.start();
+  auto s = it.fail(passing_unknown);
+  while (!it.answered()) {
+    it.pass_until(s.wake_at);
+    EXPECT_EQ(task_of(it.wake()), task::find);
+    s = it.fail(passing);
+  }
+  EXPECT_EQ(failure_of(s), errc::unknown_outcome) << "unknown is not reported as failed";
+  EXPECT_EQ(task_of(s), task::withdraw);
+}
+
+TEST(acquisition_trouble, has_nothing_to_withdraw_after_a_try_that_was_surely_not_carried_out) {
+  stepper it{patient()};
+  it.start();
+  it.fail(passing);
+  const auto s = it.cancel();
+  EXPECT_TRUE(s.finished);
+  EXPECT_FALSE(s.send || s.answer);
+}
+
+TEST(acquisition_trouble, withdraws_what_is_in_doubt) {
+  stepper it{patient()};
+  it.start();
+  it.fail(passing_unknown);
+  EXPECT_EQ(task_of(it.cancel()), task::withdraw);
+  EXPECT_TRUE(it.reply(tickets::nothing{}).finished);
+}
+
+TEST(acquisition_trouble, withdraws_whatever_became_of_the_request_under_way) {
+  for (const store::trouble& t : {passing, passing_unknown, lasting, lasting_unknown}) {
+    stepper it{patient()};
+    it.start();
+    EXPECT_TRUE(is_quiet(it.cancel()));
+    EXPECT_EQ(task_of(it.fail(t)), task::withdraw);
+    EXPECT_TRUE(it.reply(tickets::done{}).finished);
+  }
+}
+
+TEST(acquisition_trouble, withdraws_until_the_store_confirms) {
+  stepper it{patient()};
+  it.queue(waiting_at(ticket));
+  it.pass(1s);
+  it.cancel();
+  auto s = it.fail(passing_unknown);
+  for (int i = 0; i < 5; ++i) {
+    EXPECT_FALSE(s.finished);
+    it.pass_until(s.wake_at);
+    EXPECT_EQ(task_of(it.wake()), task::withdraw);
+    s = it.fail(passing);
+  }
+  it.pass_until(s.wake_at);
+  it.wake();
+  s = it.reply(tickets::nothing{});
+  EXPECT_TRUE(s.finished);
+  EXPECT_FALSE(s.answer);
+}
+
+TEST(acquisition_trouble, withdraws_no_longer_than_its_claim_can_live) {
+  stepper it{patient()};
+  it.queue(waiting_at(ticket));
+  it.pass(9s);
+  it.wake();
+  it.reply(waiting_at(ticket));  // kept at 9 s, for 30 s, and if it is served then, for 30 more
+  it.cancel();
+  const auto asked = asks_until_it_gives_up(it, it.fail(passing), passing);
+  EXPECT_TRUE(it.finished());
+  EXPECT_LE(asked.back(), 69s);
+  EXPECT_GT(asked.back(), 69s - 80ms);
+}
+
+TEST(acquisition_trouble, withdraws_what_was_asked_long_before_its_process_was_paused) {
+  stepper it{patient()};
+  it.start();
+  it.pass(
+      120s);  // of a ttl of 30 s; the connection has broken meanwhile, and the request was still carried out
+  it.cancel();
+  EXPECT_EQ(task_of(it.fail(passing_unknown)), task::withdraw);
+  const auto s = it.fail(passing);  // there is no connection yet
+  EXPECT_FALSE(s.finished);
+  it.pass_until(s.wake_at);
+  EXPECT_EQ(task_of(it.wake()), task::withdraw);
+  EXPECT_TRUE(it.reply(tickets::done{}).finished);
+}
+
+TEST(acquisition_trouble, withdraws_what_the_store_refuses_to_withdraw_until_its_claim_is_dead) {
+  // The name's key is of a wrong type. When it has gone, the claim would be granted to nobody.
+  stepper it{patient()};
+  it.queue(waiting_at(ticket));
+  it.wake();
+  auto s = it.fail(lasting);
+  EXPECT_EQ(failure_of(s), errc::unavailable);
+  ASSERT_EQ(task_of(s), task::withdraw);
+  s = it.fail(lasting);
+  EXPECT_FALSE(s.finished);
+  EXPECT_TRUE(s.in_vain) << "nobody waits for it";
+  it.pass_until(s.wake_at);
+  ASSERT_EQ(task_of(it.wake()), task::withdraw);
+  EXPECT_TRUE(it.reply(tickets::done{}).finished);
+
+  stepper in_vain{patient()};
+  in_vain.queue(waiting_at(ticket));
+  in_vain.cancel();
+  const auto asked = asks_until_it_gives_up(in_vain, in_vain.fail(lasting), lasting);
+  EXPECT_TRUE(in_vain.finished());
+  EXPECT_LE(asked.back(), 60s);
+}
+
+TEST(acquisition_trouble, withdraws_nothing_once_its_client_is_closed) {
+  stepper it{patient()};
+  it.queue(waiting_at(ticket));
+  it.cancel();
+  EXPECT_TRUE(it.fail({{errc::closed, "the client was closed"}, false, true}).finished);
+}
+
+TEST(acquisition_trouble, does_not_remember_the_doubts_of_a_settled_try) {
+  stepper it = finding();
+  it.reply(tickets::nothing{});  // asks again
+  it.fail(passing);              // surely not carried out
+  EXPECT_TRUE(it.cancel().finished) << "nothing of it is at the store";
+}
+
+}  // namespace
+}  // namespace holdfast

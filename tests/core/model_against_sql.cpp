@@ -1,0 +1,22 @@
+// Random commands on the model and on the real SQL text: the same replies, words and states, and what must be
+// true of them, after every one. A failure is printed as the shortest sequence that shows it, with its seed:
+// RC_PARAMS="seed=… max_success=10000" runs that one, or more of them.
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "core/random_crowd.hpp"
+#include "core/twin_stores.hpp"
+
+namespace holdfast {
+namespace {
+
+RC_GTEST_PROP(model_against_sql, gives_the_same_answers, ()) {
+  const auto commands = *rc::gen::container<std::vector<test::command>>(test::any_command());
+  static test::twin_stores stores;  // to open a file takes longer than all that is then done with it
+  static int crowds = 0;
+  test::let_a_crowd_obey(commands, stores, ++crowds);
+}
+
+}  // namespace
+}  // namespace holdfast

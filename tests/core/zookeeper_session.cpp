@@ -1,0 +1,300 @@
+// What a session asks the servers, and what it makes of their answers, step by step.
+
+#include <deque>
+#include <gtest/gtest.h>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/virtual_time.hpp"
+#include "stores/zookeeper/link/settings.hpp"
+#include "stores/zookeeper/protocol/session.hpp"
+
+namespace holdfast::zookeeper {
+namespace {
+
+using namespace std::chrono_literals;
+using kind = operation::kind;
+
+constexpr std::int64_t session_id = 7;
+
+/// Keeps what is submitted until the test answers it; what the leader alone is asked, it answers by itself.
+class scripted_wire final : public wire {
+ public:
+  void submit(operation what, on_result done) override {
+    open_.emplace_back(std::move(what), std::move(done));
+  }
+  [[nodiscard]] std::vector<kind> kinds() {
+    skip_syncs();
+    std::vector<kind> all;
+    for (const auto& [what, done] : open_) all.push_back(what.what);
+    return all;
+  }
+  [[nodiscard]] const operation& next() {
+    skip_syncs();
+    return open_.at(0).first;
+  }
+  void answer_next(result r) {
+    skip_syncs();
+    answer_first(std::move(r));
+  }
+  void answer_next(answer how) {
+    answer_next({.how = how, .why = {errc::unavailable, "the server said so"}});
+  }
+
+ private:
+  void skip_syncs() {
+    while (!open_.empty() && open_.front().first.what == kind::sync) answer_first({.how = answer::done});
+  }
+  void answer_first(result r) {
+    const auto [what, done] = std::move(open_.at(0));
+    open_.pop_front();
+    if (r.path.empty()) r.path = what.path;
+    done(std::move(r));
+  }
+
+  std::deque<std::pair<operation, on_result>> open_;
+};
+
+/// Of one client with one claim.
+class zookeeper_session : public testing::Test {
+ protected:
+  using outcome = tickets::link::outcome;
+
+  zookeeper_session() {
+    session_.connected(session_id, 10s, time_.now());
+    session_.on_notices([](const owner_id&, store::noticed) {});
+  }
+
+  void ask(tickets::task what) {
+    got_.reset();
+    tickets::request r;
+    r.what = what;
+    r.name = "stock";
+    r.owner = owner_id{{1, 2, 3}};
+    r.weight = permits_ == 0 ? store::whole_room : permits_;
+    r.capacity = permits_ == 0 ? store::whole_room : 10;
+    r.shareable = true;
+    r.ttl = 30s;
+    r.wait = true;
+    session_.send(r, [this](outcome o) { got_ = std::move(o); });
+  }
+  /// The answer to the creation of a node that gets a number.
+  void created(std::int32_t number, std::int64_t as) {
+    std::string digits = std::to_string(number);
+    digits.insert(0, 10 - digits.size(), '0');
+    result r{.how = answer::done, .path = wire_.next().path + digits};
+    r.about = {.created = as, .session = session_id};
+    nodes_.push_back(last_part(r.path));
+    wire_.answer_next(std::move(r));
+  }
+  void listed() {
+    const auto children = nodes_;
+    wire_.answer_next({.how = answer::done, .children = children});
+  }
+  template <class Reply>
+  [[nodiscard]] const Reply* got() const {
+    const auto* const r = got_ ? std::get_if<tickets::reply>(&*got_) : nullptr;
+    return r == nullptr ? nullptr : std::get_if<Reply>(r);
+  }
+  static std::string last_part(const std::string& path) { return path.substr(path.rfind('/') + 1); }
+
+  std::int64_t permits_ = 0;
+  test::virtual_time time_;
+  scripted_wire wire_;
+  session session_{time_, wire_, {}};
+  std::optional<outcome> got_;
+  std::vector<std::string> nodes_;
+};
+
+class zookeeper_survey : public zookeeper_session {
+ protected:
+  /// Nobody has locked the name.
+  void answer_reads() {
+    while (!wire_.kinds().empty()) wire_.answer_next(answer::no_node);
+  }
+};
+
+TEST_F(zookeeper_survey, reads_only_after_the_servers_have_agreed) {
+  for (const tickets::task what : {tickets::task::inspect, tickets::task::evict, tickets::task::list}) {
+    ask(what);
+    ASSERT_EQ(wire_.kinds(), std::vector{kind::agree});
+    wire_.answer_next(answer::done);
+    EXPECT_FALSE(got_) << "it has not read anything yet";
+    EXPECT_EQ(wire_.next().what, what == tickets::task::list ? kind::list : kind::get);
+    answer_reads();
+    EXPECT_TRUE(got_ && std::holds_alternative<tickets::reply>(*got_));
+  }
+}
+
+TEST_F(zookeeper_survey, does_not_need_the_right_to_read_what_they_agree_at) {
+  ask(tickets::task::inspect);
+  wire_.answer_next(answer::refused);
+  answer_reads();
+  EXPECT_TRUE(got_ && std::holds_alternative<tickets::reply>(*got_));
+}
+
+TEST_F(zookeeper_survey, tells_nothing_where_they_have_not_agreed) {
+  for (const answer how : {answer::unknown, answer::not_sent, answer::other}) {
+    ask(tickets::task::inspect);
+    wire_.answer_next(how);
+    EXPECT_TRUE(wire_.kinds().empty());
+    EXPECT_TRUE(got_ && std::holds_alternative<store::trouble>(*got_));
+  }
+}
+
+// Whoever then looks misses nothing: what comes later is told.
+TEST_F(zookeeper_survey, tells_of_changes_once_those_to_come_will_be_told) {
+  int told = 0;
+  session_.watch([&] { ++told; });
+  ASSERT_EQ(wire_.next().path, "/");
+  wire_.answer_next({.how = answer::done, .children = {"stock"}});
+  const int of_names = told;
+  ASSERT_EQ(wire_.next().path, "/stock");
+  wire_.answer_next({.how = answer::done});
+  EXPECT_GT(told, of_names) << "what happened to it before it was watched";
+  const int of_claims = told;
+  session_.happened("/stock", change::children);
+  ASSERT_EQ(wire_.next().path, "/stock");
+  wire_.answer_next({.how = answer::done});
+  EXPECT_GT(told, of_claims);
+  EXPECT_TRUE(wire_.kinds().empty());
+}
+
+/// A session that has been connected before, and loses its connection.
+class zookeeper_reconnect : public zookeeper_session {
+ protected:
+  zookeeper_reconnect() {
+    before_ = session_.session_until();
+    time_.run_for(1s);
+    session_.disconnected();
+    began_ = time_.now();
+    time_.run_for(1s);
+    session_.connected(session_id, 10s, began_);
+  }
+  [[nodiscard]] std::optional<store::time_point> proven() const { return began_ + 10s - 100ms - 2ms; }
+
+  std::optional<store::time_point> before_;
+  store::time_point began_;
+};
+
+// A leader that does not know yet that it is none any more lets clients in by its own table of sessions.
+TEST_F(zookeeper_reconnect, proves_nothing_before_the_servers_have_voted) {
+  ASSERT_EQ(wire_.kinds(), std::vector{kind::agree});
+  EXPECT_EQ(session_.session_until(), before_);
+  wire_.answer_next(answer::done);
+  EXPECT_EQ(session_.session_until(), proven());
+}
+
+TEST_F(zookeeper_reconnect, is_proven_by_a_refusal_which_is_voted_on_too) {
+  wire_.answer_next(answer::refused);
+  EXPECT_EQ(session_.session_until(), proven());
+}
+
+TEST_F(zookeeper_reconnect, is_tried_again_where_the_vote_did_not_come_about) {
+  wire_.answer_next(answer::not_sent);
+  EXPECT_EQ(session_.session_until(), before_);
+  ASSERT_TRUE(wire_.kinds().empty());
+  time_.run_for(3s);
+  ASSERT_EQ(wire_.kinds(), std::vector{kind::agree});
+  wire_.answer_next(answer::done);
+  EXPECT_EQ(session_.session_until(), proven());
+}
+
+TEST_F(zookeeper_reconnect, is_not_proven_by_a_vote_that_an_earlier_connection_asked_for) {
+  session_.disconnected();
+  session_.connected(session_id, 10s, time_.now());
+  wire_.answer_next(answer::done);  // to the first one's question
+  EXPECT_EQ(session_.session_until(), before_);
+}
+
+class zookeeper_downgrade : public zookeeper_session {
+ protected:
+  zookeeper_downgrade() {
+    ask(tickets::task::acquire);
+    created(4, 100);
+    listed();
+  }
+};
+
+TEST_F(zookeeper_downgrade, puts_a_reader_in_the_writers_place_in_one_step) {
+  ASSERT_TRUE(got<tickets::place>()->granted);
+  ask(tickets::task::downgrade);
+  ASSERT_EQ(wire_.kinds(), std::vector{kind::replace});
+  EXPECT_EQ(wire_.next().former, "/stock/" + nodes_.front());
+  EXPECT_TRUE(wire_.next().path.ends_with("-__READ__0000000004")) << wire_.next().path;
+  wire_.answer_next(answer::done);
+  EXPECT_TRUE(got<tickets::done>());
+}
+
+TEST_F(zookeeper_downgrade, that_was_carried_out_and_not_answered_is_one) {
+  ask(tickets::task::downgrade);
+  wire_.answer_next(answer::unknown);
+  ASSERT_TRUE(std::get<store::trouble>(*got_).unknown);
+  ask(tickets::task::downgrade);
+  wire_.answer_next(answer::node_exists);
+  EXPECT_TRUE(got<tickets::done>());
+}
+
+// With two steps, the reader's node of the first try would be there at the second, and be taken for a hold
+// that others, who have seen the writer's go, do not know of.
+TEST_F(zookeeper_downgrade, of_a_hold_that_somebody_has_ended_meanwhile_is_none) {
+  ask(tickets::task::downgrade);
+  wire_.answer_next(answer::unknown);
+  ask(tickets::task::downgrade);
+  ASSERT_EQ(wire_.kinds(), std::vector{kind::replace});
+  wire_.answer_next(answer::no_node);
+  EXPECT_TRUE(got<tickets::nothing>());
+  EXPECT_TRUE(wire_.kinds().empty());
+  ask(tickets::task::downgrade);
+  time_.run_for(1ms);
+  EXPECT_TRUE(got<tickets::nothing>());
+}
+
+TEST_F(zookeeper_downgrade, that_is_refused_leaves_a_writer_whose_end_is_noticed) {
+  ask(tickets::task::downgrade);
+  wire_.answer_next(answer::refused);
+  EXPECT_EQ(std::get<store::trouble>(*got_).what.code, errc::permission_denied);
+  std::vector<store::notice> told;
+  session_.on_notices([&](const owner_id&, store::noticed n) { told.push_back(n.what); });
+  session_.happened("/stock/" + nodes_.front(), change::removed);
+  EXPECT_EQ(told, std::vector{store::notice::revoked});
+}
+
+TEST_F(zookeeper_session, has_leases_numbered_anew_when_their_numbers_have_come_to_their_end) {
+  permits_ = 2;
+  ask(tickets::task::acquire);
+  created(0, 100);
+  listed();
+  wire_.answer_next({.how = answer::done, .children = {"leases", "locks"}});
+  ASSERT_EQ(wire_.kinds(), (std::vector{kind::create, kind::create, kind::list, kind::get}));
+  nodes_.clear();
+  created(std::numeric_limits<std::int32_t>::max(), 101);
+  wire_.answer_next(answer::node_exists);  // the same name, with the same number
+  listed();
+  wire_.answer_next(answer::done);
+  // Its place in the queue and the lease that it has go; then the parent, if nobody else has one.
+  ASSERT_EQ(wire_.kinds(), (std::vector{kind::list, kind::list}));
+  wire_.answer_next(answer::no_node);
+  listed();
+  ASSERT_EQ(wire_.kinds(), (std::vector{kind::remove, kind::remove}));
+  EXPECT_EQ(wire_.next().path, "/stock/leases/" + nodes_.front());
+  wire_.answer_next(answer::done);
+  EXPECT_EQ(wire_.next().path, "/stock/leases");
+  const auto& why = std::get<store::trouble>(*got_);
+  EXPECT_TRUE(why.passing);
+  EXPECT_FALSE(why.unknown);
+}
+
+TEST(zookeeper_pauses, between_rounds_of_connecting_are_not_the_same_for_all) {
+  EXPECT_EQ(spread(500ms, 0), 250ms);
+  EXPECT_EQ(spread(500ms, 500), 750ms);
+  EXPECT_EQ(spread(500ms, 501), 250ms);
+  EXPECT_EQ(spread(0ms, 12345), 0ms);
+}
+
+}  // namespace
+}  // namespace holdfast::zookeeper

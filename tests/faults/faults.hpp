@@ -1,0 +1,156 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <filesystem>
+#include <fstream>
+#include <future>
+#include <gmock/gmock.h>
+#include <iterator>
+#include <memory>
+#include <mutex>
+#include <stop_token>
+#include <string>
+#include <thread>
+
+#include "support/actor.hpp"
+#include "support/scratch_folder.hpp"
+#include <holdfast/holdfast.hpp>
+
+namespace holdfast::faults {
+
+using namespace std::chrono_literals;
+using test::actor;
+using test::code_in;
+using test::token_in;
+
+inline std::string bytes_of(const std::string& file) {
+  std::ifstream stream{file, std::ios::binary};
+  return {std::istreambuf_iterator<char>{stream}, {}};
+}
+
+inline void write_bytes(const std::string& file, const std::string& bytes) {
+  std::ofstream{file, std::ios::binary | std::ios::trunc} << bytes;
+}
+
+/// What a failing call says: its code, and its sentence for the test's own message.
+struct failing {
+  std::error_code code;
+  std::string text;
+};
+template <class Call>
+failing failure_of(Call call) {
+  try {
+    call();
+  } catch (const error& failed) {
+    return {failed.code(), failed.what()};
+  }
+  return {{}, "it did not fail"};
+}
+
+/// What it fails with in the end. A machine that stalls may let the patience end between a request and its
+/// answer, and then the outcome is not known: that is asked again.
+template <class Call>
+failing known_failure_of(Call call) {
+  auto failed = failure_of(call);
+  while (failed.code == errc::unknown_outcome) failed = failure_of(call);
+  return failed;
+}
+
+/// Patience for tests that want to see a failure soon.
+inline lock_options hasty() { return lock_options{}.retry(retry_policy{}.limit(3s).longest(50ms)); }
+
+/// Patience of somebody who waits for a server to come back.
+inline lock_options patient() { return lock_options{}.retry(retry_policy{}.limit(60s)); }
+/// Far sooner than that one's end.
+constexpr auto before_patience_ends = 50s;
+
+/// Whether it is so in time. A poll, and one that leaves others the cores: what is waited for here is known
+/// to servers and other processes, which tell nobody.
+template <class Condition>
+bool comes_true(Condition is_so, duration within = 60s) {
+  const auto patience = boot_clock::now() + within;
+  while (!is_so()) {
+    if (boot_clock::now() > patience) return false;
+    std::this_thread::sleep_for(1ms);
+  }
+  return true;
+}
+/// Until it is so; not for ever.
+template <class Condition>
+void await(Condition is_so, const char* otherwise) {
+  EXPECT_TRUE(comes_true(is_so)) << otherwise;
+}
+
+/// Through connections lost and made again.
+inline renewal renew(lease& held) {
+  auto answer = held.renew();
+  while (answer == renewal::unknown) answer = held.renew();
+  return answer;
+}
+
+/// Until somebody stands in the lock's queue.
+inline void expect_waiter(const client& locks) {
+  await([&] { return !locks.inspect("stock").value_or(lock_state{}).waiters.empty(); }, "nobody waits");
+}
+
+/// Another process that has a client.
+/// \param options as of an actor's line "open".
+inline std::unique_ptr<actor> start(const std::string& url, const std::string& options = {}) {
+  auto other = std::make_unique<actor>();
+  EXPECT_EQ(other->ask("open " + url + ' ' + options), "open");
+  return other;
+}
+
+/// What it says next but for "lost CODE TEXT", which may come in between at any time.
+inline std::string hear_answer(actor& other) {
+  std::string line = other.hear();
+  while (line.starts_with("lost ")) line = other.hear();
+  return line;
+}
+
+/// When, and why, a lease is lost.
+class loss {
+ public:
+  explicit loss(lease& of) {
+    of.on_lost([told = told_](std::error_code why) { told->set_value({boot_clock::now(), why}); });
+  }
+  struct word {
+    boot_clock::time_point when;
+    std::error_code why;
+  };
+  word wait() {
+    if (word_.wait_for(60s) == std::future_status::ready) return word_.get();
+    ADD_FAILURE() << "nobody says that the lease is lost";
+    return {};
+  }
+  /// Waits, and expects that it is told by then, or soon after where threads have to wait for a core.
+  void expect_by(boot_clock::time_point due) {
+    const word told = wait();
+    EXPECT_EQ(told.why, errc::lost);
+    std::this_thread::sleep_for(50ms);  // what held up the word may still hold up the probe
+    // Four times: a word goes through several threads.
+    EXPECT_LE(told.when, due + 250ms + 4 * latest_.load());
+  }
+
+ private:
+  /// How late this machine wakes a thread that has asked for it.
+  void measure(const std::stop_token& end) {
+    std::mutex own;
+    std::condition_variable_any never;
+    std::unique_lock held{own};
+    while (!end.stop_requested()) {
+      const auto due = boot_clock::now() + 20ms;
+      never.wait_for(held, end, 20ms, [] { return false; });
+      latest_ = std::max(latest_.load(), boot_clock::now() - due);
+    }
+  }
+
+  std::shared_ptr<std::promise<word>> told_ = std::make_shared<std::promise<word>>();
+  std::future<word> word_ = told_->get_future();
+  std::atomic<boot_clock::duration> latest_{boot_clock::duration::zero()};
+  std::jthread probe_{[this](const std::stop_token& end) { measure(end); }};
+};
+
+}  // namespace holdfast::faults

@@ -1,0 +1,130 @@
+// Users of one server: one who owns the store, and those with the least rights.
+
+#include <memory>
+#include <vector>
+
+#include "faults/faults.hpp"
+#include "support/mariadb_server.hpp"
+
+namespace holdfast::faults {
+namespace {
+
+using test::mariadb_console;
+using test::mariadb_error;
+using test::mariadb_server;
+
+class mariadb_rights : public testing::Test {
+ protected:
+  mariadb_rights() {
+    {
+      client owner{server_.url()};
+      mutex{owner, "first"}.lock();
+    }
+    for (const char* statement :
+         {"CREATE USER alice@'%'", "CREATE USER bob@'%'", "GRANT EXECUTE ON holdfast.* TO alice@'%'",
+          "GRANT EXECUTE ON holdfast.* TO bob@'%'", "CREATE USER reader@'%'",
+          "GRANT SELECT ON holdfast.* TO reader@'%'", "CREATE USER stranger@'%'",
+          "CREATE TABLE unrelated (x INT)", "GRANT SELECT ON holdfast.unrelated TO stranger@'%'"}) {
+      server_.ask(statement);
+    }
+  }
+  [[nodiscard]] std::string url_of(const std::string& user, const std::string& options = {}) const {
+    return "mysql://" + user + "@127.0.0.1:" + std::to_string(server_.port()) + "/holdfast" + options;
+  }
+  /// Whether the server lets it.
+  static bool can(mariadb_console& who, const std::string& statement) {
+    try {
+      who.ask(statement);
+      return true;
+    } catch (const mariadb_error&) {
+      return false;
+    }
+  }
+
+  mariadb_server server_;
+};
+
+TEST_F(mariadb_rights, to_call_the_procedures_are_all_that_locking_needs) {
+  client alice{url_of("alice")};
+  const auto bob = start(url_of("bob"));
+  auto held = mutex{alice, "stock"}.acquire();
+  bob->tell("hold stock");
+  expect_waiter(alice);
+  EXPECT_EQ(renew(held), renewal::renewed);
+  const auto first = held.token();
+  EXPECT_FALSE(held.release());
+  EXPECT_GT(token_in(bob->hear()), first);
+  EXPECT_EQ(alice.list().size(), 1U);
+  const auto console = server_.console({"alice", "", "holdfast"});
+  for (const char* table : {"", "_claims", "_words", "_sweeps"}) {
+    EXPECT_FALSE(can(*console, std::string{"SELECT * FROM holdfast_locks"} + table)) << table;
+    EXPECT_FALSE(can(*console, std::string{"DELETE FROM holdfast_locks"} + table)) << table;
+  }
+  EXPECT_EQ(bob->ask("release"), "released");
+}
+
+// By its bell, and not when it looks for itself the next time, after most of a second.
+TEST_F(mariadb_rights, to_wake_one_another_are_those_to_call_the_procedures) {
+  const auto take_turns = [this](const std::string& user) {
+    client locks{url_of(user)};
+    mutex lock{locks, "stock"};
+    for (int turn = 0; turn < 30; ++turn) const std::scoped_lock held{lock};
+  };
+  const auto began = boot_clock::now();
+  {
+    const std::jthread alice{take_turns, "alice"};
+    const std::jthread bob{take_turns, "bob"};
+  }
+  EXPECT_LT(boot_clock::now() - began, 15s);
+}
+
+TEST_F(mariadb_rights, of_those_who_may_not_lock_end_no_lease_and_forge_no_grant) {
+  client alice{url_of("alice")};
+  auto held = mutex{alice, "stock"}.acquire();
+  const auto bob = start(url_of("bob"));
+  bob->tell("hold stock");
+  expect_waiter(alice);
+  // In a procedure a session goes by its maker.
+  const auto sessions_now = [&] {
+    return server_.ask(
+        "SELECT id FROM information_schema.processlist WHERE user IN ('alice', 'bob', 'holdfast')");
+  };
+  await([&] { return sessions_now().size() == 4; }, "not each client has two sessions");
+  const auto sessions = sessions_now();
+  for (const char* user : {"reader", "stranger"}) {
+    const auto intruder = server_.console({user, "", "holdfast"});
+    for (const auto& session : sessions) {
+      EXPECT_FALSE(can(*intruder, "KILL " + session.at(0))) << user;
+      EXPECT_FALSE(can(*intruder, "KILL QUERY " + session.at(0))) << user;
+    }
+    EXPECT_FALSE(can(*intruder, "CALL holdfast_locks_evict('stock', 0, 9223372036854775807)")) << user;
+    EXPECT_FALSE(can(*intruder,
+                     "INSERT INTO holdfast_locks_words SELECT client, owner, token, since FROM "
+                     "holdfast_locks_claims"))
+        << user;
+    EXPECT_FALSE(can(*intruder, "DELETE FROM holdfast_locks_claims")) << user;
+    EXPECT_FALSE(can(*intruder, "UPDATE holdfast_locks SET granted = token")) << user;
+  }
+  EXPECT_EQ(renew(held), renewal::renewed);
+  EXPECT_EQ(alice.inspect("stock")->waiters.size(), 1U);
+  EXPECT_FALSE(held.release());
+  EXPECT_TRUE(token_in(bob->hear()));
+}
+
+// One row that an operator or a stray transaction keeps locked.
+TEST_F(mariadb_rights, to_one_row_that_somebody_keeps_locked_cost_no_other_lease) {
+  client locks{server_.url(), client_options{}.locks(lock_options{}.ttl(6s))};
+  std::vector<lease> all;
+  for (int each = 0; each < 20; ++each) all.push_back(mutex{locks, "n" + std::to_string(each)}.acquire());
+  loss told{all[7]};
+  const auto other = server_.console();
+  other->ask("START TRANSACTION");
+  other->ask("SELECT * FROM holdfast_locks WHERE name = 'n7' FOR UPDATE");
+  EXPECT_EQ(told.wait().why, errc::lost);
+  const auto held = std::count_if(all.begin(), all.end(), [](const lease& each) { return each.held(); });
+  EXPECT_EQ(held, 19);
+  other->ask("ROLLBACK");
+}
+
+}  // namespace
+}  // namespace holdfast::faults

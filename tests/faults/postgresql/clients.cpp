@@ -1,0 +1,130 @@
+// Clients that are stopped and killed at any moment, as holders and as waiters.
+
+#include <csignal>
+#include <random>
+
+#include "faults/postgresql/on_postgresql.hpp"
+#include "support/witness.hpp"
+
+namespace holdfast::faults {
+namespace {
+
+class postgresql_clients : public on_postgresql {
+ protected:
+  /// Works at "stock" until it ends, and with it all that work. Of several none may stand still in the midst
+  /// of it for longer than its ttl, though others use the machine: it would find the next one there.
+  [[nodiscard]] std::unique_ptr<actor> worker(const std::string& witness, int ttl_ms = 1500) const {
+    auto other = start(server_.url());
+    other->tell("crowd stock " + witness + " 1000000 ttl=" + std::to_string(ttl_ms));
+    return other;
+  }
+  static bool advances(const test::witness& witness, std::int64_t by) {
+    const auto wanted = witness.count() + by;
+    return comes_true([&] { return witness.count() >= wanted; });
+  }
+
+  test::scratch_folder folder_;
+  const std::string place_ = folder_.file("witness");
+  test::witness witness_{place_};
+};
+
+TEST_F(postgresql_clients, stopped_for_longer_than_the_ttl_know_of_their_loss_when_they_wake) {
+  client locks{server_.url()};
+  const auto sleeper = start(server_.url());
+  const auto first = sleeper->hold("stock ttl=300");
+  sleeper->send(SIGSTOP);
+  const auto next = mutex{locks, "stock"}.acquire();
+  EXPECT_GT(next.token(), first);
+  sleeper->tell("report");  // what it does first when it wakes
+  sleeper->send(SIGCONT);
+  EXPECT_EQ(hear_answer(*sleeper), "lost");
+  EXPECT_TRUE(next.held());
+}
+
+// None of them keeps a row locked: what it has sent is carried out without it.
+TEST_F(postgresql_clients, stopped_at_any_moment_keep_nobody_waiting_for_longer_than_their_ttl) {
+  std::mt19937 random{11};
+  const auto sleeper = worker(place_, 300);
+  client locks{server_.url()};
+  mutex lock{locks, "stock"};
+  constexpr int pauses = 40;
+  for (int pause = 0; pause < pauses; ++pause) {
+    ASSERT_TRUE(advances(witness_, 1));
+    std::this_thread::sleep_for(std::chrono::microseconds{random() % 1000});  // a few statements at most
+    sleeper->send(SIGSTOP);
+    const auto before = boot_clock::now();
+    auto held = lock.try_acquire_for(60s);
+    ASSERT_TRUE(held);
+    // And a while for a machine that others use: a row that a sleeper locks is locked until it wakes.
+    EXPECT_LT(boot_clock::now() - before, 300ms + 20s) << "in pause " << pause;
+    EXPECT_EQ(
+        server_.ask("SELECT count(*) FROM pg_locks l JOIN pg_stat_activity a USING (pid) WHERE l.mode = "
+                    "'RowShareLock' AND a.state LIKE 'idle%'"),
+        "0");
+    EXPECT_FALSE(held->release());
+    sleeper->send(SIGCONT);
+  }
+  EXPECT_EQ(witness_.overlaps(), 0);
+}
+
+TEST_F(postgresql_clients, killed_at_any_moment_stop_nobody_else) {
+  std::vector<std::unique_ptr<actor>> crowd;
+  for (int each = 0; each < 4; ++each) crowd.push_back(worker(place_));
+  std::mt19937 random{42};
+  constexpr int kills = 25;
+  for (int kill = 0; kill < kills; ++kill) {
+    ASSERT_TRUE(advances(witness_, 1 + static_cast<std::int64_t>(random() % 20)))
+        << "all stood still after kill " << kill;
+    auto& victim = crowd[random() % crowd.size()];
+    victim->kill();
+    victim = worker(place_);
+  }
+  EXPECT_TRUE(advances(witness_, 50));
+  crowd.clear();
+  EXPECT_EQ(witness_.overlaps(), 0);
+  // A visit that was cut off between its two counts is in the one and not in the other.
+  EXPECT_GE(witness_.fragile_count(), witness_.count());
+  EXPECT_LE(witness_.fragile_count(), witness_.count() + kills + 4);
+  expect_free();
+}
+
+// The witness would find a late holder in their midst; a table that checks tokens has to be right in any
+// case.
+TEST_F(postgresql_clients, stopped_again_and_again_write_nothing_stale_where_tokens_are_checked) {
+  ASSERT_EQ(server_.ask("CREATE TABLE goods (sku int PRIMARY KEY, fence bigint, writes bigint);"
+                        "CREATE TABLE history (at bigserial, token bigint);"
+                        "INSERT INTO goods VALUES (42, 0, 0);"
+                        "GRANT ALL ON ALL TABLES IN SCHEMA public TO holdfast;"
+                        "GRANT ALL ON ALL SEQUENCES IN SCHEMA public TO holdfast"),
+            "");
+  std::mt19937 random{5};
+  std::vector<std::unique_ptr<actor>> sleepers;
+  for (int each = 0; each < 2; ++each) sleepers.push_back(start(server_.url()));
+  client locks{server_.url()};
+  const auto resource = server_.console("holdfast");
+  const auto write = [&](fencing_token token) {
+    return resource->ask(
+        "WITH done AS (UPDATE goods SET writes = writes + 1, fence = $1::bigint WHERE sku = 42 AND fence <= "
+        "$1::bigint RETURNING fence) INSERT INTO history (token) SELECT fence FROM done RETURNING token",
+        {std::to_string(token.value())});
+  };
+  for (int turn = 0; turn < 12; ++turn) {
+    auto& sleeper = *sleepers[turn % sleepers.size()];
+    sleeper.tell("hold stock ttl=200");
+    const auto stale = token_in(hear_answer(sleeper));  // what it lost before, it may say only now
+    sleeper.send(SIGSTOP);
+    auto next = mutex{locks, "stock"}.acquire();
+    EXPECT_EQ(write(next.token()), std::to_string(next.token().value()));
+    sleeper.send(SIGCONT);
+    EXPECT_EQ(write(stale), "") << "it has written what was overtaken";
+    EXPECT_FALSE(next.release());
+    sleeper.tell("drop");
+    EXPECT_EQ(hear_answer(sleeper), "dropped");
+  }
+  EXPECT_EQ(
+      resource->ask("SELECT count(*) FROM history a JOIN history b ON a.at < b.at AND a.token >= b.token"),
+      "0");
+}
+
+}  // namespace
+}  // namespace holdfast::faults

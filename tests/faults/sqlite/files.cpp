@@ -1,0 +1,169 @@
+// Files that are damaged, or somebody else's, or taken away.
+
+#include <future>
+#include <random>
+#include <thread>
+
+#include "faults/sqlite/on_a_file.hpp"
+
+namespace holdfast::faults {
+namespace {
+
+class files : public on_a_file {
+ protected:
+  /// A store that has been used, at rest.
+  void make_used_store() {
+    client locks = open();
+    for (int each = 0; each < 200; ++each) {
+      mutex lock{locks, "name/" + std::to_string(each)};
+      const std::scoped_lock held{lock};
+    }
+  }
+  void expect_untouched(const std::string& bytes) const {
+    EXPECT_TRUE(bytes_of(file_) == bytes) << "the file was written to";
+    std::vector<std::string> entries;
+    for (const auto& entry : std::filesystem::directory_iterator{folder_.path()}) {
+      entries.push_back(entry.path().filename());
+    }
+    EXPECT_THAT(entries, testing::ElementsAre("locks.db"));
+  }
+};
+
+TEST_F(files, that_are_empty_become_a_store) {
+  write_bytes(file_, "");
+  client locks = open();
+  EXPECT_TRUE(mutex(locks, "stock").acquire().held());
+}
+
+TEST_F(files, of_no_database_are_left_alone) {
+  std::string garbage(50'000, '\0');
+  std::mt19937 random{1};
+  for (char& byte : garbage) byte = static_cast<char>(random());
+  for (const std::string& bytes : {garbage, std::string{"#!/bin/sh\necho hello\n"}}) {
+    write_bytes(file_, bytes);
+    const auto failed = failure_of([&] { open(hasty()); });
+    EXPECT_TRUE(failed.code == errc::foreign_store || failed.code == errc::corrupt_store) << failed.text;
+    EXPECT_THAT(failed.text, testing::HasSubstr(file_));
+    expect_untouched(bytes);
+  }
+}
+
+TEST_F(files, of_another_program_are_left_alone) {
+  const std::vector<std::string> schemas{
+      "create table orders(id integer primary key, sku text); insert into orders(sku) values('sku-42')",
+      "create table holdfast_locks(name text, price real); insert into holdfast_locks values('stock', 1.5)",
+      "pragma application_id = 252006673; create table t(a)",
+      "pragma user_version = 7; create view holdfast_locks as select 1 as name",
+  };
+  for (const auto& schema : schemas) {
+    std::filesystem::remove(file_);
+    other_connection{file_}.run(schema);
+    const auto bytes = bytes_of(file_);
+    const auto failed = failure_of([&] { open(hasty()); });
+    EXPECT_EQ(failed.code, errc::foreign_store) << schema << ": " << failed.text;
+    EXPECT_THAT(failed.text, testing::HasSubstr(file_));
+    expect_untouched(bytes);
+  }
+}
+
+TEST_F(files, that_are_cut_off_are_reported) {
+  make_used_store();
+  const auto whole = bytes_of(file_);
+  for (const std::size_t length : {whole.size() / 2, std::size_t{5000}, std::size_t{600}}) {
+    write_bytes(file_, whole.substr(0, length));
+    const auto failed = failure_of([&] {
+      client locks = open(hasty());
+      for (int each = 0; each < 200; ++each) {
+        static_cast<void>(mutex(locks, "name/" + std::to_string(each)).try_acquire());
+      }
+    });
+    EXPECT_TRUE(failed.code == errc::corrupt_store || failed.code == errc::foreign_store) << failed.text;
+  }
+}
+
+// Any page, overwritten: the call that meets it says so, or does not meet it; nothing crashes or hangs.
+TEST_F(files, with_any_page_damaged_are_reported_where_it_matters) {
+  make_used_store();
+  const auto whole = bytes_of(file_);
+  constexpr std::size_t page = 4096;
+  ASSERT_GT(whole.size(), 2 * page);
+  int reported = 0;
+  for (std::size_t at = 0; at < whole.size(); at += page) {
+    auto damaged = whole;
+    std::mt19937 random{static_cast<unsigned>(at)};
+    for (std::size_t i = at; i < std::min(at + page, whole.size()); ++i)
+      damaged[i] = static_cast<char>(random());
+    write_bytes(file_, damaged);
+    const auto failed = failure_of([&] {
+      client locks = open(hasty());
+      static_cast<void>(locks.list(true));
+      static_cast<void>(mutex(locks, "name/7").try_acquire());
+    });
+    if (!failed.code) continue;
+    ++reported;
+    EXPECT_TRUE(failed.code == errc::corrupt_store || failed.code == errc::foreign_store) << failed.text;
+  }
+  EXPECT_GT(reported, 0);
+}
+
+TEST_F(files, that_are_deleted_under_a_holder_end_its_lease) {
+  client locks = open(hasty().ttl(600ms));
+  auto held = mutex{locks, "stock"}.acquire();
+  std::promise<std::error_code> told;
+  held.on_lost([&](std::error_code reason) { told.set_value(reason); });
+  for (const auto* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file_ + suffix);
+
+  auto reason = told.get_future();
+  ASSERT_EQ(reason.wait_for(60s), std::future_status::ready);
+  EXPECT_EQ(reason.get(), errc::lost);
+  EXPECT_FALSE(held.held());
+  EXPECT_TRUE(held.release());
+}
+
+TEST_F(files, that_are_replaced_under_a_holder_end_its_lease) {
+  client locks = open(hasty().ttl(600ms));
+  auto held = mutex{locks, "stock"}.acquire();
+  std::promise<std::error_code> told;
+  held.on_lost([&](std::error_code reason) { told.set_value(reason); });
+
+  const auto place = file_;
+  file_ = folder_.file("new.db");
+  make_store();
+  for (const auto* suffix : {"-wal", "-shm"}) std::filesystem::remove(place + suffix);
+  std::filesystem::rename(file_, place);
+  file_ = place;
+
+  auto reason = told.get_future();
+  ASSERT_EQ(reason.wait_for(60s), std::future_status::ready);
+  EXPECT_EQ(reason.get(), errc::lost);
+}
+
+// Whoever comes after a deletion meets whoever else comes after it: never two stores at one place for long.
+TEST_F(files, that_are_deleted_part_no_two_clients_who_ask_afterwards) {
+  client before = open(hasty());
+  {
+    const auto used = mutex{before, "stock"}.acquire();
+  }
+  for (const auto* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file_ + suffix);
+  client after = open(hasty());
+  const auto held = mutex{after, "stock"}.acquire();
+  std::optional<lease> second;
+  const auto failed = failure_of([&] { second = mutex{before, "stock"}.try_acquire(); });
+  EXPECT_FALSE(second) << "two hold the name, in two files; " << failed.text;
+}
+
+TEST_F(files, whose_folder_is_gone_fail_and_do_not_hang) {
+  const auto inner = folder_.file("inner");
+  std::filesystem::create_directory(inner);
+  file_ = inner + "/locks.db";
+  client locks = open(hasty());
+  {
+    const auto used = mutex{locks, "stock"}.acquire();
+  }
+  std::filesystem::remove_all(inner);
+  const auto failed = failure_of([&] { static_cast<void>(mutex(locks, "stock").acquire()); });
+  EXPECT_TRUE(failed.code) << "it holds in a file that nobody else can find";
+}
+
+}  // namespace
+}  // namespace holdfast::faults

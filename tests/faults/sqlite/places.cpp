@@ -1,0 +1,118 @@
+// Where the file is, and who may read and write it.
+
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "faults/sqlite/on_a_file.hpp"
+
+namespace holdfast::faults {
+namespace {
+
+class places : public on_a_file {
+ protected:
+  /// Root is refused nothing: another process gives that up, and is refused what any user would be.
+  static std::unique_ptr<actor> somebody() {
+    auto other = std::make_unique<actor>();
+    if (::geteuid() == 0) {
+      EXPECT_EQ(other->ask("user 65534"), "user");
+    }
+    return other;
+  }
+  void set_modes(::mode_t folder, ::mode_t files) const {
+    for (const auto& entry : std::filesystem::directory_iterator{folder_.path()}) {
+      ::chmod(entry.path().c_str(), files);
+    }
+    ::chmod(folder_.path().c_str(), folder);
+  }
+};
+
+TEST_F(places, are_made_with_all_folders_above_them_for_this_user_alone) {
+  file_ = folder_.file("state/app/locks.db");
+  make_store();
+  struct ::stat folder{};
+  ASSERT_EQ(::stat(folder_.file("state/app").c_str(), &folder), 0);
+  EXPECT_EQ(folder.st_mode & 0777, 0700U);
+}
+
+// A mistyped path would look like a store in which nothing is held, and be one from then on.
+TEST_F(places, that_are_only_looked_at_are_not_made) {
+  file_ = folder_.file("typo/deep/locks.db");
+  client locks = open();
+  std::atomic<int> changes = 0;
+  const auto watched = locks.watch([&] { ++changes; });
+  EXPECT_THAT(locks.list(true), testing::IsEmpty());
+  EXPECT_FALSE(locks.inspect("stock"));
+  EXPECT_EQ(locks.force_release("stock"), 0U);
+  EXPECT_TRUE(std::filesystem::is_empty(folder_.path()));
+
+  file_ = folder_.file("empty.db");
+  write_bytes(file_, "");
+  {
+    EXPECT_THAT(open().list(true), testing::IsEmpty());
+  }
+  EXPECT_EQ(bytes_of(file_), "");
+  EXPECT_FALSE(std::filesystem::exists(file_ + "-wake"));
+
+  file_ = folder_.file("typo/deep/locks.db");
+  client others = open();
+  const auto held = mutex{others, "stock"}.acquire();
+  EXPECT_EQ(locks.list().size(), 1U) << "by now it is there";
+  await([&] { return changes > 0; }, "who watches does not hear of it");
+}
+
+TEST_F(places, of_this_user_are_used_when_the_url_names_none) {
+  actor other{{"XDG_STATE_HOME=" + folder_.file("state")}};
+  EXPECT_EQ(other.ask("open sqlite:"), "open");
+  EXPECT_TRUE(other.hold("stock"));
+  EXPECT_TRUE(std::filesystem::exists(folder_.file("state/holdfast/locks.db")));
+}
+
+TEST_F(places, that_cannot_be_written_are_refused_as_such) {
+  set_modes(0555, 0444);
+  const auto answer = somebody()->ask("open " + url());
+  EXPECT_EQ(code_in(answer), errc::permission_denied) << answer;
+  EXPECT_THAT(answer, testing::HasSubstr(folder_.path().string()));
+  set_modes(0755, 0644);
+}
+
+TEST_F(places, whose_file_is_read_only_are_refused_as_such) {
+  make_store();
+  set_modes(0777, 0444);
+  const auto answer = somebody()->ask("open " + url());
+  EXPECT_EQ(code_in(answer), errc::permission_denied) << answer;
+  EXPECT_THAT(answer, testing::HasSubstr(file_));
+}
+
+TEST_F(places, whose_folder_is_read_only_are_refused_as_such) {
+  make_store();
+  set_modes(0555, 0666);
+  const auto answer = somebody()->ask("open " + url());
+  EXPECT_EQ(code_in(answer), errc::permission_denied) << answer;
+  set_modes(0755, 0644);
+}
+
+TEST_F(places, that_are_folders_or_behind_files_are_refused) {
+  std::filesystem::create_directory(file_);
+  EXPECT_TRUE(failure_of([&] { open(); }).code);
+  EXPECT_TRUE(std::filesystem::is_directory(file_));
+  write_bytes(folder_.file("plain"), "not a folder");
+  file_ = folder_.file("plain/locks.db");
+  EXPECT_TRUE(failure_of([&] { open(); }).code);
+  EXPECT_EQ(bytes_of(folder_.file("plain")), "not a folder");
+}
+
+TEST_F(places, with_odd_names_are_found_again) {
+  for (const auto* name :
+       {"with space.db", "quo'te.db", "per%25cent.db", "ques%3Ftion.db", "\u00fcml\u00e4ut.db"}) {
+    file_ = folder_.file(name);
+    client first = open();
+    client second = open();
+    const auto held = mutex{first, "stock"}.acquire();
+    EXPECT_FALSE(mutex(second, "stock").try_lock()) << name;
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder_.file("per%cent.db")));
+  EXPECT_TRUE(std::filesystem::exists(folder_.file("ques?tion.db")));
+}
+
+}  // namespace
+}  // namespace holdfast::faults

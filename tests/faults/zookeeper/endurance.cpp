@@ -1,0 +1,116 @@
+// Many waits and many clients one after the other, and nothing that grows with them, on either side.
+
+#include <cstdio>
+
+#include <boost/asio/bind_executor.hpp>
+#include <boost/asio/io_context.hpp>
+
+#include "faults/zookeeper/on_zookeeper.hpp"
+#include <holdfast/async.hpp>
+
+namespace holdfast::faults {
+namespace {
+
+#if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
+constexpr bool counts_memory = false;  // a sanitizer keeps what was freed
+constexpr int share = 10;              // of what is done without
+#else
+constexpr bool counts_memory = true;
+constexpr int share = 1;
+#endif
+
+class zookeeper_endurance : public on_zookeeper {
+ protected:
+  /// Waits of one client, all at once; each that comes in leaves at once.
+  static void wait_at_once(
+      client& locks, const std::vector<std::string>& names, std::optional<duration> limit,
+      const std::function<void()>& started = [] {}) {
+    int granted = 0;
+    const auto count = [&](const boost::system::error_code& failed, const lease& held) {
+      EXPECT_FALSE(failed) << failed.message();
+      granted += held ? 1 : 0;
+    };
+    boost::asio::io_context context;
+    for (const auto& name : names) {
+      mutex lock{locks, name};
+      if (limit) {
+        lock.async_try_acquire_for(*limit, boost::asio::bind_executor(context, count));
+      } else {
+        lock.async_acquire(boost::asio::bind_executor(context, count));
+      }
+    }
+    started();
+    context.run();
+    EXPECT_EQ(granted, limit ? 0 : static_cast<int>(names.size()));
+  }
+  /// Until the server has as many as before, which it has as soon as what was sent has been carried out.
+  void expect_as_before(const std::string& what, std::int64_t before) {
+    comes_true([&] { return server_.monitored(what) == before; });
+    EXPECT_EQ(server_.monitored(what), before) << what;
+  }
+};
+
+TEST_F(zookeeper_endurance, ten_thousand_waits_leave_no_watch_and_no_node) {
+  const auto nodes = server_.monitored("zk_znode_count");
+  client holders{server_.url(), living(600s)};  // which look after their own nodes long after this
+  client locks{server_.url("?session_timeout=40s")};
+  const std::vector<std::string> one(200, "stock");
+  std::vector<std::string> many;
+  for (int each = 0; each < 200; ++each) many.push_back("shelves/" + std::to_string(each));
+  for (int round = 0; round < 16 / share + 1; ++round) {
+    for (const auto* names : {&one, &std::as_const(many)}) {
+      std::vector<lease> held;
+      for (const auto& name : *names) {
+        if (auto lease = mutex{holders, name}.try_acquire()) held.push_back(std::move(*lease));
+      }
+      EXPECT_EQ(held.size(), names == &one ? 1U : many.size());
+      wait_at_once(locks, *names, 10ms);
+      // What was sent before is carried out before this; then each gives up its place, and its watch in the
+      // end, though what it waited for is still there.
+      EXPECT_FALSE(mutex(locks, "passing").acquire().release());
+      expect_as_before("zk_ephemerals_count", std::ssize(held));
+      expect_as_before("zk_watch_count", 0);
+      wait_at_once(locks, *names, std::nullopt, [&] { held.clear(); });
+    }
+  }
+  // While both sessions live:
+  expect_as_before("zk_watch_count", 0);
+  expect_as_before("zk_ephemerals_count", 0);
+  expect_as_before("zk_znode_count", nodes);
+  EXPECT_EQ(mutex(locks, "stock").acquire().renew(), renewal::renewed);
+}
+
+struct both_sides {
+  long resident_kib = 0;
+  int descriptors = 0;
+  int threads = 0;
+};
+
+TEST_F(zookeeper_endurance, a_thousand_clients_leave_nothing_behind) {
+  actor other;
+  const auto sessions = server_.monitored("zk_global_sessions");
+  const auto connections = server_.monitored("zk_num_alive_connections");
+  const auto look = [&] {
+    both_sides now;
+    EXPECT_EQ(std::sscanf(other.ask("usage").c_str(), "usage %ld %d %d", &now.resident_kib, &now.descriptors,
+                          &now.threads),
+              3);
+    expect_as_before("zk_global_sessions", sessions);
+    expect_as_before("zk_num_alive_connections", connections);
+    return now;
+  };
+  ASSERT_EQ(other.ask("clients " + server_.url() + " 100"), "cycled");
+  const auto before = look();
+  ASSERT_EQ(other.ask("clients " + server_.url() + ' ' + std::to_string(1000 / share), 150s), "cycled");
+  const auto after = look();
+  EXPECT_EQ(after.descriptors, before.descriptors);
+  EXPECT_EQ(after.threads, before.threads);
+  if (counts_memory) {
+    EXPECT_LE(after.resident_kib, before.resident_kib + 512);
+  }
+  expect_as_before("zk_watch_count", 0);
+  expect_as_before("zk_ephemerals_count", 0);
+}
+
+}  // namespace
+}  // namespace holdfast::faults

@@ -1,0 +1,22 @@
+#include "faults/servers/servers.hpp"
+#include "support/zookeeper_server.hpp"
+
+namespace {
+
+using namespace holdfast::faults;
+
+class zookeeper final : public wrapped<server, holdfast::test::zookeeper_server> {
+ public:
+  explicit zookeeper(const server_settings& /*how*/) : wrapped{{}} {}
+  /// Long sessions: what stays behind a cut does not go by itself.
+  [[nodiscard]] std::string url(std::uint16_t port, const std::string& options) const override {
+    return "zk://127.0.0.1:" + std::to_string(port) + (options.empty() ? "?session_timeout=10s" : options);
+  }
+};
+
+const test_on tested{server_kind{
+    .name = "zookeeper", .keeps_sessions = true, .has_clock = false, .start = [](const server_settings& how) {
+      return std::make_unique<zookeeper>(how);
+    }}};
+
+}  // namespace

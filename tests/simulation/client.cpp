@@ -1,0 +1,83 @@
+#include "simulation/client.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+namespace holdfast::sim {
+
+using namespace std::chrono_literals;
+
+client::process::process(surroundings& around, client& of)
+    : link{around.store.connect(of.at, of.way, around.patience)},
+      spoiled{spoiled_link(around.with, *link)},
+      watched{spoiled ? *spoiled : *link, around.in, around.account},
+      driver{driver_of(around.with, of.at, watched)},
+      seams{spoiled_core(around.with, of.at, *driver)},
+      port{seams.port ? *seams.port : *driver, around, of.at, watched},
+      leases{seams.time ? *seams.time : static_cast<store::scheduler&>(of.at), port,
+             [this, h = &of.at](const lease_core::record_ptr& lease) {
+               // As session::announce_loss.
+               h->after_turn([this, h, lease, actions = std::exchange(lease->on_lost, {})] {
+                 for (const auto& [number, action] : actions) action(lease->reason);
+                 if (lease->reason == errc::closed) return;
+                 h->after_turn([this, lease] { leases.after_loss(lease); });
+               });
+             }} {}
+
+client::client(surroundings& around, std::uint8_t number, clock boot, clock wall, duration latency,
+               std::size_t users)
+    : at{around.in, number, boot, wall},
+      way{around.in, at, around.server, latency},
+      around_{around},
+      users_{users} {}
+
+void client::start() {
+  around_.in.note("starts", at.number());
+  process_ = std::make_unique<process>(around_, *this);
+  way.connect_soon();
+  for (std::size_t i = 0; i < users_; ++i) {
+    process_->users.emplace_back(around_, at, process_->leases);
+    at.turn([this] { process_->users.back().live(); });
+  }
+}
+
+void client::kill() {
+  if (!process_) return;
+  around_.in.note("killed", at.number());
+  at.die();
+  process_.reset();
+  way.hang_up();
+}
+
+void client::retire() {
+  if (!process_) return;
+  at.turn([this] {
+    for (user& u : process_->users) u.retire();
+  });
+}
+
+void client::close() {
+  if (process_) at.turn([this] { process_->leases.close(); });
+}
+
+void client::force_release(std::size_t name) {
+  if (!process_ || at.is_paused()) return;
+  at.turn([this, name] {
+    process_->port.force_release(name_of(name), std::nullopt, at.now() + 1s, [](const store::forced&) {});
+  });
+}
+
+bool client::waits_since_before() const {
+  return process_ && std::any_of(process_->users.begin(), process_->users.end(),
+                                 [](const user& u) { return u.waits_since_before(); });
+}
+
+bool client::is_done() const {
+  return !process_ || std::all_of(process_->users.begin(), process_->users.end(),
+                                  [](const user& u) { return u.is_done(); });
+}
+
+std::size_t client::busy() const { return process_ ? process_->port.busy() : 0; }
+
+}  // namespace holdfast::sim

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <deque>
+#include <memory>
+#include <optional>
+
+#include "lease/lease_manager.hpp"
+#include "simulation/host.hpp"
+#include "simulation/line.hpp"
+#include "simulation/mutant_ports.hpp"
+#include "simulation/surroundings.hpp"
+#include "simulation/user.hpp"
+#include "simulation/watched_port.hpp"
+
+namespace holdfast::sim {
+
+/// A machine, and on it one process after another that uses the library: all of its core as in production,
+/// the driver, the keeper and the lease manager, between users and a link.
+class client {
+ public:
+  client(surroundings& around, std::uint8_t number, clock boot, clock wall, duration latency,
+         std::size_t users);
+
+  void start();
+  /// The process is gone without a word.
+  void kill();
+  void retire();
+  void close();
+  void force_release(std::size_t name);
+
+  [[nodiscard]] bool lives() const { return process_ != nullptr; }
+  [[nodiscard]] bool waits_since_before() const;
+  [[nodiscard]] bool is_done() const;
+  /// What is still under way, or will still wake up.
+  [[nodiscard]] std::size_t busy() const;
+
+  host at;
+  line way;
+
+ private:
+  /// The order is that of building, so each outlives what is built on it.
+  struct process {
+    process(surroundings& around, client& of);
+
+    std::unique_ptr<tickets::link> link;
+    std::unique_ptr<tickets::link> spoiled;
+    watched_link watched;
+    std::unique_ptr<store::port> driver;
+    spoiled_seams seams;
+    watched_port port;
+    lease_core::lease_manager leases;
+    std::deque<user> users;
+  };
+
+  surroundings& around_;
+  std::size_t users_;
+  std::unique_ptr<process> process_;
+};
+
+}  // namespace holdfast::sim

@@ -1,0 +1,106 @@
+#pragma once
+
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <utility>
+#include <vector>
+
+#include "core/scheduler.hpp"
+#include "simulation/scene.hpp"
+
+namespace holdfast::sim {
+
+/// A machine with one process on it: the scheduler of that process's core. It can be paused, and then hears
+/// late, all at once, what happened meanwhile; and it can die, and live anew.
+class host final : public store::scheduler {
+ public:
+  host(scene& in, std::uint8_t number, clock boot, clock wall)
+      : boot{boot}, wall{wall}, in_{in}, number_{number} {}
+
+  // For the core, in turns.
+  [[nodiscard]] store::time_point now() const override { return store::time_point{boot.at(in_.now)}; }
+  [[nodiscard]] std::uint64_t random() override { return in_.chance.bits(); }
+  timer at(store::time_point when, std::function<void()> what) override;
+  void cancel(timer which) override;
+  void after_turn(std::function<void()> what) override { after_.push_back(std::move(what)); }
+
+  /// Reaches the process then, in a turn of its own; never, if it has died before.
+  template <class Function>
+  void hear_at(instant when, Function f) {
+    in_.agenda.add(when, [this, life = life_, f = std::move(f)]() mutable {
+      if (life != life_) return;
+      if (paused_) {
+        backlog_.push_back({false, std::move(f)});
+      } else {
+        turn(f);
+      }
+    });
+  }
+  template <class Function>
+  void turn(Function&& f) {
+    f();
+    while (!after_.empty()) {
+      const auto next = std::move(after_.front());
+      after_.pop_front();
+      next();
+    }
+  }
+
+  /// \param stops_clock as a clock that does not count the time in which its machine is suspended.
+  void pause(bool stops_clock);
+  void resume();
+  [[nodiscard]] bool is_paused() const { return paused_; }
+  /// What befalls it as soon as it has sent its next renewal.
+  void strike_after_renewal(action what) { strike_ = std::move(what); }
+  void sent_renewal() {
+    if (strike_) in_.agenda.add(in_.now, std::exchange(strike_, {}));
+  }
+  /// Ends the process: timers, and whatever was on its way to it.
+  void die();
+
+  [[nodiscard]] std::uint32_t life() const { return life_; }
+  [[nodiscard]] std::uint8_t number() const { return number_; }
+  [[nodiscard]] instant true_time_of(store::time_point t) const { return boot.when(t.time_since_epoch()); }
+  /// Microseconds of a clock that anybody may set.
+  [[nodiscard]] std::int64_t wall_now() const { return wall.at(in_.now).count() / 1000; }
+  [[nodiscard]] std::size_t timers() const { return timers_.size() - free_.size(); }
+
+  /// Something kept it from working, or from being heard, until then.
+  void disturb_until(instant when) { calm_since_ = std::max(calm_since_, when); }
+  /// Its connection works again from then on.
+  void calm_from(instant when) { calm_since_ = when; }
+  [[nodiscard]] bool calm_since(instant when) const { return !paused_ && calm_since_ <= when; }
+  [[nodiscard]] bool was_paused_at(instant when) const { return when >= paused_at_ && when <= resumed_at_; }
+
+  clock boot;
+  clock wall;
+
+ private:
+  struct entry {
+    std::function<void()> what;
+    store::time_point when;
+    std::uint32_t version = 0;
+  };
+  struct overdue {
+    bool is_timer;
+    action what;
+  };
+  void arm(std::uint32_t place);
+  void ring(std::uint32_t place, std::uint32_t version);
+
+  scene& in_;
+  std::uint8_t number_;
+  std::uint32_t life_ = 1;
+  bool paused_ = false;
+  instant paused_at_ = never;
+  instant resumed_at_{};
+  instant calm_since_{};
+  std::vector<entry> timers_;
+  std::vector<std::uint32_t> free_;
+  std::deque<std::function<void()>> after_;
+  std::vector<overdue> backlog_;
+  action strike_;
+};
+
+}  // namespace holdfast::sim

@@ -1,0 +1,429 @@
+#include "simulation/ledger.hpp"
+
+#include <algorithm>
+#include <string>
+#include <utility>
+
+namespace holdfast::sim {
+
+using tickets::task;
+
+void ledger::executed(const tickets::request& asked, bool late, const tickets::reply& answer,
+                      const std::vector<word>& words) {
+  ++requests_;
+  const std::size_t name = asked.name.empty() ? 0 : index_of(asked.name);
+  in_.note("executed", static_cast<std::uint64_t>(asked.what) << 8U | name, asked.token.value(),
+           answer.index());
+  if (in_.log.prints()) in_.log.line(in_.now, "  by " + asked.owner.hex() + (late ? ", late" : ""));
+  const bool yes = !std::holds_alternative<tickets::nothing>(answer);
+  if (in_.log.prints()) {
+    for (const word& w : words) {
+      in_.log.line(in_.now, "  tells " + w.owner.hex() + ", " + std::to_string(w.what.token.value()));
+    }
+  }
+  if (heads_[name] == asked.owner) ++looks_[name];
+  if (const auto* at = std::get_if<tickets::place>(&answer)) {
+    if (at->head && !at->granted && at->holder_left && !late) {
+      heads_[name] = asked.owner;
+      ++looks_[name];  // it may have been the head before, with others in between
+      require_look_after(name, *at->holder_left);
+    }
+    if (at->head && outsiders_[name]) {
+      looks_out_[name] = asked.owner;
+      looks_since_[name] = in_.now;
+    } else if (looks_out_[name] == asked.owner) {
+      looks_out_[name] = {};
+    }
+  }
+  if (std::holds_alternative<tickets::refused>(answer)) turned_away_.insert(asked.owner);
+  bool makes_room = true;
+  switch (asked.what) {
+    case task::acquire:
+      for (const word& w : words) told(name, w);  // those who came before it are served before it
+      if (const auto* at = std::get_if<tickets::place>(&answer)) acquired(asked, late, *at);
+      break;
+    case task::find:
+      if (fact* f = find(name, asked.owner); f != nullptr) {
+        if (!yes && lives(*f)) violated("a living claim is not found", name, 0);
+        if (yes && terms_.finds_renew) begin_ttl(*f, asked.ttl);
+      }
+      break;
+    case task::look:
+      kept(find_exactly(name, asked.owner, asked.token.value()), name, asked.token.value(), asked.ttl, yes);
+      break;
+    case task::renew:
+      for (std::size_t i = 0; i < asked.batch.size(); ++i) {
+        const store::hold& h = asked.batch[i];
+        fact* f = find(index_of(h.name), h.owner, h.token.value());
+        if (f != nullptr && !f->granted) f = nullptr;  // what waits cannot be renewed as a hold
+        const auto& unsure = std::get<tickets::kept>(answer).unsure;
+        if (std::find(unsure.begin(), unsure.end(), i) != unsure.end()) continue;
+        kept(f, index_of(h.name), h.token.value(), h.ttl, std::get<tickets::kept>(answer).each[i]);
+      }
+      break;
+    case task::release: ended(find(name, asked.owner, asked.token.value()), name, yes); break;
+    case task::withdraw: ended(find(name, asked.owner), name, yes); break;
+    case task::downgrade: {
+      fact* const f = find(name, asked.owner, asked.token.value());
+      const bool wrong = yes ? f == nullptr : f != nullptr && f->granted && lives(*f);
+      if (wrong) violated("a downgrade was answered wrongly", name, asked.token.value());
+      makes_room = yes && f != nullptr && f->weight != 1;  // or it was lowered by an earlier try
+      if (yes && f != nullptr) f->weight = 1;
+      break;
+    }
+    case task::evict:
+      if (evictions_allowed) broken(name);
+      std::erase_if(facts_, [&](const fact& f) {
+        const bool meant = f.token >= asked.token.value() && f.token <= asked.last.value();
+        const bool ended = f.name == name && f.granted && meant;
+        if (ended && lives(f) && !was_granted_by(seen_by_force_[name], f.token)) {
+          violated("a hold was ended by force that was granted after the call", name, f.token);
+        }
+        return ended;
+      });
+      break;
+    case task::inspect: seen_by_force_[name] = grants_; return;
+    case task::list: return;
+  }
+  if (asked.what != task::acquire) {
+    for (const word& w : words) told(name, w);
+  }
+  const bool serves = yes && makes_room && asked.what != task::acquire && asked.what != task::find &&
+                      asked.what != task::renew;
+  if (serves) require_served(name);
+  std::erase_if(facts_, [&](const fact& f) { return f.name == name && is_gone(f); });
+}
+
+void ledger::refused(const tickets::request& asked, const store::trouble& why) {
+  ++refusals_;
+  in_.note("refused", static_cast<std::uint64_t>(asked.what));
+  if (in_.log.prints()) in_.log.line(in_.now, "  " + asked.owner.hex() + ": " + why.what.what);
+}
+
+void ledger::begin_ttl(fact& f, duration ttl) const {
+  f.ttl = ttl;
+  f.expires = at_.lease_now() + ttl.count() - terms_.grain;
+  f.gone = at_.lease_now() + ttl.count() + terms_.grain;
+}
+
+void ledger::acquired(const tickets::request& asked, bool late, const tickets::place& at) {
+  const std::size_t name = index_of(asked.name);
+  fact* const before = find(name, asked.owner);
+  if (before != nullptr && before->token == at.token.value()) {  // the same place again, for one more ttl
+    begin_ttl(*before, asked.ttl);
+    if (at.granted && !before->granted) granted(*before);
+    return;
+  }
+  if (late && terms_.late_is_possible) unanswerable_.insert(asked.owner);
+  // A store that came back with old contents may have a claim that its client has seen end. The owner then
+  // has two, and a release ends the one that it names.
+  if (!terms_.owner_says_all && before != nullptr && before->excused && lives(*before)) {
+    unanswerable_.insert(asked.owner);
+  }
+  if (before != nullptr && lives(*before) && !before->excused && !unanswerable_.contains(asked.owner) &&
+      !confused_.contains(asked.owner)) {
+    violated("a claim was made twice", name, at.token.value());
+  }
+  // Where the last token is forgotten only the clock keeps tokens rising, unless it was set back too far.
+  const bool clock_is_behind = last_granted_[name] >= static_cast<std::uint64_t>(at_.wall_now());
+  if (std::exchange(forgets_[name], false) && clock_is_behind) {
+    last_granted_[name] = 0;
+    ++eras_[name];
+  }
+  // A token drawn anew: words about the first are taken for the second's. That cannot be while the clock or
+  // the last token is there to prevent it.
+  if (const auto known = grants_of_.find(asked.owner); known != grants_of_.end()) {
+    for (const auto& [token, grant] : known->second) {
+      if (token == at.token.value()) confused_.insert(asked.owner);
+    }
+  }
+  if (terms_.owner_says_all) {
+    std::erase_if(facts_, [&](const fact& old) { return old.name == name && old.owner == asked.owner; });
+  }
+  fact f;
+  f.name = name;
+  f.owner = asked.owner;
+  f.token = at.token.value();
+  f.weight = asked.weight;
+  f.excused = late;
+  begin_ttl(f, asked.ttl);
+  facts_.push_back(f);
+  if (at.granted) granted(facts_.back());
+}
+
+void ledger::kept(fact* f, std::size_t name, std::uint64_t token, duration ttl, bool yes) {
+  in_.note("kept", name, token, yes ? 1 : 0);
+  if (yes && f == nullptr) return violated("what had ended lives again", name, token);
+  if (yes) return begin_ttl(*f, ttl);
+  if (f == nullptr) return;
+  if (lives(*f)) violated("a living claim was denied", name, token);
+  f->expires = f->gone = at_.lease_now();
+}
+
+void ledger::ended(fact* f, std::size_t name, bool yes) {
+  if (yes && f == nullptr) return violated("an end was confirmed of a claim that did not live", name, 0);
+  if (f == nullptr) return;
+  if (!yes && lives(*f)) violated("a living claim was denied at its end", name, f->token);
+  facts_.erase(facts_.begin() + (f - facts_.data()));
+}
+
+void ledger::told(std::size_t name, const word& w) {
+  if (w.what.what != store::notice::granted) return;
+  const std::uint64_t token = w.what.token.value();
+  fact* const f = find(name, w.owner, token);
+  if (f == nullptr) return violated("a claim was told of a grant that does not live", name, token);
+  if (f->granted) return violated("a claim was told twice that it was granted", name, token);
+  f->token = token;
+  granted(*f);
+}
+
+void ledger::granted(fact& f) {
+  f.granted = true;
+  ++comings_[f.name];
+  if (outsiders_[f.name]) violated("the store granted what a client of others holds", f.name, f.token);
+  if (terms_.grants_renew) {
+    if (f.ttl > duration{0}) {
+      begin_ttl(f, f.ttl);
+    } else {
+      f.expires = at_.lease_now();  // who knows; until it is kept, or ended
+      f.gone = f.expires + duration{longest_ttl}.count() + terms_.grain;
+    }
+  }
+  // A store that came back with old contents may grant anew what it had granted before.
+  if (f.token <= last_granted_[f.name] && !f.excused && !clock_went_back_) {
+    violated("a token is not above that of the grant before", f.name, f.token);
+  }
+  number(f.name, f.owner, f.token);
+  f.grant_number = grants_;
+  std::int64_t held = 0;
+  for (const fact& other : facts_) {
+    if (other.name == f.name && other.granted && lives(other)) held += other.weight;
+  }
+  if (held > room_of(f.name)) violated("the store granted more than there is room for", f.name, f.token);
+}
+
+/// A store that came back with old contents grants a seen hold anew, and may draw a seen token anew.
+bool ledger::was_granted_by(std::uint64_t number, std::uint64_t token) const {
+  return std::any_of(grants_of_.begin(), grants_of_.end(), [&](const auto& of_owner) {
+    return std::any_of(of_owner.second.begin(), of_owner.second.end(),
+                       [&](const auto& its) { return its.first == token && its.second.number <= number; });
+  });
+}
+
+void ledger::number(std::size_t name, const owner_id& owner, std::uint64_t token) {
+  // What a clock set forward ended, and a clock set back brings to life again, has the token of its time.
+  if (token <= last_granted_[name] && clock_went_back_) {
+    last_granted_[name] = 0;
+    ++eras_[name];
+  }
+  in_.note("store grants", name, token, ++grants_);
+  last_granted_[name] = std::max(last_granted_[name], token);
+  grants_of_[owner].push_back({token, {grants_, eras_[name]}});
+}
+
+/// No release, withdrawal or look may leave a living waiter at the head of the queue who would fit.
+void ledger::require_served(std::size_t name) {
+  if (in_.now < serves_late_until_ || outsiders_[name]) return;
+  std::int64_t held = 0;
+  const fact* first = nullptr;
+  for (const fact& f : facts_) {
+    if (f.name != name || is_gone(f)) continue;
+    if (!lives(f)) return;  // it may be there or not
+    if (f.granted) {
+      held += f.weight;
+    } else if (first == nullptr) {
+      first = &f;
+    }
+  }
+  if (first != nullptr && held + first->weight <= room_of(name)) {
+    violated("room was made, and the first who fits was not served", name, first->token);
+  }
+}
+
+void ledger::outsider(std::size_t name, bool there) {
+  if (there) outsider_seen_[name] = std::max(outsider_seen_[name], at_.lease_now());
+  if (std::exchange(outsiders_[name], there) == there) return;
+  in_.note("outsider", name, there ? 1 : 0);
+  if (there) {
+    ++comings_[name];
+    looks_out_[name] = {};
+  } else {
+    require_noticed(name);
+  }
+}
+
+/// The head looks every 50 to 100 ms, and its requests and their answers take their time. Nobody else need
+/// notice.
+void ledger::require_noticed(std::size_t name) {
+  constexpr auto soon = std::chrono::milliseconds{250};
+  const owner_id head = looks_out_[name];
+  const auto known = clients_.find(head);
+  if (head == owner_id{} || known == clients_.end()) return;
+  const auto seen = [this, name = static_cast<std::uint8_t>(name), before = comings_[name], head,
+                     client = known->second, since = std::min(looks_since_[name], in_.now - soon)] {
+    const auto first =
+        std::find_if(facts_.begin(), facts_.end(), [&](const fact& f) { return f.name == name; });
+    const bool stands = first != facts_.end() && first->owner == head && lives(*first);
+    if (comings_[name] != before) {
+      if (stands && first->granted) ++outsiders_followed_;
+      return;
+    }
+    const bool calm =
+        client.at->life() == client.life && client.at->calm_since(since) && at_.calm_since(since);
+    if (stands && !first->granted && calm && clients_.contains(head)) {
+      violated("a client of others has ended, and the head has not noticed", name, first->token);
+    }
+  };
+  in_.after(soon, seen);
+}
+
+/// The head of the queue looks 1 ms after the holder's time is up, by its own clock; its requests and their
+/// answers take their time.
+void ledger::require_look_after(std::size_t name, duration holder_left) {
+  const owner_id head = heads_[name];
+  const auto known = clients_.find(head);
+  if (known == clients_.end()) return;
+  constexpr auto soon = std::chrono::milliseconds{250};
+  const duration at_most = holder_left + holder_left / 50 + soon;
+  const auto look = [this, name = static_cast<std::uint8_t>(name), before = looks_[name], head,
+                     client = known->second, since = in_.now] {
+    if (heads_[name] != head || looks_[name] != before || !clients_.contains(head)) return;
+    const auto first =
+        std::find_if(facts_.begin(), facts_.end(), [&](const fact& f) { return f.name == name; });
+    const bool waits = first != facts_.end() && first->owner == head && lives(*first) && !first->granted;
+    const bool calm =
+        client.at->life() == client.life && client.at->calm_since(since) && at_.calm_since(since);
+    if (waits && calm) {
+      violated("the holder's time is up, and the head of the queue has not looked", name, first->token);
+    }
+  };
+  in_.after(at_most, look);
+}
+
+void ledger::changed(const std::vector<standing>& now_there, bool lost) {
+  looks_out_ = {};
+  facts_.clear();
+  for (const standing& s : now_there) {
+    fact f;
+    static_cast<standing&>(f) = s;
+    f.expires -= terms_.grain;
+    f.gone = s.expires + terms_.grain;
+    f.excused = true;
+    facts_.push_back(f);
+  }
+  if (lost) forgets_.fill(true);
+  if (clock_went_back_) suspect_revived();
+}
+
+/// Holders together whose mark had expired live again after a step back, at once or with an old copy, though
+/// a client of others took their place.
+void ledger::suspect_revived() {
+  for (const fact& f : facts_) {
+    const bool beside = outsiders_[f.name] || outsider_seen_[f.name] > at_.lease_now();
+    if (f.granted && !is_gone(f) && beside) suspect_[f.name] = true;
+  }
+}
+
+void ledger::clock_went_back(const std::vector<standing>& now_there, duration by) {
+  clock_went_back_ = true;
+  changed(now_there, false);
+  // What steps back have added to the life of a key adds up.
+  serves_late_until_ = std::max(serves_late_until_, in_.now + longest_ttl) + by;
+}
+
+void ledger::evicted(std::size_t name) {
+  suspect_[name] = true;
+  forgets_[name] = true;
+  broken(name);
+}
+
+void ledger::forgot(std::size_t name) {
+  in_.note("forgotten", name);
+  ++forgotten_;
+  const bool in_use =
+      std::any_of(facts_.begin(), facts_.end(), [&](const fact& f) { return f.name == name && lives(f); });
+  if (in_use) violated("a name was forgotten that is in use", name, 0);
+  forgets_[name] = true;
+}
+
+void ledger::trust_again() {
+  if (std::none_of(suspect_.begin(), suspect_.end(), [](bool s) { return s; })) return;
+  suspect_.fill(false);
+  changed(look_(), false);
+}
+
+void ledger::broken(std::optional<std::size_t> name) {
+  for (std::size_t i = 0; i < names; ++i) {
+    if (!name || *name == i) broken_[i] = in_.now;
+  }
+}
+
+bool ledger::answers_for(const owner_id& owner) const {
+  if (unanswerable_.contains(owner) || confused_.contains(owner)) return false;
+  return std::any_of(facts_.begin(), facts_.end(),
+                     [&](const fact& f) { return f.owner == owner && !f.excused && lives(f); });
+}
+
+bool ledger::surely_lives(const store::hold& h) const {
+  // The word of an end may come late, when there is another claim of that owner.
+  constexpr auto latest_word = std::chrono::seconds{10};
+  const std::size_t name = index_of(h.name);
+  const bool calm = broken_.at(name) == instant::min() || broken_.at(name) + latest_word < in_.now;
+  return calm && !is_suspect(name) && answers_for(h.owner);
+}
+
+ledger::grant ledger::grant_of(const store::hold& h) const {
+  const auto found = grants_of_.find(h.owner);
+  if (found == grants_of_.end() || found->second.empty()) return {};
+  for (const auto& [token, grant] : found->second) {
+    if (token == h.token.value()) return grant;
+  }
+  return found->second.back().second;  // a client that makes tokens of its own is found out by these
+}
+
+const standing* ledger::any_claim(randomness& chance) const {
+  return facts_.empty() ? nullptr : &facts_[chance.below(facts_.size())];
+}
+
+void ledger::compare(const std::vector<standing>& now_there) {
+  std::size_t there = 0;
+  for (const standing& s : now_there) {
+    if (s.expires <= at_.lease_now()) continue;
+    ++there;
+    const fact* const f = find(s.name, s.owner, s.token);
+    if (f == nullptr || f->granted != s.granted || f->weight != s.weight) {
+      violated("what stands at the store is not what was carried out", s.name, s.token);
+    }
+  }
+  if (there < living()) violated("claims have vanished from the store", 0, 0);
+}
+
+std::size_t ledger::living() const {
+  return static_cast<std::size_t>(
+      std::count_if(facts_.begin(), facts_.end(), [this](const fact& f) { return lives(f); }));
+}
+
+ledger::fact* ledger::find(std::size_t name, const owner_id& owner, std::uint64_t token) {
+  return terms_.owner_says_all ? find(name, owner) : find_exactly(name, owner, token);
+}
+
+ledger::fact* ledger::find_exactly(std::size_t name, const owner_id& owner, std::uint64_t token) {
+  for (fact& f : facts_) {
+    if (f.name == name && f.token == token && f.owner == owner && !is_gone(f)) return &f;
+  }
+  return nullptr;
+}
+
+ledger::fact* ledger::find(std::size_t name, const owner_id& owner) {
+  for (fact& f : facts_) {
+    if (f.name == name && f.owner == owner && !is_gone(f)) return &f;
+  }
+  return nullptr;
+}
+
+void ledger::violated(const std::string& what, std::size_t name, std::uint64_t token) {
+  if (is_suspect(name)) return;
+  in_.violated("store: " + what + ": " + name_of(name) + ", token " + std::to_string(token));
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <deque>
+#include <functional>
+#include <memory>
+
+#include "core/request.hpp"
+#include "simulation/line.hpp"
+#include "simulation/standing.hpp"
+
+namespace holdfast::sim {
+
+/// The client's end of a line, whatever goes over it: a link that keeps the promises of store::link, in
+/// order, always answered, `unknown` wherever the client cannot know.
+class line_link : public tickets::link {
+ public:
+  line_link(scene& in, host& from, line& over, duration patience);
+  ~line_link() override;
+  line_link(const line_link&) = delete;
+  line_link& operator=(const line_link&) = delete;
+
+  void send(tickets::request what, on_reply done) final;
+  void on_notices(on_notice told) final { told_ = std::move(told); }
+  void on_gap(const std::function<void()>& missed) final { missed_ = missed; }
+  std::shared_ptr<void> watch(std::function<void()> /*changed*/) final { return nullptr; }
+  void help(store::caller& /*who*/) final {}
+  bool drive() final { return false; }
+  void kick() final {}
+
+  /// Of this client, as the store knows it; of this life of its process alone.
+  [[nodiscard]] const owner_id& address() const { return address_; }
+  /// A word on its way. \param careless it comes late, perhaps twice, perhaps never.
+  void hear(const word& w, bool careless);
+
+ protected:
+  struct parcel {
+    parcel() = default;
+    parcel(const parcel&) = delete;
+    parcel& operator=(const parcel&) = delete;
+    virtual ~parcel() = default;
+
+    on_reply done;
+    instant sent{};
+    bool given_up = false;
+  };
+  [[nodiscard]] virtual std::shared_ptr<parcel> pack(tickets::request what) = 0;
+  /// Puts it on the line, which is up.
+  virtual void dispatch(std::shared_ptr<parcel> p) = 0;
+  /// There is a new connection.
+  virtual void begin_connection() {}
+  void deliver(const std::shared_ptr<parcel>& p, outcome o);
+  void tell(const word& w) { told_(w.owner, w.what); }
+
+  scene& in_;
+  host& from_;
+  line& over_;
+
+ private:
+  void on_cut();
+  void on_connected();
+  void watch_the_oldest();
+
+  duration patience_;
+  owner_id address_;
+  on_notice told_;
+  std::function<void()> missed_;
+  bool had_connection_ = false;
+  std::deque<std::shared_ptr<parcel>> open_;
+  bool watching_ = false;
+};
+
+}  // namespace holdfast::sim

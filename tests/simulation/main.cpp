@@ -1,0 +1,365 @@
+// Runs worlds, and says how to see again what went wrong in one.
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <chrono>
+#include <cstdio>
+#include <ctime>
+#include <malloc.h>
+#include <memory>
+#include <optional>
+#include <sqlite3.h>
+#include <stdexcept>
+#include <string>
+#include <string_view>
+#include <sys/wait.h>
+#include <type_traits>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include "simulation/memory_store.hpp"
+#include "simulation/redis_store.hpp"
+#include "simulation/sql_store.hpp"
+#include "simulation/world.hpp"
+#include "simulation/zookeeper/ensemble_world.hpp"
+
+namespace {
+
+using namespace holdfast::sim;
+
+constexpr const char* usage =
+    "test_sim --store redis|sql|memory|zookeeper [--seeds N] [--from S] [--jobs N] [--mutant NAME]\n"
+    "         [--control] [--twice]\n"
+    "         [--replicas N] [--only failover] [--hostile-lines] [--false-notifications]\n"
+    "test_sim --store redis|sql|memory|zookeeper --seed S [--trace] [--mutant NAME]\n"
+    "\n"
+    "  --jobs N        in N processes; goes on after a violation, and says every 10 s how far it is\n"
+    "  --mutant NAME   fails unless a world shows it; ends at the first that does\n"
+    "  --hostile-lines some servers carry out late what is left of former connections; on some, WAIT waits "
+    "for\n"
+    "                  the connection's own last write alone\n"
+    "  --false-notifications somebody sends them, in a third of the worlds\n"
+    "  --control       nothing but failovers, which break the store's conditions: fails unless clients "
+    "overlap\n";
+
+struct arguments {
+  std::string store = "redis";
+  std::uint64_t from = 1;
+  std::uint64_t seeds = 100;
+  std::uint64_t jobs = 0;  // zero: in this process
+  std::string mutant_name;
+  mutant with = mutant::none;
+  bool trace = false;
+  bool control = false;
+  bool twice = false;
+  bool hostile_lines = false;
+  bool false_notifications = false;
+  bool only_failovers = false;
+  unsigned replicas = 0;
+};
+
+std::uint64_t number(std::string_view text) {
+  std::uint64_t n = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), n);
+  if (problem != std::errc{} || end != text.data() + text.size()) {
+    throw std::invalid_argument{"not a number: " + std::string{text}};
+  }
+  return n;
+}
+
+arguments read(int argc, char** argv) {
+  arguments a;
+  const std::vector<std::string_view> words{argv + 1, argv + argc};
+  for (std::size_t i = 0; i < words.size(); ++i) {
+    const auto value = [&] {
+      if (i + 1 == words.size())
+        throw std::invalid_argument{"a value is missing after " + std::string{words[i]}};
+      return words[++i];
+    };
+    if (words[i] == "--store") {
+      a.store = value();
+    } else if (words[i] == "--seeds") {
+      a.seeds = number(value());
+    } else if (words[i] == "--from") {
+      a.from = number(value());
+    } else if (words[i] == "--jobs") {
+      a.jobs = number(value());
+    } else if (words[i] == "--seed") {
+      a.from = number(value());
+      a.seeds = 1;
+    } else if (words[i] == "--mutant") {
+      a.mutant_name = value();
+      const auto which = mutant_named(a.mutant_name);
+      if (!which) throw std::invalid_argument{"no such mutant: " + a.mutant_name};
+      a.with = *which;
+    } else if (words[i] == "--replicas") {
+      a.replicas = static_cast<unsigned>(number(value()));
+    } else if (words[i] == "--only") {
+      if (value() != "failover") throw std::invalid_argument{"nothing but failovers can be alone"};
+      a.only_failovers = true;
+    } else if (words[i] == "--trace") {
+      a.trace = true;
+    } else if (words[i] == "--control") {
+      a.control = true;
+    } else if (words[i] == "--twice") {
+      a.twice = true;
+    } else if (words[i] == "--hostile-lines") {
+      a.hostile_lines = true;
+    } else if (words[i] == "--false-notifications") {
+      a.false_notifications = true;
+    } else {
+      throw std::invalid_argument{"unknown: " + std::string{words[i]}};
+    }
+  }
+  if (a.jobs != 0 && (a.with != mutant::none || a.control || a.trace)) {
+    throw std::invalid_argument{"--jobs is for worlds without a mutant, control or trace"};
+  }
+  return a;
+}
+
+std::unique_ptr<simulated_store> redis_of(const arguments& a) {
+  auto store = std::make_unique<redis_store>(a.with);
+  if (a.control || a.replicas != 0) store->demand_replicas(a.replicas);
+  return store;
+}
+
+std::unique_ptr<simulated_store> store_of(const arguments& a) {
+  if (a.store == "sql") return std::make_unique<sql_store>(a.with);
+  if (a.store == "memory") return std::make_unique<memory_store>();
+  if (a.store == "redis") return redis_of(a);
+  throw std::invalid_argument{"no such store: " + a.store};
+}
+
+std::string replay(const arguments& a, std::uint64_t seed) {
+  return "test_sim --store " + a.store + " --seed " + std::to_string(seed) + " --trace" +
+         (a.with == mutant::none ? "" : " --mutant " + a.mutant_name) + (a.control ? " --control" : "") +
+         (a.hostile_lines ? " --hostile-lines" : "") +
+         (a.false_notifications ? " --false-notifications" : "") +
+         (a.only_failovers ? " --only failover" : "") +
+         (a.replicas == 0 ? "" : " --replicas " + std::to_string(a.replicas));
+}
+
+/// One in a hundred is run twice, on the same store, which has forgotten everything in between.
+bool is_run_twice(std::uint64_t seed) { return seed % 100 == 0; }
+
+struct totals {
+  std::uint64_t worlds = 0;
+  std::uint64_t failures = 0;
+  std::uint64_t operations = 0;
+  std::uint64_t requests = 0;
+  std::uint64_t refusals = 0;
+  std::uint64_t forgotten = 0;
+  std::uint64_t grants = 0;
+  std::uint64_t overlaps = 0;
+  std::uint64_t stale_refused = 0;
+  std::uint64_t events = 0;
+  std::uint64_t foreign_holds = 0;
+  std::uint64_t foreign_followed = 0;
+  std::clock_t processor_time = 0;
+
+  void add(const outcome& o) {
+    add(totals{1, o.violation.empty() ? 0U : 1U, o.operations, o.requests, o.refusals, o.forgotten, o.grants,
+               o.excused_overlaps, o.stale_refused, o.events, o.foreign_holds, o.foreign_followed, 0});
+  }
+  void add(const totals& other) {
+    worlds += other.worlds;
+    failures += other.failures;
+    operations += other.operations;
+    requests += other.requests;
+    refusals += other.refusals;
+    forgotten += other.forgotten;
+    grants += other.grants;
+    overlaps += other.overlaps;
+    stale_refused += other.stale_refused;
+    events += other.events;
+    foreign_holds += other.foreign_holds;
+    foreign_followed += other.foreign_followed;
+    processor_time += other.processor_time;
+  }
+};
+
+/// Lives worlds in one process.
+class runner {
+ public:
+  explicit runner(const arguments& a)
+      : arguments_{a}, store_{a.store == "zookeeper" ? nullptr : store_of(a)} {
+    if (store_ && a.hostile_lines) store_->has_hostile_lines = true;
+    under_.with = a.with;
+    under_.prints = a.trace;
+    under_.has_false_notifications = a.false_notifications;
+    if (a.control || a.only_failovers) under_.only = {chaos::fault::failover};
+  }
+
+  bool went_another_way = false;
+
+  /// With a violation if another run of the seed goes another way, where it is run twice.
+  [[nodiscard]] outcome live(std::uint64_t seed) {
+    outcome o = live_once(seed);
+    const bool twice = o.violation.empty() && (arguments_.twice || is_run_twice(seed));
+    if (twice && live_once(seed).hash != o.hash) {
+      o.violation = "another run of it went another way";
+      went_another_way = true;
+    }
+    return o;
+  }
+
+ private:
+  [[nodiscard]] outcome live_once(std::uint64_t seed) {
+    return store_ ? run(*store_, seed, under_) : run_on_ensemble(seed, under_);
+  }
+
+  const arguments& arguments_;
+  std::unique_ptr<simulated_store> store_;
+  circumstances under_;
+};
+
+void print_violation(const arguments& a, std::uint64_t seed, const char* what) {
+  std::printf("seed %llu: %s\n  %s\n", static_cast<unsigned long long>(seed), what, replay(a, seed).c_str());
+  std::fflush(stdout);
+}
+
+void print_summary(const totals& all) {
+  const double took = static_cast<double>(all.processor_time) / CLOCKS_PER_SEC;
+  const double worlds = static_cast<double>(std::max<std::uint64_t>(all.worlds, 1));
+  const auto each = [&](std::uint64_t n) { return static_cast<double>(n) / worlds; };
+  const auto whole = [](std::uint64_t n) { return static_cast<unsigned long long>(n); };
+  std::printf(
+      "%llu seeds in %.1f s of a core, %.0f a second; each %.0f operations, %.0f requests, %.0f grants, %.0f "
+      "events; %llu overlaps while conditions were broken, %llu stale writes refused; %llu holds of foreign "
+      "clients, %llu followed by a waiter in time; %llu names forgotten; %llu errors answered\n",
+      whole(all.worlds), took, worlds / took, each(all.operations), each(all.requests), each(all.grants),
+      each(all.events), whole(all.overlaps), whole(all.stale_refused), whole(all.foreign_holds),
+      whole(all.foreign_followed), whole(all.forgotten), whole(all.refusals));
+}
+
+/// What a process of several says: what it has done since it said so last, and maybe what it found.
+struct report {
+  totals done;
+  std::uint64_t seed = 0;
+  std::array<char, 256> violation{};
+};
+static_assert(std::is_trivially_copyable_v<report> && sizeof(report) <= 512, "written to a pipe at once");
+
+/// Every `jobs`-th seed from the `first` on.
+void work(const arguments& a, std::uint64_t first, int into) {
+  runner lives{a};
+  constexpr std::uint64_t at_once = 20;
+  report now;
+  std::clock_t since = std::clock();
+  const auto say = [&] {
+    const std::clock_t until = std::clock();
+    now.done.processor_time = until - std::exchange(since, until);
+    if (::write(into, &now, sizeof now) != sizeof now) ::_exit(2);
+    now = {};
+  };
+  for (std::uint64_t seed = first; seed < a.from + a.seeds; seed += a.jobs) {
+    const outcome o = lives.live(seed);
+    now.done.add(o);
+    if (!o.violation.empty()) {
+      now.seed = seed;
+      o.violation.copy(now.violation.data(), now.violation.size() - 1);
+    }
+    if (!o.violation.empty() || now.done.worlds == at_once) say();
+  }
+  say();
+}
+
+/// As many worlds as a night has, on several processors.
+int run_in_processes(const arguments& a) {
+  std::array<int, 2> ends{};
+  if (::pipe(ends.data()) != 0) throw std::runtime_error{"no pipe can be made"};
+  std::vector<::pid_t> children;
+  for (std::uint64_t i = 0; i < a.jobs; ++i) {
+    const ::pid_t child = ::fork();
+    if (child < 0) throw std::runtime_error{"no process can be made"};
+    if (child == 0) {
+      ::close(ends[0]);
+      work(a, a.from + i, ends[1]);
+      ::_exit(0);
+    }
+    children.push_back(child);
+  }
+  ::close(ends[1]);
+  using namespace std::chrono;
+  const auto begin = steady_clock::now();
+  auto said = begin;
+  totals all;
+  report next;
+  while (::read(ends[0], &next, sizeof next) == sizeof next) {
+    all.add(next.done);
+    if (next.violation[0] != '\0') print_violation(a, next.seed, next.violation.data());
+    if (steady_clock::now() - said < 10s) continue;
+    said = steady_clock::now();
+    const double passed = duration<double>(said - begin).count();
+    const double left = passed / static_cast<double>(all.worlds) * static_cast<double>(a.seeds - all.worlds);
+    std::printf("%llu of %llu seeds, %llu with a violation; %.0f s, about %.0f s more\n",
+                static_cast<unsigned long long>(all.worlds), static_cast<unsigned long long>(a.seeds),
+                static_cast<unsigned long long>(all.failures), passed, left);
+    std::fflush(stdout);
+  }
+  ::close(ends[0]);
+  bool crashed = false;
+  for (const ::pid_t child : children) {
+    int status = 0;
+    if (::waitpid(child, &status, 0) != child || status != 0) crashed = true;
+  }
+  print_summary(all);
+  if (crashed) std::printf("a process of them did not come to its end\n");
+  if (all.failures != 0)
+    std::printf("%llu seeds with a violation\n", static_cast<unsigned long long>(all.failures));
+  return crashed || all.failures != 0 ? 1 : 0;
+}
+
+int run_all(const arguments& a) {
+  if (a.jobs != 0) return run_in_processes(a);
+  runner lives{a};
+  totals all;
+  const std::clock_t start = std::clock();
+  for (std::uint64_t seed = a.from; seed < a.from + a.seeds; ++seed) {
+    const outcome o = lives.live(seed);
+    all.add(o);
+    if (o.violation.empty()) continue;
+    print_violation(a, seed, o.violation.c_str());
+    if (a.with == mutant::none || lives.went_another_way) return 1;
+    std::printf("%s: caught after %llu seeds\n", a.mutant_name.c_str(),
+                static_cast<unsigned long long>(seed - a.from + 1));
+    return 0;
+  }
+  all.processor_time = std::clock() - start;
+  print_summary(all);
+  if (a.with != mutant::none) {
+    std::printf("%s: survived\n", a.mutant_name.c_str());
+    return 1;
+  }
+  if (a.control && all.overlaps == 0) {
+    std::printf("failovers made nobody overlap: this simulator sees nothing\n");
+    return 1;
+  }
+  return 0;
+}
+
+/// One thread needs none of SQLite's mutexes, and nobody asks what memory it takes. What a world frees the
+/// next one takes again: given back to the system in between, that was a seventh of the time on SQL.
+void save_time() {
+  ::sqlite3_config(SQLITE_CONFIG_SINGLETHREAD);
+  ::sqlite3_config(SQLITE_CONFIG_MEMSTATUS, 0);
+  constexpr int kept_bytes = 64 << 20;
+  ::mallopt(M_TRIM_THRESHOLD, kept_bytes);
+  ::mallopt(M_MMAP_THRESHOLD, kept_bytes);
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  save_time();
+  try {
+    return run_all(read(argc, argv));
+  } catch (const std::invalid_argument& e) {
+    std::fprintf(stderr, "%s\n%s", e.what(), usage);
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "%s\n", e.what());
+  }
+  return 2;
+}

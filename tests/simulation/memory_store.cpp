@@ -1,0 +1,36 @@
+#include "simulation/memory_store.hpp"
+
+#include "core/family.hpp"
+
+namespace holdfast::sim {
+
+void memory_store::begin(scene& in, site& at, ledger& account) {
+  begin_world(in, at, account);
+  forget();
+}
+
+std::unique_ptr<tickets::link> memory_store::connect(host& from, line& over, duration patience) {
+  return std::make_unique<request_link>(static_cast<counter&>(*this), from, over, patience);
+}
+
+counter::outcome memory_store::carry_out(const tickets::request& asked, const owner_id& client,
+                                         std::vector<word>& into) {
+  told_.clear();
+  const store::time_point now{std::chrono::microseconds{at->lease_now()}};
+  tickets::reply answer = table_.carry_out(asked, client, now, at->wall_now(), told_);
+  for (const memory::word& w : told_) into.push_back({w.client, w.owner, w.what});
+  return answer;
+}
+
+std::vector<standing> memory_store::claims() {
+  std::vector<standing> all;
+  for (std::size_t i = 0; i < names; ++i) {
+    std::vector<word> none;
+    const auto answer = carry_out(tickets::family::inspection(name_of(i)), owner_id{}, none);
+    append_standings(i, std::get<std::optional<lock_state>>(std::get<tickets::reply>(answer)),
+                     at->lease_now(), all);
+  }
+  return all;
+}
+
+}  // namespace holdfast::sim

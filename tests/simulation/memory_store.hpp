@@ -1,0 +1,42 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulation/request_link.hpp"
+#include "simulation/simulated_store.hpp"
+#include "stores/memory/link/table.hpp"
+
+namespace holdfast::sim {
+
+/// The table of link/memory, as if it were far away: the same rules as the SQL text, and many more worlds in
+/// a second.
+class memory_store final : public simulated_store, private counter {
+ public:
+  void begin(scene& in, site& at, ledger& account) override;
+  std::unique_ptr<tickets::link> connect(host& from, line& over, duration patience) override;
+  void notify_all(const owner_id& owner, const store::noticed& what) override {
+    counter::notify_all(owner, what);
+  }
+  void heal() override { careless = false; }
+  [[nodiscard]] ledger::terms terms() const override { return {}; }
+  [[nodiscard]] bool clock_goes_back() const override { return false; }
+  std::vector<standing> claims() override;
+  void restart() override { end_process(); }
+  std::optional<std::size_t> evict() override { return std::nullopt; }
+  void remember() override { former_ = table_; }
+  void fall_back() override { table_ = former_; }
+  void forget() override { table_ = {}; }
+  std::string damage() override { return {}; }
+
+ private:
+  outcome carry_out(const tickets::request& asked, const owner_id& client, std::vector<word>& into) override;
+
+  memory::table table_;
+  memory::table former_;
+  std::vector<memory::word> told_;
+};
+
+}  // namespace holdfast::sim

@@ -1,0 +1,216 @@
+#include <chrono>
+#include <optional>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/family.hpp"
+#include "runtime/driver.hpp"
+#include "simulation/link_shell.hpp"
+#include "simulation/mutant_ports.hpp"
+#include "simulation/transactions.hpp"
+
+namespace holdfast::sim {
+
+namespace {
+
+using tickets::task;
+
+/// Releases in two steps: looks who holds, and if it is this owner, ends whatever is held.
+class two_step_link final : public link_shell {
+ public:
+  using link_shell::link_shell;
+  void send(tickets::request what, on_reply done) override {
+    if (what.what != task::release) return link_shell::send(std::move(what), std::move(done));
+    link_shell::send(tickets::family::inspection(what.name),
+                     [this, what, done = std::move(done)](const outcome& seen) { end(what, seen, done); });
+  }
+
+ private:
+  void end(const tickets::request& what, const outcome& seen, const on_reply& done) {
+    if (const auto* failed = std::get_if<store::trouble>(&seen)) return done(*failed);
+    const auto& state = std::get<std::optional<lock_state>>(std::get<tickets::reply>(seen));
+    bool ours = false;
+    if (state) {
+      for (const claim_state& c : state->holders) ours = ours || c.owner == what.owner.hex();
+    }
+    if (!ours) return done(tickets::reply{tickets::nothing{}});
+    link_shell::send(tickets::family::eviction(what.name, {}, what.last), [done](const outcome& ended) {
+      if (const auto* failed = std::get_if<store::trouble>(&ended)) return done(*failed);
+      done(tickets::reply{tickets::done{}});
+    });
+  }
+};
+
+/// Takes "no answer" for "not carried out".
+class rash_link final : public link_shell {
+ public:
+  using link_shell::link_shell;
+  void send(tickets::request what, on_reply done) override {
+    if (what.what != task::acquire) return link_shell::send(std::move(what), std::move(done));
+    link_shell::send(std::move(what), [done = std::move(done)](outcome o) {
+      if (auto* failed = std::get_if<store::trouble>(&o)) failed->unknown = false;
+      done(std::move(o));
+    });
+  }
+};
+
+/// Ends by force whoever holds when the request is carried out, be it repeated.
+class forceful_link final : public link_shell {
+ public:
+  using link_shell::link_shell;
+  void send(tickets::request what, on_reply done) override {
+    if (what.what == task::evict) {
+      what.token = {};
+      what.last = tickets::request{}.last;
+    }
+    link_shell::send(std::move(what), std::move(done));
+  }
+};
+
+/// Ends by force whoever holds with a token up to the highest that was seen, when the request is carried out.
+class crude_link final : public link_shell {
+ public:
+  using link_shell::link_shell;
+  void send(tickets::request what, on_reply done) override {
+    if (what.what == task::evict) what.token = {};
+    link_shell::send(std::move(what), std::move(done));
+  }
+};
+
+/// Takes a transaction that was given up for the sake of others for one that found nothing.
+class resigned_link final : public link_shell {
+ public:
+  using link_shell::link_shell;
+  void send(tickets::request what, on_reply done) override {
+    const auto found = nothing_found_by(what);
+    link_shell::send(std::move(what), [found, done = std::move(done)](outcome o) {
+      const auto* const failed = std::get_if<store::trouble>(&o);
+      if (failed != nullptr && found && is_victims(*failed)) o = *found;
+      done(std::move(o));
+    });
+  }
+
+ private:
+  static std::optional<tickets::reply> nothing_found_by(const tickets::request& what) {
+    switch (what.what) {
+      case task::acquire: return tickets::refused{};
+      case task::renew: return tickets::kept{std::vector<bool>(what.batch.size())};
+      case task::evict:
+      case task::inspect:
+      case task::list: return std::nullopt;
+      default: return tickets::nothing{};
+    }
+  }
+};
+
+/// Looks when it is notified of a grant, and takes the notification for the answer.
+class gullible_link final : public link_shell {
+ public:
+  using link_shell::link_shell;
+  void on_notices(on_notice told) override {
+    link_shell::on_notices([this, told = std::move(told)](const owner_id& owner, store::noticed n) {
+      if (n.what == store::notice::granted) granted_[owner] = n.token;
+      told(owner, n);
+    });
+  }
+  void send(tickets::request what, on_reply done) override {
+    const auto known = what.what == task::look ? granted_.find(what.owner) : granted_.end();
+    if (known == granted_.end() || known->second != what.token) {
+      return link_shell::send(std::move(what), std::move(done));
+    }
+    link_shell::send(std::move(what), [token = known->second, done = std::move(done)](outcome o) {
+      if (std::holds_alternative<tickets::reply>(o))
+        o = tickets::reply{tickets::place{token, true, false, {}}};
+      done(std::move(o));
+    });
+  }
+
+ private:
+  std::unordered_map<owner_id, fencing_token> granted_;
+};
+
+/// Relies on the word that its turn has come.
+class trusting_acquisition {
+ public:
+  explicit trusting_acquisition(store::claim what) : real_{std::move(what)} {}
+  [[nodiscard]] tickets::acquisition::step resume(store::time_point now, std::uint64_t random,
+                                                  const store::event<tickets::reply>& e) {
+    auto step = real_.resume(now, random, e);
+    if (const auto* r = std::get_if<store::replied<tickets::reply>>(&e)) {
+      if (std::holds_alternative<tickets::reply>(r->what)) step.wake_at.reset();
+    }
+    return step;
+  }
+
+ private:
+  tickets::acquisition real_;
+};
+struct trusting_family : tickets::family {
+  using acquisition = trusting_acquisition;
+};
+
+/// Does not look when notifications may have been lost.
+class deaf_acquisition {
+ public:
+  explicit deaf_acquisition(store::claim what) : real_{std::move(what)} {}
+  [[nodiscard]] tickets::acquisition::step resume(store::time_point now, std::uint64_t random,
+                                                  const store::event<tickets::reply>& e) {
+    const auto* const n = std::get_if<store::noticed>(&e);
+    if (n != nullptr && n->what == store::notice::look && !n->token) return {};
+    return real_.resume(now, random, e);
+  }
+
+ private:
+  tickets::acquisition real_;
+};
+struct deaf_family : tickets::family {
+  using acquisition = deaf_acquisition;
+};
+
+/// Reckons with a holder for a second longer than the store says.
+class tardy_acquisition {
+ public:
+  explicit tardy_acquisition(store::claim what) : real_{std::move(what)} {}
+  [[nodiscard]] tickets::acquisition::step resume(store::time_point now, std::uint64_t random,
+                                                  store::event<tickets::reply> e) {
+    if (auto* const r = std::get_if<store::replied<tickets::reply>>(&e)) {
+      auto* const reply = std::get_if<tickets::reply>(&r->what);
+      auto* const at = reply == nullptr ? nullptr : std::get_if<tickets::place>(reply);
+      if (at != nullptr && at->holder_left) *at->holder_left += std::chrono::seconds{1};
+    }
+    return real_.resume(now, random, e);
+  }
+
+ private:
+  tickets::acquisition real_;
+};
+struct tardy_family : tickets::family {
+  using acquisition = tardy_acquisition;
+};
+
+}  // namespace
+
+std::unique_ptr<store::port> driver_of(mutant which, store::scheduler& time, tickets::link& over) {
+  switch (which) {
+    case mutant::never_looks_again: return std::make_unique<runtime::driver<trusting_family>>(time, over);
+    case mutant::gap_ignored: return std::make_unique<runtime::driver<deaf_family>>(time, over);
+    case mutant::holder_not_followed: return std::make_unique<runtime::driver<tardy_family>>(time, over);
+    default: return std::make_unique<runtime::driver<tickets::family>>(time, over);
+  }
+}
+
+std::unique_ptr<tickets::link> spoiled_link(mutant which, tickets::link& inner) {
+  switch (which) {
+    case mutant::get_then_delete: return std::make_unique<two_step_link>(inner);
+    case mutant::timeout_means_no: return std::make_unique<rash_link>(inner);
+    case mutant::eviction_unbounded: return std::make_unique<forceful_link>(inner);
+    case mutant::eviction_by_highest_token: return std::make_unique<crude_link>(inner);
+    case mutant::notification_believed: return std::make_unique<gullible_link>(inner);
+    case mutant::victim_means_no: return std::make_unique<resigned_link>(inner);
+    default: return nullptr;
+  }
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,256 @@
+#include "simulation/mutant_ports.hpp"
+
+#include <chrono>
+#include <optional>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "simulation/port_shell.hpp"
+
+namespace holdfast::sim {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Counts what a lease is worth from the answer instead of the request.
+class late_dater final : public port_shell {
+ public:
+  late_dater(store::port& inner, const store::scheduler& time) : port_shell{inner}, time_{time} {}
+  void acquire(store::claim what, store::handler<store::acquired> done) override {
+    port_shell::acquire(std::move(what), [this, done = std::move(done)](store::acquired result) {
+      if (auto* grant = std::get_if<store::granted>(&result)) grant->valid_from = time_.now();
+      done(std::move(result));
+    });
+  }
+  void renew(std::vector<store::hold> holds, store::time_point answer_by,
+             store::handler<store::renewals> done) override {
+    port_shell::renew(std::move(holds), answer_by, [this, done = std::move(done)](store::renewals each) {
+      each.sent = time_.now();
+      done(std::move(each));
+    });
+  }
+
+ private:
+  const store::scheduler& time_;
+};
+
+/// Counts the renewals that have no answer yet, and waits for each.
+class counting_port final : public port_shell {
+ public:
+  using port_shell::port_shell;
+  void renew(std::vector<store::hold> holds, store::time_point answer_by,
+             store::handler<store::renewals> done) override {
+    ++open;
+    port_shell::renew(std::move(holds), answer_by + 1h, [this, done = std::move(done)](store::renewals each) {
+      --open;
+      done(std::move(each));
+    });
+  }
+  int open = 0;
+};
+
+/// As timers of one thread that also waits for replies: none fires while a renewal has no answer.
+class hung_scheduler final : public store::scheduler {
+ public:
+  hung_scheduler(host& inner, const counting_port& hangs) : inner_{inner}, hangs_{hangs} {}
+  [[nodiscard]] store::time_point now() const override { return inner_.now(); }
+  [[nodiscard]] std::uint64_t random() override { return inner_.random(); }
+  timer at(store::time_point when, std::function<void()> action) override {
+    const timer id = ++last_;
+    arm(id, when, std::move(action));
+    return id;
+  }
+  void cancel(timer which) override {
+    const auto found = timers_.find(which);
+    if (found == timers_.end()) return;
+    inner_.cancel(found->second);
+    timers_.erase(found);
+  }
+  void after_turn(std::function<void()> action) override { inner_.after_turn(std::move(action)); }
+
+ private:
+  void arm(timer id, store::time_point when, std::function<void()> action) {
+    timers_[id] = inner_.at(when, [this, id, action = std::move(action)] {
+      if (hangs_.open > 0) return arm(id, now() + 5ms, action);
+      timers_.erase(id);
+      action();
+    });
+  }
+  host& inner_;
+  const counting_port& hangs_;
+  timer last_ = 0;
+  std::unordered_map<timer, timer> timers_;
+};
+
+/// Goes on renewing what was given back.
+class faithful_port final : public port_shell {
+ public:
+  faithful_port(store::port& inner, store::scheduler& time) : port_shell{inner}, time_{time} {}
+  void release(store::hold what, store::time_point give_up, store::handler<store::released> done) override {
+    time_.at(time_.now() + what.ttl / 3,
+             [this, what] { port_shell::renew({what}, time_.now() + what.ttl, [](auto) {}); });
+    port_shell::release(std::move(what), give_up, std::move(done));
+  }
+
+ private:
+  store::scheduler& time_;
+};
+
+/// Never asks again for what it once got no answer to.
+class faint_hearted_port final : public port_shell {
+ public:
+  using port_shell::port_shell;
+  void renew(std::vector<store::hold> holds, store::time_point answer_by,
+             store::handler<store::renewals> done) override {
+    for (const store::hold& h : holds) {
+      if (deserted_.contains(h.owner)) return;
+    }
+    port_shell::renew(holds, answer_by, [this, holds, done = std::move(done)](store::renewals each) {
+      for (std::size_t i = 0; i < holds.size(); ++i) {
+        if (each.each[i] == store::renewed::unknown) deserted_.insert(holds[i].owner);
+      }
+      done(std::move(each));
+    });
+  }
+
+ private:
+  std::unordered_set<owner_id> deserted_;
+};
+
+/// Forgets who cancels, and leaves what they asked for in the queue.
+class forgetful_port final : public port_shell {
+ public:
+  using port_shell::port_shell;
+  void acquire(store::claim what, store::handler<store::acquired> done) override {
+    const owner_id owner = what.owner;
+    port_shell::acquire(std::move(what), [this, owner, done = std::move(done)](store::acquired result) {
+      if (!cancelled_.contains(owner)) done(std::move(result));
+    });
+  }
+  void cancel(const owner_id& owner) override { cancelled_.insert(owner); }
+
+ private:
+  std::unordered_set<owner_id> cancelled_;
+};
+
+/// Compares the deadline with the time at which a renewal was sent, instead of the time at which its answer
+/// came.
+class stale_clock final : public store::scheduler {
+ public:
+  explicit stale_clock(host& inner) : inner_{inner} {}
+  [[nodiscard]] store::time_point now() const override { return reads.value_or(inner_.now()); }
+  [[nodiscard]] std::uint64_t random() override { return inner_.random(); }
+  timer at(store::time_point when, std::function<void()> action) override {
+    return inner_.at(when, std::move(action));
+  }
+  void cancel(timer which) override { inner_.cancel(which); }
+  void after_turn(std::function<void()> action) override { inner_.after_turn(std::move(action)); }
+
+  std::optional<store::time_point> reads;
+
+ private:
+  host& inner_;
+};
+class stale_port final : public port_shell {
+ public:
+  stale_port(store::port& inner, stale_clock& time) : port_shell{inner}, time_{time} {}
+  void renew(std::vector<store::hold> holds, store::time_point answer_by,
+             store::handler<store::renewals> done) override {
+    port_shell::renew(std::move(holds), answer_by + 1h, [this, done = std::move(done)](store::renewals each) {
+      const auto sent = each.sent;
+      at(sent, [&] { done(std::move(each)); });
+    });
+  }
+  void on_session(const std::function<void()>& extended) override {
+    if (!extended) return port_shell::on_session(extended);
+    port_shell::on_session([this, extended] { at(store::time_point::min(), extended); });
+  }
+
+ private:
+  template <class Function>
+  void at(store::time_point when, Function f) {
+    time_.reads = when;
+    f();
+    time_.reads.reset();
+  }
+
+  stale_clock& time_;
+};
+
+/// Gives a release up that has not got through at once.
+class hasty_port final : public port_shell {
+ public:
+  hasty_port(store::port& inner, const store::scheduler& time) : port_shell{inner}, time_{time} {}
+  void release(store::hold what, store::time_point /*give_up*/,
+               store::handler<store::released> done) override {
+    port_shell::release(std::move(what), time_.now(), std::move(done));
+  }
+
+ private:
+  const store::scheduler& time_;
+};
+
+/// Makes tokens of the client's own clock.
+class own_token_port final : public port_shell {
+ public:
+  own_token_port(store::port& inner, const host& at) : port_shell{inner}, host_{at} {}
+  void acquire(store::claim what, store::handler<store::acquired> done) override {
+    const owner_id owner = what.owner;
+    port_shell::acquire(std::move(what), [this, owner, done = std::move(done)](store::acquired result) {
+      if (auto* grant = std::get_if<store::granted>(&result)) {
+        real_[owner] = grant->token;
+        grant->token = fencing_token{static_cast<std::uint64_t>(host_.wall_now())};
+      }
+      done(std::move(result));
+    });
+  }
+  void renew(std::vector<store::hold> holds, store::time_point answer_by,
+             store::handler<store::renewals> done) override {
+    for (store::hold& h : holds) h.token = real_.at(h.owner);
+    port_shell::renew(std::move(holds), answer_by, std::move(done));
+  }
+  void release(store::hold what, store::time_point give_up, store::handler<store::released> done) override {
+    what.token = real_.at(what.owner);
+    port_shell::release(std::move(what), give_up, std::move(done));
+  }
+  void downgrade(store::hold what, store::time_point give_up, store::handler<store::lowered> done) override {
+    what.token = real_.at(what.owner);
+    port_shell::downgrade(std::move(what), give_up, std::move(done));
+  }
+
+ private:
+  const host& host_;
+  std::unordered_map<owner_id, fencing_token> real_;
+};
+
+}  // namespace
+
+spoiled_seams spoiled_core(mutant which, host& at, store::port& inner) {
+  spoiled_seams s;
+  switch (which) {
+    case mutant::validity_from_reply: s.port = std::make_unique<late_dater>(inner, at); break;
+    case mutant::loss_waits_for_io: {
+      auto counting = std::make_unique<counting_port>(inner);
+      s.time = std::make_unique<hung_scheduler>(at, *counting);
+      s.port = std::move(counting);
+      break;
+    }
+    case mutant::keeper_outlives_unlock: s.port = std::make_unique<faithful_port>(inner, at); break;
+    case mutant::keeper_gives_up: s.port = std::make_unique<faint_hearted_port>(inner); break;
+    case mutant::cancel_keeps_ticket: s.port = std::make_unique<forgetful_port>(inner); break;
+    case mutant::client_clock_token: s.port = std::make_unique<own_token_port>(inner, at); break;
+    case mutant::late_answer_renews: {
+      auto clock = std::make_unique<stale_clock>(at);
+      s.port = std::make_unique<stale_port>(inner, *clock);
+      s.time = std::move(clock);
+      break;
+    }
+    case mutant::release_not_repeated: s.port = std::make_unique<hasty_port>(inner, at); break;
+    default: break;
+  }
+  return s;
+}
+
+}  // namespace holdfast::sim

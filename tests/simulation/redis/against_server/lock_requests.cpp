@@ -1,0 +1,69 @@
+#include <cstdint>
+#include <gtest/gtest.h>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "simulation/redis/against_server/difference.hpp"
+#include "simulation/redis/against_server/lock_steps.hpp"
+#include "simulation/redis/against_server/lock_twin.hpp"
+#include "simulation/redis/against_server/values.hpp"
+#include "support/redis_server.hpp"
+
+namespace holdfast::sim {
+
+namespace {
+
+constexpr std::size_t requests_each = most_lock_steps;
+
+redis::dialect dialect_of(std::uint64_t seed) {
+  redis::dialect in;
+  if (seed % 3 == 0) in.prefix.clear();
+  if (seed % 10 == 0) {  // which nobody has: what was granted is given back
+    in.replicas = 1;
+    in.replicas_wait = std::chrono::milliseconds{1};
+  }
+  return in;
+}
+
+std::optional<difference> compare(const std::string& socket, const redis::dialect& in,
+                                  const std::vector<lock_step>& steps) {
+  constexpr std::int64_t slack_ms = 4000;  // less than what the times of the steps are apart
+  real_twin real{socket};
+  model_twin model;
+  lock_twin at_real{real, in};
+  lock_twin at_model{model, in};
+  for (std::size_t at = 0; at < steps.size(); ++at) {
+    redis::value a = at_real.perform(steps[at]);
+    redis::value b = at_model.perform(steps[at]);
+    if (!same(a, b, slack_ms)) return difference{at, describe(a), describe(b)};
+    if ((at + 1) % 10 != 0 && at + 1 != steps.size()) continue;  // many questions, seldom
+    a = at_real.all_keys();
+    b = at_model.all_keys();
+    if (!same(a, b, slack_ms)) return difference{at, describe(a), describe(b)};
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+TEST(redis_model, answers_clients_as_the_server_does) {
+  // A server that looks at its clock often: WAIT ends with a look.
+  const test::redis_server server{{.lines = {"hz 500"}}};
+  constexpr int few = 20;  // as many differences are worth a look at once
+  int found = 0;
+  for (std::uint64_t seed = 1; seed <= sequences(300); ++seed) {
+    const redis::dialect in = dialect_of(seed);
+    const auto both = [&](const std::vector<lock_step>& steps) {
+      return compare(server.socket(), in, steps);
+    };
+    std::vector<lock_step> steps = draw_lock_steps(seed, requests_each);
+    const auto first = both(steps);
+    if (!first || !both(steps)) continue;  // a machine that stalls for longer than the slack differs once
+    steps.resize(first->at + 1);
+    ADD_FAILURE() << "seed " << seed << '\n' << report(std::move(steps), both);
+    if (++found == few) break;
+  }
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,114 @@
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <string_view>
+
+#include "simulation/redis/dataset.hpp"
+#include "stores/redis/protocol/value.hpp"
+
+namespace holdfast::sim {
+
+class redis_model;
+struct connection;
+
+namespace says {
+inline constexpr std::string_view wrong_type =
+    "WRONGTYPE Operation against a key holding the wrong kind of value";
+inline constexpr std::string_view syntax = "ERR syntax error";
+inline constexpr std::string_view not_an_integer = "ERR value is not an integer or out of range";
+inline constexpr std::string_view not_a_float = "ERR value is not a valid float";
+inline constexpr std::string_view would_overflow = "ERR increment or decrement would overflow";
+}  // namespace says
+
+/// One command on its way: what was asked, of whom, and the place for the reply, which begins as null.
+struct call {
+  redis_model& server;
+  dataset& data;
+  connection& by;
+  std::span<const std::string_view> words;
+  redis::value& reply;
+  bool in_script = false;
+  bool status = false;  // the reply is a simple string: Lua sees {ok=...}
+
+  [[nodiscard]] std::size_t size() const { return words.size(); }
+  [[nodiscard]] std::string_view operator[](std::size_t index) const { return words[index]; }
+  /// RESP3 has members and scores in pairs, RESP2, and with it Lua, in one flat list.
+  [[nodiscard]] bool in_pairs() const;
+
+  void number(std::int64_t n) {
+    reply.what = redis::value::kind::number;
+    reply.number = n;
+  }
+  void text(std::string_view t) {
+    reply.what = redis::value::kind::text;
+    reply.text = t;
+  }
+  void simple(std::string_view t) {
+    text(t);
+    status = true;
+  }
+  void ok() { simple("OK"); }
+  void error(std::string_view t) {
+    reply.items.clear();
+    reply.what = redis::value::kind::error;
+    reply.text = t;
+  }
+  void list() { reply.what = redis::value::kind::list; }
+  void add_text(std::string_view t);
+  void add_number(std::int64_t n);
+  void add_null() { reply.items.emplace_back(); }
+
+  /// The content of that key if it is a T; else null. With `wrong` set, and an error for reply, if it is
+  /// something else.
+  template <class T>
+  [[nodiscard]] dataset::slot* find(std::string_view key, bool& wrong) {
+    dataset::slot* s = data.find(key);
+    wrong = s != nullptr && !std::holds_alternative<T>(s->second.what);
+    if (wrong) error(says::wrong_type);
+    return s;
+  }
+};
+
+struct command {
+  enum flags : std::uint8_t {
+    none = 0,
+    writes = 1,
+    not_in_scripts = 2,
+    before_auth = 4,
+    grows = 8,  // may take memory, and is refused where there is none
+    writes_more = writes | grows,
+  };
+
+  std::string_view name;
+  int arity;  // number of words with the name; negative: at least
+  int flag;
+  void (*run)(call&);
+};
+
+/// The commands, by what they are about.
+std::span<const command> key_commands();
+std::span<const command> string_commands();
+std::span<const command> hash_commands();
+std::span<const command> sorted_set_commands();
+std::span<const command> list_and_set_commands();
+std::span<const command> server_commands();
+std::span<const command> script_commands();
+
+/// \return null if there is none. In upper or lower case.
+const command* find_command(std::string_view name);
+
+/// What "%s" prints of it.
+[[nodiscard]] inline std::string_view up_to_nul(std::string_view word) {
+  return word.substr(0, word.find('\0'));
+}
+
+/// A subcommand's errors, as Redis 7 has them.
+void unknown_subcommand(call& c);
+/// \param name in lower case: "script|load"
+void wrong_number_of_arguments(call& c, std::string_view name);
+
+/// Whether the word is this one; `lower` is in lower case.
+[[nodiscard]] bool is_word(std::string_view word, std::string_view lower);
+
+}  // namespace holdfast::sim

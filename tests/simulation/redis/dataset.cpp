@@ -1,0 +1,135 @@
+#include "simulation/redis/dataset.hpp"
+
+#include <algorithm>
+#include <tuple>
+#include <utility>
+
+namespace holdfast::sim {
+
+namespace {
+
+using scored = sorted_set_value::scored;
+
+template <class Items>
+auto place(Items& items, std::size_t index) {
+  return items.begin() + static_cast<std::ptrdiff_t>(index);
+}
+
+}  // namespace
+
+void dataset::note(slot& s) {
+  ++changes_;
+  if (!std::exchange(s.second.noted, true)) touched_.insert(s.first);
+}
+
+dataset::slot* dataset::find(std::string_view key) {
+  const auto found = slots_.find(key);
+  return found == slots_.end() || found->second.expires_ms < now_ms_ ? nullptr : &*found;
+}
+
+const dataset::slot* dataset::find(std::string_view key) const {
+  const auto found = slots_.find(key);
+  return found == slots_.end() || found->second.expires_ms < now_ms_ ? nullptr : &*found;
+}
+
+dataset::slot& dataset::put(std::string_view key, content what, std::int64_t expires_ms) {
+  auto found = slots_.find(key);
+  if (found == slots_.end()) {
+    found = slots_.emplace(key, entry{std::move(what), expires_ms}).first;
+  } else {
+    found->second.what = std::move(what);
+    found->second.expires_ms = expires_ms;
+  }
+  note(*found);
+  return *found;
+}
+
+void dataset::erase(slot& s) {
+  note(s);
+  slots_.erase(slots_.find(s.first));
+}
+
+void dataset::clear() {
+  while (!slots_.empty()) erase(*slots_.begin());
+}
+
+void dataset::set_expiry(slot& s, std::int64_t expires_ms) {
+  note(s);
+  s.second.expires_ms = expires_ms;
+}
+
+void dataset::set_text(slot& s, std::string_view text) {
+  note(s);
+  std::get<std::string>(s.second.what) = text;
+}
+
+content& dataset::rewrite(slot& s) {
+  note(s);
+  return s.second.what;
+}
+
+void dataset::put_field(slot& s, std::size_t index, std::string_view field, std::string_view value) {
+  note(s);
+  auto& fields = std::get<hash_value>(s.second.what).fields;
+  if (index == at_end)
+    fields.emplace_back(field, value);
+  else
+    fields[index].second = value;
+}
+
+void dataset::erase_field(slot& s, std::size_t index) {
+  note(s);
+  auto& fields = std::get<hash_value>(s.second.what).fields;
+  fields.erase(place(fields, index));
+}
+
+void dataset::insert_member(slot& s, double score, std::string_view member) {
+  note(s);
+  auto& members = std::get<sorted_set_value>(s.second.what).members;
+  const auto before = [](const scored& a, const std::pair<double, std::string_view>& b) {
+    return std::tuple<double, std::string_view>{a.score, a.member} <
+           std::tuple<double, std::string_view>{b.first, b.second};
+  };
+  const auto at = std::lower_bound(members.begin(), members.end(),
+                                   std::pair<double, std::string_view>{score, member}, before);
+  members.insert(at, {score, std::string{member}});
+}
+
+void dataset::erase_member(slot& s, std::size_t index) {
+  note(s);
+  auto& members = std::get<sorted_set_value>(s.second.what).members;
+  members.erase(place(members, index));
+}
+
+bool dataset::drop_if_empty(slot& s) {
+  const auto empty = [](const auto& what) {
+    using kind = std::decay_t<decltype(what)>;
+    if constexpr (std::is_same_v<kind, std::string>)
+      return false;
+    else if constexpr (std::is_same_v<kind, hash_value>)
+      return what.fields.empty();
+    else if constexpr (std::is_same_v<kind, list_value>)
+      return what.items.empty();
+    else
+      return what.members.empty();
+  };
+  if (!std::visit(empty, s.second.what)) return false;
+  erase(s);
+  return true;
+}
+
+void dataset::restore(dataset backup) {
+  slots_ = std::move(backup.slots_);
+  for (slot& s : slots_) s.second.noted = false;
+}
+
+std::vector<std::string> dataset::take_touched() {
+  for (slot& s : slots_) s.second.noted = false;
+  std::vector<std::string> names;
+  names.reserve(touched_.size());
+  while (!touched_.empty()) names.push_back(std::move(touched_.extract(touched_.begin()).value()));
+  std::sort(names.begin(), names.end());
+  return names;
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,78 @@
+#include "simulation/redis_link.hpp"
+
+#include <utility>
+
+namespace holdfast::sim {
+
+redis_link::redis_link(switchboard& to, scene& in, host& from, line& over, duration patience)
+    : line_link{in, from, over, patience}, to_{to} {
+  if (to.kills_former) {
+    over_.kill_former();
+  } else {
+    over_.let_requests_straggle();
+  }
+}
+
+redis_link::~redis_link() { to_.gone(*this); }
+
+void redis_link::begin_connection() { to_.connected(*this); }
+
+std::shared_ptr<line_link::parcel> redis_link::pack(tickets::request what) {
+  return std::make_shared<talk>(what, to_, address());
+}
+
+void redis_link::dispatch(std::shared_ptr<parcel> p) {
+  auto& t = static_cast<talk&>(*p);
+  t.said.clear();
+  t.said.reserve(512);
+  static_cast<void>(t.request_fsm.say(t.said));
+  const std::uint32_t c = over_.connection();
+  over_.to_server(arrival{this, &to_, &in_, &over_, std::move(p), c});
+}
+
+void redis_link::arrival::operator()() {
+  auto& t = static_cast<talk&>(*p);
+  if (const instant free = to->busy_until(t.from, connection); free > in->now) {
+    in->agenda.add(free, [s = &to->where(), a = std::move(*this)]() mutable { s->enter(std::move(a)); });
+    return;
+  }
+  std::vector<redis::value> replies;
+  const auto ready = to->carry_out(t.said, t.from, connection, replies);
+  if (!ready) return;
+  if (!replies.empty()) account(replies.front());
+  // The client will read the same replies, later. To know already what it will make of them shows what it
+  // will do.
+  t.heard = t.request_fsm.hear(std::move(replies));
+  // Carried out, and the client will not know: the worst moment for a connection to break.
+  if (to->careless && in->chance.one_in(100)) way->cut();
+  if (*ready == in->now) return answer();
+  in->agenda.add(*ready, [s = &to->where(), a = std::move(*this)]() mutable {
+    s->enter([last = std::move(a)] { last.answer(); });
+  });
+}
+
+/// What was carried out at this moment.
+void redis_link::arrival::account(const redis::value& reply) const {
+  auto& t = static_cast<talk&>(*p);
+  if (reply.is(redis::value::kind::error) && reply.text.starts_with("NOSCRIPT")) return;
+  if (!std::exchange(t.is_granted, true)) to->account_for(t.asked, p->given_up, reply);
+}
+
+void redis_link::arrival::answer() const {
+  way->to_client(connection, [link = link, p = p] {
+    auto& t = static_cast<talk&>(*p);
+    if (t.heard) {
+      link->deliver(p, std::move(*t.heard));
+    } else if (!p->given_up) {
+      link->dispatch(p);
+    }
+  });
+}
+
+/// In order with the replies as a rule, and lost when the connection is.
+void redis_link::push(const word& w) {
+  if (to_.careless && in_.chance.one_in(8)) return hear(w, true);
+  over_.to_client(over_.connection(), [this, w] { tell(w); });
+}
+
+}  // namespace holdfast::sim

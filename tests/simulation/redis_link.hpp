@@ -1,0 +1,87 @@
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulation/ledger.hpp"
+#include "simulation/line_link.hpp"
+#include "stores/redis/protocol/request_fsm.hpp"
+
+namespace holdfast::sim {
+
+class redis_link;
+
+/// What a server of Redis does for whoever is on a line.
+class switchboard {
+ public:
+  switchboard() = default;
+  switchboard(const switchboard&) = delete;
+  switchboard& operator=(const switchboard&) = delete;
+  virtual ~switchboard() = default;
+
+  /// A client has a new connection, and is to hear its channel on it.
+  virtual void connected(redis_link& by) = 0;
+  virtual void gone(redis_link& by) = 0;
+  /// Carries out commands, as bytes, one after the other. \return when the replies leave the server; empty:
+  /// it does not know the connection.
+  virtual std::optional<instant> carry_out(const std::string& commands, const owner_id& client,
+                                           std::uint32_t connection, std::vector<redis::value>& replies) = 0;
+  /// Until when a command that takes its time keeps all others of that connection waiting.
+  [[nodiscard]] virtual instant busy_until(const owner_id& client, std::uint32_t connection) = 0;
+  /// A request has been carried out, as a whole or but for what replicas have to say, by the commands before.
+  virtual void account_for(const tickets::request& what, bool late, const redis::value& reply) = 0;
+  [[nodiscard]] virtual site& where() = 0;
+
+  redis::dialect speech;
+  bool careless = true;
+  bool kills_former = true;  // of this world: clients may end their former connections, and do
+};
+
+/// Turns requests into commands by the request_fsm of protocol/redis, and sends these. As link/redis does,
+/// it ends its former connection at the server before it uses the next, in worlds where it may.
+class redis_link final : public line_link {
+ public:
+  redis_link(switchboard& to, scene& in, host& from, line& over, duration patience);
+  ~redis_link() override;
+  redis_link(const redis_link&) = delete;
+  redis_link& operator=(const redis_link&) = delete;
+
+  [[nodiscard]] std::uint32_t connection() const { return over_.connection(); }
+  /// A message for it on its connection.
+  void push(const word& w);
+
+ private:
+  struct talk final : parcel {
+    talk(const tickets::request& what, const switchboard& to, const owner_id& client)
+        : asked{what}, request_fsm{what, to.speech, client}, from{client} {}
+    tickets::request asked;
+    redis::request_fsm request_fsm;
+    owner_id from;
+    std::string said;
+    std::optional<outcome> heard;
+    bool is_granted = false;  // and asks the replicas
+  };
+  /// What was said has come to the server.
+  struct arrival {
+    redis_link* link;  // may be gone by now; the server does not know that
+    switchboard* to;
+    scene* in;
+    line* way;
+    std::shared_ptr<parcel> p;
+    std::uint32_t connection;
+
+    void operator()();
+    void account(const redis::value& reply) const;
+    void answer() const;
+  };
+  std::shared_ptr<parcel> pack(tickets::request what) override;
+  void dispatch(std::shared_ptr<parcel> p) override;
+  void begin_connection() override;
+
+  switchboard& to_;
+};
+
+}  // namespace holdfast::sim

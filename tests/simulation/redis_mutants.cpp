@@ -1,0 +1,105 @@
+#include "simulation/redis_mutants.hpp"
+
+#include <array>
+#include <stdexcept>
+
+#include "stores/redis/protocol/scripts.hpp"
+
+namespace holdfast::sim {
+
+namespace {
+
+namespace text = redis::text;
+
+struct script {
+  std::string_view sha1;
+  std::string_view text;
+};
+constexpr auto release = std::to_array<script>({{text::release_sha1, text::release}});
+constexpr auto renew = std::to_array<script>({{text::renew_sha1, text::renew}});
+constexpr auto look = std::to_array<script>({{text::look_sha1, text::look}});
+constexpr auto evict = std::to_array<script>({{text::evict_sha1, text::evict}});
+/// Those that include queue.lua.
+constexpr auto queueing = std::to_array<script>({{text::acquire_sha1, text::acquire},
+                                                 {text::downgrade_sha1, text::downgrade},
+                                                 {text::evict_sha1, text::evict},
+                                                 {text::look_sha1, text::look},
+                                                 {text::release_sha1, text::release}});
+
+struct change {
+  std::string_view from;  // has to be found once
+  std::string_view to;
+};
+
+template <class Scripts>
+void change_all(const Scripts& scripts, std::initializer_list<change> changes,
+                std::map<std::string, std::string, std::less<>>& into) {
+  for (const script& s : scripts) {
+    std::string changed{s.text};
+    for (const change& c : changes) {
+      const auto at = changed.find(c.from);
+      if (at == std::string::npos || changed.find(c.from, at + 1) != std::string::npos) {
+        throw std::runtime_error{"a mutant does not fit its script any more: " + std::string{c.from}};
+      }
+      changed.replace(at, c.from.size(), c.to);
+    }
+    into.emplace(s.sha1, changed);
+    into.emplace(s.text, changed);
+  }
+}
+
+}  // namespace
+
+lua_mutation::lua_mutation(mutant which) {
+  switch (which) {
+    case mutant::owner_unchecked:
+      // Whoever holds now is the one whose hold ends.
+      change_all(release,
+                 {{"local alone = there == ARGV[1]", "local alone = redis.call('EXISTS', KEYS[1]) == 1"}},
+                 texts_);
+      break;
+    case mutant::extension_resurrects:
+      change_all(renew,
+                 {{"if holder == owner then\n    redis.call('PEXPIRE', lock, ttl)",
+                   "if holder == owner or not holder then\n    redis.call('SET', lock, owner, 'PX', ttl)"}},
+                 texts_);
+      break;
+    case mutant::dead_waiter_served:
+      change_all(queueing,
+                 {{"if not claim or is_over(owner) then", "if not claim then"},
+                  {"for _, owner in ipairs(dead) do forget(owner) end",
+                   "for _, owner in ipairs(dead) do if not redis.call('ZSCORE', queue, owner) then "
+                   "forget(owner) end "
+                   "end"}},
+                 texts_);
+      break;
+    case mutant::reader_leaked:
+      change_all(queueing, {{"math.max(0, held - parts_of(claim).weight)", "math.max(0, held)"}}, texts_);
+      break;
+    case mutant::foreign_holder_ended:
+      change_all(evict,
+                 {{"if not its then return { holder } end\n", ""},
+                  {"tell_end(holder, its)", "if its then tell_end(holder, its) end"}},
+                 texts_);
+      break;
+    case mutant::foreign_end_missed:
+      change_all(queueing, {{"return is_held_alone() and not lone_claim() and 1 or 0 end", "return 0 end"}},
+                 texts_);
+      break;
+    case mutant::look_not_kept:
+      change_all(look, {{"if place then keep_claim(owner, place, ttl, keep) end", ""}}, texts_);
+      break;
+    default: break;
+  }
+}
+
+void lua_mutation::apply(std::vector<std::string_view>& command) const {
+  if (texts_.empty() || command.size() < 2) return;
+  if (command[0] != "EVALSHA" && command[0] != "EVAL") return;
+  const auto found = texts_.find(command[1]);
+  if (found == texts_.end()) return;
+  command[0] = "EVAL";
+  command[1] = found->second;
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,370 @@
+#include "simulation/redis_store.hpp"
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <stdexcept>
+#include <utility>
+
+#include "core/family.hpp"
+#include "simulation/redis/numbers.hpp"
+#include "stores/redis/protocol/keys.hpp"
+#include "stores/redis/protocol/replies.hpp"
+
+namespace holdfast::sim {
+
+namespace {
+
+/// One command, as a client wrote it: an array of bulk strings.
+void read_command(std::string_view& bytes, std::vector<std::string_view>& words) {
+  const auto number = [&] {
+    std::size_t n = 0;
+    const auto end = std::from_chars(bytes.data() + 1, bytes.data() + bytes.size(), n).ptr;
+    bytes.remove_prefix(static_cast<std::size_t>(end - bytes.data()) + 2);
+    return n;
+  };
+  words.resize(number());
+  for (std::string_view& word : words) {
+    const std::size_t size = number();
+    word = bytes.substr(0, size);
+    bytes.remove_prefix(size + 2);
+  }
+}
+
+}  // namespace
+
+redis_store::redis_store(mutant with)
+    : change_{with},
+      hears_replicas_{with != mutant::replicas_unheard},
+      server_{[this] { return at_->wall_now(); },
+              [this](std::uint64_t to, const redis::value& push) { hear(to, push); }} {
+  has_hostile_lines = true;
+  for (std::size_t i = 0; i < names; ++i) {
+    const auto k = redis::keys::of(speech.prefix, name_of(i));
+    for (const std::string& key : {k.lock, k.fence, k.queue, k.claims, k.expiries}) ours_.emplace(key, i);
+    lock_keys_.at(i) = k.lock;
+  }
+}
+
+ledger::terms redis_store::terms() const {
+  ledger::terms t;
+  t.grain = 2000;  // whole milliseconds, rounded now up, now down
+  t.grants_renew = true;
+  t.finds_renew = true;
+  t.owner_says_all = true;
+  t.late_is_possible = false;  // a former connection has ended before the next is used
+  return t;
+}
+
+void redis_store::begin(scene& in, site& at, ledger& account) {
+  in_ = &in;
+  at_ = &at;
+  account_ = &account;
+  at.ends_by_wall_clock = true;
+  careless = true;
+  refuses_until_ = {};
+  foreign_values_.clear();
+  speech.replicas = always_replicas_.value_or(in.chance.one_in(4) ? 1 : 0);
+  speech.replicas_wait = redis::dialect{}.replicas_wait / (in.chance.one_in(2) ? 1 : 4);
+  replicas_.begin(speech.replicas);
+  kills_former = !has_hostile_lines || in.chance.one_in(2);
+  waits_for_own_writes_ = has_hostile_lines && in.chance.one_in(2);
+  if (!kills_former) account.expect_late_requests();
+  callers_.clear();
+  server_.restart();
+  server_.lose_everything();
+  listener_ = server_.connect();
+  foreign_ = server_.connect();
+  connection other = server_.connect();
+  for (const auto& theirs : {std::vector<std::string>{"SET", "stock/sku-0", "theirs"},
+                             std::vector<std::string>{"HSET", "holdfast:hash", "field", "value"}}) {
+    static_cast<void>(server_.execute(theirs, other));
+  }
+  static_cast<void>(server_.take_touched());
+}
+
+std::unique_ptr<tickets::link> redis_store::connect(host& from, line& over, duration patience) {
+  auto link = std::make_unique<redis_link>(static_cast<switchboard&>(*this), *in_, from, over, patience);
+  callers_.push_back({link->address(), link.get(), {}});
+  listen_to(link->address());
+  return link;
+}
+
+void redis_store::connected(redis_link& by) {
+  caller& c = known(by.address());
+  if (kills_former) {
+    for (const session& former : c.sessions) server_.disconnect(former.at_server);
+    c.sessions.clear();
+  }
+  session& s = c.sessions.emplace_back();
+  s.at_server = server_.connect();
+  s.number = by.connection();
+  static_cast<void>(server_.execute({"HELLO", "3"}, s.at_server));
+  static_cast<void>(server_.execute({"SUBSCRIBE", redis::channel_of(c.client)}, s.at_server));
+}
+
+void redis_store::gone(redis_link& by) { known(by.address()).link = nullptr; }
+
+redis_store::caller& redis_store::known(const owner_id& client) {
+  const auto found =
+      std::find_if(callers_.rbegin(), callers_.rend(), [&](const caller& c) { return c.client == client; });
+  if (found == callers_.rend()) throw std::logic_error{"a client that nobody knows"};
+  return *found;
+}
+
+redis_store::session* redis_store::find_session(const owner_id& client, std::uint32_t number) {
+  auto& all = known(client).sessions;
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const session& s) { return s.number == number; });
+  return found == all.end() ? nullptr : &*found;
+}
+
+instant redis_store::busy_until(const owner_id& client, std::uint32_t connection) {
+  const session* const s = find_session(client, connection);
+  return s == nullptr ? instant{} : s->busy_until;
+}
+
+void redis_store::listen_to(const owner_id& client) {
+  static_cast<void>(server_.execute({"SUBSCRIBE", redis::channel_of(client)}, listener_));
+}
+
+void redis_store::notify_all(const owner_id& owner, const store::noticed& what) {
+  for (const caller& c : callers_) {
+    if (c.link != nullptr) c.link->hear({c.client, owner, what}, careless);
+  }
+}
+
+void redis_store::heal() {
+  careless = false;
+  refuses_until_ = in_->now;
+  replicas_.catch_up();
+}
+
+void redis_store::remember_as_replica() {
+  remember();
+  replicas_.hold_back_until(in_->now, never);
+}
+
+void redis_store::restart() {
+  server_.restart();
+  replicas_.catch_up();
+  for (caller& c : callers_) c.sessions.clear();
+  listener_ = server_.connect();
+  for (const caller& c : callers_) listen_to(c.client);
+}
+
+std::optional<instant> redis_store::carry_out(const std::string& commands, const owner_id& client,
+                                              std::uint32_t connection, std::vector<redis::value>& replies) {
+  session* const by = find_session(client, connection);
+  if (by == nullptr) return std::nullopt;
+  told_.clear();
+  instant ready = in_->now;
+  const foreign_keys before = look_at_foreign_keys();
+  tell_of_foreign_keys(before);
+  for (std::string_view left = commands; !left.empty();) {
+    read_command(left, words_);
+    change_.apply(words_);
+    execute_ours(*by, replies.emplace_back(), ready);
+  }
+  if (before != look_at_foreign_keys()) in_->violated("a foreign client's key was changed");
+  by->busy_until = ready;
+  return ready;
+}
+
+void redis_store::execute_ours(session& by, redis::value& reply, instant& ready) {
+  const bool asks_replicas = words_.front() == "WAIT";
+  if (asks_replicas) {
+    const std::optional<instant> written = waits_for_own_writes_ ? by.written : in_->now;
+    const auto there = replicas_.wait(*in_, integer_in(words_.at(1)).value_or(0),
+                                      milliseconds{integer_in(words_.at(2)).value_or(0)}, written);
+    server_.configure().replicas = hears_replicas_ ? there.by : speech.replicas;
+    ready = there.at;
+  }
+  refused_ = in_->now < refuses_until_ && in_->chance.one_in(refuses_one_in_);
+  if (refused_) server_.configure().refuses = refusal_;
+  const std::uint64_t changes = server_.data().changes();
+  reply = server_.execute(words_, by.at_server);
+  if (changes != server_.data().changes()) by.written = in_->now;
+  server_.configure().refuses = {};
+  const bool failed = reply.is(redis::value::kind::error);
+  if (failed) ready = in_->now;
+  if (failed && changes != server_.data().changes()) {
+    in_->violated("an error was answered, and something changed: " + reply.text);
+  }
+}
+
+void redis_store::account_for(const tickets::request& what, bool late, const redis::value& reply) {
+  if (what.what == tickets::task::list) return;
+  if (reply.is(redis::value::kind::error)) {
+    if (!refused_) in_->violated("the server refused: " + reply.text);
+    return account_->refused(what, {{errc::unavailable, reply.text}, true, false});
+  }
+  const auto answer = redis::outcome_of(what, reply);
+  if (const auto* heard = std::get_if<tickets::reply>(&answer)) {
+    account_->executed(what, late, *heard, told_);
+  } else if (what.what != tickets::task::evict) {  // without its fence, a holder looks like a foreign one
+    in_->violated("the server refused: " + std::get<store::trouble>(answer).what.what);
+  }
+}
+
+void redis_store::refuse_until(instant when) {
+  using of = redis_model::refusal::of;
+  static const auto all = std::to_array<redis_model::refusal>({
+      {of::commands, "LOADING Redis is loading the dataset in memory"},
+      {of::commands,
+       "BUSY Redis is busy running a script. You can only call SCRIPT KILL or SHUTDOWN NOSAVE."},
+      {of::commands, "MASTERDOWN Link with MASTER is down and replica-serve-stale-data is set to 'no'."},
+      {of::commands, "NOPERM this user has no permissions to run the 'evalsha' command"},
+      {of::commands, "NOAUTH Authentication required."},
+      {of::writes, "READONLY You can't write against a read only replica."},
+      {of::writes,
+       "MISCONF Redis is configured to save RDB snapshots, but it's currently unable to persist to disk."},
+      {of::growth, "OOM command not allowed when used memory > 'maxmemory'."},
+  });
+  refusal_ = all.at(in_->chance.below(all.size()));
+  refuses_one_in_ = 1 + in_->chance.below(3);
+  refuses_until_ = when;
+  in_->log.line(in_->now, refusal_.error);
+}
+
+/// A push, in the middle of a command.
+void redis_store::hear(std::uint64_t connection, const redis::value& push) {
+  if (push.items.size() != 3 || push.items[0].text != "message") return;
+  constexpr std::size_t head = std::string_view{"holdfast:client:"}.size();
+  const auto client = owner_id::from_hex(std::string_view{push.items[1].text}.substr(head));
+  // What was done, and what the client makes of it: of a grant that replicas have to acknowledge, less.
+  const bool is_listener = connection == listener_.id;
+  const auto read = redis::read_word(push.items[2].text, is_listener ? redis::dialect{} : speech);
+  if (!client || !read) return in_->violated("a word that nobody understands: " + push.items[2].text);
+  const word w{*client, read->first, read->second};
+  if (is_listener) return told_.push_back(w);
+  caller& c = known(*client);
+  if (c.link == nullptr || c.sessions.empty()) return;
+  const session& now = c.sessions.back();
+  if (now.at_server.id == connection && now.number == c.link->connection()) c.link->push(w);
+}
+
+std::optional<lock_state> redis_store::inspect(const std::string& name) {
+  connection own = server_.connect();
+  static_cast<void>(server_.execute({"HELLO", "3"}, own));
+  redis::request_fsm asks{tickets::family::inspection(name), speech, owner_id{}};
+  std::optional<tickets::link::outcome> heard;
+  while (!heard) {
+    std::string said;
+    static_cast<void>(asks.say(said));
+    std::string_view left = said;
+    std::vector<redis::value> replies;
+    while (!left.empty()) {
+      read_command(left, words_);
+      replies.push_back(server_.execute(words_, own));
+    }
+    heard = asks.hear(std::move(replies));
+  }
+  server_.disconnect(own);
+  return std::get<std::optional<lock_state>>(std::get<tickets::reply>(*heard));
+}
+
+std::vector<standing> redis_store::claims() {
+  std::vector<standing> all;
+  for (std::size_t i = 0; i < names; ++i) {
+    append_standings(i, inspect(name_of(i)), at_->lease_now(), all);
+  }
+  const foreign_keys theirs = look_at_foreign_keys();
+  tell_of_foreign_keys(theirs);
+  std::erase_if(all, [&](const standing& s) { return foreign_values_.contains(s.owner.hex()); });
+  return all;
+}
+
+redis_store::foreign_keys redis_store::look_at_foreign_keys() {
+  foreign_keys there;
+  if (foreign_values_.empty()) return there;
+  server_.look();
+  for (std::size_t i = 0; i < names; ++i) {
+    const dataset::slot* const s = server_.data().find(lock_keys_.at(i));
+    const auto* value = s == nullptr ? nullptr : std::get_if<std::string>(&s->second.what);
+    if (value == nullptr) continue;
+    const auto theirs = foreign_values_.find(*value);
+    if (theirs != foreign_values_.end()) there.at(i) = foreign_key{theirs->second, s->second.expires_ms};
+  }
+  return there;
+}
+
+void redis_store::tell_of_foreign_keys(const foreign_keys& there) {
+  for (std::size_t i = 0; i < names; ++i) account_->outsider(i, there.at(i).has_value());
+}
+
+redis::value redis_store::execute_foreign(const std::vector<std::string>& command) {
+  refused_ = in_->now < refuses_until_ && in_->chance.one_in(refuses_one_in_);
+  if (refused_) server_.configure().refuses = refusal_;
+  redis::value reply = server_.execute(command, foreign_);
+  server_.configure().refuses = {};
+  tell_of_foreign_keys(look_at_foreign_keys());
+  return reply;
+}
+
+std::optional<bool> redis_store::set_if_absent(std::size_t name, const std::string& value, milliseconds ttl) {
+  foreign_values_.emplace(value, static_cast<std::uint32_t>(foreign_values_.size()));
+  const auto reply =
+      execute_foreign({"SET", lock_keys_.at(name), value, "NX", "PX", std::to_string(ttl.count())});
+  if (reply.is(redis::value::kind::error)) return std::nullopt;
+  const bool set = !reply.is(redis::value::kind::null);
+  if (set) look_when_it_ends(name);
+  return set;
+}
+
+namespace {
+
+// redis-py's own.
+constexpr const char* delete_script =
+    "local token = redis.call('get', KEYS[1])\n"
+    "if not token or token ~= ARGV[1] then return 0 end\n"
+    "redis.call('del', KEYS[1])\n"
+    "return 1\n";
+constexpr const char* extend_script =
+    "local token = redis.call('get', KEYS[1])\n"
+    "if not token or token ~= ARGV[1] then return 0 end\n"
+    "redis.call('pexpire', KEYS[1], ARGV[2])\n"
+    "return 1\n";
+
+std::optional<bool> is_one(const redis::value& reply) {
+  if (reply.is(redis::value::kind::error)) return std::nullopt;
+  return reply.number == 1;
+}
+
+}  // namespace
+
+std::optional<bool> redis_store::delete_if_same(std::size_t name, const std::string& value) {
+  return is_one(execute_foreign({"EVAL", delete_script, "1", lock_keys_.at(name), value}));
+}
+
+std::optional<bool> redis_store::extend_if_same(std::size_t name, const std::string& value,
+                                                milliseconds ttl) {
+  const auto yes = is_one(
+      execute_foreign({"EVAL", extend_script, "1", lock_keys_.at(name), value, std::to_string(ttl.count())}));
+  if (yes.value_or(false)) look_when_it_ends(name);
+  return yes;
+}
+
+/// A key that expires tells nobody.
+void redis_store::look_when_it_ends(std::size_t name) {
+  const auto ends_ms = server_.data().find(lock_keys_.at(name))->second.expires_ms + 1;
+  in_->agenda.add(at_->wall.when(milliseconds{ends_ms}),
+                  [this] { tell_of_foreign_keys(look_at_foreign_keys()); });
+}
+
+std::optional<std::size_t> redis_store::evict() {
+  const auto key = server_.evict_volatile(in_->chance.bits());
+  if (!key) return std::nullopt;
+  in_->log.line(in_->now, "evicted " + *key);
+  const auto whose = ours_.find(*key);
+  return whose == ours_.end() ? std::nullopt : std::optional{whose->second};
+}
+
+std::string redis_store::damage() {
+  for (const std::string& key : server_.take_touched()) {
+    if (!ours_.contains(key)) return "a key was touched that is not ours: " + key;
+  }
+  return {};
+}
+
+}  // namespace holdfast::sim

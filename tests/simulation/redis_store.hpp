@@ -1,0 +1,120 @@
+#pragma once
+
+#include <array>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "simulation/mutant.hpp"
+#include "simulation/redis/redis_model.hpp"
+#include "simulation/redis_link.hpp"
+#include "simulation/redis_mutants.hpp"
+#include "simulation/replication.hpp"
+#include "simulation/simulated_store.hpp"
+
+namespace holdfast::sim {
+
+/// The request_fsm of protocol/redis with a model of Redis, which runs the same Lua text as in production,
+/// but for a mutant's.
+class redis_store final : public simulated_store, private switchboard, private foreign_desk {
+ public:
+  explicit redis_store(mutant with);
+
+  void begin(scene& in, site& at, ledger& account) override;
+  std::unique_ptr<tickets::link> connect(host& from, line& over, duration patience) override;
+  void notify_all(const owner_id& owner, const store::noticed& what) override;
+  void heal() override;
+  [[nodiscard]] foreign_desk* foreigners() override { return this; }
+  [[nodiscard]] bool is_a_server() const override { return true; }
+  void refuse_until(instant when) override;
+  [[nodiscard]] bool has_replicas() const override { return true; }
+  void hold_back_replicas_until(instant when) override { replicas_.hold_back_until(in_->now, when); }
+  /// Of every world from now on, instead of what its seed says.
+  void demand_replicas(unsigned count) { always_replicas_ = count; }
+  /// What expires does so by the server's wall clock.
+  [[nodiscard]] bool clock_goes_back() const override { return true; }
+  [[nodiscard]] ledger::terms terms() const override;
+  std::vector<standing> claims() override;
+  void restart() override;
+  void remember() override { former_ = server_.snapshot(); }
+  void remember_as_replica() override;
+  [[nodiscard]] unsigned replicas() const override { return speech.replicas; }
+  void fall_back() override { server_.restore(former_); }
+  void forget() override { server_.lose_everything(); }
+  std::optional<std::size_t> evict() override;
+  std::string damage() override;
+
+ private:
+  /// A connection that the server has not ended.
+  struct session {
+    connection at_server;
+    std::uint32_t number = 0;  // of the line's connection
+    instant busy_until{};
+    std::optional<instant> written;  // when it last changed anything
+  };
+  struct caller {
+    owner_id client;
+    redis_link* link = nullptr;     // null: its process is gone, its connection maybe not
+    std::vector<session> sessions;  // the last one is in use
+  };
+  /// A key of a foreign client, where a lock's would be.
+  struct foreign_key {
+    std::uint32_t value = 0;  // the number of it
+    std::int64_t expires_ms = 0;
+    friend bool operator==(const foreign_key&, const foreign_key&) = default;
+  };
+  using foreign_keys = std::array<std::optional<foreign_key>, names>;
+
+  void connected(redis_link& by) override;
+  void gone(redis_link& by) override;
+  std::optional<instant> carry_out(const std::string& commands, const owner_id& client,
+                                   std::uint32_t connection, std::vector<redis::value>& replies) override;
+  [[nodiscard]] instant busy_until(const owner_id& client, std::uint32_t connection) override;
+  void account_for(const tickets::request& what, bool late, const redis::value& reply) override;
+  [[nodiscard]] site& where() override { return *at_; }
+
+  std::optional<bool> set_if_absent(std::size_t name, const std::string& value, milliseconds ttl) override;
+  std::optional<bool> delete_if_same(std::size_t name, const std::string& value) override;
+  std::optional<bool> extend_if_same(std::size_t name, const std::string& value, milliseconds ttl) override;
+  redis::value execute_foreign(const std::vector<std::string>& command);
+  void look_when_it_ends(std::size_t name);
+  [[nodiscard]] foreign_keys look_at_foreign_keys();
+  void tell_of_foreign_keys(const foreign_keys& there);
+  void execute_ours(session& by, redis::value& reply, instant& ready);
+
+  [[nodiscard]] caller& known(const owner_id& client);
+  [[nodiscard]] session* find_session(const owner_id& client, std::uint32_t number);
+  void listen_to(const owner_id& client);
+  void hear(std::uint64_t connection, const redis::value& push);
+  [[nodiscard]] std::optional<lock_state> inspect(const std::string& name);
+
+  scene* in_ = nullptr;
+  site* at_ = nullptr;
+  ledger* account_ = nullptr;
+  lua_mutation change_;
+  bool hears_replicas_;
+  bool waits_for_own_writes_ = false;  // WAIT, as Valkey has it
+  redis_model server_;
+  dataset former_;
+  connection listener_;  // hears what is told to any client, so that it can be accounted for
+  std::deque<caller> callers_;
+  replication replicas_;
+  std::optional<unsigned> always_replicas_;
+  instant refuses_until_{};
+  std::uint64_t refuses_one_in_ = 1;
+  bool refused_ = false;  // the command before
+  redis_model::refusal refusal_;
+  std::array<std::string, names> lock_keys_;
+  std::unordered_map<std::string, std::uint32_t, dataset::text_hash, std::equal_to<>> foreign_values_;
+  connection foreign_;
+  std::vector<word> told_;
+  std::vector<std::string_view> words_;                   // of the command that is being carried out
+  std::map<std::string, std::size_t, std::less<>> ours_;  // keys that we may touch, and whose they are
+};
+
+}  // namespace holdfast::sim

@@ -1,0 +1,125 @@
+#include "simulation/request_link.hpp"
+
+#include <algorithm>
+#include <utility>
+
+namespace holdfast::sim {
+
+namespace {
+
+bool writes(const tickets::request& asked) {
+  return asked.what != tickets::task::inspect && asked.what != tickets::task::list;
+}
+
+}  // namespace
+
+void counter::begin_world(scene& in, site& at, ledger& account) {
+  this->in = &in;
+  this->at = &at;
+  this->account = &account;
+  careless = true;
+  process = 1;
+  links.clear();
+}
+
+duration counter::admit(const tickets::request& asked, const owner_id& /*client*/) {
+  return weather != nullptr && writes(asked) ? weather->wait() : duration{0};
+}
+
+counter::outcome counter::serve(const tickets::request& asked, const owner_id& client, bool late) {
+  words.clear();
+  forgotten.clear();
+  outcome answer = carry_out(asked, client, words);
+  if (std::holds_alternative<store::trouble>(answer)) return answer;
+  account->executed(asked, late, std::get<tickets::reply>(answer), words);
+  for (const std::size_t name : forgotten) account->forgot(name);
+  for (const word& w : words) {
+    const auto to = std::find_if(links.begin(), links.end(),
+                                 [&](const request_link* l) { return l->address() == w.client; });
+    if (to != links.end()) (*to)->hear(w, careless);
+  }
+  return answer;
+}
+
+void counter::notify_all(const owner_id& owner, const store::noticed& what) {
+  for (request_link* const l : links) l->hear({l->address(), owner, what}, careless);
+}
+
+counter::outcome counter::refuse(const tickets::request& asked, const owner_id& client, store::trouble why) {
+  account->refused(asked, why);
+  // What it had done until then is undone.
+  if (in->chance.one_in(2)) carry_out_in_vain(asked, client);
+  return why;
+}
+
+request_link::request_link(counter& to, host& from, line& over, duration patience)
+    : line_link{*to.in, from, over, patience}, to_{to} {
+  to_.links.push_back(this);
+  if (to_.lines_straggle) over_.let_requests_straggle();
+}
+
+request_link::~request_link() { std::erase(to_.links, this); }
+
+std::shared_ptr<line_link::parcel> request_link::pack(tickets::request what) {
+  auto l = std::make_shared<letter>();
+  l->what = std::move(what);
+  l->from = address();
+  return l;
+}
+
+void request_link::dispatch(std::shared_ptr<parcel> p) {
+  auto l = std::static_pointer_cast<letter>(std::move(p));
+  if (!session_ || session_->connection != over_.connection()) {
+    session_ = std::make_shared<session>(session{over_.connection(), {}});
+  }
+  l->over = session_;
+  over_.to_server(arrival{this, &to_, &over_, std::move(l)});
+}
+
+void request_link::arrival::operator()() {
+  if (l->process != 0 && l->process != to->process) return;  // what was begun ends with its server
+  l->process = to->process;
+  const instant now = to->in->now;
+  if (l->over->busy_until > now) return go_on_at(l->over->busy_until);
+  if (!std::exchange(l->admitted, true)) {
+    const duration wait = to->admit(l->what, l->from);
+    l->waited = wait > duration{0};
+    l->over->busy_until = now + wait;
+    if (l->waited) return go_on_at(l->over->busy_until);
+  }
+  carry_out();
+}
+
+void request_link::arrival::go_on_at(instant when) {
+  to->in->agenda.add(when, [at = to->at, a = *this]() mutable { at->enter(std::move(a)); });
+}
+
+void request_link::arrival::carry_out() {
+  using fate = transaction_weather::fate;
+  fate commit = fate::answered;
+  if (to->weather != nullptr) {
+    if (auto why = to->weather->refusal(l->waited, writes(l->what))) {
+      l->answer = to->refuse(l->what, l->from, std::move(*why));
+      return answer();
+    }
+    if (writes(l->what)) commit = to->weather->commit();
+  }
+  if (commit == fate::undone_unheard) {
+    to->carry_out_in_vain(l->what, l->from);
+    return break_off();
+  }
+  l->answer = to->serve(l->what, l->from, l->given_up);
+  // Carried out, and the client will not know: the worst moment for a connection to break.
+  if (commit == fate::committed_unheard || (to->careless && to->in->chance.one_in(100))) break_off();
+  answer();
+}
+
+void request_link::arrival::answer() const {
+  way->to_client(l->over->connection, [link = link, l = l] { link->deliver(l, std::move(l->answer)); });
+}
+
+void request_link::arrival::break_off() const {
+  if (way->connection() == l->over->connection) way->cut();
+}
+
+}  // namespace holdfast::sim

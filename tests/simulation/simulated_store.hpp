@@ -1,0 +1,80 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/request.hpp"
+#include "simulation/foreign_desk.hpp"
+#include "simulation/ledger.hpp"
+#include "simulation/line.hpp"
+#include "simulation/site.hpp"
+#include "simulation/standing.hpp"
+
+namespace holdfast::sim {
+
+/// A store, as a world needs it: the real protocol over a server that can be looked into, and can lose what
+/// it knows. One serves many worlds, one after the other.
+class simulated_store {
+ public:
+  simulated_store() = default;
+  simulated_store(const simulated_store&) = delete;
+  simulated_store& operator=(const simulated_store&) = delete;
+  virtual ~simulated_store() = default;
+
+  /// In some worlds a server learns late that a client's former connection is gone, and on Redis WAIT waits
+  /// for the connection's own last write alone, as Valkey and Redis from 7.2 on have it.
+  bool has_hostile_lines = false;
+
+  /// Begins a world, empty but for what belongs to others.
+  virtual void begin(scene& in, site& at, ledger& account) = 0;
+  /// A client's link.
+  /// \param patience how long a request may go without an answer before the connection is given up.
+  [[nodiscard]] virtual std::unique_ptr<tickets::link> connect(host& from, line& over, duration patience) = 0;
+  /// The words on their way are as safe as the way is now; from here on, none gets lost.
+  virtual void heal() = 0;
+
+  /// Somebody who may send notifications, and nothing else, sends one to every client: it may be false.
+  virtual void notify_all(const owner_id& owner, const store::noticed& what) = 0;
+
+  /// Where clients of others that share its names ask; null, where there are none.
+  [[nodiscard]] virtual foreign_desk* foreigners() { return nullptr; }
+  /// Whether it is one that answers with errors when it is in trouble.
+  [[nodiscard]] virtual bool is_a_server() const { return false; }
+  /// Answers with an error, one of all that there are, to all or some of what comes in until then.
+  virtual void refuse_until(instant /*when*/) {}
+  /// Whether what it is asked are transactions, which wait for each other, and may end undone.
+  [[nodiscard]] virtual bool has_transactions() const { return false; }
+  /// Until then transactions wait for locks, some of them in vain.
+  virtual void contend_until(instant /*when*/) {}
+  /// Until then connections break while transactions commit.
+  virtual void break_off_until(instant /*when*/) {}
+  /// Whether it waits for replicas, which may be late.
+  [[nodiscard]] virtual bool has_replicas() const { return false; }
+  /// The way to its replicas is stopped up until then.
+  virtual void hold_back_replicas_until(instant /*when*/) {}
+
+  /// What its clock and its grants are like.
+  [[nodiscard]] virtual ledger::terms terms() const = 0;
+  /// Whether the clock that ends claims can be set back at all.
+  [[nodiscard]] virtual bool clock_goes_back() const = 0;
+  [[nodiscard]] virtual std::vector<standing> claims() = 0;
+  /// Its process ends; connections, and what is not data, go with it.
+  virtual void restart() = 0;
+  /// Throws away something that it was not told to. \return of which name; empty, where stores do not do
+  /// that.
+  [[nodiscard]] virtual std::optional<std::size_t> evict() = 0;
+  /// Takes note of what is there, for a server that will come back with that.
+  virtual void remember() = 0;
+  /// Likewise, for the replica that will take over: it has acknowledged nothing that is written from now on.
+  virtual void remember_as_replica() { remember(); }
+  /// How many replicas have to acknowledge a grant in this world.
+  [[nodiscard]] virtual unsigned replicas() const { return 0; }
+  virtual void fall_back() = 0;
+  virtual void forget() = 0;
+  /// What has happened to what is not ours; empty: nothing.
+  [[nodiscard]] virtual std::string damage() = 0;
+};
+
+}  // namespace holdfast::sim

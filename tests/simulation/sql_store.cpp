@@ -1,0 +1,109 @@
+#include "simulation/sql_store.hpp"
+
+#include <array>
+#include <chrono>
+#include <utility>
+
+namespace holdfast::sim {
+
+using namespace std::chrono_literals;
+
+sql_store::sql_store(mutant with) : with_{with} {
+  sql_tables::clocks by;
+  by.lease = [this] {
+    const auto now = at == nullptr ? duration{0} : duration{at->lease_now()};
+    return store::time_point{now + astray_};
+  };
+  by.wall = [this] {
+    return std::chrono::system_clock::time_point{
+        std::chrono::microseconds{at == nullptr ? 0 : at->wall_now()}};
+  };
+  all_.emplace_back(with, by, 24h, 1h);
+  for (const duration keep_idle : {20ms, 100ms, 300ms, 1000ms}) {
+    all_.emplace_back(with, by, keep_idle, 300ms);
+  }
+  tables_ = &all_.front();
+}
+
+void sql_store::begin(scene& in, site& at, ledger& account) {
+  begin_world(in, at, account);
+  weather_.begin(in);
+  weather = &weather_;
+  hosts_.clear();
+  first_wall_us_ = at.wall_now();
+  lines_straggle = has_hostile_lines && in.chance.one_in(2);
+  tables_ = &all_[in.chance.one_in(2) ? 0 : 1 + in.chance.below(all_.size() - 1)];
+  forget();
+}
+
+std::unique_ptr<tickets::link> sql_store::connect(host& from, line& over, duration patience) {
+  auto link = std::make_unique<request_link>(static_cast<counter&>(*this), from, over, patience);
+  hosts_.insert_or_assign(link->address(), &from);
+  return link;
+}
+
+void sql_store::heal() {
+  careless = false;
+  weather_.heal();
+}
+
+duration sql_store::admit(const tickets::request& asked, const owner_id& client) {
+  duration wait = counter::admit(asked, client);
+  if (with_ == mutant::select_then_update && asked.what == tickets::task::acquire) {
+    tables_->read_room(asked);
+    wait += in->chance.between(100us, 3ms);  // until its client has read that, and asks for the rest
+  }
+  return wait;
+}
+
+counter::outcome sql_store::carry_out(const tickets::request& asked, const owner_id& client,
+                                      std::vector<word>& into) {
+  astray_ = astray(client);
+  try {
+    sql_tables::result& done = tables_->carry_out(asked, client);
+    forgotten = done.forgotten;
+    pass_on(done.told, into);
+    return std::move(done.answer);
+  } catch (const sqlite::broken& b) {
+    account_for(b.why);
+    return store::trouble{b.why.what, true, false};
+  }
+}
+
+void sql_store::carry_out_in_vain(const tickets::request& asked, const owner_id& client) {
+  astray_ = astray(client);
+  try {
+    tables_->carry_out_in_vain(asked, client);
+  } catch (const sqlite::broken& b) {
+    account_for(b.why);
+  }
+}
+
+/// Two that have drawn the same token get in each other's way. Nothing else does.
+void sql_store::account_for(const store::trouble& refusal) {
+  if (with_ != mutant::select_then_update) in->violated("the database refused: " + refusal.what.what);
+}
+
+void sql_store::pass_on(const std::vector<sqlite::told>& told, std::vector<word>& into) {
+  for (const sqlite::told& t : told) {
+    const bool grant = t.token > 0;
+    into.push_back({t.client,
+                    t.owner,
+                    {grant ? store::notice::granted : store::notice::revoked,
+                     fencing_token{static_cast<std::uint64_t>(grant ? t.token : -t.token)}}});
+  }
+}
+
+duration sql_store::astray(const owner_id& client) const {
+  const auto known = hosts_.find(client);
+  if (known == hosts_.end()) return {};
+  const host& asks = *known->second;
+  if (with_ == mutant::client_clock_expiry) {
+    const auto passed = std::chrono::duration_cast<duration>(in->now.time_since_epoch());
+    return duration{asks.wall_now() - first_wall_us_} - passed;
+  }
+  constexpr auto zones = std::to_array<duration>({0h, 1h, 0h, -1h});
+  return with_ == mutant::session_zone_now ? zones.at(asks.number() % zones.size()) : duration{0};
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/owner_id.hpp"
+#include "core/machine.hpp"
+#include "simulation/randomness.hpp"
+
+namespace holdfast::sim {
+
+/// The names that a world's clients contend for: locks, then semaphores.
+inline constexpr std::size_t locks = 2;
+inline constexpr std::size_t semaphores = 1;
+inline constexpr std::size_t names = locks + semaphores;
+inline constexpr std::int64_t permits_in_all = 3;
+
+/// No claim asks for more.
+inline constexpr duration longest_ttl = std::chrono::seconds{3};
+
+[[nodiscard]] inline std::string name_of(std::size_t index) {
+  return (index < locks ? "stock/sku-" : "slots/") + std::to_string(index);
+}
+[[nodiscard]] inline std::size_t index_of(const std::string& name) {
+  return static_cast<std::size_t>(name.back() - '0');
+}
+[[nodiscard]] inline std::int64_t room_of(std::size_t index) {
+  return index < locks ? store::whole_room : permits_in_all;
+}
+
+[[nodiscard]] owner_id drawn(randomness& chance);
+
+/// A claim as it stands at the store.
+struct standing {
+  std::size_t name = 0;
+  owner_id owner;
+  std::uint64_t token = 0;
+  std::int64_t weight = 0;
+  std::int64_t expires = 0;  // microseconds of the store's clock; dead from then on
+  bool granted = false;
+};
+
+/// The claims of a name, as the store tells everybody who asks.
+/// \param now microseconds of the store's clock.
+void append_standings(std::size_t name, const std::optional<lock_state>& told, std::int64_t now,
+                      std::vector<standing>& all);
+
+/// A word of the store for one client.
+struct word {
+  owner_id client;
+  owner_id owner;
+  store::noticed what;
+};
+
+}  // namespace holdfast::sim

@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstdint>
+
+#include "simulation/ledger.hpp"
+#include "simulation/mutant.hpp"
+#include "simulation/scene.hpp"
+#include "simulation/simulated_store.hpp"
+#include "simulation/site.hpp"
+#include "simulation/witness.hpp"
+
+namespace holdfast::sim {
+
+/// What a client finds in its world.
+struct surroundings {
+  scene& in;
+  site& server;
+  ledger& account;
+  witness& sees;
+  simulated_store& store;
+  mutant with = mutant::none;
+  duration patience{};           // of links, for an answer
+  std::uint64_t operations = 0;  // that users have begun
+  bool second_is_mutex = false;  // one that has no readers
+};
+
+}  // namespace holdfast::sim

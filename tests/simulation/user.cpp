@@ -1,0 +1,210 @@
+#include "simulation/user.hpp"
+
+#include <array>
+#include <chrono>
+#include <memory>
+#include <utility>
+
+#include "holdfast/options.hpp"
+
+namespace holdfast::sim {
+
+using namespace std::chrono_literals;
+using lease_core::record;
+
+namespace {
+
+constexpr auto ttls = std::to_array<duration>({600ms, 1s, 2s, longest_ttl});
+
+}  // namespace
+
+void user::live() {
+  after(around_.in.chance.between(0ms, 400ms), [this] { claim(); });
+}
+
+lease_core::wish user::any_wish() {
+  randomness& chance = around_.in.chance;
+  const std::size_t name = chance.below(names);
+  lease_core::wish w;
+  store::claim& c = w.claim;
+  c.name = name_of(name);
+  c.owner = drawn(chance);
+  c.ttl = ttls.at(chance.below(ttls.size()));
+  if (name >= locks) {
+    c.how = mode::permits;
+    c.capacity = permits_in_all;
+    c.permits = 1 + static_cast<std::int64_t>(chance.below(permits_in_all));
+  } else {
+    c.shareable = name == 0 || !around_.second_is_mutex;
+    if (chance.one_in(3) && c.shareable) c.how = mode::shared;
+  }
+  c.wait = !chance.one_in(8);
+  if (!c.wait) c.retry.limit(0s);  // as a try does
+  static const auto nobody = std::make_shared<const std::string>("{}");
+  c.metadata = nobody;
+  w.margin = lock_options{}.ttl(c.ttl).drift_margin();
+  w.renews = !chance.one_in(8);
+  return w;
+}
+
+void user::claim() {
+  if (retired_) return;
+  randomness& chance = around_.in.chance;
+  lease_core::wish w = any_wish();
+  std::optional<duration> limit;
+  if (w.claim.wait && chance.one_in(3)) limit = chance.between(10ms, 2s);
+  ask(std::move(w), limit);
+  if (claim_ && chance.one_in(8)) {
+    after(chance.between(0ms, 1s), [this, which = *claim_] {
+      if (claim_ == which) book_.cancel(which);
+    });
+  }
+}
+
+void user::claim_last() {
+  if (is_done()) return;
+  lease_core::wish w = any_wish();
+  w.claim.name = name_of(rounds_);
+  w.claim.how = rounds_ < locks ? mode::exclusive : mode::permits;
+  w.claim.capacity = rounds_ < locks ? 0 : permits_in_all;
+  w.claim.permits = permits_in_all;
+  w.claim.shareable = rounds_ == 0 || (rounds_ < locks && !around_.second_is_mutex);
+  w.claim.wait = true;
+  w.claim.retry = {};
+  w.renews = true;
+  ask(std::move(w), std::nullopt);
+}
+
+void user::ask(lease_core::wish what, std::optional<duration> limit) {
+  ++around_.operations;
+  const std::size_t name = index_of(what.claim.name);
+  around_.in.note("asks", host_.number(), name, static_cast<std::uint64_t>(what.claim.how));
+  std::optional<store::time_point> until;
+  if (limit) until = host_.now() + *limit;
+  claim_ = 0;  // nothing answers within the call
+  claim_ = book_.acquire(std::move(what), until, [this](lease_core::taken t) {
+    host_.after_turn([this, t = std::move(t)] { on_taken(t); });
+  });
+}
+
+void user::on_taken(const lease_core::taken& t) {
+  claim_.reset();
+  around_.in.note("answered", host_.number(), t.index());
+  if (const auto* lease = std::get_if<record_ptr>(&t)) return hold(*lease);
+  if (retired_ && !before_) around_.in.violated("a claim failed although nothing hindered it");
+  go_on();
+}
+
+void user::hold(const record_ptr& lease) {
+  randomness& chance = around_.in.chance;
+  const instant since = around_.in.now;
+  // As session does for a user who comes to a lease that was lost on the way.
+  book_.check(lease);
+  if (lease->state() != record::phase::held) return go_on();
+  lease_ = lease;
+  const std::uint64_t hold = ++holds_;
+  around_.sees.granted(host_, lease);
+  grant_ = around_.account.grant_of(lease->hold);
+  lease->on_lost.emplace_back(0, [this, l = lease.get(), since](std::error_code) { on_lost(*l, since); });
+  if (retired_) {
+    after(1ms, [this, hold] {
+      if (hold == holds_ && lease_) release();
+    });
+    return;
+  }
+  depth_ = chance.one_in(8) ? 2 : 1;
+  work(hold);
+  const duration length = chance.between(0ms, chance.one_in(12) ? 5s : 300ms);
+  after(length, [this, hold] {
+    if (hold != holds_ || !lease_) return;
+    if (--depth_ > 0)
+      return after(5ms, [this, hold] {
+        if (hold == holds_ && lease_) release();
+      });
+    release();
+  });
+  if (lease->how() == mode::exclusive && chance.one_in(5)) {
+    after(chance.between(0ms, length), [this, hold] {
+      if (hold == holds_ && lease_) downgrade();
+    });
+  }
+  if (chance.one_in(8)) {
+    after(chance.between(0ms, length), [this, hold] {
+      if (hold == holds_ && lease_) renew();
+    });
+  }
+}
+
+/// Writes now and then. Some look first whether they still hold, and then take their time.
+void user::work(std::uint64_t hold) {
+  randomness& chance = around_.in.chance;
+  for (std::uint64_t i = chance.below(3); i > 0; --i) {
+    const bool looks = chance.one_in(2);
+    const duration when = chance.between(0ms, chance.one_in(4) ? 4s : 300ms);
+    after(when, [this, hold, looks, lease = lease_, grant = grant_] {
+      if (looks && (hold != holds_ || !lease->held_at(host_.now()))) return;
+      after(around_.in.chance.between(0ms, 30ms), [this, lease, grant] { around_.sees.write(lease, grant); });
+    });
+  }
+}
+
+void user::downgrade() {
+  if (lease_->how() != mode::exclusive) return;
+  const record_ptr lease = lease_;
+  around_.sees.lowered(lease, true);
+  book_.downgrade(lease, [this, lease](std::optional<failure> failed) {
+    around_.in.note("downgraded", host_.number(), failed ? 1 : 0);
+    // What failed for certain has changed nothing: its user may go on as if alone.
+    if (failed && lease->how() == mode::exclusive) around_.sees.lowered(lease, false);
+  });
+}
+
+void user::renew() {
+  book_.renew(lease_, [this](renewal how) {
+    around_.in.note("renewed", host_.number(), static_cast<std::uint64_t>(how));
+  });
+}
+
+void user::release() {
+  const record_ptr lease = std::exchange(lease_, nullptr);
+  around_.in.note("releases", host_.number(), lease->hold.token.value());
+  book_.release(lease, [this, lease](std::error_code failed) {
+    around_.in.note("released", host_.number(), static_cast<std::uint64_t>(failed.value()));
+    if (!failed && around_.account.answers_for(lease->hold.owner)) {
+      around_.in.violated("released for sure, and still at the store");
+    }
+    const bool in_time = host_.now() < lease->deadline();
+    if (failed == errc::lost && in_time && around_.account.surely_lives(lease->hold)) {
+      around_.in.violated("told at its release to be lost, and still at the store");
+    }
+  });
+  go_on();
+}
+
+void user::on_lost(const record& lease, instant since) {
+  around_.sees.lost(host_, lease, since, around_.server);
+  if (lease_.get() != &lease) return;
+  lease_ = nullptr;
+  go_on();
+}
+
+void user::go_on() {
+  if (retired_) {
+    if (!std::exchange(before_, false)) ++rounds_;
+    return claim_last();
+  }
+  live();
+}
+
+void user::retire() {
+  retired_ = true;
+  before_ = true;
+  if (lease_) {
+    release();
+  } else if (!claim_) {
+    before_ = false;
+    claim_last();
+  }
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,63 @@
+#pragma once
+
+#include <cstdint>
+#include <optional>
+#include <utility>
+
+#include "lease/lease_manager.hpp"
+#include "simulation/host.hpp"
+#include "simulation/surroundings.hpp"
+
+namespace holdfast::sim {
+
+/// One who works with a client: locks, works and writes, unlocks; or loses patience, asks for less, asks for
+/// a renewal, does not look whether it still holds. It takes a turn for each call, as a thread would.
+class user {
+ public:
+  user(surroundings& around, host& at, lease_core::lease_manager& through)
+      : around_{around}, host_{at}, book_{through} {}
+
+  void live();
+  /// Finishes what it is at, soon; then takes every name once, and waits for each as long as it takes.
+  void retire();
+
+  /// Whether it has waited since before it was told to retire.
+  [[nodiscard]] bool waits_since_before() const { return before_ && claim_.has_value(); }
+  [[nodiscard]] bool is_done() const { return rounds_ == names; }
+
+ private:
+  using record_ptr = lease_core::record_ptr;
+
+  /// Whoever calls from a thread of its own finds the core between two turns.
+  template <class Function>
+  void after(duration d, Function f) {
+    host_.hear_at(host_.true_time_of(host_.now() + d), std::move(f));
+  }
+  void claim();
+  void claim_last();
+  [[nodiscard]] lease_core::wish any_wish();
+  void ask(lease_core::wish what, std::optional<duration> limit);
+  void on_taken(const lease_core::taken& t);
+  void hold(const record_ptr& lease);
+  void work(std::uint64_t hold);
+  void downgrade();
+  void renew();
+  void release();
+  void on_lost(const lease_core::record& lease, instant since);
+  void go_on();
+
+  surroundings& around_;
+  host& host_;
+  lease_core::lease_manager& book_;
+  std::optional<lease_core::lease_manager::claim_id> claim_;
+  record_ptr lease_;
+  ledger::grant grant_;
+  std::uint64_t holds_ =
+      0;           // a number for each hold, so that what was planned for one does not touch the next
+  int depth_ = 0;  // as recursive_mutex counts
+  bool retired_ = false;
+  bool before_ = false;
+  std::size_t rounds_ = 0;
+};
+
+}  // namespace holdfast::sim

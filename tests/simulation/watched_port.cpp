@@ -1,0 +1,114 @@
+#include "simulation/watched_port.hpp"
+
+#include <chrono>
+#include <utility>
+
+namespace holdfast::sim {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+/// Within that, what did not get through is tried again.
+constexpr auto next_try = 1s + 600ms;
+
+}  // namespace
+
+void watched_port::acquire(store::claim what, store::handler<store::acquired> done) {
+  const owner_id owner = what.owner;
+  around_.account.asks(owner, host_);
+  port_shell::acquire(std::move(what), [this, owner, done = std::move(done)](store::acquired result) {
+    around_.account.asks_no_longer(owner);
+    if (!std::holds_alternative<store::granted>(result)) require_gone(owner);
+    if (std::holds_alternative<store::refused>(result) && !around_.account.has_turned_away(owner)) {
+      around_.in.violated("told that others hold, which the store has not said: " + owner.hex());
+    }
+    done(std::move(result));
+  });
+}
+
+void watched_port::cancel(const owner_id& owner) {
+  around_.account.asks_no_longer(owner);
+  port_shell::cancel(owner);
+  require_gone(owner);
+}
+
+void watched_port::renew(std::vector<store::hold> holds, store::time_point answer_by,
+                         store::handler<store::renewals> done) {
+  host_.sent_renewal();
+  port_shell::renew(std::move(holds), answer_by, [this, done = std::move(done)](store::renewals each) {
+    around_.sees.before_renewal(host_);
+    done(std::move(each));
+    around_.sees.renewed(host_);
+  });
+}
+
+void watched_port::release(store::hold what, store::time_point give_up,
+                           store::handler<store::released> done) {
+  const owner_id owner = what.owner;
+  port_shell::release(std::move(what), give_up, [this, owner, give_up, done = std::move(done)](auto how) {
+    const bool could_try_again = host_.now() + next_try < give_up && !over_.is_refused(owner);
+    if (how == store::released::unknown && could_try_again) {
+      around_.in.violated("a release was given up while it could be tried again: " + owner.hex());
+    }
+    done(how);
+  });
+  require_gone(owner);
+}
+
+void watched_port::on_session(const std::function<void()>& extended) {
+  if (!extended) return port_shell::on_session(extended);
+  port_shell::on_session([this, extended] {
+    around_.sees.before_renewal(host_);
+    extended();
+    around_.sees.renewed(host_);
+  });
+}
+
+/// What was given up is withdrawn: where nothing hinders it, with the next try.
+void watched_port::require_gone(const owner_id& owner) {
+  around_.in.after(next_try, [a = &around_, at = &host_, life = host_.life(), since = around_.in.now, owner] {
+    if (at->life() != life || !at->calm_since(since) || !a->server.calm_since(since)) return;
+    if (a->account.answers_for(owner)) a->in.violated("given up, and still at the store: " + owner.hex());
+  });
+}
+
+watched_link::watched_link(tickets::link& inner, scene& in, const ledger& account)
+    : link_shell{inner}, in_{in}, account_{account} {
+  inner_.on_gap([this] {
+    if (missed_) missed_();
+    require_looks();
+  });
+}
+
+void watched_link::send(tickets::request what, on_reply done) {
+  if (what.what == tickets::task::release) given_back_.insert(what.owner);
+  for (const store::hold& h : what.batch) {
+    if (given_back_.contains(h.owner)) in_.violated("a renewal of what was given back: " + h.name);
+  }
+  const bool claims = what.what == tickets::task::acquire || what.what == tickets::task::find ||
+                      what.what == tickets::task::look;
+  const owner_id owner = what.owner;
+  waiting_.erase(owner);
+  link_shell::send(std::move(what), [this, owner, claims, done = std::move(done)](outcome o) {
+    heard(owner, claims, o);
+    done(std::move(o));
+  });
+}
+
+void watched_link::heard(const owner_id& owner, bool claims, const outcome& o) {
+  const auto* const failed = std::get_if<store::trouble>(&o);
+  if (failed != nullptr && !failed->passing) refused_.insert(owner);
+  const auto* const reply = std::get_if<tickets::reply>(&o);
+  const auto* const at = claims && reply != nullptr ? std::get_if<tickets::place>(reply) : nullptr;
+  if (at != nullptr && !at->granted) waiting_.insert(owner);
+}
+
+void watched_link::require_looks() {
+  std::erase_if(waiting_, [this](const owner_id& owner) { return !account_.is_asked_by(owner); });
+  if (!waiting_.empty()) {
+    in_.violated("there is a connection again, and a waiter has not looked: " + waiting_.begin()->hex());
+  }
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,25 @@
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "simulation/chaos.hpp"
+#include "simulation/mutant.hpp"
+#include "simulation/outcome.hpp"
+#include "simulation/simulated_store.hpp"
+
+namespace holdfast::sim {
+
+struct circumstances {
+  mutant with = mutant::none;
+  bool prints = false;
+  /// In a third of the worlds somebody sends false notifications.
+  bool has_false_notifications = false;
+  std::vector<chaos::fault> only;  // empty: as the seed wants it
+};
+
+/// A minute of a few clients, their users, a server and bad weather; then fair weather, in which everybody
+/// has to get what he waits for; then all close, and nothing may be left.
+[[nodiscard]] outcome run(simulated_store& store, std::uint64_t seed, const circumstances& under);
+
+}  // namespace holdfast::sim
