@@ -175,7 +175,7 @@ TEST_F(run_loss, a_guardian_that_was_killed_is_replaced) {
 TEST_F(run_loss, says_why) {
   auto forced = start_holder("x");
   EXPECT_EQ(holdfast({"release", "--force", "x"}).status, 0);
-  EXPECT_THAT(forced->wait().err, HasSubstr("The store no longer had it"));
+  EXPECT_THAT(forced->wait().err, HasSubstr("The store no longer has the lease"));
 
   // A file that others keep locked for longer than the lease lasts: no renewal comes through.
   auto silent = start_holder("y", {"--ttl", "2s", "--json"});
