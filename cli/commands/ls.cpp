@@ -14,7 +14,7 @@ namespace {
 /// \param idle whether names are shown that nobody holds: all that is told of them is their last token.
 std::vector<std::string> row_of(const lock_summary& lock, bool idle) {
   const bool held = lock.holders != 0;
-  auto how = std::string{to_string(lock.how)};
+  auto how = std::string{to_string(lock.mode)};
   if (lock.capacity != 0) how += fmt::format(" of {}", lock.capacity);
   const auto number = [](fencing_token token) { return token ? std::to_string(token.value()) : "-"; };
   std::vector<std::string> row{printable(lock.name), how, std::to_string(lock.holders),

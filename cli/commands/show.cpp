@@ -12,7 +12,7 @@ namespace holdfast::cli {
 namespace {
 
 std::string how_text(const claim_state& claim, std::int64_t capacity) {
-  if (claim.how != mode::permits) return std::string{to_string(claim.how)};
+  if (claim.mode != mode::permits) return std::string{to_string(claim.mode)};
   return fmt::format("{} of {} permits", claim.permits, capacity);
 }
 
@@ -21,7 +21,7 @@ void print_holders(const lock_state& lock, const palette& colours) {
   table lines{
       {{"HOLDER", left}, {"MODE", left}, {"TOKEN", right}, {"HELD FOR", right}, {"EXPIRES IN", right}}};
   for (const auto& claim : lock.holders) {
-    lines.add({to_text(claim.who), how_text(claim, lock.capacity), std::to_string(claim.token.value()),
+    lines.add({to_text(claim.claimant), how_text(claim, lock.capacity), std::to_string(claim.token.value()),
                to_text(claim.age), to_text(claim.expires_in)});
   }
   fmt::print("\n{}", lines.text(colours));
@@ -31,7 +31,7 @@ void print_waiters(const lock_state& lock, const palette& colours) {
   using enum column::side;
   table lines{{{"#", right}, {"WAITER", left}, {"MODE", left}, {"WAITING FOR", right}}};
   for (const auto& claim : lock.waiters) {
-    lines.add({std::to_string(&claim - lock.waiters.data() + 1), to_text(claim.who),
+    lines.add({std::to_string(&claim - lock.waiters.data() + 1), to_text(claim.claimant),
                how_text(claim, lock.capacity), to_text(claim.age)});
   }
   fmt::print("\n{}", lines.text(colours));

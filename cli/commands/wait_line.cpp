@@ -52,7 +52,7 @@ std::string wait_line::text() const {
 bool is_ours(const claim_state& claim) {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
-  return claim.who.pid == ::getpid() && claim.who.host == host.data();
+  return claim.claimant.pid == ::getpid() && claim.claimant.host == host.data();
 }
 
 std::string holders_text(const lock_state& lock) {
@@ -62,7 +62,7 @@ std::string holders_text(const lock_state& lock) {
   const auto more = others == 0 ? "" : fmt::format(", and {} more", others);
   if (!first.token)
     return fmt::format("held by a client that is not Holdfast's ({}){}", printable(first.owner), more);
-  return fmt::format("held by {}, for {}{}", to_text(first.who), to_text(first.age), more);
+  return fmt::format("held by {}, for {}{}", to_text(first.claimant), to_text(first.age), more);
 }
 
 }  // namespace holdfast::cli

@@ -35,7 +35,7 @@ std::string clock_text(wall_clock::time_point when) {
 }
 
 std::string mode_text(const claim_state& claim) {
-  if (claim.how != mode::permits) return std::string{to_string(claim.how)};
+  if (claim.mode != mode::permits) return std::string{to_string(claim.mode)};
   return fmt::format("{} {}", claim.permits, claim.permits == 1 ? "permit" : "permits");
 }
 
@@ -53,7 +53,7 @@ void print_text(const std::string& name, const change& seen, wall_clock::time_po
   const auto& claim = seen.claim;
   const auto token = claim.token ? fmt::format("  token {}", claim.token.value()) : "";
   const auto line = fmt::format("{}  {}  {}  {}  {}{}\n", clock_text(when), coloured(seen.what, colours),
-                                printable(name), mode_text(claim), to_text(claim.who), token);
+                                printable(name), mode_text(claim), to_text(claim.claimant), token);
   std::fwrite(line.data(), 1, line.size(), stdout);
   flush_output();
 }

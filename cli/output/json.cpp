@@ -23,12 +23,12 @@ json describe_all(const std::vector<claim_state>& claims) {
 }  // namespace
 
 json describe(const claim_state& claim) {
-  json object{{"owner", claim.owner}, {"mode", to_string(claim.how)}};
-  if (claim.how == mode::permits) object["permits"] = claim.permits;
+  json object{{"owner", claim.owner}, {"mode", to_string(claim.mode)}};
+  if (claim.mode == mode::permits) object["permits"] = claim.permits;
   if (claim.token) object["token"] = claim.token.value();
   object["age_s"] = to_seconds(claim.age);
   object["expires_in_s"] = to_seconds(claim.expires_in);
-  object.update(describe_claimant(claim.who));
+  object.update(describe_claimant(claim.claimant));
   return object;
 }
 
@@ -42,7 +42,7 @@ json describe(const lock_state& lock) {
 }
 
 json describe(const lock_summary& lock) {
-  json object{{"name", lock.name}, {"mode", to_string(lock.how)}};
+  json object{{"name", lock.name}, {"mode", to_string(lock.mode)}};
   if (lock.capacity != 0) object["capacity"] = lock.capacity;
   object["holders"] = lock.holders;
   object["waiters"] = lock.waiters;

@@ -113,7 +113,7 @@ class HOLDFAST_EXPORT lease {
   /// \return true: it is not called any more. False: it has been called, or is about to be because the lease
   /// is lost, or was not registered with this lease. Who has to wait for a callback that runs uses a
   /// std::stop_callback on `lost()`, whose destructor does.
-  bool remove_on_lost(loss_callback which) noexcept;
+  bool remove_on_lost(loss_callback callback) noexcept;
 
   /// Gives the lock back and waits for the store's word, retrying until the deadline.
   /// \return nothing on success; errc::lost when it had ended before; errc::not_owner for an inert lease,

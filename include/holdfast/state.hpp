@@ -19,7 +19,7 @@ enum class mode : std::uint8_t {
 };
 
 /// "exclusive", "shared" or "permits".
-[[nodiscard]] HOLDFAST_EXPORT std::string_view to_string(mode how) noexcept;
+[[nodiscard]] HOLDFAST_EXPORT std::string_view to_string(mode m) noexcept;
 
 /// Who claims: what inspection shows to people. Chosen by the client that claims, so never trusted.
 struct claimant {
@@ -32,12 +32,12 @@ struct claimant {
 /// One holder or waiter of a name, as the store had it when it was asked.
 struct claim_state {
   std::string owner;  ///< the claim's random id, 32 hexadecimal digits; of a foreign holder whatever it wrote
-  mode how = mode::exclusive;
+  holdfast::mode mode = holdfast::mode::exclusive;
   std::int64_t permits = 0;  ///< for mode::permits: how many of the capacity
   fencing_token token;       ///< zero for a foreign holder, which has none
   duration age{};  ///< since it was granted (holders) or queued (waiters); on ZooKeeper since it was queued
   duration expires_in{};  ///< until it ends unless it is renewed
-  claimant who;
+  holdfast::claimant claimant;
 };
 
 /// One name, as the store had it when it was asked.
@@ -52,7 +52,7 @@ struct lock_state {
 /// One line of a listing.
 struct lock_summary {
   std::string name;
-  mode how = mode::exclusive;
+  holdfast::mode mode = holdfast::mode::exclusive;
   std::int64_t capacity = 0;
   std::uint64_t holders = 0;
   std::uint64_t waiters = 0;

@@ -74,7 +74,7 @@ struct handle::state {
   bool when_vacant(const want& what, std::optional<clock::time_point> until, Then then) {
     {
       const std::lock_guard hold{mutex};
-      if (what.how != mode::exclusive || is_vacant()) {
+      if (what.mode != mode::exclusive || is_vacant()) {
         then();
         return true;
       }
@@ -107,7 +107,7 @@ struct handle::state {
 };
 
 lease_core::wish handle::state::wish_for(const want& what) const {
-  if (what.how == mode::permits && (what.permits < 1 || what.permits > capacity)) {
+  if (what.mode == mode::permits && (what.permits < 1 || what.permits > capacity)) {
     throw error{errc::invalid_argument, std::to_string(what.permits) + " permits of '" + name +
                                             "', which has " + std::to_string(capacity)};
   }
@@ -117,7 +117,7 @@ lease_core::wish handle::state::wish_for(const want& what) const {
   store::claim& c = wish.claim;
   c.name = name;
   c.owner = owner_id::random();
-  c.how = what.how;
+  c.how = what.mode;
   c.permits = what.permits;
   c.capacity = capacity;
   c.shareable = shareable;
@@ -221,7 +221,7 @@ bool handle::lock(want what) {
   auto granted = acquire(what);
   if (!granted) return false;
   // The kept hold may have been lost while this one waited in the queue: its place here is still taken.
-  if (!s.when_vacant(what, until, [&] { s.kept.push_back({std::move(*granted), what.how}); })) {
+  if (!s.when_vacant(what, until, [&] { s.kept.push_back({std::move(*granted), what.mode}); })) {
     granted.reset();
     return not_had();
   }

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <limits>
 
-#include "../../cli/output/table.hpp"
+#include "output/table.hpp"
 
 namespace holdfast::cli {
 namespace {

@@ -45,22 +45,22 @@ TEST_P(inspection, shows_who_holds_and_who_waits) {
   const auto& holder = state.holders[0];
   EXPECT_THAT(holder.owner, testing::MatchesRegex("[0-9a-f]+"));
   EXPECT_THAT(holder.owner, SizeIs(32));
-  EXPECT_EQ(holder.how, mode::exclusive);
+  EXPECT_EQ(holder.mode, mode::exclusive);
   EXPECT_EQ(holder.token, held.token());
   EXPECT_GE(holder.age, 0s);
   EXPECT_GT(holder.expires_in, 0s);
   EXPECT_LE(holder.expires_in, 20s);
-  EXPECT_EQ(holder.who.program, "reindexer");
-  EXPECT_EQ(holder.who.label, "nightly run");
-  EXPECT_EQ(holder.who.pid, ::getpid());
+  EXPECT_EQ(holder.claimant.program, "reindexer");
+  EXPECT_EQ(holder.claimant.label, "nightly run");
+  EXPECT_EQ(holder.claimant.pid, ::getpid());
   char host[256] = {};
   ::gethostname(host, sizeof host - 1);
-  EXPECT_EQ(holder.who.host, host);
+  EXPECT_EQ(holder.claimant.host, host);
 
   ASSERT_THAT(state.waiters, SizeIs(2));
-  EXPECT_EQ(state.waiters[0].how, mode::shared);
-  EXPECT_EQ(state.waiters[1].how, mode::exclusive);
-  EXPECT_EQ(state.waiters[0].who.label, "patient");
+  EXPECT_EQ(state.waiters[0].mode, mode::shared);
+  EXPECT_EQ(state.waiters[1].mode, mode::exclusive);
+  EXPECT_EQ(state.waiters[0].claimant.label, "patient");
   EXPECT_NE(state.waiters[0].owner, state.waiters[1].owner);
 
   const auto first_of_them = bystander().inspect("stock", 1).value_or(lock_state{});
@@ -85,7 +85,7 @@ TEST_P(inspection, shows_permits_and_their_capacity) {
 
   const auto list = bystander().list();
   ASSERT_THAT(list, SizeIs(1));
-  EXPECT_EQ(list[0].how, mode::permits);
+  EXPECT_EQ(list[0].mode, mode::permits);
   EXPECT_EQ(list[0].capacity, 5);
   EXPECT_EQ(list[0].holders, 2U);
 }
@@ -99,7 +99,7 @@ TEST_P(inspection, lists_what_is_held_or_waited_for_by_the_bytes_of_names) {
 
   const auto list = bystander().list();
   EXPECT_EQ(names(list), wanted);
-  EXPECT_EQ(list[3].how, mode::exclusive);
+  EXPECT_EQ(list[3].mode, mode::exclusive);
   EXPECT_EQ(list[3].holders, 1U);
   EXPECT_EQ(list[3].waiters, 1U);
   EXPECT_GE(list[3].last_token, held[0].token());

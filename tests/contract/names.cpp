@@ -110,7 +110,7 @@ TEST_P(names, in_metadata_do_no_harm_either) {
   for (const auto& text : hostile_names) {
     if (text.size() > 256) continue;
     const auto held = mutex{one(), "stock", lock_options{}.label(text)}.acquire();
-    EXPECT_EQ(inspect("stock").holders.at(0).who.label, text);
+    EXPECT_EQ(inspect("stock").holders.at(0).claimant.label, text);
   }
 }
 

@@ -10,11 +10,11 @@ namespace {
 
 std::string describe(const claim_state& c) {
   return fmt::format("{} #{} {} {} age {} left {} by {}", c.owner.substr(0, 4), c.token.value(),
-                     to_string(c.how), c.permits, c.age.count(), c.expires_in.count(), c.who.label);
+                     to_string(c.mode), c.permits, c.age.count(), c.expires_in.count(), c.claimant.label);
 }
 
 std::string describe(const lock_summary& s) {
-  return fmt::format("{} {} of {}: {} hold, {} wait, last #{}, for {} by {}; ", s.name, to_string(s.how),
+  return fmt::format("{} {} of {}: {} hold, {} wait, last #{}, for {} by {}; ", s.name, to_string(s.mode),
                      s.capacity, s.holders, s.waiters, s.last_token.value(), s.held_for.count(),
                      s.holder.label);
 }

@@ -25,7 +25,7 @@ constexpr std::array<std::string_view, 15> act_names = {
     "downgrade", "steal",     "evict", "list",  "pass",      "step_wall", "forget"};
 
 std::int64_t weight_of(const claim_state& c) {
-  switch (c.how) {
+  switch (c.mode) {
     case mode::exclusive: return store::whole_room;
     case mode::shared: return 1;
     case mode::permits: return c.permits;

@@ -8,7 +8,7 @@ namespace holdfast::sim {
 namespace {
 
 std::int64_t weight_of(const claim_state& c) {
-  switch (c.how) {
+  switch (c.mode) {
     case mode::exclusive: return store::whole_room;
     case mode::shared: return 1;
     case mode::permits: return c.permits;

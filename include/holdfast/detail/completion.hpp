@@ -274,9 +274,11 @@ auto initiate(Start start, Token&& token) {
 }
 
 template <class Token>
-auto initiate_acquire(handle& lock, want what, Token&& token) {
+auto initiate_acquire(handle& lock, want wanted, Token&& token) {
   return initiate<lease_signature>(
-      [&lock, what](std::unique_ptr<completion> done) { return lock.async_acquire(what, std::move(done)); },
+      [&lock, wanted](std::unique_ptr<completion> done) {
+        return lock.async_acquire(wanted, std::move(done));
+      },
       std::forward<Token>(token));
 }
 

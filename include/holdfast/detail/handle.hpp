@@ -20,7 +20,7 @@ namespace holdfast::detail {
 
 /// What is asked of the store: how to hold, and how long to wait.
 struct want {
-  mode how = mode::exclusive;
+  holdfast::mode mode = holdfast::mode::exclusive;
   std::int64_t permits = 1;
   /// Empty: as the lock's options say. Zero: do not wait.
   std::optional<duration> limit;
@@ -71,13 +71,13 @@ class HOLDFAST_EXPORT handle {
   handle& operator=(const handle&) = delete;
 
   /// Empty only when a want with a limit of its own was not served within it, or was stopped.
-  [[nodiscard]] std::optional<lease> acquire(const want& what);
-  pending async_acquire(const want& what, std::unique_ptr<completion> done);
+  [[nodiscard]] std::optional<lease> acquire(const want& wanted);
+  pending async_acquire(const want& wanted, std::unique_ptr<completion> done);
 
   /// Acquires and keeps the lease in the handle. False as `acquire` is empty.
-  bool lock(want what);
+  bool lock(want wanted);
   /// Releases the `count` oldest kept holds of that mode without waiting for the store. Fewer kept: those.
-  void unlock(mode how, std::ptrdiff_t count = 1) noexcept;
+  void unlock(mode m, std::ptrdiff_t count = 1) noexcept;
   /// Downgrades the kept exclusive hold and keeps it as a shared one.
   void downgrade();
 
@@ -100,8 +100,8 @@ class HOLDFAST_EXPORT handle {
 
 /// Starts `lease.release()` and `lease.downgrade()` without waiting; the lease comes back through the
 /// completion: empty after a release, still held after a downgrade.
-HOLDFAST_EXPORT pending async_release(lease what, std::unique_ptr<completion> done);
-HOLDFAST_EXPORT pending async_downgrade(lease what, std::unique_ptr<completion> done);
+HOLDFAST_EXPORT pending async_release(lease held, std::unique_ptr<completion> done);
+HOLDFAST_EXPORT pending async_downgrade(lease held, std::unique_ptr<completion> done);
 /// Completes when the lease is lost; see session::start_wait_lost.
 HOLDFAST_EXPORT pending async_wait_lost(const lease& held, std::unique_ptr<completion> done);
 

@@ -76,8 +76,8 @@ TEST_P(database_names, of_programs_and_labels_that_look_like_statements_are_show
     const auto state = locks.inspect("stock");
     ASSERT_TRUE(state);
     ASSERT_EQ(state->holders.size(), 1U);
-    EXPECT_EQ(state->holders[0].who.label, text);
-    EXPECT_EQ(state->holders[0].who.program, text);
+    EXPECT_EQ(state->holders[0].claimant.label, text);
+    EXPECT_EQ(state->holders[0].claimant.program, text);
     EXPECT_FALSE(held.release());
   }
   expect_no_trace();

@@ -212,7 +212,7 @@ TEST_F(zookeeper_clients, connect_anew_under_several_blocked_callers) {
   expect_contenders(4);
   server_.kill();
   server_.start();
-  EXPECT_EQ(weather::renew(held), renewal::renewed);
+  EXPECT_EQ(faults::renew(held), renewal::renewed);
   EXPECT_FALSE(held.release());
   for (const auto& each : waiting) {
     EXPECT_EQ(each.wait_for(50s), std::future_status::ready) << "nobody connects anew";

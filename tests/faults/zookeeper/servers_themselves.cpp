@@ -11,7 +11,7 @@ namespace holdfast::faults {
 namespace {
 
 // Somebody else's client, so that this shows the servers and not ours.
-using foreign::kazoo;
+using interop::kazoo;
 using test::zookeeper_ensemble;
 using test::zookeeper_server;
 using testing::HasSubstr;

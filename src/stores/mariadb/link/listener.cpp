@@ -120,7 +120,8 @@ listener::words listener::take_in(const std::vector<sql::row>& rows) {
   seen_.clear();
   for (const sql::row& r : rows) {
     const auto owner = r.size() == 2 ? owner_id::from_bytes(sql::text_at(r, 0)) : std::nullopt;
-    if (!owner) throw runtime::connection_error{{errc::corrupt_store, "a notification that Holdfast does not send"}};
+    if (!owner)
+      throw runtime::connection_error{{errc::corrupt_store, "a notification that Holdfast does not send"}};
     const std::int64_t token = sql::number_at(r, 1);
     heard.emplace_back(*owner, sql::notice_of(token));
     seen_ += sql::mariadb::seen_word(*owner, token);

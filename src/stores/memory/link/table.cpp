@@ -195,12 +195,12 @@ std::optional<lock_state> table::inspect(const std::string& name, time_point now
     if (c.expires <= now) continue;
     claim_state s;
     s.owner = c.owner.hex();
-    s.how = store::mode_of(c.weight, n.capacity);
-    s.permits = s.how == mode::permits ? c.weight : 0;
+    s.mode = store::mode_of(c.weight, n.capacity);
+    s.permits = s.mode == mode::permits ? c.weight : 0;
     s.token = fencing_token{token};
     s.age = between(c.since, now);
     s.expires_in = between(now, c.expires);
-    if (c.metadata) s.who = from_metadata(*c.metadata);
+    if (c.metadata) s.claimant = from_metadata(*c.metadata);
     (token <= n.granted ? state.holders : state.waiters).push_back(std::move(s));
   }
   return state;
@@ -213,14 +213,14 @@ std::vector<lock_summary> table::list(bool idle, time_point now) const {
     lock_summary s;
     s.name = name;
     s.capacity = public_capacity(n.capacity);
-    s.how = store::mode_of(n.capacity, n.capacity);
+    s.mode = store::mode_of(n.capacity, n.capacity);
     s.last_token = fencing_token{n.token};
     for (const auto& [token, c] : n.claims) {
       if (c.expires <= now) continue;
       if (token > n.granted) {
         ++s.waiters;
       } else if (++s.holders == 1) {
-        s.how = store::mode_of(c.weight, n.capacity);
+        s.mode = store::mode_of(c.weight, n.capacity);
         s.held_for = between(c.since, now);
         s.holder_token = fencing_token{token};
         if (c.metadata) s.holder = from_metadata(*c.metadata);

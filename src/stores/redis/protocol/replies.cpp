@@ -131,12 +131,12 @@ claim_state claim_of(std::string owner, const recorded& r, std::int64_t room, mi
                      milliseconds left) {
   claim_state c;
   c.owner = std::move(owner);
-  c.how = store::mode_of(r.weight, room);
-  c.permits = c.how == mode::permits ? r.weight : 0;
+  c.mode = store::mode_of(r.weight, room);
+  c.permits = c.mode == mode::permits ? r.weight : 0;
   c.token = r.token;
   c.age = std::max<duration>(duration::zero(), now - r.since);
   c.expires_in = left;
-  c.who = from_metadata(r.metadata);
+  c.claimant = from_metadata(r.metadata);
   return c;
 }
 
@@ -149,7 +149,7 @@ claim_state lone_holder(const std::string& owner, std::string_view known, millis
   }
   claim_state foreign;
   foreign.owner = owner;
-  foreign.who = from_metadata(owner);  // all that it says of itself
+  foreign.claimant = from_metadata(owner);  // all that it says of itself
   foreign.expires_in = std::max(milliseconds::zero(), left);
   return foreign;
 }
@@ -208,16 +208,16 @@ lock_summary summary_of(const lock_state& state) {
   lock_summary s;
   s.name = state.name;
   s.capacity = state.capacity;
-  s.how = state.capacity != 0 ? mode::permits : mode::exclusive;
+  s.mode = state.capacity != 0 ? mode::permits : mode::exclusive;
   s.holders = state.holders.size();
   s.waiters = state.waiters.size();
   s.last_token = state.last_token;
   if (state.holders.empty()) return s;
   const claim_state& first = state.holders.front();
-  s.how = first.how;
+  s.mode = first.mode;
   s.held_for = first.age;
   s.holder_token = first.token;
-  s.holder = first.who;
+  s.holder = first.claimant;
   return s;
 }
 

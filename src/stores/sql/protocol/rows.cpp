@@ -77,11 +77,11 @@ std::optional<lock_state> state_of(const request& asked, const std::vector<row>&
     claim_state c;
     c.token = token(r, 3);
     if (const auto owner = owner_id::from_bytes(text_at(r, 4))) c.owner = owner->hex();
-    c.how = store::mode_of(number_at(r, 5), capacity);
-    c.permits = c.how == mode::permits ? number_at(r, 5) : 0;
+    c.mode = store::mode_of(number_at(r, 5), capacity);
+    c.permits = c.mode == mode::permits ? number_at(r, 5) : 0;
     c.age = time(r, 6);
     c.expires_in = time(r, 7);
-    c.who = from_metadata(text_at(r, 8));
+    c.claimant = from_metadata(text_at(r, 8));
     auto& side = number_at(r, 3) <= granted ? state.holders : state.waiters;
     side.push_back(std::move(c));
   }
@@ -99,7 +99,7 @@ std::vector<lock_summary> summaries(const std::vector<row>& rows) {
     s.capacity = capacity == store::whole_room ? 0 : capacity;
     s.holders = static_cast<std::uint64_t>(number_at(r, 3));
     s.waiters = static_cast<std::uint64_t>(number_at(r, 4));
-    s.how = store::mode_of(is_null(r, 5) ? capacity : number_at(r, 5), capacity);
+    s.mode = store::mode_of(is_null(r, 5) ? capacity : number_at(r, 5), capacity);
     s.held_for = time(r, 6);
     if (!is_null(r, 7)) s.holder = from_metadata(text_at(r, 7));
     s.holder_token = token(r, 8);

@@ -80,12 +80,12 @@ claim_state state_of(const claimed& c, duration most) {
   const auto n = read_note(c.data);
   claim_state s;
   s.owner = c.place.guid ? c.place.guid->hex() : c.place.node;
-  s.how = mode_of(c.place.wants);
-  s.permits = s.how == mode::permits ? static_cast<std::int64_t>(c.nodes.size()) : 0;
+  s.mode = mode_of(c.place.wants);
+  s.permits = s.mode == mode::permits ? static_cast<std::int64_t>(c.nodes.size()) : 0;
   s.token = token_of(c);
   s.age = age_of(c.about);
   s.expires_in = n ? std::min(n->ttl, most) : most;
-  s.who = from_metadata(n ? n->metadata : c.data);
+  s.claimant = from_metadata(n ? n->metadata : c.data);
   return s;
 }
 
@@ -243,7 +243,7 @@ void session::describe(const std::string& name, std::size_t waiters_read,
     for (const claimed& c : all.holders) s.holders.push_back(state_of(c, most));
     for (std::size_t i = 0; i < all.waiters_read; ++i) {
       s.waiters.push_back(state_of(all.waiters[i], most));
-      if (s.waiters.back().how != mode::permits) continue;
+      if (s.waiters.back().mode != mode::permits) continue;
       const auto n = read_note(all.waiters[i].data);
       s.waiters.back().permits = n ? n->permits : 1;
     }
@@ -309,14 +309,14 @@ lock_summary summary_of(lock_state s, std::size_t waiters) {
   line.last_token = s.last_token;
   if (!s.holders.empty()) {
     claim_state& oldest = s.holders.front();
-    line.how = oldest.how;
+    line.mode = oldest.mode;
     line.held_for = oldest.age;
     line.holder_token = oldest.token;
-    line.holder = std::move(oldest.who);
+    line.holder = std::move(oldest.claimant);
   } else if (line.capacity != 0) {
-    line.how = mode::permits;
+    line.mode = mode::permits;
   } else if (!s.waiters.empty()) {
-    line.how = s.waiters.front().how;
+    line.mode = s.waiters.front().mode;
   }
   return line;
 }

@@ -191,15 +191,15 @@ value lock_twin::value_of(const lock_state& s) {
     value& part = v.items.emplace_back(list({}));
     for (const claim_state& c : *claims) {
       part.items.push_back(
-          list({text(c.owner), text(std::string{to_string(c.how)}), text(std::to_string(c.permits)),
-                text(order_of(c.token)), text(c.who.label), time_of(c.age), time_of(c.expires_in)}));
+          list({text(c.owner), text(std::string{to_string(c.mode)}), text(std::to_string(c.permits)),
+                text(order_of(c.token)), text(c.claimant.label), time_of(c.age), time_of(c.expires_in)}));
     }
   }
   return v;
 }
 
 value lock_twin::value_of(const lock_summary& s) {
-  return list({text(s.name), text(std::string{to_string(s.how)}), text(std::to_string(s.capacity)),
+  return list({text(s.name), text(std::string{to_string(s.mode)}), text(std::to_string(s.capacity)),
                text(std::to_string(s.holders)), text(std::to_string(s.waiters)), text(order_of(s.last_token)),
                time_of(s.held_for), text(order_of(s.holder_token)), text(s.holder.label)});
 }
