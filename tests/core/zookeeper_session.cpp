@@ -211,6 +211,49 @@ TEST_F(zookeeper_reconnect, is_not_proven_by_a_vote_that_an_earlier_connection_a
   EXPECT_EQ(session_.session_until(), before_);
 }
 
+/// One whose claim was sent, and not answered.
+class zookeeper_lost_reply : public zookeeper_session {
+ protected:
+  zookeeper_lost_reply() {
+    ask(tickets::task::acquire);
+    node_ = last_part(wire_.next().path) + "0000000004";
+    wire_.answer_next(answer::unknown);
+    wire_.answer_next(answer::unknown);
+  }
+  void node_listed() { wire_.answer_next({.how = answer::done, .children = {node_}}); }
+
+  std::string node_;
+};
+
+// A leader that was deposed and does not know it answers a `sync` by itself, and lists what was there before.
+// The claim was then made once more, behind a node of its own that nobody knew.
+TEST_F(zookeeper_lost_reply, looks_for_its_node_after_a_vote) {
+  ask(tickets::task::find);
+  ASSERT_EQ(wire_.kinds(), (std::vector{kind::agree, kind::list}));
+  wire_.answer_next(answer::done);
+  node_listed();
+  ASSERT_EQ(wire_.next().path, "/stock/" + node_);
+  wire_.answer_next({.how = answer::done, .about = {.created = 100, .session = session_id}});
+  ASSERT_TRUE(got<tickets::place>());
+  EXPECT_TRUE(got<tickets::place>()->granted);
+}
+
+TEST_F(zookeeper_lost_reply, takes_nothing_for_known_where_the_vote_did_not_come_about) {
+  ask(tickets::task::find);
+  wire_.answer_next(answer::other);
+  wire_.answer_next({.how = answer::done, .children = {}});
+  EXPECT_TRUE(got_ && std::holds_alternative<store::trouble>(*got_));
+}
+
+TEST_F(zookeeper_lost_reply, leaves_no_node_behind_that_a_vote_may_bring_to_light) {
+  ask(tickets::task::withdraw);
+  ASSERT_EQ(wire_.kinds(), (std::vector{kind::agree, kind::list}));
+  wire_.answer_next(answer::refused);  // which is voted on, too
+  node_listed();
+  ASSERT_EQ(wire_.kinds(), std::vector{kind::remove});
+  EXPECT_EQ(wire_.next().path, "/stock/" + node_);
+}
+
 class zookeeper_downgrade : public zookeeper_session {
  protected:
   zookeeper_downgrade() {
@@ -277,7 +320,8 @@ TEST_F(zookeeper_session, has_leases_numbered_anew_when_their_numbers_have_come_
   listed();
   wire_.answer_next(answer::done);
   // Its place in the queue and the lease that it has go; then the parent, if nobody else has one.
-  ASSERT_EQ(wire_.kinds(), (std::vector{kind::list, kind::list}));
+  ASSERT_EQ(wire_.kinds(), (std::vector{kind::agree, kind::list, kind::list}));
+  wire_.answer_next(answer::done);
   wire_.answer_next(answer::no_node);
   listed();
   ASSERT_EQ(wire_.kinds(), (std::vector{kind::remove, kind::remove}));

@@ -227,12 +227,14 @@ void session::retrace(const tickets::request& what, const on_reply& done) {
       done(tickets::reply{tickets::nothing{}});
     });
   }
-  // The server that answers may not know yet of what another one was asked: it has to catch up first.
-  ask({{.what = kind::sync, .path = top()}, {.what = kind::list, .path = c.queue}},
+  // The server that answers may not know yet of what another one was asked: it has to catch up first. A
+  // `sync` would not do, since a leader that has been deposed and does not know it answers it by itself. A
+  // node that is missed here stays as long as the session, and everybody waits behind it.
+  ask({{.what = kind::agree, .path = "/"}, {.what = kind::list, .path = c.queue}},
       [this, who = ref_of(c), done](const std::vector<result>& results) {
         claim* const unsure = find(who);
         if (unsure == nullptr) return done(tickets::reply{tickets::nothing{}});
-        if (is_trouble(results[0])) return done(trouble_of(results[0]));
+        if (!is_agreed(results[0])) return done(trouble_of(results[0]));
         const result& queue = results[1];
         if (is_trouble(queue)) return done(trouble_of(queue));
         // Now: by the time of the next answer another claim may have read a later list.

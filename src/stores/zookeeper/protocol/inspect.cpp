@@ -96,8 +96,7 @@ claim_state state_of(const claimed& c, duration most) {
 void session::catch_up(const on_reply& done, std::function<void()> then) {
   ask({{.what = kind::agree, .path = "/"}},
       [done, then = std::move(then)](const std::vector<result>& results) {
-        // Whoever may not read there is refused by a vote, too.
-        if (is_trouble(results[0]) && results[0].how != answer::refused) return done(trouble_of(results[0]));
+        if (!is_agreed(results[0])) return done(trouble_of(results[0]));
         then();
       });
 }

@@ -92,14 +92,14 @@ session::orphan session::orphan_of(const claim& c) {
 
 void session::search_and_remove(const orphan& what,
                                 const std::function<void(std::optional<store::trouble>)>& done) {
-  std::vector<operation> steps{{.what = kind::sync, .path = top()}};  // as in `retrace`
+  std::vector<operation> steps{{.what = kind::agree, .path = "/"}};  // as in `retrace`
   steps.push_back({.what = kind::list, .path = what.queue});
   if (!what.leases.empty()) steps.push_back({.what = kind::list, .path = what.leases});
   ask(std::move(steps), [this, what, done, id = id_](const std::vector<result>& results) {
-    for (const result& r : results) {
-      if (!is_trouble(r)) continue;
+    const auto failed = std::find_if(results.begin() + 1, results.end(), is_trouble);
+    if (!is_agreed(results[0]) || failed != results.end()) {
       if (id == id_ || id == 0) orphans_.push_back(what);
-      return done(trouble_of(r));
+      return done(trouble_of(is_agreed(results[0]) ? *failed : results[0]));
     }
     for (const result& r : results) {
       for (const contender& each : made_with(settings_.how, what.guid, r.children)) {

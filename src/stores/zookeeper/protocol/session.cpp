@@ -206,7 +206,7 @@ void session::heard_of(time_point sending) {
 void session::confirm_contact(time_point began) {
   wire_.submit({.what = operation::kind::agree, .path = "/"}, [this, began, in = contact_](const result& r) {
     if (in != contact_ || r.how == answer::unknown) return;
-    if (is_trouble(r) && r.how != answer::refused) {  // a refusal is voted on as well
+    if (!is_agreed(r)) {
       time_.cancel(next_beat_);
       next_beat_ =
           time_.at(time_.now() + timeout_ / beats_in_a_timeout, [this, began] { confirm_contact(began); });

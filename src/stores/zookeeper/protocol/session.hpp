@@ -179,6 +179,9 @@ class session {
     return r.how != answer::done && r.how != answer::no_node;
   }
   [[nodiscard]] static store::trouble trouble_of(const result& r);
+  /// A majority of the servers has voted on what was sent before, so that what is read next is no older. A
+  /// refusal is voted on, too.
+  [[nodiscard]] static bool is_agreed(const result& r) { return !is_trouble(r) || r.how == answer::refused; }
 
   // acquire.cpp
   void acquire(const tickets::request& what, const on_reply& done);
