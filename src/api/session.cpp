@@ -68,7 +68,7 @@ session::session(std::string_view url, client_options options)
     parts_->leases = std::make_unique<lease_core::lease_manager>(
         parts_->loop, parts_->store->port(), [this](const record_ptr& lease) { announce_loss(lease); });
   }
-  parts_->loop.after_turns([store = parts_->store.get()] { store->kick(); });
+  parts_->loop.on_core_lock_released([store = parts_->store.get()] { store->kick(); });
 }
 
 session::~session() {
@@ -115,10 +115,10 @@ Result session::wait_for(Start start, const std::stop_token& stop, Cancel cancel
     const core_lock now{parts_->loop, true};
     id = start([this, result](Result r) {
       result->value = std::move(r);
-      parts_->loop.right_after_turn([result] { result->blocked.serve(); });
+      parts_->loop.defer([result] { result->blocked.serve(); });
     });
   }
-  // Outside the turn, which cancelling takes.
+  // Without the core lock, which cancelling takes.
   const std::stop_callback stopped{stop, [&] { cancel(id); }};
   parts_->store->help(result->blocked);
   return std::move(*result->value);
@@ -137,8 +137,7 @@ Result session::wait_for(Start start) {
 template <class Function>
 auto session::outside(Function action) {
   return [this, action = std::move(action)](auto value) {
-    parts_->loop.signal_after_turn(
-        [action, value = std::move(value)]() mutable { action(std::move(value)); });
+    parts_->loop.defer_signal([action, value = std::move(value)]() mutable { action(std::move(value)); });
   };
 }
 
@@ -189,7 +188,7 @@ void session::end_wait(op_id which, std::optional<failure> result) {
   if (const auto lease = found->second.lease.lock()) {
     std::erase_if(lease->on_lost, [&](const auto& action) { return action.first == which; });
   }
-  parts_->loop.signal_after_turn(
+  parts_->loop.defer_signal(
       [done = std::move(found->second.done), result = std::move(result)] { done(result); });
   parts_->waits.erase(found);
 }
@@ -204,7 +203,7 @@ session::loss_actions session::forget_loss(const record_ptr& lease) {
 
 void session::drop(const record_ptr& lease) noexcept {
   if (!is_ours()) return;
-  loss_actions unused;  // destroyed after the turn: they are user code
+  loss_actions unused;  // destroyed after the core lock is released: they are user code
   const core_lock now{parts_->loop};
   parts_->leases->release(lease, nullptr);
   unused = forget_loss(lease);
@@ -306,15 +305,14 @@ void session::announce_loss(const record_ptr& lease) {
   std::erase_if(actions, [](const auto& action) { return !action.second; });
   // The callbacks run on another thread than the signals: one that takes long must not delay the signal of
   // the next lease.
-  parts_->loop.signal_after_turn(
-      [p = parts_.get(), lease, actions = std::move(actions), give_back]() mutable {
-        lease->lost.request_stop();
-        if (actions.empty()) return give_back();
-        p->loop.call_back([lease, actions = std::move(actions), give_back] {
-          for (const auto& [number, action] : actions) action(lease->reason);
-          give_back();
-        });
-      });
+  parts_->loop.defer_signal([p = parts_.get(), lease, actions = std::move(actions), give_back]() mutable {
+    lease->lost.request_stop();
+    if (actions.empty()) return give_back();
+    p->loop.call_back([lease, actions = std::move(actions), give_back] {
+      for (const auto& [number, action] : actions) action(lease->reason);
+      give_back();
+    });
+  });
   for (const op_id each : waits) end_wait(each, loss_of(*lease));
 }
 
@@ -331,7 +329,7 @@ std::variant<std::error_code, session::op_id> session::on_lost(
 
 bool session::remove_on_lost(const record_ptr& lease, op_id which) {
   if (!is_ours()) return false;
-  std::function<void(std::error_code)> unused;  // destroyed after the turn
+  std::function<void(std::error_code)> unused;  // destroyed after the core lock is released
   const core_lock now{parts_->loop};
   const auto found = std::find_if(lease->on_lost.begin(), lease->on_lost.end(),
                                   [&](const auto& action) { return action.first == which && action.second; });
@@ -379,7 +377,7 @@ std::shared_ptr<void> session::watch(std::function<void()> changed) {
     const core_lock now{parts_->loop};
     registration = parts_->store->port().watch([this, shared] {
       if (shared->due.exchange(true)) return;
-      parts_->loop.after_turn([shared] {
+      parts_->loop.defer_callback([shared] {
         const std::lock_guard hold{shared->mutex};
         shared->due = false;
         if (const auto action = shared->changed) action();

@@ -26,9 +26,9 @@ namespace holdfast::detail {
 class session : public std::enable_shared_from_this<session> {
  public:
   using op_id = lease_core::lease_manager::claim_id;
-  /// Called once, outside turns.
+  /// Called once, without the core lock.
   using on_acquired = std::function<void(lease_core::taken)>;
-  /// Called once, outside turns: nothing on success.
+  /// Called once, without the core lock: nothing on success.
   using on_ended = std::function<void(std::optional<failure>)>;
 
   /// \throws holdfast::error.
@@ -92,7 +92,7 @@ class session : public std::enable_shared_from_this<session> {
     runtime::event_loop loop;
     std::unique_ptr<runtime::backend> store;
     std::unique_ptr<lease_core::lease_manager> leases;
-    // In turns:
+    // Under the core lock:
     std::unordered_map<op_id, wait> waits;
     op_id last_wait = 0;
   };
@@ -101,11 +101,11 @@ class session : public std::enable_shared_from_this<session> {
   /// Numbers of waits and loss callbacks, which the lease manager does not use for claims.
   static constexpr op_id first_wait = op_id{1} << 63U;
 
-  // In turns:
+  // Under the core lock:
   op_id add_wait(on_ended done);
   void end_wait(op_id which, std::optional<failure> result);
   /// Ends the waits for the loss of a lease that was released. \return user code to be destroyed after the
-  /// turn.
+  /// core lock is released.
   [[nodiscard]] loss_actions forget_loss(const lease_core::record_ptr& lease);
   void announce_loss(const lease_core::record_ptr& lease);
   template <class Result, class Start, class Cancel>
@@ -113,7 +113,7 @@ class session : public std::enable_shared_from_this<session> {
   template <class Result, class Start>
   Result wait_for(Start start);
   [[nodiscard]] store::time_point give_up() const;
-  /// Carries `action` out of the turn.
+  /// Runs `action` after the core lock is released.
   template <class Function>
   auto outside(Function action);
 

@@ -10,9 +10,9 @@
 namespace holdfast::tickets {
 
 /// When a waiter looks again: a third of the ttl after it was last kept, so that it survives two lost looks;
-/// the head of the queue also as soon as a holder's time is up, and every second, because the word that its
-/// turn has come may get lost with the process that was to send it. Behind a holder that will tell nobody the
-/// head looks often.
+/// the head of the queue also as soon as a holder's time is up, and every second, because the
+/// notification that the lock is free may get lost with the process that was to send it. Behind a holder that
+/// notifies nobody the head looks often.
 /// \param jitter any 64 random bits: heads of many queues do not look all at once.
 [[nodiscard]] store::time_point next_look(const place& at, store::time_point kept, duration ttl,
                                           store::time_point now, std::uint64_t jitter);

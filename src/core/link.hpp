@@ -13,8 +13,8 @@ namespace holdfast::store {
 
 /// What every family of stores asks of its link: carry requests, and pass on what the store says.
 ///
-/// `Request` and `Reply` are the family's own. All calls but `help`, `drive` and `kick` are made in a turn of
-/// the client's scheduler, and all callbacks are called in one.
+/// `Request` and `Reply` are the family's own. All calls but `help`, `drive` and `kick` are made under the
+/// core lock of the client's scheduler, and all callbacks are called under it.
 template <class Request, class Reply>
 class link {
  public:
@@ -42,8 +42,8 @@ class link {
   [[nodiscard]] virtual std::optional<time_point> session_until() const { return std::nullopt; }
   virtual void on_session(const std::function<void()>& /*extended*/) {}
 
-  /// Works for the store on a thread that would otherwise wait for another to be woken, outside every turn,
-  /// until the caller is served.
+  /// Works for the store on a thread that would otherwise wait for another to be woken, without the core
+  /// lock, until the caller is served.
   virtual void help(caller& who) = 0;
   /// Carries out what was sent, as far as that is possible at once. False when there was nothing to do.
   virtual bool drive() = 0;

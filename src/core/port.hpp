@@ -15,9 +15,9 @@ using handler = std::function<void(Result)>;
 
 /// What the lease core asks of any store.
 ///
-/// Every function is called in a turn of the client's scheduler, answers through its handler exactly once,
-/// in a later turn, and never blocks. An operation that gets no answer from the store is retried inside,
-/// until the time given; "unknown" is told as such.
+/// Every function is called under the client's core lock, answers through its handler exactly once,
+/// later, under it again, and never blocks. An operation that gets no answer from the store is retried
+/// inside, until the time given; "unknown" is told as such.
 ///
 /// Two kinds of lifetime fit behind it. A store with a ttl of each lease answers `granted` with the moment
 /// of sending, and is renewed by the keeper. A store with a session shared by all leases of a client says
@@ -53,8 +53,8 @@ class port {
   /// One that is granted later is left alone, also when a request is repeated because its reply is lost.
   virtual void force_release(std::string name, std::optional<fencing_token> token, time_point give_up,
                              handler<forced> done) = 0;
-  /// Calls `changed` in a turn after any change at the store, bursts taken together, until the returned
-  /// object is destroyed.
+  /// Calls `changed` under the core lock after any change at the store, bursts taken together, until the
+  /// returned object is destroyed.
   virtual std::shared_ptr<void> watch(std::function<void()> changed) = 0;
 
   /// Who hears that a granted claim has been ended by somebody else: a hint, which anybody may have sent, to
@@ -63,12 +63,12 @@ class port {
   /// For stores whose leases live and die with a session: until when it is known to live. Empty where each
   /// lease has a ttl of its own.
   [[nodiscard]] virtual std::optional<time_point> session_until() const = 0;
-  /// Who hears, in a turn, that the session is known to live longer than it was.
+  /// Who hears, under the core lock, that the session is known to live longer than it was.
   virtual void on_session(const std::function<void()>& extended) = 0;
 
   /// Operations without their answer yet, those in the background included.
   [[nodiscard]] virtual std::size_t busy() const = 0;
-  /// Called in a turn as soon as nothing is under way.
+  /// Called under the core lock as soon as nothing is under way.
   virtual void when_idle(std::function<void()> action) = 0;
   /// Ends whatever is under way with errc::closed, its outcome unknown.
   virtual void abandon() = 0;

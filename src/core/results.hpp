@@ -40,7 +40,7 @@ enum class released : std::uint8_t {
 /// A notification of the store. It is a hint, for anybody may have sent it: what it says is confirmed by a
 /// request before it counts.
 enum class notice : std::uint8_t {
-  granted,  // a waiter's turn has come
+  granted,  // a waiter is granted the lock
   revoked,  // a holder's or waiter's claim was ended by somebody else
   look,     // a waiter had better look again
   first,    // nobody waits before a waiter any more

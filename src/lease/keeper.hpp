@@ -18,12 +18,12 @@ namespace holdfast::lease_core {
 ///
 /// A lease is renewed at a third of its ttl, and again and again until its deadline when no answer comes.
 /// Its deadline is moved by nothing but a confirmed renewal that arrives before it, so an expired hold never
-/// comes back. Called in turns.
+/// comes back. Called under the core lock.
 class keeper {
  public:
   using on_loss = std::function<void(const record_ptr&, loss_reason)>;
 
-  /// \param lost called in a turn for each lease at its deadline, or when the store denies it.
+  /// \param lost called under the core lock for each lease at its deadline, or when the store denies it.
   keeper(store::scheduler& time, store::port& port, on_loss lost);
   ~keeper();
   keeper(const keeper&) = delete;

@@ -27,13 +27,13 @@ struct not_had {};
 using taken = std::variant<record_ptr, not_had, failure>;
 
 /// Everything that one client holds, waits for and still has to give back: claims with their limits,
-/// cancellation and withdrawal, leases from grant to release or loss. Called in turns; handlers are called
-/// in turns too, and the caller carries user code out of them.
+/// cancellation and withdrawal, leases from grant to release or loss. Called under the core lock; handlers
+/// are called under it too, and the caller runs user code after its release.
 class lease_manager {
  public:
   using claim_id = std::uint64_t;
-  /// Told of each loss, once, in a turn; the record has its reason by then. Whoever hears it passes it on to
-  /// the user, and calls `after_loss` then.
+  /// Told of each loss, once, under the core lock; the record has its reason by then. Whoever hears it passes
+  /// it on to the user, and calls `after_loss` then.
   using on_loss = std::function<void(const record_ptr&)>;
 
   lease_manager(store::scheduler& time, store::port& port, on_loss lost);

@@ -18,8 +18,8 @@ namespace holdfast::detail {
 
 class session;
 
-/// One lease, shared by the user's handle and the keeper. What any thread may read without a turn is atomic;
-/// the rest belongs to turns.
+/// One lease, shared by the user's handle and the keeper. What any thread may read without the core lock is
+/// atomic; the rest is protected by it.
 class lease_record {
  public:
   enum class phase : std::uint8_t { held, releasing, lost };
@@ -37,7 +37,7 @@ class lease_record {
   }
   [[nodiscard]] holdfast::mode how() const noexcept { return how_.load(std::memory_order_relaxed); }
 
-  // In turns:
+  // Under the core lock:
   void set_deadline(store::time_point when) noexcept {
     deadline_.store(when.time_since_epoch().count(), std::memory_order_release);
   }
@@ -48,7 +48,7 @@ class lease_record {
   const store::hold hold;
   const std::int64_t permits;
   const duration margin;
-  std::stop_source lost;   // requested once, outside turns
+  std::stop_source lost;   // requested once, without the core lock
   std::error_code reason;  // of the loss
   /// Loss callbacks, by the number that names each of them to its user.
   std::vector<std::pair<std::uint64_t, std::function<void(std::error_code)>>> on_lost;

@@ -70,8 +70,8 @@ class batching_link : public store::link<Request, Reply> {
 
   explicit batching_link(event_loop& owner) : loop_{owner} {}
 
-  /// Carries out all of them, in order, and fills in their results. Called by one thread at a time, outside
-  /// turns.
+  /// Carries out all of them, in order, and fills in their results. Called by one thread at a time, without
+  /// the core lock.
   /// \return false with nothing done when others keep the store busy. Not on the last try, which fails all
   ///         of them instead.
   virtual bool execute(std::vector<job>& batch, bool last_try) = 0;
@@ -81,7 +81,7 @@ class batching_link : public store::link<Request, Reply> {
   }
   /// For `execute`: words for claims of this client, passed on with the batch's results.
   void say(word w) { words_.push_back(std::move(w)); }
-  /// The same from elsewhere; any thread, outside turns.
+  /// The same from elsewhere; any thread, without the core lock.
   void say_now(const std::vector<word>& words) {
     const core_lock now{loop_};
     for (const word& w : words) told_(w.owner, w.what);

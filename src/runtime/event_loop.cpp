@@ -199,8 +199,8 @@ void event_loop::call_back(std::function<void()> action) {
 
 std::shared_ptr<void> event_loop::on_readable(int descriptor, std::function<void()> heard) {
   auto entry = std::make_shared<listener>(io_->own.context, descriptor, std::move(heard));
-  // From the loop's own thread, so that no caller comes to hold the entry's mutex in a turn: the order is
-  // always the other way round.
+  // From the loop's own thread, so that no caller comes to hold the entry's mutex under the core lock: the
+  // order is always the other way round.
   asio::post(io_->own.context, [entry] {
     const std::lock_guard hold{entry->mutex};
     if (!entry->ended) entry->listen();

@@ -12,10 +12,10 @@
 
 namespace holdfast::runtime {
 
-/// The thread of a client that never blocks on a store: it fires timers and hears descriptors. The threads
-/// that bring news to users: they are made with the loop. And the one mutex under which the client's core
-/// runs, in turns; turns are taken by this thread, by a link's, and by users' threads, so that a caller need
-/// not wake anybody to get its own work done.
+/// The thread of a client that never blocks on a store: it fires timers and waits for descriptors. The loop
+/// also owns the threads that call users' callbacks, and the mutex of the client's core. This thread, a
+/// link's threads and users' threads lock that mutex (class `core_lock`), so that a caller wakes nobody to
+/// get its own work done.
 ///
 /// Timers run on CLOCK_BOOTTIME, so that a lease also ends while the machine sleeps.
 class event_loop final : public store::scheduler {
@@ -25,32 +25,33 @@ class event_loop final : public store::scheduler {
   /// Stops the thread; what has not fired by then never does. Not to be called by that thread itself.
   ~event_loop() override;
 
-  /// From now on `action` is called after every turn but those that say they drive. Set once.
-  void after_turns(std::function<void()> action) {
+  /// From now on `action` is called after every release of the core lock, except by who says that it drives.
+  /// Set once.
+  void on_core_lock_released(std::function<void()> action) {
     kick_ = std::move(action);
     kicks_.store(true, std::memory_order_release);
   }
 
-  /// Calls `heard` on the loop's thread, outside turns, whenever `descriptor` can be read, until the
+  /// Calls `heard` on the loop's thread, without the core lock, whenever `descriptor` can be read, until the
   /// returned object is destroyed. It has to read until it would block.
   [[nodiscard]] std::shared_ptr<void> on_readable(int descriptor, std::function<void()> heard);
   /// Runs what is still due to users, then ends the threads: no timers and descriptors any more. Idempotent.
   void stop();
 
-  // In a turn:
+  // Under the core lock:
   [[nodiscard]] store::time_point now() const override { return boot_clock::now(); }
   [[nodiscard]] std::uint64_t random() override;
   timer at(store::time_point when, std::function<void()> action) override;
   void cancel(timer which) override;
   /// For users' callbacks, which run one after another.
-  void after_turn(std::function<void()> action) override { callbacks_.push_back(std::move(action)); }
+  void defer_callback(std::function<void()> action) override { callbacks_.push_back(std::move(action)); }
   /// For loss signals and completions: on another thread, and never behind a user's callback for longer than
   /// `elastic_pool::patience`.
-  void signal_after_turn(std::function<void()> action) { signals_.push_back(std::move(action)); }
-  /// As `after_turn`, for what is not user code and may run on whatever thread has the turn.
-  void right_after_turn(std::function<void()> action) { deferred_.push_back(std::move(action)); }
+  void defer_signal(std::function<void()> action) { signals_.push_back(std::move(action)); }
+  /// As `defer_callback`, for what is not user code and may run on whatever thread has the core lock.
+  void defer(std::function<void()> action) { deferred_.push_back(std::move(action)); }
 
-  /// As `after_turn`, from any thread outside turns.
+  /// As `defer_callback`, from any thread without the core lock.
   void call_back(std::function<void()> action);
 
  private:
@@ -72,8 +73,8 @@ class event_loop final : public store::scheduler {
   std::unique_ptr<io> io_;
 };
 
-/// A turn in a client's core: exclusive from construction to destruction. Then, with the mutex free, what
-/// the turn left for outside is done: loss signals and completions go to a pool of threads, users' callbacks
+/// The lock of a client's core, from construction to destruction. Then, with the mutex free, what
+/// was left for later is done: loss signals and completions go to a pool of threads, users' callbacks
 /// to a thread of their own, one after another, and the link is kicked. No user code runs here: a user's
 /// thread may hold locks of its own while it is in one of our calls, and user code that takes its time must
 /// hold up neither timers nor replies.

@@ -66,7 +66,7 @@ class multiplexed_connection {
 
     /// There will be no answer. Where there is one already, that stays.
     virtual void fail(const store::trouble& why) = 0;
-    /// In a turn: passes the answer on, the first time.
+    /// Under the core lock: passes the answer on, the first time.
     virtual void tell() = 0;
   };
   using job_ptr = std::unique_ptr<job>;
@@ -115,7 +115,7 @@ class multiplexed_connection {
   virtual void hear(short ready) = 0;
   /// What asks a server whether it lives.
   [[nodiscard]] virtual job_ptr ping() const = 0;
-  /// In a turn: from now on there are watchers, or none any more.
+  /// Under the core lock: from now on there are watchers, or none any more.
   virtual void track(bool on) = 0;
 
   // Likewise, with wire_mutex_ held, and a connection:
@@ -148,9 +148,9 @@ class multiplexed_connection {
     fresh_ = true;
     connected_ = true;
   }
-  /// Any thread, outside turns.
+  /// Any thread, without the core lock.
   void deliver_words(const words& all);
-  /// The same in a turn.
+  /// The same under the core lock.
   void pass_on(const words& all);
   void ring_watchers() { watchers_.ring(); }
   [[nodiscard]] bool is_tracked() const { return tracked_; }
@@ -202,7 +202,7 @@ class multiplexed_connection {
   std::function<void(const owner_id&, store::noticed)> told_;
   std::function<void()> missed_;
   watchers watchers_;
-  std::size_t watches_ = 0;  // in turns
+  std::size_t watches_ = 0;  // under the core lock
 
   std::mutex queue_mutex_;
   std::deque<job_ptr> queue_;

@@ -14,9 +14,10 @@ class watchers {
  public:
   explicit watchers(event_loop& on) : shared_{std::make_shared<shared>(on)} {}
 
-  /// In a turn. `changed` is called in turns until the returned object is destroyed, the first time soon.
+  /// Under the core lock. `changed` is called under the core lock until the returned object is destroyed, the
+  /// first time soon.
   [[nodiscard]] std::shared_ptr<void> add(std::function<void()> changed);
-  /// Any thread, outside turns.
+  /// Any thread, without the core lock.
   void ring();
   [[nodiscard]] bool empty() const;
 

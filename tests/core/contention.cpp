@@ -113,7 +113,7 @@ class contender {
   lease_core::lease_manager book_{time_, port_, [this](const record_ptr& lease) {
                                     sees_.lost(lease);
                                     if (lease->reason == errc::closed) return;
-                                    time_.after_turn([this, lease] { book_.after_loss(lease); });
+                                    time_.defer_callback([this, lease] { book_.after_loss(lease); });
                                   }};
   std::uint32_t claims_ = 0;
   bool waits_ = false;

@@ -60,7 +60,7 @@ class managed_leases : public testing::Test {
                                   EXPECT_TRUE(lease->reason) << "it has its reason by then";
                                   losses.push_back(lease);
                                   if (lease->reason == errc::closed) return;  // closing gives back by itself
-                                  it.time.after_turn([this, lease] {
+                                  it.time.defer_callback([this, lease] {
                                     EXPECT_EQ(it.asked(), before_telling)
                                         << "given back before its user was told";
                                     all.after_loss(lease);

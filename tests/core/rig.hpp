@@ -21,7 +21,7 @@ struct rig {
   scripted_link<tickets::request, tickets::reply> link;
   runtime::driver<tickets::family> port{time, link};
 
-  /// The store's answer, in a turn of its own.
+  /// The store's answer, under the core lock.
   void answer(const tickets::reply& with, std::size_t which = 0) {
     time.turn([&] { link.answer(with, which); });
   }

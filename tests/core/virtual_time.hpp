@@ -26,9 +26,9 @@ class virtual_time final : public store::scheduler {
   void cancel(timer which) override {
     std::erase_if(timers_, [&](const auto& entry) { return entry.first.second == which; });
   }
-  void after_turn(std::function<void()> action) override { after_.push_back(std::move(action)); }
+  void defer_callback(std::function<void()> action) override { after_.push_back(std::move(action)); }
 
-  /// Runs a turn, then what it left for after it.
+  /// Runs an action under the core lock, then what it deferred.
   void turn(const std::function<void()>& action) {
     action();
     while (!after_.empty()) {
@@ -38,7 +38,7 @@ class virtual_time final : public store::scheduler {
     }
   }
 
-  /// Lets time pass until `until`, each timer in a turn at its own moment.
+  /// Lets time pass until `until`, each timer under the core lock at its own moment.
   void run_until(store::time_point until) {
     while (!timers_.empty() && timers_.begin()->first.first <= until) run_next();
     now_ = std::max(now_, until);

@@ -18,10 +18,10 @@ client::process::process(surroundings& around, client& of)
       leases{seams.time ? *seams.time : static_cast<store::scheduler&>(of.at), port,
              [this, h = &of.at](const lease_core::record_ptr& lease) {
                // As session::announce_loss.
-               h->after_turn([this, h, lease, actions = std::exchange(lease->on_lost, {})] {
+               h->defer_callback([this, h, lease, actions = std::exchange(lease->on_lost, {})] {
                  for (const auto& [number, action] : actions) action(lease->reason);
                  if (lease->reason == errc::closed) return;
-                 h->after_turn([this, lease] { leases.after_loss(lease); });
+                 h->defer_callback([this, lease] { leases.after_loss(lease); });
                });
              }} {}
 

@@ -18,14 +18,14 @@ class host final : public store::scheduler {
   host(scene& in, std::uint8_t number, clock boot, clock wall)
       : boot{boot}, wall{wall}, in_{in}, number_{number} {}
 
-  // For the core, in turns.
+  // For the core, under the core lock.
   [[nodiscard]] store::time_point now() const override { return store::time_point{boot.at(in_.now)}; }
   [[nodiscard]] std::uint64_t random() override { return in_.chance.bits(); }
   timer at(store::time_point when, std::function<void()> what) override;
   void cancel(timer which) override;
-  void after_turn(std::function<void()> what) override { after_.push_back(std::move(what)); }
+  void defer_callback(std::function<void()> what) override { after_.push_back(std::move(what)); }
 
-  /// Reaches the process then, in a turn of its own; never, if it has died before.
+  /// Reaches the process then, under the core lock; never, if it has died before.
   template <class Function>
   void hear_at(instant when, Function f) {
     in_.agenda.add(when, [this, life = life_, f = std::move(f)]() mutable {

@@ -17,10 +17,11 @@ class line {
   line(scene& in, host& from, site& to, duration latency)
       : in_{in}, from_{from}, to_{to}, latency_{latency} {}
 
-  /// Who is told, in a turn, that the connection is gone; what was under way may have arrived or not.
+  /// Who is told, under the core lock, that the connection is gone; what was under way may have arrived or
+  /// not.
   void on_cut(std::function<void()> told) { cut_ = std::move(told); }
 
-  /// Who is told, in a turn, that there is a new one.
+  /// Who is told, under the core lock, that there is a new one.
   void on_connected(std::function<void()> told) { connected_ = std::move(told); }
   /// From now on, the server is told to end the connection before as soon as there is a new one.
   void kill_former() { kills_former_ = true; }

@@ -68,7 +68,7 @@ class hung_scheduler final : public store::scheduler {
     inner_.cancel(found->second);
     timers_.erase(found);
   }
-  void after_turn(std::function<void()> action) override { inner_.after_turn(std::move(action)); }
+  void defer_callback(std::function<void()> action) override { inner_.defer_callback(std::move(action)); }
 
  private:
   void arm(timer id, store::time_point when, std::function<void()> action) {
@@ -146,7 +146,7 @@ class stale_clock final : public store::scheduler {
     return inner_.at(when, std::move(action));
   }
   void cancel(timer which) override { inner_.cancel(which); }
-  void after_turn(std::function<void()> action) override { inner_.after_turn(std::move(action)); }
+  void defer_callback(std::function<void()> action) override { inner_.defer_callback(std::move(action)); }
 
   std::optional<store::time_point> reads;
 

@@ -83,7 +83,7 @@ void user::ask(lease_core::wish what, std::optional<duration> limit) {
   if (limit) until = host_.now() + *limit;
   claim_ = 0;  // nothing answers within the call
   claim_ = book_.acquire(std::move(what), until, [this](lease_core::taken t) {
-    host_.after_turn([this, t = std::move(t)] { on_taken(t); });
+    host_.defer_callback([this, t = std::move(t)] { on_taken(t); });
   });
 }
 

@@ -24,7 +24,7 @@ class listener {
  public:
   using words = std::vector<std::pair<owner_id, store::noticed>>;
 
-  /// \param told is called on the listener's thread, outside turns.
+  /// \param told is called on the listener's thread, without the core lock.
   listener(settings to, std::function<void(const owner_id& client, const words&)> told);
   ~listener() { shut(); }
   listener(const listener&) = delete;

@@ -134,7 +134,7 @@ void link::track(bool on) {
   }
 }
 
-/// In a turn. At a third of the time for which the server notifies: two of these calls may be late.
+/// Under the core lock. At a third of the time for which the server notifies: two of these calls may be late.
 void link::track_again() {
   duration lasts{};
   {
@@ -157,14 +157,14 @@ void link::track_again() {
       if (said) ask(std::move(*said));
       track_again();
     }
-    loop_.right_after_turn([this] { flush(); });
+    loop_.defer([this] { flush(); });
   });
 }
 
-/// In a turn. Until the server tells, there may have been changes, as far as anybody knows.
+/// Under the core lock. Until the server tells, there may have been changes, as far as anybody knows.
 void link::look_later() {
   next_look_ = loop_.at(loop_.now() + look_every, [this] {
-    loop_.right_after_turn([this] { ring_watchers(); });
+    loop_.defer([this] { ring_watchers(); });
     look_later();
   });
 }
@@ -175,10 +175,10 @@ void link::server_tells() {
   const runtime::core_lock now{loop_, true};
   loop_.cancel(std::exchange(next_look_, 0));
   if (!is_tracked()) return;
-  loop_.right_after_turn([this] { ring_watchers(); });
+  loop_.defer([this] { ring_watchers(); });
   next_look_ = loop_.at(loop_.now() + settings_.answer_limit, [this] {
     next_look_ = 0;
-    loop_.right_after_turn([this] { ring_watchers(); });
+    loop_.defer([this] { ring_watchers(); });
   });
 }
 

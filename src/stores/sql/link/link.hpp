@@ -47,7 +47,7 @@ class link : public runtime::link_on_line<tickets::request, tickets::reply> {
  protected:
   link(runtime::event_loop& on, link_settings s, dialler dial);
 
-  /// Words that came on another connection. Any thread, outside turns. \param client whose they are.
+  /// Words that came on another connection. Any thread, without the core lock. \param client whose they are.
   void deliver_words(const owner_id& client, const words& all);
 
  private:
@@ -84,7 +84,7 @@ class link : public runtime::link_on_line<tickets::request, tickets::reply> {
   void ask(call what, std::function<void(const std::vector<row>&)> heard = nullptr);
   void server_tells();
 
-  // In turns:
+  // Under the core lock:
   void begin_session(const owner_id& client, store::time_point since);
   void end_session();
   void look_later();
@@ -94,15 +94,16 @@ class link : public runtime::link_on_line<tickets::request, tickets::reply> {
   const link_settings settings_;
   const owner_id client_ = owner_id::random();  // whose connections are, but where each has an id of its own
   const dialler dial_;
-  store::scheduler::timer next_look_ = 0;  // in turns; for changes that the server does not tell of
+  store::scheduler::timer next_look_ =
+      0;  // under the core lock; for changes that the server does not tell of
   store::scheduler::timer next_track_ =
-      0;                              // in turns; where the server forgets that changes are to be notified
+      0;  // under the core lock; where the server forgets that changes are to be notified
   clock::time_point next_sweep_;      // the leader's
   std::unique_ptr<connection> wire_;  // with wire_mutex_
   std::optional<owner_id> last_;      // the last connection's client; the line's own thread's
 
   std::atomic<bool> claims_ = false;  // somebody has wanted to hold something
-  // In turns:
+  // Under the core lock:
   std::optional<owner_id> session_;          // whose words are believed
   std::optional<store::time_point> proven_;  // the last sending that the session is known to have lived at
   store::time_point extended_by_;            // as it was when that was last told

@@ -66,7 +66,7 @@ void change_watch::look_again() {
     if (!*alive) return;
     const auto look = look_of(wal_);
     if (std::exchange(seen_, look) != look)
-      loop_.right_after_turn([this, alive] {
+      loop_.defer([this, alive] {
         if (*alive) changed_();
       });
     look_again();

@@ -10,11 +10,11 @@ namespace holdfast::sqlite {
 
 /// Notices commits to a database by any process, for those who want to look on: inotify(7) on its folder,
 /// which also sees the -wal file being replaced, and a look at the -wal file now and then in case the kernel
-/// has no watch left to give. For lookers-on only: a claim's turn comes by mail.
+/// has no watch left to give. For observers only: a waiting claim is told of its grant by mail.
 class change_watch {
  public:
-  /// In a turn.
-  /// \param changed called outside turns, on the loop's thread.
+  /// Under the core lock.
+  /// \param changed called without the core lock, on the loop's thread.
   change_watch(runtime::event_loop& on, const std::string& database, std::function<void()> changed);
   ~change_watch();
   change_watch(const change_watch&) = delete;

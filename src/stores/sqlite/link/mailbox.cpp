@@ -72,7 +72,7 @@ bool is_empty(int folder) {
 }
 
 /// Gives a new file the database's group, and what that and others may do; the group nothing that others may
-/// not either, where it is another. Where it fails, others still find their turns by looking.
+/// not either, where it is another. Where it fails, others still find their grants by polling.
 void share(int descriptor, const struct stat& database, mode_t mode) {
   const bool given = ::fchown(descriptor, static_cast<uid_t>(-1), database.st_gid) == 0;
   const mode_t others = mode & 0007U;

@@ -19,13 +19,13 @@ struct letter {
 
 /// How the clients of a database wake one another: each has a FIFO of its own in the folder
 /// `<database>-wake`, named after it. Whoever grants a claim sends its client a letter after the commit; no
-/// other client stirs. A letter that is lost costs its reader time, never its turn. Why not a watch on the
+/// other client stirs. A lost letter delays its reader; the lock is not lost. Why not a watch on the
 /// -wal file: docs/adr/0003-wake-up-by-fifo.md.
 class mailbox {
  public:
   using on_letters = std::function<void(const std::vector<letter>&)>;
 
-  /// \param read called on the loop's thread, outside turns.
+  /// \param read called on the loop's thread, without the core lock.
   /// Without a FIFO (on a file system that has none, say) the mailbox works all the same, but nothing comes.
   mailbox(runtime::event_loop& on, std::string database, on_letters read);
   ~mailbox();

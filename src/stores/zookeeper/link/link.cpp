@@ -50,7 +50,7 @@ void link::shut() {
 }
 
 std::shared_ptr<void> link::watch(std::function<void()> changed) {
-  if (watches_++ == 0) session_.watch([this] { loop_.right_after_turn([this] { watchers_.ring(); }); });
+  if (watches_++ == 0) session_.watch([this] { loop_.defer([this] { watchers_.ring(); }); });
   return {this, [this, inner = watchers_.add(std::move(changed))](void*) mutable {
             inner.reset();
             const runtime::core_lock now{loop_};
@@ -171,7 +171,7 @@ void link::wait_for_bytes(store::caller* who) {
   deliver();
 }
 
-/// Passes on what the servers said, in one turn.
+/// Passes on what the servers said, under one core lock.
 void link::deliver() {
   std::unique_lock in_order{news_mutex_};
   std::vector<handle::news> news;
@@ -215,7 +215,7 @@ void link::deliver() {
                    [this](const handle::shut_out&) { end_session(); }},
         each);
   }
-  in_order.unlock();  // before the turn ends, which may want to send something
+  in_order.unlock();  // before the core lock is released, which may want to send something
 }
 
 /// What still waits to be sent was meant for the session that has ended: in the next one it would make nodes
@@ -316,7 +316,7 @@ void link::stay_or_give_up() {
   // what they knew: then only a new session can go on.
   if (timeout_.count() > 0 && now >= lost_ + 2 * timeout_) {
     over_ = true;
-    const runtime::core_lock in_turn{loop_, true};
+    const runtime::core_lock lock{loop_, true};
     end_session();
     return;
   }

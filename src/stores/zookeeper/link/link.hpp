@@ -57,7 +57,7 @@ class link final : public tickets::link, private wire {
 
   void submit(operation what, on_result done) override;
 
-  // Any thread, outside turns:
+  // Any thread, without the core lock:
   void flush();
   void deliver();
   void end_session();
@@ -79,9 +79,9 @@ class link final : public tickets::link, private wire {
 
   runtime::event_loop& loop_;
   const settings settings_;
-  session session_;  // in turns
+  session session_;  // under the core lock
   runtime::watchers watchers_;
-  std::size_t watches_ = 0;  // in turns
+  std::size_t watches_ = 0;  // under the core lock
 
   std::mutex queue_mutex_;
   std::vector<job> queue_;

@@ -29,7 +29,7 @@ namespace holdfast::zookeeper {
 /// ahead is read once and remembered (see contender_queue), and a wait for permits takes all of them at once.
 ///
 /// Neither socket nor thread nor clock inside: the real link and the simulator drive the very same code.
-/// Every call is made in a turn of the scheduler; every reply and word is given in one.
+/// Every call is made under the client's core lock, and so is every reply and notification.
 ///
 /// The session lives at the servers until they have heard nothing of it for its timeout. They count from what
 /// reached the leader, which asks the others at every half tick what reached them, and no session is shorter

@@ -75,7 +75,7 @@ struct result {
 /// What happened to a node that was watched.
 enum class change : std::uint8_t { removed, data, children };
 
-/// The way to the servers. All calls are made, and all answers given, in turns of the client's scheduler.
+/// The way to the servers. All calls are made, and all answers given, under the client's core lock.
 class wire {
  public:
   using on_result = std::function<void(result)>;
