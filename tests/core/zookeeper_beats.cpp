@@ -67,7 +67,7 @@ class calm_wire final : public wire {
  public:
   void submit(operation what, on_result done) override { open_.emplace_back(what.path, std::move(done)); }
   void answer() {
-    for (auto& [path, done] : std::exchange(open_, {})) done({.how = answer::done, .path = path});
+    for (auto& [path, done] : std::exchange(open_, {})) done({.code = answer::done, .path = path});
   }
 
  private:

@@ -20,7 +20,7 @@ namespace holdfast::zookeeper {
 namespace {
 
 using namespace std::chrono_literals;
-using kind = operation::kind;
+using kind = operation_kind;
 
 constexpr std::int64_t session_id = 7;
 constexpr std::int64_t other_session = 8;
@@ -41,27 +41,27 @@ class tree final : public wire {
     std::set<std::string> children;
   };
 
-  void submit(operation what, on_result done) override {
-    open_.emplace_back(std::move(what), std::move(done));
-    if (open_.back().first.what == kind::create) most_creations = std::max(most_creations, ++creations_);
-    if (open_.back().first.what == kind::list) most_lists = std::max(most_lists, ++lists_open_);
-    if (open_.back().first.what == kind::get) most_gets = std::max(most_gets, ++gets_open_);
+  void submit(operation step, on_result done) override {
+    open_.emplace_back(std::move(step), std::move(done));
+    if (open_.back().first.kind == kind::create) most_creations = std::max(most_creations, ++creations_);
+    if (open_.back().first.kind == kind::list) most_lists = std::max(most_lists, ++lists_open_);
+    if (open_.back().first.kind == kind::get) most_gets = std::max(most_gets, ++gets_open_);
   }
   void serve(session& to) {
     while (!open_.empty()) serve_next(to);
   }
   /// Until that is what it carries out next.
   void serve_until(session& to, const std::string& path) {
-    while (open_.at(0).first.what != kind::get || open_.at(0).first.path != path) serve_next(to);
+    while (open_.at(0).first.kind != kind::get || open_.at(0).first.path != path) serve_next(to);
   }
   void serve_next(session& to) {
-    const auto [what, done] = std::move(open_.front());
+    const auto [step, done] = std::move(open_.front());
     open_.pop_front();
-    if (what.what == kind::create) --creations_;
-    if (what.what == kind::list) --lists_open_;
-    if (what.what == kind::get) --gets_open_;
-    ++counts[what.what];
-    result r = carry_out(what);
+    if (step.kind == kind::create) --creations_;
+    if (step.kind == kind::list) --lists_open_;
+    if (step.kind == kind::get) --gets_open_;
+    ++counts[step.kind];
+    result r = carry_out(step);
     for (const std::string& path : std::exchange(removed_, {})) to.happened(path, change::removed);
     done(std::move(r));
   }
@@ -113,14 +113,14 @@ class tree final : public wire {
 
  private:
   result carry_out(const operation& o) {
-    result r{.how = answer::done, .path = o.path};
+    result r{.code = answer::done, .path = o.path};
     const auto found = all.find(o.path);
-    switch (o.what) {
+    switch (o.kind) {
       case kind::replace: remove(o.former); [[fallthrough]];
       case kind::create:
-        if (!all.contains(parent(o.path))) return {.how = answer::no_node, .path = o.path};
-        if (found != all.end()) return {.how = answer::node_exists, .path = o.path};
-        r.path = create(o.path, session_, o.what == kind::replace ? operation::made::ephemeral : o.make);
+        if (!all.contains(parent(o.path))) return {.code = answer::no_node, .path = o.path};
+        if (found != all.end()) return {.code = answer::node_exists, .path = o.path};
+        r.path = create(o.path, session_, o.kind == kind::replace ? operation::made::ephemeral : o.make);
         all[r.path].data = o.data;
         r.about = {.created = all[r.path].created, .session = all[r.path].session};
         return r;
@@ -129,22 +129,22 @@ class tree final : public wire {
       case kind::unwatch: watched.erase(o.path); return r;
       default: break;
     }
-    if (found == all.end()) return {.how = answer::no_node, .path = o.path};
+    if (found == all.end()) return {.code = answer::no_node, .path = o.path};
     const node& n = found->second;
     r.about = {.created = n.created, .session = n.session};
-    if (o.what == kind::remove) {
+    if (o.kind == kind::remove) {
       remove(o.path);
       return r;
     }
     const bool is_refused = unreadable.contains(o.path) || (n.session == session_ && !reads_own);
-    if (is_refused && o.what != kind::exists) {
-      r.how = answer::refused;
-      r.why = {errc::unavailable, "an ACL"};
+    if (is_refused && o.kind != kind::exists) {
+      r.code = answer::refused;
+      r.reason = {errc::unavailable, "an ACL"};
       return r;
     }
-    if (o.watch && o.what == kind::get) watched.insert(o.path);
-    if (o.what == kind::get) r.data = n.data;
-    if (o.what == kind::list) r.children.assign(n.children.begin(), n.children.end());
+    if (o.watch && o.kind == kind::get) watched.insert(o.path);
+    if (o.kind == kind::get) r.data = n.data;
+    if (o.kind == kind::list) r.children.assign(n.children.begin(), n.children.end());
     return r;
   }
 

@@ -17,20 +17,20 @@ namespace holdfast::zookeeper {
 namespace {
 
 using namespace std::chrono_literals;
-using kind = operation::kind;
+using kind = operation_kind;
 
 constexpr std::int64_t session_id = 7;
 
 /// Keeps what is submitted until the test answers it; what the leader alone is asked, it answers by itself.
 class scripted_wire final : public wire {
  public:
-  void submit(operation what, on_result done) override {
-    open_.emplace_back(std::move(what), std::move(done));
+  void submit(operation step, on_result done) override {
+    open_.emplace_back(std::move(step), std::move(done));
   }
   [[nodiscard]] std::vector<kind> kinds() {
     skip_syncs();
     std::vector<kind> all;
-    for (const auto& [what, done] : open_) all.push_back(what.what);
+    for (const auto& [step, done] : open_) all.push_back(step.kind);
     return all;
   }
   [[nodiscard]] const operation& next() {
@@ -42,17 +42,17 @@ class scripted_wire final : public wire {
     answer_first(std::move(r));
   }
   void answer_next(answer how) {
-    answer_next({.how = how, .why = {errc::unavailable, "the server said so"}});
+    answer_next({.code = how, .reason = {errc::unavailable, "the server said so"}});
   }
 
  private:
   void skip_syncs() {
-    while (!open_.empty() && open_.front().first.what == kind::sync) answer_first({.how = answer::done});
+    while (!open_.empty() && open_.front().first.kind == kind::sync) answer_first({.code = answer::done});
   }
   void answer_first(result r) {
-    const auto [what, done] = std::move(open_.at(0));
+    const auto [step, done] = std::move(open_.at(0));
     open_.pop_front();
-    if (r.path.empty()) r.path = what.path;
+    if (r.path.empty()) r.path = step.path;
     done(std::move(r));
   }
 
@@ -86,14 +86,14 @@ class zookeeper_session : public testing::Test {
   void created(std::int32_t number, std::int64_t as) {
     std::string digits = std::to_string(number);
     digits.insert(0, 10 - digits.size(), '0');
-    result r{.how = answer::done, .path = wire_.next().path + digits};
+    result r{.code = answer::done, .path = wire_.next().path + digits};
     r.about = {.created = as, .session = session_id};
     nodes_.push_back(last_part(r.path));
     wire_.answer_next(std::move(r));
   }
   void listed() {
     const auto children = nodes_;
-    wire_.answer_next({.how = answer::done, .children = children});
+    wire_.answer_next({.code = answer::done, .children = children});
   }
   template <class Reply>
   [[nodiscard]] const Reply* got() const {
@@ -124,7 +124,7 @@ TEST_F(zookeeper_survey, reads_only_after_the_servers_have_agreed) {
     ASSERT_EQ(wire_.kinds(), std::vector{kind::agree});
     wire_.answer_next(answer::done);
     EXPECT_FALSE(got_) << "it has not read anything yet";
-    EXPECT_EQ(wire_.next().what, what == tickets::task::list ? kind::list : kind::get);
+    EXPECT_EQ(wire_.next().kind, what == tickets::task::list ? kind::list : kind::get);
     answer_reads();
     EXPECT_TRUE(got_ && std::holds_alternative<tickets::reply>(*got_));
   }
@@ -151,15 +151,15 @@ TEST_F(zookeeper_survey, tells_of_changes_once_those_to_come_will_be_told) {
   int told = 0;
   session_.watch([&] { ++told; });
   ASSERT_EQ(wire_.next().path, "/");
-  wire_.answer_next({.how = answer::done, .children = {"stock"}});
+  wire_.answer_next({.code = answer::done, .children = {"stock"}});
   const int of_names = told;
   ASSERT_EQ(wire_.next().path, "/stock");
-  wire_.answer_next({.how = answer::done});
+  wire_.answer_next({.code = answer::done});
   EXPECT_GT(told, of_names) << "what happened to it before it was watched";
   const int of_claims = told;
   session_.happened("/stock", change::children);
   ASSERT_EQ(wire_.next().path, "/stock");
-  wire_.answer_next({.how = answer::done});
+  wire_.answer_next({.code = answer::done});
   EXPECT_GT(told, of_claims);
   EXPECT_TRUE(wire_.kinds().empty());
 }
@@ -220,7 +220,7 @@ class zookeeper_lost_reply : public zookeeper_session {
     wire_.answer_next(answer::unknown);
     wire_.answer_next(answer::unknown);
   }
-  void node_listed() { wire_.answer_next({.how = answer::done, .children = {node_}}); }
+  void node_listed() { wire_.answer_next({.code = answer::done, .children = {node_}}); }
 
   std::string node_;
 };
@@ -233,7 +233,7 @@ TEST_F(zookeeper_lost_reply, looks_for_its_node_after_a_vote) {
   wire_.answer_next(answer::done);
   node_listed();
   ASSERT_EQ(wire_.next().path, "/stock/" + node_);
-  wire_.answer_next({.how = answer::done, .about = {.created = 100, .session = session_id}});
+  wire_.answer_next({.code = answer::done, .about = {.created = 100, .session = session_id}});
   ASSERT_TRUE(got<tickets::place>());
   EXPECT_TRUE(got<tickets::place>()->granted);
 }
@@ -241,7 +241,7 @@ TEST_F(zookeeper_lost_reply, looks_for_its_node_after_a_vote) {
 TEST_F(zookeeper_lost_reply, takes_nothing_for_known_where_the_vote_did_not_come_about) {
   ask(tickets::task::find);
   wire_.answer_next(answer::other);
-  wire_.answer_next({.how = answer::done, .children = {}});
+  wire_.answer_next({.code = answer::done, .children = {}});
   EXPECT_TRUE(got_ && std::holds_alternative<store::trouble>(*got_));
 }
 
@@ -312,7 +312,7 @@ TEST_F(zookeeper_session, has_leases_numbered_anew_when_their_numbers_have_come_
   ask(tickets::task::acquire);
   created(0, 100);
   listed();
-  wire_.answer_next({.how = answer::done, .children = {"leases", "locks"}});
+  wire_.answer_next({.code = answer::done, .children = {"leases", "locks"}});
   ASSERT_EQ(wire_.kinds(), (std::vector{kind::create, kind::create, kind::list, kind::get}));
   nodes_.clear();
   created(std::numeric_limits<std::int32_t>::max(), 101);

@@ -68,7 +68,7 @@ std::unique_ptr<runtime::backend> open_zookeeper(store_url& url, const client_op
                               milliseconds{100}, milliseconds{24h});
   s.session_timeout = url.take_milliseconds("session_timeout", ttl, 100ms, 24h);
   s.connect_limit = url.take_milliseconds("connect_timeout", s.connect_limit, 1ms, 1h);
-  s.recipes.how = take_layout(url);
+  s.recipes.layout = take_layout(url);
   take_access(url, options.password(), s);
   url.refuse_rest(known_options);
   return std::make_unique<runtime::connected<tickets::family, zookeeper::link>>(on, std::move(s));

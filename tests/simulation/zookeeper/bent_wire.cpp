@@ -12,6 +12,7 @@ namespace holdfast::sim {
 
 using zookeeper::answer;
 using zookeeper::operation;
+using zookeeper::operation_kind;
 using zookeeper::result;
 
 namespace {
@@ -27,20 +28,20 @@ std::optional<zookeeper::contender> contender_at(const std::string& path) {
 
 void bent_wire::submit(operation what, on_result done) {
   if (which_ == mutant::none) return inner_.submit(std::move(what), std::move(done));
-  switch (what.what) {
-    case operation::kind::create: return create(std::move(what), std::move(done));
-    case operation::kind::exists:
-    case operation::kind::get: return get(std::move(what), std::move(done));
-    case operation::kind::replace: return replace(std::move(what), std::move(done));
-    case operation::kind::list: return list(std::move(what), std::move(done));
+  switch (what.kind) {
+    case operation_kind::create: return create(std::move(what), std::move(done));
+    case operation_kind::exists:
+    case operation_kind::get: return get(std::move(what), std::move(done));
+    case operation_kind::replace: return replace(std::move(what), std::move(done));
+    case operation_kind::list: return list(std::move(what), std::move(done));
     default: break;
   }
   if (const auto found = real_.find(what.path); found != real_.end()) what.path = found->second;
-  if (which_ != mutant::delete_not_retried || what.what != operation::kind::remove) {
+  if (which_ != mutant::delete_not_retried || what.kind != operation_kind::remove) {
     return inner_.submit(std::move(what), std::move(done));
   }
   inner_.submit(std::move(what), [done = std::move(done)](result r) {
-    if (r.how == answer::unknown || r.how == answer::not_sent) r.how = answer::done;
+    if (r.code == answer::unknown || r.code == answer::not_sent) r.code = answer::done;
     done(std::move(r));
   });
 }
@@ -54,7 +55,7 @@ void bent_wire::create(operation what, on_result done) {
     what.path.replace(what.path.rfind(protection) + protection.size(), 8, other.data());
   }
   inner_.submit(std::move(what), [this, done = std::move(done)](result r) {
-    if (r.how == answer::done) own_.insert(r.path);
+    if (r.code == answer::done) own_.insert(r.path);
     done(std::move(r));
   });
 }
@@ -62,13 +63,13 @@ void bent_wire::create(operation what, on_result done) {
 void bent_wire::replace(operation what, on_result done) {
   if (const auto found = real_.find(what.former); found != real_.end()) what.former = found->second;
   if (which_ != mutant::downgrade_renumbered) return inner_.submit(std::move(what), std::move(done));
-  operation removal{.what = operation::kind::remove, .path = what.former};
+  operation removal{.kind = operation_kind::remove, .path = what.former};
   const std::string asked = what.path;
-  what.what = operation::kind::create;
+  what.kind = operation_kind::create;
   what.make = operation::made::sequential;
   what.path.resize(what.path.rfind(reader) + reader.size());
   inner_.submit(std::move(what), [this, asked](const result& r) {
-    if (r.how == answer::done) stand_for(asked, r.path);
+    if (r.code == answer::done) stand_for(asked, r.path);
   });
   inner_.submit(std::move(removal), [asked, done = std::move(done)](result r) {
     r.path = asked;
@@ -87,7 +88,7 @@ void bent_wire::get(operation what, on_result done) {
   const bool denied = of_another && open_.contains(parent_of(asked));
   inner_.submit(std::move(what), [this, asked, denied, done = std::move(done)](result r) {
     r.path = asked;
-    if (denied && r.how == answer::done) r.how = answer::no_node;
+    if (denied && r.code == answer::done) r.code = answer::no_node;
     if (which_ == mutant::former_session_taken) r.about.session = session_;
     done(std::move(r));
   });
@@ -96,7 +97,7 @@ void bent_wire::get(operation what, on_result done) {
 void bent_wire::list(operation what, on_result done) {
   inner_.submit(std::move(what), [this, queue = what.path, done = std::move(done)](result r) {
     const std::vector<std::string> before = std::exchange(present_[queue], r.children);
-    if (which_ == mutant::listing_too_early && r.how == answer::done) r.children = with_own(queue, before);
+    if (which_ == mutant::listing_too_early && r.code == answer::done) r.children = with_own(queue, before);
     if (which_ == mutant::reader_waits_on_later) show_later_writers_earlier(queue, r.children);
     done(std::move(r));
   });

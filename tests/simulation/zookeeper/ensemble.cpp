@@ -12,17 +12,18 @@ using namespace std::chrono_literals;
 using zookeeper::answer;
 using zookeeper::change;
 using zookeeper::operation;
+using zookeeper::operation_kind;
 using zookeeper::result;
 
 namespace {
 
 bool is_voted_on(const operation& what) {
-  switch (what.what) {
-    case operation::kind::create:
-    case operation::kind::set:
-    case operation::kind::remove:
-    case operation::kind::replace:
-    case operation::kind::agree: return true;
+  switch (what.kind) {
+    case operation_kind::create:
+    case operation_kind::set:
+    case operation_kind::remove:
+    case operation_kind::replace:
+    case operation_kind::agree: return true;
     default: return false;
   }
 }
@@ -31,9 +32,9 @@ bool is_voted_on(const operation& what) {
 
 result failed(const operation& what, answer how) {
   result r;
-  r.how = how;
+  r.code = how;
   r.path = what.path;
-  r.why = {errc::unavailable, "the server said so"};
+  r.reason = {errc::unavailable, "the server said so"};
   return r;
 }
 
@@ -107,7 +108,7 @@ void ensemble::arrive(std::size_t at, const connection_ptr& c, client_packet wha
   const auto o = std::make_shared<connection::open_operation>();
   o->what = std::move(what);
   if (const auto* asked = std::get_if<operation>(&o->what)) {
-    o->needs_leader = is_voted_on(*asked) || asked->what == operation::kind::sync;
+    o->needs_leader = is_voted_on(*asked) || asked->kind == operation_kind::sync;
   }
   c->queue.push_back(o);
   if (o->needs_leader) to_leader(at, [this, at, c, o] { decide(at, c, o); });
@@ -137,21 +138,21 @@ result ensemble::read(std::size_t at, const connection_ptr& c, const operation& 
   server& s = servers_[at];
   result r;
   r.path = o.path;
-  if (o.what == operation::kind::unwatch) {
+  if (o.kind == operation_kind::unwatch) {
     stop_watching(o.children ? s.lists : s.nodes, o.path, c);
     return r;
   }
   const znode* const n = s.known.find(o.path);
   if (n == nullptr) return failed(o, answer::no_node);
-  watch_table& table = o.what == operation::kind::list ? s.lists : s.nodes;
+  watch_table& table = o.kind == operation_kind::list ? s.lists : s.nodes;
   if (o.watch) {
     c->again.erase(o.path);
     auto& watching = table[o.path];
     if (std::find(watching.begin(), watching.end(), c) == watching.end()) watching.push_back(c);
   }
   r.about = znodes::about(*n);
-  if (o.what == operation::kind::get) r.data = n->data;
-  if (o.what == operation::kind::list) {  // in any order
+  if (o.kind == operation_kind::get) r.data = n->data;
+  if (o.kind == operation_kind::list) {  // in any order
     r.children.assign(n->children.begin(), n->children.end());
     if (r.children.size() > 1) {
       const auto middle = static_cast<std::ptrdiff_t>(in_.chance.below(r.children.size()));
@@ -385,8 +386,8 @@ void ensemble::serve_as_former_leader(const connection_ptr& c, client_packet wha
   const auto o = std::make_shared<connection::open_operation>();
   o->what = std::move(what);
   if (const auto* asked = std::get_if<operation>(&o->what)) {
-    o->needs_leader = is_voted_on(*asked) || asked->what == operation::kind::sync;
-    if (asked->what == operation::kind::sync) o->result = result{.how = answer::done, .path = asked->path};
+    o->needs_leader = is_voted_on(*asked) || asked->kind == operation_kind::sync;
+    if (asked->kind == operation_kind::sync) o->result = result{.code = answer::done, .path = asked->path};
   }
   c->queue.push_back(o);
   pump(*former_leader_, c);
@@ -469,7 +470,7 @@ void ensemble::sweep() {
     return n.container && n.children.empty() && n.version > 0;
   };
   for (const std::string& path : decided_.paths_of(is_empty)) {
-    static_cast<void>(prepare({.what = operation::kind::remove, .path = path}, 0));
+    static_cast<void>(prepare({.kind = operation_kind::remove, .path = path}, 0));
   }
 }
 

@@ -14,6 +14,7 @@ namespace holdfast::sim {
 using namespace std::chrono_literals;
 using zookeeper::answer;
 using zookeeper::operation;
+using zookeeper::operation_kind;
 using zookeeper::result;
 
 namespace {
@@ -118,7 +119,7 @@ void ensemble::decide(std::size_t at, const connection_ptr& c,
   const auto found = sessions_.find(c->session);
   const auto& what = std::get<operation>(o->what);
   result r;
-  if (what.what == operation::kind::sync) {
+  if (what.kind == operation_kind::sync) {
     // Answered whatever has become of the session: its end, if so, is told before.
     r.path = what.path;
     // The leader answers its own clients without a look at what others are told already, though it may carry
@@ -155,29 +156,29 @@ result ensemble::prepare(const operation& what, std::int64_t by) {
   t.wall_ms = servers_[*leader_].at.wall_now() / 1000;
   const znode* const n = decided_.find(what.path);
   result r;
-  switch (what.what) {
-    case operation::kind::create:
+  switch (what.kind) {
+    case operation_kind::create:
       t.what = transaction::kind::create;
       t.container = what.make == operation::made::container;
       t.session = t.container ? 0 : by;
       if (const auto problem = prepare_new(what, t)) return failed(what, *problem);
       break;
-    case operation::kind::replace:
+    case operation_kind::replace:
       t.what = transaction::kind::replace;
       t.session = by;
       if (const auto problem = prepare_new(what, t)) return failed(what, *problem);
       if (decided_.find(what.former) == nullptr) return failed(what, answer::no_node);
       t.gone.push_back(what.former);
       break;
-    case operation::kind::set:
+    case operation_kind::set:
       if (n == nullptr) return failed(what, answer::no_node);
       t.what = transaction::kind::set;
       break;
-    case operation::kind::agree:
+    case operation_kind::agree:
       if (n == nullptr) return failed(what, answer::no_node);
       t.what = transaction::kind::nothing;
       break;
-    case operation::kind::remove:
+    case operation_kind::remove:
       if (n == nullptr) return failed(what, answer::no_node);
       if (!n->children.empty()) return failed(what, answer::not_empty);
       t.what = transaction::kind::remove;

@@ -78,7 +78,7 @@ void ensemble_weather::remove_a_node() {
       servers_.decided().paths_of([](const std::string&, const znode& n) { return n.session != 0; });
   if (all.empty()) return;
   const std::string& path = all[around_.in.chance.below(all.size())];
-  static_cast<void>(servers_.propose({.what = zookeeper::operation::kind::remove, .path = path}, 0));
+  static_cast<void>(servers_.propose({.kind = zookeeper::operation_kind::remove, .path = path}, 0));
 }
 
 }  // namespace holdfast::sim

@@ -48,14 +48,14 @@ struct conditions {
         timeout{timeout_from(chance)},
         clocks{chance, servers.servers},
         root{chance.one_in(2) ? "" : "/apps"},
-        how{chance.one_in(8) ? zookeeper::layout::kazoo : zookeeper::layout::curator} {}
+        layout{chance.one_in(8) ? zookeeper::layout::kazoo : zookeeper::layout::curator} {}
 
   // In the order of drawing.
   ensemble::settings servers;
   duration timeout;
   rates clocks;
   std::string root;
-  zookeeper::layout how;
+  zookeeper::layout layout;
 };
 
 class ensemble_world {
@@ -65,9 +65,9 @@ class ensemble_world {
         of_{in_.chance},
         calm_{in_, clock{1h}, clock{1h}},
         servers_{in_, of_.servers, of_.clocks.servers},
-        counts_{in_, calm_, servers_, of_.root, of_.how},
+        counts_{in_, calm_, servers_, of_.root, of_.layout},
         sees_{in_, counts_},
-        store_{in_, servers_, counts_, {{of_.root, of_.how, of_.timeout}, of_.timeout, under.with}},
+        store_{in_, servers_, counts_, {{of_.root, of_.layout, of_.timeout}, of_.timeout, under.with}},
         around_{in_, calm_, counts_, sees_, store_, under.with, {}, 0, true},
         clients_{around_},
         weather_{around_, servers_, clients_.all(), instant{bad_weather}} {
@@ -75,9 +75,9 @@ class ensemble_world {
     sees_.expect_renewal_within(std::max<duration>(of_.timeout, 1500ms));
     counts_.evictions_allowed = under.with != mutant::get_then_delete;
     clients_.gather(2 + in_.chance.below(3), of_.clocks);
-    if (of_.how != zookeeper::layout::curator || under.with == mutant::get_then_delete) return;
+    if (of_.layout != zookeeper::layout::curator || under.with == mutant::get_then_delete) return;
     for (std::size_t i = in_.chance.below(3); i > 0; --i)
-      others_.emplace_back(in_, servers_, counts_, of_.how);
+      others_.emplace_back(in_, servers_, counts_, of_.layout);
   }
 
   outcome live() {

@@ -10,6 +10,7 @@ namespace holdfast::sim {
 using namespace std::chrono_literals;
 using zookeeper::answer;
 using zookeeper::operation;
+using zookeeper::operation_kind;
 using zookeeper::role;
 
 std::string foreign_contender::new_node(role wants) {
@@ -34,15 +35,15 @@ void foreign_contender::retire() {
 
 bool foreign_contender::create(std::string& node, const std::string& path, operation::made how) {
   const auto r = servers_.propose(
-      {.what = operation::kind::create, .path = path, .data = "10.0.0.1", .make = how}, session_);
-  if (!r || r->how != answer::done) return false;
+      {.kind = operation_kind::create, .path = path, .data = "10.0.0.1", .make = how}, session_);
+  if (!r || r->code != answer::done) return false;
   node = r->path;
   return true;
 }
 
 void foreign_contender::remove(std::string& node) {
   if (node.empty()) return;
-  const auto r = servers_.propose({.what = operation::kind::remove, .path = node}, session_);
+  const auto r = servers_.propose({.kind = operation_kind::remove, .path = node}, session_);
   if (r) node.clear();
 }
 

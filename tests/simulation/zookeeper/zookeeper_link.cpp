@@ -10,15 +10,16 @@ namespace holdfast::sim {
 using namespace std::chrono_literals;
 using zookeeper::answer;
 using zookeeper::operation;
+using zookeeper::operation_kind;
 using zookeeper::result;
 
 namespace {
 
 result unanswered(const operation& what, answer how) {
   result r;
-  r.how = how;
+  r.code = how;
   r.path = what.path;
-  r.why = {errc::unavailable, "the connection is gone"};
+  r.reason = {errc::unavailable, "the connection is gone"};
   return r;
 }
 
@@ -101,15 +102,15 @@ std::optional<store::time_point> zookeeper_link::session_until() const {
 
 // ---- sending
 
-void zookeeper_link::submit(operation what, on_result done) {
-  job j{std::move(what), std::move(done)};
+void zookeeper_link::submit(operation step, on_result done) {
+  job j{std::move(step), std::move(done)};
   if (connected_) return start(std::move(j));
   queue_.push_back(std::move(j));
   if (down_) from_.hear_at(in_.now + 1ms, [this] { fail_queue(); });
 }
 
 void zookeeper_link::start(job j) {
-  client_packet packet{j.what};
+  client_packet packet{j.step};
   j.sent = from_.now();
   unanswered_.push_back(std::move(j));
   last_said_ = in_.now;
@@ -130,7 +131,7 @@ void zookeeper_link::flush() {
 
 void zookeeper_link::fail_queue() {
   if (!down_) return;
-  for (const job& j : std::exchange(queue_, {})) j.done(unanswered(j.what, answer::not_sent));
+  for (const job& j : std::exchange(queue_, {})) j.done(unanswered(j.step, answer::not_sent));
 }
 
 // ---- connecting
@@ -186,7 +187,7 @@ void zookeeper_link::on_cut() {
   failures_ = 0;
   for (const owner_id& owner : std::exchange(to_be_lost_, {})) tell(owner, {store::notice::revoked, {}});
   session_.disconnected();
-  for (const job& j : std::exchange(unanswered_, {})) j.done(unanswered(j.what, answer::unknown));
+  for (const job& j : std::exchange(unanswered_, {})) j.done(unanswered(j.step, answer::unknown));
 }
 
 // ---- hearing
@@ -234,7 +235,7 @@ void zookeeper_link::ended() {
   watched_lists_.clear();
   const auto of_the_former = std::exchange(queue_, {});
   if (options_.with != mutant::former_session_taken) session_.expired();
-  for (const job& j : of_the_former) j.done(unanswered(j.what, answer::not_sent));
+  for (const job& j : of_the_former) j.done(unanswered(j.step, answer::not_sent));
   begins_anew_ = true;
   over_.cut();
 }
@@ -245,13 +246,13 @@ void zookeeper_link::answered(result r) {
   unanswered_.pop_front();
   if (in_.log.prints()) {
     in_.log.line(in_.now, "client " + std::to_string(from_.number()) + " has an answer to " +
-                              std::to_string(static_cast<int>(j.what.what)) + " " + j.what.path + ": " +
-                              std::to_string(static_cast<int>(r.how)));
+                              std::to_string(static_cast<int>(j.step.kind)) + " " + j.step.path + ": " +
+                              std::to_string(static_cast<int>(r.code)));
   }
-  auto& watched = j.what.what == operation::kind::list || j.what.children ? watched_lists_ : watched_nodes_;
-  if (j.what.watch && r.how == answer::done) watched.insert(j.what.path);
-  if (j.what.what == operation::kind::unwatch) watched.erase(j.what.path);
-  const bool is_beat = j.what.what == operation::kind::sync && r.how == answer::done;
+  auto& watched = j.step.kind == operation_kind::list || j.step.children ? watched_lists_ : watched_nodes_;
+  if (j.step.watch && r.code == answer::done) watched.insert(j.step.path);
+  if (j.step.kind == operation_kind::unwatch) watched.erase(j.step.path);
+  const bool is_beat = j.step.kind == operation_kind::sync && r.code == answer::done;
   if (options_.with == mutant::beat_means_proof && is_beat && id_ != 0) {
     taken_for_proof_ = std::max(taken_for_proof_, j.sent);
     if (extended_) extended_();

@@ -60,11 +60,11 @@ class zookeeper_link final : public tickets::link, private zookeeper::wire {
 
  private:
   struct job {
-    zookeeper::operation what;
+    zookeeper::operation step;
     on_result done;
     store::time_point sent{};
   };
-  void submit(zookeeper::operation what, on_result done) override;
+  void submit(zookeeper::operation step, on_result done) override;
   void start(job j);
   void flush();
   void say(client_packet what);

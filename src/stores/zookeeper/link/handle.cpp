@@ -41,7 +41,7 @@ answer answer_of(int code) {
   }
 }
 
-failure failure_of(int code, const operation& what) {
+failure failure_of(int code, const operation& step) {
   constexpr std::array<const char*, 10> verbs{"creating",
                                               "reading",
                                               "listing",
@@ -52,11 +52,11 @@ failure failure_of(int code, const operation& what) {
                                               "no longer watching",
                                               "looking for",
                                               "having the servers agree at"};
-  const std::string doing = std::string{verbs[static_cast<std::size_t>(what.what)]} + " " + what.path;
+  const std::string doing = std::string{verbs[static_cast<std::size_t>(step.kind)]} + " " + step.path;
   switch (answer_of(code)) {
     case answer::refused:
       return {errc::permission_denied, code == ZINVALIDACL
-                                           ? "the servers do not accept the ACL for " + what.path +
+                                           ? "the servers do not accept the ACL for " + step.path +
                                                  "; with acl=auth there has to be an 'auth', too"
                                            : doing + " is refused by an ACL; give an 'auth' that may do it"};
     case answer::over_quota:
@@ -95,7 +95,7 @@ status status_of(const Stat* s) {
 /// What is remembered of an operation until it is answered.
 struct handle::pending {
   handle* owner;
-  operation what;
+  operation step;
   wire::on_result done;
   std::array<zoo_op_result_t, 2> steps{};  // of those that have several; the library writes there
 };
@@ -104,9 +104,9 @@ struct handle::callbacks {
   static std::pair<std::unique_ptr<pending>, result> take(const void* data, int code) {
     std::unique_ptr<pending> p{static_cast<pending*>(const_cast<void*>(data))};
     result r;
-    r.how = answer_of(code);
-    r.path = p->what.path;
-    if (r.how != answer::done) r.why = failure_of(code, p->what);
+    r.code = answer_of(code);
+    r.path = p->step.path;
+    if (r.code != answer::done) r.reason = failure_of(code, p->step);
     return {std::move(p), std::move(r)};
   }
   static void give(std::unique_ptr<pending> p, result r) {
@@ -208,61 +208,61 @@ const ACL_vector* handle::acl() const {
   return nullptr;
 }
 
-void handle::start(const operation& what, wire::on_result done) {
-  auto p = std::make_unique<pending>(pending{this, what, std::move(done), {}});
-  const int code = submit(p->what, p.get());
+void handle::start(const operation& step, wire::on_result done) {
+  auto p = std::make_unique<pending>(pending{this, step, std::move(done), {}});
+  const int code = submit(p->step, p.get());
   if (code == ZOK) {
     [[maybe_unused]] const pending* const until_its_answer = p.release();
     return;
   }
   result r;
-  r.path = what.path;
-  r.why = failure_of(code, what);
-  r.how = answer_of(code) == answer::unknown ? answer::not_sent : answer_of(code);
-  if (code == ZNOWATCHER) r.how = answer::done;
+  r.path = step.path;
+  r.reason = failure_of(code, step);
+  r.code = answer_of(code) == answer::unknown ? answer::not_sent : answer_of(code);
+  if (code == ZNOWATCHER) r.code = answer::done;
   news_.emplace_back(answered{std::move(p->done), std::move(r)});
 }
 
-int handle::submit(const operation& what, pending* p) {
-  const char* const path = what.path.c_str();
-  const watcher_fn watcher = what.watch ? &callbacks::node_event : nullptr;
+int handle::submit(const operation& step, pending* p) {
+  const char* const path = step.path.c_str();
+  const watcher_fn watcher = step.watch ? &callbacks::node_event : nullptr;
   // The library's types are not const; it only reads them.
   std::string scheme = "digest";
   std::string id = settings_.acl_id;
   ACL one{ZOO_PERM_ALL, {scheme.data(), id.data()}};
   const ACL_vector given{1, &one};
   const ACL_vector* const list = acl() != nullptr ? acl() : &given;
-  const auto size = static_cast<int>(what.data.size());
-  switch (what.what) {
-    case operation::kind::create: {
+  const auto size = static_cast<int>(step.data.size());
+  switch (step.kind) {
+    case operation_kind::create: {
       constexpr std::array modes{&ZOO_CONTAINER, &ZOO_EPHEMERAL, &ZOO_EPHEMERAL_SEQUENTIAL};
-      const int mode = *modes[static_cast<std::size_t>(what.make)];
-      return zoo_acreate2(zk_, path, what.data.data(), size, list, mode, &callbacks::created, p);
+      const int mode = *modes[static_cast<std::size_t>(step.make)];
+      return zoo_acreate2(zk_, path, step.data.data(), size, list, mode, &callbacks::created, p);
     }
-    case operation::kind::replace: {
+    case operation_kind::replace: {
       std::array<zoo_op_t, 2> steps{};
-      zoo_create_op_init(steps.data(), path, what.data.data(), size, list, ZOO_EPHEMERAL, nullptr, 0);
-      zoo_delete_op_init(&steps[1], what.former.c_str(), -1);
+      zoo_create_op_init(steps.data(), path, step.data.data(), size, list, ZOO_EPHEMERAL, nullptr, 0);
+      zoo_delete_op_init(&steps[1], step.former.c_str(), -1);
       return zoo_amulti(zk_, static_cast<int>(steps.size()), steps.data(), p->steps.data(), &callbacks::ended,
                         p);
     }
-    case operation::kind::agree: {
+    case operation_kind::agree: {
       zoo_op_t check{};
       zoo_check_op_init(&check, path, -1);
       return zoo_amulti(zk_, 1, &check, p->steps.data(), &callbacks::ended, p);
     }
-    case operation::kind::get: return zoo_awget(zk_, path, watcher, this, &callbacks::read, p);
-    case operation::kind::exists: return zoo_aexists(zk_, path, 0, &callbacks::found, p);
-    case operation::kind::list: return zoo_awget_children(zk_, path, watcher, this, &callbacks::listed, p);
-    case operation::kind::set: return zoo_aset(zk_, path, what.data.data(), size, -1, &callbacks::written, p);
-    case operation::kind::remove: return zoo_adelete(zk_, path, -1, &callbacks::ended, p);
-    case operation::kind::sync: return zoo_async(zk_, path, &callbacks::synced, p);
-    case operation::kind::unwatch: {
+    case operation_kind::get: return zoo_awget(zk_, path, watcher, this, &callbacks::read, p);
+    case operation_kind::exists: return zoo_aexists(zk_, path, 0, &callbacks::found, p);
+    case operation_kind::list: return zoo_awget_children(zk_, path, watcher, this, &callbacks::listed, p);
+    case operation_kind::set: return zoo_aset(zk_, path, step.data.data(), size, -1, &callbacks::written, p);
+    case operation_kind::remove: return zoo_adelete(zk_, path, -1, &callbacks::ended, p);
+    case operation_kind::sync: return zoo_async(zk_, path, &callbacks::synced, p);
+    case operation_kind::unwatch: {
       // All, for there is one for each path and kind; what is there to end a single one ends it here alone,
       // and has the servers check that they have it. Its declaration asks for a pointer to the function's
       // pointer; it calls what it was given.
       auto* const ended = reinterpret_cast<void_completion_t*>(&callbacks::ended);
-      return zoo_aremove_all_watches(zk_, path, what.children ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA, 0, ended,
+      return zoo_aremove_all_watches(zk_, path, step.children ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA, 0, ended,
                                      p);
     }
   }

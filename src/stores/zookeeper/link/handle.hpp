@@ -26,11 +26,11 @@ class handle {
  public:
   struct answered {
     wire::on_result done;
-    result what;
+    zookeeper::result result;
   };
   struct happening {
     std::string path;
-    change what;
+    zookeeper::change change;
   };
   struct connected {
     std::int64_t id;
@@ -51,7 +51,7 @@ class handle {
 
   void move_to(const addresses& at);
   /// Sends it, as far as the socket takes it.
-  void start(const operation& what, wire::on_result done);
+  void start(const operation& step, wire::on_result done);
 
   struct interest {
     int descriptor = -1;
@@ -80,7 +80,7 @@ class handle {
   void notice_cut();
   [[nodiscard]] std::chrono::milliseconds patience_with_each() const;
   void go_to_the_next_in_time(interest& i);
-  [[nodiscard]] int submit(const operation& what, pending* p);
+  [[nodiscard]] int submit(const operation& step, pending* p);
   [[nodiscard]] const ACL_vector* acl() const;
 
   const settings& settings_;

@@ -19,7 +19,7 @@ constexpr auto names_hold = 10s;
 
 session::settings recipes_of(const settings& s) {
   session::settings recipes = s.recipes;
-  recipes.asked = s.session_timeout;
+  recipes.timeout = s.session_timeout;
   return recipes;
 }
 
@@ -60,10 +60,10 @@ std::shared_ptr<void> link::watch(std::function<void()> changed) {
 
 // ---- sending
 
-void link::submit(operation what, on_result done) {
-  if (what.what != operation::kind::remove) urgent_ = true;
+void link::submit(operation step, on_result done) {
+  if (step.kind != operation_kind::remove) urgent_ = true;
   const std::lock_guard hold{queue_mutex_};
-  queue_.push_back({std::move(what), std::move(done)});
+  queue_.push_back({std::move(step), std::move(done)});
   queued_ = queue_.size();
 }
 
@@ -91,7 +91,7 @@ void link::flush() {
   {
     const std::lock_guard hold{handle_mutex_};
     if (connected_) {
-      for (job& j : take_queue()) handle_->start(j.what, std::move(j.done));
+      for (job& j : take_queue()) handle_->start(j.step, std::move(j.done));
       failed = handle_->has_news();
       cut = handle_->is_cut();
     } else if (!down_) {
@@ -119,9 +119,9 @@ void link::fail_queue() {
   const runtime::core_lock now{loop_, true};
   for (const job& j : jobs) {
     result r;
-    r.how = answer::not_sent;
-    r.path = j.what.path;
-    r.why = why;
+    r.code = answer::not_sent;
+    r.path = j.step.path;
+    r.reason = why;
     j.done(std::move(r));
   }
 }
@@ -207,8 +207,8 @@ void link::deliver() {
   const runtime::core_lock now{loop_, true};
   for (handle::news& each : news) {
     std::visit(
-        overloaded{[](handle::answered& a) { a.done(std::move(a.what)); },
-                   [this](const handle::happening& h) { session_.happened(h.path, h.what); },
+        overloaded{[](handle::answered& a) { a.done(std::move(a.result)); },
+                   [this](const handle::happening& h) { session_.happened(h.path, h.change); },
                    [this](const handle::connected& c) { session_.connected(c.id, c.timeout, c.began); },
                    [this](const handle::disconnected&) { session_.disconnected(); },
                    [this](const handle::ended&) { end_session(); },
@@ -225,9 +225,9 @@ void link::end_session() {
   session_.expired();
   for (const job& j : late) {
     result r;
-    r.how = answer::not_sent;
-    r.path = j.what.path;
-    r.why = {errc::unavailable, settings_.place() + ": the session has ended"};
+    r.code = answer::not_sent;
+    r.path = j.step.path;
+    r.reason = {errc::unavailable, settings_.place() + ": the session has ended"};
     j.done(std::move(r));
   }
 }

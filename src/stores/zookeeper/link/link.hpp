@@ -51,11 +51,11 @@ class link final : public tickets::link, private wire {
  private:
   using clock = std::chrono::steady_clock;
   struct job {
-    operation what;
+    operation step;
     on_result done;
   };
 
-  void submit(operation what, on_result done) override;
+  void submit(operation step, on_result done) override;
 
   // Any thread, without the core lock:
   void flush();

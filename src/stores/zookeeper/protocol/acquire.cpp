@@ -9,7 +9,7 @@
 
 namespace holdfast::zookeeper {
 
-using kind = operation::kind;
+using kind = operation_kind;
 
 namespace {
 
@@ -75,8 +75,8 @@ void session::create_next() {
     c->sent = true;
     ++creations_;
     arrivals_[c->queue].next.push_back(a);
-    wire_.submit({.what = kind::create,
-                  .path = c->queue + '/' + node_name(settings_.how, role_of(c->asked), c->guid),
+    wire_.submit({.kind = kind::create,
+                  .path = c->queue + '/' + node_name(settings_.layout, role_of(c->asked), c->guid),
                   .data = data_of(c->asked),
                   .make = operation::made::sequential},
                  [this, a, in = sessions_ended_](result r) {
@@ -111,8 +111,8 @@ void session::list_next(const std::string& queue, const std::string& base) {
   }
   of.listing = true;
   const bool permits = queue != base;
-  std::vector<operation> steps{{.what = kind::list, .path = queue}};
-  if (permits) steps.push_back({.what = kind::list, .path = base});
+  std::vector<operation> steps{{.kind = kind::list, .path = queue}};
+  if (permits) steps.push_back({.kind = kind::list, .path = base});
   ask(std::move(steps), [this, queue, base, permits, in = sessions_ended_,
                          all = std::exchange(of.next, {})](std::vector<result> results) {
     listed l;
@@ -120,7 +120,7 @@ void session::list_next(const std::string& queue, const std::string& base) {
     const std::vector<std::string>& children = l.queue.children;
     const auto line = lines_.find(queue);
     const bool is_current = in == sessions_ended_ && line != lines_.end();
-    if (l.queue.how == answer::done && is_current) l.stranger = line->second.ahead.read(children);
+    if (l.queue.code == answer::done && is_current) l.stranger = line->second.ahead.read(children);
     l.other_kind =
         permits ? std::any_of(results[1].children.begin(), results[1].children.end(), looks_like_contender)
                 : std::any_of(children.begin(), children.end(),
@@ -140,10 +140,10 @@ void session::entered(const arrival& a, const listed& l) {
   }
   // It is answered before the listing, which was sent later; where it is not, the connection has broken.
   const result own_node = made ? *made
-                               : result{.how = answer::unknown,
+                               : result{.code = answer::unknown,
                                         .path = c->queue,
-                                        .why = {errc::unavailable, "the connection broke"}};
-  if (own_node.how == answer::no_node && tries < most_tries) {
+                                        .reason = {errc::unavailable, "the connection broke"}};
+  if (own_node.code == answer::no_node && tries < most_tries) {
     return make_parents(c->queue, [this, again = arrival{a}](const std::optional<store::trouble>& failed) {
       claim* const it = find(again.who);
       if (it == nullptr)
@@ -152,18 +152,18 @@ void session::entered(const arrival& a, const listed& l) {
       enter(again.who, again.done, again.tries + 1);
     });
   }
-  if (own_node.how == answer::unknown) {
+  if (own_node.code == answer::unknown) {
     c->now = state::unsure;
     return done(trouble_of(own_node));
   }
-  if (own_node.how != answer::done) return fail_entry(*c, done, trouble_of(own_node));
+  if (own_node.code != answer::done) return fail_entry(*c, done, trouble_of(own_node));
 
-  c->place = parse(settings_.how, std::string_view{own_node.path}.substr(c->queue.size() + 1));
+  c->place = parse(settings_.layout, std::string_view{own_node.path}.substr(c->queue.size() + 1));
   c->token = token_of(own_node.about);
   own(own_node.path, *c);
   // Who may not see its place may not stand there: others would wait behind it for nothing.
-  if (l.queue.how == answer::refused) return fail_entry(*c, done, trouble_of(l.queue));
-  if (l.queue.how != answer::done) {  // the connection broke in between; where it stands will be found
+  if (l.queue.code == answer::refused) return fail_entry(*c, done, trouble_of(l.queue));
+  if (l.queue.code != answer::done) {  // the connection broke in between; where it stands will be found
     c->now = state::unsure;
     return done(store::trouble{trouble_of(l.queue).what, true, true});
   }
@@ -189,7 +189,7 @@ void session::make_room(claim& c, const on_reply& done) {
   } else {
     fail_entry(c, done, no_numbers_below(queue));
   }
-  wire_.submit({.what = kind::remove, .path = queue}, [](const result&) {});
+  wire_.submit({.kind = kind::remove, .path = queue}, [](const result&) {});
 }
 
 /// It stands in its queue, which has just been read.
@@ -230,7 +230,7 @@ void session::retrace(const tickets::request& what, const on_reply& done) {
   // The server that answers may not know yet of what another one was asked: it has to catch up first. A
   // `sync` would not do, since a leader that has been deposed and does not know it answers it by itself. A
   // node that is missed here stays as long as the session, and everybody waits behind it.
-  ask({{.what = kind::agree, .path = "/"}, {.what = kind::list, .path = c.queue}},
+  ask({{.kind = kind::agree, .path = "/"}, {.kind = kind::list, .path = c.queue}},
       [this, who = ref_of(c), done](const std::vector<result>& results) {
         claim* const unsure = find(who);
         if (unsure == nullptr) return done(tickets::reply{tickets::nothing{}});
@@ -239,15 +239,16 @@ void session::retrace(const tickets::request& what, const on_reply& done) {
         if (is_trouble(queue)) return done(trouble_of(queue));
         // Now: by the time of the next answer another claim may have read a later list.
         line_of(*unsure).ahead.read(queue.children);
-        const std::vector<contender> there = made_with(settings_.how, unsure->guid, queue.children);
+        const std::vector<contender> there = made_with(settings_.layout, unsure->guid, queue.children);
         if (there.empty()) return forget_unsure(*unsure, done);
-        ask({{.what = kind::exists, .path = unsure->queue + '/' + there.front().node}},
+        ask({{.kind = kind::exists, .path = unsure->queue + '/' + there.front().node}},
             [this, who, done, mine = there.front()](const std::vector<result>& got) {
               claim* const it = find(who);
               if (it == nullptr) return done(tickets::reply{tickets::nothing{}});
               const result& node = got[0];
-              if (node.how == answer::unknown || node.how == answer::not_sent) return done(trouble_of(node));
-              if (node.how != answer::done || node.about.session != id_) return forget_unsure(*it, done);
+              if (node.code == answer::unknown || node.code == answer::not_sent)
+                return done(trouble_of(node));
+              if (node.code != answer::done || node.about.session != id_) return forget_unsure(*it, done);
               it->place = mine;
               it->token = token_of(node.about);
               own(it->queue + '/' + mine.node, *it);

@@ -16,7 +16,7 @@
 
 namespace holdfast::zookeeper {
 
-using kind = operation::kind;
+using kind = operation_kind;
 
 namespace {
 
@@ -94,7 +94,7 @@ claim_state state_of(const claimed& c, duration most) {
 /// A `sync` would not do: the leader answers those of its own clients at once (CommitProcessor), and may
 /// carry out later than its followers what these have told theirs.
 void session::catch_up(const on_reply& done, std::function<void()> then) {
-  ask({{.what = kind::agree, .path = "/"}},
+  ask({{.kind = kind::agree, .path = "/"}},
       [done, then = std::move(then)](const std::vector<result>& results) {
         if (!is_agreed(results[0])) return done(trouble_of(results[0]));
         then();
@@ -106,26 +106,26 @@ void session::catch_up(const on_reply& done, std::function<void()> then) {
 void session::look_at(const std::string& name, std::size_t waiters_read, int tries,
                       std::function<void(std::variant<survey, store::trouble>)> done) {
   const std::string base = path_of(settings_.root, name);
-  ask({{.what = kind::get, .path = base},
-       {.what = kind::list, .path = base},
-       {.what = kind::list, .path = base + "/leases"},
-       {.what = kind::list, .path = base + "/locks"},
-       {.what = kind::get, .path = base + "/leases"}},
+  ask({{.kind = kind::get, .path = base},
+       {.kind = kind::list, .path = base},
+       {.kind = kind::list, .path = base + "/leases"},
+       {.kind = kind::list, .path = base + "/locks"},
+       {.kind = kind::get, .path = base + "/leases"}},
       [this, name, base, waiters_read, tries, done = std::move(done)](const std::vector<result>& lists) {
         survey all;
         for (const result& r : lists) {
           if (is_trouble(r)) return done(trouble_of(r));
         }
-        all.exists = lists[0].how == answer::done;
+        all.exists = lists[0].code == answer::done;
         all.ours = read_note(lists[0].data) || read_note(lists[4].data);
         all.last_child = std::max(lists[0].about.last_child, lists[4].about.last_child);
         // The name's own queue, or, of a semaphore, its leases and then the queue for them.
         std::vector<claimed> queue;
         std::vector<claimed> leases;
-        const layout other = settings_.how == layout::curator ? layout::kazoo : layout::curator;
+        const layout other = settings_.layout == layout::curator ? layout::kazoo : layout::curator;
         const auto take = [&](const result& list, const std::string& below, std::vector<claimed>& to) {
           for (const std::string& each : list.children) {
-            auto who = parse(settings_.how, each);
+            auto who = parse(settings_.layout, each);
             if (!who) who = parse(other, each);  // shown, though nobody of this layout counts it
             if (who) to.push_back({std::move(*who), {std::string{below}.append("/").append(each)}, {}, {}});
           }
@@ -181,11 +181,11 @@ void session::read_claims(survey all, std::size_t waiters_read,
                           std::function<void(std::variant<survey, store::trouble>)> done) {
   const auto gets = std::make_shared<std::vector<operation>>();
   for (const claimed& c : all.holders) {
-    for (const std::string& path : c.nodes) gets->push_back({.what = kind::get, .path = path});
+    for (const std::string& path : c.nodes) gets->push_back({.kind = kind::get, .path = path});
   }
   const std::size_t read = std::min(waiters_read, all.waiters.size());
   for (std::size_t i = 0; i < read; ++i) {
-    gets->push_back({.what = kind::get, .path = all.waiters[i].nodes.front()});
+    gets->push_back({.kind = kind::get, .path = all.waiters[i].nodes.front()});
   }
   const auto found = std::make_shared<survey>(std::move(all));
   ask_in_parts(gets, {}, [found, read, done = std::move(done)](const std::vector<result>& got) {
@@ -197,7 +197,7 @@ void session::read_claims(survey all, std::size_t waiters_read,
       std::vector<std::string> there;
       for (std::string& path : c.nodes) {
         const result& r = got[next++];
-        if (r.how != answer::done) continue;
+        if (r.code != answer::done) continue;
         const std::int64_t created = std::max(c.about.created, r.about.created);
         if (there.empty()) c.data = r.data;
         if (there.empty()) c.about = r.about;
@@ -271,7 +271,7 @@ void session::end_holds(const tickets::request& which, const on_reply& done) {
               if (token < first || token > last) continue;
               ++count;
               for (const std::string& path : c.nodes)
-                removals.push_back({.what = kind::remove, .path = path});
+                removals.push_back({.kind = kind::remove, .path = path});
               if (!is_ours(c)) {
                 return done(store::trouble{
                     {errc::wrong_type, "it is held by a client of another library (" + c.nodes.front() +
@@ -347,13 +347,13 @@ void session::visit_next(const std::shared_ptr<walk>& all) {
     const std::string path = std::move(all->paths.front());
     all->paths.pop_front();
     ++all->open;
-    ask({{.what = kind::list, .path = path}, {.what = kind::get, .path = path}},
+    ask({{.kind = kind::list, .path = path}, {.kind = kind::get, .path = path}},
         [this, all, path](const std::vector<result>& results) {
           --all->open;
           const result& r = results[0];
-          if (r.how == answer::done) {
+          if (r.code == answer::done) {
             visited(*all, path, r.children, read_note(results[1].data).has_value());
-          } else if (r.how != answer::no_node && r.how != answer::refused) {
+          } else if (r.code != answer::no_node && r.code != answer::refused) {
             all->failed = trouble_of(r);
           }
           visit_next(all);
@@ -430,11 +430,11 @@ void session::watch_below(const std::string& path) {
   if (!changed_) return;
   if (!watches_.has_room(path, watch_table::kind::children)) return look_below_later();
   if (!watched_below_.insert(path).second) return;
-  ask({{.what = kind::list, .path = path, .watch = true}}, [this, path](const std::vector<result>& results) {
+  ask({{.kind = kind::list, .path = path, .watch = true}}, [this, path](const std::vector<result>& results) {
     const result& r = results[0];
-    if (r.how != answer::done) {
+    if (r.code != answer::done) {
       watched_below_.erase(path);
-      if (r.how != answer::no_node || path != settings_.root) return;
+      if (r.code != answer::no_node || path != settings_.root) return;
       // Nobody has locked anything yet. What is not there cannot be watched.
       make_parents(path, [this, path](const std::optional<store::trouble>& failed) {
         if (!failed) watch_below(path);

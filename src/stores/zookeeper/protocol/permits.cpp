@@ -11,7 +11,7 @@
 
 namespace holdfast::zookeeper {
 
-using kind = operation::kind;
+using kind = operation_kind;
 
 namespace {
 
@@ -38,13 +38,13 @@ void session::choose(claim& c, const on_reply& done, int tries) {
   std::vector<operation> steps;
   steps.reserve(static_cast<std::size_t>(c.asked.weight) + 2);
   for (std::int64_t i = 0; i < c.asked.weight; ++i) {
-    steps.push_back({.what = kind::create,
-                     .path = leases + '/' + node_name(settings_.how, role::lease, c.guid),
+    steps.push_back({.kind = kind::create,
+                     .path = leases + '/' + node_name(settings_.layout, role::lease, c.guid),
                      .data = data_of(c.asked),
                      .make = operation::made::sequential});
   }
-  steps.push_back({.what = kind::list, .path = leases});
-  steps.push_back({.what = kind::get, .path = leases});
+  steps.push_back({.kind = kind::list, .path = leases});
+  steps.push_back({.kind = kind::get, .path = leases});
   ask(std::move(steps), [this, who = ref_of(c), done, tries](const std::vector<result>& results) {
     chosen(who, done, tries, results);
   });
@@ -57,7 +57,7 @@ void session::chosen(const ref& who, const on_reply& done, int tries, const std:
     return;
   }
   const auto count = static_cast<std::size_t>(c->asked.weight);
-  if (results[0].how == answer::no_node && tries < most_tries) {
+  if (results[0].code == answer::no_node && tries < most_tries) {
     return make_parents(c->base + "/leases",
                         [this, who, done, tries](const std::optional<store::trouble>& failed) {
                           claim* const again = find(who);
@@ -72,8 +72,8 @@ void session::chosen(const ref& who, const on_reply& done, int tries, const std:
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
     const result& r = results[i];
-    if (r.how == answer::node_exists) return begin_leases_anew(*c, done);
-    if (r.how != answer::done) return start_over(*c, done, trouble_of(r));
+    if (r.code == answer::node_exists) return begin_leases_anew(*c, done);
+    if (r.code != answer::done) return start_over(*c, done, trouble_of(r));
     if (i >= count) continue;
     c->leases.push_back(r.path);
     own(r.path, *c);
@@ -88,7 +88,7 @@ void session::chosen(const ref& who, const on_reply& done, int tries, const std:
       if (done) return fail_entry(*c, done, other);
       return come_anew(*c);
     }
-    wire_.submit({.what = kind::set, .path = leases, .data = capacity_note(c->asked.capacity)},
+    wire_.submit({.kind = kind::set, .path = leases, .data = capacity_note(c->asked.capacity)},
                  [](const result&) {});
   }
   if (present.size() <= static_cast<std::size_t>(c->asked.capacity)) return have_permits(*c, done);
@@ -106,7 +106,7 @@ void session::count_leases(claim& c) {
   c.awaited = leases;
   awaited_[leases].insert(c.asked.owner);
   const bool room = watches_.has_room(leases, watch_table::kind::children);
-  std::vector<operation> steps{{.what = kind::list, .path = leases, .watch = room}};
+  std::vector<operation> steps{{.kind = kind::list, .path = leases, .watch = room}};
   const bool watched = c.watched || can_watch(0, 0, nodes_of(c));
   if (!c.watched) {
     for (const std::string& path : nodes_of(c)) steps.push_back(look_of(path, watched));
@@ -117,11 +117,11 @@ void session::count_leases(claim& c) {
     if (waiting == nullptr || waiting->now != state::choosing) return;
     bool unread = false;
     for (const result& r : results) {
-      if (r.how == answer::no_node) return revoke(*waiting);
-      if (r.how == answer::refused && &r == results.data()) return come_anew(*waiting);  // which tells why
-      if (r.how == answer::refused) {
+      if (r.code == answer::no_node) return revoke(*waiting);
+      if (r.code == answer::refused && &r == results.data()) return come_anew(*waiting);  // which tells why
+      if (r.code == answer::refused) {
         unread = unreadable_.insert(r.path).second || unread;
-      } else if (r.how != answer::done) {
+      } else if (r.code != answer::done) {
         return unsettle(*waiting);
       }
     }
@@ -173,7 +173,7 @@ void session::begin_leases_anew(claim& c, const on_reply& done) {
   const owner_id owner = c.asked.owner;
   abandon(c, [this, owner, done, waits = c.asked.wait,
               leases = c.base + "/leases"](const tickets::link::outcome&) {
-    wire_.submit({.what = kind::remove, .path = leases}, [](const result&) {});
+    wire_.submit({.kind = kind::remove, .path = leases}, [](const result&) {});
     if (!done && told_) told_(owner, {store::notice::look, {}});
     if (!done) return;
     if (!waits) return done(tickets::reply{tickets::refused{}});
@@ -185,11 +185,11 @@ void session::begin_leases_anew(claim& c, const on_reply& done) {
 void session::refuse_other_kind(claim& c, const on_reply& done, const std::vector<std::string>& children) {
   std::vector<operation> steps;
   if (std::find(children.begin(), children.end(), "leases") != children.end()) {
-    steps.push_back({.what = kind::get, .path = c.base + "/leases"});
-    steps.push_back({.what = kind::list, .path = c.base + "/leases"});
+    steps.push_back({.kind = kind::get, .path = c.base + "/leases"});
+    steps.push_back({.kind = kind::list, .path = c.base + "/leases"});
   }
   if (std::find(children.begin(), children.end(), "locks") != children.end()) {
-    steps.push_back({.what = kind::list, .path = c.base + "/locks"});
+    steps.push_back({.kind = kind::list, .path = c.base + "/locks"});
   }
   ask(std::move(steps), [this, who = ref_of(c), done](const std::vector<result>& results) {
     claim* const mine = find(who);

@@ -8,7 +8,7 @@
 
 namespace holdfast::zookeeper {
 
-using kind = operation::kind;
+using kind = operation_kind;
 
 void session::leave(const tickets::request& what, const on_reply& done) {
   const auto found = claims_.find(what.owner);
@@ -35,7 +35,7 @@ void session::remove(claim& c, std::function<void(tickets::link::outcome)> done)
   c.now = state::leaving;
   std::vector<operation> removals;
   for (std::string& path : nodes_of(c)) {
-    removals.push_back({.what = kind::remove, .path = std::move(path)});
+    removals.push_back({.kind = kind::remove, .path = std::move(path)});
   }
   if (removals.empty()) {
     forget(c);
@@ -50,7 +50,7 @@ void session::remove(claim& c, std::function<void(tickets::link::outcome)> done)
         bool any = false;
         const result* failed = nullptr;
         for (std::size_t i = 0; i < results.size(); ++i) {
-          any = any || results[i].how == answer::done;
+          any = any || results[i].code == answer::done;
           if (!is_trouble(results[i])) {
             went(paths[i]);
             continue;
@@ -92,9 +92,9 @@ session::orphan session::orphan_of(const claim& c) {
 
 void session::search_and_remove(const orphan& what,
                                 const std::function<void(std::optional<store::trouble>)>& done) {
-  std::vector<operation> steps{{.what = kind::agree, .path = "/"}};  // as in `retrace`
-  steps.push_back({.what = kind::list, .path = what.queue});
-  if (!what.leases.empty()) steps.push_back({.what = kind::list, .path = what.leases});
+  std::vector<operation> steps{{.kind = kind::agree, .path = "/"}};  // as in `retrace`
+  steps.push_back({.kind = kind::list, .path = what.queue});
+  if (!what.leases.empty()) steps.push_back({.kind = kind::list, .path = what.leases});
   ask(std::move(steps), [this, what, done, id = id_](const std::vector<result>& results) {
     const auto failed = std::find_if(results.begin() + 1, results.end(), is_trouble);
     if (!is_agreed(results[0]) || failed != results.end()) {
@@ -102,7 +102,7 @@ void session::search_and_remove(const orphan& what,
       return done(trouble_of(is_agreed(results[0]) ? *failed : results[0]));
     }
     for (const result& r : results) {
-      for (const contender& each : made_with(settings_.how, what.guid, r.children)) {
+      for (const contender& each : made_with(settings_.layout, what.guid, r.children)) {
         doom(r.path + '/' + each.node);
       }
     }
@@ -113,7 +113,7 @@ void session::search_and_remove(const orphan& what,
 /// Removes a node that nobody may wait for to be removed, however long it takes.
 void session::doom(const std::string& path) {
   doomed_.insert(path);
-  wire_.submit({.what = kind::remove, .path = path}, [this, path](const result& r) {
+  wire_.submit({.kind = kind::remove, .path = path}, [this, path](const result& r) {
     if (is_trouble(r)) return;
     doomed_.erase(path);
     went(path);

@@ -8,7 +8,7 @@
 
 namespace holdfast::zookeeper {
 
-using kind = operation::kind;
+using kind = operation_kind;
 
 /// What is renewed is the knowledge that it still holds: its nodes are watched, and one answer of the leader
 /// proves that whatever befell them before has been told. Nodes that cannot be watched are looked at
@@ -42,7 +42,7 @@ void session::renew(const tickets::request& what, const on_reply& done) {
     }
   }
   const std::size_t sync = steps.size();
-  steps.push_back({.what = kind::sync, .path = top()});
+  steps.push_back({.kind = kind::sync, .path = top()});
   std::move(unwatched.begin(), unwatched.end(), std::back_inserter(steps));
   looks.push_back({});
   std::move(looks_of_unwatched.begin(), looks_of_unwatched.end(), std::back_inserter(looks));
@@ -53,16 +53,16 @@ void session::renew(const tickets::request& what, const on_reply& done) {
       const result& r = results[i];
       if (i == sync) continue;
       claim* const c = find(looks[i].who);
-      if (r.how == answer::unknown || r.how == answer::not_sent) {
+      if (r.code == answer::unknown || r.code == answer::not_sent) {
         unsettle_behind(looks[i].path);
         if (failed == nullptr) failed = &r;
       }
-      if (c != nullptr && r.how != answer::done) c->watched = false;
-      if (c != nullptr && r.how == answer::refused) {
+      if (c != nullptr && r.code != answer::done) c->watched = false;
+      if (c != nullptr && r.code == answer::refused) {
         unread = unreadable_.insert(looks[i].path).second || unread;
         unsettle_behind(looks[i].path);
       }
-      if (r.how == answer::no_node) {
+      if (r.code == answer::no_node) {
         if (c != nullptr) revoke(*c);
         happened(looks[i].path, change::removed);  // others may rely on this watch
       }
@@ -95,12 +95,12 @@ void session::downgrade(const tickets::request& what, const on_reply& done) {
         false,
         false});
   }
-  const std::string reader = downgraded(settings_.how, c.place->number, c.guid);
+  const std::string reader = downgraded(settings_.layout, c.place->number, c.guid);
   const std::string former = c.queue + '/' + c.place->node;
   c.lowering = true;
   own(c.queue + '/' + reader, c);
   nodes_.erase(former);  // it goes by our own hand
-  ask({{.what = kind::replace,
+  ask({{.kind = kind::replace,
         .path = c.queue + '/' + reader,
         .data = data_of(c.asked, c.token),
         .former = former}},
@@ -108,16 +108,16 @@ void session::downgrade(const tickets::request& what, const on_reply& done) {
         claim* const mine = find(who);
         if (mine == nullptr) return done(tickets::reply{tickets::nothing{}});
         const result& r = results[0];
-        if (r.how == answer::unknown || r.how == answer::not_sent) return done(trouble_of(r));
+        if (r.code == answer::unknown || r.code == answer::not_sent) return done(trouble_of(r));
         // It exists where an earlier try was carried out, whose answer was lost.
-        if (r.how == answer::done || r.how == answer::node_exists) {
-          mine->place = parse(settings_.how, reader);
+        if (r.code == answer::done || r.code == answer::node_exists) {
+          mine->place = parse(settings_.layout, reader);
           mine->watched = false;
           return done(tickets::reply{tickets::done{}});
         }
         mine->lowering = false;
         nodes_.erase(mine->queue + '/' + reader);
-        if (r.how == answer::no_node) {  // somebody has ended it
+        if (r.code == answer::no_node) {  // somebody has ended it
           forget(*mine);
           return done(tickets::reply{tickets::nothing{}});
         }

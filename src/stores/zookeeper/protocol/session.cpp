@@ -64,11 +64,11 @@ void session::ask(std::vector<operation> what, then done) {
       continue;
     }
     const auto which =
-        each.what == operation::kind::list ? watch_table::kind::children : watch_table::kind::node;
+        each.kind == operation_kind::list ? watch_table::kind::children : watch_table::kind::node;
     const std::string path = each.path;
     watches_.sent(path, which);
     wire_.submit(std::move(each), [this, shared, size, path, which](result r) {
-      if (r.how == answer::done) {
+      if (r.code == answer::done) {
         watches_.set(path, which);
       } else {
         watches_.failed(path, which);
@@ -101,7 +101,7 @@ void session::make_parents(const std::string& path, std::function<void(std::opti
   for (std::string& each : all) {
     // What it says tells people that a lock was here, when nobody claims it any more.
     const bool lock = &each == &all.back();
-    makings.push_back({.what = operation::kind::create,
+    makings.push_back({.kind = operation_kind::create,
                        .path = std::move(each),
                        .data = lock ? to_text(note{}) : std::string{},
                        .make = operation::made::container});
@@ -109,10 +109,10 @@ void session::make_parents(const std::string& path, std::function<void(std::opti
   ask(std::move(makings), [done = std::move(done)](const std::vector<result>& results) {
     // Above a chroot, nobody may create and nothing has to be created; the lowest one counts.
     const result& last = results.back();
-    const bool there = last.how == answer::done || last.how == answer::node_exists;
+    const bool there = last.code == answer::done || last.code == answer::node_exists;
     if (there) return done(std::nullopt);
     const auto why = std::find_if(results.begin(), results.end(), [](const result& r) {
-      return r.how != answer::done && r.how != answer::node_exists;
+      return r.code != answer::done && r.code != answer::node_exists;
     });
     done(trouble_of(*why));
   });
@@ -204,8 +204,8 @@ void session::heard_of(time_point sending) {
 /// yet, lets clients in too. So nothing is proven before a majority has voted on what was sent after that:
 /// the leader that let the session in was the only one then, and any later one gives it its whole timeout.
 void session::confirm_contact(time_point began) {
-  wire_.submit({.what = operation::kind::agree, .path = "/"}, [this, began, in = contact_](const result& r) {
-    if (in != contact_ || r.how == answer::unknown) return;
+  wire_.submit({.kind = operation_kind::agree, .path = "/"}, [this, began, in = contact_](const result& r) {
+    if (in != contact_ || r.code == answer::unknown) return;
     if (!is_agreed(r)) {
       time_.cancel(next_beat_);
       next_beat_ =
@@ -221,7 +221,7 @@ void session::confirm_contact(time_point began) {
 /// still for a moment between two of its questions would then be believed too much. A session that is longer
 /// than what was asked for is such a one, and there twice the time is left to it.
 duration session::half_a_tick() const {
-  const bool is_shortest = settings_.asked != duration::zero() && timeout_ > settings_.asked;
+  const bool is_shortest = settings_.timeout != duration::zero() && timeout_ > settings_.timeout;
   return timeout_ / (is_shortest ? 2 : 4) + timeout_ / 50;
 }
 
@@ -233,10 +233,10 @@ void session::beat() {
   last_beat_ = time_.now();
   beat_later();
   if (beats_.in_flight() >= most_beats_in_flight) return;
-  wire_.submit({.what = operation::kind::sync, .path = top()},
+  wire_.submit({.kind = operation_kind::sync, .path = top()},
                [this, in = contact_, after_silence, usual, sent = time_.now(),
                 number = beats_.sent(time_.now())](const result& r) {
-                 if (in != contact_ || r.how == answer::unknown) return;
+                 if (in != contact_ || r.code == answer::unknown) return;
                  if (is_trouble(r)) return beats_.clear();
                  if (const auto proven = beats_.answered(number, time_.now(), half_a_tick()))
                    heard_of(*proven);
@@ -309,7 +309,7 @@ std::vector<std::string> session::nodes_of(const claim& c) const {
   if (!c.place) return all;
   all.push_back(c.queue + '/' + c.place->node);
   if (lowers(c)) {
-    all.push_back(c.queue + '/' + downgraded(settings_.how, c.place->number, c.guid));
+    all.push_back(c.queue + '/' + downgraded(settings_.layout, c.place->number, c.guid));
   }
   return all;
 }
@@ -346,18 +346,19 @@ void session::revoke(const claim& gone) {
 }
 
 store::trouble session::trouble_of(const result& r) {
-  const bool unknown = r.how == answer::unknown;
-  switch (r.how) {
+  const bool unknown = r.code == answer::unknown;
+  switch (r.code) {
     case answer::unknown:
-    case answer::not_sent: return {r.why, r.why.code == errc::unavailable, unknown};
-    case answer::no_node: return {{errc::unavailable, "the lock's node is gone: " + r.why.what}, true, false};
+    case answer::not_sent: return {r.reason, r.reason.code == errc::unavailable, unknown};
+    case answer::no_node:
+      return {{errc::unavailable, "the lock's node is gone: " + r.reason.what}, true, false};
     case answer::no_children:
-      return {{errc::wrong_type, "where the lock's node should be is an ephemeral one: " + r.why.what},
+      return {{errc::wrong_type, "where the lock's node should be is an ephemeral one: " + r.reason.what},
               false,
               false};
-    case answer::refused: return {{errc::permission_denied, r.why.what}, false, false};
-    case answer::over_quota: return {{errc::exhausted, r.why.what}, false, false};
-    default: return {r.why, false, false};
+    case answer::refused: return {{errc::permission_denied, r.reason.what}, false, false};
+    case answer::over_quota: return {{errc::exhausted, r.reason.what}, false, false};
+    default: return {r.reason, false, false};
   }
 }
 

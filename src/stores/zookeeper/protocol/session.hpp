@@ -44,8 +44,8 @@ class session {
  public:
   struct settings {
     std::string root;  // empty, or a path
-    layout how = layout::curator;
-    duration asked{};  // the session's timeout that is asked for; zero: not known
+    zookeeper::layout layout = zookeeper::layout::curator;
+    duration timeout{};  // the session's timeout that is asked for; zero: not known
   };
   using on_reply = tickets::link::on_reply;
   using on_notice = tickets::link::on_notice;
@@ -71,7 +71,7 @@ class session {
   void disconnected();
   /// The servers have ended the session, and removed its nodes.
   void expired();
-  void happened(const std::string& path, change what);
+  void happened(const std::string& path, change event);
 
  private:
   enum class state : std::uint8_t {
@@ -162,7 +162,7 @@ class session {
   void tell(const claim& c, store::notice what, fencing_token token) const;
   void own(const std::string& path, const claim& c) { nodes_[path] = ref_of(c); }
   [[nodiscard]] line& line_of(const claim& c) {
-    return lines_.try_emplace(c.queue, settings_.how).first->second;
+    return lines_.try_emplace(c.queue, settings_.layout).first->second;
   }
   void leave_line(claim& c);
   [[nodiscard]] std::vector<std::string> nodes_of(const claim& c) const;
@@ -176,12 +176,12 @@ class session {
   void revoke(const claim& gone);
   /// Not an answer, not even that nothing is there.
   [[nodiscard]] static bool is_trouble(const result& r) {
-    return r.how != answer::done && r.how != answer::no_node;
+    return r.code != answer::done && r.code != answer::no_node;
   }
   [[nodiscard]] static store::trouble trouble_of(const result& r);
   /// A majority of the servers has voted on what was sent before, so that what is read next is no older. A
   /// refusal is voted on, too.
-  [[nodiscard]] static bool is_agreed(const result& r) { return !is_trouble(r) || r.how == answer::refused; }
+  [[nodiscard]] static bool is_agreed(const result& r) { return !is_trouble(r) || r.code == answer::refused; }
 
   // acquire.cpp
   void acquire(const tickets::request& what, const on_reply& done);

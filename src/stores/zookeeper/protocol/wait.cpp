@@ -9,7 +9,7 @@
 
 namespace holdfast::zookeeper {
 
-using kind = operation::kind;
+using kind = operation_kind;
 
 namespace {
 
@@ -52,7 +52,7 @@ void session::wait_behind(claim& c, extent asks) {
   }
   if (asks == extent::all) {
     const bool list = ahead.count > few || line_of(c).ahead.may_lack_readers();
-    if (list) steps.push_back({.what = kind::list, .path = c.queue});
+    if (list) steps.push_back({.kind = kind::list, .path = c.queue});
     for (std::size_t i = 1; !list && i < ahead.nearest.size(); ++i) look_at(ahead.nearest[i], false);
     if (!list) {
       for (const std::string& node : line_of(c).ahead.possible_readers(*c.place)) look_at(node, false);
@@ -80,7 +80,7 @@ void session::waited(const ref& who, const std::vector<std::string>& looked_at, 
   // Others may rely on the watch that it has asked for, first of all, and does not need any more.
   const bool is_for_others = !watched.empty() && awaited_.contains(watched);
   if (is_for_others && (!waits() || find(who)->awaited != watched)) {
-    watch_answered(watched, results.front().how);
+    watch_answered(watched, results.front().code);
   }
   if (!waits()) return;
   claim* const c = find(who);
@@ -89,18 +89,18 @@ void session::waited(const ref& who, const std::vector<std::string>& looked_at, 
   bool nearest_is_unread = false;
   for (std::size_t i = 0; i < results.size(); ++i) {
     const result& r = results[i];
-    if (r.how == answer::unknown || r.how == answer::not_sent) return unsettle(*c);
+    if (r.code == answer::unknown || r.code == answer::not_sent) return unsettle(*c);
     if (i >= looked_at.size()) {
       // Where the nearest is gone, others have to know first; it comes here again as it moves up.
-      if (r.how == answer::refused && !nearest_is_gone) {
+      if (r.code == answer::refused && !nearest_is_gone) {
         if (nearest_is_unread) unsettle_behind(std::string{c->awaited});
         return come_anew(*c);  // which tells why
       }
-      if (r.how == answer::done) ahead.read(r.children);
+      if (r.code == answer::done) ahead.read(r.children);
       continue;
     }
     if (ahead.is_possible_reader(looked_at[i])) {
-      if (r.how == answer::no_node) {
+      if (r.code == answer::no_node) {
         ahead.did_not_come(looked_at[i]);
       } else {
         ahead.came(looked_at[i]);
@@ -108,10 +108,10 @@ void session::waited(const ref& who, const std::vector<std::string>& looked_at, 
       continue;
     }
     const bool is_nearest = c->awaited == c->queue + '/' + looked_at[i];
-    if (r.how == answer::no_node) {
+    if (r.code == answer::no_node) {
       ahead.gone(looked_at[i]);
       nearest_is_gone = nearest_is_gone || is_nearest;
-    } else if (r.how == answer::refused && is_nearest) {
+    } else if (r.code == answer::refused && is_nearest) {
       // It is there, and cannot be watched: the servers send no event of a node to those who may not read it.
       // Whether it is there may be asked by everybody.
       unreadable_.insert(c->awaited);
@@ -141,8 +141,8 @@ void session::watch_answered(const std::string& path, answer how) {
 
 /// What tells whether a node is there, and what becomes of it.
 operation session::look_of(const std::string& path, bool watch) const {
-  if (unreadable_.contains(path)) return {.what = kind::exists, .path = path};
-  return {.what = kind::get, .path = path, .watch = watch};
+  if (unreadable_.contains(path)) return {.kind = kind::exists, .path = path};
+  return {.kind = kind::get, .path = path, .watch = watch};
 }
 
 bool session::is_watched_by_its_claim(const std::string& path) const {
@@ -162,12 +162,12 @@ void session::watch_own(claim& c) {
   ask({look_of(path, true)}, [this, who = ref_of(c), path](const std::vector<result>& results) {
     const result& r = results[0];
     if (claim* const mine = find(who); mine != nullptr) {
-      if (r.how != answer::done) mine->watched = false;
-      if (r.how == answer::unknown || r.how == answer::not_sent) unsettle(*mine);
-      const bool is_anothers = r.how == answer::done && r.about.session != id_;
-      if (r.how == answer::no_node || is_anothers) revoke(*mine);
+      if (r.code != answer::done) mine->watched = false;
+      if (r.code == answer::unknown || r.code == answer::not_sent) unsettle(*mine);
+      const bool is_anothers = r.code == answer::done && r.about.session != id_;
+      if (r.code == answer::no_node || is_anothers) revoke(*mine);
     }
-    watch_answered(path, r.how);  // those behind it rely on this watch
+    watch_answered(path, r.code);  // those behind it rely on this watch
   });
 }
 
@@ -231,13 +231,13 @@ void session::move_up(claim& c) {
   if (!is_first(c)) return wait_behind(c, extent::all);
   if (c.watched) return come_in(c);
   // Nobody has noticed what became of its own node meanwhile.
-  ask({{.what = kind::exists, .path = c.queue + '/' + c.place->node}},
+  ask({{.kind = kind::exists, .path = c.queue + '/' + c.place->node}},
       [this, who = ref_of(c)](const std::vector<result>& results) {
         claim* const mine = find(who);
         if (mine == nullptr || mine->now != state::waiting) return;
         const result& r = results[0];
-        if (r.how == answer::unknown || r.how == answer::not_sent) return unsettle(*mine);
-        if (r.how == answer::no_node || r.about.session != id_) return revoke(*mine);
+        if (r.code == answer::unknown || r.code == answer::not_sent) return unsettle(*mine);
+        if (r.code == answer::no_node || r.about.session != id_) return revoke(*mine);
         if (!is_first(*mine)) return wait_behind(*mine, extent::all);
         come_in(*mine);
       });
@@ -288,10 +288,10 @@ void session::unwatch(const std::string& path, bool children) {
 }
 
 void session::end_watch(const std::string& path, bool children) {
-  wire_.submit({.what = kind::unwatch, .path = path, .children = children},
+  wire_.submit({.kind = kind::unwatch, .path = path, .children = children},
                [this, path, children, id = id_](const result& r) {
                  if (id != id_) return;
-                 const bool is_unheard = r.how == answer::unknown || r.how == answer::not_sent;
+                 const bool is_unheard = r.code == answer::unknown || r.code == answer::not_sent;
                  if (is_unheard) {
                    unwanted_[path] = children;
                  } else {
@@ -312,9 +312,9 @@ void session::look(const tickets::request& what, const on_reply& done) {
     time_.at(time_.now(), place_now);
     return;
   }
-  ask({{.what = kind::sync, .path = top()}}, [place_now, done](const std::vector<result>& results) {
+  ask({{.kind = kind::sync, .path = top()}}, [place_now, done](const std::vector<result>& results) {
     const result& r = results[0];
-    if (r.how == answer::unknown || r.how == answer::not_sent) return done(trouble_of(r));
+    if (r.code == answer::unknown || r.code == answer::not_sent) return done(trouble_of(r));
     place_now();
   });
 }
