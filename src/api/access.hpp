@@ -24,7 +24,7 @@ class client_access {
 
 /// "cannot lock 'stock/sku-42' on sqlite:/var/lib/app.db: why"
 [[nodiscard]] inline error explained(const failure& why, const std::string& attempt, const session& where) {
-  return {why.code, attempt + " on " + where.url() + ": " + why.what};
+  return {why.code, attempt + " on " + where.url() + ": " + why.message};
 }
 
 }  // namespace holdfast::detail

@@ -164,7 +164,7 @@ std::optional<lease> handle::acquire(const want& what) {
   if (const auto* record = std::get_if<lease_core::record_ptr>(&result)) return s.lease_of(*record);
   if (const auto* failed = std::get_if<failure>(&result)) {
     if (failed->code == errc::cancelled && what.stop.stop_requested()) return std::nullopt;
-    throw error{failed->code, *s.attempt + ": " + failed->what};
+    throw error{failed->code, *s.attempt + ": " + failed->message};
   }
   if (!what.limit) throw s.timed_out();
   return std::nullopt;
@@ -192,7 +192,7 @@ pending handle::async_acquire(const want& what, std::unique_ptr<completion> done
           (*record)->generation = runtime::process_generation();
           shared->complete({{}, {}, lease_access::make(*record)});
         } else if (const auto* failed = std::get_if<failure>(&result)) {
-          shared->complete({failed->code, *attempt + ": " + failed->what, {}});
+          shared->complete({failed->code, *attempt + ": " + failed->message, {}});
         } else if (empty_is_fine) {
           shared->complete({});
         } else {
@@ -328,7 +328,7 @@ pending async_release(lease what, std::unique_ptr<completion> done) {
                     session->start_release(record, [shared = std::shared_ptr<completion>{std::move(done)},
                                                     attempt](const std::optional<failure>& failed) {
                       if (failed) {
-                        shared->complete({failed->code, attempt + ": " + failed->what, {}});
+                        shared->complete({failed->code, attempt + ": " + failed->message, {}});
                       } else {
                         shared->complete({});
                       }
@@ -351,7 +351,7 @@ pending async_downgrade(lease what, std::unique_ptr<completion> done) {
                                    outcome ended{{}, {}, std::move(*held)};
                                    if (failed) {
                                      ended.code = failed->code;
-                                     ended.detail = attempt + ": " + failed->what;
+                                     ended.detail = attempt + ": " + failed->message;
                                    }
                                    shared->complete(std::move(ended));
                                  }));
@@ -373,7 +373,7 @@ pending async_wait_lost(const lease& held, std::unique_ptr<completion> done) {
                     session->start_wait_lost(record, [shared = std::shared_ptr<completion>{std::move(done)},
                                                       attempt](const std::optional<failure>& failed) {
                       if (failed) {
-                        shared->complete({failed->code, attempt + ": " + failed->what, {}});
+                        shared->complete({failed->code, attempt + ": " + failed->message, {}});
                       } else {
                         shared->complete({});
                       }

@@ -11,7 +11,7 @@ namespace holdfast {
 /// completes with it. Never holds a secret.
 struct failure {
   std::error_code code;
-  std::string what;
+  std::string message;
 };
 
 }  // namespace holdfast

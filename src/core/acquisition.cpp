@@ -155,7 +155,7 @@ acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, 
   if (t.passing && next <= silent_since_.value_or(now) + tries) return wake(next);
   if (state_ != state::finding || t.granted) return fail(now, t.what);
   return fail(now,
-              {errc::unknown_outcome, "it may have been granted, and is being withdrawn: " + t.what.what});
+              {errc::unknown_outcome, "it may have been granted, and is being withdrawn: " + t.what.message});
 }
 
 acquisition::step acquisition::on_notice(time_point now, std::uint64_t random, const store::noticed& n) {
@@ -206,9 +206,9 @@ acquisition::step acquisition::give_up() {
   // What hindered the tries before this one, if any, says more.
   const failure why = last_error_.value_or(store::no_answer().what);
   step s;
-  s.answer =
-      may_hold ? failure{errc::unknown_outcome, "it may be granted, and will be withdrawn then: " + why.what}
-               : why;
+  s.answer = may_hold ? failure{errc::unknown_outcome,
+                                "it may be granted, and will be withdrawn then: " + why.message}
+                      : why;
   return s;
 }
 

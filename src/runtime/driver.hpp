@@ -85,7 +85,7 @@ class driver final : public store::port {
         [](const reply& r, store::time_point, bool) { return Family::lowered(r); },
         [](const store::trouble& t) {
           return store::lowered{
-              {t.unknown ? make_error_code(errc::unknown_outcome) : t.what.code, t.what.what}};
+              {t.unknown ? make_error_code(errc::unknown_outcome) : t.what.code, t.what.message}};
         },
         std::move(done));
   }
@@ -260,8 +260,9 @@ class driver final : public store::port {
           return store::forced{doubted ? seen->count : seen->ended};
         },
         [seen](const store::trouble& t) {
-          if (t.unknown) return store::forced{failure{make_error_code(errc::unknown_outcome), t.what.what}};
-          std::string text = t.what.what;
+          if (t.unknown)
+            return store::forced{failure{make_error_code(errc::unknown_outcome), t.what.message}};
+          std::string text = t.what.message;
           if (seen->ended != 0) {
             text.append("; of the holds before it ").append(std::to_string(seen->ended)).append(" ended");
           }

@@ -18,7 +18,7 @@ class connection_error : public std::exception {
   // NOLINTNEXTLINE(google-explicit-constructor): as any failure is one
   connection_error(failure reason, bool worth_retrying = true, bool is_planned = false)
       : why{std::move(reason)}, passing{worth_retrying}, planned{is_planned} {}
-  [[nodiscard]] const char* what() const noexcept override { return why.what.c_str(); }
+  [[nodiscard]] const char* what() const noexcept override { return why.message.c_str(); }
 
   failure why;
   bool passing;

@@ -44,7 +44,7 @@ std::shared_ptr<void> multiplexed_connection::watch(std::function<void()> change
 }
 
 failure multiplexed_connection::at_place(const failure& why) const {
-  return {why.code, terms_.place + ": " + why.what};
+  return {why.code, terms_.place + ": " + why.message};
 }
 
 // ---- callers

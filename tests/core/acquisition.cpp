@@ -65,7 +65,7 @@ TEST(acquisition, says_what_else_the_name_is_used_as) {
     it.start();
     const auto s = it.reply(tickets::other_capacity{capacity});
     EXPECT_EQ(failure_of(s), errc::wrong_type);
-    EXPECT_THAT(std::get<failure>(*s.answer).what, testing::HasSubstr(word));
+    EXPECT_THAT(std::get<failure>(*s.answer).message, testing::HasSubstr(word));
     EXPECT_TRUE(s.finished) << "there is nothing to withdraw";
     EXPECT_FALSE(s.send);
   }

@@ -242,7 +242,7 @@ TEST(acquisition_trouble, waits_for_the_answer_to_its_last_try_too_and_tells_wha
   slower.pass_until(slower.wake().wake_at);
   s = slower.wake();
   EXPECT_EQ(failure_of(s), errc::unknown_outcome);
-  EXPECT_NE(std::get<failure>(*s.answer).what.find("the disk is full"), std::string::npos);
+  EXPECT_NE(std::get<failure>(*s.answer).message.find("the disk is full"), std::string::npos);
 }
 
 TEST(acquisition_trouble, of_a_try_is_waited_for_no_longer_than_an_answer_may_take) {

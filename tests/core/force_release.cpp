@@ -95,7 +95,7 @@ TEST_F(force_release, that_is_refused_after_a_part_says_why_and_how_many_it_has_
   it.answer(lasting);
   ASSERT_EQ(ends.size(), 1U);
   EXPECT_EQ(std::get<failure>(ends[0]).code, lasting.what.code);
-  EXPECT_THAT(std::get<failure>(ends[0]).what, testing::HasSubstr("of the holds before it 1 ended"));
+  EXPECT_THAT(std::get<failure>(ends[0]).message, testing::HasSubstr("of the holds before it 1 ended"));
 }
 
 TEST_F(force_release, repeated_ends_no_hold_that_was_granted_meanwhile) {

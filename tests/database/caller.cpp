@@ -51,7 +51,7 @@ void caller::set_clock(std::int64_t now_us) {
 }
 
 const std::vector<sql::row>& rows_of(const sql::answer& a) {
-  if (const auto* refused = std::get_if<store::trouble>(&a)) throw std::runtime_error{refused->what.what};
+  if (const auto* refused = std::get_if<store::trouble>(&a)) throw std::runtime_error{refused->what.message};
   return std::get<std::vector<sql::row>>(a);
 }
 

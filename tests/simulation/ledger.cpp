@@ -97,7 +97,7 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
 void ledger::refused(const tickets::request& asked, const store::trouble& why) {
   ++refusals_;
   in_.note("refused", static_cast<std::uint64_t>(asked.what));
-  if (in_.log.prints()) in_.log.line(in_.now, "  " + asked.owner.hex() + ": " + why.what.what);
+  if (in_.log.prints()) in_.log.line(in_.now, "  " + asked.owner.hex() + ": " + why.what.message);
 }
 
 void ledger::begin_ttl(fact& f, duration ttl) const {

@@ -203,7 +203,7 @@ void redis_store::account_for(const tickets::request& what, bool late, const red
   if (const auto* heard = std::get_if<tickets::reply>(&answer)) {
     account_->executed(what, late, *heard, told_);
   } else if (what.what != tickets::task::evict) {  // without its fence, a holder looks like a foreign one
-    in_->violated("the server refused: " + std::get<store::trouble>(answer).what.what);
+    in_->violated("the server refused: " + std::get<store::trouble>(answer).what.message);
   }
 }
 

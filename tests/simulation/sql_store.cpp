@@ -81,7 +81,7 @@ void sql_store::carry_out_in_vain(const tickets::request& asked, const owner_id&
 
 /// Two that have drawn the same token get in each other's way. Nothing else does.
 void sql_store::account_for(const store::trouble& refusal) {
-  if (with_ != mutant::select_then_update) in->violated("the database refused: " + refusal.what.what);
+  if (with_ != mutant::select_then_update) in->violated("the database refused: " + refusal.what.message);
 }
 
 void sql_store::pass_on(const std::vector<sqlite::told>& told, std::vector<word>& into) {

@@ -141,7 +141,7 @@ TEST_F(redis_request_fsm, says_of_a_grant_that_too_few_replicas_know_that_it_sta
   EXPECT_EQ(trouble_in(o).what.code, errc::unavailable);
   EXPECT_TRUE(trouble_in(o).passing && trouble_in(o).granted);
   EXPECT_FALSE(trouble_in(o).unknown);
-  EXPECT_THAT(trouble_in(o).what.what, HasSubstr("2 replicas"));
+  EXPECT_THAT(trouble_in(o).what.message, HasSubstr("2 replicas"));
 }
 
 TEST_F(redis_request_fsm, does_not_ask_replicas_about_a_place_in_the_queue) {
@@ -215,8 +215,8 @@ TEST_F(redis_request_fsm, names_the_key_that_is_of_another_type_and_the_type) {
     const auto o = talk.hear(one(type));
     EXPECT_EQ(trouble_in(o).what.code, errc::wrong_type);
     EXPECT_FALSE(trouble_in(o).passing || trouble_in(o).unknown);
-    EXPECT_THAT(trouble_in(o).what.what, HasSubstr("holdfast:stock"));
-    return trouble_in(o).what.what;
+    EXPECT_THAT(trouble_in(o).what.message, HasSubstr("holdfast:stock"));
+    return trouble_in(o).what.message;
   };
   EXPECT_THAT(told_of(text("hash")), AllOf(HasSubstr("is a hash"), HasSubstr("Redisson")));
   EXPECT_THAT(told_of(text("zset")), AllOf(HasSubstr("is a zset"), Not(HasSubstr("Redisson"))));
@@ -292,7 +292,7 @@ TEST(redis_troubles, are_told_apart) {
   }
   for (const char* code : {"NOAUTH", "WRONGPASS"}) {
     const std::string said = std::string{code} + " no";
-    EXPECT_THAT(trouble_of(said).what.what, testing::AllOf(HasSubstr(said), HasSubstr("URL")));
+    EXPECT_THAT(trouble_of(said).what.message, testing::AllOf(HasSubstr(said), HasSubstr("URL")));
   }
   for (const char* code : {"LOADING", "BUSY", "READONLY", "MASTERDOWN", "MISCONF"}) {
     const auto t = trouble_of(std::string{code} + " not now");

@@ -412,7 +412,7 @@ void opening::make_tables(sql::mariadb::existing procedures_there) {
          "there is no table " + names_.plain() +
              " whose procedures this user may call, and it may not make it; grant it those that there are, "
              "or have one who may run: holdfast schema URL --apply (" +
-             why.why.what + ")"},
+             why.why.message + ")"},
         false};
   }
 }

@@ -433,15 +433,15 @@ bool opening::make_tables(const inventory& there) {
   } catch (const connection_error& c) {
     if (c.why.code ==
         errc::foreign_store) {  // a routine of somebody else's, say, or a schema that is missing
-      throw connection_error{{c.why.code, "the table " + names_.plain() + " cannot be made: " + c.why.what},
-                             false};
+      throw connection_error{
+          {c.why.code, "the table " + names_.plain() + " cannot be made: " + c.why.message}, false};
     }
     if (c.why.code != errc::permission_denied) throw;
     throw connection_error{
         {errc::permission_denied,
          shortage(there) +
              ", and this user may not make it; have one who may run: holdfast schema URL --apply (" +
-             c.why.what + ")"},
+             c.why.message + ")"},
         false};
   }
 }

@@ -95,14 +95,14 @@ void make_talkative(PGconn* connection) {
 /// libpq tells the SQLSTATE of a connection that fails within its sentence alone: "FATAL:  28P01: …".
 runtime::connection_error refused_entry(PGconn* connection) {
   failure said = failure_of(connection);
-  const auto says = [&](std::string_view what) { return said.what.find(what) != std::string::npos; };
-  if (const std::string state = state_in(said.what); !state.empty()) {
+  const auto says = [&](std::string_view what) { return said.message.find(what) != std::string::npos; };
+  if (const std::string state = state_in(said.message); !state.empty()) {
     const verdict& v = verdict_of(state);
-    said.what.append("; ").append(v.advice);
-    return {{v.code, said.what}, v.passing};
+    said.message.append("; ").append(v.advice);
+    return {{v.code, said.message}, v.passing};
   }
   if (PQconnectionNeedsPassword(connection) != 0 || says("certificate") || says("does not support SSL")) {
-    return {{errc::permission_denied, said.what}, false};
+    return {{errc::permission_denied, said.message}, false};
   }
   return {said};
 }

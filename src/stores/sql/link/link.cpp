@@ -300,7 +300,7 @@ bool link::has_more(asked& j) const {
 link::outcome link::understood(const asked& j) const {
   if (const auto* why = std::get_if<store::trouble>(&*j.said)) {
     store::trouble told = *why;
-    told.what.what.insert(0, settings_.place + ": ");
+    told.what.message.insert(0, settings_.place + ": ");
     return told;
   }
   try {

@@ -106,7 +106,7 @@ database::database(const settings& s, creation make) : settings_{s}, make_{make}
     if (db_ == nullptr) open_or_throw();
   } catch (const broken& b) {
     close();
-    throw error{b.why.what.code, b.why.what.what};
+    throw error{b.why.what.code, b.why.what.message};
   } catch (...) {
     close();
     throw;

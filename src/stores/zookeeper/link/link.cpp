@@ -285,7 +285,7 @@ void link::open() {
 void link::no_session(const failure& why) {
   {
     const std::lock_guard hold{handle_mutex_};
-    down_ = failure{why.code, settings_.place() + ": " + why.what};
+    down_ = failure{why.code, settings_.place() + ": " + why.message};
   }
   fail_queue();
   pause(500ms);

@@ -351,13 +351,13 @@ store::trouble session::trouble_of(const result& r) {
     case answer::unknown:
     case answer::not_sent: return {r.reason, r.reason.code == errc::unavailable, unknown};
     case answer::no_node:
-      return {{errc::unavailable, "the lock's node is gone: " + r.reason.what}, true, false};
+      return {{errc::unavailable, "the lock's node is gone: " + r.reason.message}, true, false};
     case answer::no_children:
-      return {{errc::wrong_type, "where the lock's node should be is an ephemeral one: " + r.reason.what},
+      return {{errc::wrong_type, "where the lock's node should be is an ephemeral one: " + r.reason.message},
               false,
               false};
-    case answer::refused: return {{errc::permission_denied, r.reason.what}, false, false};
-    case answer::over_quota: return {{errc::exhausted, r.reason.what}, false, false};
+    case answer::refused: return {{errc::permission_denied, r.reason.message}, false, false};
+    case answer::over_quota: return {{errc::exhausted, r.reason.message}, false, false};
     default: return {r.reason, false, false};
   }
 }

@@ -146,7 +146,7 @@ value lock_twin::value_of(const tickets::link::outcome& o) {
     // Where the error arose stands in it: the script's sum and line.
     return {kind::error,
             0,
-            t->what.code.message() + ": " + t->what.what + (t->passing ? ", passing" : "") +
+            t->what.code.message() + ": " + t->what.message + (t->passing ? ", passing" : "") +
                 (t->unknown ? ", unknown" : ""),
             {}};
   }
