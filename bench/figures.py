@@ -30,15 +30,24 @@ PERIOD_S = TTL_S / 3
 RUNS_S = (2 * PERIOD_S, 5 * PERIOD_S)
 
 
-def steady(sent_so_far, run):
-    """What a server is sent a second: in a long run less in a short one, so that what it takes to begin and to end
-    falls out."""
-    sent, took_s = [], []
-    for duration_s in RUNS_S:
+def growth(sent_so_far, run, lengths_s=(0.2, 2)):
+    """A server's count and the figures of `run`: those of a long run minus those of a short one. The start and the end
+    of a run cost the same in both, so the difference is free of them.
+
+    Returns the difference of the count, and a function from the name of a figure to its difference.
+    """
+    sent, figures = [], []
+    for length_s in lengths_s:
         before = sent_so_far()
-        took_s.append(run("--duration", f"{duration_s:g}s", "--ttl", f"{TTL_S}s")["duration_s"])
+        figures.append(run("--duration", f"{length_s * 1000:.0f}ms"))
         sent.append(sent_so_far() - before)
-    return (sent[1] - sent[0]) / (took_s[1] - took_s[0])
+    return sent[1] - sent[0], lambda name: figures[1][name] - figures[0][name]
+
+
+def steady(sent_so_far, run):
+    """What a server is sent a second."""
+    sent, more = growth(sent_so_far, lambda *options: run(*options, "--ttl", f"{TTL_S}s"), RUNS_S)
+    return sent / more("duration_s")
 
 
 class Table:

@@ -2,6 +2,7 @@
 
 import contextlib
 import os
+import re
 import shutil
 import socket
 import subprocess
@@ -25,12 +26,33 @@ def answers(port):
         return False
 
 
+# A server counts what scripts call like what clients send. Holdfast's scripts call none of these.
+SENT_BY_CLIENTS = ("eval", "fcall", "subscribe", "ssubscribe", "ping", "unsubscribe", "sunsubscribe", "hello", "select",
+                   "client", "script", "wait", "scan")
+
+
 class Server:
     def __init__(self, port, process):
+        self._port = port
         self.where = f"127.0.0.1:{port}"
         self.url = f"redis://{self.where}"
         self._process = process
         self._cpus = sorted(os.sched_getaffinity(0))
+
+    def commands(self):
+        """That clients have sent since it started."""
+        return sum(calls for name, calls in self._counters() if name.startswith(SENT_BY_CLIENTS))
+
+    def calls(self):
+        """Commands carried out since it started: those that clients have sent, and those that scripts have called."""
+        return sum(calls for name, calls in self._counters() if name not in ("info", "quit"))
+
+    def _counters(self):
+        """Of each command; this question comes to it as "info" and "quit"."""
+        with socket.create_connection(("127.0.0.1", self._port), timeout=10) as connection:
+            connection.sendall(b"INFO commandstats\r\nQUIT\r\n")
+            said = b"".join(iter(lambda: connection.recv(65536), b"")).decode()
+        return [(name, int(calls)) for name, calls in re.findall(r"cmdstat_(\S+?):calls=(\d+)", said)]
 
     def regimes(self):
         """Where server and clients run: a name for each way, and how to get there.

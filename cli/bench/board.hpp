@@ -64,8 +64,7 @@ struct handoff_board {
   std::atomic<std::int64_t> ready = 0;
   std::atomic<std::int64_t> start_at_ns = 0;  ///< for all at the same moment; known when `begun` is open
   std::atomic<bool> stop = false;
-  shared_gate begun;    ///< or stopped before it began
-  shared_gate counted;  ///< by the parent: the store's own counters have been read
+  shared_gate begun;  ///< or stopped before it began
 
   // Touched by who holds the lock.
   guarded_counter grants;

@@ -64,16 +64,12 @@ void contend(handoff_board& board, contender_record& mine, std::int64_t process,
     const auto granted_at_ns = monotonic_ns();
     if (!board.stop) {
       note_grant(board, mine, process, granted_at_ns, lock.token());
-      if (board.grants.get() >= board.grants_wanted) {
-        board.stop = true;
-        board.counted.wait();  // while it is held, so that nobody is served meanwhile
-      }
+      if (board.grants.get() >= board.grants_wanted) board.stop = true;
     }
     board.unlocked_by.set(process);
     board.unlocked_at_ns.set(monotonic_ns());
     lock.unlock();
   }
-  board.counted.wait();  // what contenders say to the store when they leave is no part of a hand-over
 }
 
 }  // namespace

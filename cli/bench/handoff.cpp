@@ -13,7 +13,6 @@
 #include <unistd.h>
 
 #include "bench/board.hpp"
-#include "bench/counters.hpp"
 #include "bench/scenarios.hpp"
 #include "failure.hpp"
 #include "run/program.hpp"
@@ -140,13 +139,11 @@ struct run_times {
 };
 
 /// From the moment when everybody is ready until the time is up, enough was granted, or somebody failed.
-run_times contend(handoff_board& board, const scale& size, contending_processes& contenders,
-                  store_counters& counters) {
+run_times contend(handoff_board& board, const scale& size, contending_processes& contenders) {
   progress shown{"handoff"};
   const auto everybody = size.processes * size.contenders;
   const auto state = [&] { return fmt::format("{} hand-overs", board.handovers.get()); };
   wait_until(shown, [&] { return contenders.all_ended() || board.stop || board.ready == everybody; }, state);
-  counters.start();
   constexpr std::int64_t head_start_ns = 20'000'000;
   const auto started_at_ns = monotonic_ns() + head_start_ns;
   const auto end_ns = started_at_ns + size.length.count() * 1'000;
@@ -154,9 +151,7 @@ run_times contend(handoff_board& board, const scale& size, contending_processes&
   board.begun.open();
   wait_until(shown, [&] { return contenders.all_ended() || board.stop || monotonic_ns() >= end_ns; }, state);
   const auto stopped_at_ns = monotonic_ns();
-  counters.stop();
   board.stop = true;
-  board.counted.open();
   wait_until(shown, [&] { return contenders.all_ended(); }, state);
   return {started_at_ns, stopped_at_ns};
 }
@@ -168,11 +163,10 @@ bench_result bench_handoff(const bench_command& what) {
   open_for_bench(what).close();  // a store that does not work is better reported once than by everybody
   hand_down_store(what.store);
 
-  store_counters counters{what.store};
   const shared_board board;
   prepare(*board, size, what);
   contending_processes processes{board.path(), size.processes};
-  const auto [started_at_ns, stopped_at_ns] = contend(*board, size, processes, counters);
+  const auto [started_at_ns, stopped_at_ns] = contend(*board, size, processes);
 
   const std::span contenders{board->contenders.data(),
                              static_cast<std::size_t>(size.processes * size.contenders)};
@@ -185,21 +179,18 @@ bench_result bench_handoff(const bench_command& what) {
   }
   const double elapsed_s = static_cast<double>(stopped_at_ns - started_at_ns) / 1e9;
   const auto grants = static_cast<double>(board->grants.get());
-  bench_result result{
-      {{"processes", size.processes},
-       {"concurrency", size.contenders},
-       {"clients", what.one_client ? size.processes : size.processes * size.contenders},
-       {"duration_s", elapsed_s}},
-      {{"per_s", grants / elapsed_s, "grants a second, hand-overs within a process included"},
-       {"p50_us", percentile(samples_us, 0.50), "from unlock to lock in another process, median"},
-       {"p99_us", percentile(samples_us, 0.99), "one in a hundred takes longer"},
-       {"max_wait_ratio", fair.max_wait_ratio, "largest to smallest mean wait among contenders"},
-       {"grants", grants, "counted under the lock, tokens strictly rising"},
-       {"handovers", static_cast<double>(samples_us.size()), "of them, from one process to another"},
-       {"grants_min", static_cast<double>(fair.grants_min), "of the unluckiest contender"},
-       {"grants_max", static_cast<double>(fair.grants_max), "of the luckiest"}}};
-  counters.add_to(result.figures, "handoff", grants);
-  return result;
+  return {{{"processes", size.processes},
+           {"concurrency", size.contenders},
+           {"clients", what.one_client ? size.processes : size.processes * size.contenders},
+           {"duration_s", elapsed_s}},
+          {{"per_s", grants / elapsed_s, "grants a second, hand-overs within a process included"},
+           {"p50_us", percentile(samples_us, 0.50), "from unlock to lock in another process, median"},
+           {"p99_us", percentile(samples_us, 0.99), "one in a hundred takes longer"},
+           {"max_wait_ratio", fair.max_wait_ratio, "largest to smallest mean wait among contenders"},
+           {"grants", grants, "counted under the lock, tokens strictly rising"},
+           {"handovers", static_cast<double>(samples_us.size()), "of them, from one process to another"},
+           {"grants_min", static_cast<double>(fair.grants_min), "of the unluckiest contender"},
+           {"grants_max", static_cast<double>(fair.grants_max), "of the luckiest"}}};
 }
 
 }  // namespace holdfast::cli

@@ -8,7 +8,6 @@
 #include <unistd.h>
 
 #include "bench/completion.hpp"
-#include "bench/counters.hpp"
 #include "bench/scenarios.hpp"
 
 namespace holdfast::cli {
@@ -79,24 +78,18 @@ bench_result bench_held(const bench_command& what) {
   const auto renewal_period = ttl / 3;
   const auto length = std::max(what.length.value_or(10s), renewal_period + 1s);
 
-  store_counters counters{what.store};
   auto locks = open_for_bench(what);
   collector{locks, 1}.collect(1);  // what the first lease sets up once is not charged to each
   collector leases{locks, count};
   const double bytes_before = resident_bytes();
   leases.collect(what.concurrency.value_or(256));
   const double bytes_after = resident_bytes();
-  counters.start();
   const double cpu_percent = cpu_percent_over(length, progress{"held"});
-  counters.stop();
   const auto lost = leases.lost();
-  bench_result result{
-      {{"count", count}, {"ttl_s", to_seconds(ttl)}, {"duration_s", to_seconds(length)}},
-      {{"cpu_percent", cpu_percent, "of one core, for the renewal of all"},
-       {"bytes_per_lease", (bytes_after - bytes_before) / static_cast<double>(count), "resident memory"},
-       {"lost", static_cast<double>(lost), "leases that ended although nobody released them"}}};
-  counters.add_to(result.figures);
-  return result;
+  return {{{"count", count}, {"ttl_s", to_seconds(ttl)}, {"duration_s", to_seconds(length)}},
+          {{"cpu_percent", cpu_percent, "of one core, for the renewal of all"},
+           {"bytes_per_lease", (bytes_after - bytes_before) / static_cast<double>(count), "resident memory"},
+           {"lost", static_cast<double>(lost), "leases that ended although nobody released them"}}};
 }
 
 }  // namespace holdfast::cli

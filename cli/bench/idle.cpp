@@ -5,7 +5,6 @@
 #include <thread>
 
 #include "bench/completion.hpp"
-#include "bench/counters.hpp"
 #include "bench/scenarios.hpp"
 #include <holdfast/mutex.hpp>
 
@@ -40,7 +39,6 @@ bench_result bench_idle(const bench_command& what) {
   first_problem problem;
   std::atomic<std::int64_t> left = waiters;
 
-  store_counters counters{what.store};
   auto locks = open_for_bench(what);
   mutex holder{locks, name};
   auto held = holder.acquire();
@@ -54,18 +52,14 @@ bench_result bench_idle(const bench_command& what) {
                                           })));
   }
   let_settle(locks, name, waiters, problem);
-  counters.start();
   const double cpu_percent = cpu_percent_over(length, progress{"idle"});
-  counters.stop();
   const bool kept = held.held() && left == waiters;
 
   for (auto& each : pending) each.cancel();
   while (left > 0) std::this_thread::sleep_for(1ms);
   if (!kept) throw failure{internal_error, "idle: the name was lost, or a waiter got it, while it was held"};
-  bench_result result{{{"count", waiters}, {"duration_s", to_seconds(length)}},
-                      {{"cpu_percent", cpu_percent, "of one core, for all waiters together"}}};
-  counters.add_to(result.figures);
-  return result;
+  return {{{"count", waiters}, {"duration_s", to_seconds(length)}},
+          {{"cpu_percent", cpu_percent, "of one core, for all waiters together"}}};
 }
 
 }  // namespace holdfast::cli

@@ -7,7 +7,6 @@
 #include <fmt/core.h>
 #include <future>
 
-#include "bench/counters.hpp"
 #include "bench/scenarios.hpp"
 #include <holdfast/mutex.hpp>
 
@@ -60,7 +59,6 @@ share work_through(mutex& lock, workload& work) {
 bench_result bench_pair(const bench_command& what) {
   const auto count = what.count.value_or(what.length ? 100'000'000 : 10'000);
   const auto threads = what.concurrency.value_or(1);
-  store_counters counters{what.store};
   auto locks = open_for_bench(what);
   std::deque<mutex> names;
   for (std::int64_t i = 0; i < threads; ++i) names.emplace_back(locks, bench_name(fmt::format("pair-{}", i)));
@@ -69,7 +67,6 @@ bench_result bench_pair(const bench_command& what) {
   for (std::int64_t i = 0; i < warm_up; ++i) timed_pair(names.front());
 
   progress shown{"pair"};
-  counters.start();
   const auto start = bench_clock::now();
   workload work{count, what.length ? start + *what.length : bench_clock::time_point::max()};
   work.busy = threads;
@@ -80,7 +77,6 @@ bench_result bench_pair(const bench_command& what) {
   }
   wait_until(
       shown, [&] { return work.busy == 0; }, [&] { return fmt::format("{} pairs", work.done.load()); });
-  counters.stop();
 
   std::vector<double> samples_us;
   auto end = start;
@@ -90,12 +86,10 @@ bench_result bench_pair(const bench_command& what) {
     end = std::max(end, its.finished_at);
   }
   const auto pairs = static_cast<double>(samples_us.size());
-  bench_result result{{{"count", samples_us.size()}, {"concurrency", threads}},
-                      {{"p50_us", percentile(samples_us, 0.50), "lock and unlock together, median"},
-                       {"p99_us", percentile(samples_us, 0.99), "one in a hundred takes longer"},
-                       {"per_s", pairs / to_seconds(end - start), "pairs a second"}}};
-  counters.add_to(result.figures, "pair", pairs);
-  return result;
+  return {{{"count", samples_us.size()}, {"concurrency", threads}},
+          {{"p50_us", percentile(samples_us, 0.50), "lock and unlock together, median"},
+           {"p99_us", percentile(samples_us, 0.99), "one in a hundred takes longer"},
+           {"per_s", pairs / to_seconds(end - start), "pairs a second"}}};
 }
 
 }  // namespace holdfast::cli

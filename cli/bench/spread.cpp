@@ -6,7 +6,6 @@
 #include <deque>
 
 #include "bench/completion.hpp"
-#include "bench/counters.hpp"
 #include "bench/scenarios.hpp"
 
 namespace holdfast::cli {
@@ -80,7 +79,6 @@ double work_through(std::deque<spinner>& spinners, workload& work, std::int64_t 
 bench_result bench_spread(const bench_command& what) {
   const auto concurrency = what.concurrency.value_or(256);
   const auto count = what.count.value_or(what.length ? 1'000'000'000 : 20'000);
-  store_counters counters{what.store};
   workload work;  // outlives the client, whose closing completes what is in flight
   std::deque<spinner> spinners;
   auto locks = open_for_bench(what);
@@ -88,15 +86,11 @@ bench_result bench_spread(const bench_command& what) {
     spinners.emplace_back(locks, bench_name(fmt::format("spread-{}", i)), work);
   }
   work_through(spinners, work, concurrency, std::nullopt);  // warm-up: each name once
-  counters.start();
   const double elapsed_s = work_through(spinners, work, count, what.length);
-  counters.stop();
   work.problem.check(locks.url());
   const auto pairs = static_cast<double>(work.done);
-  bench_result result{{{"count", work.done.load()}, {"concurrency", concurrency}},
-                      {{"per_s", pairs / elapsed_s, "pairs of acquire and release a second"}}};
-  counters.add_to(result.figures, "pair", pairs);
-  return result;
+  return {{{"count", work.done.load()}, {"concurrency", concurrency}},
+          {{"per_s", pairs / elapsed_s, "pairs of acquire and release a second"}}};
 }
 
 }  // namespace holdfast::cli
