@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
@@ -14,6 +13,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/annotated_mutex.hpp"
 #include "core/link.hpp"
 #include "runtime/event_loop.hpp"
 #include "runtime/signals.hpp"
@@ -38,19 +38,19 @@ class batching_link : public store::link<Request, Reply> {
 
   ~batching_link() override = default;
 
-  void send(Request what, on_reply done) override {
-    const std::lock_guard hold{queue_mutex_};
-    queue_.push_back({std::move(what), std::move(done), {}});
+  void send(Request request, on_reply done) override {
+    const annotated::lock held{queue_mutex_};
+    queue_.push_back({std::move(request), std::move(done), {}});
     queued_ = queue_.size();
   }
-  void on_notices(on_notice told) override { told_ = std::move(told); }
-  void help(store::caller& who) override;
+  void on_notices(on_notice handler) override { on_notice_ = std::move(handler); }
+  void help(store::caller& blocked) override;
   bool drive() override;
   void kick() override;
   /// Ends the link's thread. Nothing is delivered afterwards. Idempotent.
   virtual void shut() {
     {
-      const std::lock_guard hold{wake_mutex_};
+      const annotated::lock held{wake_mutex_};
       stopping_ = true;
     }
     wake_.notify_one();
@@ -59,7 +59,7 @@ class batching_link : public store::link<Request, Reply> {
 
  protected:
   struct job {
-    Request what;
+    Request request;
     on_reply done;
     outcome result;
   };
@@ -74,63 +74,63 @@ class batching_link : public store::link<Request, Reply> {
   /// the core lock.
   /// \return false with nothing done when others keep the store busy. Not on the last try, which fails all
   ///         of them instead.
-  virtual bool execute(std::vector<job>& batch, bool last_try) = 0;
+  virtual bool execute(std::vector<job>& batch, bool last_try) HOLDFAST_REQUIRES(executing_) = 0;
 
   void start() {
     thread_ = quiet_thread([this] { work(); });
   }
   /// For `execute`: words for claims of this client, passed on with the batch's results.
-  void say(word w) { words_.push_back(std::move(w)); }
+  void say(word w) HOLDFAST_REQUIRES(executing_) { words_.push_back(std::move(w)); }
   /// The same from elsewhere; any thread, without the core lock.
   void say_now(const std::vector<word>& words) {
     const core_lock now{loop_};
-    for (const word& w : words) told_(w.owner, w.what);
+    for (const word& w : words) on_notice_(w.owner, w.what);
   }
   [[nodiscard]] event_loop& owner() { return loop_; }
   /// Held by whoever executes: for those who need the link at rest.
-  [[nodiscard]] std::mutex& executing() { return executing_; }
+  [[nodiscard]] annotated::mutex& executing() HOLDFAST_RETURN_CAPABILITY(executing_) { return executing_; }
 
  private:
   enum class progress : std::uint8_t { none, some, blocked };
 
-  /// One batch. Takes the lock of `executing_` along, and lets go of it before anything is delivered:
-  /// others can execute meanwhile.
-  progress run(std::unique_lock<std::mutex> hold, bool last_try, bool drives);
+  /// One batch. Unlocks `executing_` before anything is delivered: others can execute meanwhile.
+  progress run(bool last_try, bool drives) HOLDFAST_RELEASE(executing_);
   void work();
   bool sleep();
-  bool take_nap(std::chrono::microseconds how_long);
+  bool take_nap(std::chrono::microseconds length);
 
   std::vector<job> take_queue() {
-    const std::lock_guard hold{queue_mutex_};
+    const annotated::lock held{queue_mutex_};
     queued_ = 0;
     return std::exchange(queue_, {});
   }
   void put_back(std::vector<job> batch) {
-    const std::lock_guard hold{queue_mutex_};
+    const annotated::lock held{queue_mutex_};
     batch.insert(batch.end(), std::make_move_iterator(queue_.begin()), std::make_move_iterator(queue_.end()));
     queue_ = std::move(batch);
     queued_ = queue_.size();
   }
 
   event_loop& loop_;
-  on_notice told_;
-  std::mutex queue_mutex_;
-  std::vector<job> queue_;
+  on_notice on_notice_;
+  annotated::mutex queue_mutex_;
+  std::vector<job> queue_ HOLDFAST_GUARDED_BY(queue_mutex_);
   std::atomic<std::size_t> queued_ = 0;
-  std::mutex executing_;
-  std::vector<word> words_;  // under executing_
+  annotated::mutex executing_;
+  std::vector<word> words_ HOLDFAST_GUARDED_BY(executing_);
 
   std::thread thread_;
-  std::mutex wake_mutex_;
-  std::condition_variable wake_;
+  annotated::mutex wake_mutex_;
+  annotated::condition_variable wake_;
   std::atomic<bool> wanted_ = false;     // the thread is up, or has been asked for
   std::atomic<std::size_t> driven_ = 0;  // how often callers have driven
-  bool stopping_ = false;                // under wake_mutex_
+  bool stopping_ HOLDFAST_GUARDED_BY(wake_mutex_) = false;
 };
 
 template <class Request, class Reply>
-typename batching_link<Request, Reply>::progress batching_link<Request, Reply>::run(
-    std::unique_lock<std::mutex> hold, bool last_try, bool drives) {
+typename batching_link<Request, Reply>::progress batching_link<Request, Reply>::run(bool last_try,
+                                                                                    bool drives) {
+  annotated::lock held{executing_, std::adopt_lock};
   std::vector<job> batch = take_queue();
   if (batch.empty()) return progress::none;
   if (!execute(batch, last_try)) {
@@ -138,19 +138,19 @@ typename batching_link<Request, Reply>::progress batching_link<Request, Reply>::
     return progress::blocked;
   }
   const std::vector<word> words = std::exchange(words_, {});
-  hold.unlock();
+  held.unlock();
   const core_lock now{loop_, drives};
   for (job& j : batch) j.done(std::move(j.result));
-  for (const word& w : words) told_(w.owner, w.what);
+  for (const word& w : words) on_notice_(w.owner, w.what);
   return progress::some;
 }
 
 template <class Request, class Reply>
-void batching_link<Request, Reply>::help(store::caller& who) {
-  while (!who.is_served()) {
+void batching_link<Request, Reply>::help(store::caller& blocked) {
+  while (!blocked.is_served()) {
     if (drive()) continue;
     kick();
-    who.wait();
+    blocked.wait();
   }
   kick();  // for what others sent meanwhile, relying on us
 }
@@ -159,20 +159,19 @@ template <class Request, class Reply>
 bool batching_link<Request, Reply>::drive() {
   // Whoever is at it needs microseconds as a rule: less than it takes to be put to sleep and woken.
   constexpr int patience = 200;
-  std::unique_lock<std::mutex> hold{executing_, std::defer_lock};
-  for (int i = 0; !hold.try_lock(); ++i) {
+  for (int i = 0; !executing_.try_lock(); ++i) {
     if (i == patience) return false;
     std::this_thread::yield();
   }
   driven_.fetch_add(1, std::memory_order_relaxed);
-  return run(std::move(hold), false, true) == progress::some;
+  return run(false, true) == progress::some;
 }
 
 template <class Request, class Reply>
 void batching_link<Request, Reply>::kick() {
   if (queued_ == 0 || wanted_.exchange(true)) return;
   {
-    const std::lock_guard hold{wake_mutex_};
+    const annotated::lock held{wake_mutex_};
   }
   wake_.notify_one();
 }
@@ -196,7 +195,8 @@ void batching_link<Request, Reply>::work() {
       if (others_drive) naps_left = linger;
       if (queued_ != 0 && !others_drive) {
         const bool last_try = nap > shortest_nap && boot_clock::now() > blocked_since + limit;
-        switch (run(std::unique_lock{executing_}, last_try, false)) {
+        executing_.lock();
+        switch (run(last_try, false)) {
           case progress::some: nap = shortest_nap; continue;
           case progress::blocked:
             if (nap == shortest_nap) blocked_since = boot_clock::now();
@@ -214,19 +214,22 @@ void batching_link<Request, Reply>::work() {
 /// Until somebody asks for the thread. False when it is to end, and nothing is left to do.
 template <class Request, class Reply>
 bool batching_link<Request, Reply>::sleep() {
-  std::unique_lock<std::mutex> hold{wake_mutex_};
+  const annotated::lock held{wake_mutex_};
   wanted_ = false;
   if (queued_ != 0) wanted_ = true;  // sent while nobody was asked, because the thread seemed to be up
-  wake_.wait(hold, [this] { return wanted_ || stopping_; });
+  while (!wanted_ && !stopping_) wake_.wait(wake_mutex_);
   wanted_ = true;
   return !stopping_ || queued_ != 0;
 }
 
 /// False when the thread is to end.
 template <class Request, class Reply>
-bool batching_link<Request, Reply>::take_nap(std::chrono::microseconds how_long) {
-  std::unique_lock<std::mutex> hold{wake_mutex_};
-  return !wake_.wait_for(hold, how_long, [this] { return stopping_; });
+bool batching_link<Request, Reply>::take_nap(std::chrono::microseconds length) {
+  const auto end = std::chrono::steady_clock::now() + length;
+  const annotated::lock held{wake_mutex_};
+  while (!stopping_ && wake_.wait_until(wake_mutex_, end) == std::cv_status::no_timeout) {
+  }
+  return !stopping_;
 }
 
 }  // namespace holdfast::runtime

@@ -10,41 +10,41 @@
 namespace holdfast::runtime {
 
 elastic_pool::elastic_pool() {
-  const std::lock_guard hold{mutex_};
+  const annotated::lock held{mutex_};
   add_thread();
 }
 
 void elastic_pool::post(std::vector<std::function<void()>> tasks) {
   if (tasks.empty()) return;
-  std::unique_lock hold{mutex_};
+  annotated::lock held{mutex_};
   if (finishing_ && threads_.empty()) {
-    hold.unlock();
+    held.unlock();
     for (const auto& task : tasks) task();
     return;
   }
   tasks_.insert(tasks_.end(), std::make_move_iterator(tasks.begin()), std::make_move_iterator(tasks.end()));
   if (finishing_) {
     changed_.notify_all();  // who finishes the pool waits for the same variable
-  } else if (running_ == 0 || !watched_) {
+  } else if (runner_ == 0 || !watched_) {
     changed_.notify_one();
   }
 }
 
 void elastic_pool::finish() {
-  std::unique_lock hold{mutex_};
+  annotated::lock held{mutex_};
   finishing_ = true;
   changed_.notify_all();
   // A thread that is ended by its last task may still add one that watches.
-  changed_.wait(hold, [this] { return threads_.empty(); });
+  while (!threads_.empty()) changed_.wait(mutex_);
   join_ended();
 }
 
 void elastic_pool::work() {
-  std::unique_lock hold{mutex_};
+  annotated::lock held{mutex_};
   ++idle_;
-  while (take_over(hold)) {
+  while (take_over()) {
     --idle_;
-    run_tasks(hold);
+    run_tasks();
     ++idle_;
     if (idle_ > 2) break;  // one to run tasks and one to watch are enough
   }
@@ -56,46 +56,46 @@ void elastic_pool::work() {
   changed_.notify_all();
 }
 
-bool elastic_pool::take_over(std::unique_lock<std::mutex>& hold) {
+bool elastic_pool::take_over() {
   while (true) {
     if (tasks_.empty()) {
       // While a task runs, the pool cannot end: the task may post another.
-      if (finishing_ && running_ == 0) return false;
-      changed_.wait(hold);
-    } else if (running_ == 0) {
-      running_ = ++last_turn_;
+      if (finishing_ && runner_ == 0) return false;
+      changed_.wait(mutex_);
+    } else if (runner_ == 0) {
+      runner_ = ++last_runner_;
       return true;
     } else if (watched_) {
-      changed_.wait(hold);
+      changed_.wait(mutex_);
     } else {
       watched_ = true;
       const std::uint64_t seen = started_;
       const auto until = std::chrono::steady_clock::now() + patience;
-      while (running_ != 0 && changed_.wait_until(hold, until) == std::cv_status::no_timeout) {
+      while (runner_ != 0 && changed_.wait_until(mutex_, until) == std::cv_status::no_timeout) {
       }
       watched_ = false;
-      if (tasks_.empty() || (running_ != 0 && started_ != seen)) continue;
-      running_ = ++last_turn_;  // from now on the other one runs its one task alone
+      if (tasks_.empty() || (runner_ != 0 && started_ != seen)) continue;
+      runner_ = ++last_runner_;  // from now on the other one runs its one task alone
       return true;
     }
   }
 }
 
-void elastic_pool::run_tasks(std::unique_lock<std::mutex>& hold) {
-  const std::uint64_t turn = running_;
-  while (running_ == turn && !tasks_.empty()) {
+void elastic_pool::run_tasks() {
+  const std::uint64_t runner = runner_;
+  while (runner_ == runner && !tasks_.empty()) {
     if (idle_ == 0) add_watcher();
     auto task = std::move(tasks_.front());
     tasks_.pop_front();
     ++started_;
     if (!tasks_.empty() && !watched_) changed_.notify_one();
-    hold.unlock();
+    mutex_.unlock();
     task();
     task = nullptr;  // what it owned may call into the library
-    hold.lock();
+    mutex_.lock();
   }
-  if (running_ == turn) running_ = 0;
-  if (running_ == 0 && (finishing_ || !tasks_.empty())) changed_.notify_all();
+  if (runner_ == runner) runner_ = 0;
+  if (runner_ == 0 && (finishing_ || !tasks_.empty())) changed_.notify_all();
 }
 
 /// With the mutex held, so that the thread finds itself among the others when it ends.

@@ -1,15 +1,15 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
 #include <list>
-#include <mutex>
 #include <thread>
 #include <vector>
+
+#include "base/annotated_mutex.hpp"
 
 namespace holdfast::runtime {
 
@@ -38,24 +38,23 @@ class elastic_pool {
  private:
   void work();
   /// \return whether the calling thread is the one that runs tasks now.
-  [[nodiscard]] bool take_over(std::unique_lock<std::mutex>& hold);
-  void run_tasks(std::unique_lock<std::mutex>& hold);
-  // With the mutex held:
-  void add_thread();
-  void add_watcher();
-  void join_ended();
+  [[nodiscard]] bool take_over() HOLDFAST_REQUIRES(mutex_);
+  void run_tasks() HOLDFAST_REQUIRES(mutex_);
+  void add_thread() HOLDFAST_REQUIRES(mutex_);
+  void add_watcher() HOLDFAST_REQUIRES(mutex_);
+  void join_ended() HOLDFAST_REQUIRES(mutex_);
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::deque<std::function<void()>> tasks_;
-  std::uint64_t started_ = 0;  // tasks so far
-  std::uint64_t running_ = 0;  // the turn of the thread that runs tasks; zero: none does
-  std::uint64_t last_turn_ = 0;
-  std::size_t idle_ = 0;  // threads that run no task
-  bool watched_ = false;  // one of them looks again after `patience`
-  bool finishing_ = false;
-  std::list<std::thread> threads_;
-  std::list<std::thread> ended_;
+  annotated::mutex mutex_;
+  annotated::condition_variable changed_;
+  std::deque<std::function<void()>> tasks_ HOLDFAST_GUARDED_BY(mutex_);
+  std::uint64_t started_ HOLDFAST_GUARDED_BY(mutex_) = 0;      // tasks so far
+  std::uint64_t runner_ HOLDFAST_GUARDED_BY(mutex_) = 0;       // the thread that runs tasks; zero: none does
+  std::uint64_t last_runner_ HOLDFAST_GUARDED_BY(mutex_) = 0;  // a new number each time that one takes over
+  std::size_t idle_ HOLDFAST_GUARDED_BY(mutex_) = 0;           // threads that run no task
+  bool watched_ HOLDFAST_GUARDED_BY(mutex_) = false;           // one of them looks again after `patience`
+  bool finishing_ HOLDFAST_GUARDED_BY(mutex_) = false;
+  std::list<std::thread> threads_ HOLDFAST_GUARDED_BY(mutex_);
+  std::list<std::thread> ended_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::runtime

@@ -1,5 +1,6 @@
 #include "runtime/event_loop.hpp"
 
+#include <cassert>
 #include <cerrno>
 #include <cstring>
 #include <map>
@@ -168,9 +169,9 @@ event_loop::event_loop() : timers_{std::make_unique<timers>()} {
   std::memcpy(&random_state_, seed.bytes().data(), sizeof random_state_);
   try {
     io_ = std::make_unique<io>();
-    io_->ticks = on_readable(timers_->descriptor(), [this] {
+    io_->ticks = on_readable(timers_->descriptor(), [this, descriptor = timers_->descriptor()] {
       std::uint64_t ticks = 0;
-      while (::read(timers_->descriptor(), &ticks, sizeof ticks) > 0) {
+      while (::read(descriptor, &ticks, sizeof ticks) > 0) {
       }
       fire();
     });
@@ -191,8 +192,6 @@ void event_loop::stop() {
   io_->callbacks.finish();
 }
 
-void event_loop::signal(std::vector<std::function<void()>> actions) { io_->signals.post(std::move(actions)); }
-
 void event_loop::call_back(std::function<void()> action) {
   asio::post(io_->callbacks.context, [action = std::move(action)] { action(); });
 }
@@ -208,14 +207,34 @@ std::shared_ptr<void> event_loop::on_readable(int descriptor, std::function<void
   return {static_cast<void*>(entry.get()), [entry](void*) { entry->end(); }};
 }
 
-std::uint64_t event_loop::random() { return mix(random_state_); }
+std::uint64_t event_loop::random() {
+  assert_core_locked();
+  return mix(random_state_);
+}
 
 store::scheduler::timer event_loop::at(store::time_point when, std::function<void()> action) {
+  assert_core_locked();
   return timers_->add(when, std::move(action));
 }
 
 void event_loop::cancel(timer which) {
+  assert_core_locked();
   if (which != 0) timers_->remove(which);
+}
+
+void event_loop::defer_callback(std::function<void()> action) {
+  assert_core_locked();
+  deferred_.callbacks.push_back(std::move(action));
+}
+
+void event_loop::defer_signal(std::function<void()> action) {
+  assert_core_locked();
+  deferred_.signals.push_back(std::move(action));
+}
+
+void event_loop::defer(std::function<void()> action) {
+  assert_core_locked();
+  deferred_.here.push_back(std::move(action));
 }
 
 void event_loop::fire() {
@@ -223,18 +242,30 @@ void event_loop::fire() {
   while (auto action = timers_->take(now())) action();
 }
 
-core_lock::~core_lock() {
-  std::vector<std::function<void()>> here;
-  std::vector<std::function<void()>> signals;
-  std::vector<std::function<void()>> callbacks;
-  here.swap(loop_.deferred_);
-  signals.swap(loop_.signals_);
-  callbacks.swap(loop_.callbacks_);
-  lock_.unlock();
-  if (!signals.empty()) loop_.signal(std::move(signals));
-  for (auto& action : callbacks) loop_.call_back(std::move(action));
-  if (!drives_ && loop_.kicks_.load(std::memory_order_acquire)) loop_.kick_();
-  for (auto& action : here) action();
+void event_loop::assert_core_locked() const {
+  assert(owner_.load(std::memory_order_relaxed) == std::this_thread::get_id());
 }
+
+// The analysis does not know that the mutex and the loop are one capability.
+void event_loop::lock() HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
+  mutex_.lock();
+  owner_.store(std::this_thread::get_id(), std::memory_order_relaxed);
+}
+
+event_loop::deferred event_loop::unlock() HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
+  deferred actions = std::exchange(deferred_, {});
+  owner_.store({}, std::memory_order_relaxed);
+  mutex_.unlock();
+  return actions;
+}
+
+void event_loop::run(deferred actions, bool drives) {
+  if (!actions.signals.empty()) io_->signals.post(std::move(actions.signals));
+  for (auto& action : actions.callbacks) call_back(std::move(action));
+  if (!drives && kicks_.load(std::memory_order_acquire)) kick_();
+  for (const auto& action : actions.here) action();
+}
+
+core_lock::~core_lock() { loop_.run(loop_.unlock(), drives_); }
 
 }  // namespace holdfast::runtime

@@ -4,10 +4,11 @@
 #include <cstdint>
 #include <functional>
 #include <memory>
-#include <mutex>
+#include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/annotated_mutex.hpp"
 #include "core/scheduler.hpp"
 
 namespace holdfast::runtime {
@@ -18,7 +19,7 @@ namespace holdfast::runtime {
 /// get its own work done.
 ///
 /// Timers run on CLOCK_BOOTTIME, so that a lease also ends while the machine sleeps.
-class event_loop final : public store::scheduler {
+class HOLDFAST_CAPABILITY("core lock") event_loop final : public store::scheduler {
  public:
   /// \throws holdfast::error errc::exhausted when the process is out of descriptors or threads.
   event_loop();
@@ -38,18 +39,22 @@ class event_loop final : public store::scheduler {
   /// Runs what is still due to users, then ends the threads: no timers and descriptors any more. Idempotent.
   void stop();
 
+  /// Aborts, where assertions are on, unless this thread has the core lock. Functions that are called through
+  /// an interface begin with it: clang's analysis does not see their callers.
+  void assert_core_locked() const HOLDFAST_ASSERT_CAPABILITY(this);
+
   // Under the core lock:
   [[nodiscard]] store::time_point now() const override { return boot_clock::now(); }
   [[nodiscard]] std::uint64_t random() override;
   timer at(store::time_point when, std::function<void()> action) override;
   void cancel(timer which) override;
   /// For users' callbacks, which run one after another.
-  void defer_callback(std::function<void()> action) override { callbacks_.push_back(std::move(action)); }
+  void defer_callback(std::function<void()> action) override;
   /// For loss signals and completions: on another thread, and never behind a user's callback for longer than
   /// `elastic_pool::patience`.
-  void defer_signal(std::function<void()> action) { signals_.push_back(std::move(action)); }
+  void defer_signal(std::function<void()> action);
   /// As `defer_callback`, for what is not user code and may run on whatever thread has the core lock.
-  void defer(std::function<void()> action) { deferred_.push_back(std::move(action)); }
+  void defer(std::function<void()> action);
 
   /// As `defer_callback`, from any thread without the core lock.
   void call_back(std::function<void()> action);
@@ -59,17 +64,25 @@ class event_loop final : public store::scheduler {
   class timers;
   struct io;
 
-  void fire();
-  void signal(std::vector<std::function<void()>> actions);
+  /// What was deferred until the core lock is released.
+  struct deferred {
+    std::vector<std::function<void()>> here;  // on this thread
+    std::vector<std::function<void()>> signals;
+    std::vector<std::function<void()>> callbacks;
+  };
 
-  std::mutex mutex_;
-  std::vector<std::function<void()>> deferred_;
-  std::vector<std::function<void()>> signals_;
-  std::vector<std::function<void()>> callbacks_;
+  void lock() HOLDFAST_ACQUIRE();
+  [[nodiscard]] deferred unlock() HOLDFAST_RELEASE();
+  void run(deferred actions, bool drives) HOLDFAST_EXCLUDES(this);
+  void fire() HOLDFAST_EXCLUDES(this);
+
+  annotated::mutex mutex_;
+  std::atomic<std::thread::id> owner_;  // of the core lock
+  deferred deferred_ HOLDFAST_GUARDED_BY(this);
   std::function<void()> kick_;  // may be read once `kicks_` is true
   std::atomic<bool> kicks_ = false;
-  std::uint64_t random_state_ = 0;
-  std::unique_ptr<timers> timers_;
+  std::uint64_t random_state_ HOLDFAST_GUARDED_BY(this) = 0;
+  const std::unique_ptr<timers> timers_ HOLDFAST_PT_GUARDED_BY(this);
   std::unique_ptr<io> io_;
 };
 
@@ -78,19 +91,20 @@ class event_loop final : public store::scheduler {
 /// to a thread of their own, one after another, and the link is kicked. No user code runs here: a user's
 /// thread may hold locks of its own while it is in one of our calls, and user code that takes its time must
 /// hold up neither timers nor replies.
-class core_lock {
+class HOLDFAST_SCOPED_CAPABILITY core_lock {
  public:
   /// \param drives the caller is about to drive the link itself, which makes waking another thread for it
   ///        unnecessary.
-  explicit core_lock(event_loop& of, bool drives = false) : loop_{of}, drives_{drives}, lock_{of.mutex_} {}
-  ~core_lock();
+  explicit core_lock(event_loop& of, bool drives = false) HOLDFAST_ACQUIRE(of) : loop_{of}, drives_{drives} {
+    of.lock();
+  }
+  ~core_lock() HOLDFAST_RELEASE();
   core_lock(const core_lock&) = delete;
   core_lock& operator=(const core_lock&) = delete;
 
  private:
   event_loop& loop_;
   bool drives_;
-  std::unique_lock<std::mutex> lock_;
 };
 
 }  // namespace holdfast::runtime

@@ -29,7 +29,7 @@ bool link::execute(std::vector<job>& batch, bool) {
     const std::int64_t wall_us = std::chrono::duration_cast<std::chrono::microseconds>(
                                      std::chrono::system_clock::now().time_since_epoch())
                                      .count();
-    for (job& j : batch) j.result = t.carry_out(j.what, client_, now, wall_us, words);
+    for (job& j : batch) j.result = t.carry_out(j.request, client_, now, wall_us, words);
   });
   return true;
 }

@@ -24,7 +24,7 @@ class link final : public runtime::batching_link<tickets::request, tickets::repl
   void shut() override;
 
  private:
-  bool execute(std::vector<job>& batch, bool last_try) override;
+  bool execute(std::vector<job>& batch, bool last_try) override HOLDFAST_REQUIRES(executing());
 
   owner_id client_ = owner_id::random();
   std::shared_ptr<shelf> shelf_;

@@ -234,12 +234,13 @@ std::vector<lock_summary> table::list(bool idle, time_point now) const {
 std::shared_ptr<shelf> shelf::named(const std::string& name) {
   if (name.empty()) return std::make_shared<shelf>();
   // Never destroyed: clients may be opened and forked as late as the last destructor.
-  static std::mutex& mutex = *new std::mutex;
-  static auto& all = *new std::map<std::string, std::weak_ptr<shelf>>;
+  static annotated::mutex& mutex = *new annotated::mutex;
+  static auto& all HOLDFAST_GUARDED_BY(mutex) = *new std::map<std::string, std::weak_ptr<shelf>>;
   static std::uint32_t generation = runtime::process_generation();
-  [[maybe_unused]] static const int registered =
-      ::pthread_atfork([] { mutex.lock(); }, [] { mutex.unlock(); }, [] { mutex.unlock(); });
-  const std::lock_guard hold{mutex};
+  [[maybe_unused]] static const int registered = ::pthread_atfork(
+      []() HOLDFAST_ACQUIRE(mutex) { mutex.lock(); }, []() HOLDFAST_RELEASE(mutex) { mutex.unlock(); },
+      []() HOLDFAST_RELEASE(mutex) { mutex.unlock(); });
+  const annotated::lock held{mutex};
   if (std::exchange(generation, runtime::process_generation()) != generation)
     all.clear();  // a child's are its own
   std::erase_if(all, [](const auto& entry) { return entry.second.expired(); });
@@ -249,24 +250,24 @@ std::shared_ptr<shelf> shelf::named(const std::string& name) {
 }
 
 void shelf::join(const owner_id& client, listener l) {
-  const std::unique_lock hold{listeners_mutex_};
+  const annotated::exclusive_lock held{listeners_mutex_};
   listeners_.emplace(client, std::move(l));
 }
 
 void shelf::leave(const owner_id& client) {
-  const std::unique_lock hold{listeners_mutex_};
+  const annotated::exclusive_lock held{listeners_mutex_};
   listeners_.erase(client);
 }
 
 void shelf::with_table(const std::function<void(table&, std::vector<word>&)>& tasks) {
   std::map<owner_id, std::vector<word>> by_client;
   {
-    const std::lock_guard hold{mutex_};
+    const annotated::lock held{mutex_};
     std::vector<word> words;
     tasks(table_, words);
     for (const word& w : words) by_client[w.client].push_back(w);
   }
-  const std::shared_lock hold{listeners_mutex_};
+  const annotated::shared_lock held{listeners_mutex_};
   for (const auto& [client, l] : listeners_) {
     if (const auto words = by_client.find(client); words != by_client.end()) l.told(words->second);
     l.changed();

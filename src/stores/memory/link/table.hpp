@@ -4,11 +4,10 @@
 #include <functional>
 #include <map>
 #include <memory>
-#include <mutex>
-#include <shared_mutex>
 #include <string>
 #include <vector>
 
+#include "base/annotated_mutex.hpp"
 #include "core/request.hpp"
 
 namespace holdfast::memory {
@@ -87,10 +86,10 @@ class shelf {
   void with_table(const std::function<void(table&, std::vector<word>&)>& tasks);
 
  private:
-  std::mutex mutex_;
-  table table_;
-  std::shared_mutex listeners_mutex_;
-  std::map<owner_id, listener> listeners_;
+  annotated::mutex mutex_;
+  table table_ HOLDFAST_GUARDED_BY(mutex_);
+  annotated::shared_mutex listeners_mutex_;
+  std::map<owner_id, listener> listeners_ HOLDFAST_GUARDED_BY(listeners_mutex_);
 };
 
 }  // namespace holdfast::memory

@@ -1,9 +1,9 @@
 #include "stores/sqlite/link/fork_guard.hpp"
 
-#include <mutex>
 #include <pthread.h>
 #include <set>
 
+#include "base/annotated_mutex.hpp"
 #include "stores/sqlite/link/link.hpp"
 
 namespace holdfast::sqlite {
@@ -11,34 +11,37 @@ namespace holdfast::sqlite {
 namespace {
 
 // Never destroyed: a fork may come as late as the program's last destructor.
-std::mutex& mutex = *new std::mutex;
-std::set<link*>& links = *new std::set<link*>;
-std::set<link*>& inherited = *new std::set<link*>;
+annotated::mutex& mutex = *new annotated::mutex;
+std::set<link*>& links HOLDFAST_GUARDED_BY(mutex) = *new std::set<link*>;
+std::set<link*>& inherited HOLDFAST_GUARDED_BY(mutex) = *new std::set<link*>;
 
 }  // namespace
 
 void fork_guard::add(link& l) {
   [[maybe_unused]] static const int registered = ::pthread_atfork(before_fork, in_parent, in_child);
-  const std::lock_guard hold{mutex};
+  const annotated::lock held{mutex};
   links.insert(&l);
 }
 
 void fork_guard::remove(link& l) noexcept {
-  const std::lock_guard hold{mutex};
+  const annotated::lock held{mutex};
   links.erase(&l);
 }
 
-void fork_guard::before_fork() noexcept {
+// The three around a fork lock and unlock as many mutexes as there are links, which the analysis cannot
+// follow.
+
+void fork_guard::before_fork() noexcept HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
   mutex.lock();
   for (link* l : links) l->executing().lock();
 }
 
-void fork_guard::in_parent() noexcept {
+void fork_guard::in_parent() noexcept HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
   for (link* l : links) l->executing().unlock();
   mutex.unlock();
 }
 
-void fork_guard::in_child() noexcept {
+void fork_guard::in_child() noexcept HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
   for (link* l : links) l->executing().unlock();
   inherited.merge(links);
   links.clear();
@@ -46,8 +49,11 @@ void fork_guard::in_child() noexcept {
 }
 
 void fork_guard::close_inherited() {
-  const std::lock_guard hold{mutex};
-  for (link* l : inherited) l->database_.reset();
+  const annotated::lock held{mutex};
+  for (link* l : inherited) {
+    const annotated::lock at_rest{l->executing()};
+    l->database_.reset();
+  }
   inherited.clear();
 }
 

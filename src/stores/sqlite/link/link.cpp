@@ -58,7 +58,7 @@ std::shared_ptr<void> link::watch(std::function<void()> changed) {
 /// Leaves null where there is nothing, and nobody claims anything.
 void link::open_for(const std::vector<job>& batch) {
   claims_ = claims_ || std::any_of(batch.begin(), batch.end(),
-                                   [](const job& j) { return j.what.what == tickets::task::acquire; });
+                                   [](const job& j) { return j.request.what == tickets::task::acquire; });
   if (!database_ || !database_->is_in_place()) {
     database_.reset();
     if (claims_ && prepare_) {
@@ -82,11 +82,11 @@ bool link::execute(std::vector<job>& batch, bool last_try) {
   try {
     open_for(batch);
     if (!database_) {
-      for (job& j : batch) j.result = sql::reply_of_nothing(j.what);
+      for (job& j : batch) j.result = sql::reply_of_nothing(j.request);
       return true;
     }
     const bool reads =
-        std::all_of(batch.begin(), batch.end(), [](const job& j) { return only_reads(j.what); });
+        std::all_of(batch.begin(), batch.end(), [](const job& j) { return only_reads(j.request); });
     if (!begin(reads ? database::access::read : database::access::write)) {
       return last_try &&
              fail_all({{errc::unavailable,
@@ -95,7 +95,7 @@ bool link::execute(std::vector<job>& batch, bool last_try) {
                        true,
                        false});
     }
-    for (job& j : batch) j.result = database_->carry_out(j.what, mailbox_.address(), words);
+    for (job& j : batch) j.result = database_->carry_out(j.request, mailbox_.address(), words);
     if (!reads) database_->sweep_if_due();
     database_->commit();
   } catch (const broken& b) {
@@ -111,10 +111,10 @@ bool link::execute(std::vector<job>& batch, bool last_try) {
 }
 
 /// Others hold the file for microseconds as a rule: less than it takes to sleep.
-bool link::begin(database::access how) {
+bool link::begin(database::access mode) {
   constexpr int tries = 50;
   for (int i = 0; i < tries; ++i) {
-    if (database_->begin(how)) return true;
+    if (database_->begin(mode)) return true;
     std::this_thread::yield();
   }
   return false;

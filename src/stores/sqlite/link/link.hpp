@@ -36,16 +36,16 @@ class link final : public runtime::batching_link<tickets::request, tickets::repl
  private:
   friend class fork_guard;
 
-  bool execute(std::vector<job>& batch, bool last_try) override;
-  void open_for(const std::vector<job>& batch);
-  [[nodiscard]] bool begin(database::access how);
-  void deliver(const std::vector<told>& words);
+  bool execute(std::vector<job>& batch, bool last_try) override HOLDFAST_REQUIRES(executing());
+  void open_for(const std::vector<job>& batch) HOLDFAST_REQUIRES(executing());
+  [[nodiscard]] bool begin(database::access mode) HOLDFAST_REQUIRES(executing());
+  void deliver(const std::vector<told>& words) HOLDFAST_REQUIRES(executing());
 
-  database::settings settings_;
-  std::function<void()> prepare_;  // null once there has been a file
-  bool claims_ = false;            // somebody has wanted to hold something
-  std::unique_ptr<database>
-      database_;  // null where there is none, and after it broke, until the next request
+  const database::settings settings_;
+  std::function<void()> prepare_ HOLDFAST_GUARDED_BY(executing());  // null once there has been a file
+  bool claims_ HOLDFAST_GUARDED_BY(executing()) = false;            // a claim was made
+  /// Null where there is none, and after it broke, until the next request.
+  std::unique_ptr<database> database_ HOLDFAST_GUARDED_BY(executing());
   mailbox mailbox_;
   runtime::watchers watchers_;
   std::unique_ptr<change_watch> changes_;

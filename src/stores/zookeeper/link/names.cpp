@@ -14,12 +14,13 @@ std::shared_ptr<name_lookup> name_lookup::begin(const std::vector<settings::serv
   outcome plain = ask(servers, AI_NUMERICHOST);
   const auto* found = std::get_if<addresses>(&plain);
   if (found != nullptr && found->count >= servers.size()) {
+    const annotated::lock held{made->mutex_};
     made->outcome_ = std::move(plain);
     return made;
   }
   runtime::quiet_thread([made, servers] {
     outcome o = ask(servers, AI_ADDRCONFIG);
-    const std::lock_guard hold{made->mutex_};
+    const annotated::lock held{made->mutex_};
     if (!made->outcome_) made->outcome_ = std::move(o);
     made->changed_.notify_all();
   }).detach();
@@ -27,14 +28,16 @@ std::shared_ptr<name_lookup> name_lookup::begin(const std::vector<settings::serv
 }
 
 name_lookup::outcome name_lookup::wait(std::chrono::milliseconds limit) {
-  std::unique_lock hold{mutex_};
-  changed_.wait_for(hold, limit, [this] { return outcome_.has_value(); });
+  const auto end = std::chrono::steady_clock::now() + limit;
+  const annotated::lock held{mutex_};
+  while (!outcome_ && changed_.wait_until(mutex_, end) == std::cv_status::no_timeout) {
+  }
   if (!outcome_) return failure{errc::unavailable, "looking up the names of the servers takes too long"};
   return *outcome_;
 }
 
 void name_lookup::cancel() {
-  const std::lock_guard hold{mutex_};
+  const annotated::lock held{mutex_};
   if (!outcome_) outcome_ = failure{errc::closed, "the client was closed"};
   changed_.notify_all();
 }

@@ -1,15 +1,14 @@
 #pragma once
 
 #include <chrono>
-#include <condition_variable>
 #include <cstddef>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <variant>
 #include <vector>
 
+#include "base/annotated_mutex.hpp"
 #include "stores/zookeeper/link/settings.hpp"
 
 namespace holdfast::zookeeper {
@@ -35,9 +34,9 @@ class name_lookup {
  private:
   static outcome ask(const std::vector<settings::server>& servers, int flags);
 
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<outcome> outcome_;
+  annotated::mutex mutex_;
+  annotated::condition_variable changed_;
+  std::optional<outcome> outcome_ HOLDFAST_GUARDED_BY(mutex_);
 };
 
 }  // namespace holdfast::zookeeper
