@@ -34,7 +34,8 @@ void set_permits(claim& wish, std::string_view text) {
   const auto permits = positive_number(text.substr(0, slash));
   const auto capacity = positive_number(slash == text.npos ? "" : text.substr(slash + 1));
   if (!permits || !capacity || *permits > *capacity) {
-    throw failure{bad_usage, fmt::format("'{}' are no permits: say how many of how many, such as 1/4", text)};
+    throw failure{bad_usage,
+                  fmt::format("--permits: '{}' is not N/OF with N from 1 to OF, such as 1/4", text)};
   }
   wish.how = mode::permits;
   wish.permits = *permits;

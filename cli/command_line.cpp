@@ -46,10 +46,10 @@ class parser {
   parser() {
     app_.formatter(std::make_shared<formatter>());
     app_.require_subcommand(1);
-    app_.set_version_flag("--version", version_text(), "Print the version and the stores it knows");
+    app_.set_version_flag("--version", version_text(), "Print the version and the stores of this build");
     app_.set_help_flag("-h,--help", "Explain this command");
     app_.footer(
-        "Which store: --store URL, else HOLDFAST_STORE, else the embedded store of this user.\n"
+        "The store is --store URL, else HOLDFAST_STORE, else a file of this user.\n"
         "'holdfast help COMMAND' and 'man holdfast' tell more.");
     add_run();
     add_ls();
@@ -83,7 +83,8 @@ class parser {
       throw usage(runs ? "put -- between the lock's name and the command to run" : unexpected());
     } catch (const CLI::ArgumentMismatch& problem) {
       const auto repeated = repeated_option();
-      throw usage(repeated.empty() ? problem.what() : repeated + " is given more than once");
+      throw usage(repeated.empty() ? option_named_in(problem.what()) + " needs a value"
+                                   : repeated + " is given more than once");
     } catch (const CLI::ParseError& problem) {
       throw usage(problem.what());
     }
@@ -112,15 +113,22 @@ class parser {
     return {};
   }
 
+  /// `--wait`, of CLI11's `--wait: 1 required DURATION missing`.
+  static std::string option_named_in(std::string_view message) {
+    return std::string{message.substr(0, message.find(':'))};
+  }
+
   /// In the order in which they were given.
   [[nodiscard]] std::string unexpected() const {
     const auto rest = app_.remaining(true);
-    return fmt::format("not expected here: {}", fmt::join(rest, " "));
+    return fmt::format("unexpected {}: {}", rest.size() == 1 ? "argument" : "arguments",
+                       fmt::join(rest, " "));
   }
 
   [[nodiscard]] failure no_command(const std::string& said) const {
-    return usage(said.empty() ? "say what to do: run, ls, show, wait, release, watch, schema or bench"
-                              : fmt::format("there is no command '{}'", said));
+    return usage(said.empty() || said.starts_with('-')
+                     ? "no command is given: use run, ls, show, wait, release, watch, schema or bench"
+                     : fmt::format("there is no command '{}'", said));
   }
 
   /// `holdfast --store URL ls` means `holdfast ls --store URL`, as with kubectl or etcdctl.
@@ -156,24 +164,25 @@ class parser {
 
   /// The variable of a script that was never set, say.
   static std::string no_empty_url(const std::string& url) {
-    return url.empty() ? "an empty URL; leave it out for the default" : "";
+    return url.empty() ? "the URL is empty; leave it out for the default store" : "";
   }
 
   static CLI::Option* add_store(CLI::App* command, store_choice& store) {
-    auto* url = command->add_option("--store", store.url,
-                                    "Where the locks live, such as redis://host or sqlite:/srv/locks.db");
+    auto* url =
+        command->add_option("--store", store.url, "The store, such as redis://host or sqlite:/srv/locks.db");
     url->check(no_empty_url)->type_name("URL");
     command
-        ->add_option("--password-file", store.password_file, "Take the store's password from its first line")
+        ->add_option("--password-file", store.password_file,
+                     "Read the store's password from the first line of FILE")
         ->type_name("FILE");
-    command->add_flag("--json", store.json, "Print one JSON object a line");
+    command->add_flag("--json", store.json, "Print JSON, one object per line");
     return url;
   }
 
   static void add_name(CLI::App* command, std::string& name, const std::string& help, bool required = true) {
     command->add_option("NAME", name, help)
         ->required(required)
-        ->check([](const std::string& given) { return given.empty() ? "an empty name" : ""; })
+        ->check([](const std::string& given) { return given.empty() ? "the name is empty" : ""; })
         ->type_name("");
   }
 
@@ -227,7 +236,8 @@ class parser {
     add_text(command, flag, "N", help, [flag, &into](const std::string& text) {
       const auto number = text == "0" ? std::optional<std::int64_t>{0} : positive_number(text);
       if (!number || *number > largest) {
-        throw failure{bad_usage, fmt::format("{}: '{}' is not an exit status, 0 to {}", flag, text, largest)};
+        throw failure{bad_usage,
+                      fmt::format("{}: '{}' is not an exit status from 0 to {}", flag, text, largest)};
       }
       into = static_cast<int>(*number);
     });
@@ -235,39 +245,42 @@ class parser {
 
   void add_run() {
     auto* command = add("run", "Run a command while a lock is held");
-    add_name(command, run_.wish.name, "The lock to hold");
+    add_name(command, run_.wish.name, "The name of the lock");
     command
         ->add_flag(
             "--shared", [this](std::int64_t) { run_.wish.how = mode::shared; },
-            "Hold it together with other shared holders")
+            "Hold the lock together with other shared holders")
         ->excludes(command
                        ->add_option_function<std::string>(
                            "--permits", [this](const std::string& text) { set_permits(run_.wish, text); },
                            "Hold N permits of a semaphore that has OF")
                        ->type_name("N/OF"));
-    add_duration(command, "--wait", run_.wish.wait, "Give up after so long (0: ask once); default: wait");
-    command->add_flag("-q,--quiet", run_.quiet, "No message when the lock is not granted in time");
+    add_duration(command, "--wait", run_.wish.wait,
+                 "Give up after this time; 0: try once; default: wait without limit");
+    command->add_flag("-q,--quiet", run_.quiet, "Print no message when the lock is not granted in time");
     add_status(command, "-E,--conflict-exit-code", run_.conflict_status,
                "Exit with N when the lock is not granted in time; default: 75");
     add_status(command, "--lost-exit-code", run_.lost_status,
-               "Exit with N when it was lost while the command ran; default: 76");
-    add_ttl(command, run_.wish.ttl,
-            "How long the lock outlives a crash, but where it ends with a session; default: 30s");
-    add_text(command, "--label", "TEXT", "A text shown beside the holder", [this](const std::string& text) {
-      check([&] { lock_options{}.label(text); },
-            "--label: at most 256 bytes of UTF-8, no control characters");
-      run_.wish.label = text;
-    });
+               "Exit with N when the lock was lost while the command ran; default: 76");
+    add_ttl(command, run_.wish.ttl, "The lock ends this long after its holder crashed; default: 30s");
+    add_text(command, "--label", "TEXT", "A text that 'ls' and 'show' print beside the holder",
+             [this](const std::string& text) {
+               check([&] { lock_options{}.label(text); },
+                     "--label: a label has at most 256 bytes of UTF-8 and no control characters");
+               run_.wish.label = text;
+             });
     add_store(command, run_.store);
     command->footer(
-        "The command finds HOLDFAST_TOKEN and HOLDFAST_NAME in its environment; its status is passed on.\n"
-        "75: not granted in time. 76: lost while the command ran. 69: no store. 64: bad usage. 127, 126: no "
-        "command.");
+        "COMMAND finds HOLDFAST_TOKEN and HOLDFAST_NAME in its environment.\n"
+        "The exit status is that of COMMAND, or\n"
+        "  64  bad usage                             76  the lock was lost while COMMAND ran\n"
+        "  69  the store is unavailable             126  COMMAND cannot be executed\n"
+        "  75  the lock was not granted in time     127  COMMAND does not exist");
   }
 
   void add_ls() {
     auto* command = add("ls", "List locks that are held or waited for");
-    command->add_flag("--all", ls_.all, "Idle names too, of which the store remembers the last token");
+    command->add_flag("--all", ls_.all, "List idle locks too, with their last tokens");
     add_store(command, ls_.store);
   }
 
@@ -275,36 +288,38 @@ class parser {
     auto* command = add("show", "Show who holds a lock and who waits for it");
     add_name(command, show_.name, "The lock");
     command->add_flag("-q,--quiet", show_.quiet,
-                      "Print nothing; status 0 when it is held, 1 when it is free");
+                      "Print nothing; exit with 0 when the lock is held, with 1 when it is free");
     add_store(command, show_.store);
   }
 
   void add_wait() {
     auto* command = add("wait", "Wait until nobody holds a lock, without taking it");
     add_name(command, wait_.name, "The lock");
-    add_duration(command, "--wait", wait_.limit, "Give up after so long, with status 75 (0: look once)");
+    add_duration(command, "--wait", wait_.limit, "Give up after this time, with status 75; 0: look once");
     add_store(command, wait_.store);
   }
 
   void add_release() {
     auto* command = add("release", "Take a lock from its holder");
     add_name(command, release_.name, "The lock");
-    command->add_flag("--force", release_.force, "Yes, although its holder has not released it");
-    add_number(command, "--token", release_.token, "End only the hold with this token; 'show' lists them");
+    command->add_flag("--force", release_.force, "Required: the holder has not released the lock");
+    add_number(command, "--token", release_.token,
+               "End only the hold with this token; 'show' lists the tokens");
     add_store(command, release_.store);
   }
 
   void add_watch() {
-    auto* command = add("watch", "Print what happens to locks, as it happens");
-    add_name(command, watch_.name, "Only this lock", false);
+    auto* command = add("watch", "Print each change of a lock as it happens");
+    add_name(command, watch_.name, "Watch this lock alone", false);
     add_store(command, watch_.store);
   }
 
   void add_schema() {
-    auto* command = add("schema", "Print what a store needs in its database server, or make it");
+    auto* command = add("schema", "Print or make the tables and routines of a store in a database server");
     auto* place = command->add_option("URL", schema_.store.url, "The store, as with --store");
     place->check(no_empty_url)->type_name("");
-    command->add_flag("--apply", schema_.apply, "Make it, as the user of the URL, instead of printing it");
+    command->add_flag("--apply", schema_.apply,
+                      "Make them, as the user of the URL, instead of printing them");
     add_store(command, schema_.store)->excludes(place);
   }
 
@@ -323,7 +338,7 @@ class parser {
     add_duration(command, "--duration", bench_.length, "How long to measure");
     add_ttl(command, bench_.ttl, "The ttl of every lease; default: 30s");
     add_store(command, bench_.store);
-    command->footer("Without --store, a fresh SQLite file is measured and removed afterwards.");
+    command->footer("Without --store, bench measures a fresh SQLite file and removes it afterwards.");
   }
 
   void add_completion() {
@@ -334,7 +349,7 @@ class parser {
 
   void add_help() {
     auto* command = add("help", "Explain a command");
-    command->add_option("COMMAND", help_topic_, "Which one")->type_name("");
+    command->add_option("COMMAND", help_topic_, "The command to explain")->type_name("");
     command->footer("");
   }
 
@@ -363,7 +378,7 @@ class parser {
   }
 
   run_command checked_run() const {
-    if (run_.command.empty()) throw usage("say what to run, after --");
+    if (run_.command.empty()) throw usage("no command to run is given: put it behind --");
     return run_;
   }
 

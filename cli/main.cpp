@@ -32,8 +32,8 @@ failure with_store_hint(const error& cause, const store_choice& store) {
   const auto plain = to_failure(cause);
   const bool about_store = plain.status() == store_unavailable || plain.status() == permission_denied;
   if (!about_store || !is_default(store)) return plain;
-  return {plain.status(), fmt::format("{}. This is the default store, a file of this user; --store or "
-                                      "HOLDFAST_STORE names another",
+  return {plain.status(), fmt::format("{}. This is the default store, a file of this user. --store or "
+                                      "HOLDFAST_STORE names another store",
                                       plain.what())};
 }
 
@@ -68,7 +68,7 @@ int guarded_main(const std::vector<std::string>& arguments) {
   } catch (const std::system_error& cause) {
     return fail(to_failure(cause));
   } catch (const std::exception& bug) {
-    return fail({internal_error, fmt::format("internal error: {}", bug.what())});
+    return fail({internal_error, fmt::format("internal error: {}. Please report it", bug.what())});
   }
 }
 

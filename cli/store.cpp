@@ -39,7 +39,7 @@ std::string password_of(const store_choice& choice) {
   if (secret.ends_with('\r')) secret.pop_back();
   if (secret.empty()) {
     throw failure{bad_usage,
-                  fmt::format("the password file '{}' has nothing in its first line", choice.password_file)};
+                  fmt::format("the first line of the password file '{}' is empty", choice.password_file)};
   }
   return secret;
 }

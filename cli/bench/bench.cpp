@@ -38,11 +38,11 @@ constexpr std::array scenarios{
 const scenario& chosen(const bench_command& what) {
   const auto* found = std::ranges::find(scenarios, what.scenario, &scenario::name);
   if (found == scenarios.end()) {
-    throw failure{bad_usage, fmt::format("there is no scenario '{}': pair, spread, handoff, idle or held",
+    throw failure{bad_usage, fmt::format("there is no scenario '{}': use pair, spread, handoff, idle or held",
                                          what.scenario)};
   }
   const auto refuse = [&](std::string_view option) {
-    throw failure{bad_usage, fmt::format("{} means nothing to '{}'", option, what.scenario)};
+    throw failure{bad_usage, fmt::format("the scenario '{}' does not take {}", what.scenario, option)};
   };
   if (what.concurrency && !found->takes_concurrency) refuse("--concurrency");
   if (what.processes && !found->takes_processes) refuse("--processes");

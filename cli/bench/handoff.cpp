@@ -43,7 +43,7 @@ class contending_processes {
       if (::waitpid(pid, &status, WNOHANG) != pid) return false;
       if (status == 0) return true;
       throw failure{WIFEXITED(status) ? static_cast<exit_status>(WEXITSTATUS(status)) : internal_error,
-                    "a contending process failed, and there is no figure"};
+                    "a contending process failed; there are no figures"};
     });
     return pids_.empty();
   }
@@ -110,10 +110,11 @@ scale scale_of(const bench_command& what) {
                    what.length.value_or(what.count ? std::chrono::hours{1} : std::chrono::seconds{5}),
                    what.count.value_or(1'000'000'000)};
   if (size.processes * size.contenders > static_cast<std::int64_t>(handoff_board::contenders_max)) {
-    throw failure{bad_usage, fmt::format("at most {} contenders in all", handoff_board::contenders_max)};
+    throw failure{bad_usage, fmt::format("--processes times --concurrency is {}, and must be at most {}",
+                                         size.processes * size.contenders, handoff_board::contenders_max)};
   }
   if (what.store.url.starts_with("memory:")) {
-    throw failure{bad_usage, "handoff needs a store that processes share, and memory: is none"};
+    throw failure{bad_usage, "handoff needs a store that processes share; memory: is within one process"};
   }
   return size;
 }
@@ -187,10 +188,10 @@ bench_result bench_handoff(const bench_command& what) {
            {"p50_us", percentile(samples_us, 0.50), "from unlock to lock in another process, median"},
            {"p99_us", percentile(samples_us, 0.99), "one in a hundred takes longer"},
            {"max_wait_ratio", fair.max_wait_ratio, "largest to smallest mean wait among contenders"},
-           {"grants", grants, "counted under the lock, tokens strictly rising"},
-           {"handovers", static_cast<double>(samples_us.size()), "of them, from one process to another"},
-           {"grants_min", static_cast<double>(fair.grants_min), "of the unluckiest contender"},
-           {"grants_max", static_cast<double>(fair.grants_max), "of the luckiest"}}};
+           {"grants", grants, "counted under the lock; each token was larger than the one before"},
+           {"handovers", static_cast<double>(samples_us.size()), "grants that came from another process"},
+           {"grants_min", static_cast<double>(fair.grants_min), "grants of the contender with the fewest"},
+           {"grants_max", static_cast<double>(fair.grants_max), "grants of the contender with the most"}}};
 }
 
 }  // namespace holdfast::cli

@@ -57,7 +57,9 @@ bench_result bench_idle(const bench_command& what) {
 
   for (auto& each : pending) each.cancel();
   while (left > 0) std::this_thread::sleep_for(1ms);
-  if (!kept) throw failure{internal_error, "idle: the name was lost, or a waiter got it, while it was held"};
+  if (!kept)
+    throw failure{internal_error,
+                  "idle: the lock was lost, or granted to a waiter, while it was held; there are no figures"};
   return {{{"count", waiters}, {"duration_s", to_seconds(length)}},
           {{"cpu_percent", cpu_percent, "of one core, for all waiters together"}}};
 }

@@ -264,7 +264,7 @@ std::string completion_script(std::string_view shell, const synopses& commands) 
   if (shell == "bash") return bash_script(commands);
   if (shell == "zsh") return zsh_script(commands);
   if (shell == "fish") return fish_script(commands);
-  throw failure{bad_usage, fmt::format("there is no completion for '{}': bash, zsh or fish", shell)};
+  throw failure{bad_usage, fmt::format("there is no completion for '{}': use bash, zsh or fish", shell)};
 }
 
 }  // namespace holdfast::cli

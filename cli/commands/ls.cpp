@@ -46,8 +46,10 @@ int perform(const ls_command& what) {
     print_table(locks, what.all);
   } else if (is_terminal(stdout)) {
     // Another user, as with sudo, has another default store.
-    fmt::print("nothing is held or waited for{} on {}{}\n", what.all ? ", or ever was," : "",
-               printable(store.url()), what.all ? "" : "; --all shows idle names too");
+    const auto url = printable(store.url());
+    fmt::print("{}", what.all
+                         ? fmt::format("there are no locks on {}\n", url)
+                         : fmt::format("no lock is held or waited for on {}; --all lists idle locks\n", url));
   }
   return 0;
 }

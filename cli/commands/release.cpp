@@ -19,9 +19,9 @@ std::size_t end_one(const client& locks, const release_command& what) {
 
 int perform(const release_command& what) {
   if (!what.force) {
-    throw failure{bad_usage, fmt::format("a lock is released by its holder. To take '{}' from its holder, "
-                                         "say --force: the holder is notified, but nothing waits for it, and "
-                                         "only the fencing token stops what it still writes",
+    throw failure{bad_usage, fmt::format("release takes the lock '{}' from its holder, and needs --force. "
+                                         "The holder is notified, but release does not wait for it. Only the "
+                                         "fencing token stops what the holder still writes",
                                          what.name)};
   }
   const auto locks = open_client(what.store);
@@ -29,10 +29,10 @@ int perform(const release_command& what) {
   if (what.store.json) {
     print_line({{"name", what.name}, {"ended", ended}});
   } else if (ended == 0) {
-    fmt::print("nobody held '{}'{}\n", printable(what.name),
+    fmt::print("nobody held the lock '{}'{}\n", printable(what.name),
                what.token ? fmt::format(" with the token {}", *what.token) : "");
   } else {
-    fmt::print("ended {} of '{}'\n", ended == 1 ? "the hold" : fmt::format("{} holds", ended),
+    fmt::print("ended {} of the lock '{}'\n", ended == 1 ? "the hold" : fmt::format("{} holds", ended),
                printable(what.name));
   }
   return 0;

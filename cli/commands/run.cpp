@@ -55,20 +55,21 @@ failure why_not_had(client& locks, const claim& wish) {
     auto lock = inspect_in_time(locks, wish.name);
     if (std::erase_if(lock.holders, is_ours) != 0) {  // given back behind us
       return {store_unavailable,
-              fmt::format("'{}' was granted too late: the store had not answered{}", wish.name, within)};
+              fmt::format("the lock '{}' was granted too late and was released: the store did not answer{}",
+                          wish.name, once ? " in time" : within)};
     }
-    holders = ": " + holders_text(lock);
+    holders = ": it is " + holders_text(lock);
   } catch (const error& failed) {
     // Who holds it is a courtesy, which not everybody may be granted; that nobody answers is the message.
     const bool unanswered = failed.code() == errc::closed;
     if (unanswered || status_of(failed.code()) == store_unavailable) {
       return {store_unavailable,
-              fmt::format("'{}' was not granted{}, and its holder is not known: {}", wish.name, within,
-                          unanswered ? locks.url() + " does not answer" : to_failure(failed).what())};
+              fmt::format("the lock '{}' was not granted{}, and its holder is not known: {}", wish.name,
+                          within, unanswered ? locks.url() + " does not answer" : to_failure(failed).what())};
     }
   }
-  return {not_had_in_time, fmt::format("'{}' was not free{}{}{}", wish.name, within, holders,
-                                       once ? "" : ". A longer --wait gives it more time")};
+  return {not_had_in_time, fmt::format("the lock '{}' was not free{}{}{}", wish.name, within, holders,
+                                       once ? "" : ". A longer --wait may help")};
 }
 
 /// \return the status for scripts, which may have asked for another than ours.
@@ -131,8 +132,10 @@ bool release_finds_it_lost(client& locks, lease& held, const run_command& what) 
   if (released.wait_for(patience) == std::future_status::timeout) locks.close();  // which ends the attempt
   const auto code = released.get();
   if (code && code != errc::lost && !what.store.json) {
-    complain(fmt::format("holdfast: the release of '{}' could not be confirmed ({}); it ends by itself\n",
-                         printable(what.wish.name), code.message()));
+    complain(
+        fmt::format("holdfast: the release of the lock '{}' could not be confirmed ({}). The lock ends by "
+                    "itself when its lease expires\n",
+                    printable(what.wish.name), code.message()));
   }
   return code == errc::lost;
 }
@@ -152,11 +155,13 @@ int conclude(const run_command& what, const ending& end, bool ended, loss_reason
     object["status"] = status;
     print_line(object, stderr);
   } else if (end.lost) {
-    const auto so = ended ? std::string{"and it was ended"}
-                          : fmt::format("which ended by itself, with status {}", end.status);
+    const auto command = printable(what.command.front());
+    const auto end_text =
+        ended ? std::string{"was ended"} : fmt::format("ended by itself with status {}", end.status);
     complain(fmt::format(
-        "holdfast: '{}' (token {}) was lost while '{}' ran, {}. {}. Others may hold it now\n",
-        printable(what.wish.name), record.token, printable(what.command.front()), so, sentence_of(reason)));
+        "holdfast: the lock '{}' (token {}) was lost while '{}' ran; '{}' {}. {}. Others may hold the lock "
+        "now\n",
+        printable(what.wish.name), record.token, command, command, end_text, sentence_of(reason)));
   }
   return status;
 }

@@ -26,7 +26,8 @@ int apply(const store_choice& store) {
   if (store.json) {
     print_line({{"store", masked_url(url)}, {"made", made}});
   } else {
-    const std::string_view result = made ? "made the tables and routines" : "everything was there already";
+    const std::string_view result =
+        made ? "made the tables and routines" : "the tables and routines exist already";
     fmt::print("{}: {}\n", masked_url(url), result);
   }
   return 0;

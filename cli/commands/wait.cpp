@@ -47,15 +47,16 @@ int perform(const wait_command& what) {
     if (what.limit) left = std::max<duration>(*what.limit - waited_for(), duration::zero()) + answer_limit;
     if (!run_interruptibly(locks, signals, left, [&] { lock = locks.inspect(what.name, 0); })) {
       if (const auto number = signals.take()) return killed_by_signal + *number;
-      throw failure{store_unavailable, fmt::format("whether '{}' is free is not known: {} does not answer",
-                                                   printable(what.name), locks.url())};
+      throw failure{store_unavailable,
+                    fmt::format("it is not known whether the lock '{}' is free: {} does not answer",
+                                printable(what.name), locks.url())};
     }
     if (!lock || lock->holders.empty()) return conclude(what, true, since);
     const auto waited = waited_for();
     if (what.limit && waited >= *what.limit) {
       if (!what.store.json) {
         const bool once = *what.limit == duration::zero();
-        complain(fmt::format("holdfast: '{}' was not free{}: {}\n", printable(what.name),
+        complain(fmt::format("holdfast: the lock '{}' was not free{}: it is {}\n", printable(what.name),
                              once ? "" : " within " + to_whole_text(*what.limit), holders_text(*lock)));
       }
       return conclude(what, false, since);

@@ -36,7 +36,7 @@ void wait_line::draw() {
 std::string wait_line::text() const {
   using namespace std::chrono;
   const auto waited = to_text(duration_cast<duration>(boot_clock::now() - since_));
-  const auto start = fmt::format("waiting {} for {}", waited, printable(name_));
+  const auto start = fmt::format("waiting {} for the lock '{}'", waited, printable(name_));
   try {
     const auto lock = locks_.inspect(name_);
     if (!lock || lock->holders.empty()) return start;
@@ -61,7 +61,7 @@ std::string holders_text(const lock_state& lock) {
   const auto others = lock.holders.size() - 1;
   const auto more = others == 0 ? "" : fmt::format(", and {} more", others);
   if (!first.token)
-    return fmt::format("held by a client that is not Holdfast's ({}){}", printable(first.owner), more);
+    return fmt::format("held by a client of another library ({}){}", printable(first.owner), more);
   return fmt::format("held by {}, for {}{}", to_text(first.claimant), to_text(first.age), more);
 }
 

@@ -41,10 +41,9 @@ constexpr std::array units{unit{"us", 1e-6}, unit{"ms", 1e-3}, unit{"s", 1},    
                            unit{"m", 60},    unit{"min", 60},  unit{"h", 3600}, unit{"d", 86400}};
 
 failure not_a_duration(std::string_view text) {
-  return {bad_usage,
-          fmt::format("'{}' is not a duration: say it as 500ms, 30s, 5m, 2h, 1d or 1h30m; a number "
-                      "without a unit means seconds",
-                      text)};
+  return {bad_usage, fmt::format("'{}' is not a duration: use 500ms, 30s, 5m, 2h, 1d or 1h30m; a number "
+                                 "without a unit means seconds",
+                                 text)};
 }
 
 /// Takes a number and its unit off the front of `rest`; negative where there is none.

@@ -30,9 +30,9 @@ finding look_at(const std::string& path) {
 failure cannot_execute(const std::string& path) {
   struct stat found{};
   const bool folder = ::stat(path.c_str(), &found) == 0 && S_ISDIR(found.st_mode);
-  return {not_executable,
-          fmt::format("cannot execute '{}': {}", path,
-                      folder ? "it is a folder" : "permission denied; is it a program (chmod +x)?")};
+  return {not_executable, fmt::format("cannot execute '{}': {}", path,
+                                      folder ? "it is a folder"
+                                             : "permission denied. 'chmod +x' makes a program executable")};
 }
 
 std::string from_search_path(const std::string& command) {

@@ -120,7 +120,7 @@ TEST_F(bench_on_redis, a_contender_who_cannot_come_ends_it) {
       holdfast({"bench", "handoff", "--processes", "2", "--concurrency", "2", "--store", server.url()});
   EXPECT_EQ(said.status, 69) << said.out;
   EXPECT_THAT(said.err, testing::HasSubstr("max number of clients reached"));
-  EXPECT_THAT(said.err, testing::HasSubstr("there is no figure"));
+  EXPECT_THAT(said.err, testing::HasSubstr("there are no figures"));
 }
 
 TEST_F(bench_on_redis, waiters_keep_their_places_with_commands) {

@@ -95,9 +95,9 @@ TEST_F(listing, force_is_needed_to_release_for_others) {
   const auto holder = start_holder("x");
   EXPECT_EQ(holdfast({"release", "x"}).status, 64);
   EXPECT_TRUE(held("x"));
-  EXPECT_EQ(holdfast({"release", "--force", "x"}).out, "ended the hold of 'x'\n");
+  EXPECT_EQ(holdfast({"release", "--force", "x"}).out, "ended the hold of the lock 'x'\n");
   EXPECT_FALSE(held("x"));
-  EXPECT_EQ(holdfast({"release", "--force", "x"}).out, "nobody held 'x'\n");
+  EXPECT_EQ(holdfast({"release", "--force", "x"}).out, "nobody held the lock 'x'\n");
   EXPECT_EQ(parse_lines(holdfast({"release", "--force", "x", "--json"}).out).at(0)["ended"], 0);
 }
 
@@ -109,8 +109,9 @@ TEST_F(listing, release_ends_the_one_hold_whose_token_is_given) {
   ASSERT_EQ(holders.size(), 2U);
   const auto& stuck = holders[0]["label"] == "stuck" ? holders[0] : holders[1];
   EXPECT_EQ(holdfast({"release", "--force", "x", "--token", "12345678901"}).out,
-            "nobody held 'x' with the token 12345678901\n");
-  EXPECT_EQ(holdfast({"release", "--force", "x", "--token", token(stuck)}).out, "ended the hold of 'x'\n");
+            "nobody held the lock 'x' with the token 12345678901\n");
+  EXPECT_EQ(holdfast({"release", "--force", "x", "--token", token(stuck)}).out,
+            "ended the hold of the lock 'x'\n");
   EXPECT_EQ(second->wait().status, 76);
   EXPECT_TRUE(first->running());
   EXPECT_EQ(show("x")["holders"].size(), 1U);

@@ -57,7 +57,7 @@ TEST_F(run_loss, asks_the_command_to_end_and_exits_76) {
   const auto ended = wrapper->wait();
   EXPECT_EQ(ended.status, 76);
   EXPECT_EQ(contents(file("log")), "asked\n");
-  EXPECT_THAT(ended.err, HasSubstr("was lost"));
+  EXPECT_THAT(ended.err, HasSubstr("was lost while 'sh' ran; 'sh' was ended."));
 }
 
 TEST_F(run_loss, tells_of_it_in_json) {

@@ -77,7 +77,7 @@ TEST_F(asking_a_mute_store, ends_with_the_limit) {
   for (const std::string limit : {"0", "100ms"}) {
     const auto refused = holdfast({"wait", "x", "--wait", limit, "--store", server_.url()});
     EXPECT_EQ(refused.status, 69);
-    EXPECT_THAT(refused.err, HasSubstr("whether 'x' is free is not known"));
+    EXPECT_THAT(refused.err, HasSubstr("it is not known whether the lock 'x' is free"));
   }
 }
 
@@ -92,7 +92,7 @@ TEST_F(run_at_a_mute_store, tells_of_holders_that_are_not_ours) {
   ASSERT_EQ(server.ask({"SET", "holdfast:x", "somebody"}), "OK");
   const auto refused = holdfast({"run", "x", "--wait", "0", "--store", server.url(), "--", "true"});
   EXPECT_EQ(refused.status, 75);
-  EXPECT_THAT(refused.err, HasSubstr("a client that is not Holdfast's (somebody)"));
+  EXPECT_THAT(refused.err, HasSubstr("a client of another library (somebody)"));
 }
 
 }  // namespace
