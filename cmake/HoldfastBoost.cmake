@@ -1,9 +1,15 @@
-# Boost's headers (Asio): the system's if new enough, else those that scripts/setup unpacked under .deps/.
+# Boost's headers (Asio): those that scripts/setup unpacked under .deps/ for the tests, else the system's. The library
+# needs Asio's io_context and stream_descriptor alone, so Debian 12's Boost will do. The tests use cancel_after (1.86).
 # Only headers are wanted, so Boost's own CMake packages, which differ from one distribution to the next, are not asked.
 #
 # Gives the target holdfast_boost. Nobody but src/runtime and what needs <holdfast/async.hpp> links it.
 
-set(holdfast_boost_minimum 108800)
+set(holdfast_boost_minimum 107400)
+set(holdfast_boost_minimum_text 1.74)
+if(HOLDFAST_TESTS)
+  set(holdfast_boost_minimum 108600)
+  set(holdfast_boost_minimum_text "1.86, for the tests,")
+endif()
 
 function(holdfast_boost_version INCLUDE_DIR RESULT)
   set(version 0)
@@ -16,23 +22,23 @@ endfunction()
 
 if(NOT HOLDFAST_BOOST_INCLUDE_DIR)
   find_path(holdfast_system_boost boost/version.hpp NO_CACHE)
-  foreach(candidate IN ITEMS ${holdfast_system_boost} ${PROJECT_SOURCE_DIR}/.deps/boost/include)
+  foreach(candidate IN ITEMS ${PROJECT_SOURCE_DIR}/.deps/boost/include ${holdfast_system_boost})
     holdfast_boost_version(${candidate} version)
     if(version GREATER_EQUAL holdfast_boost_minimum)
-      set(HOLDFAST_BOOST_INCLUDE_DIR ${candidate} CACHE PATH "Where boost/version.hpp (1.88 or newer) is")
+      set(HOLDFAST_BOOST_INCLUDE_DIR ${candidate} CACHE PATH "Where boost/version.hpp is")
       break()
     endif()
   endforeach()
 endif()
 
 if(HOLDFAST_BOOST_INCLUDE_DIR)
-  holdfast_boost_version(${HOLDFAST_BOOST_INCLUDE_DIR} version)
+  holdfast_boost_version(${HOLDFAST_BOOST_INCLUDE_DIR} holdfast_boost_found)
 else()
-  set(version 0)
+  set(holdfast_boost_found 0)
 endif()
-if(version LESS holdfast_boost_minimum)
+if(holdfast_boost_found LESS holdfast_boost_minimum)
   message(FATAL_ERROR
-    "Holdfast needs Boost's headers, 1.88 or newer, and neither the system nor .deps/ has them.\n"
+    "Holdfast needs Boost's headers, ${holdfast_boost_minimum_text} or newer. Neither .deps/ nor the system has them.\n"
     "On Debian run scripts/setup; elsewhere give -DHOLDFAST_BOOST_INCLUDE_DIR=DIR.")
 endif()
 

@@ -1,5 +1,6 @@
 // A user's coroutine, compiled with the user's own Boost.
 #include <cstdio>
+#include <utility>  // Boost 1.74's awaitable.hpp forgets it
 
 #include <boost/asio/awaitable.hpp>
 #include <boost/asio/co_spawn.hpp>
