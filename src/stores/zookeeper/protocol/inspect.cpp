@@ -235,7 +235,7 @@ void session::describe(const std::string& name, std::size_t waiters_read,
     if (all.holders.empty() && all.waiters.empty() && !all.ours) {
       return done(std::optional<lock_state>{}, 0);
     }
-    const duration most = timeout_;  // whatever the others' sessions are
+    const duration most = liveness_.timeout();  // whatever the others' sessions are
     lock_state s;
     s.name = name;
     s.capacity = all.capacity;
@@ -338,7 +338,7 @@ void session::list(const tickets::request& what, const on_reply& done) {
   const auto all = std::make_shared<walk>();
   all->idle = what.idle;
   all->done = done;
-  all->paths.push_back(top());
+  all->paths.push_back(settings_.top());
   catch_up(done, [this, all] { visit_next(all); });
 }
 
@@ -404,7 +404,7 @@ void session::describe_next(const std::shared_ptr<walk>& all) {
 void session::watch(std::function<void()> changed) {
   changed_ = std::move(changed);
   if (changed_) {
-    if (connected_) watch_below(top());
+    if (connected_) watch_below(settings_.top());
     return;
   }
   time_.cancel(std::exchange(next_look_below_, 0));

@@ -42,7 +42,7 @@ void session::renew(const tickets::request& what, const on_reply& done) {
     }
   }
   const std::size_t sync = steps.size();
-  steps.push_back({.kind = kind::sync, .path = top()});
+  steps.push_back({.kind = kind::sync, .path = settings_.top()});
   std::move(unwatched.begin(), unwatched.end(), std::back_inserter(steps));
   looks.push_back({});
   std::move(looks_of_unwatched.begin(), looks_of_unwatched.end(), std::back_inserter(looks));

@@ -13,20 +13,18 @@ using store::time_point;
 
 namespace {
 
-/// Beats in a timeout. Three of them span half a tick, by a clock that may be slower.
-constexpr int beats_in_a_timeout = 11;
-/// While the servers do not answer, no more are sent than may be of use.
-constexpr std::size_t most_beats_in_flight = 12;
 /// Operations of one question that are in flight at once, where it may be of thousands.
 constexpr std::size_t part = 256;
 
 }  // namespace
 
 session::session(store::scheduler& time, wire& to, settings s)
-    : time_{time}, wire_{to}, settings_{std::move(s)} {}
+    : time_{time},
+      wire_{to},
+      settings_{std::move(s)},
+      liveness_{time, to, settings_.top(), settings_.timeout} {}
 
 session::~session() {
-  time_.cancel(next_beat_);
   time_.cancel(next_poll_);
   time_.cancel(next_look_below_);
 }
@@ -125,17 +123,7 @@ void session::connected(std::int64_t id, duration timeout, time_point began) {
   const bool is_new = id_ == 0;
   id_ = id;
   connected_ = true;
-  timeout_ = timeout;
-  ++contact_;
-  beats_.clear();
-  stalled_ = false;
-  last_beat_ = time_.now();
-  if (is_new) {
-    heard_of(began);  // the servers have voted on it
-    beat();
-  } else {
-    confirm_contact(began);
-  }
+  liveness_.connected(timeout, began, is_new);
   for (const std::string& path : std::set<std::string>{doomed_}) doom(path);
   for (const auto& [path, children] : std::exchange(unwanted_, {})) {
     if (!awaited_.contains(path)) unwatch(path, children);
@@ -157,20 +145,19 @@ void session::connected(std::int64_t id, duration timeout, time_point began) {
   }
   if (changed_) {
     watched_below_.clear();
-    watch_below(top());
+    watch_below(settings_.top());
   }
 }
 
 void session::disconnected() {
   connected_ = false;
-  ++contact_;
-  time_.cancel(std::exchange(next_beat_, 0));
+  liveness_.disconnected();
 }
 
 void session::expired() {
-  disconnected();
+  connected_ = false;
   id_ = 0;
-  heard_of_ = {};
+  liveness_.expired();
   nodes_.clear();
   lines_.clear();
   awaited_.clear();
@@ -187,72 +174,6 @@ void session::expired() {
     if (c.now != state::leaving) tell(c, store::notice::revoked, c.token);
   }
   end_arrivals();
-}
-
-/// Less a margin for clocks that run at different rates.
-std::optional<time_point> session::session_until() const {
-  return heard_of_ + timeout_ - timeout_ / 100 - std::chrono::milliseconds{2};
-}
-
-void session::heard_of(time_point sending) {
-  if (sending <= heard_of_) return;
-  heard_of_ = sending;
-  if (extended_) extended_();
-}
-
-/// Being let in again touches the session at the leader; but one that has been deposed, and does not know
-/// yet, lets clients in too. So nothing is proven before a majority has voted on what was sent after that:
-/// the leader that let the session in was the only one then, and any later one gives it its whole timeout.
-void session::confirm_contact(time_point began) {
-  wire_.submit({.kind = operation_kind::agree, .path = "/"}, [this, began, in = contact_](const result& r) {
-    if (in != contact_ || r.code == answer::unknown) return;
-    if (!is_agreed(r)) {
-      time_.cancel(next_beat_);
-      next_beat_ =
-          time_.at(time_.now() + timeout_ / beats_in_a_timeout, [this, began] { confirm_contact(began); });
-      return;
-    }
-    heard_of(began);
-    beat();
-  });
-}
-
-/// Of the shortest session that the servers allow, half a tick may be a whole quarter; a leader that stands
-/// still for a moment between two of its questions would then be believed too much. A session that is longer
-/// than what was asked for is such a one, and there twice the time is left to it.
-duration session::half_a_tick() const {
-  const bool is_shortest = settings_.timeout != duration::zero() && timeout_ > settings_.timeout;
-  return timeout_ / (is_shortest ? 2 : 4) + timeout_ / 50;
-}
-
-/// Beats go on while others are unanswered: after a stall, those that were sent in the middle of it prove at
-/// once that the session has survived it.
-void session::beat() {
-  const duration usual = timeout_ / beats_in_a_timeout;
-  const bool after_silence = time_.now() - last_beat_ > usual * 3 / 2;
-  last_beat_ = time_.now();
-  beat_later();
-  if (beats_.in_flight() >= most_beats_in_flight) return;
-  wire_.submit({.kind = operation_kind::sync, .path = top()},
-               [this, in = contact_, after_silence, usual, sent = time_.now(),
-                number = beats_.sent(time_.now())](const result& r) {
-                 if (in != contact_ || r.code == answer::unknown) return;
-                 if (is_trouble(r)) return beats_.clear();
-                 if (const auto proven = beats_.answered(number, time_.now(), half_a_tick()))
-                   heard_of(*proven);
-                 // The third of a proof has to be sent after the answer to the second: after a stall, at
-                 // once.
-                 stalled_ = stalled_ || after_silence || time_.now() - sent > usual;
-                 if (stalled_ && beats_.in_flight() == 0) {
-                   stalled_ = false;
-                   beat();
-                 }
-               });
-}
-
-void session::beat_later() {
-  time_.cancel(next_beat_);
-  next_beat_ = time_.at(time_.now() + timeout_ / beats_in_a_timeout, [this] { beat(); });
 }
 
 void session::happened(const std::string& path, change what) {
@@ -343,23 +264,6 @@ void session::revoke(const claim& gone) {
   forget(c);
   for (const std::string& path : rest) doom(path);
   if (told_) told_(owner, {store::notice::revoked, token});
-}
-
-store::trouble session::trouble_of(const result& r) {
-  const bool unknown = r.code == answer::unknown;
-  switch (r.code) {
-    case answer::unknown:
-    case answer::not_sent: return {r.reason, r.reason.code == errc::unavailable, unknown};
-    case answer::no_node:
-      return {{errc::unavailable, "the lock's node is gone: " + r.reason.message}, true, false};
-    case answer::no_children:
-      return {{errc::wrong_type, "where the lock's node should be is an ephemeral one: " + r.reason.message},
-              false,
-              false};
-    case answer::refused: return {{errc::permission_denied, r.reason.message}, false, false};
-    case answer::over_quota: return {{errc::exhausted, r.reason.message}, false, false};
-    default: return {r.reason, false, false};
-  }
 }
 
 }  // namespace holdfast::zookeeper

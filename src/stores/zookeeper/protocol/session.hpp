@@ -15,9 +15,9 @@
 
 #include "core/request.hpp"
 #include "core/scheduler.hpp"
-#include "stores/zookeeper/protocol/beats.hpp"
 #include "stores/zookeeper/protocol/contender_queue.hpp"
 #include "stores/zookeeper/protocol/layout.hpp"
+#include "stores/zookeeper/protocol/liveness.hpp"
 #include "stores/zookeeper/protocol/watch_table.hpp"
 #include "stores/zookeeper/protocol/wire.hpp"
 
@@ -31,11 +31,7 @@ namespace holdfast::zookeeper {
 /// Neither socket nor thread nor clock inside: the real link and the simulator drive the very same code.
 /// Every call is made under the client's core lock, and so is every reply and notification.
 ///
-/// The session lives at the servers until they have heard nothing of it for its timeout. They count from what
-/// reached the leader, which asks the others at every half tick what reached them, and no session is shorter
-/// than two ticks. From the last sending that the leader is known to have heard of (see `beats`), the
-/// deadline of all leases counts. Beats that are merely sent in time prove nothing: held up on the way, they
-/// arrive together.
+/// Until when it lives at the servers, `liveness` knows.
 ///
 /// All watches of a client together are bounded (see `watch_table`), and nodes that may not be read cannot be
 /// watched. There, holders look at their own nodes with each renewal, and waiters look at what they wait for
@@ -46,6 +42,9 @@ class session {
     std::string root;  // empty, or a path
     zookeeper::layout layout = zookeeper::layout::curator;
     duration timeout{};  // the session's timeout that is asked for; zero: not known
+
+    /// The node above all others of the library.
+    [[nodiscard]] std::string top() const { return root.empty() ? "/" : root; }
   };
   using on_reply = tickets::link::on_reply;
   using on_notice = tickets::link::on_notice;
@@ -59,8 +58,8 @@ class session {
   // As in tickets::link.
   void send(const tickets::request& what, const on_reply& done);
   void on_notices(on_notice told) { told_ = std::move(told); }
-  [[nodiscard]] std::optional<store::time_point> session_until() const;
-  void on_session(std::function<void()> extended) { extended_ = std::move(extended); }
+  [[nodiscard]] std::optional<store::time_point> session_until() const { return liveness_.until(); }
+  void on_session(std::function<void()> handler) { liveness_.on_extended(std::move(handler)); }
   /// From now on `changed` is called after changes below the root; null: no more.
   void watch(std::function<void()> changed);
 
@@ -151,12 +150,6 @@ class session {
   void ask_in_parts(const std::shared_ptr<std::vector<operation>>& what, std::vector<result> so_far,
                     then done);
   void make_parents(const std::string& path, std::function<void(std::optional<store::trouble>)> done);
-  void confirm_contact(store::time_point began);
-  void beat();
-  void beat_later();
-  [[nodiscard]] duration half_a_tick() const;
-  void heard_of(store::time_point sending);
-  [[nodiscard]] std::string top() const { return settings_.root.empty() ? "/" : settings_.root; }
   [[nodiscard]] claim* find(const ref& who);
   [[nodiscard]] static ref ref_of(const claim& c) { return {c.asked.owner, c.serial}; }
   void tell(const claim& c, store::notice what, fencing_token token) const;
@@ -174,14 +167,6 @@ class session {
     return c.now == state::choosing && c.leases.empty();
   }
   void revoke(const claim& gone);
-  /// Not an answer, not even that nothing is there.
-  [[nodiscard]] static bool is_trouble(const result& r) {
-    return r.code != answer::done && r.code != answer::no_node;
-  }
-  [[nodiscard]] static store::trouble trouble_of(const result& r);
-  /// A majority of the servers has voted on what was sent before, so that what is read next is no older. A
-  /// refusal is voted on, too.
-  [[nodiscard]] static bool is_agreed(const result& r) { return !is_trouble(r) || r.code == answer::refused; }
 
   // acquire.cpp
   void acquire(const tickets::request& what, const on_reply& done);
@@ -268,18 +253,11 @@ class session {
   store::scheduler& time_;
   wire& wire_;
   const settings settings_;
+  liveness liveness_;
   on_notice told_;
-  std::function<void()> extended_;
 
   std::int64_t id_ = 0;
   bool connected_ = false;
-  duration timeout_{};
-  store::time_point heard_of_;  // the last sending that the leader is known to know of
-  beats beats_;
-  store::time_point last_beat_;
-  bool stalled_ = false;       // a beat was late, or its answer
-  std::uint64_t contact_ = 0;  // a number for each connection; a proof does not outlast its own
-  store::scheduler::timer next_beat_ = 0;
 
   std::uint64_t last_serial_ = 0;
   std::uint64_t sessions_ended_ = 0;

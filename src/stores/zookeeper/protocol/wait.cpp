@@ -312,7 +312,7 @@ void session::look(const tickets::request& what, const on_reply& done) {
     time_.at(time_.now(), place_now);
     return;
   }
-  ask({{.kind = kind::sync, .path = top()}}, [place_now, done](const std::vector<result>& results) {
+  ask({{.kind = kind::sync, .path = settings_.top()}}, [place_now, done](const std::vector<result>& results) {
     const result& r = results[0];
     if (r.code == answer::unknown || r.code == answer::not_sent) return done(trouble_of(r));
     place_now();

@@ -1,0 +1,112 @@
+#include "stores/zookeeper/protocol/liveness.hpp"
+
+#include <chrono>
+#include <cstddef>
+#include <utility>
+
+namespace holdfast::zookeeper {
+
+using store::time_point;
+
+namespace {
+
+/// Beats in a timeout. Three of them span half a tick, by a clock that may be slower.
+constexpr int beats_in_a_timeout = 11;
+/// While the servers do not answer, no more are sent than may be of use.
+constexpr std::size_t most_beats_in_flight = 12;
+
+}  // namespace
+
+liveness::liveness(store::scheduler& time, wire& servers, std::string top, duration requested)
+    : time_{time}, wire_{servers}, top_{std::move(top)}, requested_{requested} {}
+
+liveness::~liveness() { time_.cancel(next_beat_); }
+
+void liveness::connected(duration timeout, time_point began, bool is_new) {
+  timeout_ = timeout;
+  ++contact_;
+  beats_.clear();
+  stalled_ = false;
+  last_beat_ = time_.now();
+  if (!is_new) return confirm_contact(began);
+  heard_of(began);  // the servers have voted on it
+  beat();
+}
+
+void liveness::disconnected() {
+  ++contact_;
+  time_.cancel(std::exchange(next_beat_, 0));
+}
+
+void liveness::expired() {
+  disconnected();
+  heard_of_ = {};
+}
+
+time_point liveness::until() const {
+  return heard_of_ + timeout_ - timeout_ / 100 - std::chrono::milliseconds{2};
+}
+
+void liveness::heard_of(time_point sending) {
+  if (sending <= heard_of_) return;
+  heard_of_ = sending;
+  if (extended_) extended_();
+}
+
+/// Being let in again touches the session at the leader; but one that has been deposed, and does not know
+/// yet, lets clients in too. So nothing is proven before a majority has voted on what was sent after that:
+/// the leader that let the session in was the only one then, and any later one gives it its whole timeout.
+void liveness::confirm_contact(time_point began) {
+  wire_.submit({.kind = operation_kind::agree, .path = "/"},
+               [this, began, contact = contact_](const result& r) {
+                 if (contact != contact_ || r.code == answer::unknown) return;
+                 if (!is_agreed(r)) {
+                   time_.cancel(next_beat_);
+                   next_beat_ = time_.at(time_.now() + timeout_ / beats_in_a_timeout,
+                                         [this, began] { confirm_contact(began); });
+                   return;
+                 }
+                 heard_of(began);
+                 beat();
+               });
+}
+
+/// Of the shortest session that the servers allow, half a tick may be a whole quarter; a leader that stands
+/// still for a moment between two of its questions would then be believed too much. A session that is longer
+/// than what was asked for is such a one, and there twice the time is left to it.
+duration liveness::half_a_tick() const {
+  const bool is_shortest = requested_ != duration::zero() && timeout_ > requested_;
+  return timeout_ / (is_shortest ? 2 : 4) + timeout_ / 50;
+}
+
+/// Beats go on while others are unanswered: after a stall, those that were sent in the middle of it prove at
+/// once that the session has survived it.
+void liveness::beat() {
+  const duration usual = timeout_ / beats_in_a_timeout;
+  const bool after_silence = time_.now() - last_beat_ > usual * 3 / 2;
+  last_beat_ = time_.now();
+  beat_later();
+  if (beats_.in_flight() >= most_beats_in_flight) return;
+  wire_.submit({.kind = operation_kind::sync, .path = top_},
+               [this, contact = contact_, after_silence, usual, sent = time_.now(),
+                number = beats_.sent(time_.now())](const result& r) {
+                 if (contact != contact_ || r.code == answer::unknown) return;
+                 if (is_trouble(r)) return beats_.clear();
+                 if (const auto proven = beats_.answered(number, time_.now(), half_a_tick()))
+                   heard_of(*proven);
+                 // The third of a proof has to be sent after the answer to the second: after a stall, at
+                 // once.
+                 stalled_ = stalled_ || after_silence || time_.now() - sent > usual;
+                 if (stalled_ && beats_.in_flight() == 0) {
+                   stalled_ = false;
+                   beat();
+                 }
+               });
+}
+
+void liveness::beat_later() {
+  time_.cancel(next_beat_);
+  next_beat_ = time_.at(time_.now() + timeout_ / beats_in_a_timeout, [this] { beat(); });
+}
+
+}  // namespace holdfast::zookeeper
