@@ -75,16 +75,16 @@ void session::create_next() {
     c->sent = true;
     ++creations_;
     arrivals_[c->queue].next.push_back(a);
-    wire_.submit({.kind = kind::create,
-                  .path = c->queue + '/' + node_name(settings_.layout, role_of(c->asked), c->guid),
-                  .data = data_of(c->asked),
-                  .make = operation::made::sequential},
-                 [this, a, in = sessions_ended_](result r) {
-                   a->made = std::move(r);
-                   if (in != sessions_ended_) return;
-                   --creations_;
-                   create_next();
-                 });
+    nodes_.submit({.kind = kind::create,
+                   .path = c->queue + '/' + node_name(settings_.layout, role_of(c->asked), c->guid),
+                   .data = data_of(c->asked),
+                   .make = operation::made::sequential},
+                  [this, a, in = sessions_ended_](result r) {
+                    a->made = std::move(r);
+                    if (in != sessions_ended_) return;
+                    --creations_;
+                    create_next();
+                  });
     list_next(c->queue, c->base);
   }
 }
@@ -113,8 +113,8 @@ void session::list_next(const std::string& queue, const std::string& base) {
   const bool permits = queue != base;
   std::vector<operation> steps{{.kind = kind::list, .path = queue}};
   if (permits) steps.push_back({.kind = kind::list, .path = base});
-  ask(std::move(steps), [this, queue, base, permits, in = sessions_ended_,
-                         all = std::exchange(of.next, {})](std::vector<result> results) {
+  nodes_.submit_all(std::move(steps), [this, queue, base, permits, in = sessions_ended_,
+                                       all = std::exchange(of.next, {})](std::vector<result> results) {
     listed l;
     l.queue = std::move(results[0]);
     const std::vector<std::string>& children = l.queue.children;
@@ -144,13 +144,15 @@ void session::entered(const arrival& a, const listed& l) {
                                         .path = c->queue,
                                         .reason = {errc::unavailable, "the connection broke"}};
   if (own_node.code == answer::no_node && tries < most_tries) {
-    return make_parents(c->queue, [this, again = arrival{a}](const std::optional<store::trouble>& failed) {
-      claim* const it = find(again.who);
-      if (it == nullptr)
-        return again.done(store::trouble{{errc::unavailable, "the session ended"}, true, false});
-      if (failed) return fail_entry(*it, again.done, store::trouble{failed->what, failed->passing, false});
-      enter(again.who, again.done, again.tries + 1);
-    });
+    return nodes_.make_parents(
+        c->queue, [this, again = arrival{a}](const std::optional<store::trouble>& failed) {
+          claim* const it = find(again.who);
+          if (it == nullptr)
+            return again.done(store::trouble{{errc::unavailable, "the session ended"}, true, false});
+          if (failed)
+            return fail_entry(*it, again.done, store::trouble{failed->what, failed->passing, false});
+          enter(again.who, again.done, again.tries + 1);
+        });
   }
   if (own_node.code == answer::unknown) {
     c->now = state::unsure;
@@ -189,7 +191,7 @@ void session::make_room(claim& c, const on_reply& done) {
   } else {
     fail_entry(c, done, no_numbers_below(queue));
   }
-  wire_.submit({.kind = kind::remove, .path = queue}, [](const result&) {});
+  nodes_.submit({.kind = kind::remove, .path = queue}, [](const result&) {});
 }
 
 /// It stands in its queue, which has just been read.
@@ -230,7 +232,8 @@ void session::retrace(const tickets::request& what, const on_reply& done) {
   // The server that answers may not know yet of what another one was asked: it has to catch up first. A
   // `sync` would not do, since a leader that has been deposed and does not know it answers it by itself. A
   // node that is missed here stays as long as the session, and everybody waits behind it.
-  ask({{.kind = kind::agree, .path = "/"}, {.kind = kind::list, .path = c.queue}},
+  nodes_.submit_all(
+      {{.kind = kind::agree, .path = "/"}, {.kind = kind::list, .path = c.queue}},
       [this, who = ref_of(c), done](const std::vector<result>& results) {
         claim* const unsure = find(who);
         if (unsure == nullptr) return done(tickets::reply{tickets::nothing{}});
@@ -241,26 +244,27 @@ void session::retrace(const tickets::request& what, const on_reply& done) {
         line_of(*unsure).ahead.read(queue.children);
         const std::vector<contender> there = made_with(settings_.layout, unsure->guid, queue.children);
         if (there.empty()) return forget_unsure(*unsure, done);
-        ask({{.kind = kind::exists, .path = unsure->queue + '/' + there.front().node}},
-            [this, who, done, mine = there.front()](const std::vector<result>& got) {
-              claim* const it = find(who);
-              if (it == nullptr) return done(tickets::reply{tickets::nothing{}});
-              const result& node = got[0];
-              if (node.code == answer::unknown || node.code == answer::not_sent)
-                return done(trouble_of(node));
-              if (node.code != answer::done || node.about.session != id_) return forget_unsure(*it, done);
-              it->place = mine;
-              it->token = token_of(node.about);
-              own(it->queue + '/' + mine.node, *it);
-              if (line_of(*it).ahead.cannot_order(mine)) return make_room(*it, done);
-              settle(*it, [done](const tickets::link::outcome& o) {
-                // One that did not want to wait has left by now, and asks anew to hear that.
-                const auto* r = std::get_if<tickets::reply>(&o);
-                if (r != nullptr && std::holds_alternative<tickets::refused>(*r))
-                  return done(tickets::reply{tickets::nothing{}});
-                done(o);
-              });
-            });
+        nodes_.submit_all({{.kind = kind::exists, .path = unsure->queue + '/' + there.front().node}},
+                          [this, who, done, mine = there.front()](const std::vector<result>& got) {
+                            claim* const it = find(who);
+                            if (it == nullptr) return done(tickets::reply{tickets::nothing{}});
+                            const result& node = got[0];
+                            if (node.code == answer::unknown || node.code == answer::not_sent)
+                              return done(trouble_of(node));
+                            if (node.code != answer::done || node.about.session != nodes_.session())
+                              return forget_unsure(*it, done);
+                            it->place = mine;
+                            it->token = token_of(node.about);
+                            own(it->queue + '/' + mine.node, *it);
+                            if (line_of(*it).ahead.cannot_order(mine)) return make_room(*it, done);
+                            settle(*it, [done](const tickets::link::outcome& o) {
+                              // One that did not want to wait has left by now, and asks anew to hear that.
+                              const auto* r = std::get_if<tickets::reply>(&o);
+                              if (r != nullptr && std::holds_alternative<tickets::refused>(*r))
+                                return done(tickets::reply{tickets::nothing{}});
+                              done(o);
+                            });
+                          });
       });
 }
 

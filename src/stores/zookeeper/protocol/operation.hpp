@@ -75,6 +75,9 @@ struct result {
 };
 using on_result = std::function<void(result)>;
 
+/// A watch is of a node, its data and its end, or of the names of its children.
+enum class watch_kind : std::uint8_t { node, children };
+
 /// What happened to a node that was watched.
 enum class change : std::uint8_t { removed, data, children };
 

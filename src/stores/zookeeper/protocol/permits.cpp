@@ -45,9 +45,10 @@ void session::choose(claim& c, const on_reply& done, int tries) {
   }
   steps.push_back({.kind = kind::list, .path = leases});
   steps.push_back({.kind = kind::get, .path = leases});
-  ask(std::move(steps), [this, who = ref_of(c), done, tries](const std::vector<result>& results) {
-    chosen(who, done, tries, results);
-  });
+  nodes_.submit_all(std::move(steps),
+                    [this, who = ref_of(c), done, tries](const std::vector<result>& results) {
+                      chosen(who, done, tries, results);
+                    });
 }
 
 void session::chosen(const ref& who, const on_reply& done, int tries, const std::vector<result>& results) {
@@ -58,17 +59,16 @@ void session::chosen(const ref& who, const on_reply& done, int tries, const std:
   }
   const auto count = static_cast<std::size_t>(c->asked.weight);
   if (results[0].code == answer::no_node && tries < most_tries) {
-    return make_parents(c->base + "/leases",
-                        [this, who, done, tries](const std::optional<store::trouble>& failed) {
-                          claim* const again = find(who);
-                          if (again == nullptr) {
-                            if (done)
-                              done(store::trouble{{errc::unavailable, "the session ended"}, true, false});
-                            return;
-                          }
-                          if (failed) return start_over(*again, done, *failed);
-                          choose(*again, done, tries + 1);
-                        });
+    return nodes_.make_parents(
+        c->base + "/leases", [this, who, done, tries](const std::optional<store::trouble>& failed) {
+          claim* const again = find(who);
+          if (again == nullptr) {
+            if (done) done(store::trouble{{errc::unavailable, "the session ended"}, true, false});
+            return;
+          }
+          if (failed) return start_over(*again, done, *failed);
+          choose(*again, done, tries + 1);
+        });
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
     const result& r = results[i];
@@ -88,8 +88,8 @@ void session::chosen(const ref& who, const on_reply& done, int tries, const std:
       if (done) return fail_entry(*c, done, other);
       return come_anew(*c);
     }
-    wire_.submit({.kind = kind::set, .path = leases, .data = capacity_note(c->asked.capacity)},
-                 [](const result&) {});
+    nodes_.submit({.kind = kind::set, .path = leases, .data = capacity_note(c->asked.capacity)},
+                  [](const result&) {});
   }
   if (present.size() <= static_cast<std::size_t>(c->asked.capacity)) return have_permits(*c, done);
   if (!c->asked.wait) return fail_entry(*c, done, tickets::reply{tickets::refused{}});
@@ -105,14 +105,15 @@ void session::count_leases(claim& c) {
   c.settled = false;
   c.awaited = leases;
   awaited_[leases].insert(c.asked.owner);
-  const bool room = watches_.has_room(leases, watch_table::kind::children);
+  const bool room = nodes_.has_room(leases, watch_kind::children);
   std::vector<operation> steps{{.kind = kind::list, .path = leases, .watch = room}};
-  const bool watched = c.watched || can_watch(0, 0, nodes_of(c));
+  watch_load planned;
+  const bool watched = c.watched || can_watch(nodes_of(c), planned);
   if (!c.watched) {
-    for (const std::string& path : nodes_of(c)) steps.push_back(look_of(path, watched));
+    for (const std::string& path : nodes_of(c)) steps.push_back(nodes_.look_at(path, watched));
   }
   if (!room) poll_later(c);
-  ask(std::move(steps), [this, who = ref_of(c), watched](const std::vector<result>& results) {
+  nodes_.submit_all(std::move(steps), [this, who = ref_of(c), watched](const std::vector<result>& results) {
     claim* const waiting = find(who);
     if (waiting == nullptr || waiting->now != state::choosing) return;
     bool unread = false;
@@ -120,7 +121,7 @@ void session::count_leases(claim& c) {
       if (r.code == answer::no_node) return revoke(*waiting);
       if (r.code == answer::refused && &r == results.data()) return come_anew(*waiting);  // which tells why
       if (r.code == answer::refused) {
-        unread = unreadable_.insert(r.path).second || unread;
+        unread = nodes_.set_unreadable(r.path) || unread;
       } else if (r.code != answer::done) {
         return unsettle(*waiting);
       }
@@ -133,13 +134,17 @@ void session::count_leases(claim& c) {
   });
 }
 
-/// Whether these nodes of its own can be watched, all of them, besides so many others.
-bool session::can_watch(std::size_t watches, std::size_t bytes, const std::vector<std::string>& paths) const {
+/// Whether these nodes of its own can be watched, all of them, besides those that are planned already.
+/// \param planned has them as well, if so.
+bool session::can_watch(const std::vector<std::string>& paths, watch_load& planned) const {
+  watch_load together = planned;
   for (const std::string& path : paths) {
-    if (unreadable_.contains(path)) return false;
-    bytes += path.size();
+    if (!nodes_.is_readable(path)) return false;
+    together.add(path);
   }
-  return watches_.has_room(watches + paths.size(), bytes, watch_table::most_with_own);
+  if (!nodes_.has_room_for_own(together)) return false;
+  planned = together;
+  return true;
 }
 
 /// The next in the queue may come.
@@ -147,7 +152,7 @@ void session::have_permits(claim& c, const on_reply& done) {
   stop_waiting(c);
   const std::string gate = c.queue + '/' + c.place->node;
   hold(c);
-  nodes_.erase(gate);
+  own_nodes_.erase(gate);
   c.place.reset();
   c.gate = gate;
   doom(gate);
@@ -173,7 +178,7 @@ void session::begin_leases_anew(claim& c, const on_reply& done) {
   const owner_id owner = c.asked.owner;
   abandon(c, [this, owner, done, waits = c.asked.wait,
               leases = c.base + "/leases"](const tickets::link::outcome&) {
-    wire_.submit({.kind = kind::remove, .path = leases}, [](const result&) {});
+    nodes_.submit({.kind = kind::remove, .path = leases}, [](const result&) {});
     if (!done && told_) told_(owner, {store::notice::look, {}});
     if (!done) return;
     if (!waits) return done(tickets::reply{tickets::refused{}});
@@ -191,7 +196,7 @@ void session::refuse_other_kind(claim& c, const on_reply& done, const std::vecto
   if (std::find(children.begin(), children.end(), "locks") != children.end()) {
     steps.push_back({.kind = kind::list, .path = c.base + "/locks"});
   }
-  ask(std::move(steps), [this, who = ref_of(c), done](const std::vector<result>& results) {
+  nodes_.submit_all(std::move(steps), [this, who = ref_of(c), done](const std::vector<result>& results) {
     claim* const mine = find(who);
     if (mine == nullptr) return done(store::trouble{{errc::unavailable, "the session ended"}, true, true});
     bool used = false;

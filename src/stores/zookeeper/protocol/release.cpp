@@ -45,28 +45,28 @@ void session::remove(claim& c, std::function<void(tickets::link::outcome)> done)
   std::vector<std::string> paths;
   paths.reserve(removals.size());
   for (const operation& each : removals) paths.push_back(each.path);
-  ask(std::move(removals),
-      [this, who = ref_of(c), paths, done = std::move(done)](const std::vector<result>& results) {
-        bool any = false;
-        const result* failed = nullptr;
-        for (std::size_t i = 0; i < results.size(); ++i) {
-          any = any || results[i].code == answer::done;
-          if (!is_trouble(results[i])) {
-            went(paths[i]);
-            continue;
-          }
-          failed = &results[i];
-          if (find(who) != nullptr) doomed_.insert(paths[i]);
-        }
-        if (failed != nullptr) {  // it will be carried out some time: unknown until then
-          store::trouble why = trouble_of(*failed);
-          why.unknown = true;
-          return done(why);
-        }
-        if (claim* const c = find(who)) forget(*c);
-        if (any) return done(tickets::reply{tickets::done{}});
-        done(tickets::reply{tickets::nothing{}});
-      });
+  nodes_.submit_all(std::move(removals), [this, who = ref_of(c), paths,
+                                          done = std::move(done)](const std::vector<result>& results) {
+    bool any = false;
+    const result* failed = nullptr;
+    for (std::size_t i = 0; i < results.size(); ++i) {
+      any = any || results[i].code == answer::done;
+      if (!is_trouble(results[i])) {
+        went(paths[i]);
+        continue;
+      }
+      failed = &results[i];
+      if (find(who) != nullptr) doomed_.insert(paths[i]);
+    }
+    if (failed != nullptr) {  // it will be carried out some time: unknown until then
+      store::trouble why = trouble_of(*failed);
+      why.unknown = true;
+      return done(why);
+    }
+    if (claim* const c = find(who)) forget(*c);
+    if (any) return done(tickets::reply{tickets::done{}});
+    done(tickets::reply{tickets::nothing{}});
+  });
 }
 
 /// Its nodes may be there, or come to be, under numbers that are not known.
@@ -95,30 +95,31 @@ void session::search_and_remove(const orphan& what,
   std::vector<operation> steps{{.kind = kind::agree, .path = "/"}};  // as in `retrace`
   steps.push_back({.kind = kind::list, .path = what.queue});
   if (!what.leases.empty()) steps.push_back({.kind = kind::list, .path = what.leases});
-  ask(std::move(steps), [this, what, done, id = id_](const std::vector<result>& results) {
-    const auto failed = std::find_if(results.begin() + 1, results.end(), is_trouble);
-    if (!is_agreed(results[0]) || failed != results.end()) {
-      if (id == id_ || id == 0) orphans_.push_back(what);
-      return done(trouble_of(is_agreed(results[0]) ? *failed : results[0]));
-    }
-    for (const result& r : results) {
-      for (const contender& each : made_with(settings_.layout, what.guid, r.children)) {
-        doom(r.path + '/' + each.node);
-      }
-    }
-    done(std::nullopt);
-  });
+  nodes_.submit_all(std::move(steps),
+                    [this, what, done, id = nodes_.session()](const std::vector<result>& results) {
+                      const auto failed = std::find_if(results.begin() + 1, results.end(), is_trouble);
+                      if (!is_agreed(results[0]) || failed != results.end()) {
+                        if (id == nodes_.session() || id == 0) orphans_.push_back(what);
+                        return done(trouble_of(is_agreed(results[0]) ? *failed : results[0]));
+                      }
+                      for (const result& r : results) {
+                        for (const contender& each : made_with(settings_.layout, what.guid, r.children)) {
+                          doom(r.path + '/' + each.node);
+                        }
+                      }
+                      done(std::nullopt);
+                    });
 }
 
 /// Removes a node that nobody may wait for to be removed, however long it takes.
 void session::doom(const std::string& path) {
   doomed_.insert(path);
-  wire_.submit({.kind = kind::remove, .path = path}, [this, path](const result& r) {
+  nodes_.submit({.kind = kind::remove, .path = path}, [this, path](const result& r) {
     if (is_trouble(r)) return;
     doomed_.erase(path);
     went(path);
-    const auto mine = nodes_.find(path);
-    claim* const c = mine == nodes_.end() ? nullptr : find(mine->second);
+    const auto mine = own_nodes_.find(path);
+    claim* const c = mine == own_nodes_.end() ? nullptr : find(mine->second);
     if (c == nullptr || c->now != state::leaving) return;
     // It has left when the last of its nodes is gone, and not before.
     const std::vector<std::string> all = nodes_of(*c);

@@ -22,8 +22,7 @@ void session::renew(const tickets::request& what, const on_reply& done) {
   std::vector<operation> unwatched;
   std::vector<look> looks;  // of each step, the watched ones first
   std::vector<look> looks_of_unwatched;
-  std::size_t bytes = 0;
-  std::size_t count = 0;
+  watch_load planned;
   for (const store::hold& h : what.batch) {
     const auto found = claims_.find(h.owner);
     if (found == claims_.end() || found->second.now != state::holding || found->second.watched) continue;
@@ -31,13 +30,9 @@ void session::renew(const tickets::request& what, const on_reply& done) {
     if (lowers(c)) continue;  // its writer's node goes by our own hand, and is no sign of an end
     std::vector<std::string> paths = c.leases;
     if (paths.empty()) paths.push_back(c.queue + '/' + c.place->node);
-    c.watched = can_watch(count, bytes, paths);
-    if (c.watched) {
-      count += paths.size();
-      for (const std::string& path : paths) bytes += path.size();
-    }
+    c.watched = can_watch(paths, planned);
     for (const std::string& path : paths) {
-      (c.watched ? steps : unwatched).push_back(look_of(path, c.watched));
+      (c.watched ? steps : unwatched).push_back(nodes_.look_at(path, c.watched));
       (c.watched ? looks : looks_of_unwatched).push_back({ref_of(c), path});
     }
   }
@@ -46,7 +41,7 @@ void session::renew(const tickets::request& what, const on_reply& done) {
   std::move(unwatched.begin(), unwatched.end(), std::back_inserter(steps));
   looks.push_back({});
   std::move(looks_of_unwatched.begin(), looks_of_unwatched.end(), std::back_inserter(looks));
-  ask(std::move(steps), [this, what, looks, sync, done](const std::vector<result>& results) {
+  nodes_.submit_all(std::move(steps), [this, what, looks, sync, done](const std::vector<result>& results) {
     bool unread = false;
     const result* failed = is_trouble(results[sync]) ? &results[sync] : nullptr;
     for (std::size_t i = 0; i < looks.size(); ++i) {
@@ -59,12 +54,12 @@ void session::renew(const tickets::request& what, const on_reply& done) {
       }
       if (c != nullptr && r.code != answer::done) c->watched = false;
       if (c != nullptr && r.code == answer::refused) {
-        unread = unreadable_.insert(looks[i].path).second || unread;
+        unread = nodes_.set_unreadable(looks[i].path) || unread;
         unsettle_behind(looks[i].path);
       }
       if (r.code == answer::no_node) {
         if (c != nullptr) revoke(*c);
-        happened(looks[i].path, change::removed);  // others may rely on this watch
+        node_gone(looks[i].path);  // others may rely on this watch
       }
     }
     if (failed != nullptr) return done(trouble_of(*failed));
@@ -99,32 +94,32 @@ void session::downgrade(const tickets::request& what, const on_reply& done) {
   const std::string former = c.queue + '/' + c.place->node;
   c.lowering = true;
   own(c.queue + '/' + reader, c);
-  nodes_.erase(former);  // it goes by our own hand
-  ask({{.kind = kind::replace,
-        .path = c.queue + '/' + reader,
-        .data = data_of(c.asked, c.token),
-        .former = former}},
-      [this, who = ref_of(c), done, reader, former](const std::vector<result>& results) {
-        claim* const mine = find(who);
-        if (mine == nullptr) return done(tickets::reply{tickets::nothing{}});
-        const result& r = results[0];
-        if (r.code == answer::unknown || r.code == answer::not_sent) return done(trouble_of(r));
-        // It exists where an earlier try was carried out, whose answer was lost.
-        if (r.code == answer::done || r.code == answer::node_exists) {
-          mine->place = parse(settings_.layout, reader);
-          mine->watched = false;
-          return done(tickets::reply{tickets::done{}});
-        }
-        mine->lowering = false;
-        nodes_.erase(mine->queue + '/' + reader);
-        if (r.code == answer::no_node) {  // somebody has ended it
-          forget(*mine);
-          return done(tickets::reply{tickets::nothing{}});
-        }
-        own(former, *mine);
-        mine->watched = false;  // what has been told of it since was not taken in
-        done(trouble_of(r));
-      });
+  own_nodes_.erase(former);  // it goes by our own hand
+  nodes_.submit_all({{.kind = kind::replace,
+                      .path = c.queue + '/' + reader,
+                      .data = data_of(c.asked, c.token),
+                      .former = former}},
+                    [this, who = ref_of(c), done, reader, former](const std::vector<result>& results) {
+                      claim* const mine = find(who);
+                      if (mine == nullptr) return done(tickets::reply{tickets::nothing{}});
+                      const result& r = results[0];
+                      if (r.code == answer::unknown || r.code == answer::not_sent) return done(trouble_of(r));
+                      // It exists where an earlier try was carried out, whose answer was lost.
+                      if (r.code == answer::done || r.code == answer::node_exists) {
+                        mine->place = parse(settings_.layout, reader);
+                        mine->watched = false;
+                        return done(tickets::reply{tickets::done{}});
+                      }
+                      mine->lowering = false;
+                      own_nodes_.erase(mine->queue + '/' + reader);
+                      if (r.code == answer::no_node) {  // somebody has ended it
+                        forget(*mine);
+                        return done(tickets::reply{tickets::nothing{}});
+                      }
+                      own(former, *mine);
+                      mine->watched = false;  // what has been told of it since was not taken in
+                      done(trouble_of(r));
+                    });
 }
 
 }  // namespace holdfast::zookeeper

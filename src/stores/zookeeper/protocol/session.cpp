@@ -11,23 +11,16 @@ namespace holdfast::zookeeper {
 
 using store::time_point;
 
-namespace {
-
-/// Operations of one question that are in flight at once, where it may be of thousands.
-constexpr std::size_t part = 256;
-
-}  // namespace
-
 session::session(store::scheduler& time, wire& to, settings s)
     : time_{time},
-      wire_{to},
       settings_{std::move(s)},
-      liveness_{time, to, settings_.top(), settings_.timeout} {}
+      liveness_{time, to, settings_.top(), settings_.timeout},
+      nodes_{to},
+      inspection_{nodes_, settings_.root, settings_.layout, [this] { return liveness_.timeout(); }},
+      tree_watch_{time, nodes_, settings_.root,
+                  [this](const std::string& path) { return awaited_.contains(path); }} {}
 
-session::~session() {
-  time_.cancel(next_poll_);
-  time_.cancel(next_look_below_);
-}
+session::~session() { time_.cancel(next_poll_); }
 
 void session::send(const tickets::request& what, const on_reply& done) {
   switch (what.what) {
@@ -39,94 +32,21 @@ void session::send(const tickets::request& what, const on_reply& done) {
     case tickets::task::withdraw: return leave(what, done);
     case tickets::task::downgrade: return downgrade(what, done);
     case tickets::task::evict: return evict(what, done);
-    case tickets::task::inspect: return inspect(what, done);
-    case tickets::task::list: return list(what, done);
+    case tickets::task::inspect: return inspection_.inspect(what, done);
+    case tickets::task::list: return inspection_.list(what, done);
   }
-}
-
-/// Sends all at once, and goes on when all are answered.
-void session::ask(std::vector<operation> what, then done) {
-  struct batch {
-    std::vector<result> results;
-    then done;
-  };
-  const auto shared = std::make_shared<batch>();
-  shared->done = std::move(done);
-  const std::size_t size = what.size();
-  for (operation& each : what) {
-    if (!each.watch) {
-      wire_.submit(std::move(each), [shared, size](result r) {
-        shared->results.push_back(std::move(r));
-        if (shared->results.size() == size) shared->done(std::move(shared->results));
-      });
-      continue;
-    }
-    const auto which =
-        each.kind == operation_kind::list ? watch_table::kind::children : watch_table::kind::node;
-    const std::string path = each.path;
-    watches_.sent(path, which);
-    wire_.submit(std::move(each), [this, shared, size, path, which](result r) {
-      if (r.code == answer::done) {
-        watches_.set(path, which);
-      } else {
-        watches_.failed(path, which);
-      }
-      shared->results.push_back(std::move(r));
-      if (shared->results.size() == size) shared->done(std::move(shared->results));
-    });
-  }
-}
-
-/// As `ask`, of any number of operations.
-void session::ask_in_parts(const std::shared_ptr<std::vector<operation>>& what, std::vector<result> so_far,
-                           then done) {
-  if (so_far.size() == what->size()) return done(std::move(so_far));
-  const auto from = what->begin() + static_cast<std::ptrdiff_t>(so_far.size());
-  const auto size = std::min<std::ptrdiff_t>(what->end() - from, part);
-  ask({from, from + size}, [this, what, all = std::make_shared<std::vector<result>>(std::move(so_far)),
-                            done = std::move(done)](std::vector<result> results) {
-    std::move(results.begin(), results.end(), std::back_inserter(*all));
-    ask_in_parts(what, std::move(*all), done);
-  });
-}
-
-/// Those above and the node itself, as containers: the servers remove them some time after the last child.
-void session::make_parents(const std::string& path, std::function<void(std::optional<store::trouble>)> done) {
-  std::vector<operation> makings;
-  std::vector<std::string> all = parents_of(path);
-  all.push_back(path);
-  makings.reserve(all.size());
-  for (std::string& each : all) {
-    // What it says tells people that a lock was here, when nobody claims it any more.
-    const bool lock = &each == &all.back();
-    makings.push_back({.kind = operation_kind::create,
-                       .path = std::move(each),
-                       .data = lock ? to_text(note{}) : std::string{},
-                       .make = operation::made::container});
-  }
-  ask(std::move(makings), [done = std::move(done)](const std::vector<result>& results) {
-    // Above a chroot, nobody may create and nothing has to be created; the lowest one counts.
-    const result& last = results.back();
-    const bool there = last.code == answer::done || last.code == answer::node_exists;
-    if (there) return done(std::nullopt);
-    const auto why = std::find_if(results.begin(), results.end(), [](const result& r) {
-      return r.code != answer::done && r.code != answer::node_exists;
-    });
-    done(trouble_of(*why));
-  });
 }
 
 // ---- what the wire tells
 
 void session::connected(std::int64_t id, duration timeout, time_point began) {
-  if (id_ != 0 && id_ != id) expired();
-  const bool is_new = id_ == 0;
-  id_ = id;
-  connected_ = true;
+  if (nodes_.session() != 0 && nodes_.session() != id) expired();
+  const bool is_new = nodes_.session() == 0;
+  nodes_.connected(id);
   liveness_.connected(timeout, began, is_new);
   for (const std::string& path : std::set<std::string>{doomed_}) doom(path);
-  for (const auto& [path, children] : std::exchange(unwanted_, {})) {
-    if (!awaited_.contains(path)) unwatch(path, children);
+  for (const auto& [path, kind] : nodes_.take_unwanted_watches()) {
+    if (!awaited_.contains(path)) unwatch(path, kind);
   }
   for (const orphan& each : std::exchange(orphans_, {})) {
     search_and_remove(each, [](const std::optional<store::trouble>&) {});
@@ -143,30 +63,23 @@ void session::connected(std::int64_t id, duration timeout, time_point began) {
     else if (!makes_leases(*c))
       count_leases(*c);
   }
-  if (changed_) {
-    watched_below_.clear();
-    watch_below(settings_.top());
-  }
+  tree_watch_.connected();
 }
 
 void session::disconnected() {
-  connected_ = false;
+  nodes_.disconnected();
   liveness_.disconnected();
 }
 
 void session::expired() {
-  connected_ = false;
-  id_ = 0;
+  nodes_.expired();
   liveness_.expired();
-  nodes_.clear();
+  tree_watch_.expired();
+  own_nodes_.clear();
   lines_.clear();
   awaited_.clear();
-  unwanted_.clear();
   doomed_.clear();
   orphans_.clear();
-  watched_below_.clear();
-  watches_.clear();
-  unreadable_.clear();
   unwatched_.clear();
   time_.cancel(std::exchange(next_poll_, 0));
   // Nothing of the old session is taken over into a new one: its nodes are gone, or going.
@@ -176,13 +89,22 @@ void session::expired() {
   end_arrivals();
 }
 
-void session::happened(const std::string& path, change what) {
-  if (what != change::children) watches_.remove(path, watch_table::kind::node);
-  if (what != change::data) watches_.remove(path, watch_table::kind::children);
-  unreadable_.erase(path);
-  if (const auto mine = nodes_.find(path); mine != nodes_.end()) {
+void session::happened(const std::string& path, change event) {
+  nodes_.happened(path, event);
+  changed(path, event);
+  tree_watch_.happened(path, event);
+}
+
+/// A node is gone that a look has missed.
+void session::node_gone(const std::string& path) {
+  nodes_.forget_watch(path);
+  changed(path, change::removed);
+}
+
+void session::changed(const std::string& path, change event) {
+  if (const auto mine = own_nodes_.find(path); mine != own_nodes_.end()) {
     claim* const c = find(mine->second);
-    if (c != nullptr && what == change::removed) {
+    if (c != nullptr && event == change::removed) {
       revoke(*c);
     } else if (c != nullptr) {
       c->watched = false;  // somebody wrote into it; it is watched again with the next renewal or wait
@@ -194,7 +116,7 @@ void session::happened(const std::string& path, change what) {
     awaited_.erase(waited_for);
     const std::size_t slash = path.rfind('/');
     const auto queue = lines_.find(path.substr(0, slash));
-    if (what == change::removed && queue != lines_.end()) queue->second.ahead.gone(path.substr(slash + 1));
+    if (event == change::removed && queue != lines_.end()) queue->second.ahead.gone(path.substr(slash + 1));
     for (const owner_id& owner : waiters) {
       const auto found = claims_.find(owner);
       if (found == claims_.end()) continue;
@@ -207,8 +129,25 @@ void session::happened(const std::string& path, change what) {
         move_up(c);
     }
   }
-  if (what == change::removed && watched_below_.erase(path) != 0 && path == settings_.root) watch_below(path);
-  if (what == change::children && watched_below_.erase(path) != 0) watch_below(path);
+}
+
+/// What an operator ends.
+void session::evict(const tickets::request& request, const on_reply& handler) {
+  inspection_.find_holds(request, [this, handler](const inspection::outcome<inspection::holds>& found) {
+    if (const auto* trouble = std::get_if<store::trouble>(&found)) return handler(*trouble);
+    const auto& holds = std::get<inspection::holds>(found);
+    if (holds.nodes.empty()) return handler(tickets::reply{tickets::count{0}});
+    std::vector<operation> removals;
+    removals.reserve(holds.nodes.size());
+    for (const std::string& path : holds.nodes)
+      removals.push_back({.kind = operation_kind::remove, .path = path});
+    nodes_.submit_all(std::move(removals),
+                      [handler, count = holds.count](const std::vector<result>& results) {
+                        const auto failed = std::find_if(results.begin(), results.end(), is_trouble);
+                        if (failed != results.end()) return handler(trouble_of(*failed));
+                        handler(tickets::reply{tickets::count{count}});
+                      });
+  });
 }
 
 // ---- claims
@@ -237,9 +176,9 @@ std::vector<std::string> session::nodes_of(const claim& c) const {
 
 void session::forget(const claim& c) {
   for (const std::string& path : nodes_of(c)) {
-    const auto found = nodes_.find(path);
-    if (found != nodes_.end() && found->second.serial == c.serial) nodes_.erase(found);
-    if (!awaited_.contains(path)) unreadable_.erase(path);
+    const auto found = own_nodes_.find(path);
+    if (found != own_nodes_.end() && found->second.serial == c.serial) own_nodes_.erase(found);
+    if (!awaited_.contains(path)) nodes_.forget_unreadable(path);
   }
   claims_.erase(owner_id{c.asked.owner});  // the end of `c`
 }

@@ -16,10 +16,11 @@
 #include "core/request.hpp"
 #include "core/scheduler.hpp"
 #include "stores/zookeeper/protocol/contender_queue.hpp"
+#include "stores/zookeeper/protocol/inspection.hpp"
 #include "stores/zookeeper/protocol/layout.hpp"
 #include "stores/zookeeper/protocol/liveness.hpp"
-#include "stores/zookeeper/protocol/watch_table.hpp"
-#include "stores/zookeeper/protocol/wire.hpp"
+#include "stores/zookeeper/protocol/tree_watch.hpp"
+#include "stores/zookeeper/protocol/wire_nodes.hpp"
 
 namespace holdfast::zookeeper {
 
@@ -61,7 +62,7 @@ class session {
   [[nodiscard]] std::optional<store::time_point> session_until() const { return liveness_.until(); }
   void on_session(std::function<void()> handler) { liveness_.on_extended(std::move(handler)); }
   /// From now on `changed` is called after changes below the root; null: no more.
-  void watch(std::function<void()> changed);
+  void watch(std::function<void()> changed) { tree_watch_.watch(std::move(changed)); }
 
   // What the wire's owner has to tell, in the order in which it happened among the answers.
   /// There is a connection; `began` is before the asking for it was sent. Watches of the same session are
@@ -143,17 +144,14 @@ class session {
     std::string queue;
     std::string leases;  // empty, or the node below which there may be some
   };
-  using then = std::function<void(std::vector<result>)>;
-
   // session.cpp: what all have in common
-  void ask(std::vector<operation> what, then done);
-  void ask_in_parts(const std::shared_ptr<std::vector<operation>>& what, std::vector<result> so_far,
-                    then done);
-  void make_parents(const std::string& path, std::function<void(std::optional<store::trouble>)> done);
+  void evict(const tickets::request& request, const on_reply& handler);
+  void changed(const std::string& path, change event);
+  void node_gone(const std::string& path);
   [[nodiscard]] claim* find(const ref& who);
   [[nodiscard]] static ref ref_of(const claim& c) { return {c.asked.owner, c.serial}; }
   void tell(const claim& c, store::notice what, fencing_token token) const;
-  void own(const std::string& path, const claim& c) { nodes_[path] = ref_of(c); }
+  void own(const std::string& path, const claim& c) { own_nodes_[path] = ref_of(c); }
   [[nodiscard]] line& line_of(const claim& c) {
     return lines_.try_emplace(c.queue, settings_.layout).first->second;
   }
@@ -195,13 +193,11 @@ class session {
   void come_anew(claim& c);
   void went(const std::string& path);
   [[nodiscard]] bool is_watched_by_its_claim(const std::string& path) const;
-  [[nodiscard]] operation look_of(const std::string& path, bool watch) const;
   void poll_later(claim& c);
   void poll();
   void move_up(claim& c);
   void stop_waiting(claim& c);
-  void unwatch(const std::string& path, bool children);
-  void end_watch(const std::string& path, bool children);
+  void unwatch(const std::string& path, watch_kind kind);
   void look(const tickets::request& what, const on_reply& done);
 
   // release.cpp
@@ -220,64 +216,33 @@ class session {
   void choose(claim& c, const on_reply& done, int tries);
   void chosen(const ref& who, const on_reply& done, int tries, const std::vector<result>& results);
   void count_leases(claim& c);
-  [[nodiscard]] bool can_watch(std::size_t watches, std::size_t bytes,
-                               const std::vector<std::string>& paths) const;
+  [[nodiscard]] bool can_watch(const std::vector<std::string>& paths, watch_load& planned) const;
   void have_permits(claim& c, const on_reply& done);
   void begin_leases_anew(claim& c, const on_reply& done);
   void start_over(claim& c, const on_reply& done, const store::trouble& why);
   void refuse_other_kind(claim& c, const on_reply& done, const std::vector<std::string>& children);
 
-  // inspect.cpp: what people are shown
-  struct survey;
-  void inspect(const tickets::request& what, const on_reply& done);
-  void evict(const tickets::request& what, const on_reply& done);
-  struct walk;
-  void list(const tickets::request& what, const on_reply& done);
-  void visit_next(const std::shared_ptr<walk>& all);
-  void visited(walk& all, const std::string& path, const std::vector<std::string>& children,
-               bool is_ours) const;
-  void describe_next(const std::shared_ptr<walk>& all);
-  /// What is read in `then`, and after it, knows of whatever anybody was told until now.
-  void catch_up(const on_reply& done, std::function<void()> then);
-  void look_at(const std::string& name, std::size_t waiters_read, int tries,
-               std::function<void(std::variant<survey, store::trouble>)> done);
-  void read_claims(survey all, std::size_t waiters_read,
-                   std::function<void(std::variant<survey, store::trouble>)> done);
-  void describe(const std::string& name, std::size_t waiters_read,
-                const std::function<void(std::variant<std::optional<lock_state>, store::trouble>,
-                                         std::size_t waiters)>& done);
-  void end_holds(const tickets::request& which, const on_reply& done);
-  void watch_below(const std::string& path);
-  void look_below_later();
-
   store::scheduler& time_;
-  wire& wire_;
   const settings settings_;
   liveness liveness_;
+  wire_nodes nodes_;
+  inspection inspection_;
+  tree_watch tree_watch_;
   on_notice told_;
-
-  std::int64_t id_ = 0;
-  bool connected_ = false;
 
   std::uint64_t last_serial_ = 0;
   std::uint64_t sessions_ended_ = 0;
   std::unordered_map<owner_id, claim> claims_;
-  std::map<std::string, ref, std::less<>> nodes_;  // all of ours
+  std::map<std::string, ref, std::less<>> own_nodes_;  // all of ours
   std::map<std::string, line> lines_;
   std::deque<arrival_ptr> coming_;            // whose creation has not been sent yet
   std::size_t creations_ = 0;                 // in flight, of this session
   std::map<std::string, arrivals> arrivals_;  // by queue
-  watch_table watches_;
-  std::set<std::string> unreadable_;  // nodes that may not be read
-  std::deque<ref> unwatched_;         // who waits for a node that is not watched
+  std::deque<ref> unwatched_;                 // who waits for a node that is not watched
   store::scheduler::timer next_poll_ = 0;
-  store::scheduler::timer next_look_below_ = 0;
   std::map<std::string, std::set<owner_id>> awaited_;  // watched nodes, and who waits for each
-  std::map<std::string, bool> unwanted_;               // watches to be ended; whether of children
   std::set<std::string> doomed_;                       // nodes of ours that have to go, whoever still asks
   std::vector<orphan> orphans_;                        // likewise
-  std::function<void()> changed_;
-  std::set<std::string> watched_below_;
 };
 
 }  // namespace holdfast::zookeeper

@@ -32,15 +32,15 @@ void session::wait_behind(claim& c, extent asks) {
   std::vector<std::string> looked_at;
   std::string watched;
   const auto look_at = [&](const std::string& node, bool watch) {
-    steps.push_back(look_of(c.queue + '/' + node, watch));
+    steps.push_back(nodes_.look_at(c.queue + '/' + node, watch));
     looked_at.push_back(node);
   };
   if (!ahead.nearest.empty()) {
     const std::string path = c.queue + '/' + ahead.nearest.front();
     // One watch of a node serves all that wait for it, and its own claim.
     const bool armed = (awaited_.contains(path) || is_watched_by_its_claim(path)) &&
-                       watches_.contains(path, watch_table::kind::node);
-    const bool room = !unreadable_.contains(path) && watches_.has_room(path, watch_table::kind::node);
+                       nodes_.is_watched(path, watch_kind::node);
+    const bool room = nodes_.is_readable(path) && nodes_.has_room(path, watch_kind::node);
     if (c.awaited != path) stop_waiting(c);
     c.awaited = path;
     awaited_[path].insert(c.asked.owner);
@@ -63,11 +63,11 @@ void session::wait_behind(claim& c, extent asks) {
     c.settled = true;
     return;
   }
-  ask(std::move(steps), [this, who = ref_of(c), looked_at = std::move(looked_at),
-                         watched = std::move(watched)](const std::vector<result>& results) {
+  nodes_.submit_all(std::move(steps), [this, who = ref_of(c), looked_at = std::move(looked_at),
+                                       watched = std::move(watched)](const std::vector<result>& results) {
     waited(who, looked_at, watched, results);
     // Whoever wanted it may have given up meanwhile, when there was no watch yet that could have been ended.
-    if (!watched.empty() && !awaited_.contains(watched)) unwatch(watched, false);
+    if (!watched.empty() && !awaited_.contains(watched)) unwatch(watched, watch_kind::node);
   });
 }
 
@@ -114,12 +114,12 @@ void session::waited(const ref& who, const std::vector<std::string>& looked_at, 
     } else if (r.code == answer::refused && is_nearest) {
       // It is there, and cannot be watched: the servers send no event of a node to those who may not read it.
       // Whether it is there may be asked by everybody.
-      unreadable_.insert(c->awaited);
+      nodes_.set_unreadable(c->awaited);
       nearest_is_unread = c->awaited == watched;
     }
   }
   // There is no watch on what is not there: whoever else relies on it has to know.
-  if (nearest_is_gone) return happened(std::string{c->awaited}, change::removed);
+  if (nearest_is_gone) return node_gone(std::string{c->awaited});
   if (nearest_is_unread) {
     unsettle_behind(std::string{c->awaited});  // whoever relies on the watch looks for itself
     return wait_behind(*c, extent::nearest);
@@ -131,23 +131,17 @@ void session::waited(const ref& who, const std::vector<std::string>& looked_at, 
 /// Whoever relies on a watch hears that it could not be set.
 void session::watch_answered(const std::string& path, answer how) {
   switch (how) {
-    case answer::no_node: return happened(path, change::removed);
-    case answer::refused: unreadable_.insert(path); return unsettle_behind(path);
+    case answer::no_node: return node_gone(path);
+    case answer::refused: nodes_.set_unreadable(path); return unsettle_behind(path);
     case answer::unknown:
     case answer::not_sent: return unsettle_behind(path);
     default: return;
   }
 }
 
-/// What tells whether a node is there, and what becomes of it.
-operation session::look_of(const std::string& path, bool watch) const {
-  if (unreadable_.contains(path)) return {.kind = kind::exists, .path = path};
-  return {.kind = kind::get, .path = path, .watch = watch};
-}
-
 bool session::is_watched_by_its_claim(const std::string& path) const {
-  const auto mine = nodes_.find(path);
-  if (mine == nodes_.end()) return false;
+  const auto mine = own_nodes_.find(path);
+  if (mine == own_nodes_.end()) return false;
   const auto found = claims_.find(mine->second.owner);
   return found != claims_.end() && found->second.serial == mine->second.serial && found->second.watched;
 }
@@ -156,19 +150,20 @@ bool session::is_watched_by_its_claim(const std::string& path) const {
 void session::watch_own(claim& c) {
   if (c.watched) return;
   const std::string path = c.queue + '/' + c.place->node;
-  if (unreadable_.contains(path)) return;
-  if (!watches_.has_room(path, watch_table::kind::node, watch_table::most_with_own)) return;
+  if (!nodes_.is_readable(path)) return;
+  if (!nodes_.has_room_for_own(path)) return;
   c.watched = true;
-  ask({look_of(path, true)}, [this, who = ref_of(c), path](const std::vector<result>& results) {
-    const result& r = results[0];
-    if (claim* const mine = find(who); mine != nullptr) {
-      if (r.code != answer::done) mine->watched = false;
-      if (r.code == answer::unknown || r.code == answer::not_sent) unsettle(*mine);
-      const bool is_anothers = r.code == answer::done && r.about.session != id_;
-      if (r.code == answer::no_node || is_anothers) revoke(*mine);
-    }
-    watch_answered(path, r.code);  // those behind it rely on this watch
-  });
+  nodes_.submit_all(
+      {nodes_.look_at(path, true)}, [this, who = ref_of(c), path](const std::vector<result>& results) {
+        const result& r = results[0];
+        if (claim* const mine = find(who); mine != nullptr) {
+          if (r.code != answer::done) mine->watched = false;
+          if (r.code == answer::unknown || r.code == answer::not_sent) unsettle(*mine);
+          const bool is_anothers = r.code == answer::done && r.about.session != nodes_.session();
+          if (r.code == answer::no_node || is_anothers) revoke(*mine);
+        }
+        watch_answered(path, r.code);  // those behind it rely on this watch
+      });
 }
 
 /// Whether what it waits for is watched is not known: it looks again with the next connection, and so do all
@@ -176,7 +171,7 @@ void session::watch_own(claim& c) {
 void session::unsettle(claim& c) {
   if (c.now != state::waiting && c.now != state::choosing) return;
   c.settled = false;
-  if (connected_) poll_later(c);
+  if (nodes_.is_connected()) poll_later(c);
   unsettle_behind(std::string{c.awaited});
 }
 
@@ -190,7 +185,7 @@ void session::unsettle_behind(const std::string& path) {
     if (other == claims_.end()) continue;
     other->second.settled = false;
     other->second.awaited.clear();
-    if (connected_) poll_later(other->second);
+    if (nodes_.is_connected()) poll_later(other->second);
   }
 }
 
@@ -202,7 +197,8 @@ void session::poll_later(claim& c) {
 
 void session::poll() {
   next_poll_ = 0;
-  for (std::size_t left = connected_ ? std::min(unwatched_.size(), most_polled) : 0; left > 0; --left) {
+  for (std::size_t left = nodes_.is_connected() ? std::min(unwatched_.size(), most_polled) : 0; left > 0;
+       --left) {
     const ref who = unwatched_.front();
     unwatched_.pop_front();
     claim* const c = find(who);
@@ -221,8 +217,8 @@ void session::poll() {
 
 /// A node of ours is gone. Who waits for it and has no watch of it need not find that out.
 void session::went(const std::string& path) {
-  if (awaited_.contains(path) && !watches_.contains(path, watch_table::kind::node)) {
-    happened(path, change::removed);
+  if (awaited_.contains(path) && !nodes_.is_watched(path, watch_kind::node)) {
+    node_gone(path);
   }
 }
 
@@ -231,16 +227,17 @@ void session::move_up(claim& c) {
   if (!is_first(c)) return wait_behind(c, extent::all);
   if (c.watched) return come_in(c);
   // Nobody has noticed what became of its own node meanwhile.
-  ask({{.kind = kind::exists, .path = c.queue + '/' + c.place->node}},
-      [this, who = ref_of(c)](const std::vector<result>& results) {
-        claim* const mine = find(who);
-        if (mine == nullptr || mine->now != state::waiting) return;
-        const result& r = results[0];
-        if (r.code == answer::unknown || r.code == answer::not_sent) return unsettle(*mine);
-        if (r.code == answer::no_node || r.about.session != id_) return revoke(*mine);
-        if (!is_first(*mine)) return wait_behind(*mine, extent::all);
-        come_in(*mine);
-      });
+  nodes_.submit_all({{.kind = kind::exists, .path = c.queue + '/' + c.place->node}},
+                    [this, who = ref_of(c)](const std::vector<result>& results) {
+                      claim* const mine = find(who);
+                      if (mine == nullptr || mine->now != state::waiting) return;
+                      const result& r = results[0];
+                      if (r.code == answer::unknown || r.code == answer::not_sent) return unsettle(*mine);
+                      if (r.code == answer::no_node || r.about.session != nodes_.session())
+                        return revoke(*mine);
+                      if (!is_first(*mine)) return wait_behind(*mine, extent::all);
+                      come_in(*mine);
+                    });
 }
 
 bool session::is_first(claim& c) {
@@ -272,32 +269,16 @@ void session::stop_waiting(claim& c) {
     found->second.erase(c.asked.owner);
     if (found->second.empty()) {
       awaited_.erase(found);
-      unwatch(c.awaited, c.awaited == c.base + "/leases");
+      unwatch(c.awaited, c.awaited == c.base + "/leases" ? watch_kind::children : watch_kind::node);
     }
   }
   c.awaited.clear();
 }
 
-/// A watch outlives its connection. Where it could not be ended for lack of one, it is with the next, or a
-/// release would wake many in the end.
-void session::unwatch(const std::string& path, bool children) {
-  unreadable_.erase(path);
-  if (nodes_.contains(path)) return;  // the claim that it belongs to needs the same watch
-  if (watches_.contains(path, children ? watch_table::kind::children : watch_table::kind::node))
-    end_watch(path, children);
-}
-
-void session::end_watch(const std::string& path, bool children) {
-  wire_.submit({.kind = kind::unwatch, .path = path, .children = children},
-               [this, path, children, id = id_](const result& r) {
-                 if (id != id_) return;
-                 const bool is_unheard = r.code == answer::unknown || r.code == answer::not_sent;
-                 if (is_unheard) {
-                   unwanted_[path] = children;
-                 } else {
-                   watches_.remove(path, children ? watch_table::kind::children : watch_table::kind::node);
-                 }
-               });
+void session::unwatch(const std::string& path, watch_kind kind) {
+  nodes_.forget_unreadable(path);
+  if (own_nodes_.contains(path)) return;  // the claim that it belongs to needs the same watch
+  if (nodes_.is_watched(path, kind)) nodes_.end_watch(path, kind);
 }
 
 /// A claim that waits keeps its place without asking, as long as the session lives; where there is no
@@ -308,15 +289,16 @@ void session::look(const tickets::request& what, const on_reply& done) {
     if (found == claims_.end()) return done(tickets::reply{tickets::nothing{}});
     done(tickets::reply{place_of(found->second.token, found->second.now == state::holding)});
   };
-  if (connected_) {
+  if (nodes_.is_connected()) {
     time_.at(time_.now(), place_now);
     return;
   }
-  ask({{.kind = kind::sync, .path = settings_.top()}}, [place_now, done](const std::vector<result>& results) {
-    const result& r = results[0];
-    if (r.code == answer::unknown || r.code == answer::not_sent) return done(trouble_of(r));
-    place_now();
-  });
+  nodes_.submit_all({{.kind = kind::sync, .path = settings_.top()}},
+                    [place_now, done](const std::vector<result>& results) {
+                      const result& r = results[0];
+                      if (r.code == answer::unknown || r.code == answer::not_sent) return done(trouble_of(r));
+                      place_now();
+                    });
 }
 
 }  // namespace holdfast::zookeeper

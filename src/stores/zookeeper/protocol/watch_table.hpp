@@ -1,10 +1,11 @@
 #pragma once
 
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <string>
 #include <utility>
+
+#include "stores/zookeeper/protocol/operation.hpp"
 
 namespace holdfast::zookeeper {
 
@@ -16,8 +17,6 @@ namespace holdfast::zookeeper {
 /// their sum has a limit.
 class watch_table {
  public:
-  enum class kind : std::uint8_t { node, children };
-
   /// All watches together, in bytes.
   static constexpr std::size_t most = 900'000;
   /// Likewise, where a watch is only for one of the client's own nodes: what its waiters wait for matters
@@ -25,33 +24,33 @@ class watch_table {
   static constexpr std::size_t most_with_own = 600'000;
 
   /// Whether a watch can be set: it is there already, or there is room.
-  [[nodiscard]] bool has_room(const std::string& path, kind which, std::size_t limit = most) const {
-    return contains(path, which) || bytes_ + size_of(path) <= limit;
+  [[nodiscard]] bool has_room(const std::string& path, watch_kind kind, std::size_t limit = most) const {
+    return contains(path, kind) || bytes_ + size_of(path) <= limit;
   }
   /// Of several paths together that are not watched yet.
   [[nodiscard]] bool has_room(std::size_t paths, std::size_t bytes_of_paths, std::size_t limit) const {
     return bytes_ + bytes_of_paths + 4 * paths <= limit;
   }
-  [[nodiscard]] bool contains(const std::string& path, kind which) const {
-    return all_.contains(key{path, which});
+  [[nodiscard]] bool contains(const std::string& path, watch_kind kind) const {
+    return all_.contains(key{path, kind});
   }
   /// It was sent to the servers.
-  void sent(const std::string& path, kind which) {
-    if (all_.try_emplace(key{path, which}, false).second) bytes_ += size_of(path);
+  void sent(const std::string& path, watch_kind kind) {
+    if (all_.try_emplace(key{path, kind}, false).second) bytes_ += size_of(path);
   }
   /// The servers have it.
-  void set(const std::string& path, kind which) {
-    sent(path, which);
-    all_[key{path, which}] = true;
+  void set(const std::string& path, watch_kind kind) {
+    sent(path, kind);
+    all_[key{path, kind}] = true;
   }
   /// The servers did not take it; one that they have had before stays.
-  void failed(const std::string& path, kind which) {
-    const auto found = all_.find(key{path, which});
-    if (found != all_.end() && !found->second) remove(path, which);
+  void failed(const std::string& path, watch_kind kind) {
+    const auto found = all_.find(key{path, kind});
+    if (found != all_.end() && !found->second) remove(path, kind);
   }
   /// It was delivered or ended.
-  void remove(const std::string& path, kind which) {
-    if (all_.erase(key{path, which}) != 0) bytes_ -= size_of(path);
+  void remove(const std::string& path, watch_kind kind) {
+    if (all_.erase(key{path, kind}) != 0) bytes_ -= size_of(path);
   }
   void clear() {
     all_.clear();
@@ -60,7 +59,7 @@ class watch_table {
   [[nodiscard]] std::size_t bytes() const { return bytes_; }
 
  private:
-  using key = std::pair<std::string, kind>;
+  using key = std::pair<std::string, watch_kind>;
   /// A path in the packet has its length before it.
   [[nodiscard]] static std::size_t size_of(const std::string& path) { return path.size() + 4; }
 

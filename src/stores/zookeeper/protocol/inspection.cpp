@@ -1,0 +1,211 @@
+#include "stores/zookeeper/protocol/inspection.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <iterator>
+#include <utility>
+
+#include "stores/zookeeper/protocol/claims.hpp"
+#include "stores/zookeeper/protocol/note.hpp"
+#include "stores/zookeeper/protocol/paths.hpp"
+
+namespace holdfast::zookeeper {
+
+namespace {
+
+/// Claims of one name that are read at once.
+constexpr std::size_t claims_at_once = 256;
+/// Names, and nodes of the tree, that are read at once.
+constexpr std::size_t names_at_once = 64;
+
+}  // namespace
+
+/// What is read after it knows of whatever anybody was told until now.
+void inspection::catch_up(std::function<void(std::optional<store::trouble>)> handler) {
+  nodes_.submit({.kind = operation_kind::agree, .path = "/"},
+                [handler = std::move(handler)](const result& r) {
+                  handler(is_agreed(r) ? std::nullopt : std::optional{trouble_of(r)});
+                });
+}
+
+/// Any number of steps, so many at once.
+void inspection::read_in_parts(const std::shared_ptr<std::vector<operation>>& steps,
+                               std::vector<result> so_far, ordered_nodes::on_results handler) {
+  if (so_far.size() == steps->size()) return handler(std::move(so_far));
+  const auto from = steps->begin() + static_cast<std::ptrdiff_t>(so_far.size());
+  const auto size =
+      std::min<std::ptrdiff_t>(steps->end() - from, static_cast<std::ptrdiff_t>(claims_at_once));
+  nodes_.submit_all({from, from + size},
+                    [this, steps, all = std::make_shared<std::vector<result>>(std::move(so_far)),
+                     handler = std::move(handler)](std::vector<result> results) {
+                      std::move(results.begin(), results.end(), std::back_inserter(*all));
+                      read_in_parts(steps, std::move(*all), handler);
+                    });
+}
+
+/// Reads a name: who claims it by its children's names, and what the nodes of its holders and of so many
+/// waiters say.
+void inspection::look_at(const std::string& name, std::size_t waiters_read, int tries, on_survey handler) {
+  const std::string base = path_of(root_, name);
+  nodes_.submit_all(reads_of(base), [this, name, base, waiters_read, tries,
+                                     handler = std::move(handler)](const std::vector<result>& reads) {
+    const auto failed = std::find_if(reads.begin(), reads.end(), is_trouble);
+    if (failed != reads.end()) return handler(trouble_of(*failed));
+    survey all = survey_of(style_, base, reads);
+    if (all.holders.empty() && all.waiters.empty()) return handler(std::move(all));
+    const bool had_holders = !all.holders.empty();
+    read_claims(std::move(all), waiters_read,
+                [this, name, waiters_read, tries, had_holders, handler](outcome<survey> seen) {
+                  const auto* const s = std::get_if<survey>(&seen);
+                  // They have gone in between: whoever came next holds, and not nobody.
+                  const bool stale = s != nullptr && had_holders && s->holders.empty();
+                  if (stale && tries < most_tries) return look_at(name, waiters_read, tries + 1, handler);
+                  handler(std::move(seen));
+                });
+  });
+}
+
+void inspection::read_claims(survey all, std::size_t waiters_read, on_survey handler) {
+  const auto steps = std::make_shared<std::vector<operation>>(claim_reads_of(all, waiters_read));
+  read_in_parts(steps, {},
+                [all = std::make_shared<survey>(std::move(all)), waiters_read,
+                 handler = std::move(handler)](const std::vector<result>& reads) {
+                  const auto failed = std::find_if(reads.begin(), reads.end(), is_trouble);
+                  if (failed != reads.end()) return handler(trouble_of(*failed));
+                  fill(*all, waiters_read, reads);
+                  handler(std::move(*all));
+                });
+}
+
+void inspection::inspect(const tickets::request& request, const on_reply& handler) {
+  catch_up([this, name = request.name, most = request.waiters_read,
+            handler](const std::optional<store::trouble>& failed) {
+    if (failed) return handler(*failed);
+    describe(name, most, [handler](outcome<std::optional<lock_state>> seen, std::size_t /*waiters*/) {
+      if (const auto* trouble = std::get_if<store::trouble>(&seen)) return handler(*trouble);
+      handler(tickets::reply{std::get<std::optional<lock_state>>(std::move(seen))});
+    });
+  });
+}
+
+/// \param handler hears how many wait as well, read or not.
+void inspection::describe(const std::string& name, std::size_t waiters_read, on_state handler) {
+  look_at(name, waiters_read, 0, [this, name, handler = std::move(handler)](const outcome<survey>& seen) {
+    if (const auto* trouble = std::get_if<store::trouble>(&seen)) return handler(*trouble, 0);
+    const survey& all = std::get<survey>(seen);
+    if (all.holders.empty() && all.waiters.empty() && !all.ours) {
+      return handler(std::optional<lock_state>{}, 0);
+    }
+    // Whatever the others' sessions are.
+    handler(std::optional{state_of(all, name, timeout_())}, all.waiters.size());
+  });
+}
+
+void inspection::find_holds(const tickets::request& request, std::function<void(outcome<holds>)> handler) {
+  catch_up([this, request, handler = std::move(handler)](const std::optional<store::trouble>& failed) {
+    if (failed) return handler(*failed);
+    look_at(request.name, 0, 0,
+            [first = request.token, last = request.last, handler](const outcome<survey>& seen) {
+              if (const auto* trouble = std::get_if<store::trouble>(&seen)) return handler(*trouble);
+              holds found;
+              for (const claimed& c : std::get<survey>(seen).holders) {
+                const fencing_token token = token_of(c);
+                if (token < first || token > last) continue;
+                ++found.count;
+                found.nodes.insert(found.nodes.end(), c.nodes.begin(), c.nodes.end());
+                if (is_ours(c)) continue;
+                return handler(store::trouble{
+                    {errc::wrong_type, "it is held by a client of another library (" + c.nodes.front() +
+                                           "), whose nodes are not ours to remove"},
+                    false,
+                    false});
+              }
+              handler(std::move(found));
+            });
+  });
+}
+
+// ---- all names
+
+/// Over the tree: what is still to be listed, and the names found so far; then over those.
+struct inspection::walk {
+  bool idle = false;
+  on_reply handler;
+  std::deque<std::string> paths;
+  std::vector<std::string> names;
+  std::size_t described = 0;
+  std::size_t open = 0;
+  std::vector<lock_summary> lines;
+  std::optional<store::trouble> failed;
+};
+
+void inspection::list(const tickets::request& request, const on_reply& handler) {
+  const auto all = std::make_shared<walk>();
+  all->idle = request.idle;
+  all->handler = handler;
+  all->paths.emplace_back(root_.empty() ? "/" : root_);
+  catch_up([this, all](const std::optional<store::trouble>& failed) {
+    if (failed) return all->handler(*failed);
+    visit_next(all);
+  });
+}
+
+void inspection::visit_next(const std::shared_ptr<walk>& all) {
+  while (all->open < names_at_once && !all->paths.empty() && !all->failed) {
+    const std::string path = std::move(all->paths.front());
+    all->paths.pop_front();
+    ++all->open;
+    nodes_.submit_all(
+        {{.kind = operation_kind::list, .path = path}, {.kind = operation_kind::get, .path = path}},
+        [this, all, path](const std::vector<result>& results) {
+          --all->open;
+          const result& r = results[0];
+          if (r.code == answer::done) {
+            visited(*all, path, r.children, read_note(results[1].data).has_value());
+          } else if (r.code != answer::no_node && r.code != answer::refused) {
+            all->failed = trouble_of(r);
+          }
+          visit_next(all);
+        });
+  }
+  if (all->open == 0) describe_next(all);
+}
+
+void inspection::visited(walk& all, const std::string& path, const std::vector<std::string>& children,
+                         bool is_ours) const {
+  const bool claims = std::any_of(children.begin(), children.end(), looks_like_contender);
+  const bool permits = std::find(children.begin(), children.end(), "leases") != children.end();
+  const auto name = name_of(root_, path);
+  if (name && (claims || permits || (all.idle && is_ours))) all.names.push_back(*name);
+  for (const std::string& child : children) {
+    const std::string below = (path == "/" ? "" : path) + '/' + child;
+    if (looks_like_contender(child) || below == "/zookeeper") continue;
+    if ((child == "locks" || child == "leases") && permits && name) continue;
+    all.paths.push_back(below);
+  }
+}
+
+void inspection::describe_next(const std::shared_ptr<walk>& all) {
+  while (all->open < names_at_once && all->described < all->names.size() && !all->failed) {
+    ++all->open;
+    // One of those who wait tells how, where nobody holds.
+    describe(all->names[all->described++], 1,
+             [this, all](outcome<std::optional<lock_state>> seen, std::size_t waiters) {
+               --all->open;
+               if (const auto* trouble = std::get_if<store::trouble>(&seen)) {
+                 all->failed = *trouble;
+               } else if (auto& s = std::get<std::optional<lock_state>>(seen)) {
+                 lock_summary line = summary_of(std::move(*s), waiters);
+                 if (all->idle || line.holders + line.waiters > 0) all->lines.push_back(std::move(line));
+               }
+               describe_next(all);
+             });
+  }
+  if (all->open != 0) return;
+  if (all->failed) return all->handler(*all->failed);
+  std::sort(all->lines.begin(), all->lines.end(),
+            [](const lock_summary& one, const lock_summary& two) { return one.name < two.name; });
+  all->handler(tickets::reply{std::move(all->lines)});
+}
+
+}  // namespace holdfast::zookeeper

@@ -1,0 +1,74 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+#include <vector>
+
+#include "core/request.hpp"
+#include "stores/zookeeper/protocol/ordered_nodes.hpp"
+#include "stores/zookeeper/protocol/survey.hpp"
+
+namespace holdfast::zookeeper {
+
+/// Reads what people are shown: one name, or all names, and the holds that an operator wants to end. It
+/// changes nothing at the servers, and knows nothing of the client's own claims.
+///
+/// - It reads after a vote, so it knows of whatever anybody was told before the question. A `sync` would not
+///   do: the leader answers those of its own clients at once (CommitProcessor), and may carry out later than
+///   its followers what these have told theirs.
+/// - Holders are decided from the nodes alone, as every recipe decides it (see `survey`).
+/// - What is read at once is bounded, whatever the number of claims and names.
+class inspection {
+ public:
+  using on_reply = tickets::link::on_reply;
+  template <class Value>
+  using outcome = std::variant<Value, store::trouble>;
+
+  /// \param nodes must outlive it.
+  /// \param root empty, or the path below which the names are.
+  /// \param timeout of the client's session: how long a dead holder is taken for a living one.
+  inspection(ordered_nodes& nodes, std::string root, layout style, std::function<duration()> timeout)
+      : nodes_{nodes}, root_{std::move(root)}, style_{style}, timeout_{std::move(timeout)} {}
+  inspection(const inspection&) = delete;
+  inspection& operator=(const inspection&) = delete;
+
+  // As tickets::link has them.
+  void inspect(const tickets::request& request, const on_reply& handler);
+  void list(const tickets::request& request, const on_reply& handler);
+
+  struct holds {
+    std::size_t count = 0;
+    std::vector<std::string> nodes;
+  };
+  /// The holds that a request names by their tokens; it is trouble if another library's are among them, whose
+  /// nodes are not ours to remove.
+  void find_holds(const tickets::request& request, std::function<void(outcome<holds>)> handler);
+
+ private:
+  using on_survey = std::function<void(outcome<survey>)>;
+  using on_state = std::function<void(outcome<std::optional<lock_state>>, std::size_t waiters)>;
+  struct walk;
+
+  void catch_up(std::function<void(std::optional<store::trouble>)> handler);
+  void look_at(const std::string& name, std::size_t waiters_read, int tries, on_survey handler);
+  void read_claims(survey all, std::size_t waiters_read, on_survey handler);
+  void describe(const std::string& name, std::size_t waiters_read, on_state handler);
+  void read_in_parts(const std::shared_ptr<std::vector<operation>>& steps, std::vector<result> so_far,
+                     ordered_nodes::on_results handler);
+
+  void visit_next(const std::shared_ptr<walk>& all);
+  void visited(walk& all, const std::string& path, const std::vector<std::string>& children,
+               bool is_ours) const;
+  void describe_next(const std::shared_ptr<walk>& all);
+
+  ordered_nodes& nodes_;
+  const std::string root_;
+  const layout style_;
+  const std::function<duration()> timeout_;
+};
+
+}  // namespace holdfast::zookeeper

@@ -1,0 +1,209 @@
+#include "stores/zookeeper/protocol/survey.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <iterator>
+#include <unordered_map>
+#include <unordered_set>
+#include <utility>
+
+#include "base/metadata.hpp"
+#include "stores/zookeeper/protocol/claims.hpp"
+#include "stores/zookeeper/protocol/note.hpp"
+
+namespace holdfast::zookeeper {
+
+namespace {
+
+/// In the order of `reads_of`.
+enum read_index : std::uint8_t { name_node, name_list, lease_list, gate_list, lease_node };
+
+/// The holders among those who queue: the first, and where that is a reader, all readers before the first
+/// writer. As every recipe decides it.
+std::size_t holders_among(const std::vector<claimed>& queue) {
+  if (queue.empty() || queue.front().place.excludes()) return std::min<std::size_t>(queue.size(), 1);
+  const auto writer =
+      std::find_if(queue.begin(), queue.end(), [](const claimed& c) { return c.place.excludes(); });
+  return static_cast<std::size_t>(writer - queue.begin());
+}
+
+/// The contenders in a list, in their order.
+void append(std::vector<claimed>& to, layout style, const result& list, const std::string& below) {
+  const layout other = style == layout::curator ? layout::kazoo : layout::curator;
+  for (const std::string& child : list.children) {
+    auto place = parse(style, child);
+    if (!place) place = parse(other, child);  // shown, though nobody of this layout counts it
+    if (place) to.push_back({std::move(*place), {std::string{below}.append("/").append(child)}, {}, {}});
+  }
+  std::sort(to.begin(), to.end(), [](const claimed& one, const claimed& two) {
+    return is_before(one.place.number, two.place.number);
+  });
+}
+
+/// Leases of one guid are one claim. Who still queues for permits has none yet, though its leases may be
+/// there.
+void sort_out_permits(survey& all, std::vector<claimed> queue, std::vector<claimed> leases) {
+  std::unordered_set<owner_id> queued;
+  for (claimed& c : queue) {
+    if (c.place.guid) queued.insert(*c.place.guid);
+    c.place.wants = role::lease;
+  }
+  all.waiters = std::move(queue);
+  std::unordered_map<owner_id, std::size_t> holders;
+  for (claimed& lease : leases) {
+    if (lease.place.guid && queued.contains(*lease.place.guid)) continue;
+    if (lease.place.guid) {
+      const auto [at, is_new] = holders.try_emplace(*lease.place.guid, all.holders.size());
+      if (!is_new) {
+        all.holders[at->second].nodes.push_back(std::move(lease.nodes.front()));
+        continue;
+      }
+    }
+    all.holders.push_back(std::move(lease));
+  }
+}
+
+mode mode_of(role wants) {
+  switch (wants) {
+    case role::reader: return mode::shared;
+    case role::lease: return mode::permits;
+    default: return mode::exclusive;
+  }
+}
+
+/// By our own clock, which is good enough for the eye.
+duration age_of(const status& s) {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::max<duration>(
+      duration::zero(), std::chrono::duration_cast<duration>(now - std::chrono::milliseconds{s.created_ms}));
+}
+
+claim_state state_of(const claimed& c, duration most) {
+  const auto n = read_note(c.data);
+  claim_state s;
+  s.owner = c.place.guid ? c.place.guid->hex() : c.place.node;
+  s.mode = mode_of(c.place.wants);
+  s.permits = s.mode == mode::permits ? static_cast<std::int64_t>(c.nodes.size()) : 0;
+  s.token = token_of(c);
+  s.age = age_of(c.about);
+  s.expires_in = n ? std::min(n->ttl, most) : most;
+  s.claimant = from_metadata(n ? n->metadata : c.data);
+  return s;
+}
+
+}  // namespace
+
+std::vector<operation> reads_of(const std::string& base) {
+  return {{.kind = operation_kind::get, .path = base},
+          {.kind = operation_kind::list, .path = base},
+          {.kind = operation_kind::list, .path = base + "/leases"},
+          {.kind = operation_kind::list, .path = base + "/locks"},
+          {.kind = operation_kind::get, .path = base + "/leases"}};
+}
+
+survey survey_of(layout style, const std::string& base, const std::vector<result>& reads) {
+  survey all;
+  all.ours = read_note(reads[name_node].data) || read_note(reads[lease_node].data);
+  all.last_child = std::max(reads[name_node].about.last_child, reads[lease_node].about.last_child);
+  // The name's own queue, or, of a semaphore, its leases and then the queue for them.
+  std::vector<claimed> queue;
+  std::vector<claimed> leases;
+  append(queue, style, reads[name_list], base);
+  append(leases, style, reads[lease_list], base + "/leases");
+  append(queue, style, reads[gate_list], base + "/locks");
+  if (!leases.empty()) {
+    if (const auto n = read_note(reads[lease_node].data)) all.capacity = n->capacity;
+    sort_out_permits(all, std::move(queue), std::move(leases));
+    return all;
+  }
+  const auto first = queue.begin() + static_cast<std::ptrdiff_t>(holders_among(queue));
+  std::move(queue.begin(), first, std::back_inserter(all.holders));
+  std::move(first, queue.end(), std::back_inserter(all.waiters));
+  return all;
+}
+
+std::vector<operation> claim_reads_of(const survey& name, std::size_t waiters) {
+  std::vector<operation> reads;
+  for (const claimed& c : name.holders) {
+    for (const std::string& path : c.nodes) reads.push_back({.kind = operation_kind::get, .path = path});
+  }
+  for (std::size_t i = 0; i < std::min(waiters, name.waiters.size()); ++i) {
+    reads.push_back({.kind = operation_kind::get, .path = name.waiters[i].nodes.front()});
+  }
+  return reads;
+}
+
+void fill(survey& name, std::size_t waiters, const std::vector<result>& reads) {
+  std::size_t next = 0;
+  const auto is_gone = [&](claimed& c) {
+    std::vector<std::string> there;
+    for (std::string& path : c.nodes) {
+      const result& r = reads[next++];
+      if (r.code != answer::done) continue;
+      const std::int64_t created = std::max(c.about.created, r.about.created);
+      if (there.empty()) c.data = r.data;
+      if (there.empty()) c.about = r.about;
+      c.about.created = created;
+      there.push_back(std::move(path));
+    }
+    c.nodes = std::move(there);
+    return c.nodes.empty();
+  };
+  std::erase_if(name.holders, is_gone);
+  const std::size_t read = std::min(waiters, name.waiters.size());
+  const auto end_of_read = name.waiters.begin() + static_cast<std::ptrdiff_t>(read);
+  const auto end_of_kept = std::remove_if(name.waiters.begin(), end_of_read, is_gone);
+  name.waiters_read = static_cast<std::size_t>(end_of_kept - name.waiters.begin());
+  name.waiters.erase(end_of_kept, end_of_read);
+}
+
+bool is_ours(const claimed& c) {
+  return read_note(c.data).has_value() || (c.place.guid && is_marked_as_ours(*c.place.guid));
+}
+
+fencing_token token_of(const claimed& c) {
+  const auto n = read_note(c.data);
+  return n && n->token ? n->token : token_of(c.about);
+}
+
+lock_state state_of(const survey& all, const std::string& name, duration most) {
+  lock_state s;
+  s.name = name;
+  s.capacity = all.capacity;
+  for (const claimed& c : all.holders) s.holders.push_back(state_of(c, most));
+  for (std::size_t i = 0; i < all.waiters_read; ++i) {
+    s.waiters.push_back(state_of(all.waiters[i], most));
+    if (s.waiters.back().mode != mode::permits) continue;
+    const auto n = read_note(all.waiters[i].data);
+    s.waiters.back().permits = n ? n->permits : 1;
+  }
+  for (const auto* list : {&s.holders, &s.waiters}) {
+    for (const claim_state& c : *list) s.last_token = std::max(s.last_token, c.token);
+  }
+  // Of a name that nobody claims only the last coming or going is known, which is later than any token.
+  if (!s.last_token) s.last_token = fencing_token{static_cast<std::uint64_t>(all.last_child)};
+  return s;
+}
+
+lock_summary summary_of(lock_state s, std::size_t waiters) {
+  lock_summary line;
+  line.name = std::move(s.name);
+  line.capacity = s.capacity;
+  line.holders = s.holders.size();
+  line.waiters = waiters;
+  line.last_token = s.last_token;
+  if (!s.holders.empty()) {
+    claim_state& oldest = s.holders.front();
+    line.mode = oldest.mode;
+    line.held_for = oldest.age;
+    line.holder_token = oldest.token;
+    line.holder = std::move(oldest.claimant);
+  } else if (line.capacity != 0) {
+    line.mode = mode::permits;
+  } else if (!s.waiters.empty()) {
+    line.mode = s.waiters.front().mode;
+  }
+  return line;
+}
+
+}  // namespace holdfast::zookeeper

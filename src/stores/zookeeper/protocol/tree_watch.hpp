@@ -1,0 +1,49 @@
+#pragma once
+
+#include <functional>
+#include <set>
+#include <string>
+
+#include "core/scheduler.hpp"
+#include "stores/zookeeper/protocol/ordered_nodes.hpp"
+
+namespace holdfast::zookeeper {
+
+/// Tells when claims come or go anywhere below a root, for those who show locks to people.
+///
+/// The servers tell of one node's children at a time, so each node that may have some is watched. Whoever
+/// looks when the handler is called sees all that happened before the watch was there. Where there is no room
+/// for a watch, the handler is called once a second.
+class tree_watch {
+ public:
+  /// \param time must outlive it, and so must `nodes`.
+  /// \param root empty, or a path.
+  /// \param is_needed whether somebody else needs the watch of a node's children.
+  tree_watch(store::scheduler& time, ordered_nodes& nodes, std::string root,
+             std::function<bool(const std::string&)> is_needed);
+  ~tree_watch();
+  tree_watch(const tree_watch&) = delete;
+  tree_watch& operator=(const tree_watch&) = delete;
+
+  /// \param handler is called after changes; null: no more.
+  void watch(std::function<void()> handler);
+
+  void connected();
+  void expired() { watched_.clear(); }
+  void happened(const std::string& path, change event);
+
+ private:
+  [[nodiscard]] std::string top() const { return root_.empty() ? "/" : root_; }
+  void watch_below(const std::string& path);
+  void look_later();
+
+  store::scheduler& time_;
+  ordered_nodes& nodes_;
+  const std::string root_;
+  const std::function<bool(const std::string&)> is_needed_;
+  std::function<void()> handler_;
+  std::set<std::string> watched_;
+  store::scheduler::timer next_look_ = 0;
+};
+
+}  // namespace holdfast::zookeeper

@@ -1,0 +1,111 @@
+#include "stores/zookeeper/protocol/wire_nodes.hpp"
+
+#include <algorithm>
+#include <memory>
+#include <utility>
+
+#include "stores/zookeeper/protocol/note.hpp"
+#include "stores/zookeeper/protocol/paths.hpp"
+
+namespace holdfast::zookeeper {
+
+void wire_nodes::connected(std::int64_t session) {
+  session_ = session;
+  connected_ = true;
+}
+
+void wire_nodes::expired() {
+  connected_ = false;
+  session_ = 0;
+  watches_.clear();
+  unreadable_.clear();
+  unwanted_.clear();
+}
+
+void wire_nodes::happened(const std::string& path, change event) {
+  if (event != change::children) watches_.remove(path, watch_kind::node);
+  if (event != change::data) watches_.remove(path, watch_kind::children);
+  unreadable_.erase(path);
+}
+
+void wire_nodes::submit(operation step, on_result handler) {
+  wire_.submit(std::move(step), std::move(handler));
+}
+
+void wire_nodes::submit_all(std::vector<operation> steps, on_results handler) {
+  struct batch {
+    std::vector<result> results;
+    on_results handler;
+  };
+  const auto shared = std::make_shared<batch>();
+  shared->handler = std::move(handler);
+  const std::size_t size = steps.size();
+  for (operation& step : steps) {
+    if (!step.watch) {
+      wire_.submit(std::move(step), [shared, size](result r) {
+        shared->results.push_back(std::move(r));
+        if (shared->results.size() == size) shared->handler(std::move(shared->results));
+      });
+      continue;
+    }
+    const watch_kind kind = step.kind == operation_kind::list ? watch_kind::children : watch_kind::node;
+    const std::string path = step.path;
+    watches_.sent(path, kind);
+    wire_.submit(std::move(step), [this, shared, size, path, kind](result r) {
+      if (r.code == answer::done) {
+        watches_.set(path, kind);
+      } else {
+        watches_.failed(path, kind);
+      }
+      shared->results.push_back(std::move(r));
+      if (shared->results.size() == size) shared->handler(std::move(shared->results));
+    });
+  }
+}
+
+void wire_nodes::make_parents(const std::string& path, on_made handler) {
+  std::vector<operation> steps;
+  std::vector<std::string> paths = parents_of(path);
+  paths.push_back(path);
+  steps.reserve(paths.size());
+  for (std::string& each : paths) {
+    // What it says tells people that a lock was here, when nobody claims it any more.
+    const bool is_lock = &each == &paths.back();
+    steps.push_back({.kind = operation_kind::create,
+                     .path = std::move(each),
+                     .data = is_lock ? to_text(note{}) : std::string{},
+                     .make = operation::made::container});
+  }
+  submit_all(std::move(steps), [handler = std::move(handler)](const std::vector<result>& results) {
+    const auto is_there = [](const result& r) {
+      return r.code == answer::done || r.code == answer::node_exists;
+    };
+    // Above a chroot, nobody may create and nothing has to be created; the lowest one counts.
+    if (is_there(results.back())) return handler(std::nullopt);
+    handler(trouble_of(*std::find_if_not(results.begin(), results.end(), is_there)));
+  });
+}
+
+operation wire_nodes::look_at(const std::string& path, bool watch) const {
+  if (unreadable_.contains(path)) return {.kind = operation_kind::exists, .path = path};
+  return {.kind = operation_kind::get, .path = path, .watch = watch};
+}
+
+/// Where it could not be ended for lack of a connection, it is with the next, or a release would wake many in
+/// the end.
+void wire_nodes::end_watch(const std::string& path, watch_kind kind) {
+  const bool is_of_children = kind == watch_kind::children;
+  wire_.submit({.kind = operation_kind::unwatch, .path = path, .children = is_of_children},
+               [this, path, kind, session = session_](const result& r) {
+                 if (session != session_) return;
+                 if (is_unanswered(r)) {
+                   unwanted_[path] = kind;
+                 } else {
+                   watches_.remove(path, kind);
+                 }
+               });
+}
+
+std::map<std::string, watch_kind> wire_nodes::take_unwanted_watches() { return std::exchange(unwanted_, {}); }
+
+}  // namespace holdfast::zookeeper
