@@ -216,11 +216,11 @@ class parser {
   }
 
   static duration duration_of(const std::string& flag, const std::string& text) {
-    try {
-      return parse_duration(text);
-    } catch (const failure& problem) {
-      throw failure{bad_usage, fmt::format("{}: {}", flag, problem.what())};
-    }
+    const auto length = parse_duration(text);
+    if (length) return *length;
+    throw failure{bad_usage, fmt::format("{}: '{}' is not a duration: use 500ms, 30s, 5m, 2h, 1d or 1h30m; "
+                                         "a number without a unit means seconds; 100 years at most",
+                                         flag, text)};
   }
 
   static void add_number(CLI::App* command, const std::string& flag, std::optional<std::int64_t>& into,

@@ -2,12 +2,10 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <fmt/format.h>
 #include <utility>
 
-#include "failure.hpp"
 #include "output/unicode.hpp"
 #include <holdfast/client.hpp>
 
@@ -30,35 +28,6 @@ std::string escaped(std::string_view foreign, bool keep_line_feeds) {
     }
   }
   return shown;
-}
-
-struct unit {
-  std::string_view name;
-  double seconds;
-};
-
-constexpr std::array units{unit{"us", 1e-6}, unit{"ms", 1e-3}, unit{"s", 1},    unit{"", 1},
-                           unit{"m", 60},    unit{"min", 60},  unit{"h", 3600}, unit{"d", 86400}};
-
-failure not_a_duration(std::string_view text) {
-  return {bad_usage, fmt::format("'{}' is not a duration: use 500ms, 30s, 5m, 2h, 1d or 1h30m; a number "
-                                 "without a unit means seconds",
-                                 text)};
-}
-
-/// Takes a number and its unit off the front of `rest`; negative where there is none.
-double take_seconds(std::string_view& rest) {
-  const auto number_end = std::min(rest.find_first_not_of("0123456789."), rest.size());
-  double number = 0;
-  const auto [end, problem] = std::from_chars(rest.data(), rest.data() + number_end, number);
-  if (problem != std::errc{} || end != rest.data() + number_end) return -1;
-  rest.remove_prefix(number_end);
-
-  const auto unit_end = std::min(rest.find_first_of("0123456789."), rest.size());
-  const auto* found = std::ranges::find(units, rest.substr(0, unit_end), &unit::name);
-  if (found == units.end()) return -1;
-  rest.remove_prefix(unit_end);
-  return number * found->seconds;
 }
 
 }  // namespace
@@ -100,26 +69,6 @@ std::string shortened(std::string_view text, std::size_t width) {
     kept += next.bytes;
   }
   return kept + "…";
-}
-
-duration parse_duration(std::string_view text) {
-  constexpr std::chrono::hours longest{24 * 365 * 100};
-  // 1h30 is an hour and a half to some, and an hour and thirty seconds to others.
-  constexpr std::string_view digits = "0123456789.";
-  if (text.find_last_of(digits) + 1 == text.size() && text.find_first_not_of(digits) != text.npos) {
-    throw not_a_duration(text);
-  }
-  double seconds = 0;
-  auto rest = text;
-  do {
-    const double part = rest.empty() ? -1 : take_seconds(rest);
-    if (part < 0) throw not_a_duration(text);
-    seconds += part;
-  } while (!rest.empty());
-  if (seconds > std::chrono::duration<double>{longest}.count()) {
-    throw failure{bad_usage, fmt::format("'{}' is longer than a hundred years", text)};
-  }
-  return std::chrono::ceil<duration>(std::chrono::duration<double>{seconds});
 }
 
 std::string to_text(duration length) {

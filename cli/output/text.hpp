@@ -22,9 +22,6 @@ namespace holdfast::cli {
 /// The longest beginning of a printable text that fits, with an ellipsis where something was cut off.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t width);
 
-/// `500ms`, `30s`, `5m`, `2h`, `1d`, `1h30m`; a bare number means seconds.
-/// \throws failure that says what is wrong with it.
-[[nodiscard]] duration parse_duration(std::string_view text);
 /// Two units at most: `250ms`, `3s`, `2m05s`, `1h04m`, `3d02h`.
 [[nodiscard]] std::string to_text(duration length);
 /// All of them, down to milliseconds, as `parse_duration` reads it: `1s500ms`, `1d1m`; for what somebody

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <optional>
 #include <string>
+#include <string_view>
 
 #include "holdfast/export.hpp"
 
@@ -10,6 +11,13 @@ namespace holdfast {
 
 /// Durations of this library: whole microseconds. Any coarser std::chrono duration converts.
 using duration = std::chrono::microseconds;
+
+/// Reads a duration as store URLs and the command have it: numbers with a unit, such as `500ms`, `30s`, `5m`,
+/// `2h`, `1d`, `1h30m` or `1.5s`. The units are us, ms, s, m (or min), h and d; one number without a unit
+/// counts seconds. Parts add up; fractions are cut to whole microseconds. May be called from any thread.
+/// \return nothing where `text` is not a duration, is negative, or is longer than a hundred years of 365
+/// days.
+[[nodiscard]] HOLDFAST_EXPORT std::optional<duration> parse_duration(std::string_view text) noexcept;
 
 // The option types are classes with setters that return *this, so that they read as one expression:
 //

@@ -255,23 +255,11 @@ std::int64_t store_url::take_number(const std::string& key, std::int64_t otherwi
 duration store_url::take_duration(const std::string& key, duration otherwise) {
   const auto text = take(key);
   if (!text) return otherwise;
-  struct unit {
-    std::string_view suffix;
-    duration length;
-  };
-  using namespace std::chrono_literals;
-  constexpr std::array<unit, 6> units{unit{"ms", 1ms}, unit{"s", 1s}, unit{"", 1s},
-                                      unit{"m", 1min}, unit{"h", 1h}, unit{"d", 24h}};
-  std::int64_t count = 0;
-  const auto [end, problem] = std::from_chars(text->data(), text->data() + text->size(), count);
-  const std::string_view suffix{end, static_cast<std::size_t>(text->data() + text->size() - end)};
-  const auto found =
-      std::find_if(units.begin(), units.end(), [&](const unit& u) { return u.suffix == suffix; });
-  const bool fits = found != units.end() && count >= 0 && count <= duration::max() / found->length;
-  if (problem != std::errc{} || !fits) {
-    refuse("the option '" + key + "' is not a time such as 250ms, 30s, 5m, 12h or 7d");
+  const auto length = parse_duration(*text);
+  if (!length) {
+    refuse("the option '" + key + "' is not a duration such as 250ms, 30s, 5m, 12h, 7d or 1h30m");
   }
-  return count * found->length;
+  return *length;
 }
 
 std::chrono::milliseconds store_url::take_milliseconds(const std::string& key,
@@ -292,8 +280,8 @@ void store_url::refuse_rest(std::string_view known) const {
          (known.empty() ? std::string{"none"} : std::string{known}));
 }
 
-void store_url::refuse(const std::string& why) const {
-  throw error{errc::invalid_url, "the store URL " + masked_ + " cannot be used: " + why};
+void store_url::refuse(const std::string& reason) const {
+  throw error{errc::invalid_url, "the store URL " + masked_ + " cannot be used: " + reason};
 }
 
 }  // namespace holdfast

@@ -52,7 +52,7 @@ class store_url {
   /// As `take`, for whole numbers from `least` to `most`.
   [[nodiscard]] std::int64_t take_number(const std::string& key, std::int64_t otherwise, std::int64_t least,
                                          std::int64_t most);
-  /// As `take`, for times such as 250ms, 30s, 5m, 12h, 7d; a bare number counts seconds.
+  /// As `take`, for durations as `parse_duration` reads them.
   [[nodiscard]] duration take_duration(const std::string& key, duration otherwise);
   /// As `take_duration`, within bounds.
   [[nodiscard]] std::chrono::milliseconds take_milliseconds(const std::string& key,
@@ -63,7 +63,7 @@ class store_url {
   void refuse_rest(std::string_view known) const;
 
   /// An error about this URL.
-  [[noreturn]] void refuse(const std::string& why) const;
+  [[noreturn]] void refuse(const std::string& reason) const;
 
  private:
   [[nodiscard]] std::pair<std::string, std::string> host_and_port(std::string_view text) const;

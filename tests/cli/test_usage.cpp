@@ -107,6 +107,15 @@ INSTANTIATE_TEST_SUITE_P(
         bad_line{{"schema", "postgresql://x/y?sslmode=foo"}, "'sslmode' is not disable"},
         bad_line{{"completion", "tcsh"}, "bash, zsh or fish"}, bad_line{{"help", "frob"}, "frob"}));
 
+TEST_F(usage, durations_are_written_alike_in_options_and_in_urls) {
+  EXPECT_EQ(
+      holdfast({"run", "x", "--ttl", "1h30m", "--store", store() + "?keep_idle=1h30m", "--", "true"}).status,
+      0);
+  const auto refused = holdfast({"ls", "--store", store() + "?keep_idle=1h30"});
+  EXPECT_EQ(refused.status, 64);
+  EXPECT_THAT(refused.err, HasSubstr("'keep_idle' is not a duration"));
+}
+
 TEST_F(usage, errors_are_json_on_request) {
   const auto said = holdfast({"show", "", "--json"});
   EXPECT_EQ(said.status, 64);

@@ -1,3 +1,4 @@
+#include <chrono>
 #include <gmock/gmock.h>
 #include <rapidcheck/gtest.h>
 #include <string>
@@ -53,6 +54,22 @@ RC_GTEST_PROP(masked_url, never_shows_a_password_whatever_it_holds, ()) {
 
 RC_GTEST_PROP(masked_url, of_what_is_masked_already_changes_nothing, (const std::string& url)) {
   RC_ASSERT(masked_url(masked_url(url)) == masked_url(url));
+}
+
+TEST(store_url, takes_durations_as_the_command_does) {
+  using namespace std::chrono_literals;
+  store_url url{"redis://host?keep=1h30m&brief=250ms&bare=90&broken=1h30"};
+  EXPECT_EQ(url.take_duration("keep", 1s), 90min);
+  EXPECT_EQ(url.take_duration("brief", 1s), 250ms);
+  EXPECT_EQ(url.take_duration("bare", 1s), 90s);
+  EXPECT_EQ(url.take_duration("missing", 1s), 1s);
+  try {
+    static_cast<void>(url.take_duration("broken", 1s));
+    ADD_FAILURE() << "1h30 was taken";
+  } catch (const error& failed) {
+    EXPECT_EQ(failed.code(), errc::invalid_url);
+    EXPECT_THAT(failed.what(), HasSubstr("'broken' is not a duration"));
+  }
 }
 
 // As `holdfast run` shows the store to its program: the server would count each try as a failed log-in.
