@@ -12,8 +12,8 @@
 #include "holdfast/shared_mutex.hpp"
 
 /// \file
-/// The asynchronous forms of all lock types, for any Boost.Asio completion token: `use_awaitable`,
-/// `use_future`, `deferred`, `as_tuple(…)`, `bind_cancellation_slot(…)`, a plain function …
+/// The asynchronous forms of all lock types and of `lease`, for any Boost.Asio completion token:
+/// `use_awaitable`, `use_future`, `deferred`, `as_tuple(…)`, `bind_cancellation_slot(…)`, a plain function …
 ///
 ///     auto lease = co_await stock.async_acquire();  // throws holdfast::error
 ///     auto [code, lease] = co_await stock.async_acquire(boost::asio::as_tuple(boost::asio::use_awaitable));
@@ -43,12 +43,12 @@
 /// was granted meanwhile is given back in the background. Cancelling what is complete has no effect.
 /// The code of cancelled operations is errc::cancelled. It equals `std::errc::operation_canceled`, but not
 /// `boost::asio::error::operation_aborted`, which is a code of another category.
-/// For a limit in time, the `async_try_…_for` forms wait in the queue no longer than that, and complete
-/// without an error. `cancel_after` (Boost 1.86 or newer) works with each operation and completes with
-/// errc::cancelled; without a timer of yours it makes one on the system executor. As with every operation of
-/// Asio, the executor of a handler that it is used with runs one thing at a time: that of a context with one
-/// thread, or a strand. Handlers without an executor get a strand; `use_future` does not, and has to be bound
-/// to one.
+/// For a limit in time, the `async_try_…_for` and `_until` forms wait in the queue no longer than that, and
+/// complete without an error. `cancel_after` (Boost 1.86 or newer) works with each operation and completes
+/// with errc::cancelled; without a timer of yours it makes one on the system executor. As with every
+/// operation of Asio, the executor of a handler that it is used with runs one thing at a time: that of a
+/// context with one thread, or a strand. Handlers without an executor get a strand; `use_future` does not,
+/// and has to be bound to one.
 ///
 /// *Lifetime.* The lock object must live until the operation has been started, which lazy tokens
 /// (`deferred`, `use_awaitable`) put off until they are awaited. From then on it may be destroyed; the
@@ -75,110 +75,61 @@ template <class Token>
   return {std::forward<Token>(token)};
 }
 
-// mutex ------------------------------------------------------------------------------------------
+// The locks; each function is documented in its class ----------------------------------------------
 
-/// Waits in the queue for an exclusive hold; for at most the `wait_limit` of the options, if they have
-/// one (errc::timeout).
+namespace detail {
+
 template <class Token>
-auto mutex::async_acquire(Token&& token) {
-  return detail::initiate_acquire(handle_, {mode::exclusive, 1, std::nullopt}, std::forward<Token>(token));
+auto exclusive_leases::async_acquire(Token&& token) {
+  return initiate_acquire(handle_, {mode::exclusive, 1, std::nullopt}, std::forward<Token>(token));
 }
-
-/// Asks once.
 template <class Token>
-auto mutex::async_try_acquire(Token&& token) {
-  return detail::initiate_acquire(handle_, {mode::exclusive, 1, duration::zero()},
-                                  std::forward<Token>(token));
+auto exclusive_leases::async_try_acquire(Token&& token) {
+  return initiate_acquire(handle_, {mode::exclusive, 1, duration::zero()}, std::forward<Token>(token));
 }
-
-/// Waits in the queue for at most `limit`.
 template <class Rep, class Period, class Token>
-auto mutex::async_try_acquire_for(const std::chrono::duration<Rep, Period>& limit, Token&& token) {
-  return detail::initiate_acquire(handle_, {mode::exclusive, 1, detail::to_limit(limit)},
-                                  std::forward<Token>(token));
+auto exclusive_leases::async_try_acquire_for(const std::chrono::duration<Rep, Period>& limit, Token&& token) {
+  return initiate_acquire(handle_, {mode::exclusive, 1, to_limit(limit)}, std::forward<Token>(token));
+}
+template <class Clock, class Duration, class Token>
+auto exclusive_leases::async_try_acquire_until(const std::chrono::time_point<Clock, Duration>& limit,
+                                               Token&& token) {
+  return initiate_acquire_until(handle_, {mode::exclusive, 1, std::nullopt}, limit,
+                                std::forward<Token>(token));
 }
 
-// recursive_mutex: each operation is a claim of its own, none nests ------------------------------
+}  // namespace detail
 
-/// As mutex::async_acquire.
-template <class Token>
-auto recursive_mutex::async_acquire(Token&& token) {
-  return detail::initiate_acquire(handle_, {mode::exclusive, 1, std::nullopt}, std::forward<Token>(token));
-}
-
-/// As mutex::async_try_acquire.
-template <class Token>
-auto recursive_mutex::async_try_acquire(Token&& token) {
-  return detail::initiate_acquire(handle_, {mode::exclusive, 1, duration::zero()},
-                                  std::forward<Token>(token));
-}
-
-/// As mutex::async_try_acquire_for.
-template <class Rep, class Period, class Token>
-auto recursive_mutex::async_try_acquire_for(const std::chrono::duration<Rep, Period>& limit, Token&& token) {
-  return detail::initiate_acquire(handle_, {mode::exclusive, 1, detail::to_limit(limit)},
-                                  std::forward<Token>(token));
-}
-
-// shared_mutex -----------------------------------------------------------------------------------
-
-/// As mutex::async_acquire.
-template <class Token>
-auto shared_mutex::async_acquire(Token&& token) {
-  return detail::initiate_acquire(handle_, {mode::exclusive, 1, std::nullopt}, std::forward<Token>(token));
-}
-
-/// As mutex::async_try_acquire.
-template <class Token>
-auto shared_mutex::async_try_acquire(Token&& token) {
-  return detail::initiate_acquire(handle_, {mode::exclusive, 1, duration::zero()},
-                                  std::forward<Token>(token));
-}
-
-/// As mutex::async_try_acquire_for.
-template <class Rep, class Period, class Token>
-auto shared_mutex::async_try_acquire_for(const std::chrono::duration<Rep, Period>& limit, Token&& token) {
-  return detail::initiate_acquire(handle_, {mode::exclusive, 1, detail::to_limit(limit)},
-                                  std::forward<Token>(token));
-}
-
-/// Waits for a shared hold, in one queue with the writers.
 template <class Token>
 auto shared_mutex::async_acquire_shared(Token&& token) {
   return detail::initiate_acquire(handle_, {mode::shared, 1, std::nullopt}, std::forward<Token>(token));
 }
-
-/// Asks once for a shared hold; refused also while a writer is waiting.
 template <class Token>
 auto shared_mutex::async_try_acquire_shared(Token&& token) {
   return detail::initiate_acquire(handle_, {mode::shared, 1, duration::zero()}, std::forward<Token>(token));
 }
-
-/// Waits for a shared hold for at most `limit`.
 template <class Rep, class Period, class Token>
 auto shared_mutex::async_try_acquire_shared_for(const std::chrono::duration<Rep, Period>& limit,
                                                 Token&& token) {
   return detail::initiate_acquire(handle_, {mode::shared, 1, detail::to_limit(limit)},
                                   std::forward<Token>(token));
 }
+template <class Clock, class Duration, class Token>
+auto shared_mutex::async_try_acquire_shared_until(const std::chrono::time_point<Clock, Duration>& limit,
+                                                  Token&& token) {
+  return detail::initiate_acquire_until(handle_, {mode::shared, 1, std::nullopt}, limit,
+                                        std::forward<Token>(token));
+}
 
-// counting_semaphore -----------------------------------------------------------------------------
-
-/// Waits for `count` permits as one lease, all or none. Completes with errc::invalid_argument unless
-/// 1 <= count <= max().
 template <class Token>
 auto counting_semaphore::async_acquire_permits(std::ptrdiff_t count, Token&& token) {
   return detail::initiate_acquire(handle_, {mode::permits, count, std::nullopt}, std::forward<Token>(token));
 }
-
-/// Asks once for `count` permits.
 template <class Token>
 auto counting_semaphore::async_try_acquire_permits(std::ptrdiff_t count, Token&& token) {
   return detail::initiate_acquire(handle_, {mode::permits, count, duration::zero()},
                                   std::forward<Token>(token));
 }
-
-/// Waits for `count` permits for at most `limit`.
 template <class Rep, class Period, class Token>
 auto counting_semaphore::async_try_acquire_permits_for(std::ptrdiff_t count,
                                                        const std::chrono::duration<Rep, Period>& limit,
@@ -186,45 +137,11 @@ auto counting_semaphore::async_try_acquire_permits_for(std::ptrdiff_t count,
   return detail::initiate_acquire(handle_, {mode::permits, count, detail::to_limit(limit)},
                                   std::forward<Token>(token));
 }
-
-// The forms without a token ----------------------------------------------------------------------
-
-inline auto mutex::async_acquire() { return async_acquire(detail::default_token{}); }
-inline auto mutex::async_try_acquire() { return async_try_acquire(detail::default_token{}); }
-template <class Rep, class Period>
-auto mutex::async_try_acquire_for(const std::chrono::duration<Rep, Period>& limit) {
-  return async_try_acquire_for(limit, detail::default_token{});
-}
-inline auto recursive_mutex::async_acquire() { return async_acquire(detail::default_token{}); }
-inline auto recursive_mutex::async_try_acquire() { return async_try_acquire(detail::default_token{}); }
-template <class Rep, class Period>
-auto recursive_mutex::async_try_acquire_for(const std::chrono::duration<Rep, Period>& limit) {
-  return async_try_acquire_for(limit, detail::default_token{});
-}
-inline auto shared_mutex::async_acquire() { return async_acquire(detail::default_token{}); }
-inline auto shared_mutex::async_try_acquire() { return async_try_acquire(detail::default_token{}); }
-template <class Rep, class Period>
-auto shared_mutex::async_try_acquire_for(const std::chrono::duration<Rep, Period>& limit) {
-  return async_try_acquire_for(limit, detail::default_token{});
-}
-inline auto shared_mutex::async_acquire_shared() { return async_acquire_shared(detail::default_token{}); }
-inline auto shared_mutex::async_try_acquire_shared() {
-  return async_try_acquire_shared(detail::default_token{});
-}
-template <class Rep, class Period>
-auto shared_mutex::async_try_acquire_shared_for(const std::chrono::duration<Rep, Period>& limit) {
-  return async_try_acquire_shared_for(limit, detail::default_token{});
-}
-inline auto counting_semaphore::async_acquire_permits(std::ptrdiff_t count) {
-  return async_acquire_permits(count, detail::default_token{});
-}
-inline auto counting_semaphore::async_try_acquire_permits(std::ptrdiff_t count) {
-  return async_try_acquire_permits(count, detail::default_token{});
-}
-template <class Rep, class Period>
-auto counting_semaphore::async_try_acquire_permits_for(std::ptrdiff_t count,
-                                                       const std::chrono::duration<Rep, Period>& limit) {
-  return async_try_acquire_permits_for(count, limit, detail::default_token{});
+template <class Clock, class Duration, class Token>
+auto counting_semaphore::async_try_acquire_permits_until(
+    std::ptrdiff_t count, const std::chrono::time_point<Clock, Duration>& limit, Token&& token) {
+  return detail::initiate_acquire_until(handle_, {mode::permits, count, std::nullopt}, limit,
+                                        std::forward<Token>(token));
 }
 
 // lease ------------------------------------------------------------------------------------------
@@ -238,15 +155,14 @@ auto counting_semaphore::async_try_acquire_permits_for(std::ptrdiff_t count,
 /// \code
 /// co_await holdfast::async_release(std::move(lease));
 /// \endcode
-template <class Token>
-auto async_release(lease held, Token&& token) {
+template <class Token = detail::default_token>
+auto async_release(lease held, Token&& token = Token{}) {
   return detail::initiate<detail::plain_signature>(
       [held = std::move(held)](std::unique_ptr<detail::completion> done) mutable {
         return detail::async_release(std::move(held), std::move(done));
       },
       std::forward<Token>(token));
 }
-inline auto async_release(lease held) { return async_release(std::move(held), detail::default_token{}); }
 
 /// From exclusive to shared without letting go, as `lease::downgrade()`. The lease comes back with the
 /// completion, after an error as what it was before: tokens that throw drop it, and so release it; use
@@ -254,15 +170,14 @@ inline auto async_release(lease held) { return async_release(std::move(held), de
 ///
 /// Cancelling gives up only the waiting: the lease comes back at once, and is shared when the store has
 /// confirmed it.
-template <class Token>
-auto async_downgrade(lease held, Token&& token) {
+template <class Token = detail::default_token>
+auto async_downgrade(lease held, Token&& token = Token{}) {
   return detail::initiate<detail::lease_signature>(
       [held = std::move(held)](std::unique_ptr<detail::completion> done) mutable {
         return detail::async_downgrade(std::move(held), std::move(done));
       },
       std::forward<Token>(token));
 }
-inline auto async_downgrade(lease held) { return async_downgrade(std::move(held), detail::default_token{}); }
 
 /// Completes when the lease is lost, at or before its deadline: without an error; with errc::closed when it
 /// is lost because the client was closed. Completes with errc::not_owner when the lease is released first,
@@ -279,15 +194,14 @@ inline auto async_downgrade(lease held) { return async_downgrade(std::move(held)
 ///
 /// \param held must live until the operation has been started, which lazy tokens put off. It may be moved,
 ///        released or destroyed afterwards.
-template <class Token>
-auto async_wait_lost(const lease& held, Token&& token) {
+template <class Token = detail::default_token>
+auto async_wait_lost(const lease& held, Token&& token = Token{}) {
   return detail::initiate<detail::plain_signature>(
       [&held](std::unique_ptr<detail::completion> done) {
         return detail::async_wait_lost(held, std::move(done));
       },
       std::forward<Token>(token));
 }
-inline auto async_wait_lost(const lease& held) { return async_wait_lost(held, detail::default_token{}); }
 
 /// Boost before 1.76 cannot compare its codes with enumerations of the standard's kind.
 template <class Code>

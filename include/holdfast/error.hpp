@@ -39,7 +39,7 @@ enum class errc {
 /// do about it. No secret ever stands in it: passwords of store URLs are masked before they get here.
 class HOLDFAST_EXPORT error : public std::system_error {
  public:
-  error(std::error_code code, const std::string& what);
+  error(std::error_code code, const std::string& message);
   ~error() override;
   error(const error&) = default;
   error& operator=(const error&) = default;

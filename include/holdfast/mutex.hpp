@@ -1,20 +1,40 @@
 #pragma once
 
-#include <optional>
-#include <stop_token>
-#include <utility>
+#include <string_view>
 
-#include "holdfast/detail/handle.hpp"
+#include "holdfast/client.hpp"
+#include "holdfast/detail/locks.hpp"
+#include "holdfast/export.hpp"
+#include "holdfast/options.hpp"
 
 namespace holdfast {
 
 /// std::timed_mutex across processes, as far as the store reaches: one holder of a name at a time, first come
 /// first served.
 ///
+/// *Verbs.* They are alike on all lock types. The verbs of the standard's type of the same name keep the hold
+/// in the object; the others return it as a lease. Each comes in five forms that block, and each that returns
+/// a lease in four asynchronous ones, for any Boost.Asio completion token:
+///
+///     kept in the object       returned as a lease        asynchronous, <holdfast/async.hpp>
+///     lock()                   acquire()                  async_acquire([token])
+///     lock(stop)               acquire(stop)              cancellation by the token
+///     try_lock()               try_acquire()              async_try_acquire([token])
+///     try_lock_for(time)       try_acquire_for(time)      async_try_acquire_for(time [, token])
+///     try_lock_until(end)      try_acquire_until(end)     async_try_acquire_until(end [, token])
+///     unlock()                 lease::release()           async_release(lease [, token])
+///
+/// `shared_mutex` has the same verbs, and with `_shared` those of readers. `recursive_mutex` has the same
+/// verbs. `counting_semaphore` has `acquire` as the standard's type has it, so its verb for leases is
+/// `acquire_permits`. Timed forms that block take a std::stop_token as a last argument, too.
+///
 /// Meets TimedLockable. Ownership is this object, never a thread: any thread may unlock it. Two objects
 /// for the same name exclude each other, in one process too; a second `lock()` on the same object waits
 /// for its `unlock()`. Names are shared with `shared_mutex` and `recursive_mutex`, which exclude and are
 /// excluded; a name in use as a semaphore fails with errc::wrong_type.
+///
+/// *Threads.* All members may be called from any thread at any time. The object must outlive all calls that
+/// block; destroying it releases the hold that it keeps.
 ///
 /// *Several at once.* std::scoped_lock takes any number of them, by letting go and trying again. Name them in
 /// the same order everywhere. Threads that name them in opposite orders do not deadlock, but may take turns
@@ -30,76 +50,16 @@ namespace holdfast {
 /// to a grant took longer than the ttl lasts, three times in turn; and errc::timeout from `lock()` and
 /// `acquire()` after a `wait_limit`. What an abandoned attempt may have left at the store is withdrawn in the
 /// background.
-class HOLDFAST_EXPORT mutex {
+class HOLDFAST_EXPORT mutex : public detail::exclusive_lock {
  public:
-  /// Does not ask the store anything yet. \throws holdfast::error errc::invalid_name.
-  mutex(client& locks, std::string_view name) : handle_{locks, name, 0, std::nullopt} {}
+  /// Does not ask the store anything yet. The options are those of the client.
+  /// \param locks the client; it may be closed or destroyed before the mutex, which then holds nothing.
+  /// \param name 1 to 512 bytes of UTF-8 without control characters.
+  /// \throws holdfast::error errc::invalid_name.
+  mutex(client& locks, std::string_view name) : exclusive_lock{locks, name, std::nullopt} {}
+  /// As above, with options of its own in place of the client's.
   mutex(client& locks, std::string_view name, const lock_options& options)
-      : handle_{locks, name, 0, options} {}
-
-  /// Waits until this object holds the name.
-  void lock() { handle_.lock({mode::exclusive, 1, std::nullopt}); }
-  /// The same, until `stop` is requested; then the place in the queue is given up.
-  /// \return whether this object holds the name; false only after a stop.
-  [[nodiscard]] bool lock(std::stop_token stop) {
-    return handle_.lock({mode::exclusive, 1, std::nullopt, std::move(stop)});
-  }
-  /// Asks once. \return whether this object holds the name now.
-  [[nodiscard]] bool try_lock() { return handle_.lock({mode::exclusive, 1, duration::zero()}); }
-  /// Waits for at most `limit`, in the queue.
-  template <class Rep, class Period>
-  [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& limit) {
-    return handle_.lock({mode::exclusive, 1, detail::to_limit(limit)});
-  }
-  template <class Clock, class Duration>
-  [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& limit) {
-    return detail::until(limit, [this](duration left) { return try_lock_for(left); });
-  }
-  /// Gives the name back: sent at once, never waited for, and retried in the background until the store
-  /// confirms it or the lease has ended. Without a kept hold it does nothing.
-  void unlock() noexcept { handle_.unlock(mode::exclusive); }
-
-  /// As `lock()`, but the hold is the returned lease and not kept in this object.
-  [[nodiscard]] lease acquire() { return *handle_.acquire({mode::exclusive, 1, std::nullopt}); }
-  /// As `lock(stop)`. \return empty only after a stop.
-  [[nodiscard]] std::optional<lease> acquire(std::stop_token stop) {
-    return handle_.acquire({mode::exclusive, 1, std::nullopt, std::move(stop)});
-  }
-  [[nodiscard]] std::optional<lease> try_acquire() {
-    return handle_.acquire({mode::exclusive, 1, duration::zero()});
-  }
-  template <class Rep, class Period>
-  [[nodiscard]] std::optional<lease> try_acquire_for(const std::chrono::duration<Rep, Period>& limit) {
-    return handle_.acquire({mode::exclusive, 1, detail::to_limit(limit)});
-  }
-  template <class Clock, class Duration>
-  [[nodiscard]] std::optional<lease> try_acquire_until(
-      const std::chrono::time_point<Clock, Duration>& limit) {
-    return detail::until(limit, [this](duration left) { return try_acquire_for(left); });
-  }
-
-  /// Of the kept hold. \throws holdfast::error errc::not_owner where there is none.
-  [[nodiscard]] fencing_token token() const { return handle_.token(); }
-  [[nodiscard]] std::stop_token lost() const { return handle_.lost(); }
-  /// Whether a hold is kept here and its deadline is ahead.
-  [[nodiscard]] bool held() const noexcept { return handle_.held(); }
-  [[nodiscard]] const std::string& name() const noexcept { return handle_.name(); }
-
-  // Asynchronous forms, defined in <holdfast/async.hpp>.
-  template <class Token>
-  auto async_acquire(Token&& token);
-  template <class Token>
-  auto async_try_acquire(Token&& token);
-  template <class Rep, class Period, class Token>
-  auto async_try_acquire_for(const std::chrono::duration<Rep, Period>& limit, Token&& token);
-  // Without a token they are awaited, and throw holdfast::error.
-  auto async_acquire();
-  auto async_try_acquire();
-  template <class Rep, class Period>
-  auto async_try_acquire_for(const std::chrono::duration<Rep, Period>& limit);
-
- private:
-  detail::handle handle_;
+      : exclusive_lock{locks, name, options} {}
 };
 
 }  // namespace holdfast

@@ -1,66 +1,74 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <mutex>
+#include <optional>
 #include <stop_token>
+#include <string_view>
 #include <thread>
 #include <utility>
 
-#include "holdfast/detail/handle.hpp"
+#include "holdfast/client.hpp"
+#include "holdfast/detail/locks.hpp"
+#include "holdfast/export.hpp"
+#include "holdfast/options.hpp"
 
 namespace holdfast {
 
 /// std::recursive_timed_mutex across processes, as far as the store reaches: the thread that holds may lock
 /// again, and the name is given back with its last unlock. Only the first lock and the last unlock reach the
-/// store.
+/// store. Meets TimedLockable.
 ///
 /// The one type whose ownership is a thread of this process: `unlock()` by another thread does nothing.
-/// Meets TimedLockable. Locking again what has been lost meanwhile fails with errc::lost; the earlier
-/// locks are still to be unlocked. Asynchronous code has no thread to count by: use `mutex` there, or the
-/// asynchronous forms here, each of which is a claim of its own and does not nest.
-class HOLDFAST_EXPORT recursive_mutex {
+///
+/// The verbs that return a lease do not nest, because a lease is not bound to a thread: each call is a claim
+/// of its own. `acquire()` by the thread that has locked this object waits for that thread's own `unlock()`,
+/// and so for ever; `try_acquire()` answers empty.
+///
+/// *Loss.* Locking again what has been lost meanwhile fails with errc::lost; the earlier locks are still to
+/// be unlocked. Threads, errors and everything else are as `mutex` says.
+class HOLDFAST_EXPORT recursive_mutex : public detail::exclusive_leases {
  public:
-  recursive_mutex(client& locks, std::string_view name) : handle_{locks, name, 0, std::nullopt} {}
+  /// Does not ask the store anything yet. The options are those of the client.
+  /// \param name 1 to 512 bytes of UTF-8 without control characters.
+  /// \throws holdfast::error errc::invalid_name.
+  recursive_mutex(client& locks, std::string_view name) : exclusive_leases{locks, name, std::nullopt} {}
+  /// As above, with options of its own in place of the client's.
   recursive_mutex(client& locks, std::string_view name, const lock_options& options)
-      : handle_{locks, name, 0, options} {}
+      : exclusive_leases{locks, name, options} {}
 
-  void lock() { lock(std::nullopt, {}); }
-  /// As mutex::lock(stop).
-  [[nodiscard]] bool lock(std::stop_token stop) { return lock(std::nullopt, std::move(stop)); }
-  [[nodiscard]] bool try_lock() { return lock(duration::zero(), {}); }
+  /// Waits in the queue until this thread holds the name. If it does already, counts one more lock.
+  /// \throws holdfast::error errc::lost where this thread has locked it and the hold is lost; errc::timeout
+  ///         after the `wait_limit` of the options; else as `mutex`.
+  void lock() { lock_counted(std::nullopt, {}); }
+  /// As `lock()`, until `stop` is requested; then the place in the queue is given up.
+  /// \return whether this thread holds the name; false only after a stop.
+  [[nodiscard]] bool lock(std::stop_token stop) { return lock_counted(std::nullopt, std::move(stop)); }
+  /// Asks the store once, and does not enter the queue. A thread that holds the name counts one more lock.
+  /// \return whether this thread holds the name now.
+  [[nodiscard]] bool try_lock() { return lock_counted(duration::zero(), {}); }
+  /// Waits in the queue for at most `limit`, of any unit; zero and less: as `try_lock()`.
+  /// \param stop ends the wait early, if it is requested.
+  /// \return whether this thread holds the name now.
   template <class Rep, class Period>
-  [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& limit) {
-    return lock(detail::to_limit(limit), {});
+  [[nodiscard]] bool try_lock_for(const std::chrono::duration<Rep, Period>& limit,
+                                  std::stop_token stop = {}) {
+    return lock_counted(detail::to_limit(limit), std::move(stop));
   }
+  /// As `try_lock_for`, until a time point of any clock. If the clock is set meanwhile, its new time counts.
   template <class Clock, class Duration>
-  [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& limit) {
-    return detail::until(limit, [this](duration left) { return try_lock_for(left); });
+  [[nodiscard]] bool try_lock_until(const std::chrono::time_point<Clock, Duration>& limit,
+                                    const std::stop_token& stop = {}) {
+    return detail::until(limit, stop, [&](duration left) { return try_lock_for(left, stop); });
   }
+  /// Takes one lock of this thread back. The last one gives the name back, as mutex::unlock() does. By a
+  /// thread that has not locked it, does nothing.
   void unlock() noexcept;
 
-  /// \throws holdfast::error errc::not_owner where nothing is held.
-  [[nodiscard]] fencing_token token() const { return handle_.token(); }
-  [[nodiscard]] std::stop_token lost() const { return handle_.lost(); }
-  [[nodiscard]] bool held() const noexcept { return handle_.held(); }
-  [[nodiscard]] const std::string& name() const noexcept { return handle_.name(); }
-
-  // Asynchronous forms, defined in <holdfast/async.hpp>.
-  template <class Token>
-  auto async_acquire(Token&& token);
-  template <class Token>
-  auto async_try_acquire(Token&& token);
-  template <class Rep, class Period, class Token>
-  auto async_try_acquire_for(const std::chrono::duration<Rep, Period>& limit, Token&& token);
-  // Without a token they are awaited, and throw holdfast::error.
-  auto async_acquire();
-  auto async_try_acquire();
-  template <class Rep, class Period>
-  auto async_try_acquire_for(const std::chrono::duration<Rep, Period>& limit);
-
  private:
-  bool lock(std::optional<duration> limit, std::stop_token stop);
+  bool lock_counted(std::optional<duration> limit, std::stop_token stop);
 
-  detail::handle handle_;
   mutable std::mutex guard_;  // of the two below; never held while the store is asked
   std::thread::id owner_;
   std::size_t depth_ = 0;

@@ -22,9 +22,9 @@ class client_access {
   [[nodiscard]] static const std::shared_ptr<session>& session_of(const client& c) { return c.session_; }
 };
 
-/// "cannot lock 'stock/sku-42' on sqlite:/var/lib/app.db: why"
-[[nodiscard]] inline error explained(const failure& why, const std::string& attempt, const session& where) {
-  return {why.code, attempt + " on " + where.url() + ": " + why.message};
+/// "cannot lock 'stock/sku-42' on sqlite:/var/lib/app.db: the disk is full"
+[[nodiscard]] inline error explained(const failure& cause, const std::string& attempt, const session& owner) {
+  return {cause.code, attempt + " on " + owner.url() + ": " + cause.message};
 }
 
 }  // namespace holdfast::detail

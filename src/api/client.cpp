@@ -17,8 +17,8 @@ namespace {
 
 /// The value of an answer, or its failure thrown.
 template <class Value>
-Value value_of(store::answer<Value> answer, const std::string& attempt, const detail::session& where) {
-  if (const auto* failed = std::get_if<failure>(&answer)) throw detail::explained(*failed, attempt, where);
+Value value_of(store::answer<Value> answer, const std::string& attempt, const detail::session& owner) {
+  if (const auto* failed = std::get_if<failure>(&answer)) throw detail::explained(*failed, attempt, owner);
   return std::get<Value>(std::move(answer));
 }
 

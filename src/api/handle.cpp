@@ -10,8 +10,6 @@
 #include "api/access.hpp"
 #include "base/metadata.hpp"
 #include "base/name.hpp"
-#include "holdfast/counting_semaphore.hpp"
-#include "holdfast/recursive_mutex.hpp"
 #include "runtime/process.hpp"
 
 namespace holdfast::detail {
@@ -47,9 +45,9 @@ struct handle::state {
   std::condition_variable unlocked;
   std::deque<kept_lease> kept;  // oldest first; at most one of mode::exclusive
 
-  [[nodiscard]] lease_core::wish wish_for(const want& what) const;
-  [[nodiscard]] std::optional<duration> limit_of(const want& what) const {
-    return what.limit ? what.limit : options.wait_limit();
+  [[nodiscard]] lease_core::wish wish_for(const lock_request& request) const;
+  [[nodiscard]] std::optional<duration> limit_of(const lock_request& request) const {
+    return request.limit ? request.limit : options.wait_limit();
   }
   [[nodiscard]] lease lease_of(const lease_core::record_ptr& record) const {
     record->owner = locks;
@@ -71,10 +69,10 @@ struct handle::state {
   /// Waits until there is room for what is wanted, and calls `then` with the mutex held.
   /// \return false when the time was up or the wait was stopped. \throws holdfast::error errc::closed.
   template <class Then>
-  bool when_vacant(const want& what, std::optional<clock::time_point> until, Then then) {
+  bool when_vacant(const lock_request& request, std::optional<clock::time_point> until, Then then) {
     {
       const std::lock_guard hold{mutex};
-      if (what.mode != mode::exclusive || is_vacant()) {
+      if (request.mode != mode::exclusive || is_vacant()) {
         then();
         return true;
       }
@@ -86,8 +84,8 @@ struct handle::state {
       unlocked.notify_all();
     };
     const std::stop_callback on_closing{locks->closing(), wake};
-    const std::stop_callback on_stop{what.stop, wake};
-    const auto is_over = [&] { return is_vacant() || locks->is_closed() || what.stop.stop_requested(); };
+    const std::stop_callback on_stop{request.stop, wake};
+    const auto is_over = [&] { return is_vacant() || locks->is_closed() || request.stop.stop_requested(); };
     bool vacant = false;
     {
       std::unique_lock hold{mutex};
@@ -106,9 +104,9 @@ struct handle::state {
   [[nodiscard]] const lease* newest() const { return kept.empty() ? nullptr : &kept.back().held; }
 };
 
-lease_core::wish handle::state::wish_for(const want& what) const {
-  if (what.mode == mode::permits && (what.permits < 1 || what.permits > capacity)) {
-    throw error{errc::invalid_argument, std::to_string(what.permits) + " permits of '" + name +
+lease_core::wish handle::state::wish_for(const lock_request& request) const {
+  if (request.mode == mode::permits && (request.permits < 1 || request.permits > capacity)) {
+    throw error{errc::invalid_argument, std::to_string(request.permits) + " permits of '" + name +
                                             "', which has " + std::to_string(capacity)};
   }
   lease_core::wish wish;
@@ -117,14 +115,14 @@ lease_core::wish handle::state::wish_for(const want& what) const {
   store::claim& c = wish.claim;
   c.name = name;
   c.owner = owner_id::random();
-  c.how = what.mode;
-  c.permits = what.permits;
+  c.how = request.mode;
+  c.permits = request.permits;
   c.capacity = capacity;
   c.shareable = shareable;
   c.ttl = options.ttl();
   c.retry = options.retry();
   c.metadata = metadata;
-  c.wait = limit_of(what) != duration::zero();
+  c.wait = limit_of(request) != duration::zero();
   return wish;
 }
 
@@ -137,10 +135,10 @@ handle::handle(client& locks, std::string_view name, std::int64_t capacity,
   s.capacity = capacity;
   s.shareable = shareable;
   s.options = options.value_or(s.locks->options().locks());
-  claimant who = this_process();
-  if (!s.locks->options().program().empty()) who.program = s.locks->options().program();
-  who.label = s.options.label();
-  s.metadata = std::make_shared<const std::string>(to_metadata(who));
+  claimant self = this_process();
+  if (!s.locks->options().program().empty()) self.program = s.locks->options().program();
+  self.label = s.options.label();
+  s.metadata = std::make_shared<const std::string>(to_metadata(self));
   s.attempt = std::make_shared<const std::string>("cannot lock '" + s.name + "' on " + s.locks->url());
 }
 
@@ -155,45 +153,45 @@ handle::~handle() {
 bool handle::is_inherited() const noexcept { return !state_->locks->is_ours(); }
 void handle::require_open() const { state_->locks->require_open(); }
 
-std::optional<lease> handle::acquire(const want& what) {
+std::optional<lease> handle::acquire(const lock_request& request) {
   const state& s = *state_;
   s.locks->require_open();
-  auto wish = s.wish_for(what);
-  if (what.stop.stop_requested()) return std::nullopt;
-  auto result = s.locks->acquire(std::move(wish), s.limit_of(what), what.stop);
+  auto wish = s.wish_for(request);
+  if (request.stop.stop_requested()) return std::nullopt;
+  auto result = s.locks->acquire(std::move(wish), s.limit_of(request), request.stop);
   if (const auto* record = std::get_if<lease_core::record_ptr>(&result)) return s.lease_of(*record);
   if (const auto* failed = std::get_if<failure>(&result)) {
-    if (failed->code == errc::cancelled && what.stop.stop_requested()) return std::nullopt;
+    if (failed->code == errc::cancelled && request.stop.stop_requested()) return std::nullopt;
     throw error{failed->code, *s.attempt + ": " + failed->message};
   }
-  if (!what.limit) throw s.timed_out();
+  if (!request.limit) throw s.timed_out();
   return std::nullopt;
 }
 
-pending handle::async_acquire(const want& what, std::unique_ptr<completion> done) {
+pending handle::async_acquire(const lock_request& request, std::unique_ptr<completion> done) {
   const state& s = *state_;
   const std::shared_ptr<completion> shared{std::move(done)};
   lease_core::wish wish;
   try {
     s.locks->require_open();
-    wish = s.wish_for(what);
+    wish = s.wish_for(request);
   } catch (const error& e) {
     shared->complete({e.code(), e.detail(), {}});
     return {};
   }
-  const bool empty_is_fine = what.limit.has_value();
+  const bool may_be_empty = request.limit.has_value();
   pending p;
   p.owner = s.locks;
   p.id = s.locks->start_acquire(
-      std::move(wish), s.limit_of(what),
-      [shared, empty_is_fine, weak = std::weak_ptr{s.locks}, attempt = s.attempt](lease_core::taken result) {
+      std::move(wish), s.limit_of(request),
+      [shared, may_be_empty, weak = std::weak_ptr{s.locks}, attempt = s.attempt](lease_core::taken result) {
         if (const auto* record = std::get_if<lease_core::record_ptr>(&result)) {
           (*record)->owner = weak;
           (*record)->generation = runtime::process_generation();
           shared->complete({{}, {}, lease_access::make(*record)});
         } else if (const auto* failed = std::get_if<failure>(&result)) {
           shared->complete({failed->code, *attempt + ": " + failed->message, {}});
-        } else if (empty_is_fine) {
+        } else if (may_be_empty) {
           shared->complete({});
         } else {
           shared->complete(
@@ -203,32 +201,32 @@ pending handle::async_acquire(const want& what, std::unique_ptr<completion> done
   return p;
 }
 
-bool handle::lock(want what) {
+bool handle::lock(lock_request request) {
   state& s = *state_;
   s.locks->require_open();  // before the mutex is touched, which a child may have inherited locked
-  const auto limit = s.limit_of(what);
+  const auto limit = s.limit_of(request);
   std::optional<state::clock::time_point> until;
   if (limit) until = state::clock::now() + *limit;
-  const auto not_had = [&] {
-    if (!what.limit && !what.stop.stop_requested()) throw s.timed_out();
+  const auto refused = [&] {
+    if (!request.limit && !request.stop.stop_requested()) throw s.timed_out();
     return false;
   };
-  if (!s.when_vacant(what, until, [] {})) return not_had();
-  if (what.limit && *what.limit > duration::zero()) {
+  if (!s.when_vacant(request, until, [] {})) return refused();
+  if (request.limit && *request.limit > duration::zero()) {
     const auto left = std::chrono::ceil<duration>(*until - state::clock::now());
-    what.limit = std::max(left, duration::zero());
+    request.limit = std::max(left, duration::zero());
   }
-  auto granted = acquire(what);
+  auto granted = acquire(request);
   if (!granted) return false;
   // The kept hold may have been lost while this one waited in the queue: its place here is still taken.
-  if (!s.when_vacant(what, until, [&] { s.kept.push_back({std::move(*granted), what.mode}); })) {
+  if (!s.when_vacant(request, until, [&] { s.kept.push_back({std::move(*granted), request.mode}); })) {
     granted.reset();
-    return not_had();
+    return refused();
   }
   return true;
 }
 
-void handle::unlock(mode how, std::ptrdiff_t count) noexcept {
+void handle::unlock(mode m, std::ptrdiff_t count) noexcept {
   if (is_inherited()) return;
   state& s = *state_;
   for (; count > 0; --count) {
@@ -236,7 +234,7 @@ void handle::unlock(mode how, std::ptrdiff_t count) noexcept {
     {
       const std::lock_guard hold{s.mutex};
       const auto found =
-          std::find_if(s.kept.begin(), s.kept.end(), [&](const kept_lease& k) { return k.locked_as == how; });
+          std::find_if(s.kept.begin(), s.kept.end(), [&](const kept_lease& k) { return k.locked_as == m; });
       if (found == s.kept.end()) return;
       released = std::move(found->held);
       s.kept.erase(found);
@@ -294,135 +292,4 @@ bool handle::held() const noexcept {
 const std::string& handle::name() const noexcept { return state_->name; }
 std::int64_t handle::capacity() const noexcept { return state_->capacity; }
 
-namespace {
-
-/// Of an operation on a lease that has no client any more, or never had one.
-outcome without_client(const lease_core::record_ptr& record, const std::string& attempt) {
-  if (record) return {errc::lost, attempt + ": the lease ended with its client", {}};
-  return {errc::not_owner, attempt + ": the lease is inert", {}};
-}
-
-std::string attempt_on(const char* verb, const lease_core::record_ptr& record) {
-  return std::string{verb} + (record ? " '" + record->hold.name + "'" : " a lease");
-}
-
-pending pending_of(const std::shared_ptr<session>& owner, session::op_id id) {
-  pending p;
-  if (id != 0) p.owner = owner;
-  p.id = id;
-  return p;
-}
-
-}  // namespace
-
-pending async_release(lease what, std::unique_ptr<completion> done) {
-  const auto record = lease_access::take(std::move(what));
-  const auto session = record ? record->owner.lock() : nullptr;
-  std::string attempt = attempt_on("cannot release", record);
-  if (!session) {
-    done->complete(without_client(record, attempt));
-    return {};
-  }
-  attempt += " on " + session->url();
-  return pending_of(session,
-                    session->start_release(record, [shared = std::shared_ptr<completion>{std::move(done)},
-                                                    attempt](const std::optional<failure>& failed) {
-                      if (failed) {
-                        shared->complete({failed->code, attempt + ": " + failed->message, {}});
-                      } else {
-                        shared->complete({});
-                      }
-                    }));
-}
-
-pending async_downgrade(lease what, std::unique_ptr<completion> done) {
-  const auto record = lease_access::take(std::move(what));
-  const auto session = record ? record->owner.lock() : nullptr;
-  std::string attempt = attempt_on("cannot downgrade the hold of", record);
-  if (!session) {
-    done->complete(without_client(record, attempt));
-    return {};
-  }
-  attempt += " on " + session->url();
-  return pending_of(session, session->start_downgrade(
-                                 record, [shared = std::shared_ptr<completion>{std::move(done)}, attempt,
-                                          held = std::make_shared<lease>(lease_access::make(record))](
-                                             const std::optional<failure>& failed) {
-                                   outcome ended{{}, {}, std::move(*held)};
-                                   if (failed) {
-                                     ended.code = failed->code;
-                                     ended.detail = attempt + ": " + failed->message;
-                                   }
-                                   shared->complete(std::move(ended));
-                                 }));
-}
-
-pending async_wait_lost(const lease& held, std::unique_ptr<completion> done) {
-  const auto& record = lease_access::record(held);
-  const auto session = record ? record->owner.lock() : nullptr;
-  std::string attempt = attempt_on("cannot wait for the loss of", record);
-  if (!session) {
-    // A lease that outlived its client was lost when that was closed.
-    auto ended = without_client(record, attempt);
-    if (record) ended.code = errc::closed;
-    done->complete(std::move(ended));
-    return {};
-  }
-  attempt += " on " + session->url();
-  return pending_of(session,
-                    session->start_wait_lost(record, [shared = std::shared_ptr<completion>{std::move(done)},
-                                                      attempt](const std::optional<failure>& failed) {
-                      if (failed) {
-                        shared->complete({failed->code, attempt + ": " + failed->message, {}});
-                      } else {
-                        shared->complete({});
-                      }
-                    }));
-}
-
 }  // namespace holdfast::detail
-
-namespace holdfast {
-
-std::int64_t counting_semaphore::checked(std::ptrdiff_t capacity) {
-  constexpr std::ptrdiff_t largest = 1'000'000'000;
-  if (capacity < 1 || capacity > largest) {
-    throw error{errc::invalid_argument,
-                "a semaphore of " + std::to_string(capacity) + " permits; 1 to 1000000000 are possible"};
-  }
-  return capacity;
-}
-
-bool recursive_mutex::lock(std::optional<duration> limit, std::stop_token stop) {
-  handle_.require_open();  // before the guard is touched, which a child may have inherited locked
-  const auto self = std::this_thread::get_id();
-  {
-    const std::lock_guard hold{guard_};
-    if (owner_ == self) {
-      if (!handle_.held()) {
-        throw error{
-            errc::lost,
-            "'" + name() + "' was lost since this thread locked it; unlock it as often as it was locked"};
-      }
-      ++depth_;
-      return true;
-    }
-  }
-  if (!handle_.lock({mode::exclusive, 1, limit, std::move(stop)})) return false;
-  const std::lock_guard hold{guard_};
-  owner_ = self;
-  depth_ = 1;
-  return true;
-}
-
-void recursive_mutex::unlock() noexcept {
-  if (handle_.is_inherited()) return;
-  {
-    const std::lock_guard hold{guard_};
-    if (owner_ != std::this_thread::get_id() || --depth_ > 0) return;
-    owner_ = {};
-  }
-  handle_.unlock(mode::exclusive);
-}
-
-}  // namespace holdfast

@@ -93,9 +93,9 @@ loss_callback lease::on_lost(const std::function<void(std::error_code)>& action)
   return {};
 }
 
-bool lease::remove_on_lost(loss_callback which) noexcept {
+bool lease::remove_on_lost(loss_callback callback) noexcept {
   const auto session = record_ ? record_->owner.lock() : nullptr;
-  return session && session->remove_on_lost(record_, static_cast<detail::session::op_id>(which));
+  return session && session->remove_on_lost(record_, static_cast<detail::session::op_id>(callback));
 }
 
 std::error_code lease::release() noexcept {

@@ -141,7 +141,7 @@ auto session::outside(Function action) {
   };
 }
 
-lease_core::taken session::acquire(lease_core::wish what, std::optional<duration> limit,
+lease_core::taken session::acquire(lease_core::wish wish, std::optional<duration> limit,
                                    const std::stop_token& stop) {
   return wait_for<lease_core::taken>(
       [&](auto done) -> op_id {
@@ -150,13 +150,13 @@ lease_core::taken session::acquire(lease_core::wish what, std::optional<duration
           return 0;
         }
         std::optional<store::time_point> until;
-        if (limit && what.claim.wait) until = parts_->loop.now() + *limit;
-        return parts_->leases->acquire(std::move(what), until, std::move(done));
+        if (limit && wish.claim.wait) until = parts_->loop.now() + *limit;
+        return parts_->leases->acquire(std::move(wish), until, std::move(done));
       },
-      stop, [this](op_id which) { cancel(which); });
+      stop, [this](op_id id) { cancel(id); });
 }
 
-session::op_id session::start_acquire(lease_core::wish what, std::optional<duration> limit,
+session::op_id session::start_acquire(lease_core::wish wish, std::optional<duration> limit,
                                       on_acquired done) {
   const core_lock now{parts_->loop};
   auto later = outside(std::move(done));
@@ -165,15 +165,15 @@ session::op_id session::start_acquire(lease_core::wish what, std::optional<durat
     return 0;
   }
   std::optional<store::time_point> until;
-  if (limit && what.claim.wait) until = parts_->loop.now() + *limit;
-  return parts_->leases->acquire(std::move(what), until, std::move(later));
+  if (limit && wish.claim.wait) until = parts_->loop.now() + *limit;
+  return parts_->leases->acquire(std::move(wish), until, std::move(later));
 }
 
-void session::cancel(op_id which) {
+void session::cancel(op_id id) {
   if (!is_ours()) return;
   const core_lock now{parts_->loop};
-  if (which < first_wait) return parts_->leases->cancel(which);
-  end_wait(which, failure{errc::cancelled, "the wait was cancelled"});
+  if (id < first_wait) return parts_->leases->cancel(id);
+  end_wait(id, failure{errc::cancelled, "the wait was cancelled"});
 }
 
 session::op_id session::add_wait(on_ended done) {
@@ -182,11 +182,11 @@ session::op_id session::add_wait(on_ended done) {
   return id;
 }
 
-void session::end_wait(op_id which, std::optional<failure> result) {
-  const auto found = parts_->waits.find(which);
+void session::end_wait(op_id id, std::optional<failure> result) {
+  const auto found = parts_->waits.find(id);
   if (found == parts_->waits.end()) return;
   if (const auto lease = found->second.lease.lock()) {
-    std::erase_if(lease->on_lost, [&](const auto& action) { return action.first == which; });
+    std::erase_if(lease->on_lost, [&](const auto& action) { return action.first == id; });
   }
   parts_->loop.defer_signal(
       [done = std::move(found->second.done), result = std::move(result)] { done(result); });
@@ -327,12 +327,12 @@ std::variant<std::error_code, session::op_id> session::on_lost(
   return number;
 }
 
-bool session::remove_on_lost(const record_ptr& lease, op_id which) {
+bool session::remove_on_lost(const record_ptr& lease, op_id id) {
   if (!is_ours()) return false;
   std::function<void(std::error_code)> unused;  // destroyed after the core lock is released
   const core_lock now{parts_->loop};
   const auto found = std::find_if(lease->on_lost.begin(), lease->on_lost.end(),
-                                  [&](const auto& action) { return action.first == which && action.second; });
+                                  [&](const auto& action) { return action.first == id && action.second; });
   if (found == lease->on_lost.end()) return false;
   unused = std::move(found->second);
   lease->on_lost.erase(found);

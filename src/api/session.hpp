@@ -49,12 +49,12 @@ class session : public std::enable_shared_from_this<session> {
   [[nodiscard]] std::stop_token closing() const noexcept { return closing_.get_token(); }
 
   /// \param stop ends the wait with errc::cancelled.
-  [[nodiscard]] lease_core::taken acquire(lease_core::wish what, std::optional<duration> limit,
+  [[nodiscard]] lease_core::taken acquire(lease_core::wish wish, std::optional<duration> limit,
                                           const std::stop_token& stop);
-  op_id start_acquire(lease_core::wish what, std::optional<duration> limit, on_acquired done);
+  op_id start_acquire(lease_core::wish wish, std::optional<duration> limit, on_acquired done);
   /// Ends an operation that was started, unless it has ended, with errc::cancelled. A release or a downgrade
   /// goes on without anybody who waits for it.
-  void cancel(op_id which);
+  void cancel(op_id id);
 
   /// Sends a release without waiting for its end.
   void drop(const lease_core::record_ptr& lease) noexcept;
@@ -73,7 +73,7 @@ class session : public std::enable_shared_from_this<session> {
   [[nodiscard]] std::variant<std::error_code, op_id> on_lost(
       const lease_core::record_ptr& lease, const std::function<void(std::error_code)>& action);
   /// \return whether the action was registered still, and so is never called.
-  bool remove_on_lost(const lease_core::record_ptr& lease, op_id which);
+  bool remove_on_lost(const lease_core::record_ptr& lease, op_id id);
 
   [[nodiscard]] store::inspected inspect(std::string name, std::size_t most_waiters);
   [[nodiscard]] store::listed list(bool idle);
@@ -103,7 +103,7 @@ class session : public std::enable_shared_from_this<session> {
 
   // Under the core lock:
   op_id add_wait(on_ended done);
-  void end_wait(op_id which, std::optional<failure> result);
+  void end_wait(op_id id, std::optional<failure> result);
   /// Ends the waits for the loss of a lease that was released. \return user code to be destroyed after the
   /// core lock is released.
   [[nodiscard]] loss_actions forget_loss(const lease_core::record_ptr& lease);

@@ -49,7 +49,8 @@ const std::error_category& category() noexcept {
   return instance;
 }
 
-error::error(std::error_code code, const std::string& what) : std::system_error{code, what}, detail_{what} {}
+error::error(std::error_code code, const std::string& message)
+    : std::system_error{code, message}, detail_{message} {}
 
 error::~error() = default;
 

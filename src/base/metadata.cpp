@@ -19,35 +19,35 @@ std::string text_in(const json& object, const char* key) {
 
 }  // namespace
 
-std::string to_metadata(const claimant& who) {
-  json object = {{"host", who.host}, {"pid", who.pid}, {"program", who.program}};
-  if (!who.label.empty()) object["label"] = who.label;
+std::string to_metadata(const claimant& source) {
+  json object = {{"host", source.host}, {"pid", source.pid}, {"program", source.program}};
+  if (!source.label.empty()) object["label"] = source.label;
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
 claimant from_metadata(std::string_view text) {
-  claimant who;
+  claimant source;
   const json object = json::parse(text, nullptr, false);
   if (!object.is_object()) {
-    who.label = text;
-    return who;
+    source.label = text;
+    return source;
   }
-  who.host = text_in(object, "host");
-  who.program = text_in(object, "program");
-  who.label = text_in(object, "label");
+  source.host = text_in(object, "host");
+  source.program = text_in(object, "program");
+  source.label = text_in(object, "label");
   if (const auto pid = object.find("pid"); pid != object.end() && pid->is_number_integer()) {
-    who.pid = pid->get<std::int64_t>();
+    source.pid = pid->get<std::int64_t>();
   }
-  return who;
+  return source;
 }
 
 claimant this_process() {
-  claimant who;
+  claimant self;
   std::array<char, 256> host{};
-  if (::gethostname(host.data(), host.size() - 1) == 0) who.host = host.data();
-  who.pid = ::getpid();
-  who.program = ::program_invocation_short_name;
-  return who;
+  if (::gethostname(host.data(), host.size() - 1) == 0) self.host = host.data();
+  self.pid = ::getpid();
+  self.program = ::program_invocation_short_name;
+  return self;
 }
 
 }  // namespace holdfast

@@ -17,8 +17,8 @@ std::string in_ms(duration d) {
   return std::to_string(std::chrono::duration_cast<std::chrono::milliseconds>(d).count()) + " ms";
 }
 
-void require(bool holds, const std::string& what) {
-  if (!holds) throw error{errc::invalid_argument, what};
+void require(bool holds, const std::string& message) {
+  if (!holds) throw error{errc::invalid_argument, message};
 }
 
 void require_text(const std::string& text, const char* option) {

@@ -2,8 +2,8 @@
 
 namespace holdfast {
 
-std::string_view to_string(mode how) noexcept {
-  switch (how) {
+std::string_view to_string(mode m) noexcept {
+  switch (m) {
     case mode::exclusive: return "exclusive";
     case mode::shared: return "shared";
     case mode::permits: return "permits";

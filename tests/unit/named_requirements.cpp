@@ -70,7 +70,7 @@ struct jumping_clock {
 TEST(limits, by_a_clock_that_is_set_while_we_wait_are_asked_again) {
   using namespace std::chrono_literals;
   std::vector<duration> waits;
-  const bool got = detail::until(jumping_clock::time_point{10s}, [&](duration left) {
+  const bool got = detail::until(jumping_clock::time_point{10s}, {}, [&](duration left) {
     waits.push_back(left);
     // The first wait ends early by this clock, which somebody has put back.
     jumping_clock::seconds = waits.size() == 1 ? 4 : 10;

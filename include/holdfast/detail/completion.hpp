@@ -22,6 +22,7 @@
 #include <boost/asio/cancellation_type.hpp>
 #endif
 
+#include <chrono>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -33,6 +34,7 @@
 #include <utility>
 
 #include "holdfast/detail/handle.hpp"
+#include "holdfast/detail/locks.hpp"
 #include "holdfast/error.hpp"
 
 // How <holdfast/async.hpp> brings a completion of the library to a handler of the user's Asio. Not for
@@ -274,10 +276,24 @@ auto initiate(Start start, Token&& token) {
 }
 
 template <class Token>
-auto initiate_acquire(handle& lock, want wanted, Token&& token) {
+auto initiate_acquire(handle& lock, const lock_request& request, Token&& token) {
   return initiate<lease_signature>(
-      [&lock, wanted](std::unique_ptr<completion> done) {
-        return lock.async_acquire(wanted, std::move(done));
+      [&lock, request](std::unique_ptr<completion> done) {
+        return lock.async_acquire(request, std::move(done));
+      },
+      std::forward<Token>(token));
+}
+
+/// As `initiate_acquire`, with a limit that is counted from when the operation starts, which lazy tokens put
+/// off.
+template <class Clock, class Duration, class Token>
+auto initiate_acquire_until(handle& lock, const lock_request& request,
+                            const std::chrono::time_point<Clock, Duration>& limit, Token&& token) {
+  return initiate<lease_signature>(
+      [&lock, request, limit](std::unique_ptr<completion> done) {
+        auto timed = request;
+        timed.limit = time_left(limit);
+        return lock.async_acquire(timed, std::move(done));
       },
       std::forward<Token>(token));
 }
@@ -287,7 +303,8 @@ using awaiting_token = boost::asio::deferred_t;
 #else
 using awaiting_token = boost::asio::use_awaitable_t<>;
 #endif
-/// Of the forms without a token.
-using default_token = diagnosed<awaiting_token>;
+struct default_token : diagnosed<awaiting_token> {};
+template <>
+inline constexpr bool is_diagnosed<default_token> = true;
 
 }  // namespace holdfast::detail

@@ -18,8 +18,8 @@
 
 namespace holdfast::detail {
 
-/// What is asked of the store: how to hold, and how long to wait.
-struct want {
+/// One call of an acquiring verb: the mode of the hold, and the longest wait for it.
+struct lock_request {
   holdfast::mode mode = holdfast::mode::exclusive;
   std::int64_t permits = 1;
   /// Empty: as the lock's options say. Zero: do not wait.
@@ -28,8 +28,8 @@ struct want {
   std::stop_token stop{};
 };
 
-/// How an asynchronous operation ended. A lease that could not be had comes with a code and no lease; for a
-/// want with a limit of its own, "held by another" comes with neither.
+/// How an asynchronous operation ended. A failed acquisition comes with a code and no lease; a request with a
+/// limit of its own that was not granted, because another holds the name, comes with neither.
 struct outcome {
   std::error_code code;
   std::string detail;  ///< as error::detail(); empty without a code
@@ -58,7 +58,7 @@ class HOLDFAST_EXPORT pending {
   std::uint64_t id = 0;
 };
 
-/// One name on one client, and the holds that the std-shaped verbs keep in the lock object itself.
+/// One name on one client, and the holds that the standard's verbs keep in the lock object itself.
 class HOLDFAST_EXPORT handle {
  public:
   /// \param capacity zero for everything but semaphores.
@@ -70,12 +70,12 @@ class HOLDFAST_EXPORT handle {
   handle(const handle&) = delete;
   handle& operator=(const handle&) = delete;
 
-  /// Empty only when a want with a limit of its own was not served within it, or was stopped.
-  [[nodiscard]] std::optional<lease> acquire(const want& wanted);
-  pending async_acquire(const want& wanted, std::unique_ptr<completion> done);
+  /// Empty only when a request with a limit of its own was not granted within it, or was stopped.
+  [[nodiscard]] std::optional<lease> acquire(const lock_request& request);
+  pending async_acquire(const lock_request& request, std::unique_ptr<completion> done);
 
   /// Acquires and keeps the lease in the handle. False as `acquire` is empty.
-  bool lock(want wanted);
+  bool lock(lock_request request);
   /// Releases the `count` oldest kept holds of that mode without waiting for the store. Fewer kept: those.
   void unlock(mode m, std::ptrdiff_t count = 1) noexcept;
   /// Downgrades the kept exclusive hold and keeps it as a shared one.
@@ -116,12 +116,20 @@ template <class Rep, class Period>
   return std::chrono::ceil<duration>(limit);
 }
 
-/// Waits until a time point of any clock: what is left by that clock, asked again until it has passed,
-/// because a clock that is set while we wait makes the first answer wrong.
+/// The time until a time point of any clock; zero when it has passed.
+template <class Clock, class Duration>
+[[nodiscard]] duration time_left(const std::chrono::time_point<Clock, Duration>& limit) {
+  const auto now = Clock::now();
+  return limit > now ? to_limit(limit - now) : duration::zero();
+}
+
+/// Waits until a time point of any clock, or a stop: for the time that is left by that clock, read again
+/// until it has passed, because a clock that is set during a wait makes the first answer wrong.
 template <class Clock, class Duration, class Try>
-[[nodiscard]] auto until(const std::chrono::time_point<Clock, Duration>& limit, Try attempt) {
-  auto result = attempt(to_limit(limit - Clock::now()));
-  while (!result && Clock::now() < limit) result = attempt(to_limit(limit - Clock::now()));
+[[nodiscard]] auto until(const std::chrono::time_point<Clock, Duration>& limit, const std::stop_token& stop,
+                         Try attempt) {
+  auto result = attempt(time_left(limit));
+  while (!result && !stop.stop_requested() && Clock::now() < limit) result = attempt(time_left(limit));
   return result;
 }
 
