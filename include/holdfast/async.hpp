@@ -18,8 +18,9 @@
 ///     auto lease = co_await stock.async_acquire();  // throws holdfast::error
 ///     auto [code, lease] = co_await stock.async_acquire(boost::asio::as_tuple(boost::asio::use_awaitable));
 ///
-/// It is compiled with the Boost of whoever includes it (1.74 or newer; cancellation needs 1.77). What
-/// follows holds for every function of this file.
+/// It is compiled with the Boost of the program that includes it (1.74 or newer; cancellation needs 1.77).
+/// What follows holds for every asynchronous function of the library. All of them may be called from any
+/// thread, and none waits.
 ///
 /// *Default token.* Without a token the operation is deferred until it is awaited in a coroutine of Asio
 /// (before Boost 1.86 as by `use_awaitable`), with diagnostics: its errors are those of the blocking form.
@@ -30,8 +31,8 @@
 /// error, the lease is inert. The try forms complete without an error and with an inert lease where the name
 /// was merely held by another: `if (lease)` tells.
 ///
-/// *Exactly once.* Each operation completes once, after the initiating function has begun and never from
-/// within it; errors of arguments arrive this way too. A handler that was posted and is destroyed before it
+/// *Exactly once.* Each operation completes once, and never from within the initiating function; errors of
+/// arguments arrive this way too. A handler that was posted and is destroyed before it
 /// ran, with its executor for instance, takes its lease along: it is released.
 ///
 /// *Executor.* The handler is posted to its associated executor (by default Asio's system executor), with
@@ -146,8 +147,8 @@ auto counting_semaphore::async_try_acquire_permits_until(
 
 // lease ------------------------------------------------------------------------------------------
 
-/// Gives a lease back and completes with the store's word, as `lease::release()` does. Its signature is
-/// `void(boost::system::error_code)`.
+/// Gives a lease back and completes with the store's confirmation, or with an error as `lease::release()`
+/// returns it. Its signature is `void(boost::system::error_code)`.
 ///
 /// Cancelling gives up only the waiting (errc::cancelled): the release is on its way and is retried in
 /// the background until the store confirms it or the lease has ended.
@@ -158,23 +159,23 @@ auto counting_semaphore::async_try_acquire_permits_until(
 template <class Token = detail::default_token>
 auto async_release(lease held, Token&& token = Token{}) {
   return detail::initiate<detail::plain_signature>(
-      [held = std::move(held)](std::unique_ptr<detail::completion> done) mutable {
-        return detail::async_release(std::move(held), std::move(done));
+      [held = std::move(held)](std::unique_ptr<detail::completion> handler) mutable {
+        return detail::async_release(std::move(held), std::move(handler));
       },
       std::forward<Token>(token));
 }
 
-/// From exclusive to shared without letting go, as `lease::downgrade()`. The lease comes back with the
-/// completion, after an error as what it was before: tokens that throw drop it, and so release it; use
-/// `as_tuple(…)` to keep it.
+/// From exclusive to shared without letting go, with the errors of `lease::downgrade()`. The lease comes back
+/// with the completion, after an error as what it was before: tokens that throw drop it, and so release it;
+/// use `as_tuple(…)` to keep it.
 ///
 /// Cancelling gives up only the waiting: the lease comes back at once, and is shared when the store has
 /// confirmed it.
 template <class Token = detail::default_token>
 auto async_downgrade(lease held, Token&& token = Token{}) {
   return detail::initiate<detail::lease_signature>(
-      [held = std::move(held)](std::unique_ptr<detail::completion> done) mutable {
-        return detail::async_downgrade(std::move(held), std::move(done));
+      [held = std::move(held)](std::unique_ptr<detail::completion> handler) mutable {
+        return detail::async_downgrade(std::move(held), std::move(handler));
       },
       std::forward<Token>(token));
 }
@@ -197,8 +198,8 @@ auto async_downgrade(lease held, Token&& token = Token{}) {
 template <class Token = detail::default_token>
 auto async_wait_lost(const lease& held, Token&& token = Token{}) {
   return detail::initiate<detail::plain_signature>(
-      [&held](std::unique_ptr<detail::completion> done) {
-        return detail::async_wait_lost(held, std::move(done));
+      [&held](std::unique_ptr<detail::completion> handler) {
+        return detail::async_wait_lost(held, std::move(handler));
       },
       std::forward<Token>(token));
 }

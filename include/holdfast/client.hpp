@@ -22,7 +22,7 @@ class session;
 class client_access;
 }  // namespace detail
 
-/// One store, its connection, and one keeper for all leases taken through it.
+/// One store, its connection, and one keeper for all leases that are taken through it.
 ///
 /// URLs: `sqlite:/var/lib/app/locks.db`, `sqlite:` (the file of this user:
 /// `$XDG_STATE_HOME/holdfast/locks.db`), `memory:` (private to this client), `memory:NAME` (shared by all
@@ -31,39 +31,52 @@ class client_access;
 /// `postgresql://user@host/database`, `mysql://user@host/database` (MariaDB, MySQL). `docs/stores`
 /// has a page for each store, with its options.
 ///
-/// *Threads.* All members may be called from any thread. One client serves any number of locks, waits and
-/// leases with one connection (on MariaDB two) and a fixed number of threads; make one per store and
-/// process.
+/// *Threads.* All members may be called from any thread at any time, except the moves. One client serves any
+/// number of locks, waits and leases with one connection (on MariaDB two) and a fixed number of threads. Make
+/// one per store and process.
 ///
-/// *Lifetime.* Closing (the destructor) fails pending waits with errc::closed, ends all leases, sends what
-/// is still to be released, and waits for the store's word at most `client_options::flush_limit`. Locks
-/// and leases may outlive the client; they hold nothing then. Not usable in a child after fork(): every
-/// call fails with errc::closed there, and the destructor leaves everything to the parent. One that was moved
-/// from may only be destroyed or assigned to.
+/// *Blocking.* The calls that ask the store wait for its answer, for at most the `retry().limit()` of
+/// `client_options::locks()` and one second more. They do not depend on any lease.
+///
+/// *Lifetime.* Closing (the destructor) fails pending waits with errc::closed, ends all leases, sends the
+/// releases that are still due, and waits for the store's answers for at most `client_options::flush_limit`.
+/// Locks and leases may outlive the client; they hold nothing then. In a child after fork() the client is not
+/// usable: every call fails with errc::closed, and the destructor leaves everything to the parent. A client
+/// that was moved from may only be destroyed or assigned to.
 class HOLDFAST_EXPORT client {
  public:
-  /// Opens the store. One behind a network is connected to in the background: what is wrong there is told by
-  /// the first operation.
+  /// Opens the store. A store behind a network is connected to in the background: the first operation reports
+  /// what is wrong there.
+  /// \param url the store; see above.
+  /// \param options the defaults of its locks, and more.
   /// \throws holdfast::error errc::invalid_url, errc::unavailable, errc::permission_denied,
   ///         errc::foreign_store, errc::corrupt_store, errc::exhausted.
   explicit client(std::string_view url, client_options options = {});
+  /// Closes it, as `close()`.
   ~client();
+  /// Locks, leases and waits stay with the store that they were made on.
   client(client&&) noexcept;
+  /// Closes the store that this client had, then takes the other one's.
   client& operator=(client&&) noexcept;
   client(const client&) = delete;
   client& operator=(const client&) = delete;
 
-  /// What the store has of a name, as it stands after all that anybody was told before the call; empty where
-  /// it has never heard of it.
-  /// \throws holdfast::error errc::invalid_name, errc::unavailable …
+  /// Returns the lock's state: its holders and waiters. Linearizable: it reflects every operation that was
+  /// acknowledged before the call. Creates nothing.
+  /// \param name 1 to 512 bytes of UTF-8 without control characters.
+  /// \return empty where the store does not know the name.
+  /// \throws holdfast::error errc::invalid_name, errc::unavailable, errc::permission_denied,
+  ///         errc::corrupt_store, errc::foreign_store, errc::closed.
   [[nodiscard]] std::optional<lock_state> inspect(std::string_view name) const;
-  /// Likewise, all holders and the first waiters.
-  /// \param most_waiters the limit; zero for the holders alone. On ZooKeeper each waiter costs a read: behind
+  /// As above, with all holders and the first waiters.
+  /// \param most_waiters the limit; zero for the holders alone. On ZooKeeper each waiter costs a read: with
   ///        thousands of them, an inspection without a limit takes seconds.
   /// \throws holdfast::error as above.
   [[nodiscard]] std::optional<lock_state> inspect(std::string_view name, std::size_t most_waiters) const;
-  /// The names that are held or waited for, sorted by their bytes; with `idle`, also those that the store
-  /// merely remembers the last token of.
+  /// Returns the names that are held or waited for, sorted by their bytes. Creates nothing.
+  /// \param idle also the names of which the store merely remembers the last token.
+  /// \throws holdfast::error errc::unavailable, errc::permission_denied, errc::corrupt_store,
+  ///         errc::foreign_store, errc::closed.
   [[nodiscard]] std::vector<lock_summary> list(bool idle = false) const;
   /// Ends every hold that a name has at the time of the call, whoever has it, and hands the name to the next
   /// waiter. The holders are notified of the loss, but nothing waits for them: until they notice it, only the
@@ -72,21 +85,26 @@ class HOLDFAST_EXPORT client {
   /// \return how many holds were ended; where a reply was lost, how many there were before.
   /// \throws holdfast::error errc::invalid_name; errc::wrong_type for a hold of another library, before which
   ///         those with lower tokens may have been ended; errc::unknown_outcome, when they may have been
-  ///         ended; errc::unavailable …
+  ///         ended; errc::unavailable, errc::permission_denied, errc::closed.
   std::size_t force_release(std::string_view name) const;
   /// Ends one hold: the one with this token (see lock_state::holders), and no other holder of the name.
   /// \param token of the lease; not zero.
   /// \return whether there was such a hold.
   /// \throws holdfast::error as above; errc::invalid_argument for a token of zero.
   bool force_release(std::string_view name, fencing_token token) const;
-  /// Calls `changed` whenever the store may have changed, at least once soon after the call and again
-  /// after every burst of changes, on the client's thread for callbacks, until the returned handle is
-  /// destroyed. It tells that something happened, not what: inspect or list then.
+  /// Calls `changed` when the store may have changed: at least once soon after the call, and again after
+  /// every burst of changes. It tells that something happened, and no more: inspect or list then. It runs on
+  /// the client's thread for callbacks, one at a time: one that blocks delays the callbacks of
+  /// `lease::on_lost` and nothing else. An exception that it throws ends the process.
+  /// \return a handle. Destroying it ends the watch, and waits for a call of `changed` that runs, except when
+  ///         `changed` itself destroys it. It may outlive the client.
+  /// \throws holdfast::error errc::invalid_argument for an empty function; errc::closed.
   [[nodiscard]] std::shared_ptr<void> watch(std::function<void()> changed) const;
 
   /// The URL with its password masked.
   [[nodiscard]] const std::string& url() const noexcept;
-  /// Ends this client now, as the destructor would. Idempotent.
+  /// Ends this client now, as the destructor would. Idempotent. Blocks for at most
+  /// `client_options::flush_limit`.
   void close() noexcept;
 
  private:
@@ -94,13 +112,15 @@ class HOLDFAST_EXPORT client {
   std::shared_ptr<detail::session> session_;
 };
 
-/// The store that is meant when nobody names one: `HOLDFAST_STORE`, else `sqlite:`.
+/// The URL of the default store: the environment's `HOLDFAST_STORE`, else `sqlite:`. Reads the environment,
+/// so it must not run while another thread changes it.
 [[nodiscard]] HOLDFAST_EXPORT std::string default_store();
 
-/// A store URL as it may be shown: its password masked, everything else as it was.
+/// A store URL as it may be shown: its password masked, everything else as it was. Accepts any text; may be
+/// called from any thread, as may the two below.
 [[nodiscard]] HOLDFAST_EXPORT std::string masked_url(std::string_view url);
 
-/// "0.1.0"
+/// The version of the library, such as "0.1.0".
 [[nodiscard]] HOLDFAST_EXPORT std::string_view version() noexcept;
 /// The URL schemes that this build understands, such as "memory" and "sqlite".
 [[nodiscard]] HOLDFAST_EXPORT std::vector<std::string_view> schemes();

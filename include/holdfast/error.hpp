@@ -7,21 +7,21 @@
 
 namespace holdfast {
 
-/// What can go wrong, in the one category of this library; docs/errors.md says what to do about each.
+/// The failures of this library, in its one category; docs/errors.md says what to do about each.
 ///
-/// Synchronous calls throw `holdfast::error`; asynchronous ones complete with the code. Being held by
-/// another is not an error for a try or timed call: those answer empty.
+/// Calls that block throw `holdfast::error`; asynchronous ones complete with the code. For a try or timed
+/// call it is no error that another holds the name: those return empty, or false.
 enum class errc {
   timeout = 1,        ///< the wait limit passed while another held the name
   lost,               ///< the lease ended before its holder released it
   not_owner,          ///< the handle holds nothing that could be released, renewed or asked
   unavailable,        ///< the store cannot be reached, or answers that it cannot serve now
-  unknown_outcome,    ///< it may have happened; the store could not be asked again in time
+  unknown_outcome,    ///< the request may have been carried out; the store could not be asked again in time
   invalid_name,       ///< a name is 1 to 512 bytes of UTF-8 without control characters
   invalid_argument,   ///< an option, a limit or a count out of its range
   invalid_url,        ///< a store URL that cannot be read; unknown schemes and options too
   wrong_type,         ///< the name is in use as another kind of lock, or with another capacity
-  foreign_store,      ///< what is at that place is not ours; it is left untouched
+  foreign_store,      ///< the file, table or key there is not Holdfast's; it is left untouched
   corrupt_store,      ///< the store's file or answer is damaged
   permission_denied,  ///< the store or the file system refuses this user
   exhausted,          ///< out of descriptors, memory or disk
@@ -29,8 +29,12 @@ enum class errc {
   closed,             ///< the client was closed, or this process is a fork of its owner
 };
 
+/// The category of `errc`, named "holdfast". Its codes compare with their kin of `std::errc`: errc::timeout
+/// with timed_out, errc::cancelled with operation_canceled, errc::permission_denied, errc::not_owner with
+/// operation_not_permitted, the invalid ones with invalid_argument.
 [[nodiscard]] HOLDFAST_EXPORT const std::error_category& category() noexcept;
 
+/// Found by std::error_code's constructor: `std::error_code code = errc::lost`.
 [[nodiscard]] inline std::error_code make_error_code(errc code) noexcept {
   return {static_cast<int>(code), category()};
 }
@@ -39,6 +43,7 @@ enum class errc {
 /// do about it. No secret ever stands in it: passwords of store URLs are masked before they get here.
 class HOLDFAST_EXPORT error : public std::system_error {
  public:
+  /// \param message the sentence, which `what()` shows before the code's own text.
   error(std::error_code code, const std::string& message);
   ~error() override;
   error(const error&) = default;

@@ -13,12 +13,17 @@ namespace holdfast {
 /// (M. Kleppmann, "How to do distributed locking", 2016). Zero means "no grant".
 class fencing_token {
  public:
+  /// No grant.
   constexpr fencing_token() noexcept = default;
+  /// The token with this number, as it was stored or sent elsewhere.
   constexpr explicit fencing_token(std::uint64_t value) noexcept : value_{value} {}
 
+  /// The number; zero for "no grant".
   [[nodiscard]] constexpr std::uint64_t value() const noexcept { return value_; }
+  /// Whether it is of a grant.
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return value_ != 0; }
 
+  /// By number: the later grant of a name is the greater. Tokens of different names do not compare.
   friend constexpr auto operator<=>(fencing_token, fencing_token) noexcept = default;
 
  private:

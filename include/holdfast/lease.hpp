@@ -22,13 +22,15 @@ class lease_record;
 class lease_access;
 }  // namespace detail
 
-/// The clock of deadlines: CLOCK_BOOTTIME, which goes on while the machine sleeps and which nobody sets.
+/// The clock of deadlines: CLOCK_BOOTTIME, which goes on while the machine sleeps and which nobody sets. Its
+/// time points mean nothing on another machine or after a restart of this one.
 struct boot_clock {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;
   using period = duration::period;
   using time_point = std::chrono::time_point<boot_clock>;
   static constexpr bool is_steady = true;
+  /// The time since the machine started.
   [[nodiscard]] static time_point now() noexcept {
     std::timespec t{};
     ::clock_gettime(CLOCK_BOOTTIME, &t);
@@ -36,14 +38,14 @@ struct boot_clock {
   }
 };
 
-/// What `lease::renew()` learned.
+/// The result of `lease::renew()`.
 enum class renewal : std::uint8_t {
   renewed,  ///< the store confirmed it; the deadline moved
   lost,     ///< the store no longer has it, or the deadline passed first
   unknown,  ///< no answer; the lease is held until its unchanged deadline, and the keeper goes on trying
 };
 
-/// Why a lease was lost: the first question of everybody who reads about it in a log.
+/// Why a lease was lost. A log should have it beside the loss.
 enum class loss_reason : std::uint8_t {
   ended_at_store,  ///< the store no longer has it: it was released by force, its ttl ended there, or the
                    ///< store lost it
@@ -69,13 +71,18 @@ enum class loss_callback : std::uint64_t {};
 /// It may outlive its client, whose closing ends it. In a child after fork() it is inert: it is not held,
 /// and destroying it does nothing.
 ///
-/// *Threads.* Const members may be called from any thread at any time; the others, by one at a time.
+/// *Threads.* Const members may be called from any thread at any time; the others, by one at a time. Only
+/// `release()`, `renew()` and `downgrade()` wait for the store.
 class HOLDFAST_EXPORT lease {
  public:
   /// An inert lease: holds nothing, and its `lost()` has fired.
   lease() noexcept;
+  /// Releases without waiting: the release is sent, and retried in the background until the store confirms it
+  /// or the lease has ended.
   ~lease();
+  /// The other one is inert afterwards.
   lease(lease&&) noexcept;
+  /// Releases what this one held, as the destructor does.
   lease& operator=(lease&&) noexcept;
   lease(const lease&) = delete;
   lease& operator=(const lease&) = delete;
@@ -86,13 +93,16 @@ class HOLDFAST_EXPORT lease {
   [[nodiscard]] bool held() const noexcept;
   /// The fencing token; also of a lost lease. Zero for an inert one.
   [[nodiscard]] fencing_token token() const noexcept;
-  /// Until when this process may believe that it holds. Moves with every renewal.
+  /// Until when this process may believe that it holds. Moves with every renewal. The clock's epoch for an
+  /// inert lease.
   [[nodiscard]] boot_clock::time_point deadline() const noexcept;
-  /// What is left until the deadline; zero when lost.
+  /// The time left until the deadline; zero when lost.
   [[nodiscard]] duration remaining() const noexcept;
+  /// The name that is held; empty for an inert lease.
   [[nodiscard]] const std::string& name() const noexcept;
+  /// How it is held; mode::shared after a downgrade.
   [[nodiscard]] holdfast::mode mode() const noexcept;
-  /// Permits held; 1 for the other modes.
+  /// Permits held; 1 for the other modes, 0 for an inert lease.
   [[nodiscard]] std::int64_t permits() const noexcept;
   /// Fires when the lease is lost, at or before the deadline; never after a release. Stop callbacks on it run
   /// on threads that the client keeps for signals, under none of its locks. One that blocks occupies a thread
@@ -109,24 +119,27 @@ class HOLDFAST_EXPORT lease {
   /// \throws holdfast::error errc::invalid_argument if empty.
   /// \return its name for `remove_on_lost`; loss_callback{} when it was called at once.
   loss_callback on_lost(const std::function<void(std::error_code reason)>& action);
-  /// Takes back a registration of `on_lost`. Does not wait.
+  /// Takes back a registration of `on_lost`. Does not wait for a callback that runs; the destructor of a
+  /// std::stop_callback on `lost()` does.
   /// \return true: it is not called any more. False: it has been called, or is about to be because the lease
-  /// is lost, or was not registered with this lease. Who has to wait for a callback that runs uses a
-  /// std::stop_callback on `lost()`, whose destructor does.
+  ///         is lost, or was not registered with this lease.
   bool remove_on_lost(loss_callback callback) noexcept;
 
-  /// Gives the lock back and waits for the store's word, retrying until the deadline.
-  /// \return nothing on success; errc::lost when it had ended before; errc::not_owner for an inert lease,
-  /// errc::closed in a forked child;
-  ///         errc::unknown_outcome when the store could not be asked until the ttl had surely ended it.
+  /// Gives the lock back and waits for the store's confirmation, retrying until the deadline. The lease is
+  /// inert afterwards in any case.
+  /// \return no error on success; errc::lost when it had ended before; errc::not_owner for an inert lease;
+  ///         errc::closed in a forked child; errc::unknown_outcome when the store could not be asked until
+  ///         the ttl had surely ended it.
   std::error_code release() noexcept;
-  /// Renews now, for one more ttl, and waits for the store's word at most until the deadline.
+  /// Renews now, for one more ttl, and waits for the store's answer until the deadline at most. Needed only
+  /// without `lock_options::renewal`.
   [[nodiscard]] renewal renew() noexcept;
   /// From exclusive to shared without letting go: readers that wait behind are let in, no writer between.
-  /// The token stays. Of a lock that is already shared: nothing happens.
-  /// \throws holdfast::error errc::lost, errc::unavailable, errc::unknown_outcome (shared from then on, at
-  /// least);
-  ///         errc::wrong_type for permits; errc::not_owner for an inert lease.
+  /// The token stays. Of a lease that is already shared: nothing happens. Waits for the store.
+  /// \throws holdfast::error errc::lost; errc::unavailable, when it is exclusive still;
+  /// errc::unknown_outcome,
+  ///         when it counts as shared from then on; errc::wrong_type for permits; errc::not_owner for an
+  ///         inert lease; errc::closed.
   void downgrade();
 
  private:

@@ -9,24 +9,25 @@
 
 namespace holdfast {
 
-// Stores in database servers are made of tables and routines. A client makes them when it finds none, unless
-// its URL says `create=0`; where its user may not, somebody who may uses these.
+// Stores in database servers consist of tables and routines. A client makes them when it finds none, unless
+// its URL says `create=0`. Where its user may not, a user with the right to do so uses these functions.
 
-/// The statements that make what the store of this URL needs at its server, for the server's own client to
-/// run as they are (`psql -f`, or `mariadb` from its standard input). They may be run again: tables and rows
-/// stay as they are, and on PostgreSQL routines of an older version are replaced. Asks no server; may be
+/// Returns the statements that make the tables and routines of this URL's store, for the server's own client
+/// to run as they are (`psql -f`, or `mariadb` from its standard input). They may be run again: tables and
+/// rows stay as they are, and on PostgreSQL routines of an older version are replaced. Asks no server; may be
 /// called from any thread.
+/// \param url of a PostgreSQL or MariaDB store.
 /// \throws holdfast::error errc::invalid_url; errc::invalid_argument for a store that needs none.
 [[nodiscard]] HOLDFAST_EXPORT std::string schema(std::string_view url);
 
-/// Makes it, as the user of the URL, whatever the URL says of `create`; on PostgreSQL it also brings routines
-/// of an older version up to date, puts back those that were changed, and grants the rights that the URL
-/// names
-/// (`grant_lock`, `grant_look`). Blocks for at most the URL's `connect_timeout`, but for the time that
+/// Makes them as the user of the URL, even with `create=0`. On PostgreSQL it also brings routines of an older
+/// version up to date, puts back those that were changed, and grants the rights that the URL names
+/// (`grant_lock`, `grant_look`). Blocks for at most the URL's `connect_timeout`, and for the time that
 /// looking a host's name up takes. May be called from any thread.
+/// \param options the password, where it is not in the URL; the other options do not matter.
 /// \return false where everything was there already, as this version has it.
-/// \throws holdfast::error as `schema`, and errc::unavailable, errc::permission_denied, errc::exhausted,
-///         errc::foreign_store where there is something else of that name, or what a newer Holdfast has made.
+/// \throws holdfast::error as `schema`, and errc::unavailable, errc::permission_denied, errc::exhausted;
+///         errc::foreign_store where something else has that name, or a newer Holdfast has made it.
 HOLDFAST_EXPORT bool apply_schema(std::string_view url, const client_options& options = {});
 
 }  // namespace holdfast

@@ -11,7 +11,7 @@
 
 namespace holdfast {
 
-/// How a name is held.
+/// The mode in which a name is held.
 enum class mode : std::uint8_t {
   exclusive,  ///< by one
   shared,     ///< by any number of readers, and no writer
@@ -21,23 +21,24 @@ enum class mode : std::uint8_t {
 /// "exclusive", "shared" or "permits".
 [[nodiscard]] HOLDFAST_EXPORT std::string_view to_string(mode m) noexcept;
 
-/// Who claims: what inspection shows to people. Chosen by the client that claims, so never trusted.
+/// The process that claims, for people who inspect a lock. The client that claims chooses all of it, so never
+/// trust it.
 struct claimant {
-  std::string host;
-  std::int64_t pid = 0;
-  std::string program;
-  std::string label;
+  std::string host;      ///< its host name
+  std::int64_t pid = 0;  ///< its process id there; zero where it is not known
+  std::string program;   ///< client_options::program
+  std::string label;     ///< lock_options::label; of a foreign holder the text that it wrote
 };
 
 /// One holder or waiter of a name, as the store had it when it was asked.
 struct claim_state {
-  std::string owner;  ///< the claim's random id, 32 hexadecimal digits; of a foreign holder whatever it wrote
+  std::string owner;  ///< the claim's random id, 32 hexadecimal digits; of a foreign holder its own text
   holdfast::mode mode = holdfast::mode::exclusive;
   std::int64_t permits = 0;  ///< for mode::permits: how many of the capacity
   fencing_token token;       ///< zero for a foreign holder, which has none
   duration age{};  ///< since it was granted (holders) or queued (waiters); on ZooKeeper since it was queued
-  duration expires_in{};  ///< until it ends unless it is renewed
-  holdfast::claimant claimant;
+  duration expires_in{};        ///< until it ends unless it is renewed
+  holdfast::claimant claimant;  ///< the process behind it
 };
 
 /// One name, as the store had it when it was asked.
@@ -53,13 +54,13 @@ struct lock_state {
 struct lock_summary {
   std::string name;
   holdfast::mode mode = holdfast::mode::exclusive;
-  std::int64_t capacity = 0;
+  std::int64_t capacity = 0;  ///< of a semaphore; zero for every other lock
   std::uint64_t holders = 0;
   std::uint64_t waiters = 0;
-  fencing_token last_token;
+  fencing_token last_token;    ///< the largest ever drawn for the name
   duration held_for{};         ///< the age of the oldest hold; zero when nobody holds
   fencing_token holder_token;  ///< of the oldest hold; zero when nobody holds
-  claimant holder;             ///< the one behind the oldest hold
+  claimant holder;             ///< the process behind the oldest hold
 };
 
 }  // namespace holdfast

@@ -168,9 +168,9 @@ std::optional<lease> handle::acquire(const lock_request& request) {
   return std::nullopt;
 }
 
-pending handle::async_acquire(const lock_request& request, std::unique_ptr<completion> done) {
+pending handle::async_acquire(const lock_request& request, std::unique_ptr<completion> handler) {
   const state& s = *state_;
-  const std::shared_ptr<completion> shared{std::move(done)};
+  const std::shared_ptr<completion> shared{std::move(handler)};
   lease_core::wish wish;
   try {
     s.locks->require_open();

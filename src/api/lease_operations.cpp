@@ -31,17 +31,17 @@ pending pending_of(const std::shared_ptr<session>& owner, session::op_id id) {
 
 }  // namespace
 
-pending async_release(lease held, std::unique_ptr<completion> done) {
+pending async_release(lease held, std::unique_ptr<completion> handler) {
   const auto record = lease_access::take(std::move(held));
   const auto session = record ? record->owner.lock() : nullptr;
   std::string attempt = attempt_on("cannot release", record);
   if (!session) {
-    done->complete(without_client(record, attempt));
+    handler->complete(without_client(record, attempt));
     return {};
   }
   attempt += " on " + session->url();
   return pending_of(session,
-                    session->start_release(record, [shared = std::shared_ptr<completion>{std::move(done)},
+                    session->start_release(record, [shared = std::shared_ptr<completion>{std::move(handler)},
                                                     attempt](const std::optional<failure>& failed) {
                       if (failed) {
                         shared->complete({failed->code, attempt + ": " + failed->message, {}});
@@ -51,17 +51,17 @@ pending async_release(lease held, std::unique_ptr<completion> done) {
                     }));
 }
 
-pending async_downgrade(lease held, std::unique_ptr<completion> done) {
+pending async_downgrade(lease held, std::unique_ptr<completion> handler) {
   const auto record = lease_access::take(std::move(held));
   const auto session = record ? record->owner.lock() : nullptr;
   std::string attempt = attempt_on("cannot downgrade the hold of", record);
   if (!session) {
-    done->complete(without_client(record, attempt));
+    handler->complete(without_client(record, attempt));
     return {};
   }
   attempt += " on " + session->url();
   return pending_of(session, session->start_downgrade(
-                                 record, [shared = std::shared_ptr<completion>{std::move(done)}, attempt,
+                                 record, [shared = std::shared_ptr<completion>{std::move(handler)}, attempt,
                                           held = std::make_shared<lease>(lease_access::make(record))](
                                              const std::optional<failure>& failed) {
                                    outcome ended{{}, {}, std::move(*held)};
@@ -73,7 +73,7 @@ pending async_downgrade(lease held, std::unique_ptr<completion> done) {
                                  }));
 }
 
-pending async_wait_lost(const lease& held, std::unique_ptr<completion> done) {
+pending async_wait_lost(const lease& held, std::unique_ptr<completion> handler) {
   const auto& record = lease_access::record(held);
   const auto session = record ? record->owner.lock() : nullptr;
   std::string attempt = attempt_on("cannot wait for the loss of", record);
@@ -81,19 +81,19 @@ pending async_wait_lost(const lease& held, std::unique_ptr<completion> done) {
     // A lease that outlived its client was lost when that was closed.
     auto ended = without_client(record, attempt);
     if (record) ended.code = errc::closed;
-    done->complete(std::move(ended));
+    handler->complete(std::move(ended));
     return {};
   }
   attempt += " on " + session->url();
-  return pending_of(session,
-                    session->start_wait_lost(record, [shared = std::shared_ptr<completion>{std::move(done)},
-                                                      attempt](const std::optional<failure>& failed) {
-                      if (failed) {
-                        shared->complete({failed->code, attempt + ": " + failed->message, {}});
-                      } else {
-                        shared->complete({});
-                      }
-                    }));
+  return pending_of(
+      session, session->start_wait_lost(record, [shared = std::shared_ptr<completion>{std::move(handler)},
+                                                 attempt](const std::optional<failure>& failed) {
+        if (failed) {
+          shared->complete({failed->code, attempt + ": " + failed->message, {}});
+        } else {
+          shared->complete({});
+        }
+      }));
 }
 
 }  // namespace holdfast::detail

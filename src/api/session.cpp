@@ -1,7 +1,6 @@
 #include "api/session.hpp"
 
 #include <algorithm>
-#include <atomic>
 #include <condition_variable>
 #include <exception>
 #include <mutex>
@@ -17,18 +16,18 @@ using runtime::core_lock;
 
 namespace {
 
-/// Where a blocked caller finds its result. Shared, because whoever wakes it may still be at it when the
-/// caller is gone.
+/// Where a blocked caller finds its result. Shared, because the thread that wakes the caller may still use it
+/// when the caller has returned.
 template <class Result>
 struct slot {
   store::caller blocked;
   std::optional<Result> value;
 };
 
-/// The same for one who does not wait for ever.
+/// The same for a caller that does not wait for ever.
 struct idle_latch {
   std::mutex mutex;
-  std::condition_variable rung_now;
+  std::condition_variable changed;
   bool rung = false;
 
   void ring() {
@@ -36,11 +35,11 @@ struct idle_latch {
       const std::lock_guard hold{mutex};
       rung = true;
     }
-    rung_now.notify_one();
+    changed.notify_one();
   }
   bool wait_until(std::chrono::steady_clock::time_point limit) {
     std::unique_lock hold{mutex};
-    return rung_now.wait_until(hold, limit, [this] { return rung; });
+    return changed.wait_until(hold, limit, [this] { return rung; });
   }
 };
 
@@ -127,8 +126,8 @@ Result session::wait_for(Start start, const std::stop_token& stop, Cancel cancel
 template <class Result, class Start>
 Result session::wait_for(Start start) {
   return wait_for<Result>(
-      [&](auto done) {
-        start(std::move(done));
+      [&](auto handler) {
+        start(std::move(handler));
         return op_id{0};
       },
       std::stop_token{}, [](op_id) {});
@@ -144,22 +143,22 @@ auto session::outside(Function action) {
 lease_core::taken session::acquire(lease_core::wish wish, std::optional<duration> limit,
                                    const std::stop_token& stop) {
   return wait_for<lease_core::taken>(
-      [&](auto done) -> op_id {
+      [&](auto handler) -> op_id {
         if (closed_) {
-          done(failure{errc::closed, "the client was closed"});
+          handler(failure{errc::closed, "the client was closed"});
           return 0;
         }
         std::optional<store::time_point> until;
         if (limit && wish.claim.wait) until = parts_->loop.now() + *limit;
-        return parts_->leases->acquire(std::move(wish), until, std::move(done));
+        return parts_->leases->acquire(std::move(wish), until, std::move(handler));
       },
       stop, [this](op_id id) { cancel(id); });
 }
 
 session::op_id session::start_acquire(lease_core::wish wish, std::optional<duration> limit,
-                                      on_acquired done) {
+                                      on_acquired handler) {
   const core_lock now{parts_->loop};
-  auto later = outside(std::move(done));
+  auto later = outside(std::move(handler));
   if (closed_) {
     later(lease_core::taken{failure{errc::closed, "the client was closed"}});
     return 0;
@@ -176,9 +175,9 @@ void session::cancel(op_id id) {
   end_wait(id, failure{errc::cancelled, "the wait was cancelled"});
 }
 
-session::op_id session::add_wait(on_ended done) {
+session::op_id session::add_wait(on_ended handler) {
   const op_id id = first_wait + ++parts_->last_wait;
-  parts_->waits.emplace(id, wait{std::move(done), {}});
+  parts_->waits.emplace(id, wait{std::move(handler), {}});
   return id;
 }
 
@@ -189,7 +188,7 @@ void session::end_wait(op_id id, std::optional<failure> result) {
     std::erase_if(lease->on_lost, [&](const auto& action) { return action.first == id; });
   }
   parts_->loop.defer_signal(
-      [done = std::move(found->second.done), result = std::move(result)] { done(result); });
+      [handler = std::move(found->second.handler), result = std::move(result)] { handler(result); });
   parts_->waits.erase(found);
 }
 
@@ -212,35 +211,35 @@ void session::drop(const record_ptr& lease) noexcept {
 std::error_code session::release(const record_ptr& lease) {
   if (!is_ours()) return errc::closed;
   loss_actions unused;
-  return wait_for<std::error_code>([&](auto done) {
-    parts_->leases->release(lease, std::move(done));
+  return wait_for<std::error_code>([&](auto handler) {
+    parts_->leases->release(lease, std::move(handler));
     unused = forget_loss(lease);
   });
 }
 
 renewal session::renew(const record_ptr& lease) {
   if (!is_ours()) return renewal::lost;
-  return wait_for<renewal>([&](auto done) { parts_->leases->renew(lease, std::move(done)); });
+  return wait_for<renewal>([&](auto handler) { parts_->leases->renew(lease, std::move(handler)); });
 }
 
 std::optional<failure> session::downgrade(const record_ptr& lease) {
   require_open();
   return wait_for<std::optional<failure>>(
-      [&](auto done) { parts_->leases->downgrade(lease, std::move(done)); });
+      [&](auto handler) { parts_->leases->downgrade(lease, std::move(handler)); });
 }
 
 namespace {
 failure parents_lease() { return {errc::closed, "the lease belongs to the parent process"}; }
 }  // namespace
 
-session::op_id session::start_release(const record_ptr& lease, on_ended done) {
+session::op_id session::start_release(const record_ptr& lease, on_ended handler) {
   if (!is_ours()) {
-    done(parents_lease());
+    handler(parents_lease());
     return 0;
   }
   loss_actions unused;
   const core_lock now{parts_->loop};
-  const op_id id = add_wait(std::move(done));
+  const op_id id = add_wait(std::move(handler));
   parts_->leases->release(lease, [this, id](std::error_code code) {
     end_wait(id,
              code ? std::optional{failure{code, code == errc::lost ? "the lease had ended before"
@@ -251,26 +250,26 @@ session::op_id session::start_release(const record_ptr& lease, on_ended done) {
   return id;
 }
 
-session::op_id session::start_downgrade(const record_ptr& lease, on_ended done) {
+session::op_id session::start_downgrade(const record_ptr& lease, on_ended handler) {
   if (!is_ours()) {
-    done(parents_lease());
+    handler(parents_lease());
     return 0;
   }
   const core_lock now{parts_->loop};
-  const op_id id = add_wait(std::move(done));
+  const op_id id = add_wait(std::move(handler));
   parts_->leases->downgrade(lease,
                             [this, id](std::optional<failure> failed) { end_wait(id, std::move(failed)); });
   return id;
 }
 
-session::op_id session::start_wait_lost(const record_ptr& lease, on_ended done) {
+session::op_id session::start_wait_lost(const record_ptr& lease, on_ended handler) {
   if (!is_ours()) {
-    done(parents_lease());
+    handler(parents_lease());
     return 0;
   }
   const core_lock now{parts_->loop};
   parts_->leases->check(lease);
-  const op_id id = add_wait(std::move(done));
+  const op_id id = add_wait(std::move(handler));
   switch (lease->state()) {
     case lease_core::record::phase::held:
       lease->on_lost.emplace_back(id, nullptr);
@@ -343,62 +342,22 @@ store::time_point session::give_up() const { return parts_->loop.now() + options
 
 store::inspected session::inspect(std::string name, std::size_t most_waiters) {
   require_open();
-  return wait_for<store::inspected>([&](auto done) {
-    parts_->store->port().inspect(std::move(name), most_waiters, give_up(), std::move(done));
+  return wait_for<store::inspected>([&](auto handler) {
+    parts_->store->port().inspect(std::move(name), most_waiters, give_up(), std::move(handler));
   });
 }
 
 store::listed session::list(bool idle) {
   require_open();
   return wait_for<store::listed>(
-      [&](auto done) { parts_->store->port().list(idle, give_up(), std::move(done)); });
+      [&](auto handler) { parts_->store->port().list(idle, give_up(), std::move(handler)); });
 }
 
 store::forced session::force_release(std::string name, std::optional<fencing_token> token) {
   require_open();
-  return wait_for<store::forced>([&](auto done) {
-    parts_->store->port().force_release(std::move(name), token, give_up(), std::move(done));
+  return wait_for<store::forced>([&](auto handler) {
+    parts_->store->port().force_release(std::move(name), token, give_up(), std::move(handler));
   });
-}
-
-std::shared_ptr<void> session::watch(std::function<void()> changed) {
-  require_open();
-  /// Between a callback that runs and the one who ends the watch: as with std::stop_callback, ending it
-  /// waits, unless the callback itself does it.
-  struct gate {
-    std::recursive_mutex mutex;
-    std::function<void()> changed;
-    std::atomic<bool> due{false};  // somebody is about to call it, who will see all that there is by then
-  };
-  const auto shared = std::make_shared<gate>();
-  shared->changed = std::move(changed);
-  std::shared_ptr<void> registration;
-  {
-    const core_lock now{parts_->loop};
-    registration = parts_->store->port().watch([this, shared] {
-      if (shared->due.exchange(true)) return;
-      parts_->loop.defer_callback([shared] {
-        const std::lock_guard hold{shared->mutex};
-        shared->due = false;
-        if (const auto action = shared->changed) action();
-      });
-    });
-  }
-  /// The registration lives in the store's link, which has to outlive it.
-  struct ending {
-    std::shared_ptr<session> self;
-    std::shared_ptr<gate> shared;
-    std::shared_ptr<void> registration;
-  };
-  auto* const end = new ending{shared_from_this(), shared, std::move(registration)};
-  return {shared.get(), [end](void*) {
-            // In a child the mutexes may be locked for ever, and the connection is the parent's.
-            if (!end->self->is_ours()) return;
-            const std::unique_ptr<ending> ended{end};
-            ended->registration.reset();
-            const std::lock_guard hold{ended->shared->mutex};
-            ended->shared->changed = nullptr;
-          }};
 }
 
 void session::close() noexcept {

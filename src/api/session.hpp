@@ -51,7 +51,7 @@ class session : public std::enable_shared_from_this<session> {
   /// \param stop ends the wait with errc::cancelled.
   [[nodiscard]] lease_core::taken acquire(lease_core::wish wish, std::optional<duration> limit,
                                           const std::stop_token& stop);
-  op_id start_acquire(lease_core::wish wish, std::optional<duration> limit, on_acquired done);
+  op_id start_acquire(lease_core::wish wish, std::optional<duration> limit, on_acquired handler);
   /// Ends an operation that was started, unless it has ended, with errc::cancelled. A release or a downgrade
   /// goes on without anybody who waits for it.
   void cancel(op_id id);
@@ -61,11 +61,11 @@ class session : public std::enable_shared_from_this<session> {
   [[nodiscard]] std::error_code release(const lease_core::record_ptr& lease);
   [[nodiscard]] renewal renew(const lease_core::record_ptr& lease);
   [[nodiscard]] std::optional<failure> downgrade(const lease_core::record_ptr& lease);
-  op_id start_release(const lease_core::record_ptr& lease, on_ended done);
-  op_id start_downgrade(const lease_core::record_ptr& lease, on_ended done);
+  op_id start_release(const lease_core::record_ptr& lease, on_ended handler);
+  op_id start_downgrade(const lease_core::record_ptr& lease, on_ended handler);
   /// Ends without a failure when the lease is lost, with errc::closed when that is because the client was
   /// closed, and with errc::not_owner when it was released.
-  op_id start_wait_lost(const lease_core::record_ptr& lease, on_ended done);
+  op_id start_wait_lost(const lease_core::record_ptr& lease, on_ended handler);
   /// Declares a loss that is due, on this thread.
   void check(const lease_core::record_ptr& lease);
   /// The reason, for a lease that is lost already; `action` is then left to the caller. Else the number of
@@ -85,7 +85,7 @@ class session : public std::enable_shared_from_this<session> {
  private:
   /// Somebody who waits for the end of what goes on without him.
   struct wait {
-    on_ended done;
+    on_ended handler;
     std::weak_ptr<lease_core::record> lease;  // whose loss is waited for
   };
   struct parts {
@@ -102,7 +102,7 @@ class session : public std::enable_shared_from_this<session> {
   static constexpr op_id first_wait = op_id{1} << 63U;
 
   // Under the core lock:
-  op_id add_wait(on_ended done);
+  op_id add_wait(on_ended handler);
   void end_wait(op_id id, std::optional<failure> result);
   /// Ends the waits for the loss of a lease that was released. \return user code to be destroyed after the
   /// core lock is released.

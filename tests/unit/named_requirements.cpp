@@ -4,6 +4,7 @@
 #include <mutex>
 #include <semaphore>
 #include <shared_mutex>
+#include <stop_token>
 #include <type_traits>
 
 #include <holdfast/holdfast.hpp>
@@ -78,6 +79,26 @@ TEST(limits, by_a_clock_that_is_set_while_we_wait_are_asked_again) {
   });
   EXPECT_FALSE(got);
   EXPECT_EQ(waits, (std::vector<duration>{10s, 6s}));
+}
+
+TEST(limits, by_a_clock_are_asked_again_only_until_a_stop) {
+  using namespace std::chrono_literals;
+  std::stop_source stop;
+  int attempts = 0;
+  const bool got = detail::until(std::chrono::steady_clock::now() + 1h, stop.get_token(), [&](duration) {
+    ++attempts;
+    stop.request_stop();
+    return false;
+  });
+  EXPECT_FALSE(got);
+  EXPECT_EQ(attempts, 1);
+}
+
+TEST(limits, far_in_the_past_or_future_do_not_overflow) {
+  using clock = std::chrono::system_clock;
+  EXPECT_EQ(detail::time_left(clock::time_point::min()), duration::zero());
+  EXPECT_EQ(detail::time_left(clock::now()), duration::zero());
+  EXPECT_GT(detail::time_left(clock::time_point::max()), std::chrono::years{99});
 }
 
 }  // namespace

@@ -278,8 +278,8 @@ auto initiate(Start start, Token&& token) {
 template <class Token>
 auto initiate_acquire(handle& lock, const lock_request& request, Token&& token) {
   return initiate<lease_signature>(
-      [&lock, request](std::unique_ptr<completion> done) {
-        return lock.async_acquire(request, std::move(done));
+      [&lock, request](std::unique_ptr<completion> handler) {
+        return lock.async_acquire(request, std::move(handler));
       },
       std::forward<Token>(token));
 }
@@ -290,10 +290,10 @@ template <class Clock, class Duration, class Token>
 auto initiate_acquire_until(handle& lock, const lock_request& request,
                             const std::chrono::time_point<Clock, Duration>& limit, Token&& token) {
   return initiate<lease_signature>(
-      [&lock, request, limit](std::unique_ptr<completion> done) {
+      [&lock, request, limit](std::unique_ptr<completion> handler) {
         auto timed = request;
         timed.limit = time_left(limit);
-        return lock.async_acquire(timed, std::move(done));
+        return lock.async_acquire(timed, std::move(handler));
       },
       std::forward<Token>(token));
 }

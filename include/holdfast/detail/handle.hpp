@@ -72,7 +72,7 @@ class HOLDFAST_EXPORT handle {
 
   /// Empty only when a request with a limit of its own was not granted within it, or was stopped.
   [[nodiscard]] std::optional<lease> acquire(const lock_request& request);
-  pending async_acquire(const lock_request& request, std::unique_ptr<completion> done);
+  pending async_acquire(const lock_request& request, std::unique_ptr<completion> handler);
 
   /// Acquires and keeps the lease in the handle. False as `acquire` is empty.
   bool lock(lock_request request);
@@ -100,10 +100,10 @@ class HOLDFAST_EXPORT handle {
 
 /// Starts `lease.release()` and `lease.downgrade()` without waiting; the lease comes back through the
 /// completion: empty after a release, still held after a downgrade.
-HOLDFAST_EXPORT pending async_release(lease held, std::unique_ptr<completion> done);
-HOLDFAST_EXPORT pending async_downgrade(lease held, std::unique_ptr<completion> done);
+HOLDFAST_EXPORT pending async_release(lease held, std::unique_ptr<completion> handler);
+HOLDFAST_EXPORT pending async_downgrade(lease held, std::unique_ptr<completion> handler);
 /// Completes when the lease is lost; see session::start_wait_lost.
-HOLDFAST_EXPORT pending async_wait_lost(const lease& held, std::unique_ptr<completion> done);
+HOLDFAST_EXPORT pending async_wait_lost(const lease& held, std::unique_ptr<completion> handler);
 
 /// A limit of any unit as ours: rounded up, so that no wait ends early, and bounded, so that
 /// `duration::max()` means "for ever" instead of overflowing.

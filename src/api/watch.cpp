@@ -1,0 +1,53 @@
+#include <atomic>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <utility>
+
+#include "api/session.hpp"
+
+namespace holdfast::detail {
+
+using runtime::core_lock;
+
+std::shared_ptr<void> session::watch(std::function<void()> changed) {
+  require_open();
+  /// Between a callback that runs and the thread that ends the watch: as with std::stop_callback, ending it
+  /// waits, unless the callback itself does it.
+  struct gate {
+    std::recursive_mutex mutex;
+    std::function<void()> changed;
+    std::atomic<bool> due{false};  // a call is under way that has not begun; it covers all changes until then
+  };
+  const auto shared = std::make_shared<gate>();
+  shared->changed = std::move(changed);
+  std::shared_ptr<void> registration;
+  {
+    const core_lock now{parts_->loop};
+    registration = parts_->store->port().watch([this, shared] {
+      if (shared->due.exchange(true)) return;
+      parts_->loop.defer_callback([shared] {
+        const std::lock_guard hold{shared->mutex};
+        shared->due = false;
+        if (const auto action = shared->changed) action();
+      });
+    });
+  }
+  /// The registration lives in the store's link, which has to outlive it.
+  struct ending {
+    std::shared_ptr<session> self;
+    std::shared_ptr<gate> shared;
+    std::shared_ptr<void> registration;
+  };
+  auto* const end = new ending{shared_from_this(), shared, std::move(registration)};
+  return {shared.get(), [end](void*) {
+            // In a child the mutexes may be locked for ever, and the connection is the parent's.
+            if (!end->self->is_ours()) return;
+            const std::unique_ptr<ending> ended{end};
+            ended->registration.reset();
+            const std::lock_guard hold{ended->shared->mutex};
+            ended->shared->changed = nullptr;
+          }};
+}
+
+}  // namespace holdfast::detail
