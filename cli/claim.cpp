@@ -37,14 +37,14 @@ void set_permits(claim& wish, std::string_view text) {
     throw failure{bad_usage,
                   fmt::format("--permits: '{}' is not N/OF with N from 1 to OF, such as 1/4", text)};
   }
-  wish.how = mode::permits;
+  wish.mode = mode::permits;
   wish.permits = *permits;
   wish.capacity = *capacity;
 }
 
 std::optional<lease> acquire(client& locks, const claim& wish) {
   const auto options = options_of(wish);
-  switch (wish.how) {
+  switch (wish.mode) {
     case mode::exclusive: {
       mutex lock{locks, wish.name, options};
       return wish.wait ? lock.try_acquire_for(*wish.wait) : lock.acquire();

@@ -12,7 +12,7 @@ namespace holdfast::cli {
 /// What `run` asks for, as its options say it.
 struct claim {
   std::string name;
-  mode how = mode::exclusive;
+  holdfast::mode mode = holdfast::mode::exclusive;
   std::int64_t permits = 1;
   std::int64_t capacity = 0;     ///< for permits
   std::optional<duration> wait;  ///< empty: as long as it takes; zero: ask once

@@ -125,10 +125,10 @@ class parser {
                        fmt::join(rest, " "));
   }
 
-  [[nodiscard]] failure no_command(const std::string& said) const {
-    return usage(said.empty() || said.starts_with('-')
+  [[nodiscard]] failure no_command(const std::string& argument) const {
+    return usage(argument.empty() || argument.starts_with('-')
                      ? "no command is given: use run, ls, show, wait, release, watch, schema or bench"
-                     : fmt::format("there is no command '{}'", said));
+                     : fmt::format("there is no command '{}'", argument));
   }
 
   /// `holdfast --store URL ls` means `holdfast ls --store URL`, as with kubectl or etcdctl.
@@ -248,7 +248,7 @@ class parser {
     add_name(command, run_.wish.name, "The name of the lock");
     command
         ->add_flag(
-            "--shared", [this](std::int64_t) { run_.wish.how = mode::shared; },
+            "--shared", [this](std::int64_t) { run_.wish.mode = mode::shared; },
             "Hold the lock together with other shared holders")
         ->excludes(command
                        ->add_option_function<std::string>(

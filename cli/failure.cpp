@@ -34,8 +34,9 @@ exit_status status_of(std::error_code code) noexcept {
 
 failure to_failure(const std::system_error& cause) {
   // The library's sentence says it all; its category's text would only say it again.
-  if (const auto* ours = dynamic_cast<const error*>(&cause); ours && !ours->detail().empty()) {
-    return {status_of(cause.code()), ours->detail()};
+  if (const auto* library_error = dynamic_cast<const error*>(&cause);
+      library_error && !library_error->detail().empty()) {
+    return {status_of(cause.code()), library_error->detail()};
   }
   if (cause.code().category() != category() && std::ferror(stdout) != 0) {
     return {output_failed, fmt::format("cannot write the output: {}", cause.code().message())};
@@ -43,11 +44,11 @@ failure to_failure(const std::system_error& cause) {
   return {status_of(cause.code()), cause.what()};
 }
 
-void report(const failure& what, bool json_wanted) {
+void report(const failure& problem, bool as_json) {
   // It may quote a command line on which somebody put a URL where none belongs.
-  const auto message = without_secrets(what.what());
-  if (json_wanted) {
-    print_line(json{{"error", message}, {"status", static_cast<int>(what.status())}}, stderr);
+  const auto message = without_secrets(problem.what());
+  if (as_json) {
+    print_line(json{{"error", message}, {"status", static_cast<int>(problem.status())}}, stderr);
   } else {
     complain(fmt::format("holdfast: {}\n", printable_lines(message)));
   }

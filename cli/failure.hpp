@@ -22,7 +22,7 @@ class failure : public std::runtime_error {
 [[nodiscard]] failure to_failure(const std::system_error& cause);
 
 /// Says it on standard error: as a sentence, or as one JSON object.
-void report(const failure& what, bool json);
+void report(const failure& problem, bool as_json);
 
 /// Throws unless a system call succeeded; hands through what it returned.
 int checked(int result, const char* call);

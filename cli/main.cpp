@@ -16,8 +16,8 @@ namespace holdfast::cli {
 
 namespace {
 
-int perform(const print_command& what) {
-  fmt::print("{}", what.text);
+int perform(const print_command& request) {
+  fmt::print("{}", request.text);
   return success;
 }
 
@@ -38,28 +38,28 @@ failure with_store_hint(const error& cause, const store_choice& store) {
 }
 
 template <class Command>
-int carry_out(const Command& what) {
-  if constexpr (requires { what.store; }) {
+int carry_out(const Command& request) {
+  if constexpr (requires { request.store; }) {
     try {
-      return perform(what);
+      return perform(request);
     } catch (const error& cause) {
-      throw with_store_hint(cause, what.store);
+      throw with_store_hint(cause, request.store);
     }
   } else {
-    return perform(what);
+    return perform(request);
   }
 }
 
 int carry_out(const std::vector<std::string>& arguments) {
   const auto command = parse_command_line(arguments);
-  return flushed(std::visit([](const auto& what) { return carry_out(what); }, command));
+  return flushed(std::visit([](const auto& request) { return carry_out(request); }, command));
 }
 
 int guarded_main(const std::vector<std::string>& arguments) {
   const bool json = asks_for_json(arguments);
-  const auto fail = [json](const failure& what) {
-    report(what, json);
-    return static_cast<int>(what.status());
+  const auto fail = [json](const failure& problem) {
+    report(problem, json);
+    return static_cast<int>(problem.status());
   };
   try {
     return carry_out(arguments);

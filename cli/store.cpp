@@ -25,10 +25,10 @@ std::string password_of(const store_choice& choice) {
   }
   std::ifstream file{choice.password_file};
   if (!file) {
-    const int why = errno;
+    const int code = errno;
     throw failure{
-        why == EACCES ? permission_denied : bad_usage,
-        fmt::format("cannot read the password file '{}': {}", choice.password_file, std::strerror(why))};
+        code == EACCES ? permission_denied : bad_usage,
+        fmt::format("cannot read the password file '{}': {}", choice.password_file, std::strerror(code))};
   }
   std::string secret;
   std::getline(file, secret);  // the line feed that every editor leaves is not part of it

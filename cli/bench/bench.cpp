@@ -35,18 +35,18 @@ constexpr std::array scenarios{
 };
 
 /// An option that would do nothing is refused: a figure must not be taken for what it is not.
-const scenario& chosen(const bench_command& what) {
-  const auto* found = std::ranges::find(scenarios, what.scenario, &scenario::name);
+const scenario& chosen(const bench_command& request) {
+  const auto* found = std::ranges::find(scenarios, request.scenario, &scenario::name);
   if (found == scenarios.end()) {
     throw failure{bad_usage, fmt::format("there is no scenario '{}': use pair, spread, handoff, idle or held",
-                                         what.scenario)};
+                                         request.scenario)};
   }
   const auto refuse = [&](std::string_view option) {
-    throw failure{bad_usage, fmt::format("the scenario '{}' does not take {}", what.scenario, option)};
+    throw failure{bad_usage, fmt::format("the scenario '{}' does not take {}", request.scenario, option)};
   };
-  if (what.concurrency && !found->takes_concurrency) refuse("--concurrency");
-  if (what.processes && !found->takes_processes) refuse("--processes");
-  if (what.one_client && !found->takes_processes) refuse("--one-client");
+  if (request.concurrency && !found->takes_concurrency) refuse("--concurrency");
+  if (request.processes && !found->takes_processes) refuse("--processes");
+  if (request.one_client && !found->takes_processes) refuse("--one-client");
   return *found;
 }
 
@@ -92,24 +92,24 @@ class temporary_folder {
 
 }  // namespace
 
-int perform(const bench_command& what) {
-  const auto& scenario = chosen(what);
+int perform(const bench_command& request) {
+  const auto& scenario = chosen(request);
   std::optional<temporary_folder> folder;
-  auto measured = what;
-  if (what.store.url.empty()) {
+  auto measured = request;
+  if (request.store.url.empty()) {
     folder.emplace();
     measured.store.url = fmt::format("sqlite:{}/locks.db", folder->path());
   }
-  print(scenario.run(measured), what, masked_url(measured.store.url));
+  print(scenario.run(measured), request, masked_url(measured.store.url));
   return success;
 }
 
-client open_for_bench(const bench_command& what) {
+client open_for_bench(const bench_command& request) {
   lock_options options;
-  if (what.ttl) options.ttl(*what.ttl);
-  return open_client(what.store, client_options{}.locks(options));
+  if (request.ttl) options.ttl(*request.ttl);
+  return open_client(request.store, client_options{}.locks(options));
 }
 
-std::string bench_name(std::string_view what) { return fmt::format("bench/{}/{}", ::getpid(), what); }
+std::string bench_name(std::string_view suffix) { return fmt::format("bench/{}/{}", ::getpid(), suffix); }
 
 }  // namespace holdfast::cli

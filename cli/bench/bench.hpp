@@ -26,7 +26,7 @@ struct contender_command {
   std::int64_t process = 0;  ///< which one this is, from 0
 };
 
-int perform(const bench_command& what);
-int perform(const contender_command& what);
+int perform(const bench_command& request);
+int perform(const contender_command& request);
 
 }  // namespace holdfast::cli

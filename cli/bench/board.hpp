@@ -44,7 +44,7 @@ class shared_gate {
 /// What one contender has had.
 struct contender_record {
   guarded_counter grants;
-  guarded_counter asked_at_ns;
+  guarded_counter requested_at_ns;
   guarded_counter later_waits;  ///< waits after its first hold: the first ones fill the queue
   guarded_counter later_wait_ns;
 };
@@ -59,7 +59,7 @@ struct handoff_board {
   std::int64_t contenders_per_process = 0;
   bool one_client = false;  // for all of a process
   std::int64_t ttl_us = 0;
-  std::int64_t grants_wanted = 0;
+  std::int64_t grants_limit = 0;
 
   std::atomic<std::int64_t> ready = 0;
   std::atomic<std::int64_t> start_at_ns = 0;  ///< for all at the same moment; known when `begun` is open

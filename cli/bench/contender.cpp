@@ -21,18 +21,18 @@ namespace holdfast::cli {
 namespace {
 
 /// What happens while the lock is held, and what is wrong if somebody else holds it too.
-void note_grant(handoff_board& board, contender_record& mine, std::int64_t process,
+void note_grant(handoff_board& board, contender_record& record, std::int64_t process,
                 std::int64_t granted_at_ns, fencing_token token) {
   const auto drawn = static_cast<std::int64_t>(token.value());
   if (drawn <= board.last_token.get()) board.token_violations.add(1);
   board.last_token.set(drawn);
   board.grants.add(1);
 
-  if (mine.grants.get() > 0) {
-    mine.later_waits.add(1);
-    mine.later_wait_ns.add(granted_at_ns - mine.asked_at_ns.get());
+  if (record.grants.get() > 0) {
+    record.later_waits.add(1);
+    record.later_wait_ns.add(granted_at_ns - record.requested_at_ns.get());
   }
-  mine.grants.add(1);
+  record.grants.add(1);
 
   const auto from = board.unlocked_by.get();
   const auto place = static_cast<std::size_t>(board.handovers.get());
@@ -52,19 +52,19 @@ client open_for(const handoff_board& board) {
   return open_client({}, client_options{}.locks(lock_options{}.ttl(duration{board.ttl_us})));
 }
 
-void contend(handoff_board& board, contender_record& mine, std::int64_t process, client& locks) {
+void contend(handoff_board& board, contender_record& record, std::int64_t process, client& locks) {
   mutex lock{locks, board.name.data()};
   lock.lock();  // ready is who is connected, and has said all that is said once
   lock.unlock();
   ++board.ready;
   await_start(board);
   while (!board.stop) {
-    mine.asked_at_ns.set(monotonic_ns());
+    record.requested_at_ns.set(monotonic_ns());
     lock.lock();
     const auto granted_at_ns = monotonic_ns();
     if (!board.stop) {
-      note_grant(board, mine, process, granted_at_ns, lock.token());
-      if (board.grants.get() >= board.grants_wanted) board.stop = true;
+      note_grant(board, record, process, granted_at_ns, lock.token());
+      if (board.grants.get() >= board.grants_limit) board.stop = true;
     }
     board.unlocked_by.set(process);
     board.unlocked_at_ns.set(monotonic_ns());
@@ -74,14 +74,14 @@ void contend(handoff_board& board, contender_record& mine, std::int64_t process,
 
 }  // namespace
 
-int perform(const contender_command& what) {
+int perform(const contender_command& request) {
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody is left to say stop when the parent is gone
-  const shared_board board{what.board};
+  const shared_board board{request.board};
   std::atomic<int> status = success;
   std::once_flag opened;
   std::optional<client> shared;
   const auto contender = [&](std::int64_t index) {
-    const auto place = static_cast<std::size_t>(what.process * board->contenders_per_process + index);
+    const auto place = static_cast<std::size_t>(request.process * board->contenders_per_process + index);
     try {
       std::optional<client> own;
       if (board->one_client) {
@@ -89,7 +89,7 @@ int perform(const contender_command& what) {
       } else {
         own.emplace(open_for(*board));
       }
-      contend(*board, board->contenders[place], what.process + 1, own ? *own : *shared);
+      contend(*board, board->contenders[place], request.process + 1, own ? *own : *shared);
     } catch (const std::system_error& cause) {
       const auto problem = to_failure(cause);
       report(problem, false);

@@ -71,7 +71,7 @@ struct fairness {
 double mean_wait_ns(const contender_record& contender, std::int64_t stopped_at_ns) {
   const auto waits = contender.later_waits.get();
   if (waits > 0) return static_cast<double>(contender.later_wait_ns.get()) / static_cast<double>(waits);
-  return static_cast<double>(stopped_at_ns - contender.asked_at_ns.get());
+  return static_cast<double>(stopped_at_ns - contender.requested_at_ns.get());
 }
 
 fairness fairness_of(std::span<const contender_record> contenders, std::int64_t stopped_at_ns) {
@@ -102,29 +102,29 @@ struct scale {
   std::int64_t processes;
   std::int64_t contenders;
   duration length;
-  std::int64_t grants_wanted;
+  std::int64_t grants_limit;
 };
 
-scale scale_of(const bench_command& what) {
-  const scale size{what.processes.value_or(4), what.concurrency.value_or(4),
-                   what.length.value_or(what.count ? std::chrono::hours{1} : std::chrono::seconds{5}),
-                   what.count.value_or(1'000'000'000)};
+scale scale_of(const bench_command& request) {
+  const scale size{request.processes.value_or(4), request.concurrency.value_or(4),
+                   request.length.value_or(request.count ? std::chrono::hours{1} : std::chrono::seconds{5}),
+                   request.count.value_or(1'000'000'000)};
   if (size.processes * size.contenders > static_cast<std::int64_t>(handoff_board::contenders_max)) {
     throw failure{bad_usage, fmt::format("--processes times --concurrency is {}, and must be at most {}",
                                          size.processes * size.contenders, handoff_board::contenders_max)};
   }
-  if (what.store.url.starts_with("memory:")) {
+  if (request.store.url.starts_with("memory:")) {
     throw failure{bad_usage, "handoff needs a store that processes share; memory: is within one process"};
   }
   return size;
 }
 
-void prepare(handoff_board& board, const scale& size, const bench_command& what) {
+void prepare(handoff_board& board, const scale& size, const bench_command& request) {
   bench_name("handoff").copy(board.name.data(), board.name.size() - 1);
   board.contenders_per_process = size.contenders;
-  board.one_client = what.one_client;
-  board.ttl_us = what.ttl.value_or(lock_options{}.ttl()).count();
-  board.grants_wanted = size.grants_wanted;
+  board.one_client = request.one_client;
+  board.ttl_us = request.ttl.value_or(lock_options{}.ttl()).count();
+  board.grants_limit = size.grants_limit;
 }
 
 /// By environment and not by arguments, which everybody on the machine can read.
@@ -159,13 +159,13 @@ run_times contend(handoff_board& board, const scale& size, contending_processes&
 
 }  // namespace
 
-bench_result bench_handoff(const bench_command& what) {
-  const auto size = scale_of(what);
-  open_for_bench(what).close();  // a store that does not work is better reported once than by everybody
-  hand_down_store(what.store);
+bench_result bench_handoff(const bench_command& request) {
+  const auto size = scale_of(request);
+  open_for_bench(request).close();  // a store that does not work is better reported once than by everybody
+  hand_down_store(request.store);
 
   const shared_board board;
-  prepare(*board, size, what);
+  prepare(*board, size, request);
   contending_processes processes{board.path(), size.processes};
   const auto [started_at_ns, stopped_at_ns] = contend(*board, size, processes);
 
@@ -182,7 +182,7 @@ bench_result bench_handoff(const bench_command& what) {
   const auto grants = static_cast<double>(board->grants.get());
   return {{{"processes", size.processes},
            {"concurrency", size.contenders},
-           {"clients", what.one_client ? size.processes : size.processes * size.contenders},
+           {"clients", request.one_client ? size.processes : size.processes * size.contenders},
            {"duration_s", elapsed_s}},
           {{"per_s", grants / elapsed_s, "grants a second, hand-overs within a process included"},
            {"p50_us", percentile(samples_us, 0.50), "from unlock to lock in another process, median"},

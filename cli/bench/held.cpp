@@ -35,7 +35,7 @@ class collector {
     for (std::int64_t i = busy_; i > 0; --i) acquire_next();
     wait_until(
         shown, [&] { return busy_ == 0; },
-        [&] { return fmt::format("{} of {} leases", got_.load(), leases_.size()); });
+        [&] { return fmt::format("{} of {} leases", acquired_.load(), leases_.size()); });
     problem_.check(locks_.url());
   }
 
@@ -57,7 +57,7 @@ class collector {
     lock->async_acquire({}, on_completion([this, index, name](std::error_code code, lease granted) {
                           if (code) problem_.note(code);
                           leases_[index] = std::move(granted);
-                          ++got_;
+                          ++acquired_;
                           acquire_next();
                         }));
   }
@@ -66,23 +66,23 @@ class collector {
   std::vector<lease> leases_;
   first_problem problem_;
   std::atomic<std::size_t> next_ = 0;
-  std::atomic<std::size_t> got_ = 0;
+  std::atomic<std::size_t> acquired_ = 0;
   std::atomic<std::int64_t> busy_ = 0;
 };
 
 }  // namespace
 
-bench_result bench_held(const bench_command& what) {
-  const auto count = what.count.value_or(10'000);
-  const auto ttl = what.ttl.value_or(lock_options{}.ttl());
+bench_result bench_held(const bench_command& request) {
+  const auto count = request.count.value_or(10'000);
+  const auto ttl = request.ttl.value_or(lock_options{}.ttl());
   const auto renewal_period = ttl / 3;
-  const auto length = std::max(what.length.value_or(10s), renewal_period + 1s);
+  const auto length = std::max(request.length.value_or(10s), renewal_period + 1s);
 
-  auto locks = open_for_bench(what);
+  auto locks = open_for_bench(request);
   collector{locks, 1}.collect(1);  // what the first lease sets up once is not charged to each
   collector leases{locks, count};
   const double bytes_before = resident_bytes();
-  leases.collect(what.concurrency.value_or(256));
+  leases.collect(request.concurrency.value_or(256));
   const double bytes_after = resident_bytes();
   const double cpu_percent = cpu_percent_over(length, progress{"held"});
   const auto lost = leases.lost();

@@ -32,14 +32,14 @@ void let_settle(const client& locks, const std::string& name, std::int64_t waite
 
 }  // namespace
 
-bench_result bench_idle(const bench_command& what) {
-  const auto waiters = what.count.value_or(1'000);
-  const auto length = what.length.value_or(10s);
+bench_result bench_idle(const bench_command& request) {
+  const auto waiters = request.count.value_or(1'000);
+  const auto length = request.length.value_or(10s);
   const auto name = bench_name("idle");
   first_problem problem;
   std::atomic<std::int64_t> left = waiters;
 
-  auto locks = open_for_bench(what);
+  auto locks = open_for_bench(request);
   mutex holder{locks, name};
   auto held = holder.acquire();
   detail::handle queue{locks, name, 0, std::nullopt};

@@ -25,7 +25,7 @@ double timed_pair(mutex& lock) {
 struct workload {
   std::atomic<std::int64_t> left;
   bench_clock::time_point end;
-  std::atomic<std::int64_t> done{0};
+  std::atomic<std::int64_t> completed{0};
   std::atomic<std::int64_t> busy{0};
 };
 
@@ -39,27 +39,27 @@ share work_through(mutex& lock, workload& work) {
   struct leave {
     workload& work;
     ~leave() { --work.busy; }
-  } const whenever_it_ends{work};
-  share mine;
+  } const at_end{work};
+  share own;
   try {
     while (work.left.fetch_sub(1) > 0 && bench_clock::now() < work.end) {
-      mine.samples_us.push_back(timed_pair(lock));
-      ++work.done;
+      own.samples_us.push_back(timed_pair(lock));
+      ++work.completed;
     }
   } catch (...) {
     work.left = 0;
     throw;
   }
-  mine.finished_at = bench_clock::now();
-  return mine;
+  own.finished_at = bench_clock::now();
+  return own;
 }
 
 }  // namespace
 
-bench_result bench_pair(const bench_command& what) {
-  const auto count = what.count.value_or(what.length ? 100'000'000 : 10'000);
-  const auto threads = what.concurrency.value_or(1);
-  auto locks = open_for_bench(what);
+bench_result bench_pair(const bench_command& request) {
+  const auto count = request.count.value_or(request.length ? 100'000'000 : 10'000);
+  const auto threads = request.concurrency.value_or(1);
+  auto locks = open_for_bench(request);
   std::deque<mutex> names;
   for (std::int64_t i = 0; i < threads; ++i) names.emplace_back(locks, bench_name(fmt::format("pair-{}", i)));
   const auto warm_up = std::clamp<std::int64_t>(count / 10, 1, 1'000);
@@ -68,7 +68,7 @@ bench_result bench_pair(const bench_command& what) {
 
   progress shown{"pair"};
   const auto start = bench_clock::now();
-  workload work{count, what.length ? start + *what.length : bench_clock::time_point::max()};
+  workload work{count, request.length ? start + *request.length : bench_clock::time_point::max()};
   work.busy = threads;
   std::vector<std::future<share>> running;
   running.reserve(names.size());
@@ -76,14 +76,14 @@ bench_result bench_pair(const bench_command& what) {
     running.push_back(std::async(std::launch::async, [&] { return work_through(each, work); }));
   }
   wait_until(
-      shown, [&] { return work.busy == 0; }, [&] { return fmt::format("{} pairs", work.done.load()); });
+      shown, [&] { return work.busy == 0; }, [&] { return fmt::format("{} pairs", work.completed.load()); });
 
   std::vector<double> samples_us;
   auto end = start;
   for (auto& each : running) {
-    const auto its = each.get();
-    samples_us.insert(samples_us.end(), its.samples_us.begin(), its.samples_us.end());
-    end = std::max(end, its.finished_at);
+    const auto part = each.get();
+    samples_us.insert(samples_us.end(), part.samples_us.begin(), part.samples_us.end());
+    end = std::max(end, part.finished_at);
   }
   const auto pairs = static_cast<double>(samples_us.size());
   return {{{"count", samples_us.size()}, {"concurrency", threads}},

@@ -39,9 +39,9 @@ std::chrono::microseconds cpu_time() noexcept {
 
 }  // namespace
 
-void print(const bench_result& result, const bench_command& what, const std::string& store) {
-  if (what.store.json) {
-    json object{{"scenario", what.scenario}, {"store", store}};
+void print(const bench_result& result, const bench_command& request, const std::string& store) {
+  if (request.store.json) {
+    json object{{"scenario", request.scenario}, {"store", store}};
     for (const auto& [name, value] : result.parameters.items()) object[name] = rounded(value);
     for (const auto& each : result.figures) object[each.name] = rounded(each.value);
     return print_line(object);
@@ -51,7 +51,7 @@ void print(const bench_result& result, const bench_command& what, const std::str
     parameters += fmt::format("{}{} {}", parameters.empty() ? "" : ", ", name, number_text(value));
   }
   const palette colours{stdout};
-  fmt::print("{} on {} ({})\n\n", colours.bold(what.scenario), printable(store), parameters);
+  fmt::print("{} on {} ({})\n\n", colours.bold(request.scenario), printable(store), parameters);
   table lines{
       {{"FIGURE", column::side::left}, {"VALUE", column::side::right}, {"MEANING", column::side::left}}};
   for (const auto& each : result.figures) lines.add({each.name, number_text(each.value), each.meaning});
@@ -67,13 +67,13 @@ double percentile(std::vector<double>& samples, double share) {
 
 void progress::step(std::string_view state) {
   if (!line_.on() || bench_clock::now() < next_) return;
-  line_.show(fmt::format("{}: {}", what_, state));
+  line_.show(fmt::format("{}: {}", task_, state));
   next_ += std::chrono::seconds{1};
 }
 
-void wait_until(progress& shown, const std::function<bool()>& done,
+void wait_until(progress& shown, const std::function<bool()>& condition,
                 const std::function<std::string()>& state) {
-  while (!done()) {
+  while (!condition()) {
     std::this_thread::sleep_for(std::chrono::milliseconds{20});
     shown.step(state());
   }

@@ -28,7 +28,7 @@ struct bench_result {
 };
 
 /// A table, or with --json one line: scenario, store (its password masked), parameters, figures.
-void print(const bench_result& result, const bench_command& what, const std::string& store);
+void print(const bench_result& result, const bench_command& request, const std::string& store);
 
 /// The value below which this share of the samples lies; sorts them. Zero where there are none.
 [[nodiscard]] double percentile(std::vector<double>& samples, double share);
@@ -36,18 +36,18 @@ void print(const bench_result& result, const bench_command& what, const std::str
 /// Tells on a terminal, once a second, how far a long measurement has come.
 class progress {
  public:
-  explicit progress(std::string what) : what_{std::move(what)} {}
+  explicit progress(std::string task) : task_{std::move(task)} {}
   /// Shows `state` if a second has passed since the last time.
   void step(std::string_view state);
 
  private:
-  std::string what_;
+  std::string task_;
   status_line line_;
   bench_clock::time_point next_ = bench_clock::now() + std::chrono::seconds{1};
 };
 
-/// Waits until `done` answers true, looking every few milliseconds and telling `state`.
-void wait_until(progress& shown, const std::function<bool()>& done,
+/// Waits until `condition` is true, looking every few milliseconds and telling `state`.
+void wait_until(progress& shown, const std::function<bool()>& condition,
                 const std::function<std::string()>& state);
 
 /// Sleeps for so long. \return the CPU time that all threads of this process took meanwhile, of one core.

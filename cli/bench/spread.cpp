@@ -16,7 +16,7 @@ namespace {
 struct workload {
   std::atomic<std::int64_t> left{0};
   std::atomic<std::int64_t> busy{0};
-  std::atomic<std::int64_t> done{0};
+  std::atomic<std::int64_t> completed{0};
   first_problem problem;
 };
 
@@ -41,7 +41,7 @@ class spinner {
   void release(lease held) {
     async_release(std::move(held), on_completion([this](std::error_code code, const lease&) {
                     if (code) return stop(code);
-                    ++work_.done;
+                    ++work_.completed;
                     begin();
                   }));
   }
@@ -59,7 +59,7 @@ class spinner {
 double work_through(std::deque<spinner>& spinners, workload& work, std::int64_t pairs,
                     const std::optional<duration>& limit) {
   work.left = pairs;
-  work.done = 0;
+  work.completed = 0;
   work.busy = std::ssize(spinners);
   progress shown{"spread"};
   const auto start = bench_clock::now();
@@ -70,26 +70,26 @@ double work_through(std::deque<spinner>& spinners, workload& work, std::int64_t 
         if (limit && bench_clock::now() - start >= *limit) work.left = 0;
         return work.busy == 0;
       },
-      [&] { return fmt::format("{} pairs", work.done.load()); });
+      [&] { return fmt::format("{} pairs", work.completed.load()); });
   return to_seconds(bench_clock::now() - start);
 }
 
 }  // namespace
 
-bench_result bench_spread(const bench_command& what) {
-  const auto concurrency = what.concurrency.value_or(256);
-  const auto count = what.count.value_or(what.length ? 1'000'000'000 : 20'000);
+bench_result bench_spread(const bench_command& request) {
+  const auto concurrency = request.concurrency.value_or(256);
+  const auto count = request.count.value_or(request.length ? 1'000'000'000 : 20'000);
   workload work;  // outlives the client, whose closing completes what is in flight
   std::deque<spinner> spinners;
-  auto locks = open_for_bench(what);
+  auto locks = open_for_bench(request);
   for (std::int64_t i = 0; i < concurrency; ++i) {
     spinners.emplace_back(locks, bench_name(fmt::format("spread-{}", i)), work);
   }
   work_through(spinners, work, concurrency, std::nullopt);  // warm-up: each name once
-  const double elapsed_s = work_through(spinners, work, count, what.length);
+  const double elapsed_s = work_through(spinners, work, count, request.length);
   work.problem.check(locks.url());
-  const auto pairs = static_cast<double>(work.done);
-  return {{{"count", work.done.load()}, {"concurrency", concurrency}},
+  const auto pairs = static_cast<double>(work.completed);
+  return {{{"count", work.completed.load()}, {"concurrency", concurrency}},
           {{"per_s", pairs / elapsed_s, "pairs of acquire and release a second"}}};
 }
 

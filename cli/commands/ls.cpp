@@ -14,10 +14,10 @@ namespace {
 /// \param idle whether names are shown that nobody holds: all that is told of them is their last token.
 std::vector<std::string> row_of(const lock_summary& lock, bool idle) {
   const bool held = lock.holders != 0;
-  auto how = std::string{to_string(lock.mode)};
-  if (lock.capacity != 0) how += fmt::format(" of {}", lock.capacity);
+  auto mode_text = std::string{to_string(lock.mode)};
+  if (lock.capacity != 0) mode_text += fmt::format(" of {}", lock.capacity);
   const auto number = [](fencing_token token) { return token ? std::to_string(token.value()) : "-"; };
-  std::vector<std::string> row{printable(lock.name), how, std::to_string(lock.holders),
+  std::vector<std::string> row{printable(lock.name), mode_text, std::to_string(lock.holders),
                                std::to_string(lock.waiters)};
   if (idle) row.push_back(number(lock.last_token));
   row.insert(row.end(), {number(lock.holder_token), held ? to_text(lock.held_for) : "-",
@@ -37,28 +37,28 @@ void print_table(const std::vector<lock_summary>& locks, bool idle) {
 
 }  // namespace
 
-int perform(const ls_command& what) {
-  const auto store = open_client(what.store);
-  const auto locks = store.list(what.all);
-  if (what.store.json) {
+int perform(const ls_command& request) {
+  const auto store = open_client(request.store);
+  const auto locks = store.list(request.all);
+  if (request.store.json) {
     for (const auto& lock : locks) print_line(describe(lock));
   } else if (!locks.empty()) {
-    print_table(locks, what.all);
+    print_table(locks, request.all);
   } else if (is_terminal(stdout)) {
     // Another user, as with sudo, has another default store.
     const auto url = printable(store.url());
-    fmt::print("{}", what.all
+    fmt::print("{}", request.all
                          ? fmt::format("there are no locks on {}\n", url)
                          : fmt::format("no lock is held or waited for on {}; --all lists idle locks\n", url));
   }
   return 0;
 }
 
-int perform(const names_command& what) {
+int perform(const names_command& request) {
   using namespace std::chrono_literals;
   // Somebody waits with a finger on the tab key.
   const auto hasty = lock_options{}.retry(retry_policy{}.limit(300ms));
-  const auto locks = open_client(what.store, client_options{}.locks(hasty));
+  const auto locks = open_client(request.store, client_options{}.locks(hasty));
   for (const auto& lock : locks.list(true)) {
     if (printable(lock.name) == lock.name) fmt::print("{}\n", lock.name);
   }

@@ -15,7 +15,7 @@ struct names_command {
   store_choice store;
 };
 
-int perform(const ls_command& what);
-int perform(const names_command& what);
+int perform(const ls_command& request);
+int perform(const names_command& request);
 
 }  // namespace holdfast::cli

@@ -16,6 +16,6 @@ struct release_command {
   std::optional<std::int64_t> token;  ///< of the one hold to end; empty: all
 };
 
-int perform(const release_command& what);
+int perform(const release_command& request);
 
 }  // namespace holdfast::cli

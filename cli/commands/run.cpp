@@ -25,7 +25,7 @@ namespace {
 /// What there is to tell when it is over.
 struct run_record {
   std::uint64_t token = 0;
-  boot_clock::time_point asked_at;
+  boot_clock::time_point requested_at;
   boot_clock::time_point held_at;
   boot_clock::time_point ended_at;
 };
@@ -47,13 +47,13 @@ lock_state inspect_in_time(client& locks, const std::string& name) {
 }
 
 /// Others hold it, or the store has not answered: scripts have to tell these apart.
-failure why_not_had(client& locks, const claim& wish) {
+failure denial_of(client& locks, const claim& wish) {
   const bool once = *wish.wait == duration::zero();
   const auto within = once ? "" : " within " + to_whole_text(*wish.wait);
   std::string holders;
   try {
     auto lock = inspect_in_time(locks, wish.name);
-    if (std::erase_if(lock.holders, is_ours) != 0) {  // given back behind us
+    if (std::erase_if(lock.holders, is_own) != 0) {  // given back behind us
       return {store_unavailable,
               fmt::format("the lock '{}' was granted too late and was released: the store did not answer{}",
                           wish.name, once ? " in time" : within)};
@@ -73,21 +73,21 @@ failure why_not_had(client& locks, const claim& wish) {
 }
 
 /// \return the status for scripts, which may have asked for another than ours.
-int conclude_not_had(const run_command& what, const failure& why) {
-  if (why.status() != not_had_in_time) throw why;
-  if (what.store.json || !what.quiet) {
-    report({static_cast<exit_status>(what.conflict_status), why.what()}, what.store.json);
+int conclude_denied(const run_command& request, const failure& denial) {
+  if (denial.status() != not_had_in_time) throw denial;
+  if (request.store.json || !request.quiet) {
+    report({static_cast<exit_status>(request.conflict_status), denial.what()}, request.store.json);
   }
-  return what.conflict_status;
+  return request.conflict_status;
 }
 
 /// Runs the command under the lease, and lets go of it.
-ending run_under(lease& held, const run_command& what, const program& command, signal_inbox& signals,
+ending run_under(lease& held, const run_command& request, const program& command, signal_inbox& signals,
                  const inherited_signals& inherited, run_record& record) {
   guardian guard;
-  child_process child{command, environment_for(held.token(), what.wish.name), inherited};
+  child_process child{command, environment_for(held.token(), request.wish.name), inherited};
   // Where a lease lives with a session, that one's reach, if it is less, decides what there is time for.
-  const auto ttl = std::min<duration>(what.wish.ttl.value_or(lock_options{}.ttl()),
+  const auto ttl = std::min<duration>(request.wish.ttl.value_or(lock_options{}.ttl()),
                                       std::chrono::ceil<duration>(held.remaining()));
   auto end = supervisor{held, ttl, child, guard, signals}.run();
   record.ended_at = boot_clock::now();
@@ -125,29 +125,29 @@ std::string_view sentence_of(loss_reason reason) {
 
 /// Whether the store says that the lease had ended before. A store that cannot be asked is worth a warning
 /// only, and not a long wait: the command has ended, under a lease that was good, which ends by itself.
-bool release_finds_it_lost(client& locks, lease& held, const run_command& what) {
+bool lost_at_release(client& locks, lease& held, const run_command& request) {
   constexpr std::chrono::seconds patience{5};
   // Deferred where no thread is to be had: the command's status is worth more than our haste.
   auto released = std::async(std::launch::async | std::launch::deferred, [&] { return held.release(); });
   if (released.wait_for(patience) == std::future_status::timeout) locks.close();  // which ends the attempt
   const auto code = released.get();
-  if (code && code != errc::lost && !what.store.json) {
+  if (code && code != errc::lost && !request.store.json) {
     complain(
         fmt::format("holdfast: the release of the lock '{}' could not be confirmed ({}). The lock ends by "
                     "itself when its lease expires\n",
-                    printable(what.wish.name), code.message()));
+                    printable(request.wish.name), code.message()));
   }
   return code == errc::lost;
 }
 
 /// \param ended whether the command was made to end, and did not end by itself.
-int conclude(const run_command& what, const ending& end, bool ended, loss_reason reason,
+int conclude(const run_command& request, const ending& end, bool ended, loss_reason reason,
              const run_record& record) {
-  const int status = end.lost ? what.lost_status : end.status;
-  if (what.store.json) {
-    json object{{"name", what.wish.name},
+  const int status = end.lost ? request.lost_status : end.status;
+  if (request.store.json) {
+    json object{{"name", request.wish.name},
                 {"token", record.token},
-                {"waited_s", to_seconds(record.held_at - record.asked_at)},
+                {"waited_s", to_seconds(record.held_at - record.requested_at)},
                 {"held_s", to_seconds(record.ended_at - record.held_at)},
                 {"lost", end.lost}};
     if (end.lost) object["reason"] = to_json_text(reason);
@@ -155,51 +155,51 @@ int conclude(const run_command& what, const ending& end, bool ended, loss_reason
     object["status"] = status;
     print_line(object, stderr);
   } else if (end.lost) {
-    const auto command = printable(what.command.front());
+    const auto command = printable(request.command.front());
     const auto end_text =
         ended ? std::string{"was ended"} : fmt::format("ended by itself with status {}", end.status);
     complain(fmt::format(
         "holdfast: the lock '{}' (token {}) was lost while '{}' ran; '{}' {}. {}. Others may hold the lock "
         "now\n",
-        printable(what.wish.name), record.token, command, command, end_text, sentence_of(reason)));
+        printable(request.wish.name), record.token, command, command, end_text, sentence_of(reason)));
   }
   return status;
 }
 
 }  // namespace
 
-int perform(const run_command& what) {
+int perform(const run_command& request) {
   ::signal(SIGCHLD, SIG_DFL);  // ignored, as some parents leave it, it would take our child's status away
   // A guardian that was killed reads its pipe no more: that must not end us.
   const auto pipe_signal = ::signal(SIGPIPE, SIG_IGN);
   signal_inbox signals{SIGHUP,  SIGINT,   SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
                        SIGALRM, SIGWINCH, SIGTSTP, SIGCONT, SIGCHLD, SIGTTOU};
-  const program command{what.command};
+  const program command{request.command};
   client_options options;
   options.program(command.name());
   // A store whose locks live with a session asks for one that lives as long. And who holds the lock is asked
   // for beside the wait for it, and not to hold that up where the store does not answer.
   options.locks(lock_options{}
-                    .ttl(what.wish.ttl.value_or(lock_options{}.ttl()))
+                    .ttl(request.wish.ttl.value_or(lock_options{}.ttl()))
                     .retry(retry_policy{}.limit(std::chrono::seconds{2})));
   options.flush_limit(flush_limit);
-  auto locks = open_client(what.store, options);
+  auto locks = open_client(request.store, options);
 
   run_record record;
-  record.asked_at = boot_clock::now();
-  auto waited = await_grant(locks, what.wish, signals);
+  record.requested_at = boot_clock::now();
+  auto waited = await_grant(locks, request.wish, signals);
   if (waited.interrupted_by) return killed_by_signal + *waited.interrupted_by;
-  if (!waited.held) return conclude_not_had(what, why_not_had(locks, what.wish));
+  if (!waited.held) return conclude_denied(request, denial_of(locks, request.wish));
 
   auto& held = *waited.held;
   record.held_at = boot_clock::now();
   record.token = held.token().value();
-  auto end = run_under(held, what, command, signals, {signals.mask_before(), pipe_signal}, record);
+  auto end = run_under(held, request, command, signals, {signals.mask_before(), pipe_signal}, record);
   signals.close();  // from here on, whoever is impatient may end us: the command is over
   const bool ended = end.lost;
   const auto reason = reason_of(held, !ended);
-  end.lost = release_finds_it_lost(locks, held, what) || end.lost;
-  return conclude(what, end, ended, reason, record);
+  end.lost = lost_at_release(locks, held, request) || end.lost;
+  return conclude(request, end, ended, reason, record);
 }
 
 }  // namespace holdfast::cli

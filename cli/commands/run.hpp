@@ -19,6 +19,6 @@ struct run_command {
   std::vector<std::string> command;
 };
 
-int perform(const run_command& what);
+int perform(const run_command& request);
 
 }  // namespace holdfast::cli

@@ -35,8 +35,8 @@ int apply(const store_choice& store) {
 
 }  // namespace
 
-int perform(const schema_command& what) {
-  return what.apply ? apply(what.store) : print_statements(what.store);
+int perform(const schema_command& request) {
+  return request.apply ? apply(request.store) : print_statements(request.store);
 }
 
 }  // namespace holdfast::cli

@@ -10,6 +10,6 @@ struct schema_command {
   bool apply = false;
 };
 
-int perform(const schema_command& what);
+int perform(const schema_command& request);
 
 }  // namespace holdfast::cli

@@ -11,7 +11,7 @@ namespace holdfast::cli {
 
 namespace {
 
-std::string how_text(const claim_state& claim, std::int64_t capacity) {
+std::string mode_text(const claim_state& claim, std::int64_t capacity) {
   if (claim.mode != mode::permits) return std::string{to_string(claim.mode)};
   return fmt::format("{} of {} permits", claim.permits, capacity);
 }
@@ -21,7 +21,7 @@ void print_holders(const lock_state& lock, const palette& colours) {
   table lines{
       {{"HOLDER", left}, {"MODE", left}, {"TOKEN", right}, {"HELD FOR", right}, {"EXPIRES IN", right}}};
   for (const auto& claim : lock.holders) {
-    lines.add({to_text(claim.claimant), how_text(claim, lock.capacity), std::to_string(claim.token.value()),
+    lines.add({to_text(claim.claimant), mode_text(claim, lock.capacity), std::to_string(claim.token.value()),
                to_text(claim.age), to_text(claim.expires_in)});
   }
   fmt::print("\n{}", lines.text(colours));
@@ -32,7 +32,7 @@ void print_waiters(const lock_state& lock, const palette& colours) {
   table lines{{{"#", right}, {"WAITER", left}, {"MODE", left}, {"WAITING FOR", right}}};
   for (const auto& claim : lock.waiters) {
     lines.add({std::to_string(&claim - lock.waiters.data() + 1), to_text(claim.claimant),
-               how_text(claim, lock.capacity), to_text(claim.age)});
+               mode_text(claim, lock.capacity), to_text(claim.age)});
   }
   fmt::print("\n{}", lines.text(colours));
 }
@@ -52,13 +52,13 @@ void print_text(const lock_state& lock) {
 
 }  // namespace
 
-int perform(const show_command& what) {
+int perform(const show_command& request) {
   // A name that the store has never heard of is a free lock like any other.
   lock_state unheard_of;
-  unheard_of.name = what.name;
-  const auto lock = open_client(what.store).inspect(what.name).value_or(unheard_of);
-  if (what.quiet) return lock.holders.empty() ? no_match : success;
-  if (what.store.json) {
+  unheard_of.name = request.name;
+  const auto lock = open_client(request.store).inspect(request.name).value_or(unheard_of);
+  if (request.quiet) return lock.holders.empty() ? no_match : success;
+  if (request.store.json) {
     print_line(describe(lock));
   } else {
     print_text(lock);

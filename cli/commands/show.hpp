@@ -13,6 +13,6 @@ struct show_command {
   bool quiet = false;  ///< only the status: whether somebody holds it
 };
 
-int perform(const show_command& what);
+int perform(const show_command& request);
 
 }  // namespace holdfast::cli

@@ -23,20 +23,20 @@ namespace {
 /// How much longer than the limit the store's answer is waited for.
 constexpr std::chrono::seconds answer_limit{1};
 
-int conclude(const wait_command& what, bool free, boot_clock::time_point since) {
-  if (what.store.json) {
+int conclude(const wait_command& request, bool free, boot_clock::time_point since) {
+  if (request.store.json) {
     const auto waited = std::chrono::duration_cast<duration>(boot_clock::now() - since);
-    print_line({{"name", what.name}, {"free", free}, {"waited_s", to_seconds(waited)}});
+    print_line({{"name", request.name}, {"free", free}, {"waited_s", to_seconds(waited)}});
   }
   return free ? success : not_had_in_time;
 }
 
 }  // namespace
 
-int perform(const wait_command& what) {
+int perform(const wait_command& request) {
   using namespace std::chrono_literals;
   signal_inbox signals{SIGINT, SIGTERM, SIGHUP};
-  auto locks = open_client(what.store);
+  auto locks = open_client(request.store);
   const auto since = boot_clock::now();
   const auto changed = std::make_shared<event>();
   std::shared_ptr<void> watch;
@@ -44,22 +44,23 @@ int perform(const wait_command& what) {
   for (;;) {
     std::optional<lock_state> lock;
     std::optional<duration> left;
-    if (what.limit) left = std::max<duration>(*what.limit - waited_for(), duration::zero()) + answer_limit;
-    if (!run_interruptibly(locks, signals, left, [&] { lock = locks.inspect(what.name, 0); })) {
+    if (request.limit)
+      left = std::max<duration>(*request.limit - waited_for(), duration::zero()) + answer_limit;
+    if (!run_interruptibly(locks, signals, left, [&] { lock = locks.inspect(request.name, 0); })) {
       if (const auto number = signals.take()) return killed_by_signal + *number;
       throw failure{store_unavailable,
                     fmt::format("it is not known whether the lock '{}' is free: {} does not answer",
-                                printable(what.name), locks.url())};
+                                printable(request.name), locks.url())};
     }
-    if (!lock || lock->holders.empty()) return conclude(what, true, since);
+    if (!lock || lock->holders.empty()) return conclude(request, true, since);
     const auto waited = waited_for();
-    if (what.limit && waited >= *what.limit) {
-      if (!what.store.json) {
-        const bool once = *what.limit == duration::zero();
-        complain(fmt::format("holdfast: the lock '{}' was not free{}: it is {}\n", printable(what.name),
-                             once ? "" : " within " + to_whole_text(*what.limit), holders_text(*lock)));
+    if (request.limit && waited >= *request.limit) {
+      if (!request.store.json) {
+        const bool once = *request.limit == duration::zero();
+        complain(fmt::format("holdfast: the lock '{}' was not free{}: it is {}\n", printable(request.name),
+                             once ? "" : " within " + to_whole_text(*request.limit), holders_text(*lock)));
       }
-      return conclude(what, false, since);
+      return conclude(request, false, since);
     }
     if (!watch) {
       watch = locks.watch([changed] { changed->raise(); });
@@ -67,7 +68,7 @@ int perform(const wait_command& what) {
     }
     // A hold that ends with its ttl changes nothing at the store: look now and then.
     await_any({signals.get(), changed->get()},
-              what.limit ? std::min<duration>(*what.limit - waited, 1s) : 1s);
+              request.limit ? std::min<duration>(*request.limit - waited, 1s) : 1s);
     changed->take();
     if (const auto number = signals.take()) return killed_by_signal + *number;
   }

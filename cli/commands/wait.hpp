@@ -14,6 +14,6 @@ struct wait_command {
   std::optional<duration> limit;  ///< empty: as long as it takes; zero: look once
 };
 
-int perform(const wait_command& what);
+int perform(const wait_command& request);
 
 }  // namespace holdfast::cli

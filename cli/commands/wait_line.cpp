@@ -16,7 +16,7 @@ namespace {
 
 /// How many claims are queued before ours.
 std::ptrdiff_t claims_ahead(const lock_state& lock) {
-  return std::ranges::find_if(lock.waiters, is_ours) - lock.waiters.begin();
+  return std::ranges::find_if(lock.waiters, is_own) - lock.waiters.begin();
 }
 
 }  // namespace
@@ -49,7 +49,7 @@ std::string wait_line::text() const {
   }
 }
 
-bool is_ours(const claim_state& claim) {
+bool is_own(const claim_state& claim) {
   std::array<char, 256> host{};
   ::gethostname(host.data(), host.size() - 1);
   return claim.claimant.pid == ::getpid() && claim.claimant.host == host.data();

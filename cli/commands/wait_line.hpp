@@ -31,7 +31,7 @@ class wait_line {
 };
 
 /// Whether this process has made it: by its host and process id, which are all that is told of it.
-[[nodiscard]] bool is_ours(const claim_state& claim);
+[[nodiscard]] bool is_own(const claim_state& claim);
 
 /// `held by backup on alpha, pid 4711 (nightly), for 2m05s`, and how many others hold it too.
 [[nodiscard]] std::string holders_text(const lock_state& lock);

@@ -39,9 +39,9 @@ std::string mode_text(const claim_state& claim) {
   return fmt::format("{} {}", claim.permits, claim.permits == 1 ? "permit" : "permits");
 }
 
-std::string coloured(happening what, const palette& colours) {
-  const auto word = fmt::format("{:<8}", to_string(what));
-  switch (what) {
+std::string coloured(happening kind, const palette& colours) {
+  const auto word = fmt::format("{:<8}", to_string(kind));
+  switch (kind) {
     case happening::granted: return colours.green(word);
     case happening::waiting: return colours.yellow(word);
     default: return colours.dim(word);
@@ -52,16 +52,16 @@ void print_text(const std::string& name, const change& seen, wall_clock::time_po
                 const palette& colours) {
   const auto& claim = seen.claim;
   const auto token = claim.token ? fmt::format("  token {}", claim.token.value()) : "";
-  const auto line = fmt::format("{}  {}  {}  {}  {}{}\n", clock_text(when), coloured(seen.what, colours),
+  const auto line = fmt::format("{}  {}  {}  {}  {}{}\n", clock_text(when), coloured(seen.kind, colours),
                                 printable(name), mode_text(claim), to_text(claim.claimant), token);
   std::fwrite(line.data(), 1, line.size(), stdout);
   flush_output();
 }
 
 void print_json(const std::string& name, const change& seen, wall_clock::time_point when) {
-  json object{{"time", to_seconds(when.time_since_epoch())}, {"event", to_string(seen.what)}, {"name", name}};
+  json object{{"time", to_seconds(when.time_since_epoch())}, {"event", to_string(seen.kind)}, {"name", name}};
   object.update(describe(seen.claim));
-  if (seen.what == happening::released || seen.what == happening::gone) {
+  if (seen.kind == happening::released || seen.kind == happening::gone) {
     object.erase("age_s");  // as it was at the look before
     object.erase("expires_in_s");
   }
@@ -71,8 +71,8 @@ void print_json(const std::string& name, const change& seen, wall_clock::time_po
 /// Remembers what was seen last of each name, and tells what is new.
 class observer {
  public:
-  observer(const client& locks, const watch_command& what, const signal_inbox& signals)
-      : locks_{locks}, what_{what}, signals_{signals} {}
+  observer(const client& locks, const watch_command& request, const signal_inbox& signals)
+      : locks_{locks}, request_{request}, signals_{signals} {}
 
   /// Ends early where a signal comes.
   void look() {
@@ -82,7 +82,7 @@ class observer {
 
  private:
   void look_at_all() {
-    if (!what_.name.empty()) return look_at(what_.name);
+    if (!request_.name.empty()) return look_at(request_.name);
     // Names that are neither held nor waited for are not listed any more: their last claims have ended.
     std::map<std::string, bool> names;
     for (const auto& [name, last] : seen_) names[name] = last.holders.size() + last.waiters.size() > 0;
@@ -105,7 +105,7 @@ class observer {
       // Whoever reads may be slow, or have stopped: a full pipe must not keep signals out.
       if (!await_room(STDOUT_FILENO, {signals_.get()})) return;
       const auto when = time_of(seen, first_);
-      if (what_.store.json) {
+      if (request_.store.json) {
         print_json(name, seen, when);
       } else {
         print_text(name, seen, when, colours_);
@@ -119,7 +119,7 @@ class observer {
   }
 
   const client& locks_;
-  const watch_command& what_;
+  const watch_command& request_;
   const signal_inbox& signals_;
   palette colours_{stdout};
   bool first_ = true;
@@ -128,16 +128,16 @@ class observer {
 
 }  // namespace
 
-int perform(const watch_command& what) {
+int perform(const watch_command& request) {
   using namespace std::chrono_literals;
   signal_inbox signals{SIGINT, SIGTERM, SIGHUP};
-  auto locks = open_client(what.store);
+  auto locks = open_client(request.store);
   const auto changed = std::make_shared<event>();
   const auto watch = locks.watch([changed] { changed->raise(); });
-  observer eyes{locks, what, signals};
+  observer watcher{locks, request, signals};
   while (!signals.take()) {
     changed->take();
-    if (!run_interruptibly(locks, signals, std::nullopt, [&] { eyes.look(); })) continue;  // a signal
+    if (!run_interruptibly(locks, signals, std::nullopt, [&] { watcher.look(); })) continue;  // a signal
     // A claim that ends with its ttl changes nothing at the store: look now and then.
     await_any({signals.get(), changed->get()}, 1s);
   }

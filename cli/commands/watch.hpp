@@ -12,6 +12,6 @@ struct watch_command {
   std::string name;  ///< empty: all
 };
 
-int perform(const watch_command& what);
+int perform(const watch_command& request);
 
 }  // namespace holdfast::cli

@@ -12,8 +12,8 @@ bool among(const std::vector<claim_state>& claims, const claim_state& sought) {
 
 }  // namespace
 
-std::string_view to_string(happening what) noexcept {
-  switch (what) {
+std::string_view to_string(happening kind) noexcept {
+  switch (kind) {
     case happening::released: return "released";
     case happening::granted: return "granted";
     case happening::gone: return "gone";

@@ -15,10 +15,10 @@ enum class happening {
   waiting,
 };
 
-[[nodiscard]] std::string_view to_string(happening what) noexcept;
+[[nodiscard]] std::string_view to_string(happening kind) noexcept;
 
 struct change {
-  happening what;
+  happening kind;
   claim_state claim;
 };
 

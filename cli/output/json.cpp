@@ -10,8 +10,9 @@ namespace holdfast::cli {
 
 namespace {
 
-json describe_claimant(const claimant& who) {
-  return {{"host", who.host}, {"pid", who.pid}, {"program", who.program}, {"label", who.label}};
+json describe_claimant(const claimant& process) {
+  return {
+      {"host", process.host}, {"pid", process.pid}, {"program", process.program}, {"label", process.label}};
 }
 
 json describe_all(const std::vector<claim_state>& claims) {

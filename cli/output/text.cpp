@@ -95,10 +95,10 @@ std::string to_whole_text(duration length) {
   return text.empty() ? "0ms" : text;
 }
 
-std::string to_text(const claimant& who) {
-  auto text = fmt::format("{} on {}, pid {}", who.program.empty() ? "?" : printable(who.program),
-                          who.host.empty() ? "?" : printable(who.host), who.pid);
-  if (!who.label.empty()) text += fmt::format(" ({})", printable(who.label));
+std::string to_text(const claimant& process) {
+  auto text = fmt::format("{} on {}, pid {}", process.program.empty() ? "?" : printable(process.program),
+                          process.host.empty() ? "?" : printable(process.host), process.pid);
+  if (!process.label.empty()) text += fmt::format(" ({})", printable(process.label));
   return text;
 }
 

@@ -29,6 +29,6 @@ namespace holdfast::cli {
 [[nodiscard]] std::string to_whole_text(duration length);
 
 /// `backup on alpha, pid 4711 (nightly)`, printable.
-[[nodiscard]] std::string to_text(const claimant& who);
+[[nodiscard]] std::string to_text(const claimant& process);
 
 }  // namespace holdfast::cli

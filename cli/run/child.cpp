@@ -27,24 +27,24 @@ struct image {
 };
 
 /// A script without a #! line is run by the shell, as shells and execvp do.
-void execute(const image& what) noexcept {
-  ::execve(what.path, what.arguments, what.environment);
-  if (errno == ENOEXEC) ::execve("/bin/sh", what.shell_arguments, what.environment);
+void execute(const image& executable) noexcept {
+  ::execve(executable.path, executable.arguments, executable.environment);
+  if (errno == ENOEXEC) ::execve("/bin/sh", executable.shell_arguments, executable.environment);
 }
 
 /// Runs in the child; system calls only.
-[[noreturn]] void become(const image& what) noexcept {
+[[noreturn]] void become(const image& executable) noexcept {
   ::setpgid(0, 0);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);
   char opened = 0;
   // A parent that died before the line above sends no signal any more; the gate closed, though.
-  if (::getppid() != what.parent || ::read(what.gate, &opened, 1) != 1) ::_exit(internal_error);
+  if (::getppid() != executable.parent || ::read(executable.gate, &opened, 1) != 1) ::_exit(internal_error);
   ::signal(SIGCHLD, SIG_DFL);
-  ::signal(SIGPIPE, what.signals->pipe);
-  ::pthread_sigmask(SIG_SETMASK, &what.signals->mask, nullptr);
-  execute(what);
-  const int why = errno;
-  [[maybe_unused]] const auto written = ::write(what.failure, &why, sizeof why);
+  ::signal(SIGPIPE, executable.signals->pipe);
+  ::pthread_sigmask(SIG_SETMASK, &executable.signals->mask, nullptr);
+  execute(executable);
+  const int code = errno;
+  [[maybe_unused]] const auto written = ::write(executable.failure, &code, sizeof code);
   ::_exit(not_found);
 }
 
@@ -62,13 +62,13 @@ child_process::child_process(const program& command, std::vector<std::string> en
   const pointer_list variables{environment};
   auto gate = make_channel();
   auto outcome = make_channel();
-  const image what{path_.c_str(), direct.get(), by_shell.get(),     variables.get(),
-                   &signals,      ::getpid(),   gate.reading.get(), outcome.writing.get()};
+  const image executable{path_.c_str(), direct.get(), by_shell.get(),     variables.get(),
+                         &signals,      ::getpid(),   gate.reading.get(), outcome.writing.get()};
   // The child must not hold the gate's other end, or it would wait for itself.
   pid_ = checked(::fork(), "fork");
   if (pid_ == 0) {
     ::close(gate.writing.get());
-    become(what);
+    become(executable);
   }
   ::setpgid(pid_, pid_);  // by whoever comes first
   gate_ = std::move(gate.writing);
@@ -84,16 +84,16 @@ child_process::~child_process() {
 void child_process::start() {
   [[maybe_unused]] const auto written = ::write(gate_.get(), "", 1);
   gate_.close();
-  int why = 0;
-  ssize_t got = 0;
+  int code = 0;
+  ssize_t received = 0;
   do {
-    got = ::read(failure_.get(), &why, sizeof why);
-  } while (got < 0 && errno == EINTR);
+    received = ::read(failure_.get(), &code, sizeof code);
+  } while (received < 0 && errno == EINTR);
   failure_.close();
-  if (got != sizeof why) return;  // closed by exec
+  if (received != sizeof code) return;  // closed by exec
   reap();
-  throw failure{why == ENOENT ? not_found : not_executable,
-                fmt::format("cannot execute '{}': {}", path_, std::strerror(why))};
+  throw failure{code == ENOENT ? not_found : not_executable,
+                fmt::format("cannot execute '{}': {}", path_, std::strerror(code))};
 }
 
 void child_process::signal_group(int number) const noexcept { ::kill(-pid_, number); }

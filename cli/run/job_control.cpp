@@ -15,21 +15,21 @@ job_control::job_control(pid_t group)
 job_control::~job_control() { take_back(); }
 
 void job_control::begin() noexcept {
-  wanted_ = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
-  if (wanted_ && in_foreground()) hand_over();
+  wants_terminal_ = ::isatty(STDIN_FILENO) == 1 && ::isatty(STDOUT_FILENO) == 1;
+  if (wants_terminal_ && in_foreground()) hand_over();
 }
 
 void job_control::stopped(int by) noexcept {
   if (!terminal_) return;  // nobody would tell us to go on; keep the lease alive meanwhile
   const bool turned_to_terminal = by == SIGTTIN || by == SIGTTOU;
-  wanted_ = wanted_ || turned_to_terminal;
+  wants_terminal_ = wants_terminal_ || turned_to_terminal;
   if (turned_to_terminal && in_foreground()) return resumed();
   take_back();
   if (!stop_whole_job()) resumed();
 }
 
 void job_control::resumed() noexcept {
-  if (wanted_ && in_foreground()) hand_over();
+  if (wants_terminal_ && in_foreground()) hand_over();
   ::kill(-group_, SIGCONT);
 }
 

@@ -35,7 +35,7 @@ class job_control {
 
   descriptor terminal_;
   pid_t group_;
-  bool wanted_ = false;
+  bool wants_terminal_ = false;
 };
 
 }  // namespace holdfast::cli

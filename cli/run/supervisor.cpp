@@ -28,9 +28,9 @@ ending supervisor::run() {
     follow_lease();
   }
   // Who was asked to end, and left processes behind, has had its time.
-  if (asked_for_) command_.signal_group(SIGKILL);
+  if (terminated_deadline_) command_.signal_group(SIGKILL);
   const bool killed = guard_.dismiss();
-  return {command_.reap(), killed || asked_for_};
+  return {command_.reap(), killed || terminated_deadline_};
 }
 
 void supervisor::follow_lease() {
@@ -40,7 +40,7 @@ void supervisor::follow_lease() {
 
   const auto plan = plan_for(deadline_, ttl_, lost_at_);
   guard_.guard(command_.group(), plan.kill_at);
-  if (now >= plan.term_at && asked_for_ != deadline_) ask_to_end();
+  if (now >= plan.term_at && terminated_deadline_ != deadline_) ask_to_end();
   if (now >= plan.kill_at) command_.signal_group(SIGKILL);
 
   // Renewals move the deadline without a word; looking once in each grace period is often enough to
@@ -81,7 +81,7 @@ void supervisor::take_child_change() {
 }
 
 void supervisor::ask_to_end() noexcept {
-  asked_for_ = deadline_;
+  terminated_deadline_ = deadline_;
   command_.signal_group(SIGTERM);
   command_.signal_group(SIGCONT);  // who is stopped cannot heed a signal
 }

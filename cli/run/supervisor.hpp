@@ -46,7 +46,7 @@ class supervisor {
   std::shared_ptr<event> lost_ = std::make_shared<event>();  // shared with a callback that may outlive us
   std::optional<boot_clock::time_point> lost_at_;
   boot_clock::time_point deadline_;
-  std::optional<boot_clock::time_point> asked_for_;  // the deadline on whose account SIGTERM was sent
+  std::optional<boot_clock::time_point> terminated_deadline_;  // the deadline that SIGTERM was sent for
 };
 
 }  // namespace holdfast::cli
