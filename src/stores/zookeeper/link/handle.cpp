@@ -96,7 +96,7 @@ status status_of(const Stat* s) {
 struct handle::pending {
   handle* owner;
   operation step;
-  wire::on_result done;
+  wire::on_result handler;
   std::array<zoo_op_result_t, 2> steps{};  // of those that have several; the library writes there
 };
 
@@ -110,7 +110,7 @@ struct handle::callbacks {
     return {std::move(p), std::move(r)};
   }
   static void give(std::unique_ptr<pending> p, result r) {
-    p->owner->news_.emplace_back(answered{std::move(p->done), std::move(r)});
+    p->owner->news_.emplace_back(answered{std::move(p->handler), std::move(r)});
   }
 
   static void created(int code, const char* path, const Stat* about, const void* data) {
@@ -208,8 +208,8 @@ const ACL_vector* handle::acl() const {
   return nullptr;
 }
 
-void handle::start(const operation& step, wire::on_result done) {
-  auto p = std::make_unique<pending>(pending{this, step, std::move(done), {}});
+void handle::start(const operation& step, wire::on_result handler) {
+  auto p = std::make_unique<pending>(pending{this, step, std::move(handler), {}});
   const int code = submit(p->step, p.get());
   if (code == ZOK) {
     [[maybe_unused]] const pending* const until_its_answer = p.release();
@@ -220,7 +220,7 @@ void handle::start(const operation& step, wire::on_result done) {
   r.reason = failure_of(code, step);
   r.code = answer_of(code) == answer::unknown ? answer::not_sent : answer_of(code);
   if (code == ZNOWATCHER) r.code = answer::done;
-  news_.emplace_back(answered{std::move(p->done), std::move(r)});
+  news_.emplace_back(answered{std::move(p->handler), std::move(r)});
 }
 
 int handle::submit(const operation& step, pending* p) {

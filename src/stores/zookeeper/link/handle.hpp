@@ -25,7 +25,7 @@ namespace holdfast::zookeeper {
 class handle {
  public:
   struct answered {
-    wire::on_result done;
+    wire::on_result handler;
     zookeeper::result result;
   };
   struct happening {
@@ -51,7 +51,7 @@ class handle {
 
   void move_to(const addresses& at);
   /// Sends it, as far as the socket takes it.
-  void start(const operation& step, wire::on_result done);
+  void start(const operation& step, wire::on_result handler);
 
   struct interest {
     int descriptor = -1;

@@ -60,10 +60,10 @@ std::shared_ptr<void> link::watch(std::function<void()> changed) {
 
 // ---- sending
 
-void link::submit(operation step, on_result done) {
+void link::submit(operation step, on_result handler) {
   if (step.kind != operation_kind::remove) urgent_ = true;
   const std::lock_guard hold{queue_mutex_};
-  queue_.push_back({std::move(step), std::move(done)});
+  queue_.push_back({std::move(step), std::move(handler)});
   queued_ = queue_.size();
 }
 
@@ -91,7 +91,7 @@ void link::flush() {
   {
     const std::lock_guard hold{handle_mutex_};
     if (connected_) {
-      for (job& j : take_queue()) handle_->start(j.step, std::move(j.done));
+      for (job& j : take_queue()) handle_->start(j.step, std::move(j.handler));
       failed = handle_->has_news();
       cut = handle_->is_cut();
     } else if (!down_) {
@@ -108,11 +108,11 @@ void link::flush() {
 
 /// What was sent to no connection fails, for now.
 void link::fail_queue() {
-  failure why;
+  failure reason;
   {
     const std::lock_guard hold{handle_mutex_};
     if (!down_) return;
-    why = *down_;
+    reason = *down_;
   }
   const std::vector<job> jobs = take_queue();
   if (jobs.empty()) return;
@@ -121,30 +121,30 @@ void link::fail_queue() {
     result r;
     r.code = answer::not_sent;
     r.path = j.step.path;
-    r.reason = why;
-    j.done(std::move(r));
+    r.reason = reason;
+    j.handler(std::move(r));
   }
 }
 
-void link::help(store::caller& who) {
+void link::help(store::caller& caller) {
   flush();
-  baton_.serve(who, [this] { return connected_.load(); }, [&] { listen(&who); });
+  baton_.serve(caller, [this] { return connected_.load(); }, [&] { listen(&caller); });
   if ((queued_ != 0 || urgent_) && !baton_.is_taken()) baton_.wake();
 }
 
 // ---- listening
 
-void link::listen(store::caller* who) {
+void link::listen(store::caller* caller) {
   urgent_ = false;
   while (!stopping_ && !over_) {
     flush();
     deliver();
-    if (who != nullptr ? who->is_served() || !connected_ : baton_.has_to_give_way()) return;
-    wait_for_bytes(who);
+    if (caller != nullptr ? caller->is_served() || !connected_ : baton_.has_to_give_way()) return;
+    wait_for_bytes(caller);
   }
 }
 
-void link::wait_for_bytes(store::caller* who) {
+void link::wait_for_bytes(store::caller* caller) {
   handle::interest wanted;
   {
     const std::lock_guard hold{handle_mutex_};
@@ -152,17 +152,17 @@ void link::wait_for_bytes(store::caller* who) {
   }
   deliver();
   if (over_ || stopping_) return;
-  if (who != nullptr && !connected_) return;  // connecting is not for callers
-  if (who == nullptr && !connected_) stay_or_give_up();
+  if (caller != nullptr && !connected_) return;  // connecting is not for callers
+  if (caller == nullptr && !connected_) stay_or_give_up();
   flush();
-  if (who != nullptr && !who->begin_polling(bell_.descriptor())) return;
+  if (caller != nullptr && !caller->begin_polling(bell_.descriptor())) return;
   std::array<pollfd, 2> fds{pollfd{bell_.descriptor(), POLLIN, 0},
                             pollfd{wanted.descriptor, wanted.events, 0}};
   // With no descriptor it is a pause between two rounds of connecting.
   const nfds_t count = wanted.descriptor < 0 ? 1 : 2;
   if (count == 1) wanted.patience = spread(wanted.patience, chance_());
   ::poll(fds.data(), count, static_cast<int>(wanted.patience.count()) + 1);
-  if (who != nullptr) who->end_polling();
+  if (caller != nullptr) caller->end_polling();
   if (fds[0].revents != 0) bell_.drain();
   if (fds[1].revents != 0) {
     const std::lock_guard hold{handle_mutex_};
@@ -207,7 +207,7 @@ void link::deliver() {
   const runtime::core_lock now{loop_, true};
   for (handle::news& each : news) {
     std::visit(
-        overloaded{[](handle::answered& a) { a.done(std::move(a.result)); },
+        overloaded{[](handle::answered& a) { a.handler(std::move(a.result)); },
                    [this](const handle::happening& h) { session_.happened(h.path, h.change); },
                    [this](const handle::connected& c) { session_.connected(c.id, c.timeout, c.began); },
                    [this](const handle::disconnected&) { session_.disconnected(); },
@@ -228,7 +228,7 @@ void link::end_session() {
     r.code = answer::not_sent;
     r.path = j.step.path;
     r.reason = {errc::unavailable, settings_.place() + ": the session has ended"};
-    j.done(std::move(r));
+    j.handler(std::move(r));
   }
 }
 
@@ -277,15 +277,15 @@ void link::open() {
     resolved_ = lost_ = clock::now();
     timeout_ = {};
     over_ = false;
-  } catch (const failure& why) {
-    no_session(why);
+  } catch (const failure& reason) {
+    no_session(reason);
   }
 }
 
-void link::no_session(const failure& why) {
+void link::no_session(const failure& reason) {
   {
     const std::lock_guard hold{handle_mutex_};
-    down_ = failure{why.code, settings_.place() + ": " + why.message};
+    down_ = failure{reason.code, settings_.place() + ": " + reason.message};
   }
   fail_queue();
   pause(500ms);
@@ -306,9 +306,9 @@ void link::stay_or_give_up() {
   {
     const std::lock_guard hold{handle_mutex_};
     if (handle_->has_tried_all() || now >= lost_ + settings_.connect_limit) {
-      const std::string& why = handle_->last_problem();
+      const std::string& reason = handle_->last_problem();
       down_ = failure{errc::unavailable, settings_.place() + ": no server can be connected to" +
-                                             (why.empty() ? "" : " (" + why + ")")};
+                                             (reason.empty() ? "" : " (" + reason + ")")};
     }
   }
   fail_queue();
@@ -329,9 +329,9 @@ void link::stay_or_give_up() {
   handle_->move_to(*at);
 }
 
-void link::pause(std::chrono::milliseconds how_long) {
+void link::pause(std::chrono::milliseconds length) {
   std::unique_lock hold{pause_mutex_};
-  paused_.wait_for(hold, how_long, [this] { return stopping_.load(); });
+  paused_.wait_for(hold, length, [this] { return stopping_.load(); });
 }
 
 }  // namespace holdfast::zookeeper

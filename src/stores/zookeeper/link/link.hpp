@@ -35,14 +35,14 @@ class link final : public tickets::link, private wire {
   link(const link&) = delete;
   link& operator=(const link&) = delete;
 
-  void send(tickets::request what, on_reply done) override { session_.send(what, done); }
-  void on_notices(on_notice told) override { session_.on_notices(std::move(told)); }
+  void send(tickets::request request, on_reply handler) override { session_.send(request, handler); }
+  void on_notices(on_notice handler) override { session_.on_notices(std::move(handler)); }
   std::shared_ptr<void> watch(std::function<void()> changed) override;
   [[nodiscard]] std::optional<store::time_point> session_until() const override {
     return session_.session_until();
   }
   void on_session(const std::function<void()>& extended) override { session_.on_session(extended); }
-  void help(store::caller& who) override;
+  void help(store::caller& caller) override;
   bool drive() override;
   void kick() override;
   /// Ends the session and the link's thread. Nothing is delivered afterwards. Idempotent.
@@ -52,10 +52,10 @@ class link final : public tickets::link, private wire {
   using clock = std::chrono::steady_clock;
   struct job {
     operation step;
-    on_result done;
+    on_result handler;
   };
 
-  void submit(operation step, on_result done) override;
+  void submit(operation step, on_result handler) override;
 
   // Any thread, without the core lock:
   void flush();
@@ -63,17 +63,17 @@ class link final : public tickets::link, private wire {
   void end_session();
 
   // The leader:
-  void listen(store::caller* who);
-  void wait_for_bytes(store::caller* who);
+  void listen(store::caller* caller);
+  void wait_for_bytes(store::caller* caller);
 
   // The link's own thread:
   void work();
   void open();
   [[nodiscard]] name_lookup::outcome look_up();
-  void no_session(const failure& why);
+  void no_session(const failure& reason);
   void stay_or_give_up();
   void fail_queue();
-  void pause(std::chrono::milliseconds how_long);
+  void pause(std::chrono::milliseconds length);
 
   [[nodiscard]] std::vector<job> take_queue();
 

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <utility>
 
-#include "stores/zookeeper/protocol/claims.hpp"
+#include "stores/zookeeper/protocol/claim_nodes.hpp"
+#include "stores/zookeeper/protocol/claim_queue.hpp"
 #include "stores/zookeeper/protocol/paths.hpp"
-#include "stores/zookeeper/protocol/session.hpp"
 
 namespace holdfast::zookeeper {
 
@@ -37,178 +37,122 @@ owner_id guid_of(const owner_id& owner, std::uint64_t serial) {
   return marked_as_ours(owner_id{bytes});
 }
 
-/// In flight at once, of all queues together.
-constexpr std::size_t most_creations = 256;
-
 }  // namespace
 
-void session::acquire(const tickets::request& what, const on_reply& done) {
-  claim& c = claims_[what.owner];
-  c = {};
-  c.serial = ++last_serial_;
-  c.asked = what;
-  c.guid = guid_of(what.owner, c.serial);
-  c.base = path_of(settings_.root, what.name);
-  c.queue = is_semaphore(what) ? c.base + "/locks" : c.base;
+void claim_queue::acquire(const tickets::request& request, const on_reply& handler) {
+  claim& c = claims_.add(request);
+  c.guid = guid_of(request.owner, c.serial);
+  c.base = path_of(root_, request.name);
+  c.queue = is_semaphore(request) ? c.base + "/locks" : c.base;
   ++line_of(c).claims;
-  enter(ref_of(c), done, 0);
+  arrivals_.add({claim_table::ref_of(c), handler});
 }
 
-/// Creates and lists in one go: one round trip. Where many come at once, so many creations are in flight, and
-/// one listing a queue, which serves all whose creation was sent before it: a listing for each would cost n *
-/// n names.
-void session::enter(const ref& who, const on_reply& done, int tries) {
-  coming_.push_back(std::make_shared<arrival>(arrival{who, done, tries, {}}));
-  create_next();
+std::optional<arrivals::creation> claim_queue::begin_creation(const claim_ref& ref) {
+  claim* const c = claims_.find(ref);
+  if (c == nullptr) return std::nullopt;
+  c->sent = true;
+  return arrivals::creation{c->queue,
+                            c->base,
+                            {.kind = kind::create,
+                             .path = c->queue + '/' + node_name(style_, role_of(c->request), c->guid),
+                             .data = data_of(c->request),
+                             .make = operation::made::sequential}};
 }
 
-void session::create_next() {
-  while (creations_ < most_creations && !coming_.empty()) {
-    const arrival_ptr a = std::move(coming_.front());
-    coming_.pop_front();
-    claim* const c = find(a->who);
-    if (c == nullptr) {  // given up, or its session has ended
-      time_.at(time_.now(),
-               [a] { a->done(store::trouble{{errc::unavailable, "the session ended"}, true, false}); });
-      continue;
-    }
-    c->sent = true;
-    ++creations_;
-    arrivals_[c->queue].next.push_back(a);
-    nodes_.submit({.kind = kind::create,
-                   .path = c->queue + '/' + node_name(settings_.layout, role_of(c->asked), c->guid),
-                   .data = data_of(c->asked),
-                   .make = operation::made::sequential},
-                  [this, a, in = sessions_ended_](result r) {
-                    a->made = std::move(r);
-                    if (in != sessions_ended_) return;
-                    --creations_;
-                    create_next();
-                  });
-    list_next(c->queue, c->base);
+listing claim_queue::read_queue(const std::string& queue, std::vector<result> lists, bool is_current) {
+  listing l;
+  l.queue = std::move(lists[0]);
+  const std::vector<std::string>& children = l.queue.children;
+  const auto line = lines_.find(queue);
+  if (l.queue.code == answer::done && is_current && line != lines_.end())
+    l.stranger = line->second.ahead.read(children);
+  if (lists.size() > 1) {  // of permits, beside which a mutex or its readers may queue
+    const std::vector<std::string>& beside = lists[1].children;
+    l.other_kind = std::any_of(beside.begin(), beside.end(), looks_like_contender);
+  } else {
+    l.other_kind = std::any_of(children.begin(), children.end(), [](const std::string& child) {
+      return child == "leases" || child == "locks";
+    });
   }
+  return l;
 }
 
-/// The session has ended, and its answers may never come: the next one begins without them.
-void session::end_arrivals() {
-  ++sessions_ended_;
-  creations_ = 0;
-  for (const auto& [queue, of] : std::exchange(arrivals_, {})) {
-    for (const arrival_ptr& a : of.next) {  // the others are in a listing, which answers them
-      time_.at(time_.now(),
-               [a] { a->done(store::trouble{{errc::unavailable, "the session ended"}, true, true}); });
-    }
-  }
-  create_next();
-}
-
-void session::list_next(const std::string& queue, const std::string& base) {
-  arrivals& of = arrivals_[queue];
-  if (of.listing) return;
-  if (of.next.empty()) {
-    arrivals_.erase(queue);
-    return;
-  }
-  of.listing = true;
-  const bool permits = queue != base;
-  std::vector<operation> steps{{.kind = kind::list, .path = queue}};
-  if (permits) steps.push_back({.kind = kind::list, .path = base});
-  nodes_.submit_all(std::move(steps), [this, queue, base, permits, in = sessions_ended_,
-                                       all = std::exchange(of.next, {})](std::vector<result> results) {
-    listed l;
-    l.queue = std::move(results[0]);
-    const std::vector<std::string>& children = l.queue.children;
-    const auto line = lines_.find(queue);
-    const bool is_current = in == sessions_ended_ && line != lines_.end();
-    if (l.queue.code == answer::done && is_current) l.stranger = line->second.ahead.read(children);
-    l.other_kind =
-        permits ? std::any_of(results[1].children.begin(), results[1].children.end(), looks_like_contender)
-                : std::any_of(children.begin(), children.end(),
-                              [](const std::string& each) { return each == "leases" || each == "locks"; });
-    for (const arrival_ptr& a : all) entered(*a, l);
-    if (in != sessions_ended_) return;
-    arrivals_[queue].listing = false;
-    list_next(queue, base);
-  });
-}
-
-void session::entered(const arrival& a, const listed& l) {
-  const auto& [who, done, tries, made] = a;
-  claim* const c = find(who);
-  if (c == nullptr) {  // the session has ended meanwhile, and what came about with it
-    return done(store::trouble{{errc::unavailable, "the session ended"}, true, true});
-  }
+void claim_queue::entered(const arrival& a, const listing& l) {
+  const auto& [ref, handler, tries, made] = a;
+  claim* const c = claims_.find(ref);
+  // The session has ended meanwhile, and what came about with it.
+  if (c == nullptr) return handler(session_ended(true));
   // It is answered before the listing, which was sent later; where it is not, the connection has broken.
   const result own_node = made ? *made
                                : result{.code = answer::unknown,
                                         .path = c->queue,
                                         .reason = {errc::unavailable, "the connection broke"}};
   if (own_node.code == answer::no_node && tries < most_tries) {
-    return nodes_.make_parents(
-        c->queue, [this, again = arrival{a}](const std::optional<store::trouble>& failed) {
-          claim* const it = find(again.who);
-          if (it == nullptr)
-            return again.done(store::trouble{{errc::unavailable, "the session ended"}, true, false});
-          if (failed)
-            return fail_entry(*it, again.done, store::trouble{failed->what, failed->passing, false});
-          enter(again.who, again.done, again.tries + 1);
-        });
+    return nodes_.make_parents(c->queue, [this, again = arrival{ref, handler, tries + 1}](
+                                             const std::optional<store::trouble>& failed) {
+      claim* const entering = claims_.find(again.ref);
+      if (entering == nullptr) return again.handler(session_ended(false));
+      if (failed)
+        return fail_entry(*entering, again.handler, store::trouble{failed->what, failed->passing, false});
+      arrivals_.add(again);
+    });
   }
   if (own_node.code == answer::unknown) {
-    c->now = state::unsure;
-    return done(trouble_of(own_node));
+    c->now = claim::phase::unsure;
+    return handler(trouble_of(own_node));
   }
-  if (own_node.code != answer::done) return fail_entry(*c, done, trouble_of(own_node));
+  if (own_node.code != answer::done) return fail_entry(*c, handler, trouble_of(own_node));
 
-  c->place = parse(settings_.layout, std::string_view{own_node.path}.substr(c->queue.size() + 1));
+  c->place = parse(style_, std::string_view{own_node.path}.substr(c->queue.size() + 1));
   c->token = token_of(own_node.about);
-  own(own_node.path, *c);
+  claims_.own(own_node.path, *c);
   // Who may not see its place may not stand there: others would wait behind it for nothing.
-  if (l.queue.code == answer::refused) return fail_entry(*c, done, trouble_of(l.queue));
+  if (l.queue.code == answer::refused) return fail_entry(*c, handler, trouble_of(l.queue));
   if (l.queue.code != answer::done) {  // the connection broke in between; where it stands will be found
-    c->now = state::unsure;
-    return done(store::trouble{trouble_of(l.queue).what, true, true});
+    c->now = claim::phase::unsure;
+    return handler(store::trouble{trouble_of(l.queue).what, true, true});
   }
-  if (l.stranger) return fail_entry(*c, done, mixed_layout(c->queue, *l.stranger));
-  if (line_of(*c).ahead.cannot_order(*c->place)) return make_room(*c, done);
-  if (!l.other_kind) return settle(*c, done);
-  if (is_semaphore(c->asked))
-    return fail_entry(*c, done, tickets::reply{tickets::other_capacity{store::whole_room}});
-  refuse_other_kind(*c, done, l.queue.children);
+  if (l.stranger) return fail_entry(*c, handler, mixed_layout(c->queue, *l.stranger));
+  if (line_of(*c).ahead.cannot_order(*c->place)) return make_room(*c, handler);
+  if (!l.other_kind) return settle(*c, handler);
+  if (is_semaphore(c->request))
+    return fail_entry(*c, handler, tickets::reply{tickets::other_capacity{store::whole_room}});
+  refuse_other_kind(*c, handler, l.queue.children);
 }
 
 /// Leaves nothing behind.
-void session::fail_entry(claim& c, const on_reply& done, tickets::link::outcome why) {
-  remove(c, [done, why = std::move(why)](const tickets::link::outcome&) { done(why); });
+void claim_queue::fail_entry(claim& c, const on_reply& handler, tickets::link::outcome reply) {
+  remove(c, [handler, reply = std::move(reply)](const tickets::link::outcome&) { handler(reply); });
 }
 
 /// The numbers of its queue have come to their end. It comes again later, and has the counting begin anew if
 /// nobody is there by then: the servers remove no node that has children.
-void session::make_room(claim& c, const on_reply& done) {
+void claim_queue::make_room(claim& c, const on_reply& handler) {
   const std::string queue = c.queue;
-  if (!c.asked.wait) {
-    fail_entry(c, done, tickets::reply{tickets::refused{}});
+  if (!c.request.wait) {
+    fail_entry(c, handler, tickets::reply{tickets::refused{}});
   } else {
-    fail_entry(c, done, no_numbers_below(queue));
+    fail_entry(c, handler, no_numbers_below(queue));
   }
   nodes_.submit({.kind = kind::remove, .path = queue}, [](const result&) {});
 }
 
 /// It stands in its queue, which has just been read.
-void session::settle(claim& c, const on_reply& done) {
+void claim_queue::settle(claim& c, const on_reply& handler) {
   if (line_of(c).ahead.before(*c.place, 1).count == 0) {
-    if (is_semaphore(c.asked)) return choose(c, done, 0);
+    if (is_semaphore(c.request)) return choose(c, handler, 0);
     hold(c);
-    return done(tickets::reply{place_of(c.token, true)});
+    return handler(tickets::reply{place_of(c.token, true)});
   }
-  if (!c.asked.wait) return fail_entry(c, done, tickets::reply{tickets::refused{}});
-  c.now = state::waiting;
+  if (!c.request.wait) return fail_entry(c, handler, tickets::reply{tickets::refused{}});
+  c.now = claim::phase::waiting;
   wait_behind(c, extent::fresh);
-  done(tickets::reply{place_of(c.token, false)});
+  handler(tickets::reply{place_of(c.token, false)});
 }
 
-void session::hold(claim& c) {
-  c.now = state::holding;
+void claim_queue::hold(claim& c) {
+  c.now = claim::phase::holding;
   c.settled = true;
   line_of(c).ahead.holds(*c.place);
   leave_line(c);
@@ -216,62 +160,63 @@ void session::hold(claim& c) {
 
 /// Whether a claim whose answer was lost came about: its guid is in its node's name, and the node must be of
 /// this session. One of a former session is gone or going, whatever it looks like.
-void session::retrace(const tickets::request& what, const on_reply& done) {
-  const auto found = claims_.find(what.owner);
-  if (found == claims_.end()) {
-    time_.at(time_.now(), [done] { done(tickets::reply{tickets::nothing{}}); });
-    return;
-  }
-  claim& c = found->second;
-  if (is_semaphore(c.asked)) {  // there may be leases as well: all of it goes, and the claim comes anew
-    return abandon(c, [done](const tickets::link::outcome& o) {
-      if (std::holds_alternative<store::trouble>(o)) return done(o);
-      done(tickets::reply{tickets::nothing{}});
+void claim_queue::retrace(const tickets::request& request, const on_reply& handler) {
+  claim* const found = claims_.find(request.owner);
+  if (found == nullptr) return reply_later(handler, tickets::reply{tickets::nothing{}});
+  claim& c = *found;
+  if (is_semaphore(c.request)) {  // there may be leases as well: all of it goes, and the claim comes anew
+    return abandon(c, [handler](const tickets::link::outcome& o) {
+      if (std::holds_alternative<store::trouble>(o)) return handler(o);
+      handler(tickets::reply{tickets::nothing{}});
     });
   }
   // The server that answers may not know yet of what another one was asked: it has to catch up first. A
   // `sync` would not do, since a leader that has been deposed and does not know it answers it by itself. A
   // node that is missed here stays as long as the session, and everybody waits behind it.
-  nodes_.submit_all(
-      {{.kind = kind::agree, .path = "/"}, {.kind = kind::list, .path = c.queue}},
-      [this, who = ref_of(c), done](const std::vector<result>& results) {
-        claim* const unsure = find(who);
-        if (unsure == nullptr) return done(tickets::reply{tickets::nothing{}});
-        if (!is_agreed(results[0])) return done(trouble_of(results[0]));
-        const result& queue = results[1];
-        if (is_trouble(queue)) return done(trouble_of(queue));
-        // Now: by the time of the next answer another claim may have read a later list.
-        line_of(*unsure).ahead.read(queue.children);
-        const std::vector<contender> there = made_with(settings_.layout, unsure->guid, queue.children);
-        if (there.empty()) return forget_unsure(*unsure, done);
-        nodes_.submit_all({{.kind = kind::exists, .path = unsure->queue + '/' + there.front().node}},
-                          [this, who, done, mine = there.front()](const std::vector<result>& got) {
-                            claim* const it = find(who);
-                            if (it == nullptr) return done(tickets::reply{tickets::nothing{}});
-                            const result& node = got[0];
-                            if (node.code == answer::unknown || node.code == answer::not_sent)
-                              return done(trouble_of(node));
-                            if (node.code != answer::done || node.about.session != nodes_.session())
-                              return forget_unsure(*it, done);
-                            it->place = mine;
-                            it->token = token_of(node.about);
-                            own(it->queue + '/' + mine.node, *it);
-                            if (line_of(*it).ahead.cannot_order(mine)) return make_room(*it, done);
-                            settle(*it, [done](const tickets::link::outcome& o) {
-                              // One that did not want to wait has left by now, and asks anew to hear that.
-                              const auto* r = std::get_if<tickets::reply>(&o);
-                              if (r != nullptr && std::holds_alternative<tickets::refused>(*r))
-                                return done(tickets::reply{tickets::nothing{}});
-                              done(o);
-                            });
-                          });
-      });
+  nodes_.submit_all({{.kind = kind::agree, .path = "/"}, {.kind = kind::list, .path = c.queue}},
+                    [this, ref = claim_table::ref_of(c), handler](const std::vector<result>& results) {
+                      claim* const unsure = claims_.find(ref);
+                      if (unsure == nullptr) return handler(tickets::reply{tickets::nothing{}});
+                      if (!is_agreed(results[0])) return handler(trouble_of(results[0]));
+                      const result& queue = results[1];
+                      if (is_trouble(queue)) return handler(trouble_of(queue));
+                      // Now: by the time of the next answer another claim may have read a later list.
+                      line_of(*unsure).ahead.read(queue.children);
+                      const std::vector<contender> there = made_with(style_, unsure->guid, queue.children);
+                      if (there.empty()) return forget_unsure(*unsure, handler);
+                      retrace_node(*unsure, there.front(), handler);
+                    });
 }
 
-void session::forget_unsure(claim& c, const on_reply& done) {
+/// A node with the guid of the claim stands in its queue.
+void claim_queue::retrace_node(claim& c, const contender& place, const on_reply& handler) {
+  nodes_.submit_all({{.kind = kind::exists, .path = c.queue + '/' + place.node}},
+                    [this, ref = claim_table::ref_of(c), handler, place](const std::vector<result>& results) {
+                      claim* const found = claims_.find(ref);
+                      if (found == nullptr) return handler(tickets::reply{tickets::nothing{}});
+                      const result& node = results[0];
+                      if (is_unanswered(node)) return handler(trouble_of(node));
+                      if (node.code != answer::done || node.about.session != nodes_.session())
+                        return forget_unsure(*found, handler);
+                      found->place = place;
+                      found->token = token_of(node.about);
+                      claims_.own(found->place_path(), *found);
+                      if (line_of(*found).ahead.cannot_order(place)) return make_room(*found, handler);
+                      settle(*found, [handler](const tickets::link::outcome& o) {
+                        // One that did not want to wait has left by now, and asks anew to hear that.
+                        const auto* r = std::get_if<tickets::reply>(&o);
+                        if (r != nullptr && std::holds_alternative<tickets::refused>(*r))
+                          return handler(tickets::reply{tickets::nothing{}});
+                        handler(o);
+                      });
+                    });
+}
+
+/// Nothing of it is there.
+void claim_queue::forget_unsure(claim& c, const on_reply& handler) {
   leave_line(c);
   forget(c);
-  done(tickets::reply{tickets::nothing{}});
+  handler(tickets::reply{tickets::nothing{}});
 }
 
 }  // namespace holdfast::zookeeper

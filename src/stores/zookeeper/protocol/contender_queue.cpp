@@ -6,7 +6,7 @@
 namespace holdfast::zookeeper {
 
 std::optional<std::string> contender_queue::read(const std::vector<std::string>& children) {
-  const layout other = how_ == layout::curator ? layout::kazoo : layout::curator;
+  const layout other = style_ == layout::curator ? layout::kazoo : layout::curator;
   std::optional<std::string> stranger;
   ++reading_;
   for (const std::string& node : children) {
@@ -14,12 +14,12 @@ std::optional<std::string> contender_queue::read(const std::vector<std::string>&
       found->second.read = reading_;
       continue;
     }
-    const auto who = parse(how_, node);
-    if (!who) {
+    const auto c = parse(style_, node);
+    if (!c) {
       if (!stranger && parse(other, node)) stranger = node;
       continue;
     }
-    add(*who);
+    add(*c);
   }
   for (auto it = known_.begin(); it != known_.end();) {
     it = it->second.read == reading_ ? std::next(it) : remove(it);
@@ -29,27 +29,27 @@ std::optional<std::string> contender_queue::read(const std::vector<std::string>&
   return stranger;
 }
 
-void contender_queue::add(const contender& who) {
-  const auto added = known_.emplace(who.node, known{who.number, who.wants, reading_}).first;
-  const place at{who.number, added->first};
-  all_.emplace(at, who.wants);
-  if (who.excludes()) writers_.emplace(at, who.wants);
+void contender_queue::add(const contender& c) {
+  const auto added = known_.emplace(c.node, known{c.number, c.wants, reading_}).first;
+  const place at{c.number, added->first};
+  all_.emplace(at, c.wants);
+  if (c.excludes()) writers_.emplace(at, c.wants);
 }
 
-contender_queue::nodes::iterator contender_queue::remove(nodes::iterator which) {
-  const place at{which->second.number, which->first};
+contender_queue::nodes::iterator contender_queue::remove(nodes::iterator entry) {
+  const place at{entry->second.number, entry->first};
   all_.erase(at);
   writers_.erase(at);
-  return known_.erase(which);
+  return known_.erase(entry);
 }
 
 void contender_queue::gone(std::string_view node) {
   const auto found = known_.find(node);
   if (found == known_.end()) return;
   if (found->second.wants == role::writer) {
-    const auto writer = parse(how_, node);
+    const auto writer = parse(style_, node);
     if (writer->guid && is_marked_as_ours(*writer->guid)) {
-      possible_readers_[downgraded(how_, writer->number, *writer->guid)] = writer->number;
+      possible_readers_[downgraded(style_, writer->number, *writer->guid)] = writer->number;
     } else {
       may_lack_readers_ = true;
     }
@@ -57,35 +57,35 @@ void contender_queue::gone(std::string_view node) {
   remove(found);
 }
 
-std::vector<std::string> contender_queue::possible_readers(const contender& who) const {
+std::vector<std::string> contender_queue::possible_readers(const contender& c) const {
   std::vector<std::string> all;
-  if (who.wants == role::reader) return all;
+  if (c.wants == role::reader) return all;
   for (const auto& [node, number] : possible_readers_) {
-    if (is_before(number, who.number)) all.push_back(node);
+    if (is_before(number, c.number)) all.push_back(node);
   }
   return all;
 }
 
 void contender_queue::came(const std::string& node) {
   possible_readers_.erase(node);
-  const auto who = parse(how_, node);
-  if (who && !known_.contains(node)) add(*who);
+  const auto c = parse(style_, node);
+  if (c && !known_.contains(node)) add(*c);
 }
 
-void contender_queue::holds(const contender& who) {
-  const queue& waited_for = waited_for_by(who.wants);
-  const place own{who.number, {}};
+void contender_queue::holds(const contender& c) {
+  const queue& waited_for = waited_for_by(c.wants);
+  const place own{c.number, {}};
   while (!waited_for.empty() && earlier{}(waited_for.begin()->first, own))
     gone(waited_for.begin()->first.node);
-  if (who.wants == role::reader) return;
-  std::erase_if(possible_readers_, [&](const auto& each) { return is_before(each.second, who.number); });
+  if (c.wants == role::reader) return;
+  std::erase_if(possible_readers_, [&](const auto& each) { return is_before(each.second, c.number); });
 }
 
-contender_queue::ahead contender_queue::before(const contender& who, std::size_t enough) const {
-  const queue& waited_for = waited_for_by(who.wants);
+contender_queue::ahead contender_queue::before(const contender& c, std::size_t enough) const {
+  const queue& waited_for = waited_for_by(c.wants);
   ahead result;
   // Of the same number there is none but its own former node, which it was downgraded from.
-  auto it = waited_for.lower_bound({who.number, {}});
+  auto it = waited_for.lower_bound({c.number, {}});
   while (it != waited_for.begin() && result.count < enough) {
     --it;
     ++result.count;
@@ -94,10 +94,10 @@ contender_queue::ahead contender_queue::before(const contender& who, std::size_t
   return result;
 }
 
-bool contender_queue::cannot_order(const contender& who) const {
-  if (!is_of_the_end(who.number)) return false;
+bool contender_queue::cannot_order(const contender& c) const {
+  if (!is_of_the_end(c.number)) return false;
   return std::any_of(known_.begin(), known_.end(), [&](const auto& each) {
-    return is_of_the_end(each.second.number) && each.first != who.node;
+    return is_of_the_end(each.second.number) && each.first != c.node;
   });
 }
 

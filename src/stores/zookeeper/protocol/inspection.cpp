@@ -5,7 +5,7 @@
 #include <iterator>
 #include <utility>
 
-#include "stores/zookeeper/protocol/claims.hpp"
+#include "stores/zookeeper/protocol/claim_nodes.hpp"
 #include "stores/zookeeper/protocol/note.hpp"
 #include "stores/zookeeper/protocol/paths.hpp"
 

@@ -30,12 +30,12 @@ constexpr auto kazoo_markers = std::to_array<marker>({
     {"__lease__", role::lease},
 });
 
-std::span<const marker> markers(layout how) {
-  return how == layout::curator ? std::span{curator_markers} : std::span{kazoo_markers};
+std::span<const marker> markers(layout style) {
+  return style == layout::curator ? std::span{curator_markers} : std::span{kazoo_markers};
 }
 
-std::string_view marker_of(layout how, role wants) {
-  const auto all = markers(how);
+std::string_view marker_of(layout style, role wants) {
+  const auto all = markers(style);
   return std::find_if(all.begin(), all.end(), [&](const marker& m) { return m.wants == wants; })->text;
 }
 
@@ -46,8 +46,8 @@ std::string uuid_of(const owner_id& guid) {
   return text;
 }
 
-std::optional<owner_id> guid_in(layout how, std::string_view before_marker) {
-  if (how == layout::kazoo) return owner_id::from_hex(before_marker);
+std::optional<owner_id> guid_in(layout style, std::string_view before_marker) {
+  if (style == layout::kazoo) return owner_id::from_hex(before_marker);
   constexpr std::string_view protection = "_c_";
   if (!before_marker.starts_with(protection)) return std::nullopt;
   std::string hex{before_marker.substr(protection.size())};
@@ -84,22 +84,22 @@ bool is_marked_as_ours(const owner_id& guid) {
   return (static_cast<std::uint8_t>(guid.bytes()[version_byte]) & version_bits) == custom_version;
 }
 
-std::string node_name(layout how, role wants, const owner_id& guid) {
-  const std::string maker = how == layout::curator ? "_c_" + uuid_of(guid) : guid.hex();
-  return maker + std::string{marker_of(how, wants)};
+std::string node_name(layout style, role wants, const owner_id& guid) {
+  const std::string maker = style == layout::curator ? "_c_" + uuid_of(guid) : guid.hex();
+  return maker + std::string{marker_of(style, wants)};
 }
 
-std::string downgraded(layout how, std::int32_t number, const owner_id& guid) {
+std::string downgraded(layout style, std::int32_t number, const owner_id& guid) {
   std::array<char, 16> digits{};
   std::snprintf(digits.data(), digits.size(), "%010d", number);  // as the server writes them
-  return node_name(how, role::reader, guid) + digits.data();
+  return node_name(style, role::reader, guid) + digits.data();
 }
 
-std::optional<contender> parse(layout how, std::string_view node) {
-  for (const marker& m : markers(how)) {
+std::optional<contender> parse(layout style, std::string_view node) {
+  for (const marker& m : markers(style)) {
     // Curator without protection: the marker's own hyphen belongs to that.
     const std::string_view bare = m.text.substr(1);
-    if (how == layout::curator && node.starts_with(bare)) {
+    if (style == layout::curator && node.starts_with(bare)) {
       if (const auto number = number_in(node.substr(bare.size()))) {
         return contender{std::string{node}, m.wants, *number, std::nullopt};
       }
@@ -107,7 +107,7 @@ std::optional<contender> parse(layout how, std::string_view node) {
     const std::size_t at = node.rfind(m.text);
     if (at == std::string_view::npos) continue;
     const auto number = number_in(node.substr(at + m.text.size()));
-    const auto guid = guid_in(how, node.substr(0, at));
+    const auto guid = guid_in(style, node.substr(0, at));
     if (number && guid) return contender{std::string{node}, m.wants, *number, guid};
   }
   return std::nullopt;

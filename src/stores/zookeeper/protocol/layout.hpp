@@ -35,14 +35,14 @@ struct contender {
 /// Curator: `_c_<guid>-lock-`, `-__WRIT__`, `-__READ__`, `-lease-` (InterProcessMutex,
 /// InterProcessReadWriteLock, InterProcessSemaphoreV2, each with protection); kazoo: `<32 hex>__lock__`,
 /// `__rlock__`.
-[[nodiscard]] std::string node_name(layout how, role wants, const owner_id& guid);
+[[nodiscard]] std::string node_name(layout style, role wants, const owner_id& guid);
 
 /// The name of the reader's node that a writer becomes by a downgrade: with the writer's own number, so that
 /// nobody who queues behind it comes first (Curator's recipe).
-[[nodiscard]] std::string downgraded(layout how, std::int32_t number, const owner_id& guid);
+[[nodiscard]] std::string downgraded(layout style, std::int32_t number, const owner_id& guid);
 
 /// Nothing for a node that is no contender in this layout.
-[[nodiscard]] std::optional<contender> parse(layout how, std::string_view node);
+[[nodiscard]] std::optional<contender> parse(layout style, std::string_view node);
 
 /// In any layout.
 [[nodiscard]] bool looks_like_contender(std::string_view node);

@@ -8,7 +8,7 @@
 #include <utility>
 
 #include "base/metadata.hpp"
-#include "stores/zookeeper/protocol/claims.hpp"
+#include "stores/zookeeper/protocol/claim_nodes.hpp"
 #include "stores/zookeeper/protocol/note.hpp"
 
 namespace holdfast::zookeeper {

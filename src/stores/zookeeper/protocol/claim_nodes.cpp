@@ -1,4 +1,4 @@
-#include "stores/zookeeper/protocol/claims.hpp"
+#include "stores/zookeeper/protocol/claim_nodes.hpp"
 
 #include <utility>
 
@@ -6,17 +6,17 @@
 
 namespace holdfast::zookeeper {
 
-bool is_semaphore(const tickets::request& asked) { return asked.capacity != store::whole_room; }
+bool is_semaphore(const tickets::request& request) { return request.capacity != store::whole_room; }
 
-std::string data_of(const tickets::request& asked, fencing_token token) {
+std::string data_of(const tickets::request& request, fencing_token token) {
   note n;
   n.token = token;
-  if (is_semaphore(asked)) {
-    n.permits = asked.weight;
-    n.capacity = asked.capacity;
+  if (is_semaphore(request)) {
+    n.permits = request.weight;
+    n.capacity = request.capacity;
   }
-  n.ttl = asked.ttl;
-  if (asked.metadata) n.metadata = *asked.metadata;
+  n.ttl = request.ttl;
+  if (request.metadata) n.metadata = *request.metadata;
   return to_text(n);
 }
 
@@ -36,11 +36,15 @@ store::trouble no_numbers_below(const std::string& parent) {
           false};
 }
 
-/// Those among `children` that bear a guid.
-std::vector<contender> made_with(layout how, const owner_id& guid, const std::vector<std::string>& children) {
+store::trouble session_ended(bool unknown) {
+  return {{errc::unavailable, "the session ended"}, true, unknown};
+}
+
+std::vector<contender> made_with(layout style, const owner_id& guid,
+                                 const std::vector<std::string>& children) {
   std::vector<contender> all;
   for (const std::string& each : children) {
-    auto c = parse(how, each);
+    auto c = parse(style, each);
     if (c && c->guid == guid) all.push_back(std::move(*c));
   }
   return all;

@@ -12,11 +12,11 @@ namespace holdfast::zookeeper {
 
 // What a claim is in nodes, and the reverse. Pure functions.
 
-[[nodiscard]] bool is_semaphore(const tickets::request& asked);
+[[nodiscard]] bool is_semaphore(const tickets::request& request);
 
 /// What its nodes hold.
 /// \param token zero, or the one that it keeps (see note).
-[[nodiscard]] std::string data_of(const tickets::request& asked, fencing_token token = {});
+[[nodiscard]] std::string data_of(const tickets::request& request, fencing_token token = {});
 
 [[nodiscard]] fencing_token token_of(const status& node);
 
@@ -25,8 +25,12 @@ namespace holdfast::zookeeper {
 /// Of a parent that cannot count on; that passes when it has been removed.
 [[nodiscard]] store::trouble no_numbers_below(const std::string& parent);
 
+/// The session, and all nodes of it, ended before the claim was answered.
+/// \param unknown the claim may have been made.
+[[nodiscard]] store::trouble session_ended(bool unknown);
+
 /// Those among `children` that bear a guid.
-[[nodiscard]] std::vector<contender> made_with(layout how, const owner_id& guid,
+[[nodiscard]] std::vector<contender> made_with(layout style, const owner_id& guid,
                                                const std::vector<std::string>& children);
 
 /// Parents may be swept between their making and that of what they are for; not for ever.

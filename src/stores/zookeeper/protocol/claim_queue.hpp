@@ -1,0 +1,153 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+#include "core/request.hpp"
+#include "core/scheduler.hpp"
+#include "stores/zookeeper/protocol/arrivals.hpp"
+#include "stores/zookeeper/protocol/claim_table.hpp"
+#include "stores/zookeeper/protocol/contender_queue.hpp"
+#include "stores/zookeeper/protocol/polling.hpp"
+#include "stores/zookeeper/protocol/reaper.hpp"
+
+namespace holdfast::zookeeper {
+
+/// The claims of a client, in their queues at the store: how they come, wait, hold and go. It grants by what
+/// the nodes of a queue say, since no server does.
+///
+/// These are the recipes of Apache Curator (InterProcessMutex, InterProcessReadWriteLock,
+/// InterProcessSemaphoreV2) over ordered nodes, with two differences that others do not see: who is ahead is
+/// read once and remembered (see `contender_queue`), and a wait for permits takes all of them at once.
+///
+/// - A claim creates a node in its queue (see `arrivals`). It holds when nobody is ahead that it has to wait
+///   for. Until then it watches the nearest ahead, and moves up when that node goes.
+/// - A claim for permits that is first makes one lease for each permit, and waits until all leases together
+///   are no more than the capacity. Only then the next one in the queue comes.
+/// - Where a watch cannot be had, waiters look in turn (see `polling`), and holders with each renewal.
+/// - Of an answer that is lost, the guid in the nodes' names tells what came about. What has to go is
+/// removed,
+///   however long it takes (see `reaper`).
+/// - With the session all its nodes end, and so do all claims.
+class claim_queue final : private arrivals::host {
+ public:
+  using on_reply = tickets::link::on_reply;
+  using on_notice = tickets::link::on_notice;
+
+  /// \param time must outlive it, and so must `nodes`.
+  /// \param root empty, or the path below which the names are.
+  claim_queue(store::scheduler& time, ordered_nodes& nodes, std::string root, layout style);
+
+  /// \param handler hears what becomes of claims unasked.
+  void on_notices(on_notice handler) { on_notice_ = std::move(handler); }
+
+  // Requests, as tickets::task has them. They answer later, and always.
+  void acquire(const tickets::request& request, const on_reply& handler);
+  /// tickets::task::find
+  void retrace(const tickets::request& request, const on_reply& handler);
+  void look(const tickets::request& request, const on_reply& handler);
+  void renew(const tickets::request& request, const on_reply& handler);
+  /// tickets::task::release and withdraw
+  void leave(const tickets::request& request, const on_reply& handler);
+  void downgrade(const tickets::request& request, const on_reply& handler);
+
+  // Of the session:
+  void connected();
+  void expired();
+  void happened(const std::string& path, change event);
+
+  /// Whether a claim waits for what happens to a node or its children.
+  [[nodiscard]] bool awaits(const std::string& path) const { return awaited_.contains(path); }
+
+ private:
+  /// A queue at the store that claims of ours stand in.
+  struct line {
+    explicit line(layout style) : ahead{style} {}
+    contender_queue ahead;
+    std::size_t claims = 0;  // that queue in it
+  };
+  /// How much a waiter reads anew.
+  enum class extent : std::uint8_t {
+    fresh,    // all who are remembered were there a moment ago
+    nearest,  // the one that it waits for
+    all       // all who are ahead
+  };
+
+  // claim_queue.cpp: what all have in common
+  void reply_later(const on_reply& handler, tickets::link::outcome reply);
+  [[nodiscard]] std::string top() const { return root_.empty() ? "/" : root_; }
+  void node_gone(const std::string& path);
+  void tell(const claim& c, store::notice notice, fencing_token token) const;
+  [[nodiscard]] line& line_of(const claim& c) { return lines_.try_emplace(c.queue, style_).first->second; }
+  void leave_line(claim& c);
+  [[nodiscard]] std::vector<std::string> nodes_of(const claim& c) const;
+  void forget(const claim& c);
+  void revoke(const claim& gone);
+
+  // acquire.cpp
+  std::optional<arrivals::creation> begin_creation(const claim_ref& ref) override;
+  listing read_queue(const std::string& queue, std::vector<result> lists, bool is_current) override;
+  void entered(const arrival& a, const listing& l) override;
+  void fail_entry(claim& c, const on_reply& handler, tickets::link::outcome reply);
+  void make_room(claim& c, const on_reply& handler);
+  void settle(claim& c, const on_reply& handler);
+  void hold(claim& c);
+  void retrace_node(claim& c, const contender& place, const on_reply& handler);
+  void forget_unsure(claim& c, const on_reply& handler);
+
+  // wait.cpp
+  void wait_behind(claim& c, extent reads);
+  void waited(const claim_ref& ref, const std::vector<std::string>& looked_at, const std::string& watched,
+              const std::vector<result>& results);
+  void watch_answered(const std::string& path, answer code);
+  void watch_own(claim& c);
+  void unsettle(claim& c);
+  void unsettle_behind(const std::string& path);
+  [[nodiscard]] bool is_first(claim& c);
+  void come_in(claim& c);
+  void come_anew(claim& c);
+  void went(const std::string& path);
+  [[nodiscard]] bool is_watched_by_its_claim(const std::string& path);
+  void poll(const claim_ref& ref);
+  void move_up(claim& c);
+  void stop_waiting(claim& c);
+  void unwatch(const std::string& path, watch_kind kind);
+
+  // permits.cpp
+  void choose(claim& c, const on_reply& handler, int tries);
+  void chosen(const claim_ref& ref, const on_reply& handler, int tries, const std::vector<result>& results);
+  void count_leases(claim& c);
+  [[nodiscard]] bool can_watch(const std::vector<std::string>& paths, watch_load& planned) const;
+  void have_permits(claim& c, const on_reply& handler);
+  void begin_leases_anew(claim& c, const on_reply& handler);
+  void start_over(claim& c, const on_reply& handler, const store::trouble& reason);
+  void refuse_other_kind(claim& c, const on_reply& handler, const std::vector<std::string>& children);
+
+  // release.cpp
+  void remove(claim& c, on_reply handler);
+  void abandon(claim& c, on_reply handler);
+  [[nodiscard]] static reaper::orphan orphan_of(const claim& c);
+  void removed(const std::string& path);
+
+  store::scheduler& time_;
+  ordered_nodes& nodes_;
+  const std::string root_;
+  const layout style_;
+  on_notice on_notice_;
+  reaper reaper_;
+  arrivals arrivals_;
+  polling polling_;
+
+  claim_table claims_;
+  std::map<std::string, line> lines_;                  // by the path of the queue
+  std::map<std::string, std::set<owner_id>> awaited_;  // watched nodes, and who waits for each
+};
+
+}  // namespace holdfast::zookeeper

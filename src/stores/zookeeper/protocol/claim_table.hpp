@@ -1,0 +1,66 @@
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+
+#include "stores/zookeeper/protocol/claim.hpp"
+
+namespace holdfast::zookeeper {
+
+/// All claims of a client, by their owners and by the nodes that are theirs.
+class claim_table {
+ public:
+  using claims = std::unordered_map<owner_id, claim>;
+
+  /// Of one owner there is one claim: a former one is replaced.
+  claim& add(const tickets::request& request) {
+    claim& c = claims_[request.owner];
+    c = {};
+    c.serial = ++last_serial_;
+    c.request = request;
+    return c;
+  }
+  /// Null if it is not there any more.
+  [[nodiscard]] claim* find(const claim_ref& ref) {
+    claim* const c = find(ref.owner);
+    return c != nullptr && c->serial == ref.serial ? c : nullptr;
+  }
+  [[nodiscard]] claim* find(const owner_id& owner) {
+    const auto found = claims_.find(owner);
+    return found == claims_.end() ? nullptr : &found->second;
+  }
+  [[nodiscard]] static claim_ref ref_of(const claim& c) { return {c.request.owner, c.serial}; }
+  /// The end of `c`. Its nodes are disowned before.
+  void erase(const claim& c) { claims_.erase(owner_id{c.request.owner}); }
+
+  void own(const std::string& path, const claim& c) { nodes_[path] = ref_of(c); }
+  void disown(const std::string& path) { nodes_.erase(path); }
+  /// If it is not another claim's by now.
+  void disown(const std::string& path, const claim& c) {
+    const auto found = nodes_.find(path);
+    if (found != nodes_.end() && found->second.serial == c.serial) nodes_.erase(found);
+  }
+  [[nodiscard]] bool owns(const std::string& path) const { return nodes_.contains(path); }
+  /// The claim that a node is of; null for others' nodes.
+  [[nodiscard]] claim* owner_of(const std::string& path) {
+    const auto found = nodes_.find(path);
+    return found == nodes_.end() ? nullptr : find(found->second);
+  }
+
+  [[nodiscard]] const claims& all() const { return claims_; }
+  /// Forgets all.
+  claims take() {
+    nodes_.clear();
+    return std::exchange(claims_, {});
+  }
+
+ private:
+  std::uint64_t last_serial_ = 0;
+  claims claims_;
+  std::map<std::string, claim_ref, std::less<>> nodes_;
+};
+
+}  // namespace holdfast::zookeeper

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <utility>
+
+#include "core/scheduler.hpp"
+#include "stores/zookeeper/protocol/claim.hpp"
+
+namespace holdfast::zookeeper {
+
+/// Claims that wait for what cannot be watched look in turn: so many of a client, so often.
+class polling {
+ public:
+  static constexpr std::size_t most_at_once = 128;
+  static constexpr std::chrono::milliseconds pause{200};
+
+  /// \param time must outlive it.
+  /// \param is_connected whether looking is of use now.
+  /// \param look is called with each claim in its turn, which then stands in the line no more.
+  polling(store::scheduler& time, std::function<bool()> is_connected,
+          std::function<void(const claim_ref&)> look)
+      : time_{time}, is_connected_{std::move(is_connected)}, look_{std::move(look)} {}
+  ~polling() { time_.cancel(next_); }
+  polling(const polling&) = delete;
+  polling& operator=(const polling&) = delete;
+
+  void add(claim& c) {
+    if (!std::exchange(c.polled, true)) line_.push_back({c.request.owner, c.serial});
+    if (next_ == 0) go_on_later();
+  }
+  void clear() {
+    line_.clear();
+    time_.cancel(std::exchange(next_, 0));
+  }
+
+ private:
+  void go_on_later() {
+    next_ = time_.at(time_.now() + pause, [this] { go_on(); });
+  }
+  void go_on() {
+    next_ = 0;
+    for (std::size_t left = is_connected_() ? std::min(line_.size(), most_at_once) : 0; left > 0; --left) {
+      const claim_ref first = line_.front();
+      line_.pop_front();
+      look_(first);
+    }
+    if (!line_.empty() && next_ == 0) go_on_later();
+  }
+
+  store::scheduler& time_;
+  const std::function<bool()> is_connected_;
+  const std::function<void(const claim_ref&)> look_;
+  std::deque<claim_ref> line_;
+  store::scheduler::timer next_ = 0;
+};
+
+}  // namespace holdfast::zookeeper

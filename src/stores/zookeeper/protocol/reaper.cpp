@@ -1,0 +1,54 @@
+#include "stores/zookeeper/protocol/reaper.hpp"
+
+#include <algorithm>
+
+#include "stores/zookeeper/protocol/claim_nodes.hpp"
+
+namespace holdfast::zookeeper {
+
+void reaper::remove(const std::string& path) {
+  pending_.insert(path);
+  nodes_.submit({.kind = operation_kind::remove, .path = path}, [this, path](const result& r) {
+    if (is_trouble(r)) return;
+    pending_.erase(path);
+    on_removed_(path);
+  });
+}
+
+void reaper::search(const orphan& lost, const on_searched& handler) {
+  // A `sync` would not do, since a leader that has been deposed and does not know it answers it by itself.
+  std::vector<operation> steps{{.kind = operation_kind::agree, .path = "/"},
+                               {.kind = operation_kind::list, .path = lost.queue}};
+  if (!lost.leases.empty()) steps.push_back({.kind = operation_kind::list, .path = lost.leases});
+  nodes_.submit_all(std::move(steps),
+                    [this, lost, handler, session = nodes_.session()](const std::vector<result>& results) {
+                      const auto failed = std::find_if(results.begin() + 1, results.end(), is_trouble);
+                      if (!is_agreed(results[0]) || failed != results.end()) {
+                        if (session == nodes_.session() || session == 0) orphans_.push_back(lost);
+                        return handler(trouble_of(is_agreed(results[0]) ? *failed : results[0]));
+                      }
+                      for (const result& r : results) {
+                        for (const contender& each : made_with(style_, lost.guid, r.children)) {
+                          remove(r.path + '/' + each.node);
+                        }
+                      }
+                      handler(std::nullopt);
+                    });
+}
+
+void reaper::resume_removals() {
+  for (const std::string& path : std::set<std::string>{pending_}) remove(path);
+}
+
+void reaper::resume_searches() {
+  for (const orphan& each : std::exchange(orphans_, {})) {
+    search(each, [](const std::optional<store::trouble>&) {});
+  }
+}
+
+void reaper::expired() {
+  pending_.clear();
+  orphans_.clear();
+}
+
+}  // namespace holdfast::zookeeper
