@@ -39,8 +39,9 @@ class HOLDFAST_CAPABILITY("core lock") event_loop final : public store::schedule
   /// Runs what is still due to users, then ends the threads: no timers and descriptors any more. Idempotent.
   void stop();
 
-  /// Aborts, where assertions are on, unless this thread has the core lock. Functions that are called through
-  /// an interface begin with it: clang's analysis does not see their callers.
+  /// Aborts, where assertions are on, unless this thread has the core lock, or the loop was stopped.
+  /// Functions that are called through an interface begin with it: clang's analysis does not see their
+  /// callers.
   void assert_core_locked() const HOLDFAST_ASSERT_CAPABILITY(this);
 
   // Under the core lock:
@@ -77,6 +78,7 @@ class HOLDFAST_CAPABILITY("core lock") event_loop final : public store::schedule
   void fire() HOLDFAST_EXCLUDES(this);
 
   annotated::mutex mutex_;
+  std::atomic<bool> stopped_ = false;
   std::atomic<std::thread::id> owner_;  // of the core lock
   deferred deferred_ HOLDFAST_GUARDED_BY(this);
   std::function<void()> kick_;  // may be read once `kicks_` is true

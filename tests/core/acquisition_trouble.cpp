@@ -1,36 +1,15 @@
-// The acquisition in bad weather: every step fails in every way in turn.
+// The acquisition when requests fail: every step fails in every way in turn.
 
 #include <gtest/gtest.h>
 #include <vector>
 
-#include "core/stepper.hpp"
+#include "core/patient_claim.hpp"
 
 namespace holdfast {
 namespace {
 
 using namespace test;
 using tickets::task;
-
-constexpr std::uint64_t ticket = 7;
-
-/// A claim that is retried for 1 s, as late as may be (a stepper's chance is 0): after 10 ms, 20 ms … 80 ms.
-store::claim patient() {
-  store::claim c = a_claim();
-  c.retry = retry_policy{}.first(10ms).longest(80ms).limit(1s);
-  return c;
-}
-
-/// Fails what is under way until the machine no longer asks; the moments at which it asked.
-std::vector<duration> asks_until_it_gives_up(stepper& it, stepper::step s, const store::trouble& t) {
-  std::vector<duration> asked;
-  for (int i = 0; i < 1000 && s.wake_at; ++i) {
-    it.pass_until(s.wake_at);
-    it.wake();
-    asked.push_back(std::chrono::duration_cast<duration>(it.now - epoch));
-    s = it.fail(t);
-  }
-  return asked;
-}
 
 TEST(acquisition_trouble, asks_again_what_was_surely_not_carried_out) {
   stepper it{patient()};
@@ -287,122 +266,6 @@ TEST(acquisition_trouble, does_not_retry_what_will_not_pass) {
   s = queued.fail(lasting);
   EXPECT_EQ(failure_of(s), errc::unavailable);
   EXPECT_EQ(task_of(s), task::withdraw) << "its ticket stands there";
-}
-
-TEST(acquisition_trouble, withdraws_what_it_gave_up_finding) {
-  stepper it{patient()};
-  it.start();
-  auto s = it.fail(passing_unknown);
-  while (!it.answered()) {
-    it.pass_until(s.wake_at);
-    EXPECT_EQ(task_of(it.wake()), task::find);
-    s = it.fail(passing);
-  }
-  EXPECT_EQ(failure_of(s), errc::unknown_outcome) << "unknown is not reported as failed";
-  EXPECT_EQ(task_of(s), task::withdraw);
-}
-
-TEST(acquisition_trouble, has_nothing_to_withdraw_after_a_try_that_was_surely_not_carried_out) {
-  stepper it{patient()};
-  it.start();
-  it.fail(passing);
-  const auto s = it.cancel();
-  EXPECT_TRUE(s.finished);
-  EXPECT_FALSE(s.send || s.answer);
-}
-
-TEST(acquisition_trouble, withdraws_what_is_in_doubt) {
-  stepper it{patient()};
-  it.start();
-  it.fail(passing_unknown);
-  EXPECT_EQ(task_of(it.cancel()), task::withdraw);
-  EXPECT_TRUE(it.reply(tickets::nothing{}).finished);
-}
-
-TEST(acquisition_trouble, withdraws_whatever_became_of_the_request_under_way) {
-  for (const store::trouble& t : {passing, passing_unknown, lasting, lasting_unknown}) {
-    stepper it{patient()};
-    it.start();
-    EXPECT_TRUE(is_quiet(it.cancel()));
-    EXPECT_EQ(task_of(it.fail(t)), task::withdraw);
-    EXPECT_TRUE(it.reply(tickets::done{}).finished);
-  }
-}
-
-TEST(acquisition_trouble, withdraws_until_the_store_confirms) {
-  stepper it{patient()};
-  it.queue(waiting_at(ticket));
-  it.pass(1s);
-  it.cancel();
-  auto s = it.fail(passing_unknown);
-  for (int i = 0; i < 5; ++i) {
-    EXPECT_FALSE(s.finished);
-    it.pass_until(s.wake_at);
-    EXPECT_EQ(task_of(it.wake()), task::withdraw);
-    s = it.fail(passing);
-  }
-  it.pass_until(s.wake_at);
-  it.wake();
-  s = it.reply(tickets::nothing{});
-  EXPECT_TRUE(s.finished);
-  EXPECT_FALSE(s.answer);
-}
-
-TEST(acquisition_trouble, withdraws_no_longer_than_its_claim_can_live) {
-  stepper it{patient()};
-  it.queue(waiting_at(ticket));
-  it.pass(9s);
-  it.wake();
-  it.reply(waiting_at(ticket));  // kept at 9 s, for 30 s, and if it is served then, for 30 more
-  it.cancel();
-  const auto asked = asks_until_it_gives_up(it, it.fail(passing), passing);
-  EXPECT_TRUE(it.finished());
-  EXPECT_LE(asked.back(), 69s);
-  EXPECT_GT(asked.back(), 69s - 80ms);
-}
-
-TEST(acquisition_trouble, withdraws_what_was_asked_long_before_its_process_was_paused) {
-  stepper it{patient()};
-  it.start();
-  it.pass(
-      120s);  // of a ttl of 30 s; the connection has broken meanwhile, and the request was still carried out
-  it.cancel();
-  EXPECT_EQ(task_of(it.fail(passing_unknown)), task::withdraw);
-  const auto s = it.fail(passing);  // there is no connection yet
-  EXPECT_FALSE(s.finished);
-  it.pass_until(s.wake_at);
-  EXPECT_EQ(task_of(it.wake()), task::withdraw);
-  EXPECT_TRUE(it.reply(tickets::done{}).finished);
-}
-
-TEST(acquisition_trouble, withdraws_what_the_store_refuses_to_withdraw_until_its_claim_is_dead) {
-  // The name's key is of a wrong type. When it has gone, the claim would be granted to nobody.
-  stepper it{patient()};
-  it.queue(waiting_at(ticket));
-  it.wake();
-  auto s = it.fail(lasting);
-  EXPECT_EQ(failure_of(s), errc::unavailable);
-  ASSERT_EQ(task_of(s), task::withdraw);
-  s = it.fail(lasting);
-  EXPECT_FALSE(s.finished);
-  EXPECT_TRUE(s.in_vain) << "nobody waits for it";
-  it.pass_until(s.wake_at);
-  ASSERT_EQ(task_of(it.wake()), task::withdraw);
-  EXPECT_TRUE(it.reply(tickets::done{}).finished);
-
-  stepper in_vain{patient()};
-  in_vain.queue(waiting_at(ticket));
-  in_vain.cancel();
-  const auto asked = asks_until_it_gives_up(in_vain, in_vain.fail(lasting), lasting);
-  EXPECT_TRUE(in_vain.finished());
-  EXPECT_LE(asked.back(), 60s);
-}
-
-TEST(acquisition_trouble, withdraws_nothing_once_its_client_is_closed) {
-  stepper it{patient()};
-  it.queue(waiting_at(ticket));
-  it.cancel();
-  EXPECT_TRUE(it.fail({{errc::closed, "the client was closed"}, false, true}).finished);
 }
 
 TEST(acquisition_trouble, does_not_remember_the_doubts_of_a_settled_try) {

@@ -1,0 +1,298 @@
+// The lease manager: a lease that is held, and how it ends.
+
+#include <gtest/gtest.h>
+#include <set>
+
+#include "core/managed_leases.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace test;
+using tickets::task;
+
+TEST_F(managed_leases, releases) {
+  const record_ptr lease = hold();
+  release(lease);
+  EXPECT_EQ(lease->state(), phase::releasing);
+  EXPECT_FALSE(lease->held_at(it.time.now())) << "not for an instant longer";
+  ASSERT_EQ(it.asked(), tasks{task::release});
+  EXPECT_EQ(it.link.asked().name, "stock");
+  EXPECT_EQ(it.link.asked().owner, id(1));
+  EXPECT_EQ(it.link.asked().token, fencing_token{7});
+  EXPECT_TRUE(released.empty());
+  it.answer(tickets::done{});
+  EXPECT_EQ(released, std::vector{std::error_code{}});
+  it.time.run_for(1h);
+  EXPECT_EQ(it.link.open(), 0U) << "nothing is kept after its release";
+  EXPECT_TRUE(losses.empty()) << "a release is no loss";
+}
+
+TEST_F(managed_leases, reports_what_became_of_a_release) {
+  release(hold());
+  it.answer(tickets::nothing{});
+  EXPECT_EQ(released.back(), errc::lost);
+
+  release(hold());
+  it.answer(passing_unknown);
+  it.time.run_for(5ms);
+  it.answer(tickets::nothing{});
+  EXPECT_EQ(released.back(), std::error_code{}) << "gone, by the try that was not answered";
+
+  release(hold());
+  it.answer(passing);
+  it.time.run_for(5ms);
+  it.answer(tickets::nothing{});
+  EXPECT_EQ(released.back(), errc::lost) << "gone, and not by us";
+}
+
+TEST_F(managed_leases, tries_to_release_until_the_ttl_has_surely_ended_the_hold) {
+  const record_ptr lease = hold();
+  it.time.run_for(3s);
+  release(lease);
+  while (released.empty()) {
+    ASSERT_EQ(it.asked(), tasks{task::release});
+    it.answer(passing_unknown);
+    while (released.empty() && it.link.open() == 0) it.time.run_until(it.time.next_timer());
+  }
+  EXPECT_EQ(released.back(), errc::unknown_outcome);
+  EXPECT_LE(it.time.now(), lease->deadline() + 30s);
+  EXPECT_GT(it.time.now(), lease->deadline() + 29s - 1ms);
+}
+
+TEST_F(managed_leases, releases_once) {
+  const record_ptr lease = hold();
+  release(lease);
+  release(lease);
+  EXPECT_EQ(released, std::vector{make_error_code(errc::not_owner)});
+  EXPECT_EQ(it.link.open(), 1U);
+}
+
+TEST_F(managed_leases, does_not_release_what_was_lost) {
+  const record_ptr lease = hold();
+  it.time.run_until(lease->deadline());
+  ASSERT_EQ(losses.size(), 1U);
+  release(lease);
+  EXPECT_EQ(released, std::vector{make_error_code(errc::lost)});
+}
+
+TEST_F(managed_leases, declares_a_loss_to_those_who_come_before_the_timer) {
+  const record_ptr lease = hold();
+  it.time.stop_for(30s);
+  release(lease);
+  EXPECT_EQ(released, std::vector{make_error_code(errc::lost)});
+  ASSERT_EQ(losses.size(), 1U);
+  EXPECT_EQ(lease->reason, errc::lost);
+  EXPECT_EQ(lease->loss, loss_reason::not_renewed);
+  it.time.run_for(0s);
+  EXPECT_EQ(losses.size(), 1U);
+}
+
+TEST_F(managed_leases, checks_by_the_clock) {
+  const record_ptr lease = hold();
+  it.time.stop_for(30s - margin - 1ns);
+  all.check(lease);
+  EXPECT_TRUE(losses.empty());
+  it.time.stop_for(1ns);
+  all.check(lease);
+  EXPECT_EQ(losses.size(), 1U);
+}
+
+TEST_F(managed_leases, gives_back_what_it_lost) {
+  const record_ptr lease = hold();
+  it.time.run_until(lease->deadline());  // the renewal got no answer, and may yet be carried out
+  EXPECT_EQ(lease->state(), phase::lost);
+  EXPECT_EQ(lease->reason, errc::lost);
+  EXPECT_EQ(it.asked(), (tasks{task::renew, task::release}));
+  it.answer(tickets::kept{{true}});
+  EXPECT_EQ(lease->state(), phase::lost);
+  it.answer(tickets::done{});
+  EXPECT_EQ(it.port.busy(), 0U);
+  EXPECT_EQ(losses.size(), 1U);
+}
+
+TEST_F(managed_leases, asks_at_once_when_it_is_notified_that_a_lease_was_ended) {
+  const record_ptr lease = hold();
+  it.tell(9, word_of_end());
+  it.tell(1, word_of_grant(7));
+  it.tell(1, {store::notice::revoked, fencing_token{6}});
+  EXPECT_EQ(it.link.open(), 0U) << "somebody else's, an echo, an earlier hold's";
+  it.tell(1, word_of_end());
+  EXPECT_TRUE(losses.empty()) << "anybody may have sent it";
+  ASSERT_EQ(it.asked(), tasks{task::renew});
+  it.answer(tickets::kept{{false}});
+  EXPECT_EQ(losses, std::vector{lease});
+  EXPECT_EQ(lease->reason, errc::lost);
+  it.tell(1, word_of_end());
+  EXPECT_EQ(losses.size(), 1U);
+}
+
+TEST_F(managed_leases, loses_no_lease_to_a_forged_notification_and_asks_once_at_a_time) {
+  const record_ptr lease = hold();
+  it.time.run_for(1s);
+  for (int forged = 0; forged < 100; ++forged) it.tell(1, word_of_end());
+  ASSERT_EQ(it.asked(), tasks{task::renew});
+  it.answer(tickets::kept{{true}});
+  ASSERT_EQ(it.asked(), tasks{task::renew}) << "one more, for those that came meanwhile";
+  it.answer(tickets::kept{{true}});
+  EXPECT_EQ(it.link.open(), 0U);
+  EXPECT_TRUE(losses.empty());
+  EXPECT_EQ(lease->deadline(), epoch + 31s - margin);
+}
+
+TEST_F(managed_leases, does_not_prolong_a_fixed_lease_because_of_a_notification) {
+  lease_core::wish fixed = a_wish();
+  fixed.renews = false;
+  const record_ptr lease = hold(fixed);
+  it.time.run_for(1s);
+  it.tell(1, word_of_end());
+  it.answer(tickets::kept{{true}});
+  EXPECT_EQ(lease->deadline(), epoch + 30s - margin);
+  it.tell(1, word_of_end());
+  it.answer(passing_unknown);
+  it.time.run_for(1s);
+  ASSERT_EQ(it.asked(), tasks{task::renew}) << "the question is still open";
+  it.answer(tickets::kept{{false}});
+  EXPECT_EQ(losses, std::vector{lease});
+}
+
+TEST_F(managed_leases, hears_no_revocation_of_what_it_has_released) {
+  const record_ptr lease = hold();
+  release(lease);
+  it.tell(1, word_of_end());
+  EXPECT_TRUE(losses.empty());
+  EXPECT_EQ(lease->state(), phase::releasing);
+}
+
+TEST_F(managed_leases, ends_everything_when_it_is_closed) {
+  const record_ptr lease = hold(a_wish(1));
+  const record_ptr other = hold(a_wish(2));
+  ask(a_wish(3));
+  it.answer(waiting_at(9));
+  ask(a_wish(4));  // its first reply is still to come
+  it.time.turn([&] { all.close(); });
+  ASSERT_EQ(ends.size(), 4U);
+  for (int i : {2, 3}) EXPECT_EQ(std::get<failure>(ends[i]).code, errc::closed);
+  ASSERT_EQ(losses.size(), 2U);
+  EXPECT_EQ(lease->reason, errc::closed);
+  EXPECT_EQ(lease->loss, loss_reason::client_closed);
+  EXPECT_EQ(other->reason, errc::closed);
+  // What is given back: the ticket, both holds, and what the reply may still bring.
+  bool idle = false;
+  it.port.when_idle([&] { idle = true; });
+  ASSERT_EQ(it.link.open(), 4U);
+  it.answer(granted_at(10), 0);  // the claim's; the others follow in the order of their requests
+  std::multiset<task> rest;
+  while (it.link.open() > 0) {
+    rest.insert(it.link.asked().what);
+    it.answer(tickets::done{});
+  }
+  EXPECT_EQ(rest, (std::multiset<task>{task::withdraw, task::withdraw, task::release, task::release}));
+  EXPECT_TRUE(idle);
+  all.close();
+  EXPECT_EQ(ends.size(), 4U);
+  it.time.run_for(1h);
+  EXPECT_EQ(it.link.open(), 0U);
+}
+
+// While it is held.
+
+TEST_F(managed_leases, renews_by_hand) {
+  const record_ptr lease = hold();
+  std::vector<renewal> told;
+  const auto note = [&](renewal how) { told.push_back(how); };
+  it.time.run_for(2s);
+  all.renew(lease, note);
+  it.answer(tickets::kept{{true}});
+  EXPECT_EQ(lease->deadline(), epoch + 32s - margin);
+  all.renew(lease, note);
+  it.answer(tickets::kept{{false}});
+  EXPECT_EQ(losses.size(), 1U);
+  const auto sent = it.link.sent();
+  all.renew(lease, note);
+  EXPECT_EQ(told, (std::vector{renewal::renewed, renewal::lost, renewal::lost}));
+  EXPECT_EQ(it.link.sent(), sent) << "the lost is not asked for";
+}
+
+class downgrading : public managed_leases {
+ protected:
+  void downgrade(const record_ptr& lease) {
+    it.time.turn([&] {
+      all.downgrade(lease, [this](std::optional<failure> failed) {
+        results.push_back(failed ? failed->code : std::error_code{});
+      });
+    });
+  }
+  std::vector<std::error_code> results;
+};
+
+TEST_F(downgrading, makes_a_reader_of_a_writer) {
+  const record_ptr lease = hold();
+  downgrade(lease);
+  ASSERT_EQ(it.asked(), tasks{task::downgrade});
+  EXPECT_EQ(it.link.asked().token, fencing_token{7});
+  EXPECT_EQ(it.link.asked().weight, 1);
+  EXPECT_EQ(lease->how(), mode::exclusive);
+  it.answer(tickets::done{});
+  EXPECT_EQ(lease->how(), mode::shared);
+  EXPECT_EQ(lease->hold.token, fencing_token{7}) << "the token stays";
+  downgrade(lease);
+  EXPECT_EQ(results, std::vector<std::error_code>(2)) << "a reader is one already";
+  EXPECT_EQ(it.link.open(), 0U);
+}
+
+TEST_F(downgrading, finds_out_that_the_lease_was_lost) {
+  const record_ptr lease = hold();
+  downgrade(lease);
+  it.answer(tickets::nothing{});
+  EXPECT_EQ(results, std::vector{make_error_code(errc::lost)});
+  EXPECT_EQ(losses, std::vector{lease});
+  downgrade(lease);
+  EXPECT_EQ(results.back(), errc::lost);
+}
+
+TEST_F(downgrading, leaves_a_writer_where_the_store_surely_did_nothing) {
+  const record_ptr lease = hold();
+  downgrade(lease);
+  it.answer(lasting);
+  EXPECT_EQ(results, std::vector{make_error_code(errc::unavailable)});
+  EXPECT_EQ(lease->how(), mode::exclusive);
+  EXPECT_EQ(lease->state(), phase::held);
+}
+
+TEST_F(downgrading, is_tried_again_until_it_is_answered) {
+  const record_ptr lease = hold();
+  downgrade(lease);
+  it.answer(passing_unknown);
+  it.time.run_for(5ms);
+  it.answer(tickets::done{});
+  EXPECT_EQ(results, std::vector<std::error_code>(1));
+  EXPECT_EQ(lease->how(), mode::shared);
+}
+
+TEST_F(downgrading, of_unknown_outcome_is_asked_for_again) {
+  const record_ptr lease = hold();
+  downgrade(lease);
+  it.answer(lasting_unknown);
+  EXPECT_EQ(results.back(), errc::unknown_outcome);
+  EXPECT_EQ(lease->how(), mode::shared) << "no more can be relied on";
+  downgrade(lease);
+  ASSERT_EQ(it.asked(), tasks{task::downgrade}) << "the store may still take it for a writer";
+  it.answer(tickets::done{});
+  EXPECT_EQ(results.back(), std::error_code{});
+  downgrade(lease);
+  EXPECT_EQ(it.link.open(), 0U);
+}
+
+TEST_F(downgrading, is_not_for_permits) {
+  lease_core::wish w = a_wish();
+  w.claim.how = mode::permits;
+  w.claim.capacity = 3;
+  const record_ptr lease = hold(w);
+  downgrade(lease);
+  EXPECT_EQ(results, std::vector{make_error_code(errc::wrong_type)});
+  EXPECT_EQ(it.link.open(), 0U);
+}
+
+}  // namespace
+}  // namespace holdfast

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <gtest/gtest.h>
+#include <optional>
+#include <system_error>
+#include <variant>
+#include <vector>
+
+#include "core/rig.hpp"
+#include "lease/lease_manager.hpp"
+
+namespace holdfast::test {
+
+using lease_core::not_had;
+using lease_core::record_ptr;
+using lease_core::taken;
+using phase = lease_core::record::phase;
+
+/// A lease manager over a link that the test answers for, on virtual time.
+class managed_leases : public testing::Test {
+ protected:
+  static lease_core::wish a_wish(std::uint8_t owner = 1) { return {a_claim(owner), margin, true}; }
+
+  lease_core::lease_manager::claim_id ask(const lease_core::wish& what = a_wish(),
+                                          std::optional<store::time_point> limit = {}) {
+    lease_core::lease_manager::claim_id id = 0;
+    it.time.turn([&] {
+      id = all.acquire(what, limit, [this](taken t) {
+        ended_at = it.time.now();
+        ends.push_back(std::move(t));
+      });
+    });
+    return id;
+  }
+  /// Asks, and is granted at once.
+  record_ptr hold(const lease_core::wish& what = a_wish(), std::uint64_t token = 7) {
+    ask(what);
+    it.answer(granted_at(token), it.link.open() - 1);
+    return std::get<record_ptr>(ends.back());
+  }
+  void release(const record_ptr& lease) {
+    it.time.turn([&] { all.release(lease, [this](std::error_code ec) { released.push_back(ec); }); });
+  }
+  [[nodiscard]] std::error_code failure_at_end() const {
+    const auto* failed = ends.empty() ? nullptr : std::get_if<failure>(&ends.back());
+    return failed == nullptr ? std::error_code{} : failed->code;
+  }
+  [[nodiscard]] bool not_had_at_end() const {
+    return !ends.empty() && std::holds_alternative<not_had>(ends.back());
+  }
+
+  rig it;
+  std::vector<record_ptr> losses;
+  tasks before_telling;
+  std::vector<taken> ends;
+  store::time_point ended_at;
+  std::vector<std::error_code> released;
+  lease_core::lease_manager all{it.time, it.port, [this](const record_ptr& lease) {
+                                  EXPECT_EQ(lease->state(), phase::lost);
+                                  EXPECT_TRUE(lease->reason) << "it has its reason by then";
+                                  losses.push_back(lease);
+                                  if (lease->reason == errc::closed) return;  // closing gives back by itself
+                                  it.time.defer_callback([this, lease] {
+                                    EXPECT_EQ(it.asked(), before_telling)
+                                        << "given back before its user was told";
+                                    all.after_loss(lease);
+                                  });
+                                  before_telling = it.asked();
+                                }};
+};
+
+}  // namespace holdfast::test

@@ -1,0 +1,91 @@
+#include <algorithm>
+#include <chrono>
+#include <cstdint>
+#include <utility>
+
+#include "simulation/ledger.hpp"
+
+// What the ledger requires of the client at the head of a queue, and of the store beside it.
+
+namespace holdfast::sim {
+
+/// No release, withdrawal or look may leave a living waiter at the head of the queue who would fit.
+void ledger::require_served(std::size_t name) {
+  if (in_.now < serves_late_until_ || outsiders_[name]) return;
+  std::int64_t held = 0;
+  const fact* first = nullptr;
+  for (const fact& f : facts_) {
+    if (f.name != name || is_gone(f)) continue;
+    if (!lives(f)) return;  // it may be there or not
+    if (f.granted) {
+      held += f.weight;
+    } else if (first == nullptr) {
+      first = &f;
+    }
+  }
+  if (first != nullptr && held + first->weight <= room_of(name)) {
+    violated("room was made, and the first who fits was not served", name, first->token);
+  }
+}
+
+void ledger::outsider(std::size_t name, bool there) {
+  if (there) outsider_seen_[name] = std::max(outsider_seen_[name], at_.lease_now());
+  if (std::exchange(outsiders_[name], there) == there) return;
+  in_.note("outsider", name, there ? 1 : 0);
+  if (there) {
+    ++comings_[name];
+    looks_out_[name] = {};
+  } else {
+    require_noticed(name);
+  }
+}
+
+/// The head looks every 50 to 55 ms, and its requests and their answers take their time. Nobody else need
+/// notice.
+void ledger::require_noticed(std::size_t name) {
+  constexpr auto soon = std::chrono::milliseconds{250};
+  const owner_id head = looks_out_[name];
+  const auto known = clients_.find(head);
+  if (head == owner_id{} || known == clients_.end()) return;
+  const auto seen = [this, name = static_cast<std::uint8_t>(name), before = comings_[name], head,
+                     client = known->second, since = std::min(looks_since_[name], in_.now - soon)] {
+    const auto first =
+        std::find_if(facts_.begin(), facts_.end(), [&](const fact& f) { return f.name == name; });
+    const bool stands = first != facts_.end() && first->owner == head && lives(*first);
+    if (comings_[name] != before) {
+      if (stands && first->granted) ++outsiders_followed_;
+      return;
+    }
+    const bool calm =
+        client.at->life() == client.life && client.at->calm_since(since) && at_.calm_since(since);
+    if (stands && !first->granted && calm && clients_.contains(head)) {
+      violated("a client of others has ended, and the head has not noticed", name, first->token);
+    }
+  };
+  in_.after(soon, seen);
+}
+
+/// The head of the queue looks 1 ms after the holder's time is up, by its own clock; its requests and their
+/// answers take their time.
+void ledger::require_look_after(std::size_t name, duration holder_left) {
+  const owner_id head = heads_[name];
+  const auto known = clients_.find(head);
+  if (known == clients_.end()) return;
+  constexpr auto soon = std::chrono::milliseconds{250};
+  const duration at_most = holder_left + holder_left / 50 + soon;
+  const auto look = [this, name = static_cast<std::uint8_t>(name), before = looks_[name], head,
+                     client = known->second, since = in_.now] {
+    if (heads_[name] != head || looks_[name] != before || !clients_.contains(head)) return;
+    const auto first =
+        std::find_if(facts_.begin(), facts_.end(), [&](const fact& f) { return f.name == name; });
+    const bool waits = first != facts_.end() && first->owner == head && lives(*first) && !first->granted;
+    const bool calm =
+        client.at->life() == client.life && client.at->calm_since(since) && at_.calm_since(since);
+    if (waits && calm) {
+      violated("the holder's time is up, and the head of the queue has not looked", name, first->token);
+    }
+  };
+  in_.after(at_most, look);
+}
+
+}  // namespace holdfast::sim
