@@ -2,10 +2,8 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
+#include <concepts>
 #include <cstddef>
-#include <deque>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <mutex>
@@ -15,248 +13,199 @@
 #include <utility>
 #include <vector>
 
-#include "base/owner_id.hpp"
-#include "core/backoff.hpp"
-#include "core/link.hpp"
+#include "base/failure.hpp"
+#include "core/caller.hpp"
+#include "runtime/connector.hpp"
 #include "runtime/event_loop.hpp"
 #include "runtime/io_deadline.hpp"
 #include "runtime/reader_baton.hpp"
+#include "runtime/request_pipeline.hpp"
 #include "runtime/wakeup_fd.hpp"
-#include "runtime/watchers.hpp"
 
 namespace holdfast::runtime {
 
-/// One connection to a server for all jobs of a client, whatever is spoken on it.
+/// An established connection, as multiplexed_connection uses it, with its wire mutex held. `put` and
+/// `write_out` may throw connection_error.
+template <class Wire>
+concept pipelined_wire = requires(Wire& wire, const Wire& state, typename Wire::request& request) {
+  { state.descriptor() } -> std::same_as<int>;
+  /// What it waits for, as poll's events.
+  { state.events() } -> std::same_as<short>;
+  /// How many requests may be in flight now.
+  { state.depth() } -> std::same_as<std::size_t>;
+  /// Why it takes no more requests, although the replies in flight still come.
+  { state.retirement() } -> std::same_as<std::optional<connection_error>>;
+  /// Appends a request.
+  wire.put(request);
+  /// After one or several `put`.
+  wire.write_out();
+};
+
+struct connection_settings {
+  std::string place;                         // as errors name the server
+  std::chrono::milliseconds answer_limit{};  // a server that owes a reply for longer is taken for gone
+  std::chrono::milliseconds quiet_limit{};   // a server that is silent for so long is pinged
+  /// With more replies due than that, the next requests wait for the thread that reads, and are sent
+  /// together.
+  std::size_t batch_above = std::numeric_limits<std::size_t>::max();
+};
+
+/// One connection to a server for all requests of a client.
 ///
-/// Whoever has a job begins it on the wire; one thread at a time reads (see reader_baton), the leader. A
-/// connection that breaks, or is silent while it owes an answer, is made anew with backoff; what it owed may
-/// have been carried out. What had not been sent waits for the next connection, and fails when that cannot be
-/// had.
+/// It puts together a request_pipeline, which knows the state of each request; a reader_baton, which decides
+/// the thread that reads (the reader, below); a connector, which decides when this object's own thread
+/// connects; and a `Wire`, the established connection. A `protocol` makes the wire, and reads from it.
 ///
-/// A job is in the queue, owed, or answered, from when it is sent until it has been told. So whatever throws
-/// on the way, the job is still somewhere, and hears of it when the line hangs up.
-///
-/// The line's own thread calls the functions that a derived class overrides: the most derived one calls
-/// `begin` at the end of its constructor, and `shut` at the beginning of its destructor.
+/// The thread that sends a request writes it. A connection that breaks, or is silent while a reply is due, is
+/// replaced. The requests that were in flight may have been carried out. Queued requests wait for the next
+/// connection, and fail if the server cannot be reached.
+template <class Wire>
 class multiplexed_connection {
+  static_assert(pipelined_wire<Wire>);
+
  public:
+  using request = typename Wire::request;
+  using request_ptr = std::unique_ptr<request>;
+
+  /// What a kind of server adds.
+  class protocol {
+   public:
+    protocol(const protocol&) = delete;
+    protocol& operator=(const protocol&) = delete;
+
+    /// Connects. The connection's own thread; blocks.
+    /// \param stop an eventfd: gives up as soon as it can be read. \throws connection_error.
+    [[nodiscard]] virtual std::unique_ptr<Wire> connect(int stop) = 0;
+    /// The new wire is in use. The connection's own thread.
+    virtual void on_connected() = 0;
+    /// Before the first wait for a new wire: bytes may have been buffered already. The reader.
+    virtual void begin_reading() {}
+    /// Reads replies: finishes requests in flight, sets their outcomes, runs their handlers. The reader.
+    /// \param ready poll's events. \throws connection_error.
+    virtual void read(short ready) = 0;
+    /// The wire is about to be dropped, before requests in flight fail. The reader.
+    virtual void on_disconnect() {}
+    /// A request that any living server answers.
+    [[nodiscard]] virtual request_ptr ping() const = 0;
+
+   protected:
+    protocol() = default;
+    ~protocol() = default;
+  };
+
+  /// The wire and the requests in flight, locked while this object lives.
+  class locked_wire {
+   public:
+    explicit locked_wire(multiplexed_connection& of) : of_{of}, hold_{of.wire_mutex_} {}
+
+    /// Null: not connected.
+    [[nodiscard]] Wire* get() const { return of_.wire_.get(); }
+    [[nodiscard]] Wire* operator->() const { return get(); }
+    /// \throws connection_error where a thread has found the wire broken while it sent.
+    void throw_if_broken() const {
+      if (of_.unusable_) throw connection_error{*of_.unusable_};
+    }
+    [[nodiscard]] request* first_in_flight() const { return of_.pipeline_.first_in_flight(); }
+    /// The first in flight has its replies. The reader.
+    void finish_first() {
+      of_.pipeline_.finish_first();
+      of_.in_flight_ = of_.pipeline_.in_flight();
+    }
+    /// The server has given a sign of life.
+    void heard() { of_.heard_ = of_.due_since_ = clock::now(); }
+
+   private:
+    multiplexed_connection& of_;
+    std::lock_guard<std::mutex> hold_;
+  };
+
+  /// \param protocol has to outlive the connection's thread: see `stop`.
+  multiplexed_connection(event_loop& loop, protocol& protocol, connection_settings settings)
+      : loop_{loop}, protocol_{protocol}, settings_{std::move(settings)}, connector_{loop} {}
+  ~multiplexed_connection() = default;
   multiplexed_connection(const multiplexed_connection&) = delete;
   multiplexed_connection& operator=(const multiplexed_connection&) = delete;
 
- protected:
-  using clock = std::chrono::steady_clock;
-  using words = std::vector<std::pair<owner_id, store::noticed>>;
+  /// Begins to connect. From now on the connection's own thread calls the protocol.
+  void start();
+  /// Ends the connection's thread. No handler runs afterwards. Idempotent.
+  void stop();
 
-  struct terms {
-    std::string place;                         // as errors name the server
-    std::chrono::milliseconds answer_limit{};  // a server that owes an answer for longer is taken for gone
-    std::chrono::milliseconds quiet_limit{};   // after so long without a word it is asked whether it lives
-    /// With more answers due than that, what is sent next can wait for the first of them, and travel
-    /// together.
-    std::size_t many = std::numeric_limits<std::size_t>::max();
-  };
-
-  /// Something to be said to the server, and its answer.
-  class job {
-   public:
-    job() = default;
-    job(const job&) = delete;
-    job& operator=(const job&) = delete;
-    virtual ~job() = default;
-
-    /// There will be no answer. Where there is one already, that stays.
-    virtual void fail(const store::trouble& why) = 0;
-    /// Under the core lock: passes the answer on, the first time.
-    virtual void tell() = 0;
-  };
-  using job_ptr = std::unique_ptr<job>;
-
-  /// A job for somebody who wants to hear of it, or, with `done` null, for nobody.
-  template <class Outcome>
-  class job_for : public job {
-   public:
-    std::function<void(Outcome)> done;
-    std::optional<Outcome> result;
-
-    void fail(const store::trouble& why) override {
-      if (done && !result) result = why;
-    }
-    void tell() override {
-      if (!done) return;
-      Outcome& told = result.value();  // \throws where it was forgotten: then it fails when the line hangs up
-      std::exchange(done, nullptr)(std::move(told));
-    }
-  };
-
-  multiplexed_connection(event_loop& on, terms t);
-  ~multiplexed_connection() = default;  // of a derived class
-  /// Begins to connect.
-  void begin();
-  /// See link.
-  void on_notices(std::function<void(const owner_id&, store::noticed)> told) { told_ = std::move(told); }
-  void on_gap(const std::function<void()>& missed) { missed_ = missed; }
-  [[nodiscard]] std::shared_ptr<void> watch(std::function<void()> changed);
-  void help(store::caller& who);
-  void kick();
+  /// Queues a request. Any thread.
+  /// \param urgent a caller waits for the outcome.
+  void push(request_ptr r, bool urgent);
+  /// Sends what is queued, as far as there is room. Any thread, without the core lock.
   void flush();
-  /// Ends the line's thread. Nothing is delivered afterwards. Idempotent.
-  void shut();
+  /// See link.
+  void help(store::caller& caller);
+  void kick();
 
-  // What a derived class adds.
+  [[nodiscard]] locked_wire lock() { return locked_wire{*this}; }
+  /// The server has proved good for something.
+  void on_success() { connector_.on_success(); }
 
-  /// Connects, and calls `use`. The line's own thread; blocks.
-  /// \param stop an eventfd: gives up as soon as it can be read.
-  /// \throws connection_error.
-  virtual void reconnect(int stop) = 0;
-  /// Before anybody waits for what comes on a new connection: something may have come already. The leader's.
-  virtual void begin_to_hear() {}
-  /// The connection can be read or written. The leader's: `take_first` what is answered, then `deliver`.
-  /// \param ready poll's events. \throws connection_error.
-  virtual void hear(short ready) = 0;
-  /// What asks a server whether it lives.
-  [[nodiscard]] virtual job_ptr ping() const = 0;
-  /// Under the core lock: from now on there are watchers, or none any more.
-  virtual void track(bool on) = 0;
-
-  // Likewise, with wire_mutex_ held, and a connection:
-  [[nodiscard]] virtual int descriptor() const = 0;
-  /// What it waits for, as poll's events.
-  [[nodiscard]] virtual short events() const = 0;
-  /// Whether one more can be put on it.
-  [[nodiscard]] virtual bool has_room(std::size_t /*owed*/) const { return true; }
-  /// \throws connection_error. So may `write_out`.
-  virtual void put_on_wire(job& j) = 0;
-  /// After one or several.
-  virtual void write_out() {}
-  virtual void drop_wire() = 0;
-
-  /// The connection is over: before there can be another, and before those who are owed an answer hear of it.
-  /// The leader's.
-  virtual void on_hang_up() {}
-
-  // What it builds on.
-
-  /// \param urgent somebody is interested in the answer.
-  void enqueue(job_ptr j, bool urgent);
-  /// Puts a connection to use. \param take_over is called with wire_mutex_ held.
-  template <class TakeOver>
-  void use(TakeOver take_over) {
-    const std::lock_guard hold{wire_mutex_};
-    take_over();
-    heard_ = clock::now();
-    down_.reset();
-    fresh_ = true;
-    connected_ = true;
-  }
-  /// Any thread, without the core lock.
-  void deliver_words(const words& all);
-  /// The same under the core lock.
-  void pass_on(const words& all);
-  void ring_watchers() { watchers_.ring(); }
-  [[nodiscard]] bool is_tracked() const { return tracked_; }
-  /// The server is good for something: it need not be spared when the connection breaks.
-  void prove() { proved_ = true; }
-
-  // The leader's:
-  /// A sign of life. With wire_mutex_ held.
-  void heard_now() { heard_ = owed_since_ = clock::now(); }
-  /// What is owed first. With wire_mutex_ held.
-  [[nodiscard]] job* first_owed() const { return owed_.empty() ? nullptr : owed_.front().get(); }
-  /// It is answered. With wire_mutex_ held.
-  void take_first();
-  /// Since it began to hear; null where it had to be sent again.
-  [[nodiscard]] const std::vector<job_ptr>& answered() const { return answered_; }
-  /// There is more to be said: back to the wire with what is answered. \param which of them, from zero.
-  void send_again(std::size_t which);
-  /// Tells what is answered, which has to have its result, and words.
-  void deliver(const words& all);
-
-  event_loop& loop_;
-  std::mutex wire_mutex_;  // for the connection, which the leader alone replaces
-  std::optional<connection_error>
-      down_;  // with it: why there is none, or why it is of no use any more, once known
+  // The reader:
+  /// Until the reader itself disconnects.
+  [[nodiscard]] Wire& wire() const { return *wire_; }
+  [[nodiscard]] const std::vector<request_ptr>& completed() const { return pipeline_.completed(); }
+  /// Sends a completed request again. \param index see request_pipeline::restart.
+  void restart(std::size_t index);
+  /// Under the core lock. See request_pipeline::run_handlers.
+  void run_handlers() { pipeline_.run_handlers(); }
 
  private:
-  // The leader:
-  void listen(store::caller* who);
-  void wait_for_bytes(store::caller* who);
+  using clock = std::chrono::steady_clock;
+
+  // The reader:
+  void read_until_served(store::caller* caller);
+  void wait_for_bytes(store::caller* caller);
   [[nodiscard]] clock::duration check_health();
-  void hang_up(const connection_error& c);
+  void disconnect(const connection_error& error);
 
-  // The line's own thread:
-  void work();
+  // The connection's own thread:
+  void run();
   void connect();
-  void give_up(const connection_error& why);
-  void pause();
-  void missed_words();
-
-  // With wire_mutex_ held:
-  void send_queue();
-  [[nodiscard]] bool owe_next();
-  void owe(job_ptr& j);
-
-  void fail_queue(const connection_error& why);
-  [[nodiscard]] failure at_place(const failure& why) const;
-
-  const terms terms_;
-  std::function<void(const owner_id&, store::noticed)> told_;
-  std::function<void()> missed_;
-  watchers watchers_;
-  std::size_t watches_ = 0;  // under the core lock
-
-  std::mutex queue_mutex_;
-  std::deque<job_ptr> queue_;
-  std::atomic<std::size_t> queued_ = 0;
+  void give_up(const connection_error& error);
 
   // With wire_mutex_:
-  std::deque<job_ptr> owed_;      // under way, in order
-  clock::time_point owed_since_;  // the first of them, or the last sign of life
-  clock::time_point heard_;       // the last sign of life
-  std::atomic<std::size_t> owed_count_ = 0;
+  void send_queued();
+  [[nodiscard]] request* start_next();
+  void count_in_flight();
 
-  std::vector<job_ptr> answered_;  // the leader's; those not told yet are told when it hangs up
+  void fail_queued(const connection_error& error);
+  [[nodiscard]] failure at_place(const failure& reason) const {
+    return {reason.code, settings_.place + ": " + reason.message};
+  }
 
-  wakeup_fd bell_;
-  reader_baton baton_{bell_.descriptor()};
-  store::backoff pause_{retry_policy{}};
-  std::mutex pause_mutex_;
-  std::condition_variable paused_;
-  wakeup_fd stop_;
+  event_loop& loop_;
+  protocol& protocol_;
+  const connection_settings settings_;
+
+  /// Each stage has its own guard: queue_mutex_, wire_mutex_ for the requests in flight, and for the
+  /// completed none, since they are the reader's.
+  request_pipeline<request> pipeline_;
+  std::mutex queue_mutex_;
+  std::atomic<std::size_t> queued_ = 0;
+  std::atomic<std::size_t> in_flight_ = 0;
+
+  // With wire_mutex_:
+  std::mutex wire_mutex_;
+  std::unique_ptr<Wire> wire_;  // replaced by the reader alone, which may use it without the mutex
+  std::optional<connection_error>
+      unusable_;                 // why there is no wire, or why it is of no use any more, once known
+  clock::time_point due_since_;  // the first request in flight, or the last sign of life
+  clock::time_point heard_;      // the last sign of life
+
+  wakeup_fd wakeup_;  // ends the reader's wait
+  reader_baton baton_{wakeup_.descriptor()};
+  connector connector_;
 
   std::atomic<bool> connected_ = false;  // changed with wire_mutex_
-  std::atomic<bool> fresh_ = false;      // nobody has listened to this connection yet
-  std::atomic<bool> urgent_ = false;     // something urgent was sent since somebody last listened
-  std::atomic<bool> tracked_ = false;    // there are watchers
-  std::atomic<bool> proved_ = true;      // since the last pause
-  std::atomic<bool> stopping_ = false;
-  bool had_connection_ = false;  // the line's own thread's
+  std::atomic<bool> fresh_ = false;      // nobody has read from this wire yet
+  std::atomic<bool> urgent_ = false;     // an urgent request was queued since somebody last read
   std::thread thread_;
 };
 
-/// A link whose requests are jobs on a multiplexed connection.
-template <class Request, class Reply>
-class link_on_line : public store::link<Request, Reply>, protected multiplexed_connection {
-  using base = store::link<Request, Reply>;
-
- public:
-  void on_notices(typename base::on_notice told) override {
-    multiplexed_connection::on_notices(std::move(told));
-  }
-  void on_gap(const std::function<void()>& missed) override { multiplexed_connection::on_gap(missed); }
-  std::shared_ptr<void> watch(std::function<void()> changed) override {
-    return multiplexed_connection::watch(std::move(changed));
-  }
-  void help(store::caller& who) override { multiplexed_connection::help(who); }
-  bool drive() override {
-    flush();
-    return false;
-  }
-  void kick() override { multiplexed_connection::kick(); }
-  /// Ends the link's threads. Nothing is delivered afterwards. Idempotent.
-  virtual void shut() { multiplexed_connection::shut(); }
-
- protected:
-  using multiplexed_connection::multiplexed_connection;
-};
-
 }  // namespace holdfast::runtime
+
+#include "runtime/multiplexed_connection_impl.hpp"  // IWYU pragma: keep

@@ -6,36 +6,36 @@
 
 namespace holdfast::runtime {
 
-bool reader_baton::take(store::caller& who) {
+bool reader_baton::take(store::caller& caller) {
   const std::lock_guard hold{mutex_};
-  const auto mine = std::find(others_.begin(), others_.end(), &who);
-  if (leader_ == leader::nobody) {
-    if (mine != others_.end()) others_.erase(mine);
-    leader_ = leader::caller;
-    ++led_;
+  const auto position = std::find(waiting_.begin(), waiting_.end(), &caller);
+  if (reader_ == reader::nobody) {
+    if (position != waiting_.end()) waiting_.erase(position);
+    reader_ = reader::caller;
+    ++turns_of_callers_;
     return true;
   }
-  if (mine == others_.end()) others_.push_back(&who);
-  if (leader_ == leader::background && !give_way_.exchange(true)) ring();
+  if (position == waiting_.end()) waiting_.push_back(&caller);
+  if (reader_ == reader::background && !give_way_.exchange(true)) ring();
   return false;
 }
 
 void reader_baton::leave() {
   const std::lock_guard hold{mutex_};
-  leader_ = leader::nobody;
+  reader_ = reader::nobody;
   give_way_ = false;
   pass_on();
 }
 
-void reader_baton::retire(store::caller& who) {
+void reader_baton::retire(store::caller& caller) {
   const std::lock_guard hold{mutex_};
-  others_.erase(std::remove(others_.begin(), others_.end(), &who), others_.end());
-  if (leader_ == leader::nobody) pass_on();  // it may have been called, and have no need to listen any more
+  waiting_.erase(std::remove(waiting_.begin(), waiting_.end(), &caller), waiting_.end());
+  if (reader_ == reader::nobody) pass_on();  // it may have been called, and have no need to read any more
 }
 
 void reader_baton::pass_on() {
-  if (!others_.empty()) {
-    others_.front()->call();
+  if (!waiting_.empty()) {
+    waiting_.front()->call();
   } else if (sleeps_deeply_) {
     sleeps_deeply_ = false;
     rested_.notify_one();
@@ -44,11 +44,11 @@ void reader_baton::pass_on() {
 
 bool reader_baton::take_in_background(bool urgent) {
   const std::lock_guard hold{mutex_};
-  if (leader_ != leader::nobody || (!others_.empty() && !urgent)) {
-    if (leader_ == leader::nobody) pass_on();
+  if (reader_ != reader::nobody || (!waiting_.empty() && !urgent)) {
+    if (reader_ == reader::nobody) pass_on();
     return false;
   }
-  leader_ = leader::background;
+  reader_ = reader::background;
   give_way_ = false;
   return true;
 }
@@ -57,19 +57,19 @@ void reader_baton::rest() {
   constexpr std::chrono::milliseconds nap{2};
   std::unique_lock hold{mutex_};
   const auto is_woken = [this] { return woken_; };
-  // A caller that was called and has not run yet is as good as one that leads. On a machine with more threads
+  // A caller that was called and has not run yet is as good as one that reads. On a machine with more threads
   // than processors that may take seconds: this thread must not spend them asking again.
-  const auto is_left_to_callers = [this] { return leader_ == leader::caller || !others_.empty(); };
-  std::uint64_t seen = led_;
-  while (!woken_ && (leader_ != leader::nobody || !others_.empty() || led_ != 0)) {
+  const auto is_left_to_callers = [this] { return reader_ == reader::caller || !waiting_.empty(); };
+  std::uint64_t seen = turns_of_callers_;
+  while (!woken_ && (reader_ != reader::nobody || !waiting_.empty() || turns_of_callers_ != 0)) {
     rested_.wait_for(hold, nap, is_woken);
     if (woken_) break;
-    const bool same = seen == led_;
-    seen = led_;
-    if (same && leader_ == leader::nobody && others_.empty()) break;
+    const bool same = seen == turns_of_callers_;
+    seen = turns_of_callers_;
+    if (same && reader_ == reader::nobody && waiting_.empty()) break;
     if (!same || !is_left_to_callers()) continue;
-    if (leader_ == leader::nobody)
-      pass_on();  // it may have been called while there was no connection to listen to
+    if (reader_ == reader::nobody)
+      pass_on();  // it may have been called while there was no connection to read
     sleeps_deeply_ = true;
     rested_.wait(hold, [this] { return woken_ || !sleeps_deeply_; });
     sleeps_deeply_ = false;
@@ -87,7 +87,7 @@ void reader_baton::wake() {
 
 void reader_baton::ring() const {
   const std::uint64_t one = 1;
-  [[maybe_unused]] const auto written = ::write(bell_, &one, sizeof one);
+  [[maybe_unused]] const auto written = ::write(wakeup_fd_, &one, sizeof one);
 }
 
 }  // namespace holdfast::runtime

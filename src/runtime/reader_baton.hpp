@@ -10,36 +10,36 @@
 
 namespace holdfast::runtime {
 
-/// Who listens to the connection: one thread at a time. A blocked caller that listens itself hears its answer
-/// without another thread having to be woken for it, which costs more than a round trip to a server nearby.
-/// When it has its answer, the next blocked caller goes on listening; while none is blocked, the link's own
-/// thread does.
+/// Decides which thread reads a connection: one at a time. A blocked caller that reads by itself gets its
+/// reply without another thread having to be woken for it, which costs more than a round trip to a server
+/// nearby. When it has its reply, the next blocked caller goes on reading; while none is blocked, the link's
+/// own thread does: the background.
 ///
-/// That thread keeps out of the way for a while after callers have come and gone, since more of them will
-/// come (`rest`), and gives way to the first who comes when it is listening.
+/// The background keeps out of the way for a while after callers have come and gone, since more of them will
+/// come (`rest`), and gives way to the first caller that comes while it is reading.
 class reader_baton {
  public:
-  /// \param bell an eventfd that ends whatever wait for descriptors the leader is in.
-  explicit reader_baton(int wakeup_fd) : bell_{wakeup_fd} {}
+  /// \param wakeup_fd an eventfd that ends the reader's wait for descriptors.
+  explicit reader_baton(int wakeup_fd) : wakeup_fd_{wakeup_fd} {}
 
-  /// \return whether the caller leads now. If not, it will be called when it may; it has to `retire` in the
+  /// \return whether the caller reads now. If not, it will be called when it may; it has to `retire` in the
   /// end.
-  [[nodiscard]] bool take(store::caller& who);
+  [[nodiscard]] bool take(store::caller& caller);
   void leave();
-  void retire(store::caller& who);
-  /// All of it for a caller, until it is served: it listens when it may, and waits when it may not.
-  /// \param can whether there is a connection that a caller can listen to.
-  template <class Can, class Listen>
-  void serve(store::caller& who, Can can, Listen listen) {
-    while (!who.is_served()) {
-      if (can() && take(who)) {
-        listen();
+  void retire(store::caller& caller);
+  /// All of it for a caller, until it is served: it reads when it may, and waits when it may not.
+  /// \param can_read whether there is a connection that a caller can read.
+  template <class CanRead, class Read>
+  void serve(store::caller& caller, CanRead can_read, Read read) {
+    while (!caller.is_served()) {
+      if (can_read() && take(caller)) {
+        read();
         leave();
-      } else if (!who.is_served()) {
-        who.wait();
+      } else if (!caller.is_served()) {
+        caller.wait();
       }
     }
-    retire(who);
+    retire(caller);
   }
 
   // The link's own thread:
@@ -51,23 +51,23 @@ class reader_baton {
 
   /// Ends a rest. Any thread.
   void wake();
-  /// Whether somebody is listening.
-  [[nodiscard]] bool is_taken() const { return leader_.load(std::memory_order_relaxed) != leader::nobody; }
-  /// Ends the leader's wait for descriptors. Any thread.
+  /// Whether a thread reads.
+  [[nodiscard]] bool is_taken() const { return reader_.load(std::memory_order_relaxed) != reader::nobody; }
+  /// Ends the reader's wait for descriptors. Any thread.
   void ring() const;
 
  private:
-  enum class leader : std::uint8_t { nobody, caller, background };
+  enum class reader : std::uint8_t { nobody, caller, background };
 
-  /// With nobody listening: to the next caller, or to the link's own thread.
+  /// With nobody reading: to the next caller, or to the background.
   void pass_on();
 
-  const int bell_;
+  const int wakeup_fd_;
   std::mutex mutex_;
-  std::atomic<leader> leader_ = leader::nobody;  // changed under mutex_
-  std::deque<store::caller*> others_;            // blocked callers that do not lead
+  std::atomic<reader> reader_ = reader::nobody;  // changed under mutex_
+  std::deque<store::caller*> waiting_;           // blocked callers that do not read
   std::atomic<bool> give_way_ = false;
-  std::uint64_t led_ = 0;  // how often callers have
+  std::uint64_t turns_of_callers_ = 0;  // how often callers have read
   std::condition_variable rested_;
   bool woken_ = false;
   bool sleeps_deeply_ = false;  // until woken, or all callers have gone: that may take hours

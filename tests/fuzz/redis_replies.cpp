@@ -66,7 +66,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     hear_all(static_cast<tickets::task>(task), messages, plain);
     hear_all(static_cast<tickets::task>(task), messages, careful);
   }
-  (void)redis::read_word(bytes, plain);
+  (void)redis::read_notification(bytes, plain);
   (void)redis::lock_of_side_key(bytes);
   (void)redis::trouble_of(std::string{bytes});
   return 0;

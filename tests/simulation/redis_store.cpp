@@ -234,7 +234,7 @@ void redis_store::hear(std::uint64_t connection, const redis::value& push) {
   const auto client = owner_id::from_hex(std::string_view{push.items[1].text}.substr(head));
   // What was done, and what the client makes of it: of a grant that replicas have to acknowledge, less.
   const bool is_listener = connection == listener_.id;
-  const auto read = redis::read_word(push.items[2].text, is_listener ? redis::dialect{} : speech);
+  const auto read = redis::read_notification(push.items[2].text, is_listener ? redis::dialect{} : speech);
   if (!client || !read) return in_->violated("a word that nobody understands: " + push.items[2].text);
   const word w{*client, read->first, read->second};
   if (is_listener) return told_.push_back(w);

@@ -1,7 +1,10 @@
 #include "runtime/multiplexed_connection.hpp"
 
+#include <cstddef>
 #include <future>
 #include <gtest/gtest.h>
+#include <memory>
+#include <optional>
 #include <poll.h>
 #include <stdexcept>
 #include <string>
@@ -10,6 +13,8 @@
 #include <vector>
 
 #include "runtime/event_loop.hpp"
+#include "runtime/multiplexed_link.hpp"
+#include "runtime/request_pipeline.hpp"
 #include "runtime/wakeup_fd.hpp"
 
 namespace holdfast::test {
@@ -18,59 +23,73 @@ namespace {
 using namespace std::chrono_literals;
 using outcome = store::link<std::string, std::string>::outcome;
 
-/// A line to nowhere: what is put on it can be heard at once. Throws where it is told to.
-class echo final : public runtime::link_on_line<std::string, std::string> {
+/// A request that is answered with itself.
+struct echo_request final : runtime::pending_request<outcome> {
+  std::string text;
+};
+
+/// A connection to nowhere: what is put on it can be read at once. Throws where the request says so.
+class echo_wire {
+ public:
+  using request = echo_request;
+
+  [[nodiscard]] int descriptor() const { return ready_.descriptor(); }
+  [[nodiscard]] short events() const { return POLLIN; }
+  [[nodiscard]] std::size_t depth() const { return 1024; }
+  [[nodiscard]] std::optional<runtime::connection_error> retirement() const { return std::nullopt; }
+  void put(const echo_request& r) {
+    if (r.text == "not sent") throw std::runtime_error{"not sent"};
+    ready_.ring();
+  }
+  void write_out() {}
+  void drain() { ready_.drain(); }
+
+ private:
+  runtime::wakeup_fd ready_;
+};
+
+class echo final : public runtime::multiplexed_link<std::string, std::string, echo_wire> {
  public:
   /// \param open until when there is nobody to connect to.
   /// \param trying null, or what is set with the second try, after a first that fails at once.
   echo(runtime::event_loop& on, std::shared_future<void> open, std::promise<void>* trying = nullptr)
-      : link_on_line{on, {"nowhere", 10s, 10s}}, open_{std::move(open)}, trying_{trying} {
-    begin();
+      : multiplexed_link{on, {"nowhere", 10s, 10s}}, open_{std::move(open)}, trying_{trying} {
+    connection().start();
   }
   ~echo() override { shut(); }
   echo(const echo&) = delete;
   echo& operator=(const echo&) = delete;
 
-  void send(std::string what, on_reply done) override {
-    auto j = std::make_unique<asked>();
-    j->what = std::move(what);
-    j->done = std::move(done);
-    enqueue(std::move(j), true);
+  void send(std::string text, on_reply handler) override {
+    auto r = std::make_unique<echo_request>();
+    r->text = std::move(text);
+    r->handler = std::move(handler);
+    connection().push(std::move(r), true);
   }
 
  private:
-  struct asked final : job_for<outcome> {
-    std::string what;
-  };
-
-  void reconnect(int /*stop*/) override {
+  [[nodiscard]] std::unique_ptr<echo_wire> connect(int /*stop*/) override {
     if (trying_ != nullptr) {
       if (std::exchange(first_try_, false)) throw runtime::connection_error{{errc::unavailable, "not yet"}};
       trying_->set_value();
     }
     open_.wait();
-    use([] {});
+    return std::make_unique<echo_wire>();
   }
-  [[nodiscard]] job_ptr ping() const override { return std::make_unique<asked>(); }
+  [[nodiscard]] std::unique_ptr<echo_request> ping() const override {
+    return std::make_unique<echo_request>();
+  }
   void track(bool /*on*/) override {}
-  [[nodiscard]] int descriptor() const override { return ready_.descriptor(); }
-  [[nodiscard]] short events() const override { return POLLIN; }
-  void put_on_wire(job& j) override {
-    if (static_cast<asked&>(j).what == "not sent") throw std::runtime_error{"not sent"};
-    ready_.ring();
-  }
-  void drop_wire() override { ready_.drain(); }
 
-  void hear(short /*ready*/) override {
+  void read(short /*ready*/) override {
     {
-      const std::lock_guard hold{wire_mutex_};
-      ready_.drain();
-      while (first_owed() != nullptr) take_first();
+      auto line = connection().lock();
+      line->drain();
+      while (line.first_in_flight() != nullptr) line.finish_first();
     }
-    for (const job_ptr& each : answered()) {
-      auto& j = static_cast<asked&>(*each);
-      if (j.what == "not understood") throw std::runtime_error{"not understood"};
-      if (j.what != "forgotten") j.result = j.what;
+    for (const auto& each : connection().completed()) {
+      if (each->text == "not understood") throw std::runtime_error{"not understood"};
+      if (each->text != "forgotten") each->outcome = each->text;
     }
     deliver({});
   }
@@ -78,7 +97,6 @@ class echo final : public runtime::link_on_line<std::string, std::string> {
   std::shared_future<void> open_;
   std::promise<void>* trying_;
   bool first_try_ = true;
-  runtime::wakeup_fd ready_;
 };
 
 /// All of them are there when the line connects, and go together.

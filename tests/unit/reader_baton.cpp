@@ -2,11 +2,16 @@
 
 #include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <fstream>
 #include <gtest/gtest.h>
+#include <memory>
+#include <mutex>
+#include <random>
 #include <string>
 #include <thread>
 #include <unistd.h>
+#include <vector>
 
 #include "runtime/wakeup_fd.hpp"
 
@@ -126,6 +131,75 @@ TEST_F(reader_baton, a_caller_that_was_called_in_vain_is_called_again) {
   connected = true;
   baton_.rest();  // the thread that has connected; it comes back when the caller has gone
   EXPECT_TRUE(led);
+}
+
+/// Callers that come and go at random, and a background that reads between them. The reader serves one after
+/// another of those that wait, as replies come in.
+class baton_schedule {
+ public:
+  explicit baton_schedule(unsigned seed) : seed_{seed} {}
+
+  void run() {
+    std::jthread background{[this] { read_in_background(); }};
+    {
+      std::vector<std::jthread> callers;
+      for (unsigned i = 0; i < 4; ++i) callers.emplace_back([this, i] { call_often(i); });
+    }
+    is_over_ = true;
+    baton_.ring();
+    baton_.wake();
+  }
+
+ private:
+  void call_often(unsigned thread) {
+    std::mt19937 random{seed_ * 4 + thread};
+    for (int round = 0; round < 100; ++round) {
+      const auto caller = std::make_shared<store::caller>();
+      {
+        const std::lock_guard hold{mutex_};
+        waiting_.insert(waiting_.begin() + static_cast<std::ptrdiff_t>(random() % (waiting_.size() + 1)),
+                        caller);
+      }
+      baton_.serve(*caller, [] { return true; }, [&] { read([&] { return caller->is_served(); }); });
+      EXPECT_TRUE(caller->is_served());
+      if (random() % 8 == 0) std::this_thread::yield();
+    }
+  }
+  void read_in_background() {
+    while (!is_over_) {
+      baton_.rest();
+      if (is_over_ || !baton_.take_in_background()) continue;
+      read([this] { return is_over_ || baton_.has_to_give_way(); });
+      baton_.leave();
+    }
+  }
+  void read(const auto& is_done) {
+    EXPECT_EQ(readers_.fetch_add(1), 0);
+    while (!is_done()) serve_next();
+    --readers_;
+  }
+  void serve_next() {
+    std::shared_ptr<store::caller> next;
+    {
+      const std::lock_guard hold{mutex_};
+      if (waiting_.empty()) return;
+      next = waiting_.back();
+      waiting_.pop_back();
+    }
+    next->serve();
+  }
+
+  const unsigned seed_;
+  runtime::wakeup_fd wakeup_;
+  runtime::reader_baton baton_{wakeup_.descriptor()};
+  std::mutex mutex_;
+  std::vector<std::shared_ptr<store::caller>> waiting_;
+  std::atomic<int> readers_ = 0;
+  std::atomic<bool> is_over_ = false;
+};
+
+TEST(reader_baton_random, one_thread_reads_at_a_time_and_every_caller_is_served) {
+  for (unsigned seed = 0; seed < 20; ++seed) baton_schedule{seed}.run();
 }
 
 }  // namespace

@@ -306,14 +306,14 @@ TEST(redis_troubles, are_told_apart) {
 
 TEST(redis_words, are_read_or_ignored) {
   const dialect plain;
-  const auto w = read_word("granted " + owner.hex() + " 00000000000000000012", plain);
+  const auto w = read_notification("granted " + owner.hex() + " 00000000000000000012", plain);
   ASSERT_TRUE(w);
   EXPECT_EQ(w->first, owner);
   EXPECT_EQ(w->second.what, store::notice::granted);
   EXPECT_EQ(w->second.token, fencing_token{12});
   dialect careful;
   careful.replicas = 1;
-  EXPECT_EQ(read_word("granted " + owner.hex() + " 12", careful)->second.what, store::notice::look);
+  EXPECT_EQ(read_notification("granted " + owner.hex() + " 12", careful)->second.what, store::notice::look);
   const std::vector<std::string> others{"",
                                         "granted",
                                         "granted " + owner.hex(),
@@ -321,7 +321,7 @@ TEST(redis_words, are_read_or_ignored) {
                                         "boiled " + owner.hex() + " 12",
                                         "granted " + owner.hex() + " 12x"};
   for (const std::string& other : others) {
-    EXPECT_FALSE(read_word(other, plain)) << other;
+    EXPECT_FALSE(read_notification(other, plain)) << other;
   }
 }
 

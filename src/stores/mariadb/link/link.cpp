@@ -14,14 +14,15 @@ link::link(runtime::event_loop& on, settings s)
                   listener_.serve(client);
                   return made;
                 }},
-      listener_{std::move(s),
-                [this](const owner_id& client, const words& heard) { deliver_words(client, heard); }} {
-  begin();
+      listener_{std::move(s), [this](const owner_id& client, const notifications& received) {
+                  deliver_notifications_of(client, received);
+                }} {
+  connection().start();
 }
 
-void link::send(tickets::request what, on_reply done) {
-  if (what.what == tickets::task::acquire) listener_.begin();
-  sql::link::send(std::move(what), std::move(done));
+void link::send(tickets::request request, on_reply handler) {
+  if (request.what == tickets::task::acquire) listener_.begin();
+  sql::link::send(std::move(request), std::move(handler));
 }
 
 void link::shut() {

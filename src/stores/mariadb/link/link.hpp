@@ -16,7 +16,7 @@ class link final : public sql::link {
   link(const link&) = delete;
   link& operator=(const link&) = delete;
 
-  void send(tickets::request what, on_reply done) override;
+  void send(tickets::request request, on_reply handler) override;
   void shut() override;
 
  private:

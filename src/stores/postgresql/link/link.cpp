@@ -8,7 +8,7 @@ link::link(runtime::event_loop& on, const settings& s)
     : sql::link{on, s.link,
                 [s](const owner_id& client, const std::optional<owner_id>& former, sql::provision make,
                     int stop) { return dial(s, client, former, make, stop); }} {
-  begin();
+  connection().start();
 }
 
 }  // namespace holdfast::postgresql

@@ -1,208 +1,168 @@
 #include "stores/redis/link/link.hpp"
 
 #include <algorithm>
+#include <cstddef>
 #include <poll.h>
-#include <sys/socket.h>
+#include <utility>
 
 #include "holdfast/error.hpp"
+#include "runtime/event_loop.hpp"
 #include "stores/redis/protocol/keys.hpp"
+#include "stores/redis/protocol/resp.hpp"
 
 namespace holdfast::redis {
 
 namespace {
 
 constexpr std::size_t buffer_size = std::size_t{64} * 1024;
-/// With so many answers due, what is sent next can wait for the first of them, and travel together.
-constexpr std::size_t many = 16;
+/// With more replies due than that, the next requests wait for the reader, and are sent together.
+constexpr std::size_t batch_above = 16;
 
-bool is_release(tickets::task what) {
-  return what == tickets::task::release || what == tickets::task::withdraw;
+bool is_release(tickets::task task) {
+  return task == tickets::task::release || task == tickets::task::withdraw;
 }
 
 }  // namespace
 
-link::link(runtime::event_loop& on, settings s)
-    : link_on_line{on, {s.place(), s.answer_limit, s.quiet_limit, many}},
+link::link(runtime::event_loop& loop, settings s)
+    : multiplexed_link{loop, {s.place(), s.answer_limit, s.quiet_limit, batch_above}},
       settings_{std::move(s)},
       buffer_(buffer_size) {
   if (settings_.tls.on) secure_ = std::make_unique<tls_context>(settings_);
-  begin();
+  connection().start();
 }
 
-void link::send(tickets::request what, on_reply done) {
-  const bool urgent = !is_release(what.what);
-  auto j = std::make_unique<said>();
-  j->talk.emplace(std::move(what), settings_.speech, client_);
-  j->done = std::move(done);
-  enqueue(std::move(j), urgent);
+void link::send(tickets::request request, on_reply handler) {
+  const bool urgent = !is_release(request.what);
+  auto c = std::make_unique<pending_command>();
+  c->fsm.emplace(std::move(request), settings_.speech, client_);
+  c->handler = std::move(handler);
+  connection().push(std::move(c), urgent);
 }
 
 void link::track(bool on) {
-  auto j = std::make_unique<said>();
+  auto c = std::make_unique<pending_command>();
   if (on) {
-    append_tracking(j->command, settings_.speech.prefix);
+    append_tracking(c->command, settings_.speech.prefix);
   } else {
-    append(j->command, {"CLIENT", "TRACKING", "OFF"});
+    append(c->command, {"CLIENT", "TRACKING", "OFF"});
   }
-  enqueue(std::move(j), false);
+  connection().push(std::move(c), false);
 }
 
-runtime::multiplexed_connection::job_ptr link::ping() const {
-  auto j = std::make_unique<said>();
-  append(j->command, {"PING"});
-  return j;
+std::unique_ptr<pending_command> link::ping() const {
+  auto c = std::make_unique<pending_command>();
+  append(c->command, {"PING"});
+  return c;
 }
 
 // ---- connecting
 
-void link::reconnect(int stop) {
-  std::string former;
-  {
-    const std::lock_guard hold{wire_mutex_};
-    former = former_;
-  }
+std::unique_ptr<wire> link::connect(int stop) {
   try {
-    auto made = std::make_unique<connection>(
-        redis::dial(settings_, secure_.get(), client_, is_tracked(), former, stop));
-    const std::vector<value> early = std::move(made->early);
-    use([&] {
-      wire_ = std::move(made);
-      former_.clear();
-    });
-    flush();
-    deliver_words(words_in(early));
-    if (tell_of_change(early)) ring_watchers();
+    redis::connection made = redis::dial(settings_, secure_.get(), client_, is_tracked(), former_, stop);
+    former_.clear();
+    early_ = std::move(made.early);
+    return std::make_unique<wire>(std::move(made), secure_ != nullptr);
   } catch (const parser::garbage& g) {
     throw connection_error{{errc::corrupt_store, "what answers there is no Redis server: " + g.what}, false};
   }
 }
 
-void link::drop_wire() {
-  out_.clear();
-  former_ = std::move(wire_->kill);
-  wire_.reset();
+void link::on_connected() {
+  const std::vector<value> early = std::exchange(early_, {});
+  deliver_notifications(notifications_in(early));
+  if (has_changes(early)) ring_watchers();
+  multiplexed_link::on_connected();
 }
 
-// ---- writing
+// ---- reading
 
-short link::events() const {
-  const bool writes = !out_.empty() || wire_->stream->reading_wants_to_write();
-  return static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN);
-}
-
-void link::put_on_wire(job& j) {
-  auto& what = static_cast<said&>(j);
-  if (what.talk) {
-    what.due = what.talk->say(out_);
-  } else {
-    out_ += what.command;
-  }
-}
-
-void link::write_out() {
-  try {
-    std::string_view left = out_;
-    while (!left.empty()) {
-      const std::size_t n = wire_->stream->write_some(left);
-      if (n == 0) break;
-      left.remove_prefix(n);
-    }
-    out_.erase(0, out_.size() - left.size());
-  } catch (const connection_error&) {                    // what came before that can be read still
-    ::shutdown(wire_->stream->descriptor(), SHUT_RDWR);  // who listens will hear of it
-  }
-}
-
-// ---- listening
-
-void link::hear(short ready) {
-  if ((ready & POLLOUT) != 0) {
-    const std::lock_guard hold{wire_mutex_};
-    write_out();
-  }
+void link::read(short ready) {
+  if ((ready & POLLOUT) != 0) connection().lock()->write_out();
   read_all();
 }
 
 void link::read_all() {
   try {
     std::vector<value> messages;
-    while (true) {
-      const std::size_t n = wire_->stream->read_some(buffer_.data(), buffer_.size());
-      wire_->parser.feed({buffer_.data(), n});
-      while (auto message = wire_->parser.next()) messages.push_back(std::move(*message));
-      if (n < buffer_.size() && secure_ == nullptr) break;
-      if (n == 0) break;
-    }
-    take_in(std::move(messages));
+    connection().wire().read(buffer_, messages);
+    handle(std::move(messages));
   } catch (const parser::garbage& g) {
     throw connection_error{{errc::corrupt_store, "what the server sends is no RESP3: " + g.what}};
   }
 }
 
-void link::take_in(std::vector<value> messages) {
-  const received all = sort(std::move(messages));
-  const bool demoted = conclude();
-  deliver(words_in(all.pushes));
-  if (tell_of_change(all.pushes)) ring_watchers();
+void link::handle(std::vector<value> messages) {
+  const received all = match(std::move(messages));
+  const bool demoted = interpret_replies();
+  deliver(notifications_in(all.pushes));
+  if (has_changes(all.pushes)) ring_watchers();
   if (all.surplus) throw parser::garbage{"an answer without a request"};
   // After a failover the name of the host may lead to another server, this connection never will.
   if (demoted) throw connection_error{{errc::unavailable, "the server is a replica (READONLY)"}};
 }
 
-/// Gives each answer to whom it is owed.
-link::received link::sort(std::vector<value> messages) {
+/// Gives each reply to the first request in flight.
+link::received link::match(std::vector<value> messages) {
   received all;
-  const std::lock_guard hold{wire_mutex_};
-  heard_now();
+  auto line = connection().lock();
+  line.heard();
   for (value& m : messages) {
     if (m.is(value::kind::push)) {
       all.pushes.push_back(std::move(m));
       continue;
     }
-    auto* const first = static_cast<said*>(first_owed());
+    pending_command* const first = line.first_in_flight();
     if (first == nullptr) {
       all.surplus = true;
       break;
     }
     first->replies.push_back(std::move(m));
-    if (first->replies.size() >= first->due) take_first();
+    if (first->replies.size() >= first->replies_due) line.finish_first();
   }
   return all;
 }
 
-/// What the answers come to.
-/// \return whether one says that the server is a replica.
-bool link::conclude() {
+/// Sets the outcomes of completed requests, and sends those again that need more commands.
+/// \return whether a reply says that the server is a replica.
+bool link::interpret_replies() {
   bool demoted = false;
-  for (std::size_t i = 0; i < answered().size(); ++i) {
-    auto& j = static_cast<said&>(*answered()[i]);
-    const value& first = j.replies[0];
-    if (!first.is(value::kind::error)) prove();
-    if (!j.talk) continue;
-    demoted = demoted || (first.is(value::kind::error) && first.text.find("READONLY ") != std::string::npos);
-    j.result = j.talk->hear(std::exchange(j.replies, {}));
-    if (!j.result) send_again(i);
+  for (std::size_t i = 0; i < connection().completed().size();) {
+    pending_command& c = *connection().completed()[i];
+    const value& first = c.replies[0];
+    const bool refused = first.is(value::kind::error);
+    if (!refused) connection().on_success();
+    if (c.fsm) {
+      demoted = demoted || (refused && first.text.find("READONLY ") != std::string::npos);
+      c.outcome = c.fsm->hear(std::exchange(c.replies, {}));
+      if (!c.outcome) {
+        connection().restart(i);
+        continue;
+      }
+    }
+    ++i;
   }
   return demoted;
 }
 
-runtime::multiplexed_connection::words link::words_in(const std::vector<value>& pushes) const {
-  words all;
+link::notifications link::notifications_in(const std::vector<value>& pushes) const {
+  notifications all;
   for (const value& p : pushes) {
     if (p.items.size() < 3 || p.items[0].text != "message") continue;
-    if (auto w = read_word(p.items[2].text, settings_.speech)) all.push_back(std::move(*w));
+    if (auto n = read_notification(p.items[2].text, settings_.speech)) all.push_back(std::move(*n));
   }
   return all;
 }
 
-bool link::tell_of_change(const std::vector<value>& pushes) const {
+bool link::has_changes(const std::vector<value>& pushes) const {
   return std::any_of(pushes.begin(), pushes.end(), [this](const value& p) {
-    return p.items.size() >= 2 && p.items[0].text == "invalidate" && concerns_us(p.items[1]);
+    return p.items.size() >= 2 && p.items[0].text == "invalidate" && is_of_our_keys(p.items[1]);
   });
 }
 
 /// Null: everything was flushed.
-bool link::concerns_us(const value& invalidation) const {
+bool link::is_of_our_keys(const value& invalidation) const {
   const std::string& prefix = settings_.speech.prefix;
   return !invalidation.is(value::kind::list) ||
          std::any_of(invalidation.items.begin(), invalidation.items.end(), [&](const value& key) {

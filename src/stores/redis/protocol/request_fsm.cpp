@@ -316,7 +316,8 @@ std::vector<std::string_view> all_scripts() {
   return {text::acquire, text::look, text::release, text::renew, text::downgrade, text::evict, text::inspect};
 }
 
-std::optional<std::pair<owner_id, store::noticed>> read_word(std::string_view payload, const dialect& in) {
+std::optional<std::pair<owner_id, store::noticed>> read_notification(std::string_view payload,
+                                                                     const dialect& in) {
   const std::size_t first = payload.find(' ');
   const std::size_t second = payload.find(' ', first + 1);
   if (first == std::string_view::npos || second == std::string_view::npos) return std::nullopt;

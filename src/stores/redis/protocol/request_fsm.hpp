@@ -75,8 +75,8 @@ class request_fsm {
 
 /// What a message on a client's channel says; nothing for one that is not understood. Where replicas have to
 /// acknowledge a grant, the word of one is a reason to look, and no more.
-[[nodiscard]] std::optional<std::pair<owner_id, store::noticed>> read_word(std::string_view payload,
-                                                                           const dialect& in);
+[[nodiscard]] std::optional<std::pair<owner_id, store::noticed>> read_notification(std::string_view payload,
+                                                                                   const dialect& in);
 
 /// Why a server refused. \param error begins with its code, as in "LOADING Redis is loading ...".
 [[nodiscard]] store::trouble trouble_of(const std::string& error);

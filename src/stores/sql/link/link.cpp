@@ -8,7 +8,6 @@
 
 namespace holdfast::sql {
 
-using runtime::connection_error;
 using tickets::task;
 
 namespace {
@@ -25,46 +24,43 @@ std::chrono::milliseconds quiet_limit_of(const link_settings& s) {
   return s.session ? std::min(s.quiet_limit, *s.session / 3) : s.quiet_limit;
 }
 
-connection_error no_tables() { return {{errc::unavailable, "there are no tables yet"}, true, true}; }
-
-bool is_release(task what) { return what == task::release || what == task::withdraw; }
-bool only_reads(task what) { return what == task::inspect || what == task::list || what == task::find; }
+bool is_release(task t) { return t == task::release || t == task::withdraw; }
+bool only_reads(task t) { return t == task::inspect || t == task::list || t == task::find; }
 
 }  // namespace
 
-link::link(runtime::event_loop& on, link_settings s, dialler dial)
-    : link_on_line{on, {s.place, s.answer_limit, quiet_limit_of(s)}},
+link::link(runtime::event_loop& loop, link_settings s, dialler dial)
+    : multiplexed_link{loop, {s.place, s.answer_limit, quiet_limit_of(s)}},
       settings_{std::move(s)},
       dial_{std::move(dial)} {}
 
 void link::shut() {
-  multiplexed_connection::shut();
-  const runtime::core_lock now{loop_, true};
-  loop_.cancel(std::exchange(next_look_, 0));
-  loop_.cancel(std::exchange(next_track_, 0));
+  multiplexed_link::shut();
+  const runtime::core_lock now{loop(), true};
+  loop().cancel(std::exchange(next_look_, 0));
+  loop().cancel(std::exchange(next_track_, 0));
 }
 
-void link::send(tickets::request what, on_reply done) {
-  const bool urgent = !is_release(what.what);
-  if (what.what == task::acquire) claims_ = true;
-  auto j = std::make_unique<asked>();
-  j->request = std::move(what);
-  j->done = std::move(done);
-  enqueue(std::move(j), urgent);
+void link::send(tickets::request request, on_reply handler) {
+  const bool urgent = !is_release(request.what);
+  if (request.what == task::acquire) claims_ = true;
+  auto c = std::make_unique<pending_call>();
+  c->request = std::move(request);
+  c->handler = std::move(handler);
+  connection().push(std::move(c), urgent);
 }
 
-/// Something of the link's own.
-void link::ask(call what, std::function<void(const std::vector<row>&)> heard) {
-  auto j = std::make_unique<asked>();
-  j->what = std::move(what);
-  j->heard = std::move(heard);
-  enqueue(std::move(j), false);
+void link::call_own(call own, rows_handler on_rows) {
+  auto c = std::make_unique<pending_call>();
+  c->call = std::move(own);
+  c->on_rows = std::move(on_rows);
+  connection().push(std::move(c), false);
 }
 
-runtime::multiplexed_connection::job_ptr link::ping() const {
-  auto j = std::make_unique<asked>();
-  j->what = {"layout", {}};
-  return j;
+std::unique_ptr<pending_call> link::ping() const {
+  auto c = std::make_unique<pending_call>();
+  c->call = {"layout", {}};
+  return c;
 }
 
 // ---- the session that claims end with
@@ -83,49 +79,51 @@ void link::begin_session(const owner_id& client, store::time_point since) {
 void link::end_session() {
   session_.reset();
   proven_.reset();
-  if (extended_) extended_();  // which finds that it has ended
+  if (on_session_) on_session_();  // finds that it has ended
 }
 
-/// Who keeps deadlines is told in steps: there may be many of them, and answers come often.
-void link::lived(store::time_point sending) {
-  if (!proven_ || sending <= *proven_) return;
-  proven_ = sending;
-  if (sending < extended_by_ + *settings_.session / 6) return;
-  extended_by_ = sending;
-  if (extended_) extended_();
+/// The handler is called in steps: answers come often, and it may have many deadlines to move.
+void link::extend_session(store::time_point sent_at) {
+  if (!proven_ || sent_at <= *proven_) return;
+  proven_ = sent_at;
+  if (sent_at < extended_by_ + *settings_.session / 6) return;
+  extended_by_ = sent_at;
+  if (on_session_) on_session_();
 }
 
-/// All that the session held is lost, before there is another. What it was granted and has not heard of yet
-/// must not be believed in the next.
-void link::on_hang_up() {
+/// All that the session held is lost, before there is another. A grant whose handler has not run must not be
+/// believed in the next session.
+void link::on_disconnect() {
   if (!settings_.session) return;
-  const runtime::core_lock now{loop_, true};
+  const runtime::core_lock now{loop(), true};
   end_session();
-  for (const job_ptr& each : answered()) {
-    if (each && static_cast<const asked&>(*each).result) each->tell();
+  for (const auto& each : connection().completed()) {
+    if (each->outcome) each->complete();
   }
 }
 
 /// Those of a session that is over may come late, and are not believed either.
-void link::deliver_words(const owner_id& client, const words& all) {
-  const runtime::core_lock now{loop_};  // with a kick: who delivers them does not drive the line of the calls
-  if (session_ == client) pass_on(all);
+void link::deliver_notifications_of(const owner_id& client, const notifications& received) {
+  // With a kick: this thread does not drive the connection of the calls.
+  const runtime::core_lock now{loop()};
+  if (session_ == client) pass_on(received);
 }
 
 // ---- changes
 
 void link::track(bool on) {
-  loop_.cancel(std::exchange(next_look_, 0));
-  loop_.cancel(std::exchange(next_track_, 0));
-  std::optional<call> said;
+  loop().cancel(std::exchange(next_look_, 0));
+  loop().cancel(std::exchange(next_track_, 0));
+  std::optional<call> tracking;
   {
-    const std::lock_guard hold{wire_mutex_};
-    if (!wire_) return;
-    if (!wire_->is_bare()) said = wire_->tracking(on);
+    const auto line = connection().lock();
+    if (line.get() == nullptr) return;
+    const sql::connection& server = line->get();
+    if (!server.is_bare()) tracking = server.tracking(on);
   }
-  if (said) {
-    ask(std::move(*said), [this, on](const std::vector<row>& /*nothing*/) {
-      if (on) server_tells();
+  if (tracking) {
+    call_own(std::move(*tracking), [this, on](const std::vector<row>& /*nothing*/) {
+      if (on) server_notifies();
     });
   }
   if (on) {
@@ -134,180 +132,161 @@ void link::track(bool on) {
   }
 }
 
+/// The call after which the server notifies of changes, or no longer; none without a connection.
+std::optional<call> link::tracking_call(bool on) {
+  const auto line = connection().lock();
+  return line.get() == nullptr ? std::nullopt : line->get().tracking(on);
+}
+
 /// Under the core lock. At a third of the time for which the server notifies: two of these calls may be late.
 void link::track_again() {
   duration lasts{};
   {
-    const std::lock_guard hold{wire_mutex_};
-    if (wire_) lasts = wire_->tracking_lasts();
+    const auto line = connection().lock();
+    if (line.get() != nullptr) lasts = line->get().tracking_lasts();
   }
   if (lasts == duration::zero()) return;
-  const auto due = loop_.now() + lasts / 3;
-  next_track_ = loop_.at(due, [this, due, lasts] {
+  const auto due = loop().now() + lasts / 3;
+  next_track_ = loop().at(due, [this, due, lasts] {
     next_track_ = 0;
     if (!is_tracked()) return;
-    if (loop_.now() > due + lasts / 2) {
+    if (loop().now() > due + lasts / 2) {
       track(true);  // this process has been stopped: changes may have been missed
     } else {
-      std::optional<call> said;
-      {
-        const std::lock_guard hold{wire_mutex_};
-        if (wire_) said = wire_->tracking(true);
-      }
-      if (said) ask(std::move(*said));
+      if (auto tracking = tracking_call(true)) call_own(std::move(*tracking));
       track_again();
     }
-    loop_.defer([this] { flush(); });
+    loop().defer([this] { connection().flush(); });
   });
 }
 
-/// Under the core lock. Until the server tells, there may have been changes, as far as anybody knows.
+/// Under the core lock. Until the server notifies, there may have been changes, as far as anybody knows.
 void link::look_later() {
-  next_look_ = loop_.at(loop_.now() + look_every, [this] {
-    loop_.defer([this] { ring_watchers(); });
+  next_look_ = loop().at(loop().now() + look_every, [this] {
+    loop().defer([this] { ring_watchers(); });
     look_later();
   });
 }
 
-/// From now on. Not of what was changed before, nor of calls that were under way: who made those either has
-/// its answer before `answer_limit`, or believes that there will be none.
-void link::server_tells() {
-  const runtime::core_lock now{loop_, true};
-  loop_.cancel(std::exchange(next_look_, 0));
+/// From now on. Not of what was changed before, nor of calls that were in flight: their clients either have
+/// an answer before `answer_limit`, or believe that there will be none.
+void link::server_notifies() {
+  const runtime::core_lock now{loop(), true};
+  loop().cancel(std::exchange(next_look_, 0));
   if (!is_tracked()) return;
-  loop_.defer([this] { ring_watchers(); });
-  next_look_ = loop_.at(loop_.now() + settings_.answer_limit, [this] {
+  loop().defer([this] { ring_watchers(); });
+  next_look_ = loop().at(loop().now() + settings_.answer_limit, [this] {
     next_look_ = 0;
-    loop_.defer([this] { ring_watchers(); });
+    loop().defer([this] { ring_watchers(); });
   });
 }
 
-// ---- the wire
+// ---- the connection
 
-void link::reconnect(int stop) {
+std::unique_ptr<wire> link::connect(int stop) {
   const store::time_point since = boot_clock::now();
   const owner_id client = settings_.session ? owner_id::random() : client_;
-  const std::optional<owner_id> former = settings_.session ? last_ : client_;
+  const std::optional<owner_id> former = settings_.session ? former_client_ : client_;
   auto made = dial_(client, former, claims_ ? provision::tables : provision::none, stop);
-  last_ = client;
+  former_client_ = client;
+  to_abandon_ = settings_.session ? former : std::nullopt;
   {
-    const runtime::core_lock now{loop_, true};
+    const runtime::core_lock now{loop(), true};
     begin_session(client, since);
   }
-  use([&] { wire_ = std::move(made); });
-  const runtime::core_lock now{loop_, true};
-  if (settings_.session && former) ask({"abandon", {parameter::of_bytes(former->bytes())}});
-  if (is_tracked()) track(true);
+  return std::make_unique<wire>(std::move(made), settings_.session, claims_);
 }
 
-bool link::has_room(std::size_t owed) const {
-  return owed < wire_->depth() && !wire_->ended() && !needs_tables();
-}
-
-/// Tables are made by the next connection, once this one has answered what it owes.
-void link::write_out() {
-  if (!needs_tables() || first_owed() != nullptr) return;
-  prove();  // it need not be waited for
-  throw no_tables();
-}
-
-void link::put_on_wire(job& j) {
-  auto& next = static_cast<asked&>(j);
-  if (next.done) next.what = call_of(next.request, wire_->client(), settings_.session);
-  if (const auto names = wire_->page_size(); next.done && next.request.what == task::list && names > 0) {
-    next.what =
-        page_call(next.request.idle, next.listed.empty() ? "" : text_at(next.listed.back(), 0), names);
+void link::on_connected() {
+  {
+    const runtime::core_lock now{loop(), true};
+    if (to_abandon_) call_own({"abandon", {parameter::of_bytes(to_abandon_->bytes())}});
+    if (is_tracked()) track(true);
   }
-  next.since = boot_clock::now();
-  wire_->send(next.what);
+  multiplexed_link::on_connected();
 }
 
-void link::hear(short /*ready*/) {
-  words told;
+void link::read(short /*ready*/) {
+  notifications received;
   bool changed = false;
   std::optional<store::time_point> proof;
   {
-    const std::lock_guard hold{wire_mutex_};
-    if (down_) throw connection_error{*down_};  // somebody has found it broken when sending
-    for (answer& a : wire_->proceed()) {
-      auto& first = static_cast<asked&>(*first_owed());
-      first.said = std::move(a);
-      proof = first.since;
-      take_first();
-      heard_now();
+    auto line = connection().lock();
+    line.throw_if_broken();
+    sql::connection& server = line->get();
+    for (answer& a : server.proceed()) {
+      pending_call& first = *line.first_in_flight();
+      first.result = std::move(a);
+      proof = first.sent_at;
+      line.finish_first();
+      line.heard();
     }
-    told = wire_->take_words();
-    changed = wire_->take_change();
-    // All else that was sent has been refused as well.
-    if (first_owed() == nullptr && !down_) down_ = wire_->ended();
-    if (first_owed() == nullptr && !down_ && needs_tables()) {
-      prove();
-      down_ = no_tables();
-    }
+    received = server.take_words();
+    changed = server.take_change();
   }
-  changed = conclude() || changed;
+  changed = interpret_answers() || changed;
   if (proof && settings_.session) {
-    const runtime::core_lock now{loop_, true};
-    lived(*proof);
+    const runtime::core_lock now{loop(), true};
+    extend_session(*proof);
   }
-  deliver(told);
+  deliver(received);
   if (changed) ring_watchers();
 }
 
-/// What the answers come to.
-/// \return whether there are changes by ourselves, of which nobody else tells.
-bool link::conclude() {
+/// Sets the outcomes of completed requests, and asks for the next page of a listing.
+/// \return whether there are changes by this client, of which the server does not notify it.
+bool link::interpret_answers() {
   bool changed = false;
-  for (std::size_t i = 0; i < answered().size(); ++i) {
-    auto& j = static_cast<asked&>(*answered()[i]);
-    if (std::holds_alternative<std::vector<row>>(*j.said)) prove();
-    if (!j.done) continue;
-    if (has_more(j)) {
-      send_again(i);
+  for (std::size_t i = 0; i < connection().completed().size();) {
+    pending_call& c = *connection().completed()[i];
+    if (std::holds_alternative<std::vector<row>>(*c.result)) connection().on_success();
+    if (c.request && has_more(c)) {
+      connection().restart(i);
       continue;
     }
-    if (!only_reads(j.request.what)) {
-      changed = changed || is_tracked();
-      sweep_if_due();
+    if (c.request) {
+      if (!only_reads(c.request->what)) {
+        changed = changed || is_tracked();
+        sweep_if_due();
+      }
+      c.outcome = outcome_of(c);
     }
-    j.result = understood(j);
+    ++i;
   }
-  // Last, since it throws where it does not understand: all others have their results by then.
-  for (const job_ptr& each : answered()) {
-    if (each == nullptr) continue;
-    const auto& j = static_cast<const asked&>(*each);
-    const auto* const rows = std::get_if<std::vector<row>>(&*j.said);
-    if (j.heard && rows != nullptr) j.heard(*rows);
+  // Last, since a handler throws where it does not understand the rows: all requests have outcomes by then.
+  for (const auto& each : connection().completed()) {
+    const auto* const rows = std::get_if<std::vector<row>>(&*each->result);
+    if (each->on_rows && rows != nullptr) each->on_rows(*rows);
   }
   return changed;
 }
 
 /// A listing that comes in pages ends with an empty one. Between two of them other calls have their turn.
-bool link::has_more(asked& j) const {
-  auto* const rows = std::get_if<std::vector<row>>(&*j.said);
-  if (j.what.routine != "page" || rows == nullptr) return false;
+bool link::has_more(pending_call& c) {
+  auto* const rows = std::get_if<std::vector<row>>(&*c.result);
+  if (c.call.routine != "page" || rows == nullptr) return false;
   const bool more = !rows->empty();
-  std::move(rows->begin(), rows->end(), std::back_inserter(j.listed));
+  std::move(rows->begin(), rows->end(), std::back_inserter(c.listed));
   if (more) {
-    j.said.reset();
+    c.result.reset();
   } else {
-    *rows = std::move(j.listed);
+    *rows = std::move(c.listed);
   }
   return more;
 }
 
-/// What the answer says to who asked.
-link::outcome link::understood(const asked& j) const {
-  if (const auto* why = std::get_if<store::trouble>(&*j.said)) {
-    store::trouble told = *why;
-    told.what.message.insert(0, settings_.place + ": ");
-    return told;
+link::outcome link::outcome_of(const pending_call& c) const {
+  if (const auto* refusal = std::get_if<store::trouble>(&*c.result)) {
+    store::trouble reason = *refusal;
+    reason.what.message.insert(0, settings_.place + ": ");
+    return reason;
   }
   try {
-    const auto& rows = std::get<std::vector<row>>(*j.said);
-    return rows.empty() && wire_->is_bare() ? reply_of_nothing(j.request) : reply_of(j.request, rows);
+    const auto& rows = std::get<std::vector<row>>(*c.result);
+    return rows.empty() && connection().wire().get().is_bare() ? reply_of_nothing(*c.request)
+                                                               : reply_of(*c.request, rows);
   } catch (const std::exception&) {
-    return store::trouble{{errc::corrupt_store, settings_.place + ": the routine '" + j.what.routine +
+    return store::trouble{{errc::corrupt_store, settings_.place + ": the routine '" + c.call.routine +
                                                     "' answers what none of ours does"},
                           false,
                           true};
@@ -319,7 +298,7 @@ void link::sweep_if_due() {
   const auto now = clock::now();
   if (now < next_sweep_) return;
   next_sweep_ = now + sweep_every;
-  ask(sweep_call(settings_.keep_idle, sweep_every, sweep_rows), [this](const std::vector<row>& rows) {
+  call_own(sweep_call(settings_.keep_idle, sweep_every, sweep_rows), [this](const std::vector<row>& rows) {
     const bool more = !rows.empty() && !rows[0].empty() && number_at(rows[0], 0) != 0;
     if (more) next_sweep_ = clock::now() + sweep_again;
   });

@@ -6,11 +6,14 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
+#include "base/owner_id.hpp"
 #include "core/request.hpp"
-#include "runtime/multiplexed_connection.hpp"
+#include "runtime/multiplexed_link.hpp"
 #include "stores/sql/link/connection.hpp"
+#include "stores/sql/link/wire.hpp"
 
 namespace holdfast::sql {
 
@@ -36,78 +39,66 @@ struct link_settings {
 /// Tables that are not there are made before the first claim: a client that only looks makes nothing, and
 /// finds nothing.
 ///
-/// Who is derived from it begins and shuts the line.
-class link : public runtime::link_on_line<tickets::request, tickets::reply> {
+/// See runtime::multiplexed_link for what a derived class has to do.
+class link : public runtime::multiplexed_link<tickets::request, tickets::reply, wire> {
  public:
-  void send(tickets::request what, on_reply done) override;
+  void send(tickets::request request, on_reply handler) override;
   [[nodiscard]] std::optional<store::time_point> session_until() const override;
-  void on_session(const std::function<void()>& extended) override { extended_ = extended; }
+  void on_session(const std::function<void()>& handler) override { on_session_ = handler; }
   void shut() override;
 
  protected:
-  link(runtime::event_loop& on, link_settings s, dialler dial);
+  link(runtime::event_loop& loop, link_settings s, dialler dial);
 
-  /// Words that came on another connection. Any thread, without the core lock. \param client whose they are.
-  void deliver_words(const owner_id& client, const words& all);
+  /// Notifications that came on another connection. Any thread, without the core lock.
+  /// \param client the one that they are for.
+  void deliver_notifications_of(const owner_id& client, const notifications& received);
 
  private:
-  /// A request, or a call of the link's own.
-  struct asked final : job_for<outcome> {
-    tickets::request request;
-    call what;                                           // of a request: once it is on the wire
-    store::time_point since;                             // when that was
-    std::function<void(const std::vector<row>&)> heard;  // the link's own
-    std::optional<answer> said;
-    std::vector<row> listed;  // of a listing: the pages before
-  };
+  using clock = std::chrono::steady_clock;
+  using rows_handler = std::function<void(const std::vector<row>&)>;
 
-  // See multiplexed_connection.
-  void reconnect(int stop) override;
-  void hear(short ready) override;
-  [[nodiscard]] job_ptr ping() const override;
+  // See runtime::multiplexed_connection::protocol and runtime::multiplexed_link.
+  [[nodiscard]] std::unique_ptr<wire> connect(int stop) override;
+  void on_connected() override;
+  void read(short ready) override;
+  void on_disconnect() override;
+  [[nodiscard]] std::unique_ptr<pending_call> ping() const override;
   void track(bool on) override;
-  [[nodiscard]] int descriptor() const override { return wire_->descriptor(); }
-  [[nodiscard]] short events() const override { return wire_->events(); }
-  [[nodiscard]] bool has_room(std::size_t owed) const override;
-  void put_on_wire(job& j) override;
-  void write_out() override;
-  void drop_wire() override { wire_.reset(); }
-  void on_hang_up() override;
 
-  // The leader:
-  [[nodiscard]] bool conclude();
-  [[nodiscard]] bool needs_tables() const { return wire_->is_bare() && claims_; }
-  [[nodiscard]] outcome understood(const asked& j) const;
+  // The reader:
+  [[nodiscard]] bool interpret_answers();
+  [[nodiscard]] outcome outcome_of(const pending_call& c) const;
   void sweep_if_due();
-  [[nodiscard]] bool has_more(asked& j) const;
+  [[nodiscard]] static bool has_more(pending_call& c);
 
-  void ask(call what, std::function<void(const std::vector<row>&)> heard = nullptr);
-  void server_tells();
+  void call_own(call own, rows_handler on_rows = nullptr);
+  [[nodiscard]] std::optional<call> tracking_call(bool on);
+  void server_notifies();
 
   // Under the core lock:
   void begin_session(const owner_id& client, store::time_point since);
   void end_session();
   void look_later();
   void track_again();
-  void lived(store::time_point sending);
+  void extend_session(store::time_point sent_at);
 
   const link_settings settings_;
-  const owner_id client_ = owner_id::random();  // whose connections are, but where each has an id of its own
+  const owner_id client_ = owner_id::random();  // of all connections, but where each has an id of its own
   const dialler dial_;
-  store::scheduler::timer next_look_ =
-      0;  // under the core lock; for changes that the server does not tell of
-  store::scheduler::timer next_track_ =
-      0;  // under the core lock; where the server forgets that changes are to be notified
-  clock::time_point next_sweep_;      // the leader's
-  std::unique_ptr<connection> wire_;  // with wire_mutex_
-  std::optional<owner_id> last_;      // the last connection's client; the line's own thread's
+  // Under the core lock:
+  store::scheduler::timer next_look_ = 0;   // for changes of which the server does not notify
+  store::scheduler::timer next_track_ = 0;  // where the server forgets that changes are to be notified
+  clock::time_point next_sweep_;            // the reader's
+  std::optional<owner_id> former_client_;   // of the former connection; the connection's own thread's
+  std::optional<owner_id> to_abandon_;      // whose claims are removed over the new connection; likewise
 
   std::atomic<bool> claims_ = false;  // somebody has wanted to hold something
   // Under the core lock:
-  std::optional<owner_id> session_;          // whose words are believed
+  std::optional<owner_id> session_;          // whose notifications are believed
   std::optional<store::time_point> proven_;  // the last sending that the session is known to have lived at
-  store::time_point extended_by_;            // as it was when that was last told
-  std::function<void()> extended_;
+  store::time_point extended_by_;            // as it was when on_session_ was last called
+  std::function<void()> on_session_;
 };
 
 }  // namespace holdfast::sql

@@ -122,7 +122,8 @@ tickets::request lock_twin::request_of(const lock_step& s) const {
 value lock_twin::words_for(std::size_t client) {
   std::vector<value> all;
   for (const value& push : server_->take_pushes(client)) {
-    const auto word = push.items.size() == 3 ? redis::read_word(push.items[2].text, *in_) : std::nullopt;
+    const auto word =
+        push.items.size() == 3 ? redis::read_notification(push.items[2].text, *in_) : std::nullopt;
     if (!word) {
       all.push_back(push);
       continue;

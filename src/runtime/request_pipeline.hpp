@@ -1,0 +1,142 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <exception>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/machine.hpp"
+
+namespace holdfast::runtime {
+
+/// A request and its outcome. A protocol derives its own type, with the bytes to send and the replies to
+/// read.
+template <class Outcome>
+class pending_request {
+ public:
+  std::function<void(Outcome)> handler;  // null: nobody is interested in the outcome
+  std::optional<Outcome> outcome;
+
+  /// There will be no reply. An outcome that is known already stays.
+  void fail(const store::trouble& reason) {
+    if (handler && !outcome) outcome = reason;
+  }
+  /// Runs the handler, the first time.
+  /// \throws what the handler throws, and std::bad_optional_access where the protocol has set no outcome.
+  void complete() {
+    if (!handler) return;
+    Outcome& result = outcome.value();
+    std::exchange(handler, nullptr)(std::move(result));
+  }
+
+ protected:
+  pending_request() = default;
+  ~pending_request() = default;
+};
+
+/// Completes all of them, also where a handler throws. \throws what the first of these handlers threw.
+template <class Requests>
+void complete_all(const Requests& requests) {
+  std::exception_ptr first_error;
+  for (const auto& each : requests) {
+    try {
+      each->complete();
+    } catch (...) {
+      if (!first_error) first_error = std::current_exception();
+    }
+  }
+  if (first_error) std::rethrow_exception(first_error);
+}
+
+/// The requests of a connection, in order, from when they are sent until their handlers have run. A value:
+/// without I/O, threads and time.
+///
+///     queued --start_next--> in flight --finish_first--> completed --run_handlers--> forgotten
+///                                ^                          |
+///                                +---------- restart -------+
+///
+/// A request is in exactly one of the stages, whatever throws: so none is lost, and each hears when the
+/// connection breaks. Every transition leaves its request where it is if it throws.
+///
+/// Not synchronized. A stage may have a mutex of its own: each function says which stages it uses.
+///
+/// `Request` has `fail(const store::trouble&)` and `complete()`: see pending_request.
+template <class Request>
+class request_pipeline {
+ public:
+  using request_ptr = std::unique_ptr<Request>;
+
+  // Queued:
+  void push(request_ptr r) { queued_.push_back(std::move(r)); }
+  [[nodiscard]] std::size_t queued() const { return queued_.size(); }
+  /// Fails all that are queued. \return them: they still have to be completed.
+  [[nodiscard]] std::deque<request_ptr> fail_queued(const store::trouble& reason) {
+    for (const request_ptr& each : queued_) each->fail(reason);
+    return std::exchange(queued_, {});
+  }
+
+  // Queued and in flight:
+  /// Puts the next queued request in flight.
+  /// \param depth how many may be in flight.
+  /// \return it; null: nothing is queued, or there is no room.
+  [[nodiscard]] Request* start_next(std::size_t depth) {
+    if (queued_.empty() || in_flight_.size() >= depth) return nullptr;
+    Request& next = start(queued_.front());
+    queued_.pop_front();
+    return &next;
+  }
+
+  // In flight:
+  /// Puts a request in flight that was not queued.
+  Request& start(request_ptr& r) {
+    in_flight_.push_back(std::move(r));  // moves nothing where it throws
+    return *in_flight_.back();
+  }
+  [[nodiscard]] std::size_t in_flight() const { return in_flight_.size(); }
+  /// The one to which the next reply belongs; null: no reply is due.
+  [[nodiscard]] Request* first_in_flight() const {
+    return in_flight_.empty() ? nullptr : in_flight_.front().get();
+  }
+
+  // In flight and completed:
+  /// The first in flight has its replies.
+  void finish_first() {
+    completed_.push_back(std::move(in_flight_.front()));
+    in_flight_.pop_front();
+  }
+  void finish_all() {
+    while (!in_flight_.empty()) finish_first();
+  }
+  /// A completed request has more to send: it is in flight again, as the last.
+  /// \param index of it in `completed`, where the next takes its place.
+  Request& restart(std::size_t index) {
+    Request& again = start(completed_[index]);
+    completed_.erase(completed_.begin() + static_cast<std::ptrdiff_t>(index));
+    return again;
+  }
+
+  // Completed:
+  [[nodiscard]] const std::vector<request_ptr>& completed() const { return completed_; }
+  /// Fails those without an outcome.
+  void fail_completed(const store::trouble& reason) const {
+    for (const request_ptr& each : completed_) each->fail(reason);
+  }
+  /// Runs the handlers, and forgets the requests. A handler may push new ones.
+  /// \throws what a handler or `complete` throws, after all others have run. Then all requests stay here: a
+  /// second call runs the handlers that have not run.
+  void run_handlers() {
+    complete_all(completed_);
+    completed_.clear();
+  }
+
+ private:
+  std::deque<request_ptr> queued_;
+  std::deque<request_ptr> in_flight_;
+  std::vector<request_ptr> completed_;
+};
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,45 @@
+#include "stores/redis/link/wire.hpp"
+
+#include <poll.h>
+#include <string_view>
+#include <sys/socket.h>
+
+namespace holdfast::redis {
+
+short wire::events() const {
+  const bool writes = !unsent_.empty() || connection_.stream->reading_wants_to_write();
+  return static_cast<short>(writes ? POLLIN | POLLOUT : POLLIN);
+}
+
+void wire::put(pending_command& c) {
+  if (c.fsm) {
+    c.replies_due = c.fsm->say(unsent_);
+  } else {
+    unsent_ += c.command;
+  }
+}
+
+void wire::write_out() {
+  try {
+    std::string_view left = unsent_;
+    while (!left.empty()) {
+      const std::size_t n = connection_.stream->write_some(left);
+      if (n == 0) break;
+      left.remove_prefix(n);
+    }
+    unsent_.erase(0, unsent_.size() - left.size());
+  } catch (const connection_error&) {     // replies that came before that can still be read
+    ::shutdown(descriptor(), SHUT_RDWR);  // the reader learns of it
+  }
+}
+
+void wire::read(std::vector<char>& buffer, std::vector<value>& messages) {
+  while (true) {
+    const std::size_t n = connection_.stream->read_some(buffer.data(), buffer.size());
+    connection_.parser.feed({buffer.data(), n});
+    while (auto message = connection_.parser.next()) messages.push_back(std::move(*message));
+    if (n == 0 || (n < buffer.size() && !is_tls_)) return;  // TLS may hold more than it gave
+  }
+}
+
+}  // namespace holdfast::redis

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "core/request.hpp"
+#include "runtime/io_deadline.hpp"
+#include "runtime/request_pipeline.hpp"
+#include "stores/sql/link/connection.hpp"
+#include "stores/sql/protocol/call.hpp"
+
+namespace holdfast::sql {
+
+/// A request, or a call of the link's own.
+struct pending_call final : runtime::pending_request<tickets::link::outcome> {
+  std::optional<tickets::request> request;  // none: the call is the link's own
+  sql::call call;                           // of a request: set when it is sent
+  store::time_point sent_at;
+  std::optional<answer> result;                          // set when it is completed
+  std::vector<row> listed;                               // of a listing: the rows of the pages before
+  std::function<void(const std::vector<row>&)> on_rows;  // of the link's own; null: nobody is interested
+};
+
+/// An established connection to a server: see runtime::pipelined_wire.
+class wire {
+ public:
+  using request = pending_call;
+
+  /// \param session where claims end with their session: its timeout.
+  /// \param claims whether somebody has wanted to hold something; has to outlive the wire.
+  wire(std::unique_ptr<connection> established, std::optional<duration> session,
+       const std::atomic<bool>& claims)
+      : connection_{std::move(established)}, session_{session}, claims_{claims} {}
+
+  [[nodiscard]] connection& get() const { return *connection_; }
+
+  [[nodiscard]] int descriptor() const { return connection_->descriptor(); }
+  [[nodiscard]] short events() const { return connection_->events(); }
+  [[nodiscard]] std::size_t depth() const { return retirement() ? 0 : connection_->depth(); }
+  /// Without tables, the next connection makes them before the first claim.
+  [[nodiscard]] std::optional<runtime::connection_error> retirement() const;
+  void put(pending_call& c);
+  void write_out() {}  // `put` has
+
+ private:
+  std::unique_ptr<connection> connection_;
+  std::optional<duration> session_;
+  const std::atomic<bool>& claims_;
+};
+
+}  // namespace holdfast::sql
