@@ -17,10 +17,10 @@ class connection_error : public std::exception {
   /// yet waits for that.
   // NOLINTNEXTLINE(google-explicit-constructor): as any failure is one
   connection_error(failure reason, bool worth_retrying = true, bool is_planned = false)
-      : why{std::move(reason)}, passing{worth_retrying}, planned{is_planned} {}
-  [[nodiscard]] const char* what() const noexcept override { return why.message.c_str(); }
+      : reason{std::move(reason)}, passing{worth_retrying}, planned{is_planned} {}
+  [[nodiscard]] const char* what() const noexcept override { return reason.message.c_str(); }
 
-  failure why;
+  failure reason;
   bool passing;
   bool planned;
 };

@@ -100,7 +100,7 @@ void multiplexed_connection<Wire>::count_in_flight() {
 
 template <class Wire>
 void multiplexed_connection<Wire>::fail_queued(const connection_error& error) {
-  const store::trouble reason{at_place(error.why), error.passing, false};
+  const store::trouble reason{at_place(error.reason), error.passing, false};
   std::deque<request_ptr> failed;
   {
     const std::lock_guard hold{queue_mutex_};
@@ -187,7 +187,7 @@ void multiplexed_connection<Wire>::restart(std::size_t index) {
 /// Requests without a reply fail: whether they were carried out is unknown.
 template <class Wire>
 void multiplexed_connection<Wire>::disconnect(const connection_error& error) {
-  const store::trouble no_reply{at_place(error.why), true, true};
+  const store::trouble no_reply{at_place(error.reason), true, true};
   protocol_.on_disconnect();
   {
     const std::lock_guard hold{wire_mutex_};
@@ -198,7 +198,7 @@ void multiplexed_connection<Wire>::disconnect(const connection_error& error) {
     if (error.planned) {
       connector_.on_success();  // the next connection is made at once
     } else {
-      unusable_ = connection_error{error.why};
+      unusable_ = connection_error{error.reason};
     }
     connected_ = false;
   }

@@ -17,7 +17,7 @@ twins::answer server_twins::ask_real(const tickets::request& asked, const owner_
   try {
     return answer_of_real(asked, client);
   } catch (const runtime::connection_error& c) {
-    throw std::runtime_error{"the connection is over: " + c.why.message};
+    throw std::runtime_error{"the connection is over: " + c.reason.message};
   }
 }
 

@@ -145,7 +145,7 @@ runtime::layout layout_of_postgresql(store_url& url, const client_options& optio
             try {
               return postgresql::provide(s, runtime::wakeup_fd{}.descriptor());
             } catch (const runtime::connection_error& c) {
-              throw error{c.why.code, "cannot make the tables of " + where + ": " + c.why.message};
+              throw error{c.reason.code, "cannot make the tables of " + where + ": " + c.reason.message};
             }
           }};
 }

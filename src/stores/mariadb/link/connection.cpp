@@ -240,8 +240,8 @@ void connection::fail() {
   }
   refusal r = refusal_of(number, sentence);
   stage_ = stage::answered;  // where there is an answer: what ended without one never gives any
-  if (r.over) ended_ = runtime::connection_error{r.why.what, r.why.passing};
-  answer_ = std::move(r.why);
+  if (r.over) ended_ = runtime::connection_error{r.reason.what, r.reason.passing};
+  answer_ = std::move(r.reason);
 }
 
 short events_of(int waiting) {

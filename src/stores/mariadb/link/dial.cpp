@@ -199,8 +199,8 @@ void opening::connect() {
         return mysql_real_connect_cont(&connected, session_.get(), ready);
       });
   if (connected == nullptr) {
-    const error_answer why = error_now();
-    throw refused_entry(why.number, why.sentence);
+    const error_answer answer = error_now();
+    throw refused_entry(answer.number, answer.sentence);
   }
   end_blocking(mysql_get_socket(session_.get()));
   // Where it is not to be verified, the library goes on without, for a server that has none.
@@ -263,8 +263,8 @@ void opening::refuse_cluster() {
       try_to_ask("SELECT @@global.wsrep_on = 1 AND @@global.wsrep_provider NOT IN ('', 'none')");
   const bool clustered = !refused && !column_.empty() && column_.front() == "1";
   if (refused && refused->number != no_such_variable) {
-    const connection_error why = refused_entry(refused->number, refused->sentence);
-    throw connection_error{why};
+    const connection_error refusal = refused_entry(refused->number, refused->sentence);
+    throw connection_error{refusal};
   }
   if (!clustered) return;
   throw connection_error{
@@ -289,8 +289,8 @@ std::int64_t opening::layout() {
   const auto refused = try_to_ask("CALL " + names_.quoted("layout") + "()");
   if (!refused) return column_.empty() ? 0 : std::strtoll(column_.front().c_str(), nullptr, 10);
   if (refused->number == no_such_procedure || refused->number == no_such_table) return 0;
-  const connection_error why = refused_entry(refused->number, refused->sentence);
-  throw connection_error{why};
+  const connection_error refusal = refused_entry(refused->number, refused->sentence);
+  throw connection_error{refusal};
 }
 
 /// \return whether it has made any.
@@ -332,7 +332,7 @@ bool opening::provide_tables(sql::mariadb::existing procedures_there) {
     make_tables(procedures_there);
   } catch (const connection_error& c) {
     // A user does not see a procedure that it may not call. It can do all else.
-    if (usable && !replaces && c.why.code == errc::permission_denied) return false;
+    if (usable && !replaces && c.reason.code == errc::permission_denied) return false;
     throw;
   }
   return true;
@@ -405,14 +405,14 @@ void opening::make_tables(sql::mariadb::existing procedures_there) {
       refused = try_to_ask(statement);
     }
     if (!refused) continue;
-    const connection_error why = refused_entry(refused->number, refused->sentence);
-    if (why.why.code != errc::permission_denied) throw connection_error{why};
+    const connection_error refusal = refused_entry(refused->number, refused->sentence);
+    if (refusal.reason.code != errc::permission_denied) throw connection_error{refusal};
     throw connection_error{
         {errc::permission_denied,
          "there is no table " + names_.plain() +
              " whose procedures this user may call, and it may not make it; grant it those that there are, "
              "or have one who may run: holdfast schema URL --apply (" +
-             why.why.message + ")"},
+             refusal.reason.message + ")"},
         false};
   }
 }
@@ -442,8 +442,8 @@ std::optional<error_answer> opening::try_to_ask(std::string_view statement) {
 
 void opening::ask(std::string_view statement) {
   if (const auto refused = try_to_ask(statement)) {
-    const connection_error why = refused_entry(refused->number, refused->sentence);
-    throw connection_error{why};
+    const connection_error refusal = refused_entry(refused->number, refused->sentence);
+    throw connection_error{refusal};
   }
 }
 

@@ -26,7 +26,7 @@ using result = std::unique_ptr<MYSQL_RES, closer>;
 /// Why the server refused something, and whether the session is of no more use for that reason. What ends it
 /// without a clear answer throws instead: \throws runtime::connection_error.
 struct refusal {
-  store::trouble why;
+  store::trouble reason;
   bool over = false;
 };
 [[nodiscard]] refusal refusal_of(unsigned number, const std::string& sentence);

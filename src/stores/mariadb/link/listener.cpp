@@ -75,8 +75,8 @@ void listener::work() {
     try {
       listen(*client);
     } catch (const runtime::connection_error& c) {
-      if (c.why.code == errc::closed) continue;  // interrupted: to stop, or to serve another
-    } catch (const std::exception&) {            // out of memory: as good as no connection
+      if (c.reason.code == errc::closed) continue;  // interrupted: to stop, or to serve another
+    } catch (const std::exception&) {               // out of memory: as good as no connection
       wait = longest_pause;
     }
     if (std::chrono::steady_clock::now() - since > longest_pause)
@@ -97,8 +97,8 @@ void listener::listen(const owner_id& client) {
       if (!heard.empty()) told_(client, heard);
       continue;
     }
-    const auto& why = std::get<store::trouble>(said);
-    if (!why.unknown) throw runtime::connection_error{why.what};  // else cut short: somebody has rung
+    const auto& reason = std::get<store::trouble>(said);
+    if (!reason.unknown) throw runtime::connection_error{reason.what};  // else cut short: somebody has rung
   }
 }
 

@@ -125,12 +125,12 @@ failure failure_of(const verdict& v, unsigned number, const std::string& sentenc
 
 refusal refusal_of(unsigned number, const std::string& sentence) {
   const verdict& v = verdict_of(number);
-  failure why = failure_of(v, number, sentence);
+  failure reason = failure_of(v, number, sentence);
   if (v.over && (v.advice == ended || &v == &lost))
-    throw runtime::connection_error{std::move(why), v.passing};
+    throw runtime::connection_error{std::move(reason), v.passing};
   // Cut short, it may have been past its commit.
   const bool unknown = v.advice == cut_short;
-  return {{std::move(why), v.passing, unknown}, v.over};
+  return {{std::move(reason), v.passing, unknown}, v.over};
 }
 
 runtime::connection_error refused_entry(unsigned number, const std::string& sentence) {

@@ -208,10 +208,10 @@ void connection::take_refusal(const PGresult* r) {
     return;
   }
   const refusal no = refusal_of(r);
-  const runtime::connection_error end{no.why.what, no.why.passing};
+  const runtime::connection_error end{no.reason.what, no.reason.passing};
   if (no.fatal) throw runtime::connection_error{end};
   if (no.over) end_ = end;
-  coming_ = no.why;
+  coming_ = no.reason;
 }
 
 void connection::hear_words() {

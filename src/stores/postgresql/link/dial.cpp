@@ -431,17 +431,17 @@ bool opening::make_tables(const inventory& there) {
     ask("COMMIT");
     return changed;
   } catch (const connection_error& c) {
-    if (c.why.code ==
+    if (c.reason.code ==
         errc::foreign_store) {  // a routine of somebody else's, say, or a schema that is missing
       throw connection_error{
-          {c.why.code, "the table " + names_.plain() + " cannot be made: " + c.why.message}, false};
+          {c.reason.code, "the table " + names_.plain() + " cannot be made: " + c.reason.message}, false};
     }
-    if (c.why.code != errc::permission_denied) throw;
+    if (c.reason.code != errc::permission_denied) throw;
     throw connection_error{
         {errc::permission_denied,
          shortage(there) +
              ", and this user may not make it; have one who may run: holdfast schema URL --apply (" +
-             c.why.message + ")"},
+             c.reason.message + ")"},
         false};
   }
 }
@@ -466,8 +466,8 @@ result opening::ask(const std::string& statement, const std::vector<std::string>
     if (!next) return last;
     const auto status = PQresultStatus(next.get());
     if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
-      const store::trouble why = refusal_of(next.get()).why;
-      throw connection_error{why.what, why.passing};
+      const store::trouble reason = refusal_of(next.get()).reason;
+      throw connection_error{reason.what, reason.passing};
     }
     last = std::move(next);
   }

@@ -28,7 +28,7 @@ void make_talkative(PGconn* connection);
 
 /// Why the server refused a statement.
 struct refusal {
-  store::trouble why;
+  store::trouble reason;
   bool over = false;   // it would refuse the session's next ones likewise
   bool fatal = false;  // it has ended the session
 };

@@ -143,7 +143,7 @@ int connect_any(const settings& to, io_deadline& limit) {
       if (fd >= 0) return fd;
       problem = errno;
     } catch (const connection_error& c) {
-      if (c.why.code == errc::closed || i + 1 == addresses.size()) throw;
+      if (c.reason.code == errc::closed || i + 1 == addresses.size()) throw;
       problem = ETIMEDOUT;
     }
   }
