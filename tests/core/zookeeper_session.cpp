@@ -11,6 +11,7 @@
 
 #include "core/virtual_time.hpp"
 #include "stores/zookeeper/link/settings.hpp"
+#include "stores/zookeeper/protocol/note.hpp"
 #include "stores/zookeeper/protocol/session.hpp"
 
 namespace holdfast::zookeeper {
@@ -331,6 +332,60 @@ TEST_F(zookeeper_session, has_leases_numbered_anew_when_their_numbers_have_come_
   const auto& why = std::get<store::trouble>(*got_);
   EXPECT_TRUE(why.passing);
   EXPECT_FALSE(why.unknown);
+}
+
+// Whoever waits for permits watches the leases of a name, and so does whoever watches the client's locks.
+class zookeeper_shared_watch : public zookeeper_session {
+ protected:
+  /// A claim that waits for a permit, of which others have all.
+  void wait_for_a_permit() {
+    permits_ = 1;
+    ask(tickets::task::acquire);
+    created(0, 100);
+    listed();
+    wire_.answer_next({.code = answer::done, .children = {"leases", "locks"}});
+    created(1, 101);
+    const std::vector<std::string> all(11, "lease");
+    wire_.answer_next({.code = answer::done, .children = all});
+    result agreed{.code = answer::done};
+    note n;
+    n.capacity = 10;
+    agreed.data = to_text(n);
+    wire_.answer_next(agreed);
+    ASSERT_TRUE(wire_.next().kind == kind::list && wire_.next().watch);
+    wire_.answer_next({.code = answer::done, .children = all});
+    while (!wire_.kinds().empty()) wire_.answer_next(answer::done);
+    ASSERT_TRUE(got<tickets::place>() != nullptr && !got<tickets::place>()->granted);
+  }
+  /// Whether the watch of the leases is ended when the claim is withdrawn.
+  [[nodiscard]] bool ends_watch_of_leases() {
+    ask(tickets::task::withdraw);
+    bool ended = false;
+    while (!wire_.kinds().empty()) {
+      ended = ended || (wire_.next().kind == kind::unwatch && wire_.next().path == "/stock/leases");
+      wire_.answer_next(answer::done);
+    }
+    return ended;
+  }
+};
+
+TEST_F(zookeeper_shared_watch, is_ended_by_the_last_claim_that_needs_it) {
+  wait_for_a_permit();
+  EXPECT_TRUE(ends_watch_of_leases());
+}
+
+TEST_F(zookeeper_shared_watch, is_not_ended_while_the_locks_are_watched) {
+  int changes = 0;
+  session_.watch([&] { ++changes; });
+  wire_.answer_next({.code = answer::done, .children = {"stock"}});
+  wire_.answer_next({.code = answer::done, .children = {"leases", "locks"}});
+  while (!wire_.kinds().empty()) wire_.answer_next(answer::done);
+  wait_for_a_permit();
+  EXPECT_FALSE(ends_watch_of_leases());
+  const int before = changes;
+  session_.happened("/stock/leases", change::children);
+  while (!wire_.kinds().empty()) wire_.answer_next(answer::done);
+  EXPECT_GT(changes, before);
 }
 
 TEST(zookeeper_pauses, between_rounds_of_connecting_are_not_the_same_for_all) {

@@ -4,9 +4,11 @@
 
 namespace holdfast::zookeeper {
 
-claim_queue::claim_queue(store::scheduler& time, ordered_nodes& nodes, std::string root, layout style)
+claim_queue::claim_queue(store::scheduler& time, ordered_nodes& nodes, std::string root, layout style,
+                         std::function<bool(const std::string&)> others_watch)
     : time_{time},
       nodes_{nodes},
+      others_watch_{std::move(others_watch)},
       root_{std::move(root)},
       style_{style},
       reaper_{nodes, style, [this](const std::string& path) { removed(path); }},

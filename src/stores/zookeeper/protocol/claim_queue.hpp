@@ -43,7 +43,9 @@ class claim_queue final : private arrivals::host {
 
   /// \param time must outlive it, and so must `nodes`.
   /// \param root empty, or the path below which the names are.
-  claim_queue(store::scheduler& time, ordered_nodes& nodes, std::string root, layout style);
+  /// \param others_watch whether somebody else needs the watch of a node's children.
+  claim_queue(store::scheduler& time, ordered_nodes& nodes, std::string root, layout style,
+              std::function<bool(const std::string&)> others_watch);
 
   /// \param handler hears what becomes of claims unasked.
   void on_notices(on_notice handler) { on_notice_ = std::move(handler); }
@@ -138,6 +140,7 @@ class claim_queue final : private arrivals::host {
 
   store::scheduler& time_;
   ordered_nodes& nodes_;
+  const std::function<bool(const std::string&)> others_watch_;
   const std::string root_;
   const layout style_;
   on_notice on_notice_;

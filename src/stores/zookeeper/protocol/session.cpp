@@ -9,7 +9,8 @@ namespace holdfast::zookeeper {
 session::session(store::scheduler& time, wire& servers, const settings& s)
     : liveness_{time, servers, s.top(), s.timeout},
       nodes_{servers},
-      claims_{time, nodes_, s.root, s.layout},
+      claims_{time, nodes_, s.root, s.layout,
+              [this](const std::string& path) { return tree_watch_.watches(path); }},
       inspection_{nodes_, s.root, s.layout, [this] { return liveness_.timeout(); }},
       tree_watch_{time, nodes_, s.root, [this](const std::string& path) { return claims_.awaits(path); }} {}
 

@@ -28,6 +28,8 @@ class tree_watch {
   /// \param handler is called after changes; null: no more.
   void watch(std::function<void()> handler);
 
+  [[nodiscard]] bool watches(const std::string& path) const { return watched_.contains(path); }
+
   void connected();
   void expired() { watched_.clear(); }
   void happened(const std::string& path, change event);

@@ -257,6 +257,7 @@ void claim_queue::stop_waiting(claim& c) {
 void claim_queue::unwatch(const std::string& path, watch_kind kind) {
   nodes_.forget_unreadable(path);
   if (claims_.owns(path)) return;  // the claim that it belongs to needs the same watch
+  if (kind == watch_kind::children && others_watch_(path)) return;
   if (nodes_.is_watched(path, kind)) nodes_.end_watch(path, kind);
 }
 
