@@ -2,12 +2,11 @@
 
 #include <algorithm>
 #include <chrono>
-#include <condition_variable>
 #include <deque>
-#include <mutex>
 #include <utility>
 
 #include "api/access.hpp"
+#include "base/annotated_mutex.hpp"
 #include "base/metadata.hpp"
 #include "base/name.hpp"
 #include "runtime/process.hpp"
@@ -41,9 +40,10 @@ struct handle::state {
   lock_options options;
   std::shared_ptr<const std::string> metadata;
 
-  std::mutex mutex;
-  std::condition_variable unlocked;
-  std::deque<kept_lease> kept;  // oldest first; at most one of mode::exclusive
+  annotated::mutex mutex;
+  annotated::condition_variable unlocked;
+  /// Oldest first; at most one of mode::exclusive.
+  std::deque<kept_lease> kept HOLDFAST_GUARDED_BY(mutex);
 
   [[nodiscard]] lease_core::wish wish_for(const lock_request& request) const;
   [[nodiscard]] std::optional<duration> limit_of(const lock_request& request) const {
@@ -61,47 +61,51 @@ struct handle::state {
     return {errc::timeout, *attempt + ": it was held by another for all of the wait limit"};
   }
   /// A hold that was lost keeps its place here until its user unlocks it, so that nobody comes to unlock
-  /// another's. With the mutex held.
-  [[nodiscard]] bool is_vacant() const {
+  /// another's.
+  [[nodiscard]] bool is_vacant() const HOLDFAST_REQUIRES(mutex) {
     return std::none_of(kept.begin(), kept.end(),
                         [](const kept_lease& k) { return k.locked_as == mode::exclusive && !k.held.held(); });
   }
-  /// Waits until there is room for what is wanted, and calls `then` with the mutex held.
+  /// Waits until there is room for what is wanted, and calls `then` with the kept leases.
   /// \return false when the time was up or the wait was stopped. \throws holdfast::error errc::closed.
   template <class Then>
   bool when_vacant(const lock_request& request, std::optional<clock::time_point> until, Then then) {
     {
-      const std::lock_guard hold{mutex};
+      const annotated::lock held{mutex};
       if (request.mode != mode::exclusive || is_vacant()) {
-        then();
+        then(kept);
         return true;
       }
     }
     const auto wake = [this] {
       {
-        const std::lock_guard hold{mutex};
+        const annotated::lock held{mutex};
       }
       unlocked.notify_all();
     };
     const std::stop_callback on_closing{locks->closing(), wake};
     const std::stop_callback on_stop{request.stop, wake};
-    const auto is_over = [&] { return is_vacant() || locks->is_closed() || request.stop.stop_requested(); };
+    const auto is_given_up = [&] { return locks->is_closed() || request.stop.stop_requested(); };
     bool vacant = false;
     {
-      std::unique_lock hold{mutex};
-      if (until) {
-        unlocked.wait_until(hold, *until, is_over);
-      } else {
-        unlocked.wait(hold, is_over);
+      const annotated::lock held{mutex};
+      while (!is_vacant() && !is_given_up()) {
+        if (!until) {
+          unlocked.wait(mutex);
+        } else if (unlocked.wait_until(mutex, *until) == std::cv_status::timeout) {
+          break;
+        }
       }
       vacant = is_vacant() && !locks->is_closed();
-      if (vacant) then();
+      if (vacant) then(kept);
     }
     if (!vacant) locks->require_open();
     return vacant;
   }
   /// The newest kept lease; null where there is none.
-  [[nodiscard]] const lease* newest() const { return kept.empty() ? nullptr : &kept.back().held; }
+  [[nodiscard]] const lease* newest() const HOLDFAST_REQUIRES(mutex) {
+    return kept.empty() ? nullptr : &kept.back().held;
+  }
 };
 
 lease_core::wish handle::state::wish_for(const lock_request& request) const {
@@ -211,7 +215,7 @@ bool handle::lock(lock_request request) {
     if (!request.limit && !request.stop.stop_requested()) throw s.timed_out();
     return false;
   };
-  if (!s.when_vacant(request, until, [] {})) return refused();
+  if (!s.when_vacant(request, until, [](const auto& /*kept*/) {})) return refused();
   if (request.limit && *request.limit > duration::zero()) {
     const auto left = std::chrono::ceil<duration>(*until - state::clock::now());
     request.limit = std::max(left, duration::zero());
@@ -219,7 +223,10 @@ bool handle::lock(lock_request request) {
   auto granted = acquire(request);
   if (!granted) return false;
   // The kept hold may have been lost while this one waited in the queue: its place here is still taken.
-  if (!s.when_vacant(request, until, [&] { s.kept.push_back({std::move(*granted), request.mode}); })) {
+  const auto keep = [&](std::deque<kept_lease>& kept) {
+    kept.push_back({std::move(*granted), request.mode});
+  };
+  if (!s.when_vacant(request, until, keep)) {
     granted.reset();
     return refused();
   }
@@ -232,7 +239,7 @@ void handle::unlock(mode m, std::ptrdiff_t count) noexcept {
   for (; count > 0; --count) {
     lease released;
     {
-      const std::lock_guard hold{s.mutex};
+      const annotated::lock held{s.mutex};
       const auto found =
           std::find_if(s.kept.begin(), s.kept.end(), [&](const kept_lease& k) { return k.locked_as == m; });
       if (found == s.kept.end()) return;
@@ -249,7 +256,7 @@ void handle::downgrade() {
   s.locks->require_open();
   lease_core::record_ptr own;
   {
-    const std::lock_guard hold{s.mutex};
+    const annotated::lock held{s.mutex};
     if (s.kept.empty() || s.kept.back().locked_as != mode::exclusive) {
       throw error{errc::not_owner, "no exclusive hold of '" + s.name + "' is kept here"};
     }
@@ -260,7 +267,7 @@ void handle::downgrade() {
     throw explained(*failed, "cannot downgrade the hold of '" + s.name + "'", *s.locks);
   }
   {
-    const std::lock_guard hold{s.mutex};
+    const annotated::lock held{s.mutex};
     for (kept_lease& each : s.kept) {
       if (lease_access::record(each.held) == own) each.locked_as = mode::shared;
     }
@@ -270,21 +277,21 @@ void handle::downgrade() {
 
 fencing_token handle::token() const {
   state_->require_ours();
-  const std::lock_guard hold{state_->mutex};
+  const annotated::lock held{state_->mutex};
   if (const lease* newest = state_->newest()) return newest->token();
   throw error{errc::not_owner, "no hold of '" + state_->name + "' is kept here"};
 }
 
 std::stop_token handle::lost() const {
   state_->require_ours();
-  const std::lock_guard hold{state_->mutex};
+  const annotated::lock held{state_->mutex};
   if (const lease* newest = state_->newest()) return newest->lost();
   throw error{errc::not_owner, "no hold of '" + state_->name + "' is kept here"};
 }
 
 bool handle::held() const noexcept {
   if (is_inherited()) return false;
-  const std::lock_guard hold{state_->mutex};
+  const annotated::lock held{state_->mutex};
   const lease* newest = state_->newest();
   return newest != nullptr && newest->held();
 }

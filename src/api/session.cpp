@@ -1,9 +1,7 @@
 #include "api/session.hpp"
 
 #include <algorithm>
-#include <condition_variable>
 #include <exception>
-#include <mutex>
 #include <utility>
 
 #include "runtime/process.hpp"
@@ -26,20 +24,22 @@ struct slot {
 
 /// The same for a caller that does not wait for ever.
 struct idle_latch {
-  std::mutex mutex;
-  std::condition_variable changed;
-  bool rung = false;
+  annotated::mutex mutex;
+  annotated::condition_variable changed;
+  bool rung HOLDFAST_GUARDED_BY(mutex) = false;
 
   void ring() {
     {
-      const std::lock_guard hold{mutex};
+      const annotated::lock held{mutex};
       rung = true;
     }
     changed.notify_one();
   }
   bool wait_until(std::chrono::steady_clock::time_point limit) {
-    std::unique_lock hold{mutex};
-    return changed.wait_until(hold, limit, [this] { return rung; });
+    const annotated::lock held{mutex};
+    while (!rung && changed.wait_until(mutex, limit) == std::cv_status::no_timeout) {
+    }
+    return rung;
   }
 };
 
@@ -64,8 +64,11 @@ session::session(std::string_view url, client_options options)
   parts_->store = runtime::open(std::move(parsed), options_, parts_->loop);
   {
     const core_lock now{parts_->loop};  // the store may have something to say by now
-    parts_->leases = std::make_unique<lease_core::lease_manager>(
-        parts_->loop, parts_->store->port(), [this](const record_ptr& lease) { announce_loss(lease); });
+    parts_->leases = std::make_unique<lease_core::lease_manager>(parts_->loop, parts_->store->port(),
+                                                                 [this](const record_ptr& lease) {
+                                                                   parts_->loop.assert_core_locked();
+                                                                   announce_loss(lease);
+                                                                 });
   }
   parts_->loop.on_core_lock_released([store = parts_->store.get()] { store->kick(); });
 }
@@ -150,6 +153,7 @@ lease_core::taken session::acquire(lease_core::wish wish, std::optional<duration
         }
         std::optional<store::time_point> until;
         if (limit && wish.claim.wait) until = parts_->loop.now() + *limit;
+        parts_->loop.assert_core_locked();
         return parts_->leases->acquire(std::move(wish), until, std::move(handler));
       },
       stop, [this](op_id id) { cancel(id); });
@@ -212,6 +216,7 @@ std::error_code session::release(const record_ptr& lease) {
   if (!is_ours()) return errc::closed;
   loss_actions unused;
   return wait_for<std::error_code>([&](auto handler) {
+    parts_->loop.assert_core_locked();
     parts_->leases->release(lease, std::move(handler));
     unused = forget_loss(lease);
   });
@@ -219,13 +224,18 @@ std::error_code session::release(const record_ptr& lease) {
 
 renewal session::renew(const record_ptr& lease) {
   if (!is_ours()) return renewal::lost;
-  return wait_for<renewal>([&](auto handler) { parts_->leases->renew(lease, std::move(handler)); });
+  return wait_for<renewal>([&](auto handler) {
+    parts_->loop.assert_core_locked();
+    parts_->leases->renew(lease, std::move(handler));
+  });
 }
 
 std::optional<failure> session::downgrade(const record_ptr& lease) {
   require_open();
-  return wait_for<std::optional<failure>>(
-      [&](auto handler) { parts_->leases->downgrade(lease, std::move(handler)); });
+  return wait_for<std::optional<failure>>([&](auto handler) {
+    parts_->loop.assert_core_locked();
+    parts_->leases->downgrade(lease, std::move(handler));
+  });
 }
 
 namespace {
@@ -241,6 +251,7 @@ session::op_id session::start_release(const record_ptr& lease, on_ended handler)
   const core_lock now{parts_->loop};
   const op_id id = add_wait(std::move(handler));
   parts_->leases->release(lease, [this, id](std::error_code code) {
+    parts_->loop.assert_core_locked();
     end_wait(id,
              code ? std::optional{failure{code, code == errc::lost ? "the lease had ended before"
                                                                    : "the store did not confirm it in time"}}
@@ -257,8 +268,10 @@ session::op_id session::start_downgrade(const record_ptr& lease, on_ended handle
   }
   const core_lock now{parts_->loop};
   const op_id id = add_wait(std::move(handler));
-  parts_->leases->downgrade(lease,
-                            [this, id](std::optional<failure> failed) { end_wait(id, std::move(failed)); });
+  parts_->leases->downgrade(lease, [this, id](std::optional<failure> failed) {
+    parts_->loop.assert_core_locked();
+    end_wait(id, std::move(failed));
+  });
   return id;
 }
 

@@ -12,6 +12,7 @@
 #include <variant>
 #include <vector>
 
+#include "base/annotated_mutex.hpp"
 #include "holdfast/client.hpp"
 #include "holdfast/detail/handle.hpp"
 #include "lease/lease_manager.hpp"
@@ -91,23 +92,28 @@ class session : public std::enable_shared_from_this<session> {
   struct parts {
     runtime::event_loop loop;
     std::unique_ptr<runtime::backend> store;
-    std::unique_ptr<lease_core::lease_manager> leases;
-    // Under the core lock:
-    std::unordered_map<op_id, wait> waits;
-    op_id last_wait = 0;
+    std::unique_ptr<lease_core::lease_manager> leases HOLDFAST_PT_GUARDED_BY(loop);
+    std::unordered_map<op_id, wait> waits HOLDFAST_GUARDED_BY(loop);
+    op_id last_wait HOLDFAST_GUARDED_BY(loop) = 0;
   };
   using loss_actions = decltype(lease_core::record::on_lost);
+
+  std::string url_;
+  client_options options_;
+  std::uint32_t generation_;
+  std::atomic<bool> closed_ = false;
+  std::stop_source closing_;
+  std::unique_ptr<parts> parts_;
 
   /// Numbers of waits and loss callbacks, which the lease manager does not use for claims.
   static constexpr op_id first_wait = op_id{1} << 63U;
 
-  // Under the core lock:
-  op_id add_wait(on_ended handler);
-  void end_wait(op_id id, std::optional<failure> result);
+  op_id add_wait(on_ended handler) HOLDFAST_REQUIRES(parts_->loop);
+  void end_wait(op_id id, std::optional<failure> result) HOLDFAST_REQUIRES(parts_->loop);
   /// Ends the waits for the loss of a lease that was released. \return user code to be destroyed after the
   /// core lock is released.
-  [[nodiscard]] loss_actions forget_loss(const lease_core::record_ptr& lease);
-  void announce_loss(const lease_core::record_ptr& lease);
+  [[nodiscard]] loss_actions forget_loss(const lease_core::record_ptr& lease) HOLDFAST_REQUIRES(parts_->loop);
+  void announce_loss(const lease_core::record_ptr& lease) HOLDFAST_REQUIRES(parts_->loop);
   template <class Result, class Start, class Cancel>
   Result wait_for(Start start, const std::stop_token& stop, Cancel cancel);
   template <class Result, class Start>
@@ -116,13 +122,6 @@ class session : public std::enable_shared_from_this<session> {
   /// Runs `action` after the core lock is released.
   template <class Function>
   auto outside(Function action);
-
-  std::string url_;
-  client_options options_;
-  std::uint32_t generation_;
-  std::atomic<bool> closed_ = false;
-  std::stop_source closing_;
-  std::unique_ptr<parts> parts_;
 };
 
 }  // namespace holdfast::detail

@@ -1,10 +1,10 @@
 #include <atomic>
 #include <functional>
 #include <memory>
-#include <mutex>
 #include <utility>
 
 #include "api/session.hpp"
+#include "base/annotated_mutex.hpp"
 
 namespace holdfast::detail {
 
@@ -15,19 +15,22 @@ std::shared_ptr<void> session::watch(std::function<void()> changed) {
   /// Between a callback that runs and the thread that ends the watch: as with std::stop_callback, ending it
   /// waits, unless the callback itself does it.
   struct gate {
-    std::recursive_mutex mutex;
-    std::function<void()> changed;
+    annotated::recursive_mutex mutex;
+    std::function<void()> changed HOLDFAST_GUARDED_BY(mutex);
     std::atomic<bool> due{false};  // a call is under way that has not begun; it covers all changes until then
   };
   const auto shared = std::make_shared<gate>();
-  shared->changed = std::move(changed);
+  {
+    const annotated::recursive_lock held{shared->mutex};
+    shared->changed = std::move(changed);
+  }
   std::shared_ptr<void> registration;
   {
     const core_lock now{parts_->loop};
     registration = parts_->store->port().watch([this, shared] {
       if (shared->due.exchange(true)) return;
       parts_->loop.defer_callback([shared] {
-        const std::lock_guard hold{shared->mutex};
+        const annotated::recursive_lock held{shared->mutex};
         shared->due = false;
         if (const auto action = shared->changed) action();
       });
@@ -45,7 +48,7 @@ std::shared_ptr<void> session::watch(std::function<void()> changed) {
             if (!end->self->is_ours()) return;
             const std::unique_ptr<ending> ended{end};
             ended->registration.reset();
-            const std::lock_guard hold{ended->shared->mutex};
+            const annotated::recursive_lock held{ended->shared->mutex};
             ended->shared->changed = nullptr;
           }};
 }

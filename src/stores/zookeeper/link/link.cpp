@@ -23,15 +23,14 @@ session::settings recipes_of(const settings& s) {
   return recipes;
 }
 
-template <class... Each>
-struct overloaded : Each... {
-  using Each::operator()...;
-};
-
 }  // namespace
 
 link::link(runtime::event_loop& on, settings s)
-    : loop_{on}, settings_{std::move(s)}, session_{on, *this, recipes_of(settings_)}, watchers_{on} {
+    : loop_{on},
+      settings_{std::move(s)},
+      session_{on, *this, recipes_of(settings_)},
+      watchers_{on},
+      lost_{clock::now()} {
   thread_ = runtime::quiet_thread([this] { work(); });
 }
 
@@ -40,7 +39,7 @@ link::~link() { shut(); }
 void link::shut() {
   stopping_ = true;
   {
-    const std::lock_guard hold{pause_mutex_};
+    const annotated::lock held{pause_mutex_};
     if (lookup_) lookup_->cancel();
   }
   paused_.notify_one();
@@ -49,7 +48,27 @@ void link::shut() {
   if (thread_.joinable()) thread_.join();
 }
 
+void link::send(tickets::request request, on_reply handler) {
+  loop_.assert_core_locked();
+  session_.send(request, handler);
+}
+
+std::optional<store::time_point> link::session_until() const {
+  loop_.assert_core_locked();
+  return session_.session_until();
+}
+
+// Set while the client is made, and taken back when its threads have ended: nobody else is there.
+void link::on_notices(on_notice handler) HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
+  session_.on_notices(std::move(handler));
+}
+
+void link::on_session(const std::function<void()>& extended) HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
+  session_.on_session(extended);
+}
+
 std::shared_ptr<void> link::watch(std::function<void()> changed) {
+  loop_.assert_core_locked();
   if (watches_++ == 0) session_.watch([this] { loop_.defer([this] { watchers_.ring(); }); });
   return {this, [this, inner = watchers_.add(std::move(changed))](void*) mutable {
             inner.reset();
@@ -62,13 +81,13 @@ std::shared_ptr<void> link::watch(std::function<void()> changed) {
 
 void link::submit(operation step, on_result handler) {
   if (step.kind != operation_kind::remove) urgent_ = true;
-  const std::lock_guard hold{queue_mutex_};
+  const annotated::lock held{queue_mutex_};
   queue_.push_back({std::move(step), std::move(handler)});
   queued_ = queue_.size();
 }
 
 std::vector<link::job> link::take_queue() {
-  const std::lock_guard hold{queue_mutex_};
+  const annotated::lock held{queue_mutex_};
   queued_ = 0;
   return std::exchange(queue_, {});
 }
@@ -89,7 +108,7 @@ void link::flush() {
   bool failed = false;
   bool cut = false;
   {
-    const std::lock_guard hold{handle_mutex_};
+    const annotated::lock held{handle_mutex_};
     if (connected_) {
       for (job& j : take_queue()) handle_->start(j.step, std::move(j.handler));
       failed = handle_->has_news();
@@ -110,7 +129,7 @@ void link::flush() {
 void link::fail_queue() {
   failure reason;
   {
-    const std::lock_guard hold{handle_mutex_};
+    const annotated::lock held{handle_mutex_};
     if (!down_) return;
     reason = *down_;
   }
@@ -147,7 +166,7 @@ void link::listen(store::caller* caller) {
 void link::wait_for_bytes(store::caller* caller) {
   handle::interest wanted;
   {
-    const std::lock_guard hold{handle_mutex_};
+    const annotated::lock held{handle_mutex_};
     wanted = handle_->wants();
   }
   deliver();
@@ -165,7 +184,7 @@ void link::wait_for_bytes(store::caller* caller) {
   if (caller != nullptr) caller->end_polling();
   if (fds[0].revents != 0) bell_.drain();
   if (fds[1].revents != 0) {
-    const std::lock_guard hold{handle_mutex_};
+    const annotated::lock held{handle_mutex_};
     handle_->go_on(fds[1].revents);
   }
   deliver();
@@ -173,11 +192,11 @@ void link::wait_for_bytes(store::caller* caller) {
 
 /// Passes on what the servers said, under one core lock.
 void link::deliver() {
-  std::unique_lock in_order{news_mutex_};
+  annotated::lock in_order{news_mutex_};
   std::vector<handle::news> news;
   bool lost = false;
   {
-    const std::lock_guard hold{handle_mutex_};
+    const annotated::lock held{handle_mutex_};
     if (handle_ && handle_->has_news()) news = handle_->take_news();
     for (const handle::news& each : news) {
       if (const auto* made = std::get_if<handle::connected>(&each)) {
@@ -205,17 +224,22 @@ void link::deliver() {
   if (lost) baton_.wake();
   if (news.empty() || stopping_) return;
   const runtime::core_lock now{loop_, true};
-  for (handle::news& each : news) {
-    std::visit(
-        overloaded{[](handle::answered& a) { a.handler(std::move(a.result)); },
-                   [this](const handle::happening& h) { session_.happened(h.path, h.change); },
-                   [this](const handle::connected& c) { session_.connected(c.id, c.timeout, c.began); },
-                   [this](const handle::disconnected&) { session_.disconnected(); },
-                   [this](const handle::ended&) { end_session(); },
-                   [this](const handle::shut_out&) { end_session(); }},
-        each);
-  }
+  for (handle::news& each : news) pass_on(each);
   in_order.unlock();  // before the core lock is released, which may want to send something
+}
+
+void link::pass_on(handle::news& news) {
+  if (auto* const a = std::get_if<handle::answered>(&news)) {
+    a->handler(std::move(a->result));
+  } else if (const auto* const h = std::get_if<handle::happening>(&news)) {
+    session_.happened(h->path, h->change);
+  } else if (const auto* const c = std::get_if<handle::connected>(&news)) {
+    session_.connected(c->id, c->timeout, c->began);
+  } else if (std::holds_alternative<handle::disconnected>(news)) {
+    session_.disconnected();
+  } else {  // ended, shut_out
+    end_session();
+  }
 }
 
 /// What still waits to be sent was meant for the session that has ended: in the next one it would make nodes
@@ -235,7 +259,6 @@ void link::end_session() {
 // ---- the link's own thread
 
 void link::work() {
-  lost_ = clock::now();
   while (!stopping_) {
     if (connected_) baton_.rest();
     if (stopping_) break;
@@ -244,14 +267,19 @@ void link::work() {
       if (!connected_) pause(1ms);  // one who has just lost it is about to leave
       continue;
     }
-    if (!handle_ || over_) open();
-    if (handle_ && !over_) listen(nullptr);
+    if (!has_handle() || over_) open();
+    if (has_handle() && !over_) listen(nullptr);
     baton_.leave();
   }
   // The servers hear that it is over, so that nobody waits for what it still had.
-  const std::lock_guard hold{handle_mutex_};
+  const annotated::lock held{handle_mutex_};
   connected_ = false;
   handle_.reset();
+}
+
+bool link::has_handle() {
+  const annotated::lock held{handle_mutex_};
+  return handle_ != nullptr;
 }
 
 /// Begins a session.
@@ -259,7 +287,7 @@ void link::open() {
   std::unique_ptr<handle> former;
   bool refused = false;
   {
-    const std::lock_guard hold{handle_mutex_};
+    const annotated::lock held{handle_mutex_};
     refused = over_ && down_;
     former = std::move(handle_);
   }
@@ -272,7 +300,7 @@ void link::open() {
   try {
     const auto& at = std::get<addresses>(found);
     auto made = std::make_unique<handle>(settings_, at);
-    const std::lock_guard hold{handle_mutex_};
+    const annotated::lock held{handle_mutex_};
     handle_ = std::move(made);
     resolved_ = lost_ = clock::now();
     timeout_ = {};
@@ -284,7 +312,7 @@ void link::open() {
 
 void link::no_session(const failure& reason) {
   {
-    const std::lock_guard hold{handle_mutex_};
+    const annotated::lock held{handle_mutex_};
     down_ = failure{reason.code, settings_.place() + ": " + reason.message};
   }
   fail_queue();
@@ -292,19 +320,24 @@ void link::no_session(const failure& reason) {
 }
 
 name_lookup::outcome link::look_up() {
+  std::shared_ptr<name_lookup> lookup;
   {
-    const std::lock_guard hold{pause_mutex_};
-    lookup_ = name_lookup::begin(settings_.servers);
+    const annotated::lock held{pause_mutex_};
+    lookup = lookup_ = name_lookup::begin(settings_.servers);
     if (stopping_) lookup_->cancel();
   }
-  return lookup_->wait(settings_.connect_limit);
+  return lookup->wait(settings_.connect_limit);
 }
 
 /// Without a connection: who asks hears why as soon as every server has been tried, or the limit has passed.
 void link::stay_or_give_up() {
   const auto now = clock::now();
+  bool session_is_over = false;
   {
-    const std::lock_guard hold{handle_mutex_};
+    const annotated::lock held{handle_mutex_};
+    // By now the servers have ended it, if they are the same ones. They would not let it in if they had lost
+    // what they knew: then only a new session can go on.
+    session_is_over = timeout_.count() > 0 && now >= lost_ + 2 * timeout_;
     if (handle_->has_tried_all() || now >= lost_ + settings_.connect_limit) {
       const std::string& reason = handle_->last_problem();
       down_ = failure{errc::unavailable, settings_.place() + ": no server can be connected to" +
@@ -312,9 +345,7 @@ void link::stay_or_give_up() {
     }
   }
   fail_queue();
-  // By now the servers have ended it, if they are the same ones. They would not let it in if they had lost
-  // what they knew: then only a new session can go on.
-  if (timeout_.count() > 0 && now >= lost_ + 2 * timeout_) {
+  if (session_is_over) {
     over_ = true;
     const runtime::core_lock lock{loop_, true};
     end_session();
@@ -325,13 +356,15 @@ void link::stay_or_give_up() {
   resolved_ = clock::now();
   const auto* at = std::get_if<addresses>(&found);
   if (at == nullptr) return;  // those that are known will do until then
-  const std::lock_guard hold{handle_mutex_};
+  const annotated::lock held{handle_mutex_};
   handle_->move_to(*at);
 }
 
 void link::pause(std::chrono::milliseconds length) {
-  std::unique_lock hold{pause_mutex_};
-  paused_.wait_for(hold, length, [this] { return stopping_.load(); });
+  const auto end = clock::now() + length;
+  const annotated::lock held{pause_mutex_};
+  while (!stopping_ && paused_.wait_until(pause_mutex_, end) == std::cv_status::no_timeout) {
+  }
 }
 
 }  // namespace holdfast::zookeeper

@@ -2,15 +2,14 @@
 
 #include <atomic>
 #include <chrono>
-#include <condition_variable>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <random>
 #include <string>
 #include <thread>
 #include <vector>
 
+#include "base/annotated_mutex.hpp"
 #include "runtime/event_loop.hpp"
 #include "runtime/reader_baton.hpp"
 #include "runtime/wakeup_fd.hpp"
@@ -35,13 +34,11 @@ class link final : public tickets::link, private wire {
   link(const link&) = delete;
   link& operator=(const link&) = delete;
 
-  void send(tickets::request request, on_reply handler) override { session_.send(request, handler); }
-  void on_notices(on_notice handler) override { session_.on_notices(std::move(handler)); }
+  void send(tickets::request request, on_reply handler) override;
+  void on_notices(on_notice handler) override;
   std::shared_ptr<void> watch(std::function<void()> changed) override;
-  [[nodiscard]] std::optional<store::time_point> session_until() const override {
-    return session_.session_until();
-  }
-  void on_session(const std::function<void()>& extended) override { session_.on_session(extended); }
+  [[nodiscard]] std::optional<store::time_point> session_until() const override;
+  void on_session(const std::function<void()>& extended) override;
   void help(store::caller& caller) override;
   bool drive() override;
   void kick() override;
@@ -60,7 +57,8 @@ class link final : public tickets::link, private wire {
   // Any thread, without the core lock:
   void flush();
   void deliver();
-  void end_session();
+  void pass_on(handle::news& news) HOLDFAST_REQUIRES(loop_);
+  void end_session() HOLDFAST_REQUIRES(loop_);
 
   // The leader:
   void listen(store::caller* caller);
@@ -68,6 +66,7 @@ class link final : public tickets::link, private wire {
 
   // The link's own thread:
   void work();
+  [[nodiscard]] bool has_handle();
   void open();
   [[nodiscard]] name_lookup::outcome look_up();
   void no_session(const failure& reason);
@@ -79,33 +78,36 @@ class link final : public tickets::link, private wire {
 
   runtime::event_loop& loop_;
   const settings settings_;
-  session session_;  // under the core lock
+  session session_ HOLDFAST_GUARDED_BY(loop_);
   runtime::watchers watchers_;
-  std::size_t watches_ = 0;  // under the core lock
+  std::size_t watches_ HOLDFAST_GUARDED_BY(loop_) = 0;
 
-  std::mutex queue_mutex_;
-  std::vector<job> queue_;
+  annotated::mutex queue_mutex_;
+  std::vector<job> queue_ HOLDFAST_GUARDED_BY(queue_mutex_);
   std::atomic<std::size_t> queued_ = 0;
   std::atomic<bool> urgent_ = false;  // something else than a removal was sent since somebody last listened
 
-  std::mutex handle_mutex_;
-  std::unique_ptr<handle> handle_;  // replaced by the link's own thread only, while nobody else may listen
-  std::mutex news_mutex_;           // held while news is delivered, so that it stays in order
+  annotated::mutex news_mutex_;  // locked while news is delivered, so that it stays in order
+  annotated::mutex handle_mutex_;
+  /// Replaced by the link's own thread only, while nobody else may listen.
+  std::unique_ptr<handle> handle_ HOLDFAST_GUARDED_BY(handle_mutex_);
   std::atomic<bool> connected_ = false;
-  std::atomic<bool> over_ = false;       // the handle is of no use any more
-  std::optional<failure> down_;          // why there is no connection, once that is known; with handle_mutex_
-  std::chrono::milliseconds timeout_{};  // of the session, as the servers have it; zero: there was none yet
-  clock::time_point lost_;               // since when there has been none
-  clock::time_point resolved_;
-  std::shared_ptr<name_lookup> lookup_;  // with pause_mutex_
+  std::atomic<bool> over_ = false;  // the handle is of no use any more
+  /// Why there is no connection, once that is known.
+  std::optional<failure> down_ HOLDFAST_GUARDED_BY(handle_mutex_);
+  /// Of the session, as the servers have it; zero: there was none yet.
+  std::chrono::milliseconds timeout_ HOLDFAST_GUARDED_BY(handle_mutex_){};
+  clock::time_point lost_ HOLDFAST_GUARDED_BY(handle_mutex_);  // since when there has been no connection
+  clock::time_point resolved_;                                 // the link's own thread's
+  std::shared_ptr<name_lookup> lookup_ HOLDFAST_GUARDED_BY(pause_mutex_);
   std::minstd_rand chance_{
       std::random_device{}()};  // the leader's, with no connection: the link's own thread
 
   runtime::wakeup_fd bell_;
   runtime::reader_baton baton_{bell_.descriptor()};
   std::atomic<bool> stopping_ = false;
-  std::mutex pause_mutex_;
-  std::condition_variable paused_;
+  annotated::mutex pause_mutex_;
+  annotated::condition_variable paused_;
   std::thread thread_;
 };
 
