@@ -46,6 +46,8 @@ class HOLDFAST_CAPABILITY("mutex") mutex {
   void lock() HOLDFAST_ACQUIRE() { mutex_.lock(); }
   [[nodiscard]] bool try_lock() HOLDFAST_TRY_ACQUIRE(true) { return mutex_.try_lock(); }
   void unlock() HOLDFAST_RELEASE() { mutex_.unlock(); }
+  /// For functions of an object that locks it as long as it lives. Checks nothing at run time.
+  void assert_locked() const HOLDFAST_ASSERT_CAPABILITY(this) {}
 
  private:
   friend class condition_variable;

@@ -9,14 +9,16 @@ void connector::await_turn() {
     const core_lock now{loop_, true};
     pause = backoff_.next(loop_.random());
   }
-  std::unique_lock hold{pause_mutex_};
-  stopped_.wait_for(hold, pause, [this] { return stopping_.load(); });
+  const auto end = std::chrono::steady_clock::now() + pause;
+  const annotated::lock held{pause_mutex_};
+  while (!stopping_ && stopped_.wait_until(pause_mutex_, end) == std::cv_status::no_timeout) {
+  }
 }
 
 void connector::stop() {
   stopping_ = true;
   {
-    const std::lock_guard hold{pause_mutex_};
+    const annotated::lock held{pause_mutex_};
   }
   stopped_.notify_one();
   stop_.ring();

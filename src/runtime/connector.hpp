@@ -1,9 +1,8 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
-#include <mutex>
 
+#include "base/annotated_mutex.hpp"
 #include "core/backoff.hpp"
 #include "runtime/event_loop.hpp"
 #include "runtime/wakeup_fd.hpp"
@@ -32,8 +31,8 @@ class connector {
   store::backoff backoff_{retry_policy{}};
   std::atomic<bool> proved_ = true;  // since the last turn
   std::atomic<bool> stopping_ = false;
-  std::mutex pause_mutex_;
-  std::condition_variable stopped_;
+  annotated::mutex pause_mutex_;
+  annotated::condition_variable stopped_;
   wakeup_fd stop_;
 };
 

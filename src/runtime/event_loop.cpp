@@ -143,7 +143,7 @@ struct listener : std::enable_shared_from_this<listener> {
   void listen() {
     descriptor.async_wait(asio::posix::stream_descriptor::wait_read,
                           [self = shared_from_this()](const boost::system::error_code& code) {
-                            const std::lock_guard hold{self->mutex};
+                            const annotated::recursive_lock held{self->mutex};
                             if (code || self->ended) return;
                             self->heard();
                             self->listen();
@@ -151,15 +151,15 @@ struct listener : std::enable_shared_from_this<listener> {
   }
   /// After this returns, `heard` is not running and never will be again, unless it is the caller.
   void end() {
-    const std::lock_guard hold{mutex};
+    const annotated::recursive_lock held{mutex};
     ended = true;
     descriptor.release();  // off the reactor now; closing it is up to whoever registered it
   }
 
   asio::posix::stream_descriptor descriptor;
   std::function<void()> heard;
-  std::recursive_mutex mutex;  // held while `heard` runs, which may end its own registration
-  bool ended = false;
+  annotated::recursive_mutex mutex;  // locked while `heard` runs, which may end its own registration
+  bool ended HOLDFAST_GUARDED_BY(mutex) = false;
 };
 
 }  // namespace
@@ -202,7 +202,7 @@ std::shared_ptr<void> event_loop::on_readable(int descriptor, std::function<void
   // From the loop's own thread, so that no caller comes to hold the entry's mutex under the core lock: the
   // order is always the other way round.
   asio::post(io_->own.context, [entry] {
-    const std::lock_guard hold{entry->mutex};
+    const annotated::recursive_lock held{entry->mutex};
     if (!entry->ended) entry->listen();
   });
   return {static_cast<void*>(entry.get()), [entry](void*) { entry->end(); }};

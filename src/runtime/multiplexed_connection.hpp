@@ -6,13 +6,13 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
-#include <mutex>
 #include <optional>
 #include <string>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/annotated_mutex.hpp"
 #include "base/failure.hpp"
 #include "core/caller.hpp"
 #include "runtime/connector.hpp"
@@ -96,13 +96,17 @@ class multiplexed_connection {
   /// The wire and the requests in flight, locked while this object lives.
   class locked_wire {
    public:
-    explicit locked_wire(multiplexed_connection& of) : of_{of}, hold_{of.wire_mutex_} {}
+    explicit locked_wire(multiplexed_connection& of) : of_{of}, held_{of.wire_mutex_} {}
 
     /// Null: not connected.
-    [[nodiscard]] Wire* get() const { return of_.wire_.get(); }
+    [[nodiscard]] Wire* get() const {
+      of_.wire_mutex_.assert_locked();
+      return of_.wire_.get();
+    }
     [[nodiscard]] Wire* operator->() const { return get(); }
     /// \throws connection_error where a thread has found the wire broken while it sent.
     void throw_if_broken() const {
+      of_.wire_mutex_.assert_locked();
       if (of_.unusable_) throw connection_error{*of_.unusable_};
     }
     [[nodiscard]] request* first_in_flight() const { return of_.pipeline_.first_in_flight(); }
@@ -112,11 +116,14 @@ class multiplexed_connection {
       of_.in_flight_ = of_.pipeline_.in_flight();
     }
     /// The server has given a sign of life.
-    void heard() { of_.heard_ = of_.due_since_ = clock::now(); }
+    void heard() {
+      of_.wire_mutex_.assert_locked();
+      of_.heard_ = of_.due_since_ = clock::now();
+    }
 
    private:
     multiplexed_connection& of_;
-    std::lock_guard<std::mutex> hold_;
+    annotated::lock held_;
   };
 
   /// \param protocol has to outlive the connection's thread: see `stop`.
@@ -145,8 +152,8 @@ class multiplexed_connection {
   void on_success() { connector_.on_success(); }
 
   // The reader:
-  /// Until the reader itself disconnects.
-  [[nodiscard]] Wire& wire() const { return *wire_; }
+  /// Until the reader itself disconnects. It alone replaces the wire, so it needs no mutex to find it.
+  [[nodiscard]] Wire& wire() const HOLDFAST_NO_THREAD_SAFETY_ANALYSIS { return *wire_; }
   [[nodiscard]] const std::vector<request_ptr>& completed() const { return pipeline_.completed(); }
   /// Sends a completed request again. \param index see request_pipeline::restart.
   void restart(std::size_t index);
@@ -155,6 +162,9 @@ class multiplexed_connection {
 
  private:
   using clock = std::chrono::steady_clock;
+
+  annotated::mutex queue_mutex_;
+  annotated::mutex wire_mutex_;
 
   // The reader:
   void read_until_served(store::caller* caller);
@@ -167,10 +177,9 @@ class multiplexed_connection {
   void connect();
   void give_up(const connection_error& error);
 
-  // With wire_mutex_:
-  void send_queued();
-  [[nodiscard]] request* start_next();
-  void count_in_flight();
+  void send_queued() HOLDFAST_REQUIRES(wire_mutex_);
+  [[nodiscard]] request* start_next() HOLDFAST_REQUIRES(wire_mutex_);
+  void count_in_flight() HOLDFAST_REQUIRES(wire_mutex_);
 
   void fail_queued(const connection_error& error);
   [[nodiscard]] failure at_place(const failure& reason) const {
@@ -184,23 +193,21 @@ class multiplexed_connection {
   /// Each stage has its own guard: queue_mutex_, wire_mutex_ for the requests in flight, and for the
   /// completed none, since they are the reader's.
   request_pipeline<request> pipeline_;
-  std::mutex queue_mutex_;
   std::atomic<std::size_t> queued_ = 0;
   std::atomic<std::size_t> in_flight_ = 0;
 
-  // With wire_mutex_:
-  std::mutex wire_mutex_;
-  std::unique_ptr<Wire> wire_;  // replaced by the reader alone, which may use it without the mutex
-  std::optional<connection_error>
-      unusable_;                 // why there is no wire, or why it is of no use any more, once known
-  clock::time_point due_since_;  // the first request in flight, or the last sign of life
-  clock::time_point heard_;      // the last sign of life
+  std::unique_ptr<Wire> wire_ HOLDFAST_GUARDED_BY(wire_mutex_);  // replaced by the reader alone
+  /// Why there is no wire, or why it is of no use any more, once known.
+  std::optional<connection_error> unusable_ HOLDFAST_GUARDED_BY(wire_mutex_);
+  /// The sending of the first request in flight, or the last sign of life.
+  clock::time_point due_since_ HOLDFAST_GUARDED_BY(wire_mutex_);
+  clock::time_point heard_ HOLDFAST_GUARDED_BY(wire_mutex_);  // the last sign of life
 
   wakeup_fd wakeup_;  // ends the reader's wait
   reader_baton baton_{wakeup_.descriptor()};
   connector connector_;
 
-  std::atomic<bool> connected_ = false;  // changed with wire_mutex_
+  std::atomic<bool> connected_ = false;  // changed with wire_mutex_ locked
   std::atomic<bool> fresh_ = false;      // nobody has read from this wire yet
   std::atomic<bool> urgent_ = false;     // an urgent request was queued since somebody last read
   std::thread thread_;

@@ -47,7 +47,7 @@ void multiplexed_connection<Wire>::help(store::caller& caller) {
 template <class Wire>
 void multiplexed_connection<Wire>::push(request_ptr r, bool urgent) {
   if (urgent) urgent_ = true;
-  const std::lock_guard hold{queue_mutex_};
+  const annotated::lock held{queue_mutex_};
   pipeline_.push(std::move(r));
   queued_ = pipeline_.queued();
 }
@@ -57,7 +57,7 @@ void multiplexed_connection<Wire>::flush() {
   if (queued_ == 0) return;
   std::optional<connection_error> error;
   {
-    const std::lock_guard hold{wire_mutex_};
+    const annotated::lock held{wire_mutex_};
     if (connected_) return send_queued();
     error = unusable_;
   }
@@ -83,7 +83,7 @@ void multiplexed_connection<Wire>::send_queued() {
 
 template <class Wire>
 typename multiplexed_connection<Wire>::request* multiplexed_connection<Wire>::start_next() {
-  const std::lock_guard hold{queue_mutex_};
+  const annotated::lock held{queue_mutex_};
   request* const next = pipeline_.start_next(wire_->depth());
   if (next == nullptr) return nullptr;
   queued_ = pipeline_.queued();
@@ -103,7 +103,7 @@ void multiplexed_connection<Wire>::fail_queued(const connection_error& error) {
   const store::trouble reason{at_place(error.reason), error.passing, false};
   std::deque<request_ptr> failed;
   {
-    const std::lock_guard hold{queue_mutex_};
+    const annotated::lock held{queue_mutex_};
     failed = pipeline_.fail_queued(reason);
     queued_ = 0;
   }
@@ -137,7 +137,7 @@ void multiplexed_connection<Wire>::wait_for_bytes(store::caller* caller) {
   const auto patience = check_health();
   std::array<pollfd, 2> fds{pollfd{-1, 0, 0}, pollfd{wakeup_.descriptor(), POLLIN, 0}};
   {
-    const std::lock_guard hold{wire_mutex_};
+    const annotated::lock held{wire_mutex_};
     fds[0].fd = wire_->descriptor();
     fds[0].events = wire_->events();
   }
@@ -154,7 +154,7 @@ void multiplexed_connection<Wire>::wait_for_bytes(store::caller* caller) {
 /// \return when to check again. \throws connection_error where the wire is of no use, or a reply is overdue.
 template <class Wire>
 typename multiplexed_connection<Wire>::clock::duration multiplexed_connection<Wire>::check_health() {
-  const std::lock_guard hold{wire_mutex_};
+  const annotated::lock held{wire_mutex_};
   if (!unusable_ && pipeline_.in_flight() == 0) unusable_ = wire_->retirement();
   if (unusable_) throw connection_error{*unusable_};
   const auto now = clock::now();
@@ -177,7 +177,7 @@ typename multiplexed_connection<Wire>::clock::duration multiplexed_connection<Wi
 
 template <class Wire>
 void multiplexed_connection<Wire>::restart(std::size_t index) {
-  const std::lock_guard hold{wire_mutex_};
+  const annotated::lock held{wire_mutex_};
   request& again = pipeline_.restart(index);
   count_in_flight();
   wire_->put(again);
@@ -190,7 +190,7 @@ void multiplexed_connection<Wire>::disconnect(const connection_error& error) {
   const store::trouble no_reply{at_place(error.reason), true, true};
   protocol_.on_disconnect();
   {
-    const std::lock_guard hold{wire_mutex_};
+    const annotated::lock held{wire_mutex_};
     pipeline_.finish_all();
     in_flight_ = 0;
     wire_.reset();
@@ -232,7 +232,7 @@ void multiplexed_connection<Wire>::connect() {
   try {
     auto made = protocol_.connect(connector_.stop_descriptor());
     {
-      const std::lock_guard hold{wire_mutex_};
+      const annotated::lock held{wire_mutex_};
       wire_ = std::move(made);
       heard_ = clock::now();
       unusable_.reset();
@@ -253,7 +253,7 @@ void multiplexed_connection<Wire>::connect() {
 template <class Wire>
 void multiplexed_connection<Wire>::give_up(const connection_error& error) {
   {
-    const std::lock_guard hold{wire_mutex_};
+    const annotated::lock held{wire_mutex_};
     unusable_ = error;
   }
   fail_queued(error);

@@ -7,7 +7,7 @@
 namespace holdfast::runtime {
 
 bool reader_baton::take(store::caller& caller) {
-  const std::lock_guard hold{mutex_};
+  const annotated::lock held{mutex_};
   const auto position = std::find(waiting_.begin(), waiting_.end(), &caller);
   if (reader_ == reader::nobody) {
     if (position != waiting_.end()) waiting_.erase(position);
@@ -21,14 +21,14 @@ bool reader_baton::take(store::caller& caller) {
 }
 
 void reader_baton::leave() {
-  const std::lock_guard hold{mutex_};
+  const annotated::lock held{mutex_};
   reader_ = reader::nobody;
   give_way_ = false;
   pass_on();
 }
 
 void reader_baton::retire(store::caller& caller) {
-  const std::lock_guard hold{mutex_};
+  const annotated::lock held{mutex_};
   waiting_.erase(std::remove(waiting_.begin(), waiting_.end(), &caller), waiting_.end());
   if (reader_ == reader::nobody) pass_on();  // it may have been called, and have no need to read any more
 }
@@ -43,7 +43,7 @@ void reader_baton::pass_on() {
 }
 
 bool reader_baton::take_in_background(bool urgent) {
-  const std::lock_guard hold{mutex_};
+  const annotated::lock held{mutex_};
   if (reader_ != reader::nobody || (!waiting_.empty() && !urgent)) {
     if (reader_ == reader::nobody) pass_on();
     return false;
@@ -55,23 +55,23 @@ bool reader_baton::take_in_background(bool urgent) {
 
 void reader_baton::rest() {
   constexpr std::chrono::milliseconds nap{2};
-  std::unique_lock hold{mutex_};
-  const auto is_woken = [this] { return woken_; };
-  // A caller that was called and has not run yet is as good as one that reads. On a machine with more threads
-  // than processors that may take seconds: this thread must not spend them asking again.
-  const auto is_left_to_callers = [this] { return reader_ == reader::caller || !waiting_.empty(); };
+  const annotated::lock held{mutex_};
   std::uint64_t seen = turns_of_callers_;
   while (!woken_ && (reader_ != reader::nobody || !waiting_.empty() || turns_of_callers_ != 0)) {
-    rested_.wait_for(hold, nap, is_woken);
+    const auto end = std::chrono::steady_clock::now() + nap;
+    while (!woken_ && rested_.wait_until(mutex_, end) == std::cv_status::no_timeout) {
+    }
     if (woken_) break;
     const bool same = seen == turns_of_callers_;
     seen = turns_of_callers_;
     if (same && reader_ == reader::nobody && waiting_.empty()) break;
-    if (!same || !is_left_to_callers()) continue;
+    // A caller that was called and has not run yet is as good as one that reads. On a machine with more
+    // threads than processors that may take seconds: this thread must not spend them asking again.
+    if (!same || (reader_ != reader::caller && waiting_.empty())) continue;
     if (reader_ == reader::nobody)
       pass_on();  // it may have been called while there was no connection to read
     sleeps_deeply_ = true;
-    rested_.wait(hold, [this] { return woken_ || !sleeps_deeply_; });
+    while (!woken_ && sleeps_deeply_) rested_.wait(mutex_);
     sleeps_deeply_ = false;
   }
   woken_ = false;
@@ -79,7 +79,7 @@ void reader_baton::rest() {
 
 void reader_baton::wake() {
   {
-    const std::lock_guard hold{mutex_};
+    const annotated::lock held{mutex_};
     woken_ = true;
   }
   rested_.notify_one();

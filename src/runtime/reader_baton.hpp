@@ -1,11 +1,10 @@
 #pragma once
 
 #include <atomic>
-#include <condition_variable>
 #include <cstdint>
 #include <deque>
-#include <mutex>
 
+#include "base/annotated_mutex.hpp"
 #include "core/caller.hpp"
 
 namespace holdfast::runtime {
@@ -57,20 +56,21 @@ class reader_baton {
   void ring() const;
 
  private:
+  annotated::mutex mutex_;
   enum class reader : std::uint8_t { nobody, caller, background };
 
   /// With nobody reading: to the next caller, or to the background.
-  void pass_on();
+  void pass_on() HOLDFAST_REQUIRES(mutex_);
 
   const int wakeup_fd_;
-  std::mutex mutex_;
-  std::atomic<reader> reader_ = reader::nobody;  // changed under mutex_
-  std::deque<store::caller*> waiting_;           // blocked callers that do not read
+  std::atomic<reader> reader_ = reader::nobody;                     // changed with mutex_ locked
+  std::deque<store::caller*> waiting_ HOLDFAST_GUARDED_BY(mutex_);  // blocked callers that do not read
   std::atomic<bool> give_way_ = false;
-  std::uint64_t turns_of_callers_ = 0;  // how often callers have read
-  std::condition_variable rested_;
-  bool woken_ = false;
-  bool sleeps_deeply_ = false;  // until woken, or all callers have gone: that may take hours
+  std::uint64_t turns_of_callers_ HOLDFAST_GUARDED_BY(mutex_) = 0;  // how often callers have read
+  annotated::condition_variable rested_;
+  bool woken_ HOLDFAST_GUARDED_BY(mutex_) = false;
+  /// Until woken, or all callers have gone: that may take hours.
+  bool sleeps_deeply_ HOLDFAST_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace holdfast::runtime

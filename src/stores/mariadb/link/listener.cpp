@@ -21,23 +21,23 @@ constexpr milliseconds longest_pause = 5s;
 
 }  // namespace
 
-listener::listener(settings to, std::function<void(const owner_id&, const words&)> told)
-    : to_{std::move(to)}, told_{std::move(told)} {
+listener::listener(settings to, std::function<void(const owner_id&, const words&)> handler)
+    : to_{std::move(to)}, handler_{std::move(handler)} {
   thread_ = runtime::quiet_thread([this] { work(); });
 }
 
 void listener::serve(const owner_id& client) {
   {
-    const std::lock_guard hold{mutex_};
+    const annotated::lock held{mutex_};
     if (std::exchange(client_, client) == client) return;
-    interrupt_.ring();  // with the mutex held: see wait_to_begin
+    interrupt_.ring();  // with the mutex locked: see wait_to_begin
   }
   changed_.notify_one();
 }
 
 void listener::begin() {
   {
-    const std::lock_guard hold{mutex_};
+    const annotated::lock held{mutex_};
     if (std::exchange(wanted_, true)) return;
   }
   changed_.notify_one();
@@ -45,7 +45,7 @@ void listener::begin() {
 
 void listener::shut() {
   {
-    const std::lock_guard hold{mutex_};
+    const annotated::lock held{mutex_};
     stopping_ = true;
     interrupt_.ring();
   }
@@ -55,17 +55,19 @@ void listener::shut() {
 
 /// \return whom to serve; nobody: it is over.
 std::optional<owner_id> listener::wait_to_begin() {
-  std::unique_lock hold{mutex_};
-  changed_.wait(hold, [this] { return (wanted_ && client_) || stopping_; });
+  const annotated::lock held{mutex_};
+  while (!stopping_ && !(wanted_ && client_)) changed_.wait(mutex_);
   if (stopping_) return std::nullopt;
-  interrupt_.drain();  // with the mutex held: it was for what is known by now
+  interrupt_.drain();  // with the mutex locked: it was for what is known by now
   return client_;
 }
 
 /// Shorter, when there is somebody else to serve.
-void listener::pause(const owner_id& client, milliseconds how_long) {
-  std::unique_lock hold{mutex_};
-  changed_.wait_for(hold, how_long, [&] { return stopping_ || client_ != client; });
+void listener::pause(const owner_id& client, milliseconds length) {
+  const auto end = std::chrono::steady_clock::now() + length;
+  const annotated::lock held{mutex_};
+  while (!stopping_ && client_ == client && changed_.wait_until(mutex_, end) == std::cv_status::no_timeout) {
+  }
 }
 
 void listener::work() {
@@ -94,7 +96,7 @@ void listener::listen(const owner_id& client) {
     const sql::answer said = ask(*over);
     if (const auto* rows = std::get_if<std::vector<sql::row>>(&said)) {
       const words heard = take_in(*rows);
-      if (!heard.empty()) told_(client, heard);
+      if (!heard.empty()) handler_(client, heard);
       continue;
     }
     const auto& reason = std::get<store::trouble>(said);

@@ -1,13 +1,12 @@
 #pragma once
 
-#include <condition_variable>
 #include <functional>
-#include <mutex>
 #include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
 
+#include "base/annotated_mutex.hpp"
 #include "base/owner_id.hpp"
 #include "runtime/wakeup_fd.hpp"
 #include "stores/mariadb/link/settings.hpp"
@@ -24,8 +23,8 @@ class listener {
  public:
   using words = std::vector<std::pair<owner_id, store::noticed>>;
 
-  /// \param told is called on the listener's thread, without the core lock.
-  listener(settings to, std::function<void(const owner_id& client, const words&)> told);
+  /// \param handler is called on the listener's thread, without the core lock.
+  listener(settings to, std::function<void(const owner_id& client, const words&)> handler);
   ~listener() { shut(); }
   listener(const listener&) = delete;
   listener& operator=(const listener&) = delete;
@@ -43,16 +42,16 @@ class listener {
   [[nodiscard]] sql::answer ask(sql::connection& over) const;
   [[nodiscard]] words take_in(const std::vector<sql::row>& rows);
   [[nodiscard]] std::optional<owner_id> wait_to_begin();
-  void pause(const owner_id& client, std::chrono::milliseconds how_long);
+  void pause(const owner_id& client, std::chrono::milliseconds length);
 
   const settings to_;
-  const std::function<void(const owner_id& client, const words&)> told_;
+  const std::function<void(const owner_id& client, const words&)> handler_;
   std::string seen_;  // the words that have been told, as `listen` takes them
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  std::optional<owner_id> client_;
-  bool wanted_ = false;
-  bool stopping_ = false;
+  annotated::mutex mutex_;
+  annotated::condition_variable changed_;
+  std::optional<owner_id> client_ HOLDFAST_GUARDED_BY(mutex_);
+  bool wanted_ HOLDFAST_GUARDED_BY(mutex_) = false;
+  bool stopping_ HOLDFAST_GUARDED_BY(mutex_) = false;
   runtime::wakeup_fd interrupt_;  // it is to stop, or to serve another
   std::thread thread_;
 };

@@ -3,7 +3,6 @@
 #include <array>
 #include <cerrno>
 #include <cstring>
-#include <mutex>
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
@@ -16,6 +15,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/annotated_mutex.hpp"
 #include "runtime/signals.hpp"
 #include "stores/redis/protocol/request_fsm.hpp"
 
@@ -65,12 +65,13 @@ std::vector<address> look_up(const std::string& host, const std::string& port, c
   struct question {
     std::string host;
     std::string port;
-    std::vector<address> found;
-    int problem = 0;
     closer ready{::eventfd(0, EFD_CLOEXEC)};  // -1 where there is none left
-    std::mutex mutex;
+    annotated::mutex mutex;
+    std::vector<address> found HOLDFAST_GUARDED_BY(mutex);
+    int problem HOLDFAST_GUARDED_BY(mutex) = 0;
   };
   const auto ask = [](question& q, int flags) {
+    const annotated::lock held{q.mutex};
     addrinfo hints{};
     hints.ai_family = AF_UNSPEC;
     hints.ai_socktype = SOCK_STREAM;
@@ -85,23 +86,22 @@ std::vector<address> look_up(const std::string& host, const std::string& port, c
       q.found.push_back(one);
     }
     if (list != nullptr) ::freeaddrinfo(list);
+    return q.problem;
   };
   const auto q = std::make_shared<question>();
   q->host = host;
   q->port = port;
-  ask(*q, AI_NUMERICHOST);
-  if (q->problem == EAI_NONAME) {
+  if (ask(*q, AI_NUMERICHOST) == EAI_NONAME) {
     if (q->ready.fd < 0)
       throw connection_error{{errc::exhausted, "no descriptor is left to look the host up"}};
     runtime::quiet_thread([q, ask] {
-      const std::lock_guard hold{q->mutex};
       ask(*q, AI_ADDRCONFIG);
       const std::uint64_t one = 1;
       [[maybe_unused]] const auto written = ::write(q->ready.fd, &one, sizeof one);
     }).detach();
     limit.wait(q->ready.fd, POLLIN);
   }
-  const std::lock_guard hold{q->mutex};
+  const annotated::lock held{q->mutex};
   if (q->problem != 0 || q->found.empty()) {
     throw connection_error{
         {errc::unavailable, "the host " + host + " cannot be found: " + ::gai_strerror(q->problem)}};

@@ -3,7 +3,6 @@
 #include <climits>
 #include <csignal>
 #include <cstring>
-#include <mutex>
 #include <openssl/err.h>
 #include <openssl/ssl.h>
 #include <openssl/x509v3.h>
@@ -11,6 +10,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/annotated_mutex.hpp"
 #include "holdfast/error.hpp"
 #include "runtime/signals.hpp"
 #include "stores/redis/link/stream.hpp"
@@ -83,7 +83,7 @@ class secured final : public stream {
   }
 
   std::size_t read_some(char* to, std::size_t room) override {
-    const std::lock_guard hold{mutex_};
+    const annotated::lock held{mutex_};
     const runtime::no_sigpipe guard;
     ERR_clear_error();
     const int n = SSL_read(ssl_, to, static_cast<int>(std::min<std::size_t>(room, INT_MAX)));
@@ -92,7 +92,7 @@ class secured final : public stream {
   }
   std::size_t write_some(std::string_view bytes) override {
     if (bytes.empty()) return 0;
-    const std::lock_guard hold{mutex_};
+    const annotated::lock held{mutex_};
     const runtime::no_sigpipe guard;
     ERR_clear_error();
     const int n =
@@ -101,12 +101,12 @@ class secured final : public stream {
   }
   [[nodiscard]] int descriptor() const override { return socket_; }
   [[nodiscard]] bool reading_wants_to_write() const override {
-    const std::lock_guard hold{mutex_};
+    const annotated::lock held{mutex_};
     return wants_to_write_;
   }
 
  private:
-  std::size_t nothing_now(int result) {
+  std::size_t nothing_now(int result) HOLDFAST_REQUIRES(mutex_) {
     switch (SSL_get_error(ssl_, result)) {
       case SSL_ERROR_WANT_READ: return 0;
       case SSL_ERROR_WANT_WRITE: wants_to_write_ = true; return 0;
@@ -131,8 +131,8 @@ class secured final : public stream {
 
   int socket_;
   SSL* ssl_;
-  mutable std::mutex mutex_;  // OpenSSL's state is one for both directions
-  bool wants_to_write_ = false;
+  mutable annotated::mutex mutex_;  // OpenSSL's state is one for both directions
+  bool wants_to_write_ HOLDFAST_GUARDED_BY(mutex_) = false;
 };
 
 }  // namespace
