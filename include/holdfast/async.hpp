@@ -19,7 +19,7 @@
 ///     auto [code, lease] = co_await stock.async_acquire(boost::asio::as_tuple(boost::asio::use_awaitable));
 ///
 /// It is compiled with the Boost of the program that includes it (1.74 or newer; cancellation needs 1.77).
-/// What follows holds for every asynchronous function of the library. All of them may be called from any
+/// The rules below hold for every asynchronous function of the library. All of them may be called from any
 /// thread, and none waits.
 ///
 /// *Default token.* Without a token the operation is deferred until it is awaited in a coroutine of Asio

@@ -78,7 +78,7 @@ class HOLDFAST_EXPORT client {
   /// \throws holdfast::error errc::unavailable, errc::permission_denied, errc::corrupt_store,
   ///         errc::foreign_store, errc::closed.
   [[nodiscard]] std::vector<lock_summary> list(bool idle = false) const;
-  /// Ends every hold that a name has at the time of the call, whoever has it, and hands the name to the next
+  /// Ends every hold that a name has at the time of the call, by any client, and hands the name to the next
   /// waiter. The holders are notified of the loss, but nothing waits for them: until they notice it, only the
   /// token fences what they do. A hold that is granted during the call is left alone, also when a request is
   /// repeated because a reply is lost. Each of many readers may take a request, with a limit of its own.

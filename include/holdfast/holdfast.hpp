@@ -1,6 +1,6 @@
 #pragma once
 
-// Everything but <holdfast/async.hpp>, which needs the Boost.Asio of whoever includes it.
+// Everything but <holdfast/async.hpp>, which needs the Boost.Asio of the program that includes it.
 
 #include "holdfast/client.hpp"              // IWYU pragma: export
 #include "holdfast/counting_semaphore.hpp"  // IWYU pragma: export

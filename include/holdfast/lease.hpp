@@ -110,12 +110,13 @@ class HOLDFAST_EXPORT lease {
   /// run at the same time. It delays neither renewals nor deadlines.
   [[nodiscard]] std::stop_token lost() const noexcept;
   /// Why the lease was lost; empty while it is held, after a release, and for an inert lease. Set before
-  /// `lost()` fires. The store does not say who ended a lease, or whether it was force.
+  /// `lost()` fires. The store does not say which client ended a lease, or whether it was force.
   [[nodiscard]] std::optional<loss_reason> loss() const noexcept;
   /// Calls `action` once when the lease is lost, with the reason (errc::lost, errc::closed), after `lost()`
   /// has fired; at once, on this thread, when that has already happened. Not called after a release. Runs on
   /// the client's thread for callbacks, one at a time and under none of its locks: one that blocks delays
-  /// other callbacks of `on_lost` and `client::watch`, and nothing else. What it throws ends the process.
+  /// other callbacks of `on_lost` and `client::watch`, and nothing else. An exception that it throws ends the
+  /// process.
   /// \throws holdfast::error errc::invalid_argument if empty.
   /// \return its name for `remove_on_lost`; loss_callback{} when it was called at once.
   loss_callback on_lost(const std::function<void(std::error_code reason)>& action);

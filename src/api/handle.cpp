@@ -20,9 +20,8 @@ void pending::cancel() noexcept {
 }
 
 namespace {
-/// A hold, and the verb by which it was locked and will be unlocked. Its lease may be less than that: a
-/// downgrade whose outcome is not known makes a reader of it, and yet the hold is what it was, for whoever
-/// unlocks it.
+/// A hold, and the mode in which it was locked and will be unlocked. Its lease may be less than that: after a
+/// downgrade whose outcome is unknown the lease is shared, and the user still unlocks an exclusive hold.
 struct kept_lease {
   lease held;
   mode locked_as = mode::exclusive;
@@ -60,8 +59,8 @@ struct handle::state {
   [[nodiscard]] error timed_out() const {
     return {errc::timeout, *attempt + ": it was held by another for all of the wait limit"};
   }
-  /// A hold that was lost keeps its place here until its user unlocks it, so that nobody comes to unlock
-  /// another's.
+  /// A hold that was lost keeps its place here until its user unlocks it, so that no user unlocks another's
+  /// hold.
   [[nodiscard]] bool is_vacant() const HOLDFAST_REQUIRES(mutex) {
     return std::none_of(kept.begin(), kept.end(),
                         [](const kept_lease& k) { return k.locked_as == mode::exclusive && !k.held.held(); });
@@ -147,8 +146,8 @@ handle::handle(client& locks, std::string_view name, std::int64_t capacity,
 }
 
 handle::~handle() {
-  // A condition variable waits in its destructor for those who wait on it: in a child, for threads that are
-  // not there.
+  // A condition variable waits in its destructor for the threads that wait on it: in a child, for threads
+  // that are not there.
   if (is_inherited()) {
     [[maybe_unused]] const state* const left_alone = state_.release();
   }

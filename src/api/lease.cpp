@@ -12,7 +12,7 @@ namespace {
 
 using detail::lease_record;
 
-/// What an inert lease answers: a signal that has fired already.
+/// The loss signal of an inert lease: one that has fired already.
 std::stop_token fired() {
   static const std::stop_source source = [] {
     std::stop_source s;
@@ -68,7 +68,7 @@ std::int64_t lease::permits() const noexcept { return record_ ? record_->permits
 
 std::stop_token lease::lost() const noexcept {
   if (!record_ || !is_ours(*record_)) return fired();
-  // Whoever asks after a long pause may come before the keeper's timer does.
+  // After a long pause this call may come before the keeper's timer.
   if (record_->state() == lease_record::phase::held && !record_->held_at(boot_clock::now())) {
     if (const auto session = record_->owner.lock()) session->check(record_);
   }

@@ -23,7 +23,7 @@ namespace holdfast::detail {
 
 /// One client, as its locks and leases know it: the store, the loop and the lease manager behind functions
 /// that any thread may call. Blocking calls and asynchronous ones start the same operation; they differ in
-/// who hears of its end.
+/// the receiver of its end.
 class session : public std::enable_shared_from_this<session> {
  public:
   using op_id = lease_core::lease_manager::claim_id;
@@ -54,7 +54,7 @@ class session : public std::enable_shared_from_this<session> {
                                           const std::stop_token& stop);
   op_id start_acquire(lease_core::wish wish, std::optional<duration> limit, on_acquired handler);
   /// Ends an operation that was started, unless it has ended, with errc::cancelled. A release or a downgrade
-  /// goes on without anybody who waits for it.
+  /// goes on, and its end is reported to no caller.
   void cancel(op_id id);
 
   /// Sends a release without waiting for its end.
@@ -84,7 +84,7 @@ class session : public std::enable_shared_from_this<session> {
   void close() noexcept;
 
  private:
-  /// Somebody who waits for the end of what goes on without him.
+  /// A handler that waits for the end of an operation. The operation goes on without it.
   struct wait {
     on_ended handler;
     std::weak_ptr<lease_core::record> lease;  // whose loss is waited for

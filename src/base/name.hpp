@@ -7,8 +7,8 @@
 
 namespace holdfast {
 
-/// What keeps `text` from being at most `longest` bytes of UTF-8 without control characters, as a clause
-/// that names the offending byte; nothing where it is fine.
+/// The reason why `text` is not at most `longest` bytes of UTF-8 without control characters, as a clause that
+/// names the offending byte; nothing where it is.
 [[nodiscard]] std::optional<std::string> problem_of_text(std::string_view text, std::size_t longest);
 
 /// The name of a lock: 1 to 512 bytes of UTF-8 without control characters (C0, DEL and C1). Compared byte

@@ -54,7 +54,7 @@ std::optional<std::string> decoded(std::string_view text) {
   return plain;
 }
 
-/// What is wrong with an escape was found when the URL was read.
+/// The text decoded; broken escapes were found when the URL was read.
 std::string plain(std::string_view text) { return decoded(text).value_or(std::string{}); }
 
 bool is_secret(std::string_view raw_key) {
@@ -66,7 +66,7 @@ bool is_secret(std::string_view raw_key) {
                      [&](std::string_view w) { return key.find(w) != std::string::npos; });
 }
 
-/// What follows is a path, in which an @ is nothing special.
+/// Whether the rest of the URL is a path, in which an @ is nothing special.
 bool is_path_scheme(std::string_view scheme) {
   return scheme == "sqlite" || scheme == "memory" || scheme == "unix";
 }
@@ -116,7 +116,7 @@ std::string masked_once(std::string_view url) {
 }  // namespace
 
 std::string masked_url(std::string_view url) {
-  // What is hidden may have separated what is left: again, until nothing more is found.
+  // Hidden characters may have separated parts that form a secret now: again, until nothing more is found.
   std::string shown = masked_once(url);
   for (std::string next = masked_once(shown); next != shown; next = masked_once(shown))
     shown = std::move(next);

@@ -45,7 +45,7 @@ class store_url {
   /// As it may be shown.
   [[nodiscard]] const std::string& masked() const noexcept { return masked_; }
 
-  /// Takes an option out; `refuse_rest()` then complains of what nobody took.
+  /// Takes an option out; `refuse_rest()` then refuses those that are left.
   [[nodiscard]] std::optional<std::string> take(const std::string& key);
   /// As `take`, for yes/no: 1, 0, true, false, yes, no, on, off.
   [[nodiscard]] bool take_flag(const std::string& key, bool otherwise);

@@ -94,10 +94,10 @@ contender::contender(flavour way, asio::thread_pool& loop, client& locks, std::s
       shared_mutex_{locks, name, options},
       semaphore_{locks, name, capacity, options} {}
 
-outcome contender::take(const wish& what) {
+outcome contender::take(const wish& request) {
   const auto patience = boot_clock::now() + hang;
   for (;;) {
-    auto ended = take_in_flavour(what);
+    auto ended = take_in_flavour(request);
     if (!ended.code) return ended;
     problems_.push_back(ended.code);
     // A brief lease that was over when it arrived. Whoever has so little time on such a machine asks again.
@@ -105,28 +105,29 @@ outcome contender::take(const wish& what) {
   }
 }
 
-outcome contender::take_in_flavour(const wish& what) {
-  if (way_ == flavour::blocking) return take_blocking(what);
-  auto pending = start(what);
+outcome contender::take_in_flavour(const wish& request) {
+  if (way_ == flavour::blocking) return take_blocking(request);
+  auto pending = start(request);
   return get(pending);
 }
 
-pending_outcome contender::start(wish what) {
+pending_outcome contender::start(wish request) {
   if (way_ == flavour::blocking) {
-    std::packaged_task<outcome()> task{[this, what] { return take_blocking(what); }};
+    std::packaged_task<outcome()> task{[this, request] { return take_blocking(request); }};
     auto pending = task.get_future();
     waiting_.emplace_back(std::move(task));
     return pending;
   }
-  switch (what.how) {
-    case mode::shared: return asio::co_spawn(loop_, take_shared(shared_mutex_, what.limit), asio::use_future);
+  switch (request.mode) {
+    case mode::shared:
+      return asio::co_spawn(loop_, take_shared(shared_mutex_, request.limit), asio::use_future);
     case mode::permits:
-      return asio::co_spawn(loop_, take_permits(semaphore_, what.count, what.limit), asio::use_future);
+      return asio::co_spawn(loop_, take_permits(semaphore_, request.count, request.limit), asio::use_future);
     default: break;
   }
-  if (what.among_readers)
-    return asio::co_spawn(loop_, take_exclusive(shared_mutex_, what.limit), asio::use_future);
-  return asio::co_spawn(loop_, take_exclusive(mutex_, what.limit), asio::use_future);
+  if (request.among_readers)
+    return asio::co_spawn(loop_, take_exclusive(shared_mutex_, request.limit), asio::use_future);
+  return asio::co_spawn(loop_, take_exclusive(mutex_, request.limit), asio::use_future);
 }
 
 namespace {
@@ -139,22 +140,22 @@ outcome take_blocking_exclusive(Lock& lock, std::optional<duration> limit) {
 
 }  // namespace
 
-outcome contender::take_blocking(const wish& what) {
-  const bool forever = !what.limit;
-  const bool once = what.limit == duration::zero();
+outcome contender::take_blocking(const wish& request) {
+  const bool forever = !request.limit;
+  const bool once = request.limit == duration::zero();
   try {
-    switch (what.how) {
+    switch (request.mode) {
       case mode::exclusive:
-        return what.among_readers ? take_blocking_exclusive(shared_mutex_, what.limit)
-                                  : take_blocking_exclusive(mutex_, what.limit);
+        return request.among_readers ? take_blocking_exclusive(shared_mutex_, request.limit)
+                                     : take_blocking_exclusive(mutex_, request.limit);
       case mode::shared:
         if (forever) return {{}, shared_mutex_.acquire_shared()};
         return from_optional(once ? shared_mutex_.try_acquire_shared()
-                                  : shared_mutex_.try_acquire_shared_for(*what.limit));
+                                  : shared_mutex_.try_acquire_shared_for(*request.limit));
       case mode::permits:
-        if (forever) return {{}, semaphore_.acquire_permits(what.count)};
-        return from_optional(once ? semaphore_.try_acquire_permits(what.count)
-                                  : semaphore_.try_acquire_permits_for(what.count, *what.limit));
+        if (forever) return {{}, semaphore_.acquire_permits(request.count)};
+        return from_optional(once ? semaphore_.try_acquire_permits(request.count)
+                                  : semaphore_.try_acquire_permits_for(request.count, *request.limit));
     }
     return {errc::invalid_argument, {}};
   } catch (const error& failed) {

@@ -29,12 +29,12 @@ enum class flavour { blocking, async };
 
 /// What a test asks for: `exclusive`, `writing`, `shared.at_once()`, `permits(3).within(2s)`.
 struct wish {
-  mode how = mode::exclusive;
+  holdfast::mode mode = holdfast::mode::exclusive;
   std::ptrdiff_t count = 1;
   std::optional<duration> limit;
   bool among_readers = false;  ///< exclusive, of a shared_mutex
 
-  [[nodiscard]] wish within(duration most) const { return {how, count, most, among_readers}; }
+  [[nodiscard]] wish within(duration most) const { return {mode, count, most, among_readers}; }
   [[nodiscard]] wish at_once() const { return within(duration::zero()); }
 };
 inline constexpr wish exclusive{};
@@ -62,9 +62,9 @@ class contender {
             std::ptrdiff_t capacity, const lock_options& options);
 
   /// Waits until it has been had, or not.
-  outcome take(const wish& what);
+  outcome take(const wish& request);
   /// Goes on while the test does.
-  pending_outcome start(wish what);
+  pending_outcome start(wish request);
   std::error_code release(lease held);
   /// The lease as it is afterwards, with the error if there was one.
   outcome downgrade(lease held);
@@ -72,8 +72,8 @@ class contender {
   [[nodiscard]] const std::vector<std::error_code>& problems() const { return problems_; }
 
  private:
-  [[nodiscard]] outcome take_in_flavour(const wish& what);
-  [[nodiscard]] outcome take_blocking(const wish& what);
+  [[nodiscard]] outcome take_in_flavour(const wish& request);
+  [[nodiscard]] outcome take_blocking(const wish& request);
 
   flavour way_;
   boost::asio::thread_pool& loop_;

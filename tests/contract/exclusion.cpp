@@ -15,12 +15,12 @@ class exclusion : public in_both_flavours {
   /// Lets every contender take and leave `turns` times, each in a thread of its own.
   void crowd(const std::vector<std::pair<contender*, wish>>& all, int turns, std::int64_t capacity = 0) {
     std::vector<std::jthread> threads;
-    for (const auto& [who, what] : all) {
-      threads.emplace_back([this, who = who, what = what, turns, capacity] {
+    for (const auto& [each, request] : all) {
+      threads.emplace_back([this, each = each, request = request, turns, capacity] {
         for (int turn = 0; turn < turns; ++turn) {
-          const auto got = who->take(what);
+          const auto got = each->take(request);
           ASSERT_TRUE(got.held) << got.code.message();
-          witness_.visit(what.how, got.held.token(), what.count, capacity);
+          witness_.visit(request.mode, got.held.token(), request.count, capacity);
         }
       });
     }

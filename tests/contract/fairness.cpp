@@ -8,8 +8,8 @@ namespace {
 class fairness : public in_both_flavours {
  protected:
   /// Starts a contender and sees that it stands in the queue behind those before it.
-  pending_outcome queue_up(contender& who, const wish& what) {
-    auto pending = who.start(what);
+  pending_outcome queue_up(contender& from, const wish& request) {
+    auto pending = from.start(request);
     EXPECT_TRUE(look().sees_waiters("stock", ++queued_));
     return pending;
   }

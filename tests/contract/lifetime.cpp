@@ -24,10 +24,10 @@ class lifetime : public in_both_flavours {
 class loss {
  public:
   explicit loss(lease& held) {
-    held.on_lost([this](std::error_code why) {
+    held.on_lost([this](std::error_code code) {
       at_ = boot_clock::now();
       ++calls_;
-      reason_.set_value(why);
+      reason_.set_value(code);
     });
   }
   std::error_code reason() {

@@ -13,8 +13,8 @@ TEST_P(tokens, rise_over_all_grants_whatever_the_mode_and_client) {
   fencing_token last;
   for (int turn = 0; turn < 3; ++turn) {
     for (client* locks : {&one(), &two()}) {
-      for (const auto& what : {exclusive, shared, permits(2)}) {
-        auto got = by(*locks, "stock", 2).take(what);
+      for (const auto& request : {exclusive, shared, permits(2)}) {
+        auto got = by(*locks, "stock", 2).take(request);
         ASSERT_TRUE(got.held) << got.code.message();
         EXPECT_GT(got.held.token(), last);
         last = got.held.token();

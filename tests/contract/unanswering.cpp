@@ -53,8 +53,8 @@ TEST_P(unanswering, an_acquisition_fails_within_its_retry_limit) {
   EXPECT_FALSE(one().inspect("stock"));  // it is connected
   ASSERT_TRUE(look().sees_holders("stock", 0));
   stop();
-  for (const auto& what : {exclusive, exclusive.at_once(), shared, exclusive.within(60s)}) {
-    const auto got = lock.take(what);
+  for (const auto& request : {exclusive, exclusive.at_once(), shared, exclusive.within(60s)}) {
+    const auto got = lock.take(request);
     EXPECT_TRUE(got.code == errc::unavailable || got.code == errc::unknown_outcome) << got.code.message();
     EXPECT_FALSE(got.held);
   }

@@ -94,7 +94,7 @@ class cancellation {
   std::optional<pending> operation_;
 };
 
-/// What a completion without `with_diagnostics`, and one with it, has for an error.
+/// The error of a completion without `with_diagnostics`, and of one with it.
 using error_codes = boost::system::error_code;
 using exceptions = std::exception_ptr;
 
@@ -112,7 +112,7 @@ template <class Error>
   }
 }
 
-/// What the handler's executor runs in the end: the handler, with the outcome.
+/// The function that the handler's executor runs in the end: the handler, with the outcome.
 template <class Signature, class Handler>
 class delivery;
 template <class Error, class... Granted, class Handler>
@@ -174,14 +174,14 @@ class posted_completion final : public completion {
         handler_{std::move(handler)} {}
 
   /// Leaves nothing of the handler and its executor behind: once it has been called, its context may be
-  /// destroyed. What counts as work there goes last, since a context that runs until it is out of work waits
+  /// destroyed. The work guard goes last, since a context that runs until it is out of work waits
   /// for that.
   void complete(outcome ended) noexcept override {
     const work_type work{std::move(*work_)};
     work_.reset();
-    delivery<Signature, Handler> news{std::move(*handler_), std::move(ended)};
+    delivery<Signature, Handler> task{std::move(*handler_), std::move(ended)};
     handler_.reset();
-    boost::asio::post(executor_of(work), std::move(news));
+    boost::asio::post(executor_of(work), std::move(task));
   }
 
  private:
@@ -211,9 +211,9 @@ void start_for(Start start, Handler handler, const Executor& otherwise) {
   start(std::make_unique<posted>(std::move(handler), otherwise));
 }
 
-/// What starts an operation for the handler that a token makes. It has an executor for tokens that need one
-/// to begin with: `cancel_after` makes its timer there, and its handlers for the timer and for the operation,
-/// where they have no other executor, must not run at the same time.
+/// The function that starts an operation for the handler that a token makes. It has an executor for tokens
+/// that need one to begin with: `cancel_after` makes its timer there, and its handlers for the timer and for
+/// the operation, where they have no other executor, must not run at the same time.
 template <class Signature, class Start>
 class initiation {
  public:
@@ -248,7 +248,7 @@ class initiation {
   }
 
   Start start_;
-  mutable std::optional<executor_type> executor_;  // made for whoever asks for it
+  mutable std::optional<executor_type> executor_;  // made when a token asks for it
 };
 
 /// See holdfast::with_diagnostics.

@@ -14,7 +14,7 @@
 #include "holdfast/lease.hpp"
 #include "holdfast/options.hpp"
 
-// What the lock types share. Not for users: names and shapes here may change with any version.
+// The parts that the lock types share. Not for users: names and shapes here may change with any version.
 
 namespace holdfast::detail {
 
