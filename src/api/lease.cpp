@@ -62,7 +62,7 @@ const std::string& lease::name() const noexcept {
   return record_ ? record_->hold.name : none;
 }
 
-mode lease::mode() const noexcept { return record_ ? record_->how() : mode::exclusive; }
+mode lease::mode() const noexcept { return record_ ? record_->mode() : mode::exclusive; }
 
 std::int64_t lease::permits() const noexcept { return record_ ? record_->permits : 0; }
 

@@ -8,14 +8,14 @@ using store::time_point;
 
 namespace {
 
-/// As many as travel in one request: enough to make the round trips few, and few enough not to hold up
-/// others at the store.
+/// Leases in one request: enough for few round trips, and few enough not to hold up other clients at the
+/// store.
 constexpr std::size_t batch_size = 256;
 
-/// A renewal comes up to this much early, to travel with others. They stay together from then on.
+/// A renewal is sent up to this much early, in one request with others. They stay together from then on.
 duration slack(const record& lease) { return lease.hold.ttl / 24; }
 
-/// A loss is told this much before the deadline, so that it has been heard by then.
+/// A loss is reported this much before the deadline, so that the report arrives by then.
 duration lead(const record& lease) {
   return std::min<duration>(lease.margin / 2, std::chrono::milliseconds{1});
 }
@@ -81,12 +81,12 @@ void keeper::bound(const record_ptr& lease) {
   const auto until = port_.session_until();
   if (!until) return lease->set_deadline(lease->valid_until);
   const time_point now = time_.now();
-  // Of a session that has ended nothing is known but that: the deadline that the lease had stays.
+  // Nothing more is known of a session that has ended: the lease keeps its deadline.
   const time_point latest = *until > now ? *until : std::min(lease->deadline(), now);
   lease->set_deadline(std::min(lease->valid_until, latest));
 }
 
-/// The session lives longer. What had ended by then stays ended.
+/// The session lives longer. A lease whose deadline has passed stays lost.
 void keeper::extend() {
   const time_point now = time_.now();
   for (const record_ptr& lease : all()) {
@@ -134,7 +134,7 @@ void keeper::tick() {
   arm();
 }
 
-void keeper::send(batch leases, cause why, std::function<void(renewal)> done) {
+void keeper::send(batch leases, cause reason, std::function<void(renewal)> done) {
   std::vector<store::hold> holds;
   holds.reserve(leases.size());
   time_point last_deadline = time_.now();
@@ -142,28 +142,29 @@ void keeper::send(batch leases, cause why, std::function<void(renewal)> done) {
     holds.push_back(lease->hold);
     last_deadline = std::max(last_deadline, lease->deadline());
   }
-  port_.renew(std::move(holds), last_deadline,
-              [this, leases = std::move(leases), why, done = std::move(done)](const store::renewals& answer) {
-                for (std::size_t i = 0; i < leases.size(); ++i) {
-                  const renewal how = settle(leases[i], answer.each[i], answer.sent, why);
-                  if (done) done(how);
-                }
-              });
+  port_.renew(
+      std::move(holds), last_deadline,
+      [this, leases = std::move(leases), reason, done = std::move(done)](const store::renewals& answer) {
+        for (std::size_t i = 0; i < leases.size(); ++i) {
+          const renewal outcome = settle(leases[i], answer.each[i], answer.sent, reason);
+          if (done) done(outcome);
+        }
+      });
 }
 
-renewal keeper::settle(const record_ptr& lease, store::renewed how, time_point sent, cause why) {
+renewal keeper::settle(const record_ptr& lease, store::renewed outcome, time_point sent, cause reason) {
   if (!lease->kept) return renewal::lost;  // released or lost while the answer was under way
   const time_point now = time_.now();
-  if (how == store::renewed::lost || now >= lease->deadline()) {
-    lost_(lease, how == store::renewed::lost ? loss_reason::ended_at_store : deadline_reason(*lease));
+  if (outcome == store::renewed::lost || now >= lease->deadline()) {
+    lost_(lease, outcome == store::renewed::lost ? loss_reason::ended_at_store : deadline_reason(*lease));
     return renewal::lost;
   }
-  if (how == store::renewed::unknown) {
-    const bool again = lease->renews || why == cause::notification;
+  if (outcome == store::renewed::unknown) {
+    const bool again = lease->renews || reason == cause::notification;
     if (again) plan(lease, now + lease->pause.next(time_.random()));
     return renewal::unknown;
   }
-  if (lease->renews || why == cause::user) {
+  if (lease->renews || reason == cause::user) {
     confirm(lease, sent);
   } else {
     plan(lease, time_point::max());

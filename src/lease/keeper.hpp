@@ -13,8 +13,8 @@
 
 namespace holdfast::lease_core {
 
-/// Keeps the leases of one client: renews them before their deadlines, many in one request, and declares
-/// the loss of those whose deadline comes first, by a timer that waits for nobody's reply.
+/// Keeps the leases of one client: renews them before their deadlines, many in one request. A timer that
+/// depends on no reply declares a lease lost at its deadline.
 ///
 /// A lease is renewed at a third of its ttl, and again and again until its deadline when no answer comes.
 /// Its deadline is moved by nothing but a confirmed renewal that arrives before it, so an expired hold never
@@ -30,22 +30,23 @@ class keeper {
   keeper& operator=(const keeper&) = delete;
 
   void add(const record_ptr& lease, store::time_point valid_from);
-  /// Nothing is sent for it from now on; answers still under way are ignored.
+  /// Nothing is sent for the lease from now on; answers still under way are ignored.
   void remove(const record_ptr& lease);
   /// Renews one lease now, whether or not it renews by itself.
   void renew(const record_ptr& lease, std::function<void(renewal)> done);
-  /// Somebody says that this lease was ended: renews it at once, and so finds out. However often that is
-  /// said, one such request is under way, and one more follows it. The deadline of a lease that does not
-  /// renew by itself stays where it is.
+  /// A notification says that this lease was ended: renews the lease at once to find out. At most one such
+  /// request is in flight and at most one more follows it, however many notifications come. The deadline of a
+  /// lease that does not renew by itself stays where it is.
   void confirm_end(const record_ptr& lease);
 
-  /// Everything that is kept now.
+  /// All leases that are kept now.
   [[nodiscard]] std::vector<record_ptr> all() const;
 
  private:
   using batch = std::vector<record_ptr>;
   using appointment = std::pair<store::time_point, record_ptr>;
-  /// Those of one moment in the order of coming: by address, it would be another order in each run.
+  /// Leases that are due at one moment are ordered by their numbers. By address, the order would differ from
+  /// run to run.
   struct sooner {
     bool operator()(const appointment& a, const appointment& b) const {
       return a.first != b.first ? a.first < b.first : a.second->number < b.second->number;
@@ -56,20 +57,20 @@ class keeper {
   void arm();
   /// Why leases are renewed.
   enum class cause : std::uint8_t { time, user, notification };
-  void send(batch leases, cause why, std::function<void(renewal)> done);
-  renewal settle(const record_ptr& lease, store::renewed how, store::time_point sent, cause why);
-  /// The store keeps it for one more ttl, counted from `valid_from`.
+  void send(batch leases, cause reason, std::function<void(renewal)> done);
+  renewal settle(const record_ptr& lease, store::renewed outcome, store::time_point sent, cause reason);
+  /// The store keeps the lease for one more ttl, counted from `valid_from`.
   void confirm(const record_ptr& lease, store::time_point valid_from);
   /// The deadline: the end of its own ttl, or of the session that it lives with, whichever comes first.
   void bound(const record_ptr& lease);
   void extend();
-  /// Decides when to look at it next.
+  /// Decides when to look at the lease next.
   void plan(const record_ptr& lease, store::time_point renew_at);
 
   store::scheduler& time_;
   store::port& port_;
   on_loss lost_;
-  std::set<appointment, sooner> agenda_;  // by when to look at what
+  std::set<appointment, sooner> agenda_;  // ordered by the time of the next look
   std::uint64_t last_number_ = 0;
   store::scheduler::timer timer_ = 0;
   store::time_point armed_ = store::time_point::max();

@@ -25,7 +25,7 @@ lease_manager::lease_manager(store::scheduler& time, store::port& port, on_loss 
   port_.on_revoked([this](const owner_id& owner, fencing_token token) {
     const auto found = by_owner_.find(owner);
     const record_ptr lease = found == by_owner_.end() ? nullptr : found->second.lock();
-    // Whoever can send notifications is not believed: the store is asked.
+    // Anybody may have sent the notification: the store is asked.
     if (lease && (!token || token == lease->hold.token)) keeper_.confirm_end(lease);
   });
 }
@@ -37,58 +37,58 @@ lease_manager::~lease_manager() {
   }
 }
 
-lease_manager::claim_id lease_manager::acquire(wish what, std::optional<time_point> limit,
+lease_manager::claim_id lease_manager::acquire(wish request, std::optional<time_point> limit,
                                                std::function<void(taken)> done) {
   const claim_id id = ++last_;
   pending& p = pending_[id];
-  p.owner = what.claim.owner;
+  p.owner = request.claim.owner;
   p.done = std::move(done);
   if (limit) p.limit = time_.at(*limit, [this, id] { time_is_up(id); });
-  ask(id, std::move(what));
+  ask(id, std::move(request));
   return id;
 }
 
-void lease_manager::ask(claim_id id, wish what) {
-  store::claim claim = what.claim;
-  port_.acquire(std::move(claim), [this, id, what = std::move(what)](store::acquired result) {
-    on_acquired(id, what, std::move(result));
+void lease_manager::ask(claim_id id, wish request) {
+  store::claim claim = request.claim;
+  port_.acquire(std::move(claim), [this, id, request = std::move(request)](store::acquired result) {
+    on_acquired(id, request, std::move(result));
   });
 }
 
-/// A grant came too late to be believed: this process was paused, or the way is longer than the ttl. Whoever
-/// wanted to wait goes on waiting, but not for ever.
-void lease_manager::ask_again(claim_id id, wish what) {
+/// A grant arrived after its deadline: this process was paused, or the round trip is longer than the ttl. A
+/// claim that waits is made again, a limited number of times.
+void lease_manager::ask_again(claim_id id, wish request) {
   constexpr int at_most = 3;
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
-  if (!what.claim.wait || ++found->second.too_late == at_most) {
+  if (!request.claim.wait || ++found->second.too_late == at_most) {
     return finish(
         id, failure{errc::lost, "the grant took longer to arrive than its ttl lasts; ask for a longer ttl"});
   }
-  ask_anew(id, std::move(what));
+  ask_anew(id, std::move(request));
 }
 
-void lease_manager::ask_anew(claim_id id, wish what) {
-  what.claim.owner = owner_id::random();  // the old one's withdrawal is still under way
-  pending_.at(id).owner = what.claim.owner;
-  ask(id, std::move(what));
+void lease_manager::ask_anew(claim_id id, wish request) {
+  request.claim.owner = owner_id::random();  // the old one's withdrawal is still under way
+  pending_.at(id).owner = request.claim.owner;
+  ask(id, std::move(request));
 }
 
-void lease_manager::on_acquired(claim_id id, const wish& what, store::acquired result) {
+void lease_manager::on_acquired(claim_id id, const wish& request, store::acquired result) {
   if (const auto* failed = std::get_if<failure>(&result)) return finish(id, *failed);
   if (std::holds_alternative<store::refused>(result)) return finish(id, not_had{});
   const auto& grant = std::get<store::granted>(result);
-  const store::claim& c = what.claim;
+  const store::claim& c = request.claim;
   const auto lease = std::make_shared<record>(store::hold{c.name, c.owner, grant.token, c.ttl}, c.how,
-                                              c.permits, what.margin, what.renews, c.retry);
-  const time_point end = deadline_of(grant.valid_from, c.ttl, what.margin);
+                                              c.permits, request.margin, request.renews, c.retry);
+  const time_point end = deadline_of(grant.valid_from, c.ttl, request.margin);
   lease->set_deadline(end);
   if (time_.now() >= end) {
-    // It came too late to be believed. The store may still think otherwise.
+    // It arrived after its deadline. At the store it may still hold.
     give_back(lease, nullptr);
-    return ask_again(id, what);
+    return ask_again(id, request);
   }
-  if (port_.session_until().value_or(time_point::max()) <= time_.now()) return doubt(id, what, lease);
+  if (port_.session_until().value_or(time_point::max()) <= time_.now()) return doubt(id, request, lease);
   begin(id, lease, grant.valid_from);
 }
 
@@ -98,39 +98,39 @@ void lease_manager::begin(claim_id id, const record_ptr& lease, time_point valid
   finish(id, lease);
 }
 
-/// The store has granted it, but there was no sign of life of the session for too long to believe anything,
-/// as after a stall. The session may well have survived: its proof is waited for, as an answer is, and a
-/// waiter keeps what it has waited for.
-void lease_manager::doubt(claim_id id, const wish& what, const record_ptr& lease) {
+/// The store has granted the claim, but its session has not been confirmed for too long, as after a stall.
+/// The session may have survived. The claim waits for the proof as it waits for an answer, so a waiter does
+/// not lose its grant.
+void lease_manager::doubt(claim_id id, const wish& request, const record_ptr& lease) {
   constexpr duration least_patience = std::chrono::seconds{1};
   const auto found = pending_.find(id);
   if (found == pending_.end()) return give_back(lease, nullptr);
-  const duration patience = what.claim.wait ? what.claim.retry.limit() : duration::zero();
+  const duration patience = request.claim.wait ? request.claim.retry.limit() : duration::zero();
   found->second.doubtful = lease;
   found->second.doubted_until = time_.now() + std::max(patience, least_patience);
-  wait_for_proof(id, what);
+  wait_for_proof(id, request);
 }
 
-void lease_manager::wait_for_proof(claim_id id, const wish& what) {
+void lease_manager::wait_for_proof(claim_id id, const wish& request) {
   pending& p = pending_.at(id);
   const time_point next = time_.now() + p.doubtful->pause.next(time_.random());
-  p.next_proof = time_.at(next, [this, id, what] {
+  p.next_proof = time_.at(next, [this, id, request] {
     pending& doubted = pending_.at(id);
     doubted.next_proof = 0;
     const time_point now = time_.now();
     if (port_.session_until().value_or(now) > now) {
       // The session lives. The hold may yet be one of a former session.
       port_.renew({doubted.doubtful->hold}, doubted.doubted_until,
-                  [this, id, what](const store::renewals& answer) { on_proof(id, what, answer); });
+                  [this, id, request](const store::renewals& answer) { on_proof(id, request, answer); });
     } else if (now >= doubted.doubted_until) {
       abandon(id, in_doubt());
     } else {
-      wait_for_proof(id, what);
+      wait_for_proof(id, request);
     }
   });
 }
 
-void lease_manager::on_proof(claim_id id, const wish& what, const store::renewals& answer) {
+void lease_manager::on_proof(claim_id id, const wish& request, const store::renewals& answer) {
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;  // given up meanwhile, and given back
   const record_ptr lease = found->second.doubtful;
@@ -138,7 +138,7 @@ void lease_manager::on_proof(claim_id id, const wish& what, const store::renewal
   if (answer.each.at(0) == store::renewed::lost) {
     found->second.doubtful = nullptr;
     give_back(lease, nullptr);
-    return ask_anew(id, what);
+    return ask_anew(id, request);
   }
   const bool believed = answer.each.at(0) == store::renewed::yes &&
                         now < deadline_of(answer.sent, lease->hold.ttl, lease->margin) &&
@@ -148,7 +148,7 @@ void lease_manager::on_proof(claim_id id, const wish& what, const store::renewal
     return begin(id, lease, answer.sent);
   }
   if (now >= found->second.doubted_until) return abandon(id, in_doubt());
-  wait_for_proof(id, what);
+  wait_for_proof(id, request);
 }
 
 void lease_manager::finish(claim_id id, taken result) {
@@ -176,13 +176,11 @@ void lease_manager::time_is_up(claim_id id) {
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
   if (found->second.doubtful) return abandon(id, in_doubt());
-  const auto why = port_.last_error(found->second.owner);
-  abandon(id, why ? taken{*why} : taken{not_had{}});
+  const auto last_error = port_.last_error(found->second.owner);
+  abandon(id, last_error ? taken{*last_error} : taken{not_had{}});
 }
 
-void lease_manager::cancel(claim_id which) {
-  abandon(which, failure{errc::cancelled, "the claim was cancelled"});
-}
+void lease_manager::cancel(claim_id id) { abandon(id, failure{errc::cancelled, "the claim was cancelled"}); }
 
 void lease_manager::release(const record_ptr& lease, std::function<void(std::error_code)> done) {
   check(lease);
@@ -193,9 +191,9 @@ void lease_manager::release(const record_ptr& lease, std::function<void(std::err
   lease->set_state(record::phase::releasing);
   keeper_.remove(lease);
   by_owner_.erase(lease->hold.owner);
-  give_back(lease, [done = std::move(done)](store::released how) {
+  give_back(lease, [done = std::move(done)](store::released outcome) {
     if (!done) return;
-    switch (how) {
+    switch (outcome) {
       case store::released::done: return done({});
       case store::released::was_gone: return done(errc::lost);
       case store::released::unknown: return done(errc::unknown_outcome);
@@ -204,10 +202,10 @@ void lease_manager::release(const record_ptr& lease, std::function<void(std::err
 }
 
 void lease_manager::give_back(const record_ptr& lease, std::function<void(store::released)> done) {
-  // By then the store has counted a whole ttl since the last renewal that it may have heard of.
+  // At that time a whole ttl has passed at the store since the last renewal that may have reached it.
   const time_point ended = std::max(lease->deadline(), time_.now()) + lease->hold.ttl;
-  port_.release(lease->hold, ended, [done = std::move(done)](store::released how) {
-    if (done) done(how);
+  port_.release(lease->hold, ended, [done = std::move(done)](store::released outcome) {
+    if (done) done(outcome);
   });
 }
 
@@ -222,14 +220,13 @@ void lease_manager::downgrade(const record_ptr& lease, std::function<void(std::o
   if (lease->state() != record::phase::held) {
     return done(failure{errc::lost, "the lease ended before it was downgraded"});
   }
-  if (lease->how() == mode::permits) {
+  if (lease->mode() == mode::permits) {
     return done(failure{errc::wrong_type, "permits cannot be downgraded"});
   }
-  if (lease->how() == mode::shared && !lease->may_be_exclusive) return done(std::nullopt);
+  if (lease->mode() == mode::shared && !lease->may_be_exclusive) return done(std::nullopt);
   port_.downgrade(lease->hold, lease->deadline(),
                   [this, lease, done = std::move(done)](store::lowered failed) {
-                    // Unknown: readers may have come in. It is no less than shared, and no more can be relied
-                    // on.
+                    // Unknown: readers may hold by now. The lease is at least shared; no more is certain.
                     const bool unknown = failed && failed->code == errc::unknown_outcome;
                     if (!failed || unknown) {
                       lease->set_mode(mode::shared);

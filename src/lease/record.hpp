@@ -18,15 +18,15 @@ namespace holdfast::detail {
 
 class session;
 
-/// One lease, shared by the user's handle and the keeper. What any thread may read without the core lock is
-/// atomic; the rest is protected by it.
+/// One lease, shared by the user's handle and the keeper. Members that any thread may read without the core
+/// lock are atomic; the lock protects the rest.
 class lease_record {
  public:
   enum class phase : std::uint8_t { held, releasing, lost };
 
-  lease_record(store::hold what, holdfast::mode how, std::int64_t permits, duration margin, bool renews,
+  lease_record(store::hold hold, holdfast::mode mode, std::int64_t permits, duration margin, bool renews,
                const retry_policy& retry)
-      : hold{std::move(what)}, permits{permits}, margin{margin}, renews{renews}, pause{retry}, how_{how} {}
+      : hold{std::move(hold)}, permits{permits}, margin{margin}, renews{renews}, pause{retry}, mode_{mode} {}
 
   [[nodiscard]] store::time_point deadline() const noexcept {
     return store::time_point{std::chrono::nanoseconds{deadline_.load(std::memory_order_acquire)}};
@@ -35,42 +35,42 @@ class lease_record {
   [[nodiscard]] bool held_at(store::time_point now) const noexcept {
     return state() == phase::held && now < deadline();
   }
-  [[nodiscard]] holdfast::mode how() const noexcept { return how_.load(std::memory_order_relaxed); }
+  [[nodiscard]] holdfast::mode mode() const noexcept { return mode_.load(std::memory_order_relaxed); }
 
   // Under the core lock:
   void set_deadline(store::time_point when) noexcept {
     deadline_.store(when.time_since_epoch().count(), std::memory_order_release);
   }
   void set_state(phase p) noexcept { phase_.store(p, std::memory_order_release); }
-  void set_mode(holdfast::mode how) noexcept { how_.store(how, std::memory_order_relaxed); }
+  void set_mode(holdfast::mode mode) noexcept { mode_.store(mode, std::memory_order_relaxed); }
 
-  std::weak_ptr<session> owner;  // set before the record is shown to anybody
+  std::weak_ptr<session> owner;  // set before the record is shared
   const store::hold hold;
   const std::int64_t permits;
   const duration margin;
   std::stop_source lost;   // requested once, without the core lock
   std::error_code reason;  // of the loss
-  /// Loss callbacks, by the number that names each of them to its user.
+  /// Loss callbacks, each with the number by which the user refers to it.
   std::vector<std::pair<std::uint64_t, std::function<void(std::error_code)>>> on_lost;
-  std::uint32_t generation = 0;  // of the process that holds; set before the record is shown to anybody
+  std::uint32_t generation = 0;  // of the process that holds; set before the record is shared
   const bool renews;
   loss_reason loss = loss_reason::ended_at_store;  // any thread may read it once state() is lost
-  bool may_be_exclusive = false;  // of a shared one: whether the store has downgraded it is not known
+  bool may_be_exclusive = false;  // shared: it is not known whether the store has downgraded it
 
-  // The keeper's.
+  // Used by the keeper alone.
   bool kept = false;
   bool confirming = false;     // a renewal is under way that was sent because of a notification
   bool confirm_again = false;  // another notification has come meanwhile
-  std::uint64_t number = 0;    // in the order of coming
+  std::uint64_t number = 0;    // in the order in which leases are added
   store::backoff pause;
-  store::time_point valid_until;  // by its own ttl, whatever becomes of the session it lives with
+  store::time_point valid_until;  // by its own ttl, without regard to its session
   store::time_point attention;    // when to look at it next
   store::time_point renew_at;     // time_point::max(): not by itself, or an answer is under way
 
  private:
   std::atomic<std::chrono::nanoseconds::rep> deadline_ = 0;
   std::atomic<phase> phase_ = phase::held;
-  std::atomic<holdfast::mode> how_;
+  std::atomic<holdfast::mode> mode_;
 };
 
 }  // namespace holdfast::detail
@@ -80,8 +80,8 @@ namespace holdfast::lease_core {
 using record = detail::lease_record;
 using record_ptr = std::shared_ptr<record>;
 
-/// Until when a lease may be believed: counted from the sending, because the store began to count later; a
-/// margin off for clocks that run at different rates (Redlock's "clock drift").
+/// The deadline of a lease. It counts from the sending of the request, because the store starts to count
+/// later. The margin allows for clocks that run at different rates (Redlock's "clock drift").
 [[nodiscard]] constexpr store::time_point deadline_of(store::time_point sent, duration ttl, duration margin) {
   return sent + ttl - margin;
 }

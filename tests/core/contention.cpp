@@ -32,7 +32,7 @@ class witness {
     const auto now = time_.now();
     std::erase_if(held_, [&](const record_ptr& other) { return !other->held_at(now); });
     for (const record_ptr& other : held_) {
-      const bool both_read = other->how() == mode::shared && lease->how() == mode::shared;
+      const bool both_read = other->mode() == mode::shared && lease->mode() == mode::shared;
       EXPECT_TRUE(both_read) << "tokens " << other->hold.token.value() << " and " << lease->hold.token.value()
                              << " are believed at once";
       if (!both_read) {

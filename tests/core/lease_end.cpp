@@ -232,9 +232,9 @@ TEST_F(downgrading, makes_a_reader_of_a_writer) {
   ASSERT_EQ(it.asked(), tasks{task::downgrade});
   EXPECT_EQ(it.link.asked().token, fencing_token{7});
   EXPECT_EQ(it.link.asked().weight, 1);
-  EXPECT_EQ(lease->how(), mode::exclusive);
+  EXPECT_EQ(lease->mode(), mode::exclusive);
   it.answer(tickets::done{});
-  EXPECT_EQ(lease->how(), mode::shared);
+  EXPECT_EQ(lease->mode(), mode::shared);
   EXPECT_EQ(lease->hold.token, fencing_token{7}) << "the token stays";
   downgrade(lease);
   EXPECT_EQ(results, std::vector<std::error_code>(2)) << "a reader is one already";
@@ -256,7 +256,7 @@ TEST_F(downgrading, leaves_a_writer_where_the_store_surely_did_nothing) {
   downgrade(lease);
   it.answer(lasting);
   EXPECT_EQ(results, std::vector{make_error_code(errc::unavailable)});
-  EXPECT_EQ(lease->how(), mode::exclusive);
+  EXPECT_EQ(lease->mode(), mode::exclusive);
   EXPECT_EQ(lease->state(), phase::held);
 }
 
@@ -267,7 +267,7 @@ TEST_F(downgrading, is_tried_again_until_it_is_answered) {
   it.time.run_for(5ms);
   it.answer(tickets::done{});
   EXPECT_EQ(results, std::vector<std::error_code>(1));
-  EXPECT_EQ(lease->how(), mode::shared);
+  EXPECT_EQ(lease->mode(), mode::shared);
 }
 
 TEST_F(downgrading, of_unknown_outcome_is_asked_for_again) {
@@ -275,7 +275,7 @@ TEST_F(downgrading, of_unknown_outcome_is_asked_for_again) {
   downgrade(lease);
   it.answer(lasting_unknown);
   EXPECT_EQ(results.back(), errc::unknown_outcome);
-  EXPECT_EQ(lease->how(), mode::shared) << "no more can be relied on";
+  EXPECT_EQ(lease->mode(), mode::shared) << "no more can be relied on";
   downgrade(lease);
   ASSERT_EQ(it.asked(), tasks{task::downgrade}) << "the store may still take it for a writer";
   it.answer(tickets::done{});

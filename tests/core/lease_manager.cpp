@@ -20,7 +20,7 @@ TEST_F(managed_leases, makes_a_lease_of_a_grant) {
   EXPECT_EQ(lease->hold.owner, id(1));
   EXPECT_EQ(lease->hold.token, fencing_token{7});
   EXPECT_EQ(lease->hold.ttl, 30s);
-  EXPECT_EQ(lease->how(), mode::exclusive);
+  EXPECT_EQ(lease->mode(), mode::exclusive);
   EXPECT_EQ(lease->deadline(), epoch + 30s - margin);
   EXPECT_TRUE(lease->held_at(it.time.now()));
   it.time.run_until(epoch + 10s);

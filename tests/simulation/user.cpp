@@ -123,7 +123,7 @@ void user::hold(const record_ptr& lease) {
       });
     release();
   });
-  if (lease->how() == mode::exclusive && chance.one_in(5)) {
+  if (lease->mode() == mode::exclusive && chance.one_in(5)) {
     after(chance.between(0ms, length), [this, hold] {
       if (hold == holds_ && lease_) downgrade();
     });
@@ -149,13 +149,13 @@ void user::work(std::uint64_t hold) {
 }
 
 void user::downgrade() {
-  if (lease_->how() != mode::exclusive) return;
+  if (lease_->mode() != mode::exclusive) return;
   const record_ptr lease = lease_;
   around_.sees.lowered(lease, true);
   book_.downgrade(lease, [this, lease](std::optional<failure> failed) {
     around_.in.note("downgraded", host_.number(), failed ? 1 : 0);
     // What failed for certain has changed nothing: its user may go on as if alone.
-    if (failed && lease->how() == mode::exclusive) around_.sees.lowered(lease, false);
+    if (failed && lease->mode() == mode::exclusive) around_.sees.lowered(lease, false);
   });
 }
 

@@ -23,7 +23,7 @@ std::string told(const witness::belief& b) {
 bool witness::is_held(const belief& b) { return b.at->life() == b.life && b.lease->held_at(b.at->now()); }
 
 std::int64_t witness::weight_of(const belief& b) {
-  switch (b.lease->how()) {
+  switch (b.lease->mode()) {
     case mode::exclusive: return b.lowered ? 1 : store::whole_room;
     case mode::shared: return 1;
     case mode::permits: return b.lease->permits;
