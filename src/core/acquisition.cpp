@@ -15,18 +15,18 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr duration backstop = 1s;
-/// An answer may take a while, also where nobody wants to try twice.
+/// An answer gets at least this time, also where a request is tried only once.
 constexpr duration least_patience = 1s;
-/// Behind a silent holder, at least this.
+/// The shortest interval between looks behind a silent holder.
 constexpr duration often = 50ms;
-/// Looks that confirm a grant because of revocations; a true one comes once.
+/// Looks that confirm a grant because of revocations; a true revocation comes once.
 constexpr int most_doubts = 2;
 /// A little after the holder's time is up by the store's clock, so that one look is enough.
 constexpr duration after_expiry = 1ms;
 
-request place_of(const store::claim& c, task what) {
+request place_of(const store::claim& c, task kind) {
   request r;
-  r.what = what;
+  r.what = kind;
   r.name = c.name;
   r.owner = c.owner;
   r.ttl = c.ttl;
@@ -49,7 +49,7 @@ time_point next_look(const place& at, time_point kept, duration ttl, time_point 
   return next;
 }
 
-acquisition::acquisition(store::claim what) : claim_{std::move(what)}, pause_{claim_.retry} {}
+acquisition::acquisition(store::claim claim) : claim_{std::move(claim)}, pause_{claim_.retry} {}
 
 acquisition::step acquisition::resume(time_point now, std::uint64_t random, const store::event<reply>& e) {
   if (std::holds_alternative<store::started>(e)) {
@@ -58,7 +58,7 @@ acquisition::step acquisition::resume(time_point now, std::uint64_t random, cons
   if (const auto* r = std::get_if<store::replied<reply>>(&e)) {
     in_flight_ = false;
     if (const auto* t = std::get_if<store::trouble>(&r->what)) return on_trouble(now, random, *t);
-    // That a request was not carried out is no sign that the next one will be.
+    // A reply that says only that a request was not carried out does not show that the next one will be.
     const bool in_vain =
         state_ == state::finding && std::holds_alternative<nothing>(std::get<reply>(r->what));
     if (!in_vain) {
@@ -122,35 +122,34 @@ acquisition::step acquisition::take_place(time_point now, std::uint64_t random, 
     const bool old = state_ == state::asking && now - kept_ > claim_.ttl / 2;
     return old ? look(now) : grant();
   }
-  // It asked not to be queued, and has no limit for waiting: a store gone mad must not let it hang.
+  // The claim asked not to be queued, and has no wait limit: a faulty store must not let it hang.
   if (!claim_.wait) return fail(now, {errc::corrupt_store, "the store has queued what did not want to wait"});
   if (heard.look_at_any || heard.look == token_ || heard.revoked == token_) return look(now);
   state_ = state::waiting;
-  place where = at;
-  where.head = at.head || first_;  // that word may have overtaken this reply
-  return wake(next_look(where, kept_, claim_.ttl, now, random));
+  place current = at;
+  current.head = at.head || first_;  // that notification may have overtaken this reply
+  return wake(next_look(current, kept_, claim_.ttl, now, random));
 }
 
 acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, const store::trouble& t) {
   last_error_ = t.what;
   if (state_ == state::asking && (t.unknown || t.granted)) {
-    // It may stand in the queue by now, or even hold. Only the store can tell: never guess.
+    // The claim may be in the queue by now, or even hold. Only the store knows: never guess.
     state_ = state::finding;
   }
   if (state_ == state::asking && !t.unknown) maybe_there_ = false;
   const time_point next = now + pause_.next(random);
   if (state_ == state::leaving) {
     if (!withdrawing_) return leave(now);
-    // What is left at the store ends anyway: a place with its ttl, or, served at the last moment where a
-    // grant begins a new one, with that.
-    // Until then it is tried again, also where the store refuses it: a key of a wrong type goes away again,
-    // and a claim that is left would be granted then, to nobody.
+    // A place that is left at the store ends by itself: with its ttl, or, granted at the last moment, with
+    // the ttl that the grant begins. Until then the withdrawal is tried again, also where the store refuses
+    // it: a key of a wrong type goes away again, and a claim that is left would be granted then, to nobody.
     if (t.what.code == errc::closed || next > withdraws_since_ + 2 * claim_.ttl) return over();
     step s = wake(next);
     s.in_vain = !t.passing;
     return s;
   }
-  // A try asks once; what it asked and got no answer to is withdrawn in the background.
+  // A claim that does not wait asks once. Without an answer it is withdrawn in the background.
   const duration tries = claim_.wait ? claim_.retry.limit() : duration::zero();
   if (t.passing && next <= silent_since_.value_or(now) + tries) return wake(next);
   if (state_ != state::finding || t.granted) return fail(now, t.what);
@@ -159,21 +158,21 @@ acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, 
 }
 
 acquisition::step acquisition::on_notice(time_point now, std::uint64_t random, const store::noticed& n) {
-  // Notices may be late, repeated, about a place this claim no longer has, or before the reply that tells the
-  // place.
+  // A notification may be late, repeated, about a former place of this claim, or earlier than the reply that
+  // gives the place.
   if (n.what == store::notice::first) {
     if (std::exchange(first_, true) || state_ != state::waiting) return {};
     return wake(next_look({token_, false, true, {}}, kept_, claim_.ttl, now, random));
   }
-  // However many they are, one request is under way at a time, and one more follows it.
+  // At most one request is in flight and at most one more follows it, however many notifications come.
   if (in_flight_) {
     hints_.look_at_any = hints_.look_at_any || !n.token;
     (n.what == store::notice::revoked ? hints_.revoked : hints_.look) = n.token;
     return {};
   }
-  const bool ours = n.token == token_ || (n.what == store::notice::look && !n.token);
+  const bool is_about_place = n.token == token_ || (n.what == store::notice::look && !n.token);
   const bool has_place = state_ == state::waiting || state_ == state::looking;
-  return has_place && ours ? look(now) : step{};
+  return has_place && is_about_place ? look(now) : step{};
 }
 
 acquisition::step acquisition::on_woken(time_point now) {
@@ -192,30 +191,30 @@ acquisition::step acquisition::on_woken(time_point now) {
   return {};
 }
 
-/// Until when an answer to the last request is waited for: the last of many tries, too, has a chance to be
-/// answered.
+/// The end of the wait for the answer to the last request. The last of many tries, too, has time for its
+/// answer.
 time_point acquisition::patience_ends() const {
   return std::max(*silent_since_ + claim_.retry.limit(), sent_ + least_patience);
 }
 
-/// The user has waited long enough for an answer. The store's, when it comes, only tells when to withdraw.
+/// The user has waited long enough for an answer. The store's answer, when it comes, starts the withdrawal.
 acquisition::step acquisition::give_up() {
   const bool may_hold = state_ == state::asking || state_ == state::finding;
   state_ = state::leaving;
   withdrawing_ = false;
-  // What hindered the tries before this one, if any, says more.
-  const failure why = last_error_.value_or(store::no_answer().what);
+  // The error of an earlier try, if there is one, says more.
+  const failure reason = last_error_.value_or(store::no_answer().what);
   step s;
   s.answer = may_hold ? failure{errc::unknown_outcome,
-                                "it may be granted, and will be withdrawn then: " + why.message}
-                      : why;
+                                "it may be granted, and will be withdrawn then: " + reason.message}
+                      : reason;
   return s;
 }
 
 acquisition::step acquisition::on_cancelled(time_point now) {
   if (state_ == state::over) return {};
   if (!in_flight_) return leave(now);
-  // Whatever the reply will be: withdraw after it, so that the two cannot overtake each other.
+  // The withdrawal is sent after the reply, so that the two requests cannot overtake each other.
   state_ = state::leaving;
   withdrawing_ = false;
   return {};
@@ -245,7 +244,8 @@ acquisition::step acquisition::look(time_point now) {
 
 acquisition::step acquisition::leave(time_point now) {
   if (!maybe_there_) return over();
-  // Not since the last request was sent: that may be carried out long after, while this process is paused.
+  // From now, not from the last request: that may be carried out long after it was sent, while this process
+  // is paused.
   if (!withdrawing_) withdraws_since_ = now;
   withdrawing_ = true;
   return send(now, state::leaving, place_of(claim_, task::withdraw));
@@ -257,9 +257,9 @@ acquisition::step acquisition::grant() {
   return s;
 }
 
-acquisition::step acquisition::fail(time_point now, failure why) {
+acquisition::step acquisition::fail(time_point now, failure reason) {
   step s = leave(now);
-  s.answer = std::move(why);
+  s.answer = std::move(reason);
   return s;
 }
 
@@ -270,13 +270,13 @@ acquisition::step acquisition::over() {
   return s;
 }
 
-acquisition::step acquisition::send(time_point now, state next, request what) {
+acquisition::step acquisition::send(time_point now, state next, tickets::request request) {
   state_ = next;
   sent_ = now;
   if (!silent_since_) silent_since_ = now;
   in_flight_ = true;
   step s;
-  s.send = std::move(what);
+  s.send = std::move(request);
   if (next != state::leaving) s.wake_at = patience_ends();
   return s;
 }

@@ -34,7 +34,7 @@ class acquisition {
  public:
   using step = store::actions<request, store::acquired>;
 
-  explicit acquisition(store::claim what);
+  explicit acquisition(store::claim claim);
 
   [[nodiscard]] step resume(store::time_point now, std::uint64_t random, const store::event<reply>& e);
 
@@ -57,9 +57,9 @@ class acquisition {
   step leave(store::time_point now);
   step take_place(store::time_point now, std::uint64_t random, const place& at);
   step grant();
-  step fail(store::time_point now, failure why);
+  step fail(store::time_point now, failure reason);
   step over();
-  step send(store::time_point now, state next, request what);
+  step send(store::time_point now, state next, tickets::request request);
   static step wake(store::time_point when);
 
   store::claim claim_;
@@ -67,17 +67,17 @@ class acquisition {
   state state_ = state::asking;
   bool in_flight_ = false;
   bool withdrawing_ = false;  // leaving: the withdrawal itself has been sent
-  bool maybe_there_ = false;  // something of ours may stand at the store
+  bool maybe_there_ = false;  // the claim may be at the store
   fencing_token token_;       // of the place in the queue; zero until known
   /// Notifications that came while a request was under way, whose reply may be older than they are.
   struct hints {
     fencing_token look;  // something has happened to this place
     bool look_at_any = false;
-    fencing_token revoked;  // somebody else has ended this place
+    fencing_token revoked;  // another client has ended this place
   };
   hints hints_;
   int doubts_ = 0;          // looks made because of a revocation, since it was last asked for
-  bool first_ = false;      // it was told that nobody waits before it
+  bool first_ = false;      // a notification said that nobody waits before it
   store::time_point sent_;  // the request under way
   store::time_point withdraws_since_;
   store::time_point kept_;                         // the last request known to have started the claim's ttl

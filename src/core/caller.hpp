@@ -6,32 +6,31 @@
 
 namespace holdfast::store {
 
-/// A thread that is blocked in a call of ours until what it asked for is there, and that may as well work for
-/// the store meanwhile. Shared by the thread and whoever serves it, since the one who wakes it may still be
-/// at it when it is gone.
+/// A thread that is blocked in a lock call. While it waits, it may perform I/O for the store. Shared by the
+/// thread and the code that serves it: the thread may have returned while that code still uses the object.
 class caller {
  public:
   [[nodiscard]] bool is_served() const { return state_.load(std::memory_order_acquire) == served; }
 
-  /// What it waits for is there. Any thread.
+  /// The result that the caller waits for is there. Any thread.
   void serve() {
     if (state_.exchange(served, std::memory_order_acq_rel) == polling) ring();
     state_.notify_one();
   }
-  /// Ends its `wait`: somebody has to work for the store now. Any thread.
+  /// Ends the caller's `wait`: a thread has to perform I/O for the store now. Any thread.
   void call() {
     std::uint32_t expected = waiting;
     if (state_.compare_exchange_strong(expected, called, std::memory_order_acq_rel)) state_.notify_one();
   }
 
-  /// Blocks until it is served or called.
+  /// Blocks until the caller is served or called.
   void wait() {
     state_.wait(waiting, std::memory_order_acquire);
     std::uint32_t expected = called;
     state_.compare_exchange_strong(expected, waiting, std::memory_order_acq_rel);
   }
-  /// Around a wait for descriptors, one of which is `bell`, an eventfd that outlives it and is rung when it
-  /// is served. False, and then not to be ended, when it is served already.
+  /// Begins a wait for descriptors, one of which is `bell`: an eventfd that outlives the caller, and becomes
+  /// readable when the caller is served. False when it is served already: then `end_polling` is not called.
   [[nodiscard]] bool begin_polling(int bell) {
     bell_ = bell;
     std::uint32_t expected = state_.load(std::memory_order_relaxed);
@@ -50,7 +49,8 @@ class caller {
 
   void ring() const {
     const std::uint64_t one = 1;
-    [[maybe_unused]] const auto written = ::write(bell_, &one, sizeof one);  // full is rung, too
+    [[maybe_unused]] const auto written =
+        ::write(bell_, &one, sizeof one);  // a full counter is readable, too
   }
 
   std::atomic<std::uint32_t> state_ = waiting;

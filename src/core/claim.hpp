@@ -14,7 +14,7 @@ namespace holdfast::store {
 
 using time_point = boot_clock::time_point;
 
-/// A wish to hold.
+/// A request to hold a lock.
 struct claim {
   std::string name;
   owner_id owner;
@@ -23,12 +23,12 @@ struct claim {
   std::int64_t capacity = 0;  // of a semaphore; zero for the other modes
   bool shareable = false;     // of a lock that readers may share; some stores write its writers otherwise
   duration ttl{};
-  bool wait = false;  // queue up, or be refused
+  bool wait = false;  // in the queue; false: be refused
   retry_policy retry;
   std::shared_ptr<const std::string> metadata;
 };
 
-/// What a client needs to say to renew or release a grant: the name, and proof that it is its own.
+/// Identifies a grant for its renewal or release: the name, and the proof that it is the client's own.
 struct hold {
   std::string name;
   owner_id owner;

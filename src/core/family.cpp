@@ -4,9 +4,9 @@ namespace holdfast::tickets {
 
 namespace {
 
-request about(const store::hold& h, task what) {
+request about(const store::hold& h, task kind) {
   request r;
-  r.what = what;
+  r.what = kind;
   r.name = h.name;
   r.owner = h.owner;
   r.token = h.token;

@@ -14,8 +14,8 @@
 
 namespace holdfast::tickets {
 
-/// The port's questions in this family's words, and its replies in the port's: all that a driver needs to
-/// know besides the acquisition's machine. Pure functions.
+/// Translates the port's operations into requests of this family, and its replies into the port's results:
+/// all that a driver needs besides the acquisition's machine. Pure functions.
 struct family {
   using request = tickets::request;
   using reply = tickets::reply;
@@ -28,9 +28,9 @@ struct family {
   static request inspection(std::string name,
                             std::size_t most_waiters = std::numeric_limits<std::size_t>::max());
   static request listing(bool idle);
-  /// Of the holds with a token from `first` to `last`, both included. A hold that is granted later may
-  /// have a token between those of two holds, so none but seen ones may lie in between: then a repeated
-  /// request ends none that is granted later.
+  /// Ends the holds with a token from `first` to `last`, both included. A hold that is granted later may have
+  /// a token in between, so the range must contain only holds that have been seen: then a repeated request
+  /// ends no hold that is granted later.
   static request eviction(std::string name, fencing_token first, fencing_token last);
 
   static std::vector<store::renewed> renewed(const reply& r);

@@ -11,7 +11,7 @@
 
 namespace holdfast::store {
 
-/// What every family of stores asks of its link: carry requests, and pass on what the store says.
+/// The link of a family of stores: carries requests to the store, and passes on its notifications.
 ///
 /// `Request` and `Reply` are the family's own. All calls but `help`, `drive` and `kick` are made under the
 /// core lock of the client's scheduler, and all callbacks are called under it.
@@ -29,11 +29,11 @@ class link {
 
   /// Requests are carried out in the order of sending. Never answers within the call. Always answers: a
   /// request cut off is trouble, `unknown` where it may have been carried out.
-  virtual void send(Request what, on_reply done) = 0;
-  /// Where words of the store about a claim go. Set once, before the first request.
-  virtual void on_notices(on_notice told) = 0;
-  /// Who hears that words may have been lost, so that whoever waits had better look. Set once, likewise. For
-  /// links that can lose words unnoticed there is nothing to tell.
+  virtual void send(Request request, on_reply done) = 0;
+  /// Sets the handler of the store's notifications about claims. Once, before the first request.
+  virtual void on_notices(on_notice handler) = 0;
+  /// Sets the handler that is called when notifications may have been lost, so that waiting claims look.
+  /// Once, likewise. A link that cannot notice such a loss calls nothing.
   virtual void on_gap(const std::function<void()>& /*missed*/) {}
   /// See port::watch.
   virtual std::shared_ptr<void> watch(std::function<void()> changed) = 0;
@@ -42,12 +42,13 @@ class link {
   [[nodiscard]] virtual std::optional<time_point> session_until() const { return std::nullopt; }
   virtual void on_session(const std::function<void()>& /*extended*/) {}
 
-  /// Works for the store on a thread that would otherwise wait for another to be woken, without the core
-  /// lock, until the caller is served.
-  virtual void help(caller& who) = 0;
+  /// Performs I/O for the store on the caller's thread, without the core lock, until the caller is served. It
+  /// saves waking another thread.
+  virtual void help(store::caller& caller) = 0;
   /// Carries out what was sent, as far as that is possible at once. False when there was nothing to do.
   virtual bool drive() = 0;
-  /// Sees to it that what was sent gets carried out without anybody's help. Any thread; does not block.
+  /// Has the requests that were sent carried out without a call of `help` or `drive`. Any thread; does not
+  /// block.
   virtual void kick() = 0;
 };
 

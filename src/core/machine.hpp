@@ -17,12 +17,12 @@ struct trouble {
   bool granted = false;  // of a claim: it is granted there, and must not be believed yet
 };
 
-/// The store has owed an answer for longer than anybody wants to wait.
+/// The store has not answered within the time limit.
 [[nodiscard]] inline trouble no_answer() {
   return {{errc::unavailable, "the store does not answer"}, true, true};
 }
 
-// What a machine is told.
+// The events of a machine.
 
 /// The first event of every machine.
 struct started {};
@@ -31,27 +31,27 @@ template <class Reply>
 struct replied {
   std::variant<Reply, trouble> what;
 };
-/// The store said something about its claim.
+/// A notification of the store about the machine's claim.
 struct noticed {
   notice what{};
   fencing_token token;  // zero: whichever it has; for `look` alone
 };
-/// The time asked for has come.
+/// The time of the last `wake_at` has come.
 struct woken {};
-/// Its user does not want it any more: withdraw what may be at the store, then finish. No answer is due.
+/// The user has cancelled: withdraw what may be at the store, then finish. No answer is due.
 struct cancelled {};
 
 template <class Reply>
 using event = std::variant<started, replied<Reply>, noticed, woken, cancelled>;
 
-/// What a machine wants done after an event, in this order. Absent members ask for nothing.
+/// The actions of a machine after an event, in this order. Absent members ask for nothing.
 template <class Request, class Result>
 struct actions {
   std::optional<Request> send;        // to the store; the reply is an event
   std::optional<time_point> wake_at;  // replaces the time asked for earlier
   std::optional<Result> answer;       // for the user; given once, unless cancelled first
   bool finished = false;              // forget the machine
-  bool in_vain = false;               // the store refuses it: nobody need wait for its end
+  bool in_vain = false;               // the store refuses it: its end need not be awaited
 };
 
 // A machine is a class with

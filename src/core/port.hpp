@@ -13,11 +13,11 @@ namespace holdfast::store {
 template <class Result>
 using handler = std::function<void(Result)>;
 
-/// What the lease core asks of any store.
+/// The interface of a store to the lease core.
 ///
 /// Every function is called under the client's core lock, answers through its handler exactly once,
 /// later, under it again, and never blocks. An operation that gets no answer from the store is retried
-/// inside, until the time given; "unknown" is told as such.
+/// inside, until the time given; an unknown outcome is reported as such.
 ///
 /// Two kinds of lifetime fit behind it. A store with a ttl of each lease answers `granted` with the moment
 /// of sending, and is renewed by the keeper. A store with a session shared by all leases of a client says
@@ -31,21 +31,21 @@ class port {
   virtual ~port() = default;
 
   /// Starts to claim. Ends with granted, refused or a failure; waits as long as it takes.
-  virtual void acquire(claim what, handler<acquired> done) = 0;
+  virtual void acquire(store::claim claim, handler<acquired> done) = 0;
   /// Stops a claim that has not been answered: its handler is not called any more, and what it may have
   /// left at the store is withdrawn in the background. Unknown owners are no error.
   virtual void cancel(const owner_id& owner) = 0;
-  /// What keeps a claim from being answered, if it is not that others hold: the store could not be asked when
-  /// it last was. Whoever gives up then cannot say that it was not free.
+  /// The error of a claim's last request to the store; empty where the store has answered it. A claim that
+  /// gives up with an error cannot report that the lock was held by others.
   [[nodiscard]] virtual std::optional<failure> last_error(const owner_id& owner) const = 0;
-  /// Asks once for all of them, and waits for the answer no longer than until `answer_by`.
+  /// One request for all holds. Waits for the answer no longer than until `answer_by`.
   virtual void renew(std::vector<hold> holds, time_point answer_by, handler<renewals> done) = 0;
   /// Retries until the store confirms, or until `give_up`, when the ttl has surely ended the hold.
-  virtual void release(hold what, time_point give_up, handler<released> done) = 0;
+  virtual void release(store::hold hold, time_point give_up, handler<released> done) = 0;
   /// From exclusive to shared.
-  virtual void downgrade(hold what, time_point give_up, handler<lowered> done) = 0;
+  virtual void downgrade(store::hold hold, time_point give_up, handler<lowered> done) = 0;
 
-  /// \param most_waiters so many waiters are wanted, the first; there may be more in the answer.
+  /// \param most_waiters number of waiters to read, from the head of the queue; the answer may have more.
   virtual void inspect(std::string name, std::size_t most_waiters, time_point give_up,
                        handler<inspected> done) = 0;
   virtual void list(bool idle, time_point give_up, handler<listed> done) = 0;
@@ -57,18 +57,18 @@ class port {
   /// returned object is destroyed.
   virtual std::shared_ptr<void> watch(std::function<void()> changed) = 0;
 
-  /// Who hears that a granted claim has been ended by somebody else: a hint, which anybody may have sent, to
-  /// be confirmed by a renewal.
+  /// Sets the handler that is called when a granted claim was ended by another client: a hint, which anybody
+  /// may have sent, to be confirmed by a renewal.
   virtual void on_revoked(std::function<void(const owner_id&, fencing_token)> heard) = 0;
   /// For stores whose leases live and die with a session: until when it is known to live. Empty where each
   /// lease has a ttl of its own.
   [[nodiscard]] virtual std::optional<time_point> session_until() const = 0;
-  /// Who hears, under the core lock, that the session is known to live longer than it was.
+  /// Sets the handler that is called, under the core lock, when the session is known to live longer.
   virtual void on_session(const std::function<void()>& extended) = 0;
 
-  /// Operations without their answer yet, those in the background included.
+  /// Number of operations without an answer yet, those in the background included.
   [[nodiscard]] virtual std::size_t busy() const = 0;
-  /// Called under the core lock as soon as nothing is under way.
+  /// Calls `action` under the core lock as soon as nothing is under way.
   virtual void when_idle(std::function<void()> action) = 0;
   /// Ends whatever is under way with errc::closed, its outcome unknown.
   virtual void abandon() = 0;

@@ -15,7 +15,7 @@
 
 namespace holdfast::tickets {
 
-/// What can be asked of a store that queues claims itself; each is one step that nobody comes between.
+/// The tasks of a store that queues claims itself. Each is carried out atomically.
 enum class task : std::uint8_t {
   acquire,    // name owner weight capacity shareable ttl wait metadata -> place, refused, other_capacity
   find,       // name owner -> place, nothing                  where a claim stands whose reply was lost
@@ -30,7 +30,7 @@ enum class task : std::uint8_t {
 };
 inline constexpr std::size_t task_count = static_cast<std::size_t>(task::list) + 1;
 
-/// What a listing has found so far, where a store lists in several requests. The store's own.
+/// The state of a listing that takes several requests. Each store derives its own.
 struct listing_state {
   listing_state() = default;
   listing_state(const listing_state&) = delete;
@@ -50,7 +50,7 @@ struct request {
   duration ttl{};
   bool wait = false;
   bool idle = false;
-  /// So many waiters are wanted, the first; where each costs the store a question. More may come.
+  /// Number of waiters to read, from the head of the queue, where each costs a request. More may come.
   std::size_t waiters_read = std::numeric_limits<std::size_t>::max();
   std::shared_ptr<const std::string> metadata;
   std::vector<store::hold> batch;
@@ -69,7 +69,7 @@ struct place {
   bool granted = false;
   bool head = false;                    // nobody waits before it
   std::optional<duration> holder_left;  // until the first of the holders expires
-  bool silent = false;                  // a holder that will tell nobody when it ends: a foreign one
+  bool silent = false;                  // a holder notifies nobody when it ends: a foreign one
 };
 struct kept {
   std::vector<bool> each;
@@ -78,7 +78,7 @@ struct kept {
 struct count {
   std::size_t value = 0;
 };
-/// A part of a listing: it has to be asked again, with this.
+/// A part of a listing: the next request continues it.
 struct more {
   std::shared_ptr<listing_state> listed;
   bool progress = true;  // it went on since the request before

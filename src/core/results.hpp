@@ -16,7 +16,7 @@ struct granted {
   fencing_token token;
   time_point valid_from;
 };
-/// Another holds, and the claim did not want to wait. Nothing is left at the store.
+/// Another client holds, and the claim does not wait. Nothing is left at the store.
 struct refused {};
 
 /// How an acquisition ends.
@@ -34,11 +34,11 @@ struct renewals {
 enum class released : std::uint8_t {
   done,
   was_gone,  // the store no longer had it
-  unknown,   // no word until its ttl had surely ended it
+  unknown,   // no answer until its ttl had surely ended it
 };
 
-/// A notification of the store. It is a hint, for anybody may have sent it: what it says is confirmed by a
-/// request before it counts.
+/// A notification of the store. It is a hint, for anybody may have sent it: a request confirms it before it
+/// counts.
 enum class notice : std::uint8_t {
   granted,  // a waiter is granted the lock
   revoked,  // a holder's or waiter's claim was ended by somebody else

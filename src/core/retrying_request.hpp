@@ -27,11 +27,11 @@ struct continuation {
 };
 
 /// The machine of every operation that is one request and one reply, and that may safely be carried out
-/// twice: send, retry what passes, give up at a time given, be it that the store owes an answer still.
+/// twice: send, retry after passing trouble, give up at a time given, also while an answer is due.
 ///
 /// An operation may also be several such requests, each made of the reply before. Each reply that makes
-/// progress begins the patience anew: a store that answers is not given up for having much to say. Nothing is
-/// sent any more once it has been given up.
+/// progress begins the patience anew: a store that answers is not given up because the operation is long.
+/// Nothing is sent after the operation has been given up.
 template <class Request, class Reply, class Result>
 class retrying_request {
  public:
@@ -42,9 +42,9 @@ class retrying_request {
   using step = actions<Request, Result>;
 
   /// \param on_part null: there is one request alone.
-  retrying_request(Request what, const retry_policy& policy, limits until, read on_reply, give_up on_failure,
-                   follow on_part = nullptr)
-      : what_{std::move(what)},
+  retrying_request(Request request, const retry_policy& policy, limits until, read on_reply,
+                   give_up on_failure, follow on_part = nullptr)
+      : request_{std::move(request)},
         pause_{policy},
         until_{until},
         read_{std::move(on_reply)},
@@ -70,7 +70,7 @@ class retrying_request {
     sent_ = now;
     in_flight_ = true;
     step s;
-    s.send = what_;
+    s.send = request_;
     if (until_.answer_by > now) s.wake_at = until_.answer_by;
     return s;
   }
@@ -80,7 +80,7 @@ class retrying_request {
       pause_.reset();
     }
     if (now > until_.answer_by) return end(give_up_(no_answer()));
-    what_ = std::move(next.what);
+    request_ = std::move(next.what);
     return send(now);
   }
   step retry(time_point now, std::uint64_t random, trouble t) {
@@ -99,7 +99,7 @@ class retrying_request {
     return s;
   }
 
-  Request what_;
+  Request request_;
   backoff pause_;
   limits until_;
   duration patience_{};  // with an operation of several requests, for each

@@ -7,8 +7,9 @@
 
 namespace holdfast::store {
 
-/// Time, chance and order, as everything above a link sees them. The runtime and the simulator each have
-/// one. The core of one client runs under one lock, the core lock; each of these is called under it.
+/// Time, random numbers and the order of calls, for everything above a link. The runtime and the simulator
+/// each have one. The core of one client runs under one lock, the core lock; each of these is called under
+/// it.
 class scheduler {
  public:
   using timer = std::uint64_t;
