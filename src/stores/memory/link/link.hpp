@@ -27,7 +27,7 @@ class link final : public runtime::batching_link<tickets::request, tickets::repl
   bool execute(std::vector<job>& batch, bool last_try) override HOLDFAST_REQUIRES(executing());
 
   owner_id client_ = owner_id::random();
-  std::shared_ptr<shelf> shelf_;
+  std::shared_ptr<shared_table> table_;
   runtime::watchers watchers_;
 };
 

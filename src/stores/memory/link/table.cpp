@@ -20,38 +20,38 @@ std::int64_t public_capacity(std::int64_t capacity) { return capacity == store::
 
 }  // namespace
 
-tickets::reply table::carry_out(const tickets::request& asked, const owner_id& client, time_point now,
-                                std::int64_t wall_us, std::vector<word>& words) {
-  switch (asked.what) {
-    case tickets::task::acquire: return acquire(asked, client, now, wall_us);
-    case tickets::task::find: return find(asked, now);
+tickets::reply table::carry_out(const tickets::request& request, const owner_id& client, time_point now,
+                                std::int64_t wall_us, std::vector<notification>& notifications) {
+  switch (request.what) {
+    case tickets::task::acquire: return acquire(request, client, now, wall_us);
+    case tickets::task::find: return find(request, now);
     case tickets::task::look: {
-      if (!keep({asked.name, asked.owner, asked.token, asked.ttl}, now)) return tickets::nothing{};
-      const tickets::place at = place_of(names_.at(asked.name), asked.token.value(), now);
-      serve(asked.name, now, words);
+      if (!keep({request.name, request.owner, request.token, request.ttl}, now)) return tickets::nothing{};
+      const tickets::place at = place_of(names_.at(request.name), request.token.value(), now);
+      serve(request.name, now, notifications);
       return at;
     }
     case tickets::task::renew: {
       tickets::kept answer;
-      for (const store::hold& h : asked.batch) answer.each.push_back(holds(h) && keep(h, now));
+      for (const store::hold& h : request.batch) answer.each.push_back(holds(h) && keep(h, now));
       return answer;
     }
     case tickets::task::release:
     case tickets::task::withdraw:
-      if (!drop(asked.name, token_of(asked, now), asked.owner, now)) return tickets::nothing{};
-      serve(asked.name, now, words);
+      if (!drop(request.name, token_of(request, now), request.owner, now)) return tickets::nothing{};
+      serve(request.name, now, notifications);
       return tickets::done{};
     case tickets::task::downgrade: {
-      const auto n = names_.find(asked.name);
-      claim* own = n == names_.end() ? nullptr : living(n->second, asked.token.value(), asked.owner, now);
+      const auto n = names_.find(request.name);
+      claim* own = n == names_.end() ? nullptr : living(n->second, request.token.value(), request.owner, now);
       if (own == nullptr) return tickets::nothing{};
-      own->weight = asked.weight;
-      serve(asked.name, now, words);
+      own->weight = request.weight;
+      serve(request.name, now, notifications);
       return tickets::done{};
     }
-    case tickets::task::evict: return evict(asked, now, words);
-    case tickets::task::inspect: return inspect(asked.name, now);
-    case tickets::task::list: return list(asked.idle, now);
+    case tickets::task::evict: return evict(request, now, notifications);
+    case tickets::task::inspect: return inspect(request.name, now);
+    case tickets::task::list: return list(request.idle, now);
   }
   return tickets::nothing{};
 }
@@ -92,32 +92,34 @@ tickets::place table::place_of(const named& n, std::uint64_t token, time_point n
 
 table::claim* table::living(named& n, std::uint64_t token, const owner_id& owner, time_point now) {
   const auto found = n.claims.find(token);
-  const bool ours = found != n.claims.end() && found->second.owner == owner && found->second.expires > now;
-  return ours ? &found->second : nullptr;
+  const bool is_living =
+      found != n.claims.end() && found->second.owner == owner && found->second.expires > now;
+  return is_living ? &found->second : nullptr;
 }
 
-tickets::reply table::acquire(const tickets::request& asked, const owner_id& client, time_point now,
+tickets::reply table::acquire(const tickets::request& request, const owner_id& client, time_point now,
                               std::int64_t wall_us) {
-  named& n = names_.try_emplace(asked.name, named{0, 0, asked.capacity, {}}).first->second;
-  if (n.capacity != asked.capacity && in_use(n, now)) return tickets::other_capacity{n.capacity};
+  named& n = names_.try_emplace(request.name, named{0, 0, request.capacity, {}}).first->second;
+  if (n.capacity != request.capacity && in_use(n, now)) return tickets::other_capacity{n.capacity};
   const std::uint64_t token = std::max(n.token + 1, static_cast<std::uint64_t>(wall_us));
   tickets::place at = place_of(n, token, now);
-  at.granted = at.head && asked.weight + weight_held(n, now) <= asked.capacity;
-  if (!at.granted && !asked.wait) return tickets::refused{};
+  at.granted = at.head && request.weight + weight_held(n, now) <= request.capacity;
+  if (!at.granted && !request.wait) return tickets::refused{};
   n.token = token;
-  n.capacity = asked.capacity;
+  n.capacity = request.capacity;
   if (at.granted) n.granted = token;
-  n.claims.emplace(token, claim{asked.owner, client, asked.weight, now + asked.ttl, now, asked.metadata});
+  n.claims.emplace(token,
+                   claim{request.owner, client, request.weight, now + request.ttl, now, request.metadata});
   return at;
 }
 
-tickets::reply table::find(const tickets::request& asked, time_point now) {
-  const std::uint64_t token = token_of(asked, now);
+tickets::reply table::find(const tickets::request& request, time_point now) {
+  const std::uint64_t token = token_of(request, now);
   if (token == 0) return tickets::nothing{};
-  return place_of(names_.at(asked.name), token, now);
+  return place_of(names_.at(request.name), token, now);
 }
 
-/// What waits does not hold, whatever its owner believes.
+/// A waiting claim does not hold, whatever its owner believes.
 bool table::holds(const store::hold& h) const {
   const auto n = names_.find(h.name);
   return n != names_.end() && h.token.value() <= n->second.granted;
@@ -130,15 +132,15 @@ bool table::keep(const store::hold& h, time_point now) {
   return own != nullptr;
 }
 
-/// The token asked for, or, where it is not known, that of the owner's living claim; zero where there is
-/// none.
-std::uint64_t table::token_of(const tickets::request& asked, time_point now) const {
-  if (asked.token) return asked.token.value();
-  const auto n = names_.find(asked.name);
+/// The token of the request, or, where the client does not know it, the token of the owner's living claim;
+/// zero where there is none.
+std::uint64_t table::token_of(const tickets::request& request, time_point now) const {
+  if (request.token) return request.token.value();
+  const auto n = names_.find(request.name);
   if (n == names_.end()) return 0;
   const auto& all = n->second.claims;
   const auto own = std::find_if(all.begin(), all.end(), [&](const auto& e) {
-    return e.second.owner == asked.owner && e.second.expires > now;
+    return e.second.owner == request.owner && e.second.expires > now;
   });
   return own == all.end() ? 0 : own->first;
 }
@@ -150,25 +152,27 @@ bool table::drop(const std::string& name, std::uint64_t token, const owner_id& o
   return true;
 }
 
-tickets::reply table::evict(const tickets::request& asked, time_point now, std::vector<word>& words) {
-  const auto found = names_.find(asked.name);
+tickets::reply table::evict(const tickets::request& request, time_point now,
+                            std::vector<notification>& notifications) {
+  const auto found = names_.find(request.name);
   if (found == names_.end()) return tickets::count{0};
   named& n = found->second;
-  const std::uint64_t last = std::min(n.granted, asked.last.value());
+  const std::uint64_t last = std::min(n.granted, request.last.value());
   std::size_t holders = 0;
-  for (auto c = n.claims.lower_bound(asked.token.value()); c != n.claims.end() && c->first <= last;) {
+  for (auto c = n.claims.lower_bound(request.token.value()); c != n.claims.end() && c->first <= last;) {
     if (c->second.expires > now) {
       ++holders;
-      words.push_back({c->second.client, c->second.owner, {store::notice::revoked, fencing_token{c->first}}});
+      notifications.push_back(
+          {c->second.client, c->second.owner, {store::notice::revoked, fencing_token{c->first}}});
     }
     c = n.claims.erase(c);
   }
-  serve(asked.name, now, words);
+  serve(request.name, now, notifications);
   return tickets::count{holders};
 }
 
 /// Grants to as many of the first waiters as now fit together; see serve.sql.
-void table::serve(const std::string& name, time_point now, std::vector<word>& words) {
+void table::serve(const std::string& name, time_point now, std::vector<notification>& notifications) {
   named& n = names_.at(name);
   std::int64_t weight = weight_held(n, now);
   for (auto next = n.claims.upper_bound(n.granted); next != n.claims.end(); ++next) {
@@ -178,7 +182,7 @@ void table::serve(const std::string& name, time_point now, std::vector<word>& wo
     weight += c.weight;
     n.granted = next->first;
     c.since = now;
-    words.push_back({c.client, c.owner, {store::notice::granted, fencing_token{next->first}}});
+    notifications.push_back({c.client, c.owner, {store::notice::granted, fencing_token{next->first}}});
   }
   std::erase_if(n.claims, [&](const auto& e) { return e.first <= n.granted && e.second.expires <= now; });
 }
@@ -231,45 +235,46 @@ std::vector<lock_summary> table::list(bool idle, time_point now) const {
   return all;
 }
 
-std::shared_ptr<shelf> shelf::named(const std::string& name) {
-  if (name.empty()) return std::make_shared<shelf>();
+std::shared_ptr<shared_table> shared_table::named(const std::string& name) {
+  if (name.empty()) return std::make_shared<shared_table>();
   // Never destroyed: clients may be opened and forked as late as the last destructor.
   static annotated::mutex& mutex = *new annotated::mutex;
-  static auto& all HOLDFAST_GUARDED_BY(mutex) = *new std::map<std::string, std::weak_ptr<shelf>>;
+  static auto& all HOLDFAST_GUARDED_BY(mutex) = *new std::map<std::string, std::weak_ptr<shared_table>>;
   static std::uint32_t generation = runtime::process_generation();
   [[maybe_unused]] static const int registered = ::pthread_atfork(
       []() HOLDFAST_ACQUIRE(mutex) { mutex.lock(); }, []() HOLDFAST_RELEASE(mutex) { mutex.unlock(); },
       []() HOLDFAST_RELEASE(mutex) { mutex.unlock(); });
   const annotated::lock held{mutex};
   if (std::exchange(generation, runtime::process_generation()) != generation)
-    all.clear();  // a child's are its own
+    all.clear();  // a forked child has tables of its own
   std::erase_if(all, [](const auto& entry) { return entry.second.expired(); });
-  std::shared_ptr<shelf> found = all[name].lock();
-  if (!found) all[name] = found = std::make_shared<shelf>();
+  std::shared_ptr<shared_table> found = all[name].lock();
+  if (!found) all[name] = found = std::make_shared<shared_table>();
   return found;
 }
 
-void shelf::join(const owner_id& client, listener l) {
+void shared_table::join(const owner_id& client, listener l) {
   const annotated::exclusive_lock held{listeners_mutex_};
   listeners_.emplace(client, std::move(l));
 }
 
-void shelf::leave(const owner_id& client) {
+void shared_table::leave(const owner_id& client) {
   const annotated::exclusive_lock held{listeners_mutex_};
   listeners_.erase(client);
 }
 
-void shelf::with_table(const std::function<void(table&, std::vector<word>&)>& tasks) {
-  std::map<owner_id, std::vector<word>> by_client;
+void shared_table::with_table(const std::function<void(table&, std::vector<notification>&)>& tasks) {
+  std::map<owner_id, std::vector<notification>> by_client;
   {
     const annotated::lock held{mutex_};
-    std::vector<word> words;
-    tasks(table_, words);
-    for (const word& w : words) by_client[w.client].push_back(w);
+    std::vector<notification> notifications;
+    tasks(table_, notifications);
+    for (const notification& n : notifications) by_client[n.client].push_back(n);
   }
   const annotated::shared_lock held{listeners_mutex_};
   for (const auto& [client, l] : listeners_) {
-    if (const auto words = by_client.find(client); words != by_client.end()) l.told(words->second);
+    if (const auto notifications = by_client.find(client); notifications != by_client.end())
+      l.notified(notifications->second);
     l.changed();
   }
 }

@@ -12,22 +12,22 @@
 
 namespace holdfast::memory {
 
-/// A grant or a revocation, for the client that made the claim.
-struct word {
+/// A grant or a revocation, to be passed to the client that made the claim.
+struct notification {
   owner_id client;
   owner_id owner;
-  store::noticed what;
+  store::noticed notice;
 };
 
-/// The tables of protocol/sql, as C++ containers: what each task means, without a database. Tests compare it
-/// with the SQL text, statement for statement.
+/// The tables of protocol/sql as C++ containers: defines what each task does, without a database. Tests
+/// compare it with the SQL text, statement by statement.
 class table {
  public:
   /// One task, by the store's clock.
   /// \param wall_us floor of new tokens, microseconds of the wall clock.
-  [[nodiscard]] tickets::reply carry_out(const tickets::request& asked, const owner_id& client,
+  [[nodiscard]] tickets::reply carry_out(const tickets::request& request, const owner_id& client,
                                          store::time_point now, std::int64_t wall_us,
-                                         std::vector<word>& words);
+                                         std::vector<notification>& notifications);
 
  private:
   struct claim {
@@ -53,37 +53,39 @@ class table {
   [[nodiscard]] static claim* living(named& n, std::uint64_t token, const owner_id& owner,
                                      store::time_point now);
 
-  tickets::reply acquire(const tickets::request& asked, const owner_id& client, store::time_point now,
+  tickets::reply acquire(const tickets::request& request, const owner_id& client, store::time_point now,
                          std::int64_t wall_us);
-  tickets::reply find(const tickets::request& asked, store::time_point now);
+  tickets::reply find(const tickets::request& request, store::time_point now);
   [[nodiscard]] bool holds(const store::hold& h) const;
   bool keep(const store::hold& h, store::time_point now);
   bool drop(const std::string& name, std::uint64_t token, const owner_id& owner, store::time_point now);
-  std::uint64_t token_of(const tickets::request& asked, store::time_point now) const;
-  tickets::reply evict(const tickets::request& asked, store::time_point now, std::vector<word>& words);
+  std::uint64_t token_of(const tickets::request& request, store::time_point now) const;
+  tickets::reply evict(const tickets::request& request, store::time_point now,
+                       std::vector<notification>& notifications);
   [[nodiscard]] std::optional<lock_state> inspect(const std::string& name, store::time_point now) const;
   [[nodiscard]] std::vector<lock_summary> list(bool idle, store::time_point now) const;
-  void serve(const std::string& name, store::time_point now, std::vector<word>& words);
+  void serve(const std::string& name, store::time_point now, std::vector<notification>& notifications);
 
   std::map<std::string, named> names_;
 };
 
-/// A table that the clients of one process share, and the way to tell them of words and changes.
-class shelf {
+/// A table that the clients of one process share. It passes notifications and changes to them.
+class shared_table {
  public:
   struct listener {
-    std::function<void(const std::vector<word>&)> told;
+    std::function<void(const std::vector<notification>&)> notified;
     std::function<void()> changed;
   };
 
-  /// The one of that name in this process, for as long as anybody has it; without a name, a new one.
-  [[nodiscard]] static std::shared_ptr<shelf> named(const std::string& name);
+  /// The table of that name in this process, which lives as long as a client has it; without a name, a new
+  /// one.
+  [[nodiscard]] static std::shared_ptr<shared_table> named(const std::string& name);
 
   void join(const owner_id& client, listener l);
   /// After this, the client's listener is not running and never called again.
   void leave(const owner_id& client);
-  /// Runs `tasks` on the table alone, then tells everybody whom they concern.
-  void with_table(const std::function<void(table&, std::vector<word>&)>& tasks);
+  /// Runs `tasks` with the table locked, then passes notifications and changes to the listeners.
+  void with_table(const std::function<void(table&, std::vector<notification>&)>& tasks);
 
  private:
   annotated::mutex mutex_;
