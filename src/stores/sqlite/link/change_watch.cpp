@@ -47,18 +47,18 @@ change_watch::~change_watch() {
 
 void change_watch::receive() {
   alignas(inotify_event) std::array<char, 16384> events{};
-  bool ours = false;
+  bool is_of_database = false;
   for (ssize_t got = 0; (got = ::read(inotify_, events.data(), events.size())) > 0;) {
     for (std::size_t at = 0; at < static_cast<std::size_t>(got);) {
       inotify_event e{};
       std::memcpy(&e, &events[at], sizeof e);
       const std::string_view name = e.len == 0 ? std::string_view{} : &events[at + sizeof e];
       // The file itself and its -wal; not its -wake folder, nor what else lives there.
-      ours = ours || name == file_ || (name.starts_with(file_) && name.ends_with("-wal"));
+      is_of_database = is_of_database || name == file_ || (name.starts_with(file_) && name.ends_with("-wal"));
       at += sizeof e + e.len;
     }
   }
-  if (ours) changed_();
+  if (is_of_database) changed_();
 }
 
 void change_watch::look_again() {

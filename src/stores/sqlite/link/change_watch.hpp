@@ -8,9 +8,9 @@
 
 namespace holdfast::sqlite {
 
-/// Notices commits to a database by any process, for those who want to look on: inotify(7) on its folder,
-/// which also sees the -wal file being replaced, and a look at the -wal file now and then in case the kernel
-/// has no watch left to give. For observers only: a waiting claim is told of its grant by mail.
+/// Notices commits to a database by any process: inotify(7) on its folder, which also sees the -wal file
+/// being replaced, and a regular look at the -wal file in case the kernel has no watch left. For observers
+/// only: a waiting claim learns of its grant from its mailbox.
 class change_watch {
  public:
   /// Under the core lock.

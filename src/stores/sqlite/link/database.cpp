@@ -23,11 +23,11 @@ using namespace std::chrono_literals;
 
 constexpr std::int64_t application_id = 0x486F6C64;  // "Hold", in the file's header
 constexpr std::int64_t schema_version = 1;
-constexpr duration sweep_again = 100ms;  // where there was more than one sweep takes
+constexpr duration sweep_again = 100ms;  // where one sweep does not remove all
 constexpr std::int64_t sweep_rows = 256;
 
-/// Every name that a statement may take as a parameter: what a request has, what the link adds, and what
-/// statements hand to those after them.
+/// Every name that a statement may take as a parameter: members of a request, values that the link adds, and
+/// values that a statement passes to later ones.
 constexpr auto slot_names = std::to_array<std::string_view>(
     {"name", "owner",    "client", "token", "weight", "capacity", "ttl",   "wait",
      "idle", "metadata", "now",    "floor", "before", "every",    "limit", "head",
@@ -53,7 +53,7 @@ class database::inputs {
   }
   void set_text(std::string_view name, std::string_view value) { set(name, kind::text, value); }
   void set_blob(std::string_view name, std::string_view value) { set(name, kind::blob, value); }
-  /// What a query found.
+  /// Takes a value from a row of a query.
   void capture(int slot, sqlite3_stmt* from, int column) {
     const bool null = sqlite3_column_type(from, column) == SQLITE_NULL;
     cells_[static_cast<std::size_t>(slot)] = {null ? kind::null : kind::number,
@@ -61,7 +61,7 @@ class database::inputs {
   }
   [[nodiscard]] int bind(sqlite3_stmt* to, int parameter, int slot) const {
     const cell& c = cells_[static_cast<std::size_t>(slot)];
-    switch (c.what) {
+    switch (c.type) {
       case kind::null: return sqlite3_bind_null(to, parameter);
       case kind::number: return sqlite3_bind_int64(to, parameter, c.value);
       case kind::text: return sqlite3_bind_text(to, parameter, c.bytes, c.size, SQLITE_STATIC);
@@ -73,14 +73,14 @@ class database::inputs {
  private:
   enum class kind : std::uint8_t { null, number, text, blob };
   struct cell {
-    kind what = kind::null;
+    kind type = kind::null;
     std::int64_t value = 0;
     const char* bytes = nullptr;
     int size = 0;
   };
   static std::size_t index(std::string_view name) { return static_cast<std::size_t>(slot_of(name)); }
-  void set(std::string_view name, kind what, std::string_view value) {
-    cells_[index(name)] = {what, 0, value.data(), static_cast<int>(value.size())};
+  void set(std::string_view name, kind type, std::string_view value) {
+    cells_[index(name)] = {type, 0, value.data(), static_cast<int>(value.size())};
   }
 
   std::array<cell, slot_names.size()> cells_;
@@ -100,20 +100,20 @@ std::unique_ptr<database> database::find(const settings& s) {
 database::database(const settings& s, creation make) : settings_{s}, make_{make} {
   const auto until = std::chrono::steady_clock::now() + settings_.opening_limit;
   try {
-    // Of those who turn one new file into a WAL at the same moment, all but one are refused without having
-    // waited: each holds what the others would have to wait for.
+    // Where several processes switch one new file to WAL at the same moment, SQLite refuses all but one at
+    // once: each holds a lock that the others would wait for.
     while (!open() && std::chrono::steady_clock::now() < until) std::this_thread::sleep_for(1ms);
     if (db_ == nullptr) open_or_throw();
   } catch (const broken& b) {
     close();
-    throw error{b.why.what.code, b.why.what.message};
+    throw error{b.trouble.what.code, b.trouble.what.message};
   } catch (...) {
     close();
     throw;
   }
 }
 
-/// False, with nothing open, when others keep it busy.
+/// False, with nothing open, when other processes keep the file busy.
 bool database::open() {
   try {
     open_or_throw();
@@ -138,7 +138,7 @@ void database::open_or_throw() {
   }
   open_ = prepare(sql::statements_of(sql::text::open, settings_.names));
   sweep_ = prepare(sql::statements_of(sql::text::sweep, settings_.names));
-  sqlite3_busy_timeout(db_, 0);  // from here on, those who wait do it outside
+  sqlite3_busy_timeout(db_, 0);  // from here on, waiting is done by the callers
 }
 
 database::~database() { close(); }
@@ -152,13 +152,13 @@ void database::close() noexcept {
 
 void database::open_file() {
   check_neighbours(settings_.path);
-  // The path was followed when the store was opened. A link in it by now is somebody else's doing.
+  // The path was resolved when the store was opened. A link in it by now was made by somebody else.
   const int flags = SQLITE_OPEN_READWRITE | (make_ == creation::allowed ? SQLITE_OPEN_CREATE : 0) |
                     SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW;
   const int code = sqlite3_open_v2(settings_.path.c_str(), &db_, flags, nullptr);
   if (code != SQLITE_OK) throw failed(code);
   sqlite3_busy_timeout(db_, static_cast<int>(settings_.opening_limit.count() / 1000));
-  // Whose file it is comes first: a foreign one is not to be changed by a single byte.
+  // The owner of the file is checked first: not a byte of a foreign file is changed.
   const std::int64_t objects = number("SELECT count(*) FROM sqlite_master");
   const std::int64_t application = number("PRAGMA application_id");
   const std::int64_t version = number("PRAGMA user_version");
@@ -172,9 +172,9 @@ void database::open_file() {
                                          std::to_string(schema_version) + ")"};
   }
   if (objects == 0 && make_ == creation::forbidden) throw absent{};
-  // Readers and one writer at a time without blocking each other; and a commit is safe from a crash of any
-  // process without waiting for the disk. What a crash of the machine may take back, the boot check voids.
-  // Small pages, since a commit writes whole ones and touches a row in each.
+  // WAL: readers and one writer do not block each other, and a commit survives a crash of any process without
+  // waiting for the disk. A crash of the machine may undo commits; the boot check ends those leases.
+  // Pages are small, since a commit writes whole pages and touches a row in each.
   if (objects == 0) execute("PRAGMA page_size = 1024");
   execute("PRAGMA journal_mode = WAL");
   execute("PRAGMA synchronous = NORMAL");
@@ -195,19 +195,19 @@ void database::make_tables() {
   execute("COMMIT");
 }
 
-/// The lease clock began anew with this boot of the machine, and every process of the last one is gone.
+/// The lease clock starts anew with each boot of the machine, and every process of the last boot is gone.
 void database::expire_former_boot() {
   read_clocks();
-  // Looked at before it is locked: an opening that has nothing to write must not wait for those who write.
+  // Reads before it locks: an opening that has nothing to write must not wait for a writer.
   const std::string any = "SELECT EXISTS (SELECT 1 FROM " + settings_.names.claims +
                           " WHERE expires - ttl > " + std::to_string(lease_now_us_) + ")";
   if (number(any.c_str()) == 0) return;
   script end = prepare(sql::statements_of(sql::text::former_boot, settings_.names));
   execute("BEGIN IMMEDIATE");
-  read_clocks();  // anew: others have gone on keeping their claims until now
+  read_clocks();  // again: other clients have renewed their claims until now
   inputs in;
   in.set("now", lease_now_us_);
-  std::vector<told> none;
+  std::vector<client_notification> none;
   static_cast<void>(run(end, in, none));
   execute("COMMIT");
 }
@@ -219,8 +219,8 @@ void database::read_clocks() {
 
 bool database::is_in_place() const noexcept { return file_identity::of(settings_.path.c_str()) == identity_; }
 
-bool database::begin(access how) {
-  sqlite3_stmt* const statement = how == access::write ? begin_write_ : begin_read_;
+bool database::begin(access mode) {
+  sqlite3_stmt* const statement = mode == access::write ? begin_write_ : begin_read_;
   const int code = sqlite3_step(statement);
   sqlite3_reset(statement);
   if ((code & 0xFF) == SQLITE_BUSY) return false;
@@ -239,44 +239,44 @@ void database::commit() {
 
 void database::roll_back() noexcept { sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr); }
 
-tickets::reply database::carry_out(const tickets::request& asked, const owner_id& client,
-                                   std::vector<told>& words) {
+tickets::reply database::carry_out(const tickets::request& request, const owner_id& client,
+                                   std::vector<client_notification>& notifications) {
   inputs in;
-  in.set_text("name", asked.name);
-  in.set_blob("owner", asked.owner.bytes());
+  in.set_text("name", request.name);
+  in.set_blob("owner", request.owner.bytes());
   in.set_blob("client", client.bytes());
-  in.set("token", static_cast<std::int64_t>(asked.token.value()));
-  in.set("last", static_cast<std::int64_t>(asked.last.value()));
-  in.set("weight", asked.weight);
-  in.set("capacity", asked.capacity);
-  in.set("ttl", asked.ttl.count());
-  in.set("wait", asked.wait ? 1 : 0);
-  in.set("idle", asked.idle ? 1 : 0);
-  in.set_text("metadata", asked.metadata ? std::string_view{*asked.metadata} : std::string_view{});
+  in.set("token", static_cast<std::int64_t>(request.token.value()));
+  in.set("last", static_cast<std::int64_t>(request.last.value()));
+  in.set("weight", request.weight);
+  in.set("capacity", request.capacity);
+  in.set("ttl", request.ttl.count());
+  in.set("wait", request.wait ? 1 : 0);
+  in.set("idle", request.idle ? 1 : 0);
+  in.set_text("metadata", request.metadata ? std::string_view{*request.metadata} : std::string_view{});
   in.set("now", lease_now_us_);
   in.set("floor", wall_now_us_);
-  script& statements = tasks_[static_cast<std::size_t>(asked.what)];
-  if (asked.what != tickets::task::renew) {
-    sql::run result = run(statements, in, words);
+  script& statements = tasks_[static_cast<std::size_t>(request.what)];
+  if (request.what != tickets::task::renew) {
+    sql::run result = run(statements, in, notifications);
     if (result.ended_at == "room") {  // nobody has used this name before
-      static_cast<void>(run(open_, in, words));
-      result = run(statements, in, words);
+      static_cast<void>(run(open_, in, notifications));
+      result = run(statements, in, notifications);
     }
-    return sql::to_reply(asked, result);
+    return sql::to_reply(request, result);
   }
   tickets::kept answer;
-  for (const store::hold& h : asked.batch) {
+  for (const store::hold& h : request.batch) {
     in.set_text("name", h.name);
     in.set_blob("owner", h.owner.bytes());
     in.set("token", static_cast<std::int64_t>(h.token.value()));
     in.set("ttl", h.ttl.count());
-    answer.each.push_back(run(statements, in, words).ended_at.empty());
+    answer.each.push_back(run(statements, in, notifications).ended_at.empty());
   }
   return answer;
 }
 
 void database::sweep_if_due() {
-  // Where the clock has begun anew, that time is far off, and means nothing.
+  // After the clock has started anew, that time is far off, and means nothing.
   const std::int64_t left = next_sweep_us_ - lease_now_us_;
   if (left > 0 && left <= settings_.sweep_every.count()) return;
   inputs in;
@@ -285,7 +285,7 @@ void database::sweep_if_due() {
   in.set("before", wall_now_us_ - settings_.keep_idle.count());
   in.set("every", settings_.sweep_every.count());
   in.set("limit", sweep_rows);
-  std::vector<told> none;
+  std::vector<client_notification> none;
   const bool more = run(sweep_, in, none).ended_at == "swept";
   next_sweep_us_ = lease_now_us_ + (more ? sweep_again : settings_.sweep_every).count();
 }
@@ -311,7 +311,7 @@ owner_id id_at(sqlite3_stmt* from, int column) {
 
 }  // namespace
 
-sql::run database::run(script& statements, inputs& in, std::vector<told>& words) {
+sql::run database::run(script& statements, inputs& in, std::vector<client_notification>& notifications) {
   sql::run result;
   for (prepared& p : statements) {
     for (std::size_t i = 0; i < p.parameters.size(); ++i) {
@@ -322,7 +322,8 @@ sql::run database::run(script& statements, inputs& in, std::vector<told>& words)
     int code = SQLITE_ROW;
     while ((code = sqlite3_step(p.statement)) == SQLITE_ROW) {
       if (p.is_tell) {
-        words.push_back({id_at(p.statement, 0), id_at(p.statement, 1), sqlite3_column_int64(p.statement, 2)});
+        notifications.push_back(
+            {id_at(p.statement, 0), id_at(p.statement, 1), sqlite3_column_int64(p.statement, 2)});
       } else if (p.is_answer) {
         sql::row row;
         for (int c = 0; c < static_cast<int>(p.columns.size()); ++c) row.push_back(value_at(p.statement, c));

@@ -17,40 +17,41 @@
 
 namespace holdfast::sqlite {
 
-/// A word for a client, found by a `tell`.
-struct told {
+/// A notification for a client, from a statement `tell`.
+struct client_notification {
   owner_id client;
   owner_id owner;
   std::int64_t token = 0;  // negative: revoked
 };
 
-/// Thrown inside the link, as what its caller gets.
+/// Thrown inside the link. Its caller gets the trouble.
 struct broken {
-  store::trouble why;
+  store::trouble trouble;
 };
 
-/// An open database with our tables in it, and the tasks' statements prepared. Used by one thread at a time.
+/// An open database with Holdfast's tables, and the prepared statements of the tasks. Used by one thread at a
+/// time.
 class database {
  public:
   struct settings {
     std::string path;
     sql::tables names;
-    duration opening_limit{};  // for others who open or recover the file at the same moment
-    duration keep_idle{};      // how long a name is remembered that nobody uses
+    duration opening_limit{};  // for other processes that open or recover the file at the same moment
+    duration keep_idle{};      // how long an unused name is remembered
     duration sweep_every = std::chrono::hours{1};  // for such names, by all clients together
-    // Read once a transaction: the clock that ends leases, and the one below which no token is drawn. All
-    // that use the file share them; tests and the simulator bring their own.
+    // Read once a transaction: the clock that ends leases, and the clock below which no token is drawn. All
+    // clients of the file share them; tests and the simulator have their own.
     std::function<store::time_point()> lease_clock = boot_clock::now;
     std::function<std::chrono::system_clock::time_point()> wall_clock = std::chrono::system_clock::now;
-    // The text that is prepared for a task's statement, where it is not the statement's own: the simulator
-    // breaks statements, to see that it notices.
+    // Replaces the text of a task's statement. The simulator breaks statements with it, to show that it
+    // detects them.
     std::function<std::string(const sql::statement&)> revise = nullptr;
   };
 
   /// Opens or makes it. \throws holdfast::error errc::foreign_store, errc::corrupt_store ….
   explicit database(const settings& s) : database{s, creation::allowed} {}
-  /// Opens it, if it is there. \return null where there is no file, an empty one, or one without our tables;
-  /// nothing is written then. \throws holdfast::error likewise.
+  /// Opens the database if it exists. \return null where there is no file, an empty one, or one without our
+  /// tables; nothing is written then. \throws holdfast::error likewise.
   [[nodiscard]] static std::unique_ptr<database> find(const settings& s);
   ~database();
   database(const database&) = delete;
@@ -61,21 +62,21 @@ class database {
 
   enum class access : std::uint8_t { read, write };
   /// False when another process is writing. \throws broken.
-  [[nodiscard]] bool begin(access how);
+  [[nodiscard]] bool begin(access mode);
   /// \throws broken; then nothing has been carried out.
   void commit();
   void roll_back() noexcept;
 
   /// In a transaction. \throws broken.
-  [[nodiscard]] tickets::reply carry_out(const tickets::request& asked, const owner_id& client,
-                                         std::vector<told>& words);
-  /// In a writing transaction: forgets some of what nobody uses, if no client has for `sweep_every`. \throws
+  [[nodiscard]] tickets::reply carry_out(const tickets::request& request, const owner_id& client,
+                                         std::vector<client_notification>& notifications);
+  /// In a writing transaction: removes some unused rows, if no client has done so for `sweep_every`. \throws
   /// broken.
   void sweep_if_due();
 
  private:
   enum class creation : std::uint8_t { allowed, forbidden };
-  /// Thrown where it is forbidden, and there is nothing.
+  /// Thrown where creation is forbidden, and there is no database.
   struct absent {};
   database(const settings& s, creation make);
 
@@ -88,7 +89,7 @@ class database {
     bool is_answer = false;
     bool is_tell = false;
     std::vector<int> parameters;  // slots of `inputs`
-    std::vector<int> columns;     // likewise; -1 for one that no statement asks for
+    std::vector<int> columns;     // likewise; -1 for a column that no statement takes
   };
   using script = std::vector<prepared>;
   class inputs;
@@ -103,14 +104,14 @@ class database {
   void execute(const char* text);
   [[nodiscard]] std::int64_t number(const char* query);
   [[nodiscard]] script prepare(const std::vector<sql::statement>& statements);
-  [[nodiscard]] sql::run run(script& statements, inputs& in, std::vector<told>& words);
+  [[nodiscard]] sql::run run(script& statements, inputs& in, std::vector<client_notification>& notifications);
   [[nodiscard]] broken failed(int code) const;
 
   settings settings_;
   creation make_;
   sqlite3* db_ = nullptr;
   file_identity identity_;
-  std::int64_t lease_now_us_ = 0;  // read once a transaction, after its lock was had
+  std::int64_t lease_now_us_ = 0;  // read once a transaction, once it has its lock
   std::int64_t wall_now_us_ = 0;
   std::int64_t next_sweep_us_ = 0;  // not to ask sooner
   sqlite3_stmt* begin_read_ = nullptr;

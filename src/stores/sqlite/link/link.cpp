@@ -17,8 +17,8 @@ bool only_reads(const tickets::request& r) {
 }
 
 store::noticed notice_of(std::int64_t token) {
-  const auto what = token > 0 ? store::notice::granted : store::notice::revoked;
-  return {what, fencing_token{static_cast<std::uint64_t>(token > 0 ? token : -token)}};
+  const auto notice = token > 0 ? store::notice::granted : store::notice::revoked;
+  return {notice, fencing_token{static_cast<std::uint64_t>(token > 0 ? token : -token)}};
 }
 
 }  // namespace
@@ -29,10 +29,11 @@ link::link(runtime::event_loop& on, const database::settings& s, std::function<v
       prepare_{std::move(prepare)},
       database_{(fork_guard::close_inherited(), database::find(s))},
       mailbox_{on, s.path,
-               [this](const std::vector<letter>& letters) {
+               [this](const std::vector<sqlite::notification>& notifications) {
                  std::vector<word> words;
-                 words.reserve(letters.size());
-                 for (const letter& l : letters) words.push_back({l.owner, notice_of(l.token)});
+                 words.reserve(notifications.size());
+                 for (const sqlite::notification& n : notifications)
+                   words.push_back({n.owner, notice_of(n.token)});
                  say_now(words);
                }},
       watchers_{on} {
@@ -55,7 +56,7 @@ std::shared_ptr<void> link::watch(std::function<void()> changed) {
   return watchers_.add(std::move(changed));
 }
 
-/// Leaves null where there is nothing, and nobody claims anything.
+/// Leaves `database_` null where there is no database, and no claim is made.
 void link::open_for(const std::vector<job>& batch) {
   claims_ = claims_ || std::any_of(batch.begin(), batch.end(),
                                    [](const job& j) { return j.request.what == tickets::task::acquire; });
@@ -63,9 +64,9 @@ void link::open_for(const std::vector<job>& batch) {
     database_.reset();
     if (claims_ && prepare_) {
       prepare_();
-      prepare_ = nullptr;  // a folder that goes while there are claims is not made again
+      prepare_ = nullptr;  // a folder that is removed while there are claims is not made again
     }
-    // Others who keep it busy are waited for outside, where each request has its own limit.
+    // The wait for processes that keep it busy is done by the caller, where each request has its own limit.
     database::settings hasty = settings_;
     hasty.opening_limit = std::min<duration>(hasty.opening_limit, std::chrono::milliseconds{100});
     database_ = claims_ ? std::make_unique<database>(hasty) : database::find(hasty);
@@ -74,11 +75,11 @@ void link::open_for(const std::vector<job>& batch) {
 }
 
 bool link::execute(std::vector<job>& batch, bool last_try) {
-  const auto fail_all = [&](const store::trouble& why) {
-    for (job& j : batch) j.result = why;
+  const auto fail_all = [&](const store::trouble& trouble) {
+    for (job& j : batch) j.result = trouble;
     return true;
   };
-  std::vector<told> words;
+  std::vector<client_notification> notifications;
   try {
     open_for(batch);
     if (!database_) {
@@ -95,22 +96,22 @@ bool link::execute(std::vector<job>& batch, bool last_try) {
                        true,
                        false});
     }
-    for (job& j : batch) j.result = database_->carry_out(j.request, mailbox_.address(), words);
+    for (job& j : batch) j.result = database_->carry_out(j.request, mailbox_.address(), notifications);
     if (!reads) database_->sweep_if_due();
     database_->commit();
   } catch (const broken& b) {
     if (database_) database_->roll_back();
-    if (b.why.what.code != errc::exhausted) database_.reset();
-    return fail_all(b.why);
+    if (b.trouble.what.code != errc::exhausted) database_.reset();
+    return fail_all(b.trouble);
   } catch (const error& e) {
     return fail_all(
         {{e.code(), e.detail()}, e.code() == errc::unavailable || e.code() == errc::exhausted, false});
   }
-  deliver(words);
+  deliver(notifications);
   return true;
 }
 
-/// Others hold the file for microseconds as a rule: less than it takes to sleep.
+/// Another process holds the file for microseconds as a rule: less than a sleep takes.
 bool link::begin(database::access mode) {
   constexpr int tries = 50;
   for (int i = 0; i < tries; ++i) {
@@ -120,16 +121,16 @@ bool link::begin(database::access mode) {
   return false;
 }
 
-void link::deliver(const std::vector<told>& words) {
-  std::map<owner_id, std::vector<letter>> away;
-  for (const told& t : words) {
-    if (t.client == mailbox_.address()) {
-      say({t.owner, notice_of(t.token)});
+void link::deliver(const std::vector<client_notification>& notifications) {
+  std::map<owner_id, std::vector<sqlite::notification>> away;
+  for (const client_notification& n : notifications) {
+    if (n.client == mailbox_.address()) {
+      say({n.owner, notice_of(n.token)});
     } else {
-      away[t.client].push_back({t.owner, t.token});
+      away[n.client].push_back({n.owner, n.token});
     }
   }
-  for (const auto& [client, letters] : away) mailbox_.send(client, letters);
+  for (const auto& [client, batch] : away) mailbox_.send(client, batch);
 }
 
 }  // namespace holdfast::sqlite

@@ -14,16 +14,16 @@
 
 namespace holdfast::sqlite {
 
-/// Carries requests to an SQLite file: whatever is waiting, in one transaction.
+/// Carries requests to an SQLite file: all requests that are queued, in one transaction.
 ///
-/// What is not there is made before the first claim: a client that only looks makes nothing, and finds
+/// The file and its tables are made before the first claim. A client that only reads makes nothing, and finds
 /// nothing.
 ///
-/// A file that was deleted or replaced is opened, or made, anew: leases in the old one are lost then, as they
-/// would be with a server that comes back empty.
+/// A file that was deleted or replaced is opened, or made, anew. Leases in the old file are lost then, as
+/// with a server that comes back empty.
 class link final : public runtime::batching_link<tickets::request, tickets::reply> {
  public:
-  /// \param prepare makes the place for the file, before that is made.
+  /// \param prepare makes the folder for the file, before the file is made.
   /// \throws holdfast::error as `database` does.
   link(runtime::event_loop& on, const database::settings& s, std::function<void()> prepare);
   ~link() override;
@@ -39,12 +39,12 @@ class link final : public runtime::batching_link<tickets::request, tickets::repl
   bool execute(std::vector<job>& batch, bool last_try) override HOLDFAST_REQUIRES(executing());
   void open_for(const std::vector<job>& batch) HOLDFAST_REQUIRES(executing());
   [[nodiscard]] bool begin(database::access mode) HOLDFAST_REQUIRES(executing());
-  void deliver(const std::vector<told>& words) HOLDFAST_REQUIRES(executing());
+  void deliver(const std::vector<client_notification>& notifications) HOLDFAST_REQUIRES(executing());
 
   const database::settings settings_;
   std::function<void()> prepare_ HOLDFAST_GUARDED_BY(executing());  // null once there has been a file
   bool claims_ HOLDFAST_GUARDED_BY(executing()) = false;            // a claim was made
-  /// Null where there is none, and after it broke, until the next request.
+  /// Null where there is no database, and after a failure, until the next request.
   std::unique_ptr<database> database_ HOLDFAST_GUARDED_BY(executing());
   mailbox mailbox_;
   runtime::watchers watchers_;

@@ -20,8 +20,8 @@ namespace holdfast::sqlite {
 
 namespace {
 
-constexpr std::size_t letter_size = owner_id::size + sizeof(std::int64_t);
-constexpr std::size_t letters_at_most = PIPE_BUF / letter_size;  // in one write, which is then atomic
+constexpr std::size_t notification_size = owner_id::size + sizeof(std::int64_t);
+constexpr std::size_t notifications_per_write = PIPE_BUF / notification_size;  // such a write is atomic
 constexpr std::size_t name_size = 2 * owner_id::size;
 
 void close_if_open(int descriptor) {
@@ -33,8 +33,8 @@ struct opened {
   bool is_dead = false;  // a FIFO that nobody reads
 };
 
-/// Opens a FIFO for writing. Nothing else is written to, whatever somebody has put in its place.
-opened open_for_letters(int folder, const char* name) {
+/// Opens a FIFO for writing. Any other file that somebody has put in its place is not opened.
+opened open_for_writing(int folder, const char* name) {
   const int out = ::openat(folder, name, O_WRONLY | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
   if (out < 0) return {-1, errno == ENXIO};
   struct stat info{};
@@ -71,16 +71,16 @@ bool is_empty(int folder) {
   return empty;
 }
 
-/// Gives a new file the database's group, and what that and others may do; the group nothing that others may
-/// not either, where it is another. Where it fails, others still find their grants by polling.
+/// Gives a new file the database's group, and the rights of group and others. Where the group cannot be set,
+/// its rights are those of others. Where all of this fails, other users still find their grants by polling.
 void share(int descriptor, const struct stat& database, mode_t mode) {
   const bool given = ::fchown(descriptor, static_cast<uid_t>(-1), database.st_gid) == 0;
   const mode_t others = mode & 0007U;
   static_cast<void>(::fchmod(descriptor, given ? mode : (mode & ~0070U) | others << 3U) == 0);
 }
 
-/// Opens the folder of the FIFOs, and makes it first where there is none; -1 where it is not to be trusted:
-/// a symbolic link, or a folder of somebody who may not write the database.
+/// Opens the folder of the FIFOs, and makes it first where there is none; -1 where it cannot be trusted: a
+/// symbolic link, or a folder of a user who may not write the database.
 int open_folder(const std::string& path, const struct stat& database) {
   const bool is_new = ::mkdir(path.c_str(), 0700) == 0;
   const int folder = ::open(path.c_str(), O_RDONLY | O_DIRECTORY | O_CLOEXEC | O_NOFOLLOW);
@@ -94,8 +94,8 @@ int open_folder(const std::string& path, const struct stat& database) {
   }
   constexpr mode_t write_by_others = S_IWGRP | S_IWOTH;
   const bool is_own = info.st_uid == ::geteuid();
-  // Whoever may write the folder above could have put another folder of ours here since: that has something
-  // in it, or is open to others by our own will.
+  // A user who may write the parent folder could have put another folder of this user here since. Such a
+  // folder is not empty, or this user has opened it to others on purpose.
   if (is_new && is_own && (info.st_mode & 0077U) == 0 && is_empty(folder)) {
     const mode_t mode = database.st_mode & 0666U;
     const mode_t to_enter = (mode & 0444U) >> 2U;  // to read is to enter
@@ -125,7 +125,7 @@ void write_quietly(int descriptor, const void* bytes, std::size_t size) {
 
 }  // namespace
 
-mailbox::mailbox(runtime::event_loop& on, std::string database, on_letters read)
+mailbox::mailbox(runtime::event_loop& on, std::string database, on_notifications read)
     : loop_{on}, database_{std::move(database)}, read_{std::move(read)} {}
 
 void mailbox::open() {
@@ -146,19 +146,19 @@ void mailbox::close() noexcept {
   close_if_open(std::exchange(folder_, -1));
 }
 
-/// Whoever may write the database may also write to its clients: the same mode and group. All is done by
-/// descriptors: others may write the folder, and could put a symbolic link to another file of ours in place
-/// of what has just been made.
+/// The FIFO has the database's mode and group: a user who may write the database may also write to its
+/// clients. All steps use descriptors: others may write the folder, and could replace the new FIFO by a
+/// symbolic link to another file of this user.
 void mailbox::make() {
   struct stat info{};
   if (::lstat(database_.c_str(), &info) != 0) return;
   folder_ = open_folder(database_ + "-wake", info);
   if (folder_ < 0) return;
-  // Under another name until it is read: `remove_dead` of others takes those that are not.
+  // Under another name until it is read: `remove_dead` of other clients removes FIFOs that nobody reads.
   const std::string name = address_.hex();
   const std::string unread = name + ".new";
   if (::mkfifoat(folder_, unread.c_str(), 0600) != 0) return;
-  // For reading and writing, so that it never comes to an end.
+  // For reading and writing, so that a read never finds the end of the file.
   in_ = ::openat(folder_, unread.c_str(), O_RDWR | O_NONBLOCK | O_CLOEXEC | O_NOFOLLOW | O_NOCTTY);
   struct stat made{};
   const bool is_ours = in_ >= 0 && ::fstat(in_, &made) == 0 && S_ISFIFO(made.st_mode) &&
@@ -170,41 +170,42 @@ void mailbox::make() {
   }
 }
 
-void mailbox::send(const owner_id& to, const std::vector<letter>& letters) noexcept {
+void mailbox::send(const owner_id& to, const std::vector<notification>& notifications) noexcept {
   if (folder_ < 0) return;
   const std::string name = to.hex();
-  const auto [out, is_dead] = open_for_letters(folder_, name.c_str());
+  const auto [out, is_dead] = open_for_writing(folder_, name.c_str());
   if (is_dead) remove_own_fifo(folder_, name.c_str());
   if (out < 0) return;
-  for (std::size_t first = 0; first < letters.size(); first += letters_at_most) {
-    const std::size_t count = std::min(letters_at_most, letters.size() - first);
-    std::array<char, letters_at_most * letter_size> bytes{};
+  for (std::size_t first = 0; first < notifications.size(); first += notifications_per_write) {
+    const std::size_t count = std::min(notifications_per_write, notifications.size() - first);
+    std::array<char, notifications_per_write * notification_size> bytes{};
     for (std::size_t i = 0; i < count; ++i) {
-      const letter& l = letters[first + i];
-      std::memcpy(&bytes[i * letter_size], l.owner.bytes().data(), owner_id::size);
-      std::memcpy(&bytes[i * letter_size + owner_id::size], &l.token, sizeof l.token);
+      const notification& n = notifications[first + i];
+      std::memcpy(&bytes[i * notification_size], n.owner.bytes().data(), owner_id::size);
+      std::memcpy(&bytes[i * notification_size + owner_id::size], &n.token, sizeof n.token);
     }
-    write_quietly(out, bytes.data(), count * letter_size);
+    write_quietly(out, bytes.data(), count * notification_size);
   }
   ::close(out);
 }
 
 void mailbox::receive() {
-  std::array<char, letters_at_most * letter_size> bytes{};
+  std::array<char, notifications_per_write * notification_size> bytes{};
   while (true) {
     const ssize_t got = ::read(in_, bytes.data(), bytes.size());
     if (got <= 0) return;
-    std::vector<letter> letters;
-    for (std::size_t at = 0; at + letter_size <= static_cast<std::size_t>(got); at += letter_size) {
+    std::vector<notification> notifications;
+    for (std::size_t at = 0; at + notification_size <= static_cast<std::size_t>(got);
+         at += notification_size) {
       std::int64_t token = 0;
       std::memcpy(&token, &bytes[at + owner_id::size], sizeof token);
-      letters.push_back({*owner_id::from_bytes({&bytes[at], owner_id::size}), token});
+      notifications.push_back({*owner_id::from_bytes({&bytes[at], owner_id::size}), token});
     }
-    read_(letters);
+    read_(notifications);
   }
 }
 
-/// Removes what this user's clients that were killed have left; a bounded number at each opening.
+/// Removes the FIFOs of this user's clients that were killed; a bounded number at each opening.
 void mailbox::remove_dead() {
   constexpr int own_at_most = 64;
   constexpr int entries_at_most = 4096;
@@ -218,7 +219,7 @@ void mailbox::remove_dead() {
     if (std::string_view{entry->d_name}.size() != name_size) continue;
     if (!is_own_fifo(folder_, entry->d_name)) continue;
     ++own;
-    const auto [out, is_dead] = open_for_letters(folder_, entry->d_name);
+    const auto [out, is_dead] = open_for_writing(folder_, entry->d_name);
     if (is_dead) remove_own_fifo(folder_, entry->d_name);
     close_if_open(out);
   }

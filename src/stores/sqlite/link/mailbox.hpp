@@ -11,34 +11,34 @@
 
 namespace holdfast::sqlite {
 
-/// A word for a claim: that it is granted, or, with its token negative, that it was ended by somebody else.
-struct letter {
+/// A notification for a claim: it is granted, or, with its token negative, another client has ended it.
+struct notification {
   owner_id owner;
   std::int64_t token = 0;
 };
 
 /// How the clients of a database wake one another: each has a FIFO of its own in the folder
-/// `<database>-wake`, named after it. Whoever grants a claim sends its client a letter after the commit; no
-/// other client stirs. A lost letter delays its reader; the lock is not lost. Why not a watch on the
-/// -wal file: docs/adr/0003-wake-up-by-fifo.md.
+/// `<database>-wake`, named after the client. The client that grants a claim writes a notification to the
+/// FIFO of the claim's client after the commit; no other client wakes up. A lost notification delays its
+/// reader; no lock is lost. docs/adr/0003-wake-up-by-fifo.md says why it is not a watch on the -wal file.
 class mailbox {
  public:
-  using on_letters = std::function<void(const std::vector<letter>&)>;
+  using on_notifications = std::function<void(const std::vector<notification>&)>;
 
   /// \param read called on the loop's thread, without the core lock.
-  /// Without a FIFO (on a file system that has none, say) the mailbox works all the same, but nothing comes.
-  mailbox(runtime::event_loop& on, std::string database, on_letters read);
+  /// Without a FIFO (on a file system that has none, say) the mailbox works, but receives nothing.
+  mailbox(runtime::event_loop& on, std::string database, on_notifications read);
   ~mailbox();
   mailbox(const mailbox&) = delete;
   mailbox& operator=(const mailbox&) = delete;
 
-  /// Begins to take letters; before that, nothing is made. Once: whether it succeeds or not.
+  /// Begins to receive; before that, nothing is made. Once: whether it succeeds or not.
   void open();
-  /// The name under which letters find this client.
+  /// The name of this client's FIFO.
   [[nodiscard]] const owner_id& address() const noexcept { return address_; }
   /// Never blocks. The FIFO of a client of this user that is gone is removed on the way.
-  void send(const owner_id& to, const std::vector<letter>& letters) noexcept;
-  /// No letter is read any more, and none finds this client. Idempotent.
+  void send(const owner_id& to, const std::vector<notification>& notifications) noexcept;
+  /// Nothing is received from now on, and the FIFO is removed. Idempotent.
   void close() noexcept;
 
  private:
@@ -52,7 +52,7 @@ class mailbox {
   owner_id address_ = owner_id::random();
   int folder_ = -1;
   int in_ = -1;
-  on_letters read_;
+  on_notifications read_;
   std::shared_ptr<void> listening_;
 };
 

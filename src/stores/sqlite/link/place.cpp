@@ -21,7 +21,7 @@ namespace holdfast::sqlite {
 
 namespace {
 
-[[noreturn]] void refuse(errc code, const std::string& what) { throw error{code, what}; }
+[[noreturn]] void refuse(errc code, const std::string& message) { throw error{code, message}; }
 
 std::string reason() { return std::strerror(errno); }
 
@@ -52,11 +52,11 @@ std::string folder_of(const std::string& path) {
   return parent.empty() ? "." : parent;
 }
 
-void require_access(const std::string& path, const char* what) {
+void require_access(const std::string& path, const char* kind) {
   if (::access(path.c_str(), R_OK | W_OK) == 0) return;
   if (errno == ENOENT) return;  // a file still to be made
   refuse(code_of(errno),
-         std::string{"the "} + what + " " + path + " cannot be read and written by this user: " + reason());
+         std::string{"the "} + kind + " " + path + " cannot be read and written by this user: " + reason());
 }
 
 }  // namespace
@@ -103,8 +103,8 @@ const char* network_filesystem(long magic) {
 
 std::string resolved(const std::string& path) {
   constexpr int links_at_most = 40;  // as the kernel has it
-  const auto cannot_follow = [&](const std::string& why) {
-    refuse(code_of(errno), "the path " + path + " cannot be followed: " + why);
+  const auto cannot_follow = [&](const std::string& detail) {
+    refuse(code_of(errno), "the path " + path + " cannot be followed: " + detail);
   };
   std::error_code code;
   const std::filesystem::path whole = std::filesystem::absolute(path, code);
@@ -124,7 +124,7 @@ std::string resolved(const std::string& path) {
     next.append("/").append(part);
     struct stat info{};
     if (::lstat(next.c_str(), &info) != 0 && errno != ENOENT && errno != ENOTDIR) cannot_follow(reason());
-    if (!S_ISLNK(info.st_mode)) {  // also where nothing is yet
+    if (!S_ISLNK(info.st_mode)) {  // also where there is no file yet
       found = next;
       continue;
     }
@@ -160,7 +160,7 @@ bool is_of_a_writer(const struct stat& neighbour, const struct stat& database,
 void check_neighbours(const std::string& path) {
   struct stat database{};
   if (::lstat(path.c_str(), &database) != 0) {
-    database = {};  // not there yet: what is beside it may be this user's and root's
+    database = {};  // not there yet: the files beside it may belong to this user and root
     database.st_uid = ::geteuid();
   }
   struct stat folder{};
@@ -169,10 +169,10 @@ void check_neighbours(const std::string& path) {
     const std::string beside = path + suffix;
     struct stat info{};
     if (::lstat(beside.c_str(), &info) != 0) continue;
-    const auto refuse_it = [&](const std::string& why) {
+    const auto refuse_it = [&](const std::string& detail) {
       std::string text = beside;
       refuse(errc::permission_denied,
-             text.append(" ").append(why).append("; remove it while nobody uses ").append(path));
+             text.append(" ").append(detail).append("; remove it while nobody uses ").append(path));
     };
     if (!S_ISREG(info.st_mode)) refuse_it("is not a plain file");
     if (info.st_nlink > 1) refuse_it("has several names (hard links)");

@@ -8,25 +8,25 @@
 
 namespace holdfast::sqlite {
 
-/// Where the database is when nobody says: `$XDG_STATE_HOME/holdfast/locks.db`, `~/.local/state/…` without
-/// that variable. \throws holdfast::error errc::invalid_url without a home.
+/// The database's path where the URL names none: `$XDG_STATE_HOME/holdfast/locks.db`, `~/.local/state/…`
+/// without that variable. \throws holdfast::error errc::invalid_url without a home.
 [[nodiscard]] std::string default_path();
 
-/// The one absolute name of a file, symbolic links followed: what lies beside a database is found by its
-/// name, and so has to be the same for all, wherever they are when they ask.
+/// The one absolute path of a file, with symbolic links followed. The files beside a database are found by
+/// its path, which has to be the same for all processes, whatever their working directories.
 ///
-/// Only links of this user and of root are followed. Whoever may write a folder on the way could otherwise
-/// direct root to a file of root's.
+/// Only links of this user and of root are followed. A user who may write a folder on the way could otherwise
+/// direct root to one of root's files.
 /// \throws holdfast::error errc::permission_denied for a link of another user.
 [[nodiscard]] std::string resolved(const std::string& path);
 
-/// Checks what would fail later with a less helpful word: the folder and the file must be this user's to
-/// write, the file a plain one. A folder that is not there yet is not checked.
+/// Checks conditions that would fail later with a less helpful message: this user may write the folder and
+/// the file, and the file is a plain file. A folder that does not exist yet is not checked.
 /// \param anywhere also on a file system that does not keep locks between hosts.
 /// \throws holdfast::error errc::permission_denied, errc::foreign_store, errc::unavailable.
 void check_place(const std::string& path, bool anywhere);
 
-/// The same, after it has made the folder, with all above it, for this user alone.
+/// The same, after it has made the folder and its parents, for this user alone.
 void prepare_place(const std::string& path, bool anywhere);
 
 /// Whether the owner of `neighbour`, a file or folder beside the database, may write the database anyway:
@@ -35,7 +35,7 @@ void prepare_place(const std::string& path, bool anywhere);
 [[nodiscard]] bool is_of_a_writer(const struct ::stat& neighbour, const struct ::stat& database,
                                   const struct ::stat& folder) noexcept;
 
-/// Checks what SQLite would take over from the files beside a database: a journal, a -wal or a -shm that
+/// Checks the files beside a database that SQLite reads: the content of a journal, a -wal or a -shm that
 /// somebody else has put there ends up in the database.
 /// \throws holdfast::error errc::permission_denied for a file of a user who may not write the database, a
 /// symbolic link, a file with several names, and anything but a plain file.

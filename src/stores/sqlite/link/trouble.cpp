@@ -56,13 +56,13 @@ verdict verdict_of(int code, int system_error) {
 store::trouble trouble_of(sqlite3* db, int code, const std::string& path) {
   const int system_error = db != nullptr ? sqlite3_system_errno(db) : errno;
   const verdict v = verdict_of(code, system_error);
-  std::string what =
+  std::string message =
       path + ": " + v.advice + " (" + (db != nullptr ? sqlite3_errmsg(db) : sqlite3_errstr(code));
   if (system_error != 0 && (v.code == errc::unavailable || v.code == errc::permission_denied) &&
       (code & 0xFF) != SQLITE_BUSY) {
-    what.append("; ").append(std::strerror(system_error));
+    message.append("; ").append(std::strerror(system_error));
   }
-  return {{v.code, what + ")"}, v.passing, false};
+  return {{v.code, message + ")"}, v.passing, false};
 }
 
 }  // namespace holdfast::sqlite

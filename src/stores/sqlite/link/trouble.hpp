@@ -7,7 +7,7 @@
 
 namespace holdfast::sqlite {
 
-/// The failure of an SQLite call, told for people: what is wrong with which file, and what to do.
+/// The failure of an SQLite call as a message for users: the file, the failure, and the remedy.
 /// \param path of the database.
 [[nodiscard]] store::trouble trouble_of(sqlite3* db, int code, const std::string& path);
 

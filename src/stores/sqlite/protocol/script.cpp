@@ -24,14 +24,14 @@ std::string_view label_in(std::string_view line) {
   return plain ? line : std::string_view{};
 }
 
-void replace_all(std::string& text, std::string_view what, std::string_view with) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) {
-    text.replace(at, what.size(), with);
+void replace_all(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
   }
 }
 
-std::vector<std::string_view> files_of(task what) {
-  switch (what) {
+std::vector<std::string_view> files_of(task kind) {
+  switch (kind) {
     case task::acquire: return {text::acquire};
     case task::find: return {text::find, text::place};
     case task::look: return {text::keep, text::place, text::serve};
@@ -70,9 +70,9 @@ std::vector<statement> statements_of(std::string_view file, const tables& names)
   return all;
 }
 
-std::vector<statement> statements_of(task what, const tables& names) {
+std::vector<statement> statements_of(task kind, const tables& names) {
   std::vector<statement> all;
-  for (const std::string_view file : files_of(what)) {
+  for (const std::string_view file : files_of(kind)) {
     std::vector<statement> more = statements_of(file, names);
     all.insert(all.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
   }

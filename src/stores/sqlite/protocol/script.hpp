@@ -12,8 +12,8 @@ namespace holdfast::sql {
 ///
 /// Statements run in order, in one transaction. What a query returns is bound, by the names of its columns,
 /// in the statements after it. A task ends at the first statement that finds nothing (no row returned, none
-/// changed), unless that one is optional. The rows of `tell` (client, owner, token) are words for clients:
-/// a grant, or, with its token negative, a revocation.
+/// changed), unless that one is optional. The rows of `tell` (client, owner, token) are notifications for
+/// clients: a grant, or, with its token negative, a revocation.
 struct statement {
   std::string label;
   bool optional = false;
@@ -34,9 +34,9 @@ struct tables {
 [[nodiscard]] std::vector<statement> statements_of(std::string_view file, const tables& names);
 
 /// All statements of a task.
-[[nodiscard]] std::vector<statement> statements_of(tickets::task what, const tables& names);
+[[nodiscard]] std::vector<statement> statements_of(tickets::task kind, const tables& names);
 
-/// Whether a query's rows belong to the reply: not what only later statements or the link need.
+/// Whether a query's rows belong to the reply. Others are for later statements or the link alone.
 [[nodiscard]] bool is_answer(std::string_view label);
 
 }  // namespace holdfast::sql
