@@ -10,7 +10,7 @@ namespace {
 using kind = value::kind;
 
 std::string shown(const value& v) {
-  switch (v.what) {
+  switch (v.type) {
     case kind::null: return "null";
     case kind::number: return std::to_string(v.number);
     case kind::text: return std::string{"'"}.append(v.text).append("'");

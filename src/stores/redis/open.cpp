@@ -22,21 +22,21 @@ constexpr std::string_view known_options =
 
 /// `redis://[user[:password]@]host[:port][/db]`
 void read_host(const store_url& url, redis::settings& s) {
-  const auto where = url.split();
-  if (where.host.empty()) url.refuse("it names no host; write redis://localhost");
-  s.host = where.host;
-  if (!where.port.empty()) s.port = where.port;
-  if (!where.password.empty()) {
-    s.password = where.password;
-    if (!where.user.empty()) s.user = where.user;
-  } else if (!where.user.empty()) {
-    s.user = where.user;  // its password may come with the client's options
+  const auto parts = url.split();
+  if (parts.host.empty()) url.refuse("it names no host; write redis://localhost");
+  s.host = parts.host;
+  if (!parts.port.empty()) s.port = parts.port;
+  if (!parts.password.empty()) {
+    s.password = parts.password;
+    if (!parts.user.empty()) s.user = parts.user;
+  } else if (!parts.user.empty()) {
+    s.user = parts.user;  // its password may come with the client's options
   }
-  if (where.rest.empty()) return;
+  if (parts.rest.empty()) return;
   const bool digits =
-      where.rest.find_first_not_of("0123456789") == std::string::npos && where.rest.size() <= 5;
+      parts.rest.find_first_not_of("0123456789") == std::string::npos && parts.rest.size() <= 5;
   if (!digits) url.refuse("what follows its host is not the number of a database");
-  s.database = static_cast<std::uint32_t>(std::stoul(where.rest));
+  s.database = static_cast<std::uint32_t>(std::stoul(parts.rest));
 }
 
 /// `unix:/path/to/socket`, and, because people write it, `unix:///path/to/socket`.

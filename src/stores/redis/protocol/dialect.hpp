@@ -7,15 +7,15 @@
 
 namespace holdfast::redis {
 
-/// How the clients of one URL speak.
+/// The protocol settings that the clients of one URL share.
 struct dialect {
   std::string prefix = "holdfast:";              // of every lock's key
   std::chrono::milliseconds keep{3600 * 1000};   // how long an unused name's token is remembered
   unsigned replicas = 0;                         // that have to acknowledge a grant
-  std::chrono::milliseconds replicas_wait{200};  // how long they may take; everything else waits behind it
+  std::chrono::milliseconds replicas_wait{200};  // their time limit; every other request waits meanwhile
 };
 
-/// Where words for a client go.
+/// The channel of the notifications for a client.
 [[nodiscard]] inline std::string channel_of(const owner_id& client) {
   return "holdfast:client:" + client.hex();
 }

@@ -20,7 +20,6 @@ using tickets::other_capacity;
 using tickets::place;
 using tickets::refused;
 using tickets::reply;
-using tickets::request;
 using tickets::task;
 
 namespace {
@@ -43,8 +42,7 @@ std::int64_t number_of(const value& v) {
   throw misunderstood{};
 }
 
-/// A number that a server says may be anything: two centuries, in whatever unit time is counted here, are for
-/// ever.
+/// Limits a server's number, which may be anything, to two centuries, whatever the unit.
 template <class Unit>
 Unit bounded(std::int64_t n) {
   constexpr Unit for_ever = std::chrono::years{200};
@@ -74,13 +72,13 @@ fencing_token token_of(std::string_view text) { return fencing_token{number_in<s
 reply place_in(const value& v) {
   if (v.is(value::kind::null)) return nothing{};
   if (v.is(value::kind::text)) return place{token_of(v.text), true, false, {}, false};
-  const std::int64_t how = number_of(item(v, 0));
-  if (how == 2) return refused{};
-  if (how == 3) return other_capacity{number_of(item(v, 1))};
-  if (how != 0 && how != 1) throw misunderstood{};
+  const std::int64_t outcome = number_of(item(v, 0));
+  if (outcome == 2) return refused{};
+  if (outcome == 3) return other_capacity{number_of(item(v, 1))};
+  if (outcome != 0 && outcome != 1) throw misunderstood{};
   place at;
   at.token = token_of(text_of(item(v, 1)));
-  at.granted = how == 1;
+  at.granted = outcome == 1;
   at.head = number_of(item(v, 2)) != 0;
   const milliseconds left = time_of(item(v, 3));
   if (left >= milliseconds::zero()) at.holder_left = left;
@@ -100,7 +98,7 @@ kept kept_in(const value& v, std::size_t holds) {
   return k;
 }
 
-/// A claim as it stands at the server, without its letter: "token since client weight ttl metadata".
+/// A claim as the server keeps it, without its first letter: "token since client weight ttl metadata".
 struct recorded {
   fencing_token token;
   std::chrono::microseconds since{};
@@ -149,7 +147,7 @@ claim_state lone_holder(const std::string& owner, std::string_view known, millis
   }
   claim_state foreign;
   foreign.owner = owner;
-  foreign.claimant = from_metadata(owner);  // all that it says of itself
+  foreign.claimant = from_metadata(owner);  // the only data of a foreign holder
   foreign.expires_in = std::max(milliseconds::zero(), left);
   return foreign;
 }
@@ -221,19 +219,19 @@ lock_summary summary_of(const lock_state& state) {
   return s;
 }
 
-tickets::link::outcome outcome_of(const request& asked, const value& v) {
-  switch (asked.what) {
+tickets::link::outcome outcome_of(const tickets::request& request, const value& v) {
+  switch (request.what) {
     case task::acquire:
     case task::find:
     case task::look: {
       reply r = place_in(v);
-      // One script's answer to the other's question is nothing that an acquisition could go on with.
+      // An answer that another script gives is of no use to an acquisition.
       const bool none = std::holds_alternative<nothing>(r);
-      const bool fits = std::holds_alternative<place>(r) || (asked.what == task::acquire) != none;
+      const bool fits = std::holds_alternative<place>(r) || (request.what == task::acquire) != none;
       if (!fits) throw misunderstood{};
       return r;
     }
-    case task::renew: return reply{kept_in(v, asked.batch.size())};
+    case task::renew: return reply{kept_in(v, request.batch.size())};
     case task::release:
     case task::withdraw:
     case task::downgrade: return number_of(v) != 0 ? reply{done{}} : reply{nothing{}};
@@ -245,7 +243,7 @@ tickets::link::outcome outcome_of(const request& asked, const value& v) {
              "sure that no program works under it"}};
       }
       return reply{count{static_cast<std::size_t>(number_of(v))}};
-    case task::inspect: return reply{state_of(asked.name, v)};
+    case task::inspect: return reply{state_of(request.name, v)};
     case task::list: break;
   }
   throw misunderstood{};

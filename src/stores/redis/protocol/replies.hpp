@@ -11,11 +11,11 @@ namespace holdfast::redis {
 /// Thrown where a script's answer has another shape than the script gives it.
 struct misunderstood {};
 
-/// What the script of a request returned, as the machines understand it. Not for listings.
+/// The result of a request's script as an outcome for the machines. Not for listings.
 /// \throws misunderstood.
-[[nodiscard]] tickets::link::outcome outcome_of(const tickets::request& asked, const value& v);
+[[nodiscard]] tickets::link::outcome outcome_of(const tickets::request& request, const value& v);
 
-/// What inspect.lua returned. Empty for a name that nobody uses or has used of late.
+/// The result of inspect.lua. Empty for a name that is not in use and has not been of late.
 /// \throws misunderstood.
 [[nodiscard]] std::optional<lock_state> state_of(std::string name, const value& v);
 

@@ -13,7 +13,6 @@ namespace holdfast::redis {
 
 using tickets::place;
 using tickets::reply;
-using tickets::request;
 using tickets::task;
 
 namespace {
@@ -23,8 +22,8 @@ struct script {
   std::string_view text;
 };
 
-script script_of(task what) {
-  switch (what) {
+script script_of(task kind) {
+  switch (kind) {
     case task::acquire: return {text::acquire_sha1, text::acquire};
     case task::find:
     case task::look: return {text::look_sha1, text::look};
@@ -83,10 +82,10 @@ constexpr std::size_t names_at_once = 64;
 
 }  // namespace
 
-request_fsm::request_fsm(request asked, const dialect& in, const owner_id& client)
-    : asked_{std::move(asked)}, in_{&in}, client_{client} {
-  if (asked_.what != task::list) return;
-  listing_ = std::static_pointer_cast<listing>(asked_.listed);
+request_fsm::request_fsm(tickets::request request, const dialect& in, const owner_id& client)
+    : request_{std::move(request)}, in_{&in}, client_{client} {
+  if (request_.what != task::list) return;
+  listing_ = std::static_pointer_cast<listing>(request_.listed);
   if (listing_ == nullptr) listing_ = std::make_shared<listing>();
   stage_ = listing_->scanned ? stage::details : stage::scan;
 }
@@ -98,7 +97,7 @@ std::size_t request_fsm::say(std::string& out) {
     case stage::replicas:
       append(out, {"WAIT", std::to_string(in_->replicas), std::to_string(in_->replicas_wait.count())});
       return 1;
-    case stage::type: append(out, {"TYPE", keys::of(in_->prefix, asked_.name).lock}); return 1;
+    case stage::type: append(out, {"TYPE", keys::of(in_->prefix, request_.name).lock}); return 1;
     case stage::scan: say_scan(out); return 1;
     case stage::details: return say_details(out);
   }
@@ -125,17 +124,17 @@ std::optional<request_fsm::outcome> request_fsm::hear(std::vector<value> replies
   }
 }
 
-/// A server does not say which key is of a wrong type: that is asked, so that its owner can be found.
+/// A server does not say which key is of a wrong type: TYPE finds it, so that the message can name it.
 std::optional<request_fsm::outcome> request_fsm::refusal(const std::string& error) {
   store::trouble t = trouble_of(error);
-  if (t.what.code != errc::wrong_type || asked_.name.empty()) return t;
+  if (t.what.code != errc::wrong_type || request_.name.empty()) return t;
   stage_ = stage::type;
   return std::nullopt;
 }
 
 /// \param type of the lock's key; empty where that must not be asked.
 store::trouble request_fsm::wrong_type(const std::string& type) const {
-  const std::string key = keys::of(in_->prefix, asked_.name).lock;
+  const std::string key = keys::of(in_->prefix, request_.name).lock;
   if (type.empty() || type == "string" || type == "none") {
     return {
         {errc::wrong_type,
@@ -148,7 +147,7 @@ store::trouble request_fsm::wrong_type(const std::string& type) const {
 }
 
 std::optional<request_fsm::outcome> request_fsm::hear_script(const value& reply) {
-  outcome o = outcome_of(asked_, reply);
+  outcome o = outcome_of(request_, reply);
   const auto* heard = std::get_if<tickets::reply>(&o);
   const auto* at = heard != nullptr ? std::get_if<place>(heard) : nullptr;
   if (in_->replicas == 0 || at == nullptr || !at->granted) return o;
@@ -157,10 +156,10 @@ std::optional<request_fsm::outcome> request_fsm::hear_script(const value& reply)
   return std::nullopt;
 }
 
-/// A grant that too few replicas know of stands, and whoever asked looks for it again: that writes anew, and
-/// there is another WAIT. It is not released from here. Such a release could be late, on a connection that
-/// has broken meanwhile, and end what was believed since then; a claim that is withdrawn is never asked for
-/// again.
+/// A grant that too few replicas acknowledged stays at the server, and the machine looks for it again: that
+/// writes anew, and there is another WAIT. It is not released from here. Such a release could be late, on a
+/// connection that has broken meanwhile, and end a hold that is believed since then; a claim that is
+/// withdrawn is never asked for again.
 request_fsm::outcome request_fsm::hear_replicas(const value& reply) const {
   if (reply.is(value::kind::number) && reply.number >= std::int64_t{in_->replicas}) {
     return tickets::reply{granted_};
@@ -193,7 +192,7 @@ request_fsm::outcome request_fsm::hear_scan(const value& reply) {
   return so_far(progress);
 }
 
-/// What there is of a listing.
+/// The listing, or the part of it that is there.
 request_fsm::outcome request_fsm::so_far(bool progress) const {
   if (listing_->scanned && listing_->found.empty()) return tickets::reply{std::move(listing_->summaries)};
   return tickets::reply{tickets::more{listing_, progress}};
@@ -203,11 +202,11 @@ request_fsm::outcome request_fsm::hear_details(const std::vector<value>& replies
   for (const value& reply : replies) {
     if (reply.is(value::kind::error)) {
       store::trouble t = trouble_of(reply.text);
-      if (t.what.code != errc::wrong_type) return t;  // it is found still, and looked at by the next try
+      if (t.what.code != errc::wrong_type) return t;  // the key stays in `found`, for the next try
     }
     const std::string lock = *listing_->found.begin();
     listing_->found.erase(listing_->found.begin());
-    if (reply.is(value::kind::error)) continue;  // not a lock, for all its name
+    if (reply.is(value::kind::error)) continue;  // not a lock, in spite of its name
     std::optional<lock_state> state;
     try {
       state = state_of(lock.substr(in_->prefix.size()), reply);
@@ -215,7 +214,7 @@ request_fsm::outcome request_fsm::hear_details(const std::vector<value>& replies
       continue;  // likewise
     }
     const bool in_use = state && !(state->holders.empty() && state->waiters.empty());
-    if (state && (in_use || asked_.idle)) listing_->summaries.push_back(summary_of(*state));
+    if (state && (in_use || request_.idle)) listing_->summaries.push_back(summary_of(*state));
   }
   return so_far(true);
 }
@@ -242,74 +241,74 @@ std::size_t request_fsm::say_details(std::string& out) const {
 }
 
 void request_fsm::say_script(std::string& out, bool in_full) const {
-  const script s = script_of(asked_.what);
-  duration longest = asked_.ttl;
-  for (const store::hold& h : asked_.batch) longest = std::max(longest, h.ttl);
+  const script s = script_of(request_.what);
+  duration longest = request_.ttl;
+  for (const store::hold& h : request_.batch) longest = std::max(longest, h.ttl);
   const std::int64_t keep = std::max<std::int64_t>(in_->keep.count(), 2 * milliseconds_in(longest));
-  if (asked_.what == task::renew) {
-    begin(out, s, in_full, 5 * asked_.batch.size(), 1 + 2 * asked_.batch.size());
-    for (const store::hold& h : asked_.batch) append_keys(out, keys::of(in_->prefix, h.name));
+  if (request_.what == task::renew) {
+    begin(out, s, in_full, 5 * request_.batch.size(), 1 + 2 * request_.batch.size());
+    for (const store::hold& h : request_.batch) append_keys(out, keys::of(in_->prefix, h.name));
     append_number(out, keep);
-    for (const store::hold& h : asked_.batch) {
+    for (const store::hold& h : request_.batch) {
       append_word(out, h.owner.hex());
       append_number(out, milliseconds_in(h.ttl));
     }
     return;
   }
-  const keys k = keys::of(in_->prefix, asked_.name);
+  const keys k = keys::of(in_->prefix, request_.name);
   const auto begin_with_keys = [&](std::size_t arguments) {
     begin(out, s, in_full, 5, arguments);
     append_keys(out, k);
   };
-  switch (asked_.what) {
+  switch (request_.what) {
     case task::acquire: say_claim(out, in_full, keep); break;
     case task::find:
     case task::look:
       begin_with_keys(4);
-      append_word(out, asked_.owner.hex());
-      if (asked_.token)
-        append_word(out, text_of(asked_.token));
+      append_word(out, request_.owner.hex());
+      if (request_.token)
+        append_word(out, text_of(request_.token));
       else
         append_word(out, "");
       // A claim that is found begins a new ttl, too: an earlier request may have been carried out late, and
       // its ttl began at a time that the client cannot know. And WAIT waits for what this connection wrote: a
       // script that writes nothing has nothing for replicas to acknowledge.
-      append_number(out, milliseconds_in(asked_.ttl));
+      append_number(out, milliseconds_in(request_.ttl));
       append_number(out, keep);
       break;
     case task::release:
     case task::withdraw:
     case task::downgrade:
       begin_with_keys(2);
-      append_word(out, asked_.owner.hex());
+      append_word(out, request_.owner.hex());
       append_number(out, keep);
       break;
     case task::evict:
       begin_with_keys(3);
       append_number(out, keep);
-      append_word(out, text_of(asked_.token));
-      append_word(out, text_of(asked_.last));
+      append_word(out, text_of(request_.token));
+      append_word(out, text_of(request_.last));
       break;
     default: begin_with_keys(0);
   }
 }
 
 void request_fsm::say_claim(std::string& out, bool in_full, std::int64_t keep) const {
-  const bool alone = asked_.weight == store::whole_room && asked_.capacity == store::whole_room;
+  const bool alone = request_.weight == store::whole_room && request_.capacity == store::whole_room;
   begin(out, script_of(task::acquire), in_full, 5, alone ? 5 : 7);
-  append_keys(out, keys::of(in_->prefix, asked_.name));
-  const std::string ttl = std::to_string(milliseconds_in(asked_.ttl));
-  append_word(out, asked_.owner.hex());
+  append_keys(out, keys::of(in_->prefix, request_.name));
+  const std::string ttl = std::to_string(milliseconds_in(request_.ttl));
+  append_word(out, request_.owner.hex());
   append_word(out, ttl);
   append_number(out, keep);
-  append_word(out, asked_.wait ? "1" : "0");
+  append_word(out, request_.wait ? "1" : "0");
   std::string claim = client_.hex();
-  claim.append(" ").append(std::to_string(asked_.weight)).append(" ").append(ttl).append(" ");
-  if (asked_.metadata) claim += *asked_.metadata;
+  claim.append(" ").append(std::to_string(request_.weight)).append(" ").append(ttl).append(" ");
+  if (request_.metadata) claim += *request_.metadata;
   append_word(out, claim);
   if (alone) return;
-  append_number(out, asked_.capacity);
-  append_number(out, asked_.weight);
+  append_number(out, request_.capacity);
+  append_number(out, request_.weight);
 }
 
 std::vector<std::string_view> all_scripts() {
@@ -321,7 +320,7 @@ std::optional<std::pair<owner_id, store::noticed>> read_notification(std::string
   const std::size_t first = payload.find(' ');
   const std::size_t second = payload.find(' ', first + 1);
   if (first == std::string_view::npos || second == std::string_view::npos) return std::nullopt;
-  const std::string_view what = payload.substr(0, first);
+  const std::string_view kind = payload.substr(0, first);
   const auto owner = owner_id::from_hex(payload.substr(first + 1, second - first - 1));
   const std::string_view digits = payload.substr(second + 1);
   std::uint64_t token = 0;
@@ -329,11 +328,11 @@ std::optional<std::pair<owner_id, store::noticed>> read_notification(std::string
   if (!owner || problem != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
   store::noticed n;
   n.token = fencing_token{token};
-  if (what == "granted")
+  if (kind == "granted")
     n.what = in.replicas == 0 ? store::notice::granted : store::notice::look;
-  else if (what == "revoked")
+  else if (kind == "revoked")
     n.what = store::notice::revoked;
-  else if (what == "look")
+  else if (kind == "look")
     n.what = store::notice::look;
   else
     return std::nullopt;

@@ -15,29 +15,29 @@
 
 namespace holdfast::redis {
 
-/// One request, as it is put to a server: commands to send, then a reply to each, until the outcome is there.
-/// Most take one command; more it takes where the server does not have the script, where replicas have to
-/// acknowledge a grant, and where a key is of a wrong type. A listing is several requests, each a part of the
-/// database or of the names: whoever has given up waiting asks for no more of them. Pure: a link carries the
-/// bytes, the real one or the simulator's.
+/// One request to a server: commands to send, then a reply to each, until the outcome is there. Most requests
+/// take one command. A request takes more where the server does not have the script, where replicas have to
+/// acknowledge a grant, and where a key is of a wrong type. A listing is several requests, each for a part of
+/// the database or of the names, so that it ends when its caller gives up. Pure: a link carries the bytes,
+/// the real one or the simulator's.
 class request_fsm {
  public:
   using outcome = tickets::link::outcome;
 
-  /// \param in must outlive it.
-  request_fsm(tickets::request asked, const dialect& in, const owner_id& client);
+  /// \param in must outlive the object.
+  request_fsm(tickets::request request, const dialect& in, const owner_id& client);
 
   /// Appends what is to be sent now. \return how many replies will come.
   [[nodiscard]] std::size_t say(std::string& out);
-  /// Takes all of the replies to what was last said; without an outcome, there is more to say.
+  /// Takes all replies to the commands that `say` appended last; without an outcome, `say` has more.
   [[nodiscard]] std::optional<outcome> hear(std::vector<value> replies);
 
  private:
   enum class stage : std::uint8_t {
     script,    // by its digest
     text,      // in full: the server did not know it
-    replicas,  // granted: do enough of them know?
-    type,      // of the lock's key, which is none of ours
+    replicas,  // granted: do enough of them acknowledge it?
+    type,      // of the lock's key, which is no lock of Holdfast
     scan,      // a part of the names
     details,   // of each of a batch of names
   };
@@ -62,7 +62,7 @@ class request_fsm {
     std::vector<lock_summary> summaries;
   };
 
-  tickets::request asked_;
+  tickets::request request_;
   const dialect* in_;
   owner_id client_;
   stage stage_ = stage::script;
@@ -73,12 +73,13 @@ class request_fsm {
 /// The text of every script there is.
 [[nodiscard]] std::vector<std::string_view> all_scripts();
 
-/// What a message on a client's channel says; nothing for one that is not understood. Where replicas have to
-/// acknowledge a grant, the word of one is a reason to look, and no more.
+/// Parses a message on a client's channel; empty where it is no notification. Where replicas have to
+/// acknowledge a grant, the notification of a grant is a reason to look, and no more.
 [[nodiscard]] std::optional<std::pair<owner_id, store::noticed>> read_notification(std::string_view payload,
                                                                                    const dialect& in);
 
-/// Why a server refused. \param error begins with its code, as in "LOADING Redis is loading ...".
+/// The trouble of a server's error reply. \param error begins with its code, as in "LOADING Redis is loading
+/// ...".
 [[nodiscard]] store::trouble trouble_of(const std::string& error);
 
 }  // namespace holdfast::redis

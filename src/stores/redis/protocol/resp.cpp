@@ -90,20 +90,20 @@ parser::step parser::read(value& element) {
     case '+':
     case ',':
     case '(':
-      element.what = value::kind::text;
+      element.type = value::kind::text;
       element.text = head;
       break;
     case '-':
-      element.what = value::kind::error;
+      element.type = value::kind::error;
       element.text = head;
       break;
     case ':':
-      element.what = value::kind::number;
+      element.type = value::kind::number;
       element.number = number_in(head);
       break;
     case '#':
       if (head != "t" && head != "f") throw garbage{"a truth value was expected"};
-      element.what = value::kind::number;
+      element.type = value::kind::number;
       element.number = head == "t" ? 1 : 0;
       break;
     case '_': break;
@@ -113,7 +113,7 @@ parser::step parser::read(value& element) {
   return step::element;
 }
 
-parser::step parser::read_bulk(value& element, value::kind what, std::string_view head, std::size_t skip) {
+parser::step parser::read_bulk(value& element, value::kind kind, std::string_view head, std::size_t skip) {
   const std::size_t begin = static_cast<std::size_t>(head.data() - buffer_.data()) + head.size() + 2;
   const std::int64_t size = number_in(head);
   if (size == -1) {
@@ -126,24 +126,24 @@ parser::step parser::read_bulk(value& element, value::kind what, std::string_vie
   if (buffer_.compare(begin + length, 2, "\r\n") != 0)
     throw garbage{"a text that does not end where it should"};
   if (length < skip) throw garbage{"a verbatim text without its format"};
-  element.what = what;
+  element.type = kind;
   element.text.assign(buffer_, begin + skip, length - skip);
   at_ = begin + length + 2;
   return step::element;
 }
 
-parser::step parser::open(value& element, value::kind what, std::string_view head, std::size_t factor,
+parser::step parser::open(value& element, value::kind kind, std::string_view head, std::size_t factor,
                           bool dropped) {
   const std::int64_t size = number_in(head);
   if (size < -1 || size > most_elements) throw garbage{"a list of impossible length"};
   if (open_.size() == deepest) throw garbage{"lists in lists, too deep"};
   at_ = static_cast<std::size_t>(head.data() - buffer_.data()) + head.size() + 2;
   if (size > 0) {
-    open_.push_back({{what, 0, {}, {}}, static_cast<std::size_t>(size) * factor, dropped});
+    open_.push_back({{kind, 0, {}, {}}, static_cast<std::size_t>(size) * factor, dropped});
     return step::opened;
   }
   if (dropped) return step::opened;
-  element.what = size == -1 ? value::kind::null : what;
+  element.type = size == -1 ? value::kind::null : kind;
   return step::element;
 }
 

@@ -17,13 +17,13 @@ void append_word(std::string& out, std::string_view word);
 /// A whole command.
 void append(std::string& out, std::initializer_list<std::string_view> words);
 
-/// Takes RESP3 (and RESP2, as far as servers still speak it) apart as it comes in, whatever the pieces.
-/// Nothing is believed of the other side: sizes are limits for what may come, never memory to reserve.
+/// Parses RESP3 (and RESP2, as far as servers still send it) as it comes in, in pieces of any size. The
+/// server is not trusted: sizes limit the input, and never reserve memory.
 class parser {
  public:
-  /// What no server sends: the connection cannot be used any more.
+  /// Thrown for input that no server sends: the connection cannot be used any more.
   struct garbage {
-    std::string what;
+    std::string reason;
   };
 
   void feed(std::string_view bytes);
@@ -36,13 +36,13 @@ class parser {
   struct frame {
     value so_far;
     std::size_t missing = 0;
-    bool dropped = false;  // an attribute: about the next value, and of no use here
+    bool dropped = false;  // an attribute of the next value, which is ignored
   };
   enum class step : std::uint8_t { element, opened, incomplete };
 
   [[nodiscard]] step read(value& element);
-  [[nodiscard]] step read_bulk(value& element, value::kind what, std::string_view head, std::size_t skip);
-  [[nodiscard]] step open(value& element, value::kind what, std::string_view head, std::size_t factor,
+  [[nodiscard]] step read_bulk(value& element, value::kind kind, std::string_view head, std::size_t skip);
+  [[nodiscard]] step open(value& element, value::kind kind, std::string_view head, std::size_t factor,
                           bool dropped);
   [[nodiscard]] std::optional<value> close(value element);
 

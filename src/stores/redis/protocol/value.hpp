@@ -16,12 +16,12 @@ struct value {
     list,   // arrays and sets; a map's keys and values in turn
     push,   // out of turn: a message, an invalidation
   };
-  kind what = kind::null;
+  kind type = kind::null;
   std::int64_t number = 0;
   std::string text;
   std::vector<value> items;
 
-  [[nodiscard]] bool is(kind k) const { return what == k; }
+  [[nodiscard]] bool is(kind k) const { return type == k; }
 };
 
 }  // namespace holdfast::redis
