@@ -30,7 +30,7 @@ class postgresql_rows : public testing::Test {
     return s;
   }
   static std::string text_of(const sql::parameter& p) {
-    switch (p.what) {
+    switch (p.type) {
       case sql::parameter::kind::number: return std::to_string(p.number);
       case sql::parameter::kind::flag: return p.number != 0 ? "t" : "f";
       case sql::parameter::kind::text: return p.text;

@@ -24,23 +24,23 @@ constexpr std::string_view known_options =
 
 /// `mysql://[user[:password]@]host[:port]/database`, or with `?socket=` and whatever host.
 void read_place(store_url& url, mariadb::settings& s) {
-  const auto where = url.split();
+  const auto parts = url.split();
   s.socket = url.take("socket").value_or("");
-  if (where.host.empty() && s.socket.empty())
+  if (parts.host.empty() && s.socket.empty())
     url.refuse("it names no host; write mysql://localhost/database");
-  s.host = where.host;
-  s.user = where.user;
-  s.password = where.password;
-  s.database = where.rest;
-  if (where.port.empty()) return;
+  s.host = parts.host;
+  s.user = parts.user;
+  s.password = parts.password;
+  s.database = parts.rest;
+  if (parts.port.empty()) return;
   const bool digits =
-      where.port.size() <= 5 && where.port.find_first_not_of("0123456789") == std::string::npos;
-  const unsigned long port = digits ? std::stoul(where.port) : 0;
+      parts.port.size() <= 5 && parts.port.find_first_not_of("0123456789") == std::string::npos;
+  const unsigned long port = digits ? std::stoul(parts.port) : 0;
   if (port == 0 || port > 65'535) url.refuse("its port is no number from 1 to 65535");
   s.port = static_cast<std::uint16_t>(port);
 }
 
-/// It goes into statements, quoted.
+/// The database's name goes into statements, quoted.
 void require_plain_database(const store_url& url, const std::string& name) {
   if (name.empty()) url.refuse("it names no database; write mysql://localhost/database");
   const bool plain = std::none_of(name.begin(), name.end(), [](char c) {
@@ -65,7 +65,7 @@ void read_tls(store_url& url, mariadb::settings& s) {
   if (s.tls.key.empty() != s.tls.cert.empty()) url.refuse("of 'cert' and 'key' there is only one in it");
 }
 
-/// As errors name it: "db.example:3306/orders".
+/// The place as errors name it: "db.example:3306/orders".
 std::string place_of(const mariadb::settings& s) {
   std::string place = s.socket;
   if (place.empty()) {
@@ -102,13 +102,13 @@ std::unique_ptr<runtime::backend> open_mariadb(store_url& url, const client_opti
 
 runtime::layout layout_of_mariadb(store_url& url, const client_options& options) {
   mariadb::settings s = settings_of(url, options);
-  s.create = true;  // that is what is asked for
+  s.create = true;  // a layout is made on request
   const std::string text = sql::mariadb::script(s.names());
-  return {text, [s, where = url.masked()] {
+  return {text, [s, masked_url = url.masked()] {
             try {
               return mariadb::provide(s, runtime::wakeup_fd{}.descriptor());
             } catch (const runtime::connection_error& c) {
-              throw error{c.reason.code, "cannot make the tables of " + where + ": " + c.reason.message};
+              throw error{c.reason.code, "cannot make the tables of " + masked_url + ": " + c.reason.message};
             }
           }};
 }

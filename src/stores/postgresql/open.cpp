@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-// Of libpq's own, those that make sense for us.
+// The options of libpq that apply here.
 constexpr auto passed_on = std::to_array<const char*>(
     {"host", "hostaddr", "port", "user", "password", "dbname", "target_session_attrs", "sslmode",
      "sslrootcert", "sslcert", "sslkey", "sslcrl", "channel_binding", "service", "passfile"});
@@ -45,12 +45,12 @@ void read_place(store_url& url, postgresql::settings& s) {
     if (!value.empty()) to[name] = value;
   };
   if (url.path() != "//" && !url.path().starts_with("///")) {
-    const auto where = url.split();
-    set("host", where.host);
-    set("port", where.port);
-    set("user", where.user);
-    set("password", where.password);
-    set("dbname", where.rest);
+    const auto parts = url.split();
+    set("host", parts.host);
+    set("port", parts.port);
+    set("user", parts.user);
+    set("password", parts.password);
+    set("dbname", parts.rest);
   } else if (url.path().size() > 3) {
     to["dbname"] = url.path().substr(3);
   }
@@ -88,7 +88,7 @@ std::vector<std::string> take_roles(store_url& url, const char* option) {
   }
 }
 
-/// As errors name it: "db.example:5432/orders".
+/// The place as errors name it: "db.example:5432/orders".
 std::string place_of(const std::map<std::string, std::string>& to) {
   const auto get = [&](const char* name, const char* otherwise) {
     const auto found = to.find(name);
@@ -137,15 +137,15 @@ runtime::layout layout_of_postgresql(store_url& url, const client_options& optio
   const auto lockers = take_roles(url, "grant_lock");
   const auto lookers = take_roles(url, "grant_look");
   postgresql::settings s = settings_of(url, options);
-  s.create = s.renew = true;  // that is what is asked for
+  s.create = s.renew = true;  // a layout is made on request
   s.lockers = lockers;
   s.lookers = lookers;
   const std::string text = sql::postgresql::script(s.names, s.lockers, s.lookers, s.owner);
-  return {text, [s, where = url.masked()] {
+  return {text, [s, masked_url = url.masked()] {
             try {
               return postgresql::provide(s, runtime::wakeup_fd{}.descriptor());
             } catch (const runtime::connection_error& c) {
-              throw error{c.reason.code, "cannot make the tables of " + where + ": " + c.reason.message};
+              throw error{c.reason.code, "cannot make the tables of " + masked_url + ": " + c.reason.message};
             }
           }};
 }

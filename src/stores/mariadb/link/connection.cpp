@@ -14,7 +14,7 @@ namespace {
 /// What the library takes parameters from while it sends them.
 MYSQL_BIND bound(sql::parameter& p) {
   MYSQL_BIND b{};
-  const bool is_number = p.what == sql::parameter::kind::number || p.what == sql::parameter::kind::flag;
+  const bool is_number = p.type == sql::parameter::kind::number || p.type == sql::parameter::kind::flag;
   if (is_number) {
     b.buffer_type = MYSQL_TYPE_LONGLONG;
     b.buffer = &p.number;

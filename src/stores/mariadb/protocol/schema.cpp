@@ -14,7 +14,7 @@ constexpr auto procedures =
                                      text::withdraw, text::downgrade, text::evict, text::inspect, text::list,
                                      text::sweep, text::vacate, text::abandon, text::listen, text::layout});
 
-/// Of a procedure's statement: what stands in the braces of its name.
+/// The part of a procedure's name that its statement has in braces.
 std::string_view part_of(std::string_view procedure) {
   constexpr std::string_view begin = "\nCREATE PROCEDURE IF NOT EXISTS {";
   const std::string_view name = procedure.substr(procedure.find(begin) + begin.size());
@@ -138,9 +138,9 @@ std::string procedure_in(const std::string& statement) {
   return statement.substr(begin, statement.find('(', begin) - begin);
 }
 
-std::string text_of(const call& what, const naming& names) {
-  std::string text = "CALL " + names.quoted(what.routine) + '(';
-  for (std::size_t i = 0; i < what.in.size(); ++i) text += i == 0 ? "?" : ",?";
+std::string text_of(const sql::call& call, const naming& names) {
+  std::string text = "CALL " + names.quoted(call.routine) + '(';
+  for (std::size_t i = 0; i < call.in.size(); ++i) text += i == 0 ? "?" : ",?";
   return text + ')';
 }
 

@@ -9,11 +9,11 @@
 
 namespace holdfast::sql::mariadb {
 
-/// The shape of tables and procedures, as the procedure `layout` answers it. Whoever changes an .sql file of
-/// this folder so that old and new clients differ raises it, here, in layout.sql, and in the comments.
+/// The layout of tables and procedures, as the procedure `layout` answers it. A change of an .sql file of
+/// this folder that makes old and new clients differ raises it, here, in layout.sql, and in the comments.
 inline constexpr std::int64_t layout = 1;
 
-/// What becomes of procedures that are there already.
+/// How existing procedures are treated.
 enum class existing : std::uint8_t { kept, replaced };
 
 /// All that makes a store, each to be sent as one statement, in this order: tables, then procedures, `layout`
@@ -32,10 +32,10 @@ enum class existing : std::uint8_t { kept, replaced };
 /// What a session is set to before anything else, each to be sent as one statement.
 [[nodiscard]] std::vector<std::string> session_settings();
 
-/// What a table of ours bears as its comment: "Holdfast claims 1". Others are not touched.
+/// The comment of a table of Holdfast: "Holdfast claims 1". Other tables are not touched.
 [[nodiscard]] std::string comment_of(std::string_view part);
 
-/// What the comment of a procedure of ours begins with: "Holdfast 1". Others are not called.
+/// The start of the comment of a procedure of Holdfast: "Holdfast 1". Other procedures are not called.
 inline constexpr std::string_view procedure_comment = "Holdfast ";
 
 /// The parts of the name of each table: "locks", "claims" ...
@@ -48,7 +48,7 @@ inline constexpr std::string_view procedure_comment = "Holdfast ";
 [[nodiscard]] std::string procedure_in(const std::string& statement);
 
 /// The text of a call with a question mark for each parameter, to be prepared.
-[[nodiscard]] std::string text_of(const call& what, const naming& names);
+[[nodiscard]] std::string text_of(const sql::call& call, const naming& names);
 
 /// The lock that a client's session holds at the server for as long as it lives, by which others find it:
 /// the one for calls, or its bell. See ring.sql.
@@ -58,7 +58,7 @@ inline constexpr std::string_view procedure_comment = "Holdfast ";
 /// in MySQL it is a number; from then on a name: OFF, ON, NO_LOCK, NO_LOCK_NO_ADMIN.
 [[nodiscard]] bool is_writable(std::string_view read_only);
 
-/// A word as `listen` takes it that has been seen.
+/// A notification that has been received, as the procedure `listen` takes it.
 [[nodiscard]] std::string seen_word(const owner_id& owner, std::int64_t token);
 
 }  // namespace holdfast::sql::mariadb

@@ -34,7 +34,7 @@ std::int64_t from_network(std::string_view bytes) {
 }
 
 Oid type_of(const sql::parameter& p) {
-  switch (p.what) {
+  switch (p.type) {
     case sql::parameter::kind::number: return oid_int8;
     case sql::parameter::kind::flag: return oid_bool;
     case sql::parameter::kind::text: return oid_text;
@@ -44,7 +44,7 @@ Oid type_of(const sql::parameter& p) {
 }
 
 std::string value_of(const sql::parameter& p) {
-  switch (p.what) {
+  switch (p.type) {
     case sql::parameter::kind::number: return to_network(p.number);
     case sql::parameter::kind::flag: return {static_cast<char>(p.number)};
     case sql::parameter::kind::text:

@@ -11,25 +11,25 @@ namespace holdfast::sql::postgresql {
 
 namespace {
 
-/// FNV-1a: tables of one database that come to the same number hear of one another's changes, no more.
+/// FNV-1a: tables of one database with the same number get one another's changes, no more.
 std::uint32_t number_of(const naming& names) {
   std::uint32_t hash = 2166136261U;
   for (const char c : names.plain()) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
   return hash;
 }
 
-void replace(std::string& text, std::string_view what, std::string_view with) {
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) {
-    text.replace(at, what.size(), with);
+void replace(std::string& text, std::string_view from, std::string_view to) {
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + to.size())) {
+    text.replace(at, from.size(), to);
   }
 }
 
-/// Others' advisory locks are of other numbers.
-std::string key_of(std::int32_t what, const naming& names) {
-  return std::to_string(what) + ", " + std::to_string(static_cast<std::int32_t>(number_of(names)));
+/// The two numbers of an advisory lock. Other programs use other numbers.
+std::string key_of(std::int32_t purpose, const naming& names) {
+  return std::to_string(purpose) + ", " + std::to_string(static_cast<std::int32_t>(number_of(names)));
 }
 
-/// Those that others call come first, and last the one that says that all of them are there.
+/// Routines that others call come first; the last file says that all of them are there.
 constexpr auto files = std::to_array<std::string_view>(
     {text::former,   text::schema,    text::now,    text::changed, text::gone,  text::bury,   text::serve,
      text::place,    text::acquire,   text::find,   text::look,    text::renew, text::extend, text::release,
@@ -55,7 +55,7 @@ std::string signature_of(const routine& each, const naming& names) {
   return names.quoted(each.name).append("(").append(each.parameters) + ')';
 }
 
-/// Of all that this access is enough for.
+/// The signatures of the routines with an access from `from` to `upto`.
 std::string functions(const naming& names, access from, access upto) {
   std::string all;
   for (const routine& each : routines) {
@@ -193,10 +193,10 @@ std::string script(const naming& names, const std::vector<std::string>& lockers,
   return all.append("\nCOMMIT;\n");
 }
 
-std::string statement_of(const call& what, const naming& names) {
+std::string statement_of(const sql::call& call, const naming& names) {
   // `renew` is for older clients, which do not know that a row may be passed over.
-  std::string text = "SELECT * FROM " + names.quoted(what.routine == "renew" ? "extend" : what.routine) + '(';
-  for (std::size_t i = 1; i <= what.in.size(); ++i) {
+  std::string text = "SELECT * FROM " + names.quoted(call.routine == "renew" ? "extend" : call.routine) + '(';
+  for (std::size_t i = 1; i <= call.in.size(); ++i) {
     text.append(i == 1 ? "$" : ", $").append(std::to_string(i));
   }
   return text + ')';

@@ -10,13 +10,14 @@
 
 namespace holdfast::sql::postgresql {
 
-/// As the routine `layout` answers: what tables and calls look like. Clients of other numbers turn away.
+/// The layout of tables and calls, as the routine `layout` answers. Clients with another number refuse the
+/// store.
 inline constexpr std::int64_t layout_number = 1;
 
-/// What there is when all is there, by the names that `naming::quoted` takes.
+/// The complete schema, by the names that `naming::quoted` takes.
 inline constexpr auto tables = std::to_array<std::string_view>({"locks", "claims", "sweeps"});
-/// Who may execute a routine, besides the owner: nobody, since it is a part of others; whoever may look at
-/// locks; whoever may lock; everybody.
+/// Who may execute a routine, besides the owner: nobody, since it is a part of others; roles that may look at
+/// locks; roles that may lock; everybody.
 enum class access : std::uint8_t { part, look, lock, all };
 /// A routine with the types of its parameters, as oidvectortypes() says them. A stranger may add another of
 /// the same name with other types, which is none of ours and is never called: calls name the types of all
@@ -56,7 +57,7 @@ inline constexpr auto routines = std::to_array<routine>({
 /// Whether a table of one of our names is ours, of this or an older version. \param columns "name type, …".
 [[nodiscard]] bool is_ours(std::string_view table, std::string_view columns);
 
-/// How new the routines of a store are, and which text they have. Whoever changes a routine raises the
+/// The age of a store's routines, and their text. A change of a routine raises the
 /// number: a client puts newer routines in the place of older ones, and leaves newer ones alone.
 struct revision {
   std::int64_t number = 0;  // zero: older than those that say it
@@ -94,18 +95,19 @@ inline constexpr std::string_view stranger_advice =
 /// Whether a role's name can stand in a statement.
 [[nodiscard]] bool is_plain_role(std::string_view name);
 
-/// The same as a file for psql: one transaction, in which whoever else is at it waits. Without a schema in
-/// `names` it makes the tables in "public".
+/// The same as a file for psql: one transaction, for which other sessions that make the tables wait. Without
+/// a schema in `names` it makes the tables in "public".
 /// \param lockers, lookers roles that get the rights for it. \param owner see `schema`.
 [[nodiscard]] std::string script(const naming& names, const std::vector<std::string>& lockers = {},
                                  const std::vector<std::string>& lookers = {}, std::string_view owner = {});
 
 /// The call of a routine as a statement, with its parameters as $1, $2, ….
-[[nodiscard]] std::string statement_of(const call& what, const naming& names);
+[[nodiscard]] std::string statement_of(const sql::call& call, const naming& names);
 
-/// Where a client hears words about its claims: "owner token" each, with the token negative when revoked.
+/// The channel of the notifications about a client's claims: "owner token", with the token negative when
+/// revoked.
 [[nodiscard]] std::string channel_of(const owner_id& client);
-/// The advisory lock that whoever makes the tables has alone meanwhile: two numbers, "a, b".
+/// The advisory lock under which the tables are made: two numbers, "a, b".
 [[nodiscard]] std::string making_key(const naming& names);
 
 }  // namespace holdfast::sql::postgresql

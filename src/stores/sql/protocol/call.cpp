@@ -18,7 +18,7 @@ void append_number(std::string& to, std::uint64_t n, int bytes) {
   for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8) to += static_cast<char>(n >> shift);
 }
 
-/// As the server takes it.
+/// The ttl as the server takes it.
 duration ttl_of(duration wanted, std::optional<duration> session) {
   return session ? forever + std::min(wanted, *session) : wanted;
 }
@@ -36,8 +36,8 @@ std::string packed(const std::vector<store::hold>& holds, std::optional<duration
   return all;
 }
 
-/// Where each hold stands when they are in the order of their names: transactions that lock the rows of
-/// several names in one order do not end in deadlocks.
+/// The indexes of the holds in the order of their names: transactions that lock the rows of several names in
+/// one order do not deadlock.
 std::vector<std::size_t> order_of(const std::vector<store::hold>& holds) {
   std::vector<std::size_t> order(holds.size());
   for (std::size_t i = 0; i < order.size(); ++i) order[i] = i;
@@ -54,14 +54,14 @@ call renewal(const std::vector<store::hold>& holds, std::optional<duration> sess
   return {"renew", {parameter::of_bytes(packed(sorted, session))}};
 }
 
-tickets::kept renewed(const tickets::request& asked, const std::vector<row>& rows) {
+tickets::kept renewed(const tickets::request& request, const std::vector<row>& rows) {
   const std::string each = text_at(rows.at(0), 0);
   tickets::kept answer;
-  answer.each.assign(asked.batch.size(), false);
-  const auto order = order_of(asked.batch);
+  answer.each.assign(request.batch.size(), false);
+  const auto order = order_of(request.batch);
   for (std::size_t i = 0; i < order.size(); ++i) {
     answer.each[order[i]] = each.at(i) == '1';
-    if (each.at(i) == '2') answer.unsure.push_back(order[i]);  // somebody else keeps its row locked
+    if (each.at(i) == '2') answer.unsure.push_back(order[i]);  // another transaction keeps its row locked
   }
   return answer;
 }
@@ -83,27 +83,28 @@ tickets::reply acquired(const std::vector<row>& rows) {
 
 }  // namespace
 
-call call_of(const tickets::request& asked, const owner_id& client, std::optional<duration> session) {
-  const auto name = name_of(asked);
-  const auto owner = owner_of(asked);
-  const auto token = token_of(asked.token);
-  const auto ttl = parameter::of(ttl_of(asked.ttl, session).count());
-  switch (asked.what) {
+call call_of(const tickets::request& request, const owner_id& client, std::optional<duration> session) {
+  const auto name = name_of(request);
+  const auto owner = owner_of(request);
+  const auto token = token_of(request.token);
+  const auto ttl = parameter::of(ttl_of(request.ttl, session).count());
+  switch (request.what) {
     case task::acquire:
-      return {"acquire",
-              {name, owner, parameter::of_bytes(client.bytes()), parameter::of(asked.weight),
-               parameter::of(asked.capacity), ttl,
-               parameter::of_text(asked.metadata ? std::string_view{*asked.metadata} : std::string_view{}),
-               parameter::of(asked.wait)}};
+      return {
+          "acquire",
+          {name, owner, parameter::of_bytes(client.bytes()), parameter::of(request.weight),
+           parameter::of(request.capacity), ttl,
+           parameter::of_text(request.metadata ? std::string_view{*request.metadata} : std::string_view{}),
+           parameter::of(request.wait)}};
     case task::find: return {"find", {name, owner}};
     case task::look: return {"look", {name, owner, token, ttl}};
-    case task::renew: return renewal(asked.batch, session);
+    case task::renew: return renewal(request.batch, session);
     case task::release: return {"release", {name, owner, token}};
     case task::withdraw: return {"withdraw", {name, owner}};
-    case task::downgrade: return {"downgrade", {name, owner, token, parameter::of(asked.weight)}};
-    case task::evict: return {"evict", {name, token, token_of(asked.last)}};
+    case task::downgrade: return {"downgrade", {name, owner, token, parameter::of(request.weight)}};
+    case task::evict: return {"evict", {name, token, token_of(request.last)}};
     case task::inspect: return {"inspect", {name}};
-    case task::list: return {"list", {parameter::of(asked.idle)}};
+    case task::list: return {"list", {parameter::of(request.idle)}};
   }
   return {};
 }
@@ -112,26 +113,26 @@ call page_call(bool idle, std::string_view after, std::int64_t limit) {
   return {"page", {parameter::of(idle), parameter::of_text(after), parameter::of(limit)}};
 }
 
-tickets::reply reply_of(const tickets::request& asked, const std::vector<row>& rows) {
-  switch (asked.what) {
+tickets::reply reply_of(const tickets::request& request, const std::vector<row>& rows) {
+  switch (request.what) {
     case task::acquire: return acquired(rows);
     case task::find:
     case task::look: return place_at(rows);
-    case task::renew: return renewed(asked, rows);
+    case task::renew: return renewed(request, rows);
     case task::release:
     case task::withdraw:
     case task::downgrade:
       return number_at(rows.at(0), 0) != 0 ? tickets::reply{tickets::done{}} : tickets::nothing{};
     case task::evict: return tickets::count{static_cast<std::size_t>(number_at(rows.at(0), 0))};
-    case task::inspect: return state_of(asked, rows);
+    case task::inspect: return state_of(request, rows);
     case task::list: return summaries(rows);
   }
   return tickets::nothing{};
 }
 
-tickets::reply reply_of_nothing(const tickets::request& asked) {
-  switch (asked.what) {
-    case task::renew: return tickets::kept{std::vector<bool>(asked.batch.size(), false)};
+tickets::reply reply_of_nothing(const tickets::request& request) {
+  switch (request.what) {
+    case task::renew: return tickets::kept{std::vector<bool>(request.batch.size(), false)};
     case task::evict: return tickets::count{0};
     case task::inspect: return std::optional<lock_state>{};
     case task::list: return std::vector<lock_summary>{};

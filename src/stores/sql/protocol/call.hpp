@@ -15,7 +15,7 @@ namespace holdfast::sql {
 /// A value for a parameter of a statement: always bound, never part of its text.
 struct parameter {
   enum class kind : std::uint8_t { number, flag, text, bytes };
-  kind what{};
+  kind type{};
   std::int64_t number = 0;  // of flags, too
   std::string text;         // of bytes, too
 
@@ -35,8 +35,9 @@ struct call {
   std::vector<parameter> in;
 };
 
-/// A claim whose ttl is this or longer ends with the session that made it, and not before: by then the server
-/// has long ended that. What goes beyond is the time that its client has for it, for people.
+/// A claim whose ttl is this or longer ends with the session that made it, and not before: the server ends
+/// the session long before that ttl. The part of the ttl beyond `forever` is the client's time limit, for
+/// display.
 inline constexpr duration forever{std::int64_t{1} << 62U};
 
 /// A task as a call. The routines, their parameters and their rows:
@@ -51,25 +52,25 @@ inline constexpr duration forever{std::int64_t{1} << 62U};
 ///
 /// where outcome is 0 for a place, 1 for refused, 2 for a name in use with another capacity, which then
 /// stands in token's column; flags are 0 and 1; times are microseconds.
-/// \param client whom to tell; with `session` the very session that makes the call.
-/// \param session where claims end with their session: how long the server bears with one that is silent.
-[[nodiscard]] call call_of(const tickets::request& asked, const owner_id& client,
+/// \param client receives notifications; with `session` the very session that makes the call.
+/// \param session where claims end with their session: how long the server keeps a silent session.
+[[nodiscard]] call call_of(const tickets::request& request, const owner_id& client,
                            std::optional<duration> session = std::nullopt);
 
 /// A part of a listing: page(idle, after, limit) -> as list.sql; no row: nothing is left.
 /// \param after the last name of the page before; empty: from the beginning.
 [[nodiscard]] call page_call(bool idle, std::string_view after, std::int64_t limit);
 
-/// The rows of a call as the reply to what it was made for.
-[[nodiscard]] tickets::reply reply_of(const tickets::request& asked, const std::vector<row>& rows);
+/// The rows of a call as the reply to its request.
+[[nodiscard]] tickets::reply reply_of(const tickets::request& request, const std::vector<row>& rows);
 
-/// The reply of a store that has no tables yet: nobody holds anything, and nobody has.
-[[nodiscard]] tickets::reply reply_of_nothing(const tickets::request& asked);
+/// The reply of a store that has no tables yet: there are no locks.
+[[nodiscard]] tickets::reply reply_of_nothing(const tickets::request& request);
 
-/// Forget what nobody has used for long: sweep(keep_idle, every, limit) -> whether there is more. See
-/// sweep.sql.
+/// Removes names that have not been used for long: sweep(keep_idle, every, limit) -> whether there is more.
+/// See sweep.sql.
 /// \param keep_idle how long an unused name's last token is remembered.
-/// \param every how long nobody looks again, once nothing was left.
+/// \param every how long no client looks again, once nothing was left.
 /// \param limit rows at a time.
 [[nodiscard]] call sweep_call(duration keep_idle, duration every, std::int64_t limit);
 

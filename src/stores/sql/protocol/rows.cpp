@@ -11,7 +11,6 @@ using tickets::other_capacity;
 using tickets::place;
 using tickets::refused;
 using tickets::reply;
-using tickets::request;
 using tickets::task;
 
 std::int64_t number_at(const row& r, std::size_t column) {
@@ -42,12 +41,12 @@ std::optional<duration> time_if_any(const row& r, std::size_t column) {
 }
 
 /// room: token, head, held, holder_left, dead, other
-reply placed(const request& asked, const run& result) {
+reply placed(const tickets::request& request, const run& result) {
   const row& room = result.rows.at(0);
   if (!is_null(room, 5)) return other_capacity{number_at(room, 5)};
   if (!result.ended_at.empty()) return refused{};
   const bool head = number_at(room, 1) != 0;
-  const bool fits = number_at(room, 2) + asked.weight <= asked.capacity;
+  const bool fits = number_at(room, 2) + request.weight <= request.capacity;
   return place{token(room, 0), head && fits, head, time_if_any(room, 3)};
 }
 
@@ -64,10 +63,10 @@ tickets::place place_from(const row& r, std::size_t first) {
 }
 
 /// inspect: token, granted, capacity, place, owner, weight, age, expires_in, metadata
-std::optional<lock_state> state_of(const request& asked, const std::vector<row>& rows) {
+std::optional<lock_state> state_of(const tickets::request& request, const std::vector<row>& rows) {
   if (rows.empty()) return std::nullopt;
   lock_state state;
-  state.name = asked.name;
+  state.name = request.name;
   state.last_token = token(rows[0], 0);
   const std::int64_t granted = number_at(rows[0], 1);
   const std::int64_t capacity = number_at(rows[0], 2);
@@ -108,15 +107,15 @@ std::vector<lock_summary> summaries(const std::vector<row>& rows) {
   return all;
 }
 
-reply to_reply(const request& asked, const run& result) {
-  switch (asked.what) {
-    case task::acquire: return placed(asked, result);
+reply to_reply(const tickets::request& request, const run& result) {
+  switch (request.what) {
+    case task::acquire: return placed(request, result);
     case task::find:
       if (!result.ended_at.empty()) return nothing{};
       return position(result.rows.at(1), token(result.rows.at(0), 0));
     case task::look:
       if (result.ended_at == "keep" || result.rows.empty()) return nothing{};
-      return position(result.rows.at(0), asked.token);
+      return position(result.rows.at(0), request.token);
     case task::release:
     case task::withdraw:
     case task::downgrade: {
@@ -124,7 +123,7 @@ reply to_reply(const request& asked, const run& result) {
       return none ? reply{nothing{}} : reply{done{}};
     }
     case task::evict: return count{static_cast<std::size_t>(number_at(result.rows.at(0), 0))};
-    case task::inspect: return state_of(asked, result.rows);
+    case task::inspect: return state_of(request, result.rows);
     case task::list: return summaries(result.rows);
     case task::renew: break;
   }

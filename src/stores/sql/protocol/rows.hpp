@@ -12,22 +12,23 @@
 
 namespace holdfast::sql {
 
-/// What a database gives back, whichever it is.
+/// A value from any of the databases.
 using value = std::variant<std::monostate, std::int64_t, std::string>;
 using row = std::vector<value>;
 
-/// What stands in a column; zero and empty where it is something else.
+/// The value of a column; zero or empty where it has another type.
 [[nodiscard]] std::int64_t number_at(const row& r, std::size_t column);
 [[nodiscard]] std::string text_at(const row& r, std::size_t column);
 
 /// A claim's place from four columns, of which this is the first: token, granted, head, holder_left.
 [[nodiscard]] tickets::place place_from(const row& r, std::size_t first);
-/// What inspect.sql finds.
-[[nodiscard]] std::optional<lock_state> state_of(const tickets::request& asked, const std::vector<row>& rows);
-/// What list.sql finds.
+/// The rows of inspect.sql as a state.
+[[nodiscard]] std::optional<lock_state> state_of(const tickets::request& request,
+                                                 const std::vector<row>& rows);
+/// The rows of list.sql as summaries.
 [[nodiscard]] std::vector<lock_summary> summaries(const std::vector<row>& rows);
 
-/// How the statements of a task went.
+/// The result of a task's statements.
 struct run {
   std::string_view ended_at;  // the label of the statement that found nothing; empty: all were carried out
   std::vector<row> rows;      // of all its queries but `next` and `tell`
@@ -35,6 +36,6 @@ struct run {
 
 /// The statements' results as the reply that the machines understand. For every task but renew, which is a
 /// run for each hold.
-[[nodiscard]] tickets::reply to_reply(const tickets::request& asked, const run& result);
+[[nodiscard]] tickets::reply to_reply(const tickets::request& request, const run& result);
 
 }  // namespace holdfast::sql
