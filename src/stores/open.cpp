@@ -47,7 +47,7 @@ const entry& entry_of(const store_url& url) {
   url.refuse("its scheme is not one of " + known);
 }
 
-/// A server would count it as a failed log-in, and may lock the account.
+/// A server would count a masked password as a failed log-in, and may lock the account.
 void require_password(const store_url& url, const client_options& options) {
   if (!url.has_masked_password() || !options.password().empty()) return;
   url.refuse("its password was masked by an outer holdfast run; use --password-file, or HOLDFAST_PASSWORD");

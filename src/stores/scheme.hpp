@@ -21,7 +21,7 @@ std::unique_ptr<runtime::backend> open_postgresql(store_url& url, const client_o
 std::unique_ptr<runtime::backend> open_mariadb(store_url& url, const client_options& options,
                                                runtime::event_loop& on);
 
-/// Likewise, what the store is made of, for those in database servers.
+/// Likewise, the layout of a store in a database server.
 runtime::layout layout_of_postgresql(store_url& url, const client_options& options);
 runtime::layout layout_of_mariadb(store_url& url, const client_options& options);
 

@@ -18,7 +18,7 @@ void take_mode(store_url& url, sql::link_settings& s) {
   } else if (url.take("session_timeout")) {
     url.refuse("the option 'session_timeout' is for mode=session");
   }
-  // Who hangs up loses every lock of the session: not before those are lost anyway.
+  // A client that hangs up loses every lock of the session, so it does not do so before their deadline.
   s.answer_limit = url.take_milliseconds("answer_timeout", s.session.value_or(s.answer_limit), 100ms, 1h);
 }
 
