@@ -118,7 +118,7 @@ lease_core::wish handle::state::wish_for(const lock_request& request) const {
   store::claim& c = wish.claim;
   c.name = name;
   c.owner = owner_id::random();
-  c.how = request.mode;
+  c.mode = request.mode;
   c.permits = request.permits;
   c.capacity = capacity;
   c.shareable = shareable;

@@ -26,7 +26,7 @@ constexpr duration after_expiry = 1ms;
 
 request place_of(const store::claim& c, task kind) {
   request r;
-  r.what = kind;
+  r.kind = kind;
   r.name = c.name;
   r.owner = c.owner;
   r.ttl = c.ttl;
@@ -57,16 +57,16 @@ acquisition::step acquisition::resume(time_point now, std::uint64_t random, cons
   }
   if (const auto* r = std::get_if<store::replied<reply>>(&e)) {
     in_flight_ = false;
-    if (const auto* t = std::get_if<store::trouble>(&r->what)) return on_trouble(now, random, *t);
+    if (const auto* t = std::get_if<store::trouble>(&r->outcome)) return on_trouble(now, random, *t);
     // A reply that says only that a request was not carried out does not show that the next one will be.
     const bool in_vain =
-        state_ == state::finding && std::holds_alternative<nothing>(std::get<reply>(r->what));
+        state_ == state::finding && std::holds_alternative<nothing>(std::get<reply>(r->outcome));
     if (!in_vain) {
       silent_since_.reset();
       last_error_.reset();
       pause_.reset();
     }
-    return on_reply(now, random, std::get<reply>(r->what));
+    return on_reply(now, random, std::get<reply>(r->outcome));
   }
   if (const auto* n = std::get_if<store::noticed>(&e)) return on_notice(now, random, *n);
   if (std::holds_alternative<store::cancelled>(e)) return on_cancelled(now);
@@ -132,7 +132,7 @@ acquisition::step acquisition::take_place(time_point now, std::uint64_t random, 
 }
 
 acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, const store::trouble& t) {
-  last_error_ = t.what;
+  last_error_ = t.reason;
   if (state_ == state::asking && (t.unknown || t.granted)) {
     // The claim may be in the queue by now, or even hold. Only the store knows: never guess.
     state_ = state::finding;
@@ -144,7 +144,7 @@ acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, 
     // A place that is left at the store ends by itself: with its ttl, or, granted at the last moment, with
     // the ttl that the grant begins. Until then the withdrawal is tried again, also where the store refuses
     // it: a key of a wrong type goes away again, and a claim that is left would be granted then, to nobody.
-    if (t.what.code == errc::closed || next > withdraws_since_ + 2 * claim_.ttl) return over();
+    if (t.reason.code == errc::closed || next > withdraws_since_ + 2 * claim_.ttl) return over();
     step s = wake(next);
     s.in_vain = !t.passing;
     return s;
@@ -152,25 +152,25 @@ acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, 
   // A claim that does not wait asks once. Without an answer it is withdrawn in the background.
   const duration tries = claim_.wait ? claim_.retry.limit() : duration::zero();
   if (t.passing && next <= silent_since_.value_or(now) + tries) return wake(next);
-  if (state_ != state::finding || t.granted) return fail(now, t.what);
-  return fail(now,
-              {errc::unknown_outcome, "it may have been granted, and is being withdrawn: " + t.what.message});
+  if (state_ != state::finding || t.granted) return fail(now, t.reason);
+  return fail(
+      now, {errc::unknown_outcome, "it may have been granted, and is being withdrawn: " + t.reason.message});
 }
 
 acquisition::step acquisition::on_notice(time_point now, std::uint64_t random, const store::noticed& n) {
   // A notification may be late, repeated, about a former place of this claim, or earlier than the reply that
   // gives the place.
-  if (n.what == store::notice::first) {
+  if (n.kind == store::notice::first) {
     if (std::exchange(first_, true) || state_ != state::waiting) return {};
     return wake(next_look({token_, false, true, {}}, kept_, claim_.ttl, now, random));
   }
   // At most one request is in flight and at most one more follows it, however many notifications come.
   if (in_flight_) {
     hints_.look_at_any = hints_.look_at_any || !n.token;
-    (n.what == store::notice::revoked ? hints_.revoked : hints_.look) = n.token;
+    (n.kind == store::notice::revoked ? hints_.revoked : hints_.look) = n.token;
     return {};
   }
-  const bool is_about_place = n.token == token_ || (n.what == store::notice::look && !n.token);
+  const bool is_about_place = n.token == token_ || (n.kind == store::notice::look && !n.token);
   const bool has_place = state_ == state::waiting || state_ == state::looking;
   return has_place && is_about_place ? look(now) : step{};
 }
@@ -203,7 +203,7 @@ acquisition::step acquisition::give_up() {
   state_ = state::leaving;
   withdrawing_ = false;
   // The error of an earlier try, if there is one, says more.
-  const failure reason = last_error_.value_or(store::no_answer().what);
+  const failure reason = last_error_.value_or(store::no_answer().reason);
   step s;
   s.answer = may_hold ? failure{errc::unknown_outcome,
                                 "it may be granted, and will be withdrawn then: " + reason.message}

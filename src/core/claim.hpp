@@ -18,7 +18,7 @@ using time_point = boot_clock::time_point;
 struct claim {
   std::string name;
   owner_id owner;
-  mode how = mode::exclusive;
+  holdfast::mode mode = holdfast::mode::exclusive;
   std::int64_t permits = 1;
   std::int64_t capacity = 0;  // of a semaphore; zero for the other modes
   bool shareable = false;     // of a lock that readers may share; some stores write its writers otherwise
@@ -42,11 +42,11 @@ struct hold {
 inline constexpr std::int64_t whole_room = std::int64_t{1} << 30U;
 
 [[nodiscard]] constexpr std::int64_t room_of(const claim& c) {
-  return c.how == mode::permits ? c.capacity : whole_room;
+  return c.mode == mode::permits ? c.capacity : whole_room;
 }
 
 [[nodiscard]] constexpr std::int64_t weight_of(const claim& c) {
-  switch (c.how) {
+  switch (c.mode) {
     case mode::exclusive: return whole_room;
     case mode::shared: return 1;
     case mode::permits: return c.permits;

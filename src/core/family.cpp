@@ -6,7 +6,7 @@ namespace {
 
 request about(const store::hold& h, task kind) {
   request r;
-  r.what = kind;
+  r.kind = kind;
   r.name = h.name;
   r.owner = h.owner;
   r.token = h.token;
@@ -18,7 +18,7 @@ request about(const store::hold& h, task kind) {
 
 request family::renewal(std::vector<store::hold> holds) {
   request r;
-  r.what = task::renew;
+  r.kind = task::renew;
   r.batch = std::move(holds);
   return r;
 }
@@ -33,7 +33,7 @@ request family::downgrade(const store::hold& h) {
 
 request family::inspection(std::string name, std::size_t most_waiters) {
   request r;
-  r.what = task::inspect;
+  r.kind = task::inspect;
   r.waiters_read = most_waiters;
   r.name = std::move(name);
   return r;
@@ -41,14 +41,14 @@ request family::inspection(std::string name, std::size_t most_waiters) {
 
 request family::listing(bool idle) {
   request r;
-  r.what = task::list;
+  r.kind = task::list;
   r.idle = idle;
   return r;
 }
 
 request family::eviction(std::string name, fencing_token first, fencing_token last) {
   request r;
-  r.what = task::evict;
+  r.kind = task::evict;
   r.name = std::move(name);
   r.token = first;
   r.last = last;
@@ -82,7 +82,7 @@ std::optional<store::continuation<request>> family::listing_continued(const repl
   const auto* const part = std::get_if<more>(&r);
   if (part == nullptr) return std::nullopt;
   store::continuation<request> next{listing(idle), part->progress};
-  next.what.listed = part->listed;
+  next.request.listed = part->listed;
   return next;
 }
 

@@ -11,7 +11,7 @@ namespace holdfast::store {
 
 /// Why a request has no reply.
 struct trouble {
-  failure what;
+  failure reason;
   bool passing = false;  // worth another try
   bool unknown = false;  // it may have been carried out all the same
   bool granted = false;  // of a claim: it is granted there, and must not be believed yet
@@ -29,11 +29,11 @@ struct started {};
 /// The answer to its last request; at most one request of a machine is under way.
 template <class Reply>
 struct replied {
-  std::variant<Reply, trouble> what;
+  std::variant<Reply, trouble> outcome;
 };
 /// A notification of the store about the machine's claim.
 struct noticed {
-  notice what{};
+  notice kind{};
   fencing_token token;  // zero: whichever it has; for `look` alone
 };
 /// The time of the last `wake_at` has come.

@@ -39,7 +39,7 @@ struct listing_state {
 };
 
 struct request {
-  task what{};
+  task kind{};
   std::string name;
   owner_id owner;
   fencing_token token;

@@ -22,7 +22,7 @@ struct limits {
 /// The next request of an operation that takes several, one after the other.
 template <class Request>
 struct continuation {
-  Request what;
+  Request request;
   bool progress = true;  // made by the request before
 };
 
@@ -58,11 +58,11 @@ class retrying_request {
     const auto* reply = std::get_if<replied<Reply>>(&e);
     if (reply == nullptr) return {};
     in_flight_ = false;
-    if (const auto* failed = std::get_if<trouble>(&reply->what)) return retry(now, random, *failed);
+    if (const auto* failed = std::get_if<trouble>(&reply->outcome)) return retry(now, random, *failed);
     if (follow_) {
-      if (auto next = follow_(std::get<Reply>(reply->what))) return go_on(now, std::move(*next));
+      if (auto next = follow_(std::get<Reply>(reply->outcome))) return go_on(now, std::move(*next));
     }
-    return end(read_(std::get<Reply>(reply->what), sent_, doubted_));
+    return end(read_(std::get<Reply>(reply->outcome), sent_, doubted_));
   }
 
  private:
@@ -80,7 +80,7 @@ class retrying_request {
       pause_.reset();
     }
     if (now > until_.answer_by) return end(give_up_(no_answer()));
-    request_ = std::move(next.what);
+    request_ = std::move(next.request);
     return send(now);
   }
   step retry(time_point now, std::uint64_t random, trouble t) {

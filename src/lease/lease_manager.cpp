@@ -79,7 +79,7 @@ void lease_manager::on_acquired(claim_id id, const wish& request, store::acquire
   if (std::holds_alternative<store::refused>(result)) return finish(id, not_had{});
   const auto& grant = std::get<store::granted>(result);
   const store::claim& c = request.claim;
-  const auto lease = std::make_shared<record>(store::hold{c.name, c.owner, grant.token, c.ttl}, c.how,
+  const auto lease = std::make_shared<record>(store::hold{c.name, c.owner, grant.token, c.ttl}, c.mode,
                                               c.permits, request.margin, request.renews, c.retry);
   const time_point end = deadline_of(grant.valid_from, c.ttl, request.margin);
   lease->set_deadline(end);

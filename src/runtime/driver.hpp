@@ -85,7 +85,7 @@ class driver final : public store::port {
         [](const reply& r, store::time_point, bool) { return Family::lowered(r); },
         [](const store::trouble& t) {
           return store::lowered{
-              {t.unknown ? make_error_code(errc::unknown_outcome) : t.what.code, t.what.message}};
+              {t.unknown ? make_error_code(errc::unknown_outcome) : t.reason.code, t.reason.message}};
         },
         std::move(done));
   }
@@ -210,7 +210,7 @@ class driver final : public store::port {
     send_until_answered<store::answer<Value>>(
         std::move(what), until,
         [read](const reply& r, store::time_point, bool) { return store::answer<Value>{read(r)}; },
-        [](const store::trouble& t) { return store::answer<Value>{t.what}; }, std::move(done),
+        [](const store::trouble& t) { return store::answer<Value>{t.reason}; }, std::move(done),
         std::move(follow));
   }
 
@@ -261,12 +261,12 @@ class driver final : public store::port {
         },
         [seen](const store::trouble& t) {
           if (t.unknown)
-            return store::forced{failure{make_error_code(errc::unknown_outcome), t.what.message}};
-          std::string text = t.what.message;
+            return store::forced{failure{make_error_code(errc::unknown_outcome), t.reason.message}};
+          std::string text = t.reason.message;
           if (seen->ended != 0) {
             text.append("; of the holds before it ").append(std::to_string(seen->ended)).append(" ended");
           }
-          return store::forced{failure{t.what.code, std::move(text)}};
+          return store::forced{failure{t.reason.code, std::move(text)}};
         },
         std::move(done),
         [seen, eviction](const reply& r) -> std::optional<store::continuation<request>> {
@@ -301,7 +301,7 @@ class driver final : public store::port {
     const auto found = claiming_.find(owner);
     if (found != claiming_.end()) {
       feed(found->second, n);
-    } else if (n.what == store::notice::revoked && revoked_) {
+    } else if (n.kind == store::notice::revoked && revoked_) {
       revoked_(owner, n.token);
     }
   }

@@ -23,7 +23,7 @@ void expect_grant(const stepper::step& s, std::uint64_t token, store::time_point
 
 TEST(acquisition, asks_for_all_that_is_claimed) {
   store::claim c = a_claim(3);
-  c.how = mode::permits;
+  c.mode = mode::permits;
   c.permits = 2;
   c.capacity = 5;
   stepper it{c};

@@ -10,7 +10,7 @@ namespace {
 
 store::claim claim_of(mode how, std::int64_t permits = 1, std::int64_t capacity = 0) {
   store::claim c = test::a_claim();
-  c.how = how;
+  c.mode = how;
   c.permits = permits;
   c.capacity = capacity;
   return c;
@@ -28,7 +28,7 @@ TEST(claims, weigh_what_their_mode_needs) {
 TEST(claims, show_their_mode_by_their_weight) {
   for (const store::claim& c : {claim_of(mode::exclusive), claim_of(mode::shared),
                                 claim_of(mode::permits, 1, 1), claim_of(mode::permits, 5, 5)}) {
-    EXPECT_EQ(store::mode_of(store::weight_of(c), store::room_of(c)), c.how);
+    EXPECT_EQ(store::mode_of(store::weight_of(c), store::room_of(c)), c.mode);
   }
 }
 

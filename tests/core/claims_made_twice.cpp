@@ -19,7 +19,7 @@ class claims_made_twice : public testing::Test {
   /// Asks both, who have to agree.
   tickets::reply ask(task what) {
     tickets::request r;
-    r.what = what;
+    r.kind = what;
     r.name = "stock";
     r.owner = id(1);
     r.weight = store::whole_room;

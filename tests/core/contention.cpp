@@ -86,7 +86,7 @@ class contender {
     bytes[2] = static_cast<std::uint8_t>(claims_ >> 8U);
     w.claim.owner = owner_id{bytes};
     w.claim.ttl = ttl;
-    w.claim.how = one_in(3) ? mode::shared : mode::exclusive;
+    w.claim.mode = one_in(3) ? mode::shared : mode::exclusive;
     w.claim.wait = !one_in(10);
     w.margin = drift_margin;
     w.renews = !one_in(6);
@@ -122,7 +122,7 @@ class contender {
 
 tickets::request inspection() {
   tickets::request r;
-  r.what = tickets::task::inspect;
+  r.kind = tickets::task::inspect;
   r.name = a_claim().name;
   return r;
 }
@@ -144,7 +144,7 @@ int run(std::uint64_t seed) {
   for (contender& c : all) c.close();
   time.run_for(3s);
   for (const contender& c : all) EXPECT_EQ(c.busy(), 0U);
-  std::vector<memory::word> none;
+  std::vector<memory::notification> none;
   const auto state =
       std::get<std::optional<lock_state>>(store.table.carry_out(inspection(), id(1), time.now(), 0, none));
   EXPECT_TRUE(state && state->holders.empty() && state->waiters.empty()) << describe(state);

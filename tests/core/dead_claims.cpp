@@ -19,7 +19,7 @@ class dead_claims : public testing::Test {
   /// Asks both, who have to agree.
   tickets::reply ask(task what, std::uint8_t owner, fencing_token token = {}) {
     tickets::request r;
-    r.what = what;
+    r.kind = what;
     r.name = "stock";
     r.owner = id(owner);
     r.token = token;
@@ -49,7 +49,7 @@ class dead_claims : public testing::Test {
     ASSERT_TRUE(std::get<tickets::place>(ask(task::acquire, 3)).granted);
   }
 
-  std::vector<memory::word> words;
+  std::vector<memory::notification> words;
 
  private:
   twin_stores stores_;
@@ -84,7 +84,7 @@ TEST_F(dead_claims, hide_nobody_when_a_name_is_evicted) {
   place(3);  // buries the dead holder on its way
   EXPECT_EQ(std::get<tickets::count>(ask(task::evict, 9)).value, 0U);
   ASSERT_EQ(words.size(), 1U) << "whoever evicts hands on";
-  EXPECT_EQ(words[0].what.token, waiter);
+  EXPECT_EQ(words[0].notice.token, waiter);
 }
 
 }  // namespace

@@ -56,7 +56,7 @@ std::string describe(const tickets::reply& r) { return std::visit(reply_text{}, 
 
 std::string describe(const tickets::request& r) {
   std::string text = fmt::format("{} {} owner {} #{} weight {} of {} ttl {}{}{}",
-                                 task_names.at(static_cast<std::size_t>(r.what)), r.name,
+                                 task_names.at(static_cast<std::size_t>(r.kind)), r.name,
                                  r.owner.hex().substr(0, 4), r.token.value(), r.weight, r.capacity,
                                  r.ttl.count(), r.wait ? " waits" : "", r.idle ? " idle" : "");
   for (const store::hold& h : r.batch)

@@ -94,7 +94,7 @@ TEST_F(force_release, that_is_refused_after_a_part_says_why_and_how_many_it_has_
   it.answer(tickets::count{1});
   it.answer(lasting);
   ASSERT_EQ(ends.size(), 1U);
-  EXPECT_EQ(std::get<failure>(ends[0]).code, lasting.what.code);
+  EXPECT_EQ(std::get<failure>(ends[0]).code, lasting.reason.code);
   EXPECT_THAT(std::get<failure>(ends[0]).message, testing::HasSubstr("of the holds before it 1 ended"));
 }
 
@@ -149,13 +149,13 @@ TEST_F(force_release, says_that_it_could_not_look) {
 /// The lost reply at a store that serves: the next holder is innocent.
 TEST(force_release_at_a_store, carried_out_twice_leaves_the_next_holder) {
   memory::table table;
-  std::vector<memory::word> words;
+  std::vector<memory::notification> words;
   const auto carry_out = [&](const tickets::request& r) {
     return table.carry_out(r, id(200), store::time_point{1h}, 1, words);
   };
   const auto claim = [&](std::uint8_t owner) {
     tickets::request r;
-    r.what = task::acquire;
+    r.kind = task::acquire;
     r.name = "stock";
     r.owner = id(owner);
     r.weight = r.capacity = store::whole_room;

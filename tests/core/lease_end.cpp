@@ -184,7 +184,7 @@ TEST_F(managed_leases, ends_everything_when_it_is_closed) {
   it.answer(granted_at(10), 0);  // the claim's; the others follow in the order of their requests
   std::multiset<task> rest;
   while (it.link.open() > 0) {
-    rest.insert(it.link.asked().what);
+    rest.insert(it.link.asked().kind);
     it.answer(tickets::done{});
   }
   EXPECT_EQ(rest, (std::multiset<task>{task::withdraw, task::withdraw, task::release, task::release}));
@@ -286,7 +286,7 @@ TEST_F(downgrading, of_unknown_outcome_is_asked_for_again) {
 
 TEST_F(downgrading, is_not_for_permits) {
   lease_core::wish w = a_wish();
-  w.claim.how = mode::permits;
+  w.claim.mode = mode::permits;
   w.claim.capacity = 3;
   const record_ptr lease = hold(w);
   downgrade(lease);

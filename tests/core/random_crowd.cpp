@@ -71,7 +71,7 @@ class crowd {
       case act::renew_all: return renew_all();
       case act::renew: {
         tickets::request r;
-        r.what = task::renew;
+        r.kind = task::renew;
         r.batch = {hold_of(*current_)};
         return static_cast<void>(ask(r));
       }
@@ -86,14 +86,14 @@ class crowd {
       }
       case act::evict: {
         tickets::request r;
-        r.what = task::evict;
+        r.kind = task::evict;
         r.name = names_.at(c.name);
         if (c.wait) r.token = r.last = current_->token;
         return static_cast<void>(ask(r));
       }
       case act::list: {
         tickets::request r;
-        r.what = task::list;
+        r.kind = task::list;
         r.idle = c.wait;
         return static_cast<void>(ask(r));
       }
@@ -130,7 +130,7 @@ class crowd {
 
   void acquire(const command& c) {
     store::claim claim;
-    claim.how = c.kind < 3 ? mode::exclusive : c.kind < 6 ? mode::shared : mode::permits;
+    claim.mode = c.kind < 3 ? mode::exclusive : c.kind < 6 ? mode::shared : mode::permits;
     claim.capacity = c.kind == 9 ? 5 : 3;
     claim.permits = c.kind == 6 ? 1 : c.kind == 8 ? 3 : 2;
     tickets::request r = about(task::acquire);
@@ -161,7 +161,7 @@ class crowd {
 
   void renew_all() {
     tickets::request r;
-    r.what = task::renew;
+    r.kind = task::renew;
     for (const slot& s : slots_) r.batch.push_back(hold_of(s));
     std::vector<bool> expected;
     for (const slot& s : slots_) {
@@ -197,7 +197,7 @@ class crowd {
   static store::hold hold_of(const slot& s) { return {s.name, s.owner, s.token, 100ms}; }
   tickets::request about(task what) const {
     tickets::request r;
-    r.what = what;
+    r.kind = what;
     r.name = current_->name;
     r.owner = current_->owner;
     if (what != task::find && what != task::withdraw) r.token = current_->token;
@@ -207,7 +207,7 @@ class crowd {
 
   state state_of(const std::string& name) {
     tickets::request r;
-    r.what = task::inspect;
+    r.kind = task::inspect;
     r.name = name;
     const auto both = stores_.carry_out(r, id(200));
     const std::string model = describe(remembered(both.model.reply));
@@ -243,7 +243,7 @@ class crowd {
     for (std::size_t i = 0; i < name_count; ++i) before.at(i) = state_of(names_.at(i));
     const owner_id client = id(static_cast<std::uint8_t>(200 + (current_ - slots_.data()) % 3));
     const auto both = stores_.carry_out(asked, client);
-    if (asked.what == task::acquire && std::holds_alternative<tickets::place>(both.model.reply)) {
+    if (asked.kind == task::acquire && std::holds_alternative<tickets::place>(both.model.reply)) {
       forgotten_.erase(asked.name);
     }
     const std::string model = describe(remembered(both.model.reply)) + describe(both.model.words);
@@ -259,15 +259,15 @@ class crowd {
 
   static std::string describe(const tickets::reply& r) { return test::describe(r); }
   static std::string describe(const tickets::request& r) { return test::describe(r); }
-  static std::string describe(const std::vector<memory::word>& words) {
+  static std::string describe(const std::vector<memory::notification>& words) {
     // To each in order; which of them is told first is nobody's business.
     std::map<owner_id, std::string> told;
-    for (const memory::word& w : words) {
-      const bool granted = w.what.what == store::notice::granted;
+    for (const memory::notification& w : words) {
+      const bool granted = w.notice.kind == store::notice::granted;
       told[w.client]
           .append(" of ")
           .append(w.owner.hex().substr(0, 4))
-          .append(granted ? " #" + std::to_string(w.what.token.value()) : " its end");
+          .append(granted ? " #" + std::to_string(w.notice.token.value()) : " its end");
     }
     std::string text;
     for (const auto& [client, what] : told) {
@@ -289,10 +289,12 @@ class crowd {
       if (before && has(before->holders, h.token)) continue;
       // Who holds now and did not before has been told, by the reply or by one word.
       const bool replied =
-          asked.what == task::acquire && place != nullptr && place->granted && place->token == h.token;
-      const auto words = std::count_if(answer.words.begin(), answer.words.end(), [&](const memory::word& w) {
-        return w.owner.hex() == h.owner && w.what.what == store::notice::granted && w.what.token == h.token;
-      });
+          asked.kind == task::acquire && place != nullptr && place->granted && place->token == h.token;
+      const auto words =
+          std::count_if(answer.words.begin(), answer.words.end(), [&](const memory::notification& w) {
+            return w.owner.hex() == h.owner && w.notice.kind == store::notice::granted &&
+                   w.notice.token == h.token;
+          });
       RC_ASSERT(words == (replied ? 0 : 1));
       // Nobody who came earlier waits on.
       for (const claim_state& w : after->waiters) RC_ASSERT(w.token > h.token);
@@ -304,8 +306,8 @@ class crowd {
     if (asked.name != after->name) return;
     check_words(asked, answer, before, *after);
     // Whoever changes anything sees to it that nobody waits for room that is there.
-    const bool serves = std::holds_alternative<tickets::done>(answer.reply) || asked.what == task::evict ||
-                        (asked.what == task::look && place != nullptr);
+    const bool serves = std::holds_alternative<tickets::done>(answer.reply) || asked.kind == task::evict ||
+                        (asked.kind == task::look && place != nullptr);
     if (serves && !after->waiters.empty()) {
       RC_ASSERT(weight_of(after->holders) + weight_of(after->waiters.front()) > room);
     }
@@ -315,16 +317,16 @@ class crowd {
   static void check_words(const tickets::request& asked, const twins::answer& answer, const state& before,
                           const lock_state& after) {
     std::size_t ended = 0;
-    for (const memory::word& w : answer.words) {
-      if (w.what.what == store::notice::granted) {
-        RC_ASSERT(has(after.holders, w.what.token));
-        RC_ASSERT(before && has(before->waiters, w.what.token));
+    for (const memory::notification& w : answer.words) {
+      if (w.notice.kind == store::notice::granted) {
+        RC_ASSERT(has(after.holders, w.notice.token));
+        RC_ASSERT(before && has(before->waiters, w.notice.token));
       } else {
         ++ended;
       }
     }
     std::size_t evicted = 0;
-    if (asked.what == task::evict && before) {
+    if (asked.kind == task::evict && before) {
       for (const claim_state& h : before->holders) {
         evicted += h.token >= asked.token && h.token <= asked.last ? 1 : 0;
       }

@@ -35,7 +35,7 @@ struct rig {
   /// What is asked and not answered, oldest first.
   [[nodiscard]] std::vector<tickets::task> asked() const {
     std::vector<tickets::task> tasks;
-    for (std::size_t i = 0; i < link.open(); ++i) tasks.push_back(link.asked(i).what);
+    for (std::size_t i = 0; i < link.open(); ++i) tasks.push_back(link.asked(i).kind);
     return tasks;
   }
 };

@@ -60,7 +60,7 @@ class stepper {
       EXPECT_FALSE(s.finished) << "a request whose reply nobody will hear";
       under_way_ = true;
       sent_ = now;
-      asked_ = s.send->what;
+      asked_ = s.send->kind;
     }
     if (s.answer) {
       EXPECT_FALSE(std::exchange(has_answer_, true)) << "two answers";
@@ -93,7 +93,7 @@ class stepper {
 }
 /// What it sends, if anything.
 [[nodiscard]] inline std::optional<tickets::task> task_of(const stepper::step& s) {
-  return s.send ? std::optional{s.send->what} : std::nullopt;
+  return s.send ? std::optional{s.send->kind} : std::nullopt;
 }
 [[nodiscard]] inline std::optional<store::granted> grant_of(const stepper::step& s) {
   if (!s.answer || !std::holds_alternative<store::granted>(*s.answer)) return std::nullopt;

@@ -22,16 +22,16 @@ sqlite::database::settings settings_of(const std::string& path, const store::tim
 twin_stores::twin_stores() : real_{settings_of(folder_.file("locks.db"), now_, wall_)} {}
 
 twins::answer twin_stores::ask_real(const tickets::request& asked, const owner_id& client) {
-  const bool reads = asked.what == tickets::task::inspect || asked.what == tickets::task::list;
+  const bool reads = asked.kind == tickets::task::inspect || asked.kind == tickets::task::list;
   if (!real_.begin(reads ? sqlite::database::access::read : sqlite::database::access::write)) {
     throw std::runtime_error{"somebody else uses this test's file"};
   }
   answer a;
-  std::vector<sqlite::told> told;
+  std::vector<sqlite::client_notification> told;
   a.reply = real_.carry_out(asked, client, told);
   if (!reads) real_.sweep_if_due();  // as the link does; it must never be noticed
   real_.commit();
-  for (const sqlite::told& t : told) {
+  for (const sqlite::client_notification& t : told) {
     const auto token = static_cast<std::uint64_t>(t.token > 0 ? t.token : -t.token);
     a.words.push_back(
         {t.client,

@@ -13,7 +13,7 @@ class twins {
  public:
   struct answer {
     tickets::reply reply;
-    std::vector<memory::word> words;
+    std::vector<memory::notification> words;
   };
   struct pair {
     answer model;

@@ -61,10 +61,10 @@ class weather_link final : public store::link<tickets::request, tickets::reply> 
   [[nodiscard]] duration delay() { return duration{static_cast<std::int64_t>(time_.random() % 20'000)}; }
 
   tickets::reply carry_out(const tickets::request& what) {
-    std::vector<memory::word> words;
+    std::vector<memory::notification> words;
     const auto wall_us = std::chrono::duration_cast<duration>(time_.now().time_since_epoch()).count();
     tickets::reply r = store_.table.carry_out(what, client_, time_.now(), wall_us, words);
-    for (const memory::word& w : words) {
+    for (const memory::notification& w : words) {
       for (weather_link* to : store_.links) {
         if (to->client_ == w.client) to->hear(w);
       }
@@ -72,10 +72,10 @@ class weather_link final : public store::link<tickets::request, tickets::reply> 
     return r;
   }
   /// A word on its way: late, perhaps twice, perhaps never.
-  void hear(const memory::word& w) {
+  void hear(const memory::notification& w) {
     const int times = loses() ? 0 : one_in(10) ? 2 : 1;
     for (int i = 0; i < times; ++i) {
-      time_.at(time_.now() + delay(), [this, w] { told_(w.owner, w.what); });
+      time_.at(time_.now() + delay(), [this, w] { told_(w.owner, w.notice); });
     }
   }
 

@@ -163,7 +163,7 @@ class zookeeper_crowd : public testing::Test {
 
   zookeeper_crowd() {
     session_.connected(session_id, 10s, time_.now());
-    session_.on_notices([this](const owner_id& owner, store::noticed n) { told_[owner].push_back(n.what); });
+    session_.on_notices([this](const owner_id& owner, store::noticed n) { told_[owner].push_back(n.kind); });
   }
 
   static owner_id owner(std::size_t number) {
@@ -175,7 +175,7 @@ class zookeeper_crowd : public testing::Test {
   }
   void send(tickets::task what, std::size_t number, const std::string& name) {
     tickets::request r;
-    r.what = what;
+    r.kind = what;
     r.name = name;
     r.owner = owner(number);
     r.capacity = store::whole_room;
@@ -195,7 +195,7 @@ class zookeeper_crowd : public testing::Test {
   }
   void renew(std::size_t count, const std::string& name) {
     tickets::request r;
-    r.what = tickets::task::renew;
+    r.kind = tickets::task::renew;
     for (std::size_t i = 0; i < count; ++i) {
       r.batch.push_back({name + std::to_string(i), owner(i), fencing_token{1}, 30s});
     }
@@ -483,7 +483,7 @@ TEST_F(zookeeper_crowd, leaves_nothing_where_it_may_not_list) {
   wire_.serve(session_);
   const auto* failed = std::get_if<store::trouble>(&got_.at(1));
   ASSERT_TRUE(failed);
-  EXPECT_EQ(failed->what.code, errc::permission_denied);
+  EXPECT_EQ(failed->reason.code, errc::permission_denied);
   EXPECT_FALSE(failed->unknown);
   EXPECT_TRUE(wire_.all.at("/stock").children.empty());
 }
@@ -513,7 +513,7 @@ TEST_F(zookeeper_crowd, is_inspected_no_further_than_was_asked_for) {
     wire_.counts.clear();
     wire_.most_gets = 0;
     tickets::request r;
-    r.what = tickets::task::inspect;
+    r.kind = tickets::task::inspect;
     r.name = "stock";
     r.waiters_read = most;
     std::optional<outcome> seen;
@@ -532,7 +532,7 @@ TEST_F(zookeeper_crowd, of_names_is_listed_some_at_a_time) {
   wire_.serve(session_);
   wire_.most_lists = 0;
   tickets::request r;
-  r.what = tickets::task::list;
+  r.kind = tickets::task::list;
   std::optional<outcome> seen;
   session_.send(r, [&](outcome o) { seen = std::move(o); });
   wire_.serve(session_);

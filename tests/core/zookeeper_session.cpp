@@ -73,7 +73,7 @@ class zookeeper_session : public testing::Test {
   void ask(tickets::task what) {
     got_.reset();
     tickets::request r;
-    r.what = what;
+    r.kind = what;
     r.name = "stock";
     r.owner = owner_id{{1, 2, 3}};
     r.weight = permits_ == 0 ? store::whole_room : permits_;
@@ -301,9 +301,9 @@ TEST_F(zookeeper_downgrade, of_a_hold_that_somebody_has_ended_meanwhile_is_none)
 TEST_F(zookeeper_downgrade, that_is_refused_leaves_a_writer_whose_end_is_noticed) {
   ask(tickets::task::downgrade);
   wire_.answer_next(answer::refused);
-  EXPECT_EQ(std::get<store::trouble>(*got_).what.code, errc::permission_denied);
+  EXPECT_EQ(std::get<store::trouble>(*got_).reason.code, errc::permission_denied);
   std::vector<store::notice> told;
-  session_.on_notices([&](const owner_id&, store::noticed n) { told.push_back(n.what); });
+  session_.on_notices([&](const owner_id&, store::noticed n) { told.push_back(n.kind); });
   session_.happened("/stock/" + nodes_.front(), change::removed);
   EXPECT_EQ(told, std::vector{store::notice::revoked});
 }

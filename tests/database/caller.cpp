@@ -34,8 +34,8 @@ sql::answer caller::carry_out(sql::connection& on, const sql::call& what) {
   }
 }
 
-std::vector<memory::word> caller::take_words() {
-  std::vector<memory::word> all;
+std::vector<memory::notification> caller::take_words() {
+  std::vector<memory::notification> all;
   for (auto& [client, s] : sessions_) {
     for (const auto& [owner, what] : words_of(*s.wire)) all.push_back({client, owner, what});
   }
@@ -51,7 +51,8 @@ void caller::set_clock(std::int64_t now_us) {
 }
 
 const std::vector<sql::row>& rows_of(const sql::answer& a) {
-  if (const auto* refused = std::get_if<store::trouble>(&a)) throw std::runtime_error{refused->what.message};
+  if (const auto* refused = std::get_if<store::trouble>(&a))
+    throw std::runtime_error{refused->reason.message};
   return std::get<std::vector<sql::row>>(a);
 }
 

@@ -26,7 +26,7 @@ class caller {
   /// within a minute.
   [[nodiscard]] sql::answer call(const sql::call& what, const owner_id& client);
   /// The words that have come since, to all clients that have ever called; to each in order.
-  [[nodiscard]] std::vector<memory::word> take_words();
+  [[nodiscard]] std::vector<memory::notification> take_words();
   /// Has the routines take it to be so many microseconds since the epoch, at all calls that follow.
   void set_clock(std::int64_t now_us);
 

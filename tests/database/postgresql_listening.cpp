@@ -31,7 +31,7 @@ class postgresql_listening : public testing::Test {
   }
   void ask(tickets::task what, duration ttl) {
     for (auto asked : test::tasks_about("stock")) {
-      if (asked.what != what) continue;
+      if (asked.kind != what) continue;
       asked.ttl = ttl;
       test::rows_of(real.call(sql::call_of(asked, test::id(1)), test::id(1)));
       return;

@@ -25,7 +25,7 @@ twins::answer server_twins::answer_of_real(const tickets::request& asked, const 
   set_clock();
   answer a;
   a.reply = sql::reply_of(asked, rows_of(real_.call(sql::call_of(asked, client), client)));
-  const bool reads = asked.what == tickets::task::inspect || asked.what == tickets::task::list;
+  const bool reads = asked.kind == tickets::task::inspect || asked.kind == tickets::task::list;
   if (!reads) a.words = real_.take_words();
   return a;
 }

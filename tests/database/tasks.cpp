@@ -8,7 +8,7 @@ namespace {
 
 tickets::request about(const std::string& name, task what, std::uint8_t owner) {
   tickets::request r;
-  r.what = what;
+  r.kind = what;
   r.name = name;
   r.owner = id(owner);
   r.token = fencing_token{7};
@@ -27,7 +27,7 @@ tickets::request acquire(const std::string& name, std::uint8_t owner, bool wait)
 
 tickets::request renew(const std::string& name) {
   tickets::request r;
-  r.what = task::renew;
+  r.kind = task::renew;
   for (std::uint8_t owner = 1; owner <= 3; ++owner)
     r.batch.push_back({name, id(owner), fencing_token{7}, 30s});
   r.batch.push_back({name + " and another", id(1), fencing_token{7}, 30s});

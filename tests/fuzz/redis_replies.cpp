@@ -29,9 +29,9 @@ std::vector<redis::value> messages_in(std::string_view bytes, std::size_t piece)
   return all;
 }
 
-void hear_all(tickets::task what, const std::vector<redis::value>& messages, const redis::dialect& in) {
+void hear_all(tickets::task kind, const std::vector<redis::value>& messages, const redis::dialect& in) {
   tickets::request r;
-  r.what = what;
+  r.kind = kind;
   r.name = "a";
   r.batch.resize(2);
   std::optional<redis::request_fsm> talk{std::in_place, r, in, owner_id{}};

@@ -12,7 +12,7 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
                       const std::vector<word>& words) {
   ++requests_;
   const std::size_t name = asked.name.empty() ? 0 : index_of(asked.name);
-  in_.note("executed", static_cast<std::uint64_t>(asked.what) << 8U | name, asked.token.value(),
+  in_.note("executed", static_cast<std::uint64_t>(asked.kind) << 8U | name, asked.token.value(),
            answer.index());
   if (in_.log.prints()) in_.log.line(in_.now, "  by " + asked.owner.hex() + (late ? ", late" : ""));
   const bool yes = !std::holds_alternative<tickets::nothing>(answer);
@@ -37,7 +37,7 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
   }
   if (std::holds_alternative<tickets::refused>(answer)) turned_away_.insert(asked.owner);
   bool makes_room = true;
-  switch (asked.what) {
+  switch (asked.kind) {
     case task::acquire:
       for (const word& w : words) told(name, w);  // those who came before it are served before it
       if (const auto* at = std::get_if<tickets::place>(&answer)) acquired(asked, late, *at);
@@ -85,19 +85,19 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
     case task::inspect: seen_by_force_[name] = grants_; return;
     case task::list: return;
   }
-  if (asked.what != task::acquire) {
+  if (asked.kind != task::acquire) {
     for (const word& w : words) told(name, w);
   }
-  const bool serves = yes && makes_room && asked.what != task::acquire && asked.what != task::find &&
-                      asked.what != task::renew;
+  const bool serves = yes && makes_room && asked.kind != task::acquire && asked.kind != task::find &&
+                      asked.kind != task::renew;
   if (serves) require_served(name);
   std::erase_if(facts_, [&](const fact& f) { return f.name == name && is_gone(f); });
 }
 
 void ledger::refused(const tickets::request& asked, const store::trouble& why) {
   ++refusals_;
-  in_.note("refused", static_cast<std::uint64_t>(asked.what));
-  if (in_.log.prints()) in_.log.line(in_.now, "  " + asked.owner.hex() + ": " + why.what.message);
+  in_.note("refused", static_cast<std::uint64_t>(asked.kind));
+  if (in_.log.prints()) in_.log.line(in_.now, "  " + asked.owner.hex() + ": " + why.reason.message);
 }
 
 void ledger::begin_ttl(fact& f, duration ttl) const {
@@ -168,7 +168,7 @@ void ledger::ended(fact* f, std::size_t name, bool yes) {
 }
 
 void ledger::told(std::size_t name, const word& w) {
-  if (w.what.what != store::notice::granted) return;
+  if (w.what.kind != store::notice::granted) return;
   const std::uint64_t token = w.what.token.value();
   fact* const f = find(name, w.owner, token);
   if (f == nullptr) return violated("a claim was told of a grant that does not live", name, token);

@@ -18,7 +18,7 @@ counter::outcome memory_store::carry_out(const tickets::request& asked, const ow
   told_.clear();
   const store::time_point now{std::chrono::microseconds{at->lease_now()}};
   tickets::reply answer = table_.carry_out(asked, client, now, at->wall_now(), told_);
-  for (const memory::word& w : told_) into.push_back({w.client, w.owner, w.what});
+  for (const memory::notification& w : told_) into.push_back({w.client, w.owner, w.notice});
   return answer;
 }
 

@@ -36,7 +36,7 @@ class memory_store final : public simulated_store, private counter {
 
   memory::table table_;
   memory::table former_;
-  std::vector<memory::word> told_;
+  std::vector<memory::notification> told_;
 };
 
 }  // namespace holdfast::sim

@@ -22,7 +22,7 @@ class two_step_link final : public link_shell {
  public:
   using link_shell::link_shell;
   void send(tickets::request what, on_reply done) override {
-    if (what.what != task::release) return link_shell::send(std::move(what), std::move(done));
+    if (what.kind != task::release) return link_shell::send(std::move(what), std::move(done));
     link_shell::send(tickets::family::inspection(what.name),
                      [this, what, done = std::move(done)](const outcome& seen) { end(what, seen, done); });
   }
@@ -48,7 +48,7 @@ class rash_link final : public link_shell {
  public:
   using link_shell::link_shell;
   void send(tickets::request what, on_reply done) override {
-    if (what.what != task::acquire) return link_shell::send(std::move(what), std::move(done));
+    if (what.kind != task::acquire) return link_shell::send(std::move(what), std::move(done));
     link_shell::send(std::move(what), [done = std::move(done)](outcome o) {
       if (auto* failed = std::get_if<store::trouble>(&o)) failed->unknown = false;
       done(std::move(o));
@@ -61,7 +61,7 @@ class forceful_link final : public link_shell {
  public:
   using link_shell::link_shell;
   void send(tickets::request what, on_reply done) override {
-    if (what.what == task::evict) {
+    if (what.kind == task::evict) {
       what.token = {};
       what.last = tickets::request{}.last;
     }
@@ -74,7 +74,7 @@ class crude_link final : public link_shell {
  public:
   using link_shell::link_shell;
   void send(tickets::request what, on_reply done) override {
-    if (what.what == task::evict) what.token = {};
+    if (what.kind == task::evict) what.token = {};
     link_shell::send(std::move(what), std::move(done));
   }
 };
@@ -94,7 +94,7 @@ class resigned_link final : public link_shell {
 
  private:
   static std::optional<tickets::reply> nothing_found_by(const tickets::request& what) {
-    switch (what.what) {
+    switch (what.kind) {
       case task::acquire: return tickets::refused{};
       case task::renew: return tickets::kept{std::vector<bool>(what.batch.size())};
       case task::evict:
@@ -111,12 +111,12 @@ class gullible_link final : public link_shell {
   using link_shell::link_shell;
   void on_notices(on_notice told) override {
     link_shell::on_notices([this, told = std::move(told)](const owner_id& owner, store::noticed n) {
-      if (n.what == store::notice::granted) granted_[owner] = n.token;
+      if (n.kind == store::notice::granted) granted_[owner] = n.token;
       told(owner, n);
     });
   }
   void send(tickets::request what, on_reply done) override {
-    const auto known = what.what == task::look ? granted_.find(what.owner) : granted_.end();
+    const auto known = what.kind == task::look ? granted_.find(what.owner) : granted_.end();
     if (known == granted_.end() || known->second != what.token) {
       return link_shell::send(std::move(what), std::move(done));
     }
@@ -139,7 +139,7 @@ class trusting_acquisition {
                                                   const store::event<tickets::reply>& e) {
     auto step = real_.resume(now, random, e);
     if (const auto* r = std::get_if<store::replied<tickets::reply>>(&e)) {
-      if (std::holds_alternative<tickets::reply>(r->what)) step.wake_at.reset();
+      if (std::holds_alternative<tickets::reply>(r->outcome)) step.wake_at.reset();
     }
     return step;
   }
@@ -158,7 +158,7 @@ class deaf_acquisition {
   [[nodiscard]] tickets::acquisition::step resume(store::time_point now, std::uint64_t random,
                                                   const store::event<tickets::reply>& e) {
     const auto* const n = std::get_if<store::noticed>(&e);
-    if (n != nullptr && n->what == store::notice::look && !n->token) return {};
+    if (n != nullptr && n->kind == store::notice::look && !n->token) return {};
     return real_.resume(now, random, e);
   }
 
@@ -176,7 +176,7 @@ class tardy_acquisition {
   [[nodiscard]] tickets::acquisition::step resume(store::time_point now, std::uint64_t random,
                                                   store::event<tickets::reply> e) {
     if (auto* const r = std::get_if<store::replied<tickets::reply>>(&e)) {
-      auto* const reply = std::get_if<tickets::reply>(&r->what);
+      auto* const reply = std::get_if<tickets::reply>(&r->outcome);
       auto* const at = reply == nullptr ? nullptr : std::get_if<tickets::place>(reply);
       if (at != nullptr && at->holder_left) *at->holder_left += std::chrono::seconds{1};
     }

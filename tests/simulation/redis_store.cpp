@@ -194,7 +194,7 @@ void redis_store::execute_ours(session& by, redis::value& reply, instant& ready)
 }
 
 void redis_store::account_for(const tickets::request& what, bool late, const redis::value& reply) {
-  if (what.what == tickets::task::list) return;
+  if (what.kind == tickets::task::list) return;
   if (reply.is(redis::value::kind::error)) {
     if (!refused_) in_->violated("the server refused: " + reply.text);
     return account_->refused(what, {{errc::unavailable, reply.text}, true, false});
@@ -202,8 +202,8 @@ void redis_store::account_for(const tickets::request& what, bool late, const red
   const auto answer = redis::outcome_of(what, reply);
   if (const auto* heard = std::get_if<tickets::reply>(&answer)) {
     account_->executed(what, late, *heard, told_);
-  } else if (what.what != tickets::task::evict) {  // without its fence, a holder looks like a foreign one
-    in_->violated("the server refused: " + std::get<store::trouble>(answer).what.message);
+  } else if (what.kind != tickets::task::evict) {  // without its fence, a holder looks like a foreign one
+    in_->violated("the server refused: " + std::get<store::trouble>(answer).reason.message);
   }
 }
 

@@ -8,7 +8,7 @@ namespace holdfast::sim {
 namespace {
 
 bool writes(const tickets::request& asked) {
-  return asked.what != tickets::task::inspect && asked.what != tickets::task::list;
+  return asked.kind != tickets::task::inspect && asked.kind != tickets::task::list;
 }
 
 }  // namespace

@@ -49,7 +49,7 @@ void sql_store::heal() {
 
 duration sql_store::admit(const tickets::request& asked, const owner_id& client) {
   duration wait = counter::admit(asked, client);
-  if (with_ == mutant::select_then_update && asked.what == tickets::task::acquire) {
+  if (with_ == mutant::select_then_update && asked.kind == tickets::task::acquire) {
     tables_->read_room(asked);
     wait += in->chance.between(100us, 3ms);  // until its client has read that, and asks for the rest
   }
@@ -65,8 +65,8 @@ counter::outcome sql_store::carry_out(const tickets::request& asked, const owner
     pass_on(done.told, into);
     return std::move(done.answer);
   } catch (const sqlite::broken& b) {
-    account_for(b.why);
-    return store::trouble{b.why.what, true, false};
+    account_for(b.trouble);
+    return store::trouble{b.trouble.reason, true, false};
   }
 }
 
@@ -75,17 +75,17 @@ void sql_store::carry_out_in_vain(const tickets::request& asked, const owner_id&
   try {
     tables_->carry_out_in_vain(asked, client);
   } catch (const sqlite::broken& b) {
-    account_for(b.why);
+    account_for(b.trouble);
   }
 }
 
 /// Two that have drawn the same token get in each other's way. Nothing else does.
 void sql_store::account_for(const store::trouble& refusal) {
-  if (with_ != mutant::select_then_update) in->violated("the database refused: " + refusal.what.message);
+  if (with_ != mutant::select_then_update) in->violated("the database refused: " + refusal.reason.message);
 }
 
-void sql_store::pass_on(const std::vector<sqlite::told>& told, std::vector<word>& into) {
-  for (const sqlite::told& t : told) {
+void sql_store::pass_on(const std::vector<sqlite::client_notification>& told, std::vector<word>& into) {
+  for (const sqlite::client_notification& t : told) {
     const bool grant = t.token > 0;
     into.push_back({t.client,
                     t.owner,

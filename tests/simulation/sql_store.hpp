@@ -52,7 +52,7 @@ class sql_store final : public simulated_store, private counter {
   [[nodiscard]] duration astray(const owner_id& client) const;
 
   void account_for(const store::trouble& refusal);
-  static void pass_on(const std::vector<sqlite::told>& told, std::vector<word>& into);
+  static void pass_on(const std::vector<sqlite::client_notification>& told, std::vector<word>& into);
 
   mutant with_;
   transaction_weather weather_;

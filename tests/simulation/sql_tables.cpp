@@ -97,7 +97,7 @@ void sql_tables::carry_out_in_vain(const tickets::request& asked, const owner_id
 /// A transaction, up to its end.
 void sql_tables::run(const tickets::request& asked, const owner_id& client) {
   using access = sqlite::database::access;
-  const bool reads = asked.what == tickets::task::inspect || asked.what == tickets::task::list;
+  const bool reads = asked.kind == tickets::task::inspect || asked.kind == tickets::task::list;
   last_.told.clear();
   last_.forgotten.clear();
   if (!database_->begin(reads ? access::read : access::write))

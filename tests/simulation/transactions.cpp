@@ -76,7 +76,8 @@ transaction_weather::fate transaction_weather::commit() {
 }
 
 bool is_victims(const store::trouble& t) {
-  return std::any_of(victims.begin(), victims.end(), [&](const auto& v) { return t.what.message == v.text; });
+  return std::any_of(victims.begin(), victims.end(),
+                     [&](const auto& v) { return t.reason.message == v.text; });
 }
 
 }  // namespace holdfast::sim

@@ -31,12 +31,12 @@ lease_core::wish user::any_wish() {
   c.owner = drawn(chance);
   c.ttl = ttls.at(chance.below(ttls.size()));
   if (name >= locks) {
-    c.how = mode::permits;
+    c.mode = mode::permits;
     c.capacity = permits_in_all;
     c.permits = 1 + static_cast<std::int64_t>(chance.below(permits_in_all));
   } else {
     c.shareable = name == 0 || !around_.second_is_mutex;
-    if (chance.one_in(3) && c.shareable) c.how = mode::shared;
+    if (chance.one_in(3) && c.shareable) c.mode = mode::shared;
   }
   c.wait = !chance.one_in(8);
   if (!c.wait) c.retry.limit(0s);  // as a try does
@@ -65,7 +65,7 @@ void user::claim_last() {
   if (is_done()) return;
   lease_core::wish w = any_wish();
   w.claim.name = name_of(rounds_);
-  w.claim.how = rounds_ < locks ? mode::exclusive : mode::permits;
+  w.claim.mode = rounds_ < locks ? mode::exclusive : mode::permits;
   w.claim.capacity = rounds_ < locks ? 0 : permits_in_all;
   w.claim.permits = permits_in_all;
   w.claim.shareable = rounds_ == 0 || (rounds_ < locks && !around_.second_is_mutex);
@@ -78,7 +78,7 @@ void user::claim_last() {
 void user::ask(lease_core::wish what, std::optional<duration> limit) {
   ++around_.operations;
   const std::size_t name = index_of(what.claim.name);
-  around_.in.note("asks", host_.number(), name, static_cast<std::uint64_t>(what.claim.how));
+  around_.in.note("asks", host_.number(), name, static_cast<std::uint64_t>(what.claim.mode));
   std::optional<store::time_point> until;
   if (limit) until = host_.now() + *limit;
   claim_ = 0;  // nothing answers within the call

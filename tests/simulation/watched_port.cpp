@@ -82,12 +82,12 @@ watched_link::watched_link(tickets::link& inner, scene& in, const ledger& accoun
 }
 
 void watched_link::send(tickets::request what, on_reply done) {
-  if (what.what == tickets::task::release) given_back_.insert(what.owner);
+  if (what.kind == tickets::task::release) given_back_.insert(what.owner);
   for (const store::hold& h : what.batch) {
     if (given_back_.contains(h.owner)) in_.violated("a renewal of what was given back: " + h.name);
   }
-  const bool claims = what.what == tickets::task::acquire || what.what == tickets::task::find ||
-                      what.what == tickets::task::look;
+  const bool claims = what.kind == tickets::task::acquire || what.kind == tickets::task::find ||
+                      what.kind == tickets::task::look;
   const owner_id owner = what.owner;
   waiting_.erase(owner);
   link_shell::send(std::move(what), [this, owner, claims, done = std::move(done)](outcome o) {

@@ -29,7 +29,7 @@ const owner_id owner = owner_id::random();
 
 tickets::request asked(tickets::task what) {
   tickets::request r;
-  r.what = what;
+  r.kind = what;
   r.name = "stock";
   r.owner = owner;
   r.weight = r.capacity = store::whole_room;
@@ -138,10 +138,10 @@ TEST_F(redis_request_fsm, says_of_a_grant_that_too_few_replicas_know_that_it_sta
   EXPECT_FALSE(talk.hear(one(text("00000000000000000007"))));
   said(talk);
   const auto o = talk.hear(one(number(1)));
-  EXPECT_EQ(trouble_in(o).what.code, errc::unavailable);
+  EXPECT_EQ(trouble_in(o).reason.code, errc::unavailable);
   EXPECT_TRUE(trouble_in(o).passing && trouble_in(o).granted);
   EXPECT_FALSE(trouble_in(o).unknown);
-  EXPECT_THAT(trouble_in(o).what.message, HasSubstr("2 replicas"));
+  EXPECT_THAT(trouble_in(o).reason.message, HasSubstr("2 replicas"));
 }
 
 TEST_F(redis_request_fsm, does_not_ask_replicas_about_a_place_in_the_queue) {
@@ -174,7 +174,7 @@ TEST_F(redis_request_fsm, says_so_when_an_answer_makes_no_sense) {
     request_fsm talk{asked(tickets::task::acquire), in, client};
     said(talk);
     const auto o = talk.hear(one(nonsense));
-    EXPECT_EQ(trouble_in(o).what.code, errc::corrupt_store);
+    EXPECT_EQ(trouble_in(o).reason.code, errc::corrupt_store);
     EXPECT_TRUE(trouble_in(o).unknown) << "something was carried out";
   }
 }
@@ -213,10 +213,10 @@ TEST_F(redis_request_fsm, names_the_key_that_is_of_another_type_and_the_type) {
     EXPECT_FALSE(talk.hear(one(error_of("WRONGTYPE Operation against a key"))));
     EXPECT_THAT(said(talk), ElementsAre(ElementsAre("TYPE", "holdfast:stock")));
     const auto o = talk.hear(one(type));
-    EXPECT_EQ(trouble_in(o).what.code, errc::wrong_type);
+    EXPECT_EQ(trouble_in(o).reason.code, errc::wrong_type);
     EXPECT_FALSE(trouble_in(o).passing || trouble_in(o).unknown);
-    EXPECT_THAT(trouble_in(o).what.message, HasSubstr("holdfast:stock"));
-    return trouble_in(o).what.message;
+    EXPECT_THAT(trouble_in(o).reason.message, HasSubstr("holdfast:stock"));
+    return trouble_in(o).reason.message;
   };
   EXPECT_THAT(told_of(text("hash")), AllOf(HasSubstr("is a hash"), HasSubstr("Redisson")));
   EXPECT_THAT(told_of(text("zset")), AllOf(HasSubstr("is a zset"), Not(HasSubstr("Redisson"))));
@@ -280,27 +280,27 @@ TEST_F(redis_request_fsm, lists_no_text_of_others_where_there_is_no_prefix) {
 }
 
 TEST(redis_troubles, are_told_apart) {
-  EXPECT_EQ(trouble_of("WRONGTYPE Operation against a key").what.code, errc::wrong_type);
+  EXPECT_EQ(trouble_of("WRONGTYPE Operation against a key").reason.code, errc::wrong_type);
   EXPECT_EQ(
-      trouble_of("ERR Error running script (call to f_1): @user_script:3: WRONGTYPE Operation").what.code,
+      trouble_of("ERR Error running script (call to f_1): @user_script:3: WRONGTYPE Operation").reason.code,
       errc::wrong_type)
       << "as Redis 6 puts it";
   for (const char* code : {"NOAUTH", "WRONGPASS", "NOPERM"}) {
     const auto t = trouble_of(std::string{code} + " no");
-    EXPECT_EQ(t.what.code, errc::permission_denied);
+    EXPECT_EQ(t.reason.code, errc::permission_denied);
     EXPECT_FALSE(t.passing || t.unknown);
   }
   for (const char* code : {"NOAUTH", "WRONGPASS"}) {
     const std::string said = std::string{code} + " no";
-    EXPECT_THAT(trouble_of(said).what.message, testing::AllOf(HasSubstr(said), HasSubstr("URL")));
+    EXPECT_THAT(trouble_of(said).reason.message, testing::AllOf(HasSubstr(said), HasSubstr("URL")));
   }
   for (const char* code : {"LOADING", "BUSY", "READONLY", "MASTERDOWN", "MISCONF"}) {
     const auto t = trouble_of(std::string{code} + " not now");
-    EXPECT_EQ(t.what.code, errc::unavailable);
+    EXPECT_EQ(t.reason.code, errc::unavailable);
     EXPECT_TRUE(t.passing);
     EXPECT_FALSE(t.unknown) << "it was refused";
   }
-  EXPECT_EQ(trouble_of("OOM command not allowed").what.code, errc::exhausted);
+  EXPECT_EQ(trouble_of("OOM command not allowed").reason.code, errc::exhausted);
   EXPECT_FALSE(trouble_of("ERR unknown command").passing);
 }
 
@@ -309,11 +309,11 @@ TEST(redis_words, are_read_or_ignored) {
   const auto w = read_notification("granted " + owner.hex() + " 00000000000000000012", plain);
   ASSERT_TRUE(w);
   EXPECT_EQ(w->first, owner);
-  EXPECT_EQ(w->second.what, store::notice::granted);
+  EXPECT_EQ(w->second.kind, store::notice::granted);
   EXPECT_EQ(w->second.token, fencing_token{12});
   dialect careful;
   careful.replicas = 1;
-  EXPECT_EQ(read_notification("granted " + owner.hex() + " 12", careful)->second.what, store::notice::look);
+  EXPECT_EQ(read_notification("granted " + owner.hex() + " 12", careful)->second.kind, store::notice::look);
   const std::vector<std::string> others{"",
                                         "granted",
                                         "granted " + owner.hex(),

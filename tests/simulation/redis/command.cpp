@@ -66,13 +66,13 @@ bool call::in_pairs() const { return by.resp3 && !in_script; }
 
 void call::add_text(std::string_view t) {
   redis::value& item = reply.items.emplace_back();
-  item.what = redis::value::kind::text;
+  item.type = redis::value::kind::text;
   item.text = t;
 }
 
 void call::add_number(std::int64_t n) {
   redis::value& item = reply.items.emplace_back();
-  item.what = redis::value::kind::number;
+  item.type = redis::value::kind::number;
   item.number = n;
 }
 

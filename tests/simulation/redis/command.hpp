@@ -37,11 +37,11 @@ struct call {
   [[nodiscard]] bool in_pairs() const;
 
   void number(std::int64_t n) {
-    reply.what = redis::value::kind::number;
+    reply.type = redis::value::kind::number;
     reply.number = n;
   }
   void text(std::string_view t) {
-    reply.what = redis::value::kind::text;
+    reply.type = redis::value::kind::text;
     reply.text = t;
   }
   void simple(std::string_view t) {
@@ -51,10 +51,10 @@ struct call {
   void ok() { simple("OK"); }
   void error(std::string_view t) {
     reply.items.clear();
-    reply.what = redis::value::kind::error;
+    reply.type = redis::value::kind::error;
     reply.text = t;
   }
-  void list() { reply.what = redis::value::kind::list; }
+  void list() { reply.type = redis::value::kind::list; }
   void add_text(std::string_view t);
   void add_number(std::int64_t n);
   void add_null() { reply.items.emplace_back(); }

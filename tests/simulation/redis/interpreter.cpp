@@ -18,7 +18,7 @@ interpreter& behind(lua_State* lua) {
 
 /// "-ERR words script: 6e10..., on @user_script:1."
 void read_error(lua_State* lua, const std::string& sha, redis::value& reply) {
-  reply.what = redis::value::kind::error;
+  reply.type = redis::value::kind::error;
   const auto field = [&](const char* name) {
     lua_getfield(lua, -1, name);
     const char* text = lua_tostring(lua, -1);
@@ -102,7 +102,7 @@ void interpreter::collect_garbage() {
 }
 
 bool interpreter::perform(lua_State* lua) {
-  reply_.what = redis::value::kind::null;
+  reply_.type = redis::value::kind::null;
   reply_.items.clear();
   words_.clear();
   const auto refuse = [&](std::string_view why) {

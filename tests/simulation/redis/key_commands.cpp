@@ -178,13 +178,13 @@ void scan(call& c) {
   c.list();
   c.add_text(std::to_string(end == ahead.end() ? 0 : end->first));
   redis::value keys;
-  keys.what = redis::value::kind::list;
+  keys.type = redis::value::kind::list;
   for (auto it = ahead.begin(); it != end; ++it) {
     const auto& [key, entry] = *it->second;
     if (!matches(wanted.match, key)) continue;
     if (!wanted.type.empty() && !is_word(wanted.type, type_names.at(entry.what.index()))) continue;
     redis::value& one = keys.items.emplace_back();
-    one.what = redis::value::kind::text;
+    one.type = redis::value::kind::text;
     one.text = key;
   }
   c.reply.items.push_back(std::move(keys));

@@ -25,7 +25,7 @@ bool read_field(lua_State* lua, int index, const char* name, kind what, redis::v
   if (found) {
     std::size_t size = 0;
     const char* text = lua_tolstring(lua, -1, &size);
-    reply.what = what;
+    reply.type = what;
     reply.text.assign(text, size);
   }
   lua_pop(lua, 1);
@@ -33,7 +33,7 @@ bool read_field(lua_State* lua, int index, const char* name, kind what, redis::v
 }
 
 void read_items(lua_State* lua, int index, redis::value& reply) {
-  reply.what = kind::list;
+  reply.type = kind::list;
   luaL_checkstack(lua, 4, "a reply nested too deeply");
   for (int i = 1;; ++i) {
     lua_rawgeti(lua, index, i);
@@ -49,7 +49,7 @@ void read_items(lua_State* lua, int index, redis::value& reply) {
 }  // namespace
 
 void push_reply(lua_State* lua, const redis::value& reply, bool status) {
-  switch (reply.what) {
+  switch (reply.type) {
     case kind::null: return lua_pushboolean(lua, 0);
     case kind::number: return lua_pushnumber(lua, static_cast<lua_Number>(reply.number));
     case kind::error: return push_error(lua, reply.text.data(), reply.text.size());
@@ -73,19 +73,19 @@ void push_reply(lua_State* lua, const redis::value& reply, bool status) {
 void read_result(lua_State* lua, int index, redis::value& reply) {
   switch (lua_type(lua, index)) {
     case LUA_TNUMBER:
-      reply.what = kind::number;
+      reply.type = kind::number;
       reply.number = truncated(lua_tonumber(lua, index));
       return;
     case LUA_TSTRING: {
       std::size_t size = 0;
       const char* text = lua_tolstring(lua, index, &size);
-      reply.what = kind::text;
+      reply.type = kind::text;
       reply.text.assign(text, size);
       return;
     }
     case LUA_TBOOLEAN:
       if (lua_toboolean(lua, index) != 0) {
-        reply.what = kind::number;
+        reply.type = kind::number;
         reply.number = 1;
       }
       return;

@@ -11,10 +11,10 @@ namespace {
 
 redis::value push_of(std::string_view what, std::string_view channel, redis::value third) {
   redis::value push;
-  push.what = redis::value::kind::push;
+  push.type = redis::value::kind::push;
   for (const std::string_view text : {what, channel}) {
     redis::value& item = push.items.emplace_back();
-    item.what = redis::value::kind::text;
+    item.type = redis::value::kind::text;
     item.text = text;
   }
   push.items.push_back(std::move(third));
@@ -189,10 +189,10 @@ void server_access::subscribe(call& c, std::string_view channel) {
   auto& ids = c.server.subscribers_[std::string{channel}];
   if (std::find(ids.begin(), ids.end(), c.by.id) == ids.end()) ids.push_back(c.by.id);
   redis::value count;
-  count.what = redis::value::kind::number;
+  count.type = redis::value::kind::number;
   count.number = static_cast<std::int64_t>(channels_of(c).size());
   if (c.server.deliver_) c.server.deliver_(c.by.id, push_of("subscribe", channel, std::move(count)));
-  c.reply.what = redis::value::kind::push;
+  c.reply.type = redis::value::kind::push;
 }
 
 void server_access::unsubscribe(call& c, std::string_view channel) {
@@ -201,10 +201,10 @@ void server_access::unsubscribe(call& c, std::string_view channel) {
     ids.erase(std::remove(ids.begin(), ids.end(), c.by.id), ids.end());
   }
   redis::value count;
-  count.what = redis::value::kind::number;
+  count.type = redis::value::kind::number;
   count.number = static_cast<std::int64_t>(channels_of(c).size());
   if (c.server.deliver_) c.server.deliver_(c.by.id, push_of("unsubscribe", channel, std::move(count)));
-  c.reply.what = redis::value::kind::push;
+  c.reply.type = redis::value::kind::push;
 }
 
 const interpreter::script* server_access::load(call& c, std::string_view text) {

@@ -75,7 +75,7 @@ void hello(call& c) {
   pair("role", server_access::settings(c).read_only ? "replica" : "master");
   c.add_text("modules");
   redis::value none;
-  none.what = redis::value::kind::list;
+  none.type = redis::value::kind::list;
   c.reply.items.push_back(std::move(none));
 }
 
@@ -137,7 +137,7 @@ void unsubscribe(call& c) {
     return;
   }
   for (const std::string& channel : server_access::channels_of(c)) server_access::unsubscribe(c, channel);
-  c.reply.what = redis::value::kind::push;
+  c.reply.type = redis::value::kind::push;
 }
 
 constexpr int outside = command::not_in_scripts;

@@ -269,9 +269,9 @@ void add_scored(call& c, const sorted_set_value::scored& member, bool pairs) {
     return;
   }
   redis::value& pair = c.reply.items.emplace_back();
-  pair.what = redis::value::kind::list;
+  pair.type = redis::value::kind::list;
   pair.items.resize(2);
-  for (redis::value& part : pair.items) part.what = redis::value::kind::text;
+  for (redis::value& part : pair.items) part.type = redis::value::kind::text;
   pair.items[0].text = member.member;
   pair.items[1].text = double_text{member.score}.view();
 }

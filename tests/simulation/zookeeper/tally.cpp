@@ -198,7 +198,7 @@ void tally::require_beliefs_true(std::size_t name) const {
 }
 
 void tally::told(const owner_id& owner, const store::noticed& what) {
-  if (what.what != store::notice::revoked || is_ended_by_hand(owner)) return;
+  if (what.kind != store::notice::revoked || is_ended_by_hand(owner)) return;
   for (const auto& all : holders_) {
     for (const holder& h : all) {
       if (h.who == maker_of(owner)) in_.violated("told of an end that has not come");

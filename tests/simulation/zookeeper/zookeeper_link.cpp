@@ -50,7 +50,7 @@ void zookeeper_link::send(tickets::request what, on_reply done) {
     constexpr std::array<const char*, tickets::task_count> verbs{
         "acquire", "find", "look", "renew", "release", "withdraw", "downgrade", "evict", "inspect", "list"};
     in_.log.line(in_.now, "client " + std::to_string(from_.number()) + " sends " +
-                              verbs.at(static_cast<std::size_t>(what.what)) + " " + what.name + " " +
+                              verbs.at(static_cast<std::size_t>(what.kind)) + " " + what.name + " " +
                               what.owner.hex());
   }
   for (store::hold& h : what.batch) h.owner = options_.alias(h.owner);
@@ -60,10 +60,10 @@ void zookeeper_link::send(tickets::request what, on_reply done) {
     what.owner = alias;
   }
   if (options_.with == mutant::disconnect_means_loss) {
-    if (what.what == tickets::task::acquire) to_be_lost_.insert(what.owner);
-    if (what.what == tickets::task::release) to_be_lost_.erase(what.owner);
+    if (what.kind == tickets::task::acquire) to_be_lost_.insert(what.owner);
+    if (what.kind == tickets::task::release) to_be_lost_.erase(what.owner);
   }
-  if (what.what == tickets::task::evict && on_eviction) {
+  if (what.kind == tickets::task::evict && on_eviction) {
     const std::size_t name = index_of(what.name);
     on_eviction(name, never);
     return session_.send(std::move(what), [this, name, done = std::move(done)](outcome o) {
@@ -80,7 +80,7 @@ void zookeeper_link::on_notices(on_notice told) {
 }
 
 void zookeeper_link::tell(const owner_id& owner, const store::noticed& what) {
-  in_.note("word", from_.number(), static_cast<std::uint64_t>(what.what), what.token.value());
+  in_.note("word", from_.number(), static_cast<std::uint64_t>(what.kind), what.token.value());
   const owner_id& real = owners_.at(owner);
   if (on_word) on_word(real, what);
   told_(real, what);

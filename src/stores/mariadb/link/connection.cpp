@@ -240,7 +240,7 @@ void connection::fail() {
   }
   refusal r = refusal_of(number, sentence);
   stage_ = stage::answered;  // where there is an answer: what ended without one never gives any
-  if (r.over) ended_ = runtime::connection_error{r.reason.what, r.reason.passing};
+  if (r.over) ended_ = runtime::connection_error{r.reason.reason, r.reason.passing};
   answer_ = std::move(r.reason);
 }
 

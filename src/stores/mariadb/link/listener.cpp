@@ -100,7 +100,7 @@ void listener::listen(const owner_id& client) {
       continue;
     }
     const auto& reason = std::get<store::trouble>(said);
-    if (!reason.unknown) throw runtime::connection_error{reason.what};  // else cut short: somebody has rung
+    if (!reason.unknown) throw runtime::connection_error{reason.reason};  // else cut short: somebody has rung
   }
 }
 

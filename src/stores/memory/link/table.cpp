@@ -22,7 +22,7 @@ std::int64_t public_capacity(std::int64_t capacity) { return capacity == store::
 
 tickets::reply table::carry_out(const tickets::request& request, const owner_id& client, time_point now,
                                 std::int64_t wall_us, std::vector<notification>& notifications) {
-  switch (request.what) {
+  switch (request.kind) {
     case tickets::task::acquire: return acquire(request, client, now, wall_us);
     case tickets::task::find: return find(request, now);
     case tickets::task::look: {

@@ -208,7 +208,7 @@ void connection::take_refusal(const PGresult* r) {
     return;
   }
   const refusal no = refusal_of(r);
-  const runtime::connection_error end{no.reason.what, no.reason.passing};
+  const runtime::connection_error end{no.reason.reason, no.reason.passing};
   if (no.fatal) throw runtime::connection_error{end};
   if (no.over) end_ = end;
   coming_ = no.reason;

@@ -467,7 +467,7 @@ result opening::ask(const std::string& statement, const std::vector<std::string>
     const auto status = PQresultStatus(next.get());
     if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
       const store::trouble reason = refusal_of(next.get()).reason;
-      throw connection_error{reason.what, reason.passing};
+      throw connection_error{reason.reason, reason.passing};
     }
     last = std::move(next);
   }

@@ -237,7 +237,7 @@ std::string without_password(std::string error, const std::string& password) {
   }
   store::trouble t = trouble_of(error);
   const bool full = error.find("max number of clients") != std::string::npos;
-  throw connection_error{std::move(t.what), t.passing || full};
+  throw connection_error{std::move(t.reason), t.passing || full};
 }
 
 void require_fine(const value& answer, const std::string& password) {

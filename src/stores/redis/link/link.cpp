@@ -33,7 +33,7 @@ link::link(runtime::event_loop& loop, settings s)
 }
 
 void link::send(tickets::request request, on_reply handler) {
-  const bool urgent = !is_release(request.what);
+  const bool urgent = !is_release(request.kind);
   auto c = std::make_unique<pending_command>();
   c->fsm.emplace(std::move(request), settings_.speech, client_);
   c->handler = std::move(handler);

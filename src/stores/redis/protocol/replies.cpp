@@ -220,14 +220,14 @@ lock_summary summary_of(const lock_state& state) {
 }
 
 tickets::link::outcome outcome_of(const tickets::request& request, const value& v) {
-  switch (request.what) {
+  switch (request.kind) {
     case task::acquire:
     case task::find:
     case task::look: {
       reply r = place_in(v);
       // An answer that another script gives is of no use to an acquisition.
       const bool none = std::holds_alternative<nothing>(r);
-      const bool fits = std::holds_alternative<place>(r) || (request.what == task::acquire) != none;
+      const bool fits = std::holds_alternative<place>(r) || (request.kind == task::acquire) != none;
       if (!fits) throw misunderstood{};
       return r;
     }

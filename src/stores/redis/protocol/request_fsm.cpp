@@ -84,7 +84,7 @@ constexpr std::size_t names_at_once = 64;
 
 request_fsm::request_fsm(tickets::request request, const dialect& in, const owner_id& client)
     : request_{std::move(request)}, in_{&in}, client_{client} {
-  if (request_.what != task::list) return;
+  if (request_.kind != task::list) return;
   listing_ = std::static_pointer_cast<listing>(request_.listed);
   if (listing_ == nullptr) listing_ = std::make_shared<listing>();
   stage_ = listing_->scanned ? stage::details : stage::scan;
@@ -127,7 +127,7 @@ std::optional<request_fsm::outcome> request_fsm::hear(std::vector<value> replies
 /// A server does not say which key is of a wrong type: TYPE finds it, so that the message can name it.
 std::optional<request_fsm::outcome> request_fsm::refusal(const std::string& error) {
   store::trouble t = trouble_of(error);
-  if (t.what.code != errc::wrong_type || request_.name.empty()) return t;
+  if (t.reason.code != errc::wrong_type || request_.name.empty()) return t;
   stage_ = stage::type;
   return std::nullopt;
 }
@@ -202,7 +202,7 @@ request_fsm::outcome request_fsm::hear_details(const std::vector<value>& replies
   for (const value& reply : replies) {
     if (reply.is(value::kind::error)) {
       store::trouble t = trouble_of(reply.text);
-      if (t.what.code != errc::wrong_type) return t;  // the key stays in `found`, for the next try
+      if (t.reason.code != errc::wrong_type) return t;  // the key stays in `found`, for the next try
     }
     const std::string lock = *listing_->found.begin();
     listing_->found.erase(listing_->found.begin());
@@ -241,11 +241,11 @@ std::size_t request_fsm::say_details(std::string& out) const {
 }
 
 void request_fsm::say_script(std::string& out, bool in_full) const {
-  const script s = script_of(request_.what);
+  const script s = script_of(request_.kind);
   duration longest = request_.ttl;
   for (const store::hold& h : request_.batch) longest = std::max(longest, h.ttl);
   const std::int64_t keep = std::max<std::int64_t>(in_->keep.count(), 2 * milliseconds_in(longest));
-  if (request_.what == task::renew) {
+  if (request_.kind == task::renew) {
     begin(out, s, in_full, 5 * request_.batch.size(), 1 + 2 * request_.batch.size());
     for (const store::hold& h : request_.batch) append_keys(out, keys::of(in_->prefix, h.name));
     append_number(out, keep);
@@ -260,7 +260,7 @@ void request_fsm::say_script(std::string& out, bool in_full) const {
     begin(out, s, in_full, 5, arguments);
     append_keys(out, k);
   };
-  switch (request_.what) {
+  switch (request_.kind) {
     case task::acquire: say_claim(out, in_full, keep); break;
     case task::find:
     case task::look:
@@ -329,11 +329,11 @@ std::optional<std::pair<owner_id, store::noticed>> read_notification(std::string
   store::noticed n;
   n.token = fencing_token{token};
   if (kind == "granted")
-    n.what = in.replicas == 0 ? store::notice::granted : store::notice::look;
+    n.kind = in.replicas == 0 ? store::notice::granted : store::notice::look;
   else if (kind == "revoked")
-    n.what = store::notice::revoked;
+    n.kind = store::notice::revoked;
   else if (kind == "look")
-    n.what = store::notice::look;
+    n.kind = store::notice::look;
   else
     return std::nullopt;
   return std::pair{*owner, n};

@@ -42,8 +42,8 @@ void link::shut() {
 }
 
 void link::send(tickets::request request, on_reply handler) {
-  const bool urgent = !is_release(request.what);
-  if (request.what == task::acquire) claims_ = true;
+  const bool urgent = !is_release(request.kind);
+  if (request.kind == task::acquire) claims_ = true;
   auto c = std::make_unique<pending_call>();
   c->request = std::move(request);
   c->handler = std::move(handler);
@@ -245,7 +245,7 @@ bool link::interpret_answers() {
       continue;
     }
     if (c.request) {
-      if (!only_reads(c.request->what)) {
+      if (!only_reads(c.request->kind)) {
         changed = changed || is_tracked();
         sweep_if_due();
       }
@@ -278,7 +278,7 @@ bool link::has_more(pending_call& c) {
 link::outcome link::outcome_of(const pending_call& c) const {
   if (const auto* refusal = std::get_if<store::trouble>(&*c.result)) {
     store::trouble reason = *refusal;
-    reason.what.message.insert(0, settings_.place + ": ");
+    reason.reason.message.insert(0, settings_.place + ": ");
     return reason;
   }
   try {

@@ -14,7 +14,7 @@ void wire::put(pending_call& c) {
   if (c.request) {
     const tickets::request& request = *c.request;
     const auto page_size = connection_->page_size();
-    c.call = request.what == tickets::task::list && page_size > 0
+    c.call = request.kind == tickets::task::list && page_size > 0
                  ? page_call(request.idle, c.listed.empty() ? "" : text_at(c.listed.back(), 0), page_size)
                  : call_of(request, connection_->client(), session_);
   }

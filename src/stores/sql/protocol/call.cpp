@@ -88,7 +88,7 @@ call call_of(const tickets::request& request, const owner_id& client, std::optio
   const auto owner = owner_of(request);
   const auto token = token_of(request.token);
   const auto ttl = parameter::of(ttl_of(request.ttl, session).count());
-  switch (request.what) {
+  switch (request.kind) {
     case task::acquire:
       return {
           "acquire",
@@ -114,7 +114,7 @@ call page_call(bool idle, std::string_view after, std::int64_t limit) {
 }
 
 tickets::reply reply_of(const tickets::request& request, const std::vector<row>& rows) {
-  switch (request.what) {
+  switch (request.kind) {
     case task::acquire: return acquired(rows);
     case task::find:
     case task::look: return place_at(rows);
@@ -131,7 +131,7 @@ tickets::reply reply_of(const tickets::request& request, const std::vector<row>&
 }
 
 tickets::reply reply_of_nothing(const tickets::request& request) {
-  switch (request.what) {
+  switch (request.kind) {
     case task::renew: return tickets::kept{std::vector<bool>(request.batch.size(), false)};
     case task::evict: return tickets::count{0};
     case task::inspect: return std::optional<lock_state>{};

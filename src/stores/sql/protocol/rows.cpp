@@ -108,7 +108,7 @@ std::vector<lock_summary> summaries(const std::vector<row>& rows) {
 }
 
 reply to_reply(const tickets::request& request, const run& result) {
-  switch (request.what) {
+  switch (request.kind) {
     case task::acquire: return placed(request, result);
     case task::find:
       if (!result.ended_at.empty()) return nothing{};

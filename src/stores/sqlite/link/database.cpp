@@ -106,7 +106,7 @@ database::database(const settings& s, creation make) : settings_{s}, make_{make}
     if (db_ == nullptr) open_or_throw();
   } catch (const broken& b) {
     close();
-    throw error{b.trouble.what.code, b.trouble.what.message};
+    throw error{b.trouble.reason.code, b.trouble.reason.message};
   } catch (...) {
     close();
     throw;
@@ -255,8 +255,8 @@ tickets::reply database::carry_out(const tickets::request& request, const owner_
   in.set_text("metadata", request.metadata ? std::string_view{*request.metadata} : std::string_view{});
   in.set("now", lease_now_us_);
   in.set("floor", wall_now_us_);
-  script& statements = tasks_[static_cast<std::size_t>(request.what)];
-  if (request.what != tickets::task::renew) {
+  script& statements = tasks_[static_cast<std::size_t>(request.kind)];
+  if (request.kind != tickets::task::renew) {
     sql::run result = run(statements, in, notifications);
     if (result.ended_at == "room") {  // nobody has used this name before
       static_cast<void>(run(open_, in, notifications));

@@ -13,7 +13,7 @@ namespace holdfast::sqlite {
 namespace {
 
 bool only_reads(const tickets::request& r) {
-  return r.what == tickets::task::inspect || r.what == tickets::task::list;
+  return r.kind == tickets::task::inspect || r.kind == tickets::task::list;
 }
 
 store::noticed notice_of(std::int64_t token) {
@@ -59,7 +59,7 @@ std::shared_ptr<void> link::watch(std::function<void()> changed) {
 /// Leaves `database_` null where there is no database, and no claim is made.
 void link::open_for(const std::vector<job>& batch) {
   claims_ = claims_ || std::any_of(batch.begin(), batch.end(),
-                                   [](const job& j) { return j.request.what == tickets::task::acquire; });
+                                   [](const job& j) { return j.request.kind == tickets::task::acquire; });
   if (!database_ || !database_->is_in_place()) {
     database_.reset();
     if (claims_ && prepare_) {
@@ -101,7 +101,7 @@ bool link::execute(std::vector<job>& batch, bool last_try) {
     database_->commit();
   } catch (const broken& b) {
     if (database_) database_->roll_back();
-    if (b.trouble.what.code != errc::exhausted) database_.reset();
+    if (b.trouble.reason.code != errc::exhausted) database_.reset();
     return fail_all(b.trouble);
   } catch (const error& e) {
     return fail_all(

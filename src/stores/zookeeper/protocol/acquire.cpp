@@ -94,7 +94,7 @@ void claim_queue::entered(const arrival& a, const listing& l) {
       claim* const entering = claims_.find(again.ref);
       if (entering == nullptr) return again.handler(session_ended(false));
       if (failed)
-        return fail_entry(*entering, again.handler, store::trouble{failed->what, failed->passing, false});
+        return fail_entry(*entering, again.handler, store::trouble{failed->reason, failed->passing, false});
       arrivals_.add(again);
     });
   }
@@ -111,7 +111,7 @@ void claim_queue::entered(const arrival& a, const listing& l) {
   if (l.queue.code == answer::refused) return fail_entry(*c, handler, trouble_of(l.queue));
   if (l.queue.code != answer::done) {  // the connection broke in between; where it stands will be found
     c->now = claim::phase::unsure;
-    return handler(store::trouble{trouble_of(l.queue).what, true, true});
+    return handler(store::trouble{trouble_of(l.queue).reason, true, true});
   }
   if (l.stranger) return fail_entry(*c, handler, mixed_layout(c->queue, *l.stranger));
   if (line_of(*c).ahead.cannot_order(*c->place)) return make_room(*c, handler);

@@ -209,7 +209,7 @@ void claim_queue::refuse_other_kind(claim& c, const on_reply& handler,
         for (const result& r : results) {
           if (is_trouble(r)) {
             found->now = claim::phase::unsure;
-            return handler(store::trouble{trouble_of(r).what, true, true});
+            return handler(store::trouble{trouble_of(r).reason, true, true});
           }
           used = used || std::any_of(r.children.begin(), r.children.end(), looks_like_contender);
           capacity = std::max(capacity, capacity_in(r).value_or(0));

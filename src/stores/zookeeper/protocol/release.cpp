@@ -77,7 +77,7 @@ void claim_queue::abandon(claim& c, on_reply handler) {
                    if (!failed) return handler(tickets::reply{tickets::done{}});
                    // Who may not list finds nothing; what is known goes all the same, and is not left in the
                    // way of others.
-                   if (failed->what.code == errc::permission_denied) {
+                   if (failed->reason.code == errc::permission_denied) {
                      for (const std::string& path : known) reaper_.remove(path);
                    }
                    handler(*failed);

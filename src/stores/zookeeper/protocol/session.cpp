@@ -15,7 +15,7 @@ session::session(store::scheduler& time, wire& servers, const settings& s)
       tree_watch_{time, nodes_, s.root, [this](const std::string& path) { return claims_.awaits(path); }} {}
 
 void session::send(const tickets::request& request, const on_reply& handler) {
-  switch (request.what) {
+  switch (request.kind) {
     case tickets::task::acquire: return claims_.acquire(request, handler);
     case tickets::task::find: return claims_.retrace(request, handler);
     case tickets::task::look: return claims_.look(request, handler);

@@ -103,7 +103,7 @@ tickets::request lock_twin::request_of(const lock_step& s) const {
     return found == tokens_.end() ? fencing_token{} : found->second;
   };
   tickets::request r;
-  r.what = s.what;
+  r.kind = s.what;
   r.name = names.at(s.name);
   r.owner = owner_of(s.owner);
   if (s.known == lock_step::token::its_own) r.token = token_of(s.name, s.owner);
@@ -130,7 +130,7 @@ value lock_twin::words_for(std::size_t client) {
     }
     const auto& [owner, notice] = *word;
     all.push_back(list({text(push.items[1].text), text(owner.hex()),
-                        text(std::to_string(static_cast<int>(notice.what))), text(order_of(notice.token))}));
+                        text(std::to_string(static_cast<int>(notice.kind))), text(order_of(notice.token))}));
   }
   return list(std::move(all));
 }
@@ -147,7 +147,7 @@ value lock_twin::value_of(const tickets::link::outcome& o) {
     // Where the error arose stands in it: the script's sum and line.
     return {kind::error,
             0,
-            t->what.code.message() + ": " + t->what.message + (t->passing ? ", passing" : "") +
+            t->reason.code.message() + ": " + t->reason.message + (t->passing ? ", passing" : "") +
                 (t->unknown ? ", unknown" : ""),
             {}};
   }

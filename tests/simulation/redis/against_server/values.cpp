@@ -25,7 +25,7 @@ std::string quoted(const std::string& bytes) {
 }
 
 std::string describe(const redis::value& v) {
-  switch (v.what) {
+  switch (v.type) {
     case kind::null: return "(nil)";
     case kind::number: return std::to_string(v.number);
     case kind::text: return quoted(v.text);
@@ -47,8 +47,8 @@ void sort_items(redis::value& v) {
 }
 
 bool same(const redis::value& a, const redis::value& b, std::int64_t slack) {
-  if (a.what != b.what) return false;
-  switch (a.what) {
+  if (a.type != b.type) return false;
+  switch (a.type) {
     case kind::null: return true;
     case kind::number:
       // Below zero it is no time, but "none" or "never".
