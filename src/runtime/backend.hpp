@@ -26,7 +26,7 @@ class backend {
 
   [[nodiscard]] virtual store::port& port() = 0;
   /// See store::link.
-  virtual void help(store::caller& who) = 0;
+  virtual void help(store::caller& caller) = 0;
   virtual bool drive() = 0;
   virtual void kick() = 0;
   /// Cuts the link: no reply arrives any more, no thread of it is left. Idempotent.
@@ -45,7 +45,7 @@ class connected final : public backend {
   connected& operator=(const connected&) = delete;
 
   [[nodiscard]] store::port& port() override { return driver_; }
-  void help(store::caller& who) override { link_.help(who); }
+  void help(store::caller& caller) override { link_.help(caller); }
   bool drive() override { return link_.drive(); }
   void kick() override { link_.kick(); }
   void shut() override { link_.shut(); }

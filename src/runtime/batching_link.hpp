@@ -65,7 +65,7 @@ class batching_link : public store::link<Request, Reply> {
   };
   struct word {
     owner_id owner;
-    store::noticed what;
+    store::noticed notice;
   };
 
   explicit batching_link(event_loop& owner) : loop_{owner} {}
@@ -84,7 +84,7 @@ class batching_link : public store::link<Request, Reply> {
   /// The same from elsewhere; any thread, without the core lock.
   void say_now(const std::vector<word>& words) {
     const core_lock now{loop_};
-    for (const word& w : words) on_notice_(w.owner, w.what);
+    for (const word& w : words) on_notice_(w.owner, w.notice);
   }
   [[nodiscard]] event_loop& owner() { return loop_; }
   /// Held by whoever executes: for those who need the link at rest.
@@ -141,7 +141,7 @@ typename batching_link<Request, Reply>::progress batching_link<Request, Reply>::
   held.unlock();
   const core_lock now{loop_, drives};
   for (job& j : batch) j.done(std::move(j.result));
-  for (const word& w : words) on_notice_(w.owner, w.what);
+  for (const word& w : words) on_notice_(w.owner, w.notice);
   return progress::some;
 }
 

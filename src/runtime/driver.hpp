@@ -38,9 +38,9 @@ class driver final : public store::port {
   driver(const driver&) = delete;
   driver& operator=(const driver&) = delete;
 
-  void acquire(store::claim what, store::handler<store::acquired> done) override {
-    const owner_id owner = what.owner;
-    const op_id id = start<store::acquired>(typename Family::acquisition{std::move(what)}, std::move(done));
+  void acquire(store::claim claim, store::handler<store::acquired> done) override {
+    const owner_id owner = claim.owner;
+    const op_id id = start<store::acquired>(typename Family::acquisition{std::move(claim)}, std::move(done));
     running_.at(id)->owner = owner;
     claiming_.emplace(owner, id);
     feed(id, store::started{});
@@ -72,16 +72,16 @@ class driver final : public store::port {
         std::move(done));
   }
 
-  void release(store::hold what, store::time_point give_up, store::handler<store::released> done) override {
+  void release(store::hold hold, store::time_point give_up, store::handler<store::released> done) override {
     send_until_answered<store::released>(
-        Family::release(what), give_up,
+        Family::release(hold), give_up,
         [](const reply& r, store::time_point, bool doubted) { return Family::released(r, doubted); },
         [](const store::trouble&) { return store::released::unknown; }, std::move(done));
   }
 
-  void downgrade(store::hold what, store::time_point give_up, store::handler<store::lowered> done) override {
+  void downgrade(store::hold hold, store::time_point give_up, store::handler<store::lowered> done) override {
     send_until_answered<store::lowered>(
-        Family::downgrade(what), give_up,
+        Family::downgrade(hold), give_up,
         [](const reply& r, store::time_point, bool) { return Family::lowered(r); },
         [](const store::trouble& t) {
           return store::lowered{
@@ -113,8 +113,8 @@ class driver final : public store::port {
     return link_.watch(std::move(changed));
   }
 
-  void on_revoked(std::function<void(const owner_id&, fencing_token)> told) override {
-    revoked_ = std::move(told);
+  void on_revoked(std::function<void(const owner_id&, fencing_token)> handler) override {
+    revoked_ = std::move(handler);
   }
   [[nodiscard]] std::optional<store::time_point> session_until() const override {
     return link_.session_until();
@@ -194,10 +194,10 @@ class driver final : public store::port {
 
   template <class Result, class Read, class GiveUp>
   void send_until_answered(
-      request what, store::limits until, Read read, GiveUp give_up, store::handler<Result> done,
+      request first, store::limits until, Read read, GiveUp give_up, store::handler<Result> done,
       typename store::retrying_request<request, reply, Result>::follow follow = nullptr) {
     using machine = store::retrying_request<request, reply, Result>;
-    feed(start<Result>(machine{std::move(what), retry_policy{}, until, std::move(read), std::move(give_up),
+    feed(start<Result>(machine{std::move(first), retry_policy{}, until, std::move(read), std::move(give_up),
                                std::move(follow)},
                        std::move(done)),
          store::started{});
@@ -205,10 +205,10 @@ class driver final : public store::port {
 
   /// A request whose result is a value or a failure.
   template <class Value, class Read>
-  void ask(request what, store::time_point until, Read read, store::handler<store::answer<Value>> done,
+  void ask(request first, store::time_point until, Read read, store::handler<store::answer<Value>> done,
            typename store::retrying_request<request, reply, store::answer<Value>>::follow follow = nullptr) {
     send_until_answered<store::answer<Value>>(
-        std::move(what), until,
+        std::move(first), until,
         [read](const reply& r, store::time_point, bool) { return store::answer<Value>{read(r)}; },
         [](const store::trouble& t) { return store::answer<Value>{t.reason}; }, std::move(done),
         std::move(follow));

@@ -26,8 +26,8 @@ namespace asio = boost::asio;
 
 namespace {
 
-[[noreturn]] void exhausted(const char* what, int code) {
-  throw error{errc::exhausted, std::string{what} + ": " + std::strerror(code)};
+[[noreturn]] void exhausted(const char* problem, int code) {
+  throw error{errc::exhausted, std::string{problem} + ": " + std::strerror(code)};
 }
 
 std::timespec to_timespec(store::time_point when) {

@@ -137,12 +137,12 @@ short connection::events() const {
   return stage_ == stage::idle ? static_cast<short>(POLLIN) : events_of(waiting_);
 }
 
-void connection::send(const sql::call& what) {
+void connection::send(const sql::call& request) {
   const quiet_writes guard{session_.get()};
-  call_ = what;
+  call_ = request;
   has_rows_ = false;
   answer_ = std::vector<sql::row>{};
-  const auto [found, is_new] = statements_.try_emplace(what.routine);
+  const auto [found, is_new] = statements_.try_emplace(request.routine);
   current_ = found;
   if (is_new) found->second.reset(mysql_stmt_init(session_.get()));
   if (!found->second) throw runtime::connection_error{{errc::exhausted, "out of memory"}};

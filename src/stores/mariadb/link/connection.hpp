@@ -22,7 +22,7 @@ class connection final : public sql::connection {
   [[nodiscard]] int descriptor() const override { return mysql_get_socket(session_.get()); }
   [[nodiscard]] short events() const override;
   [[nodiscard]] std::size_t depth() const override { return 1; }
-  void send(const sql::call& what) override;
+  void send(const sql::call& request) override;
   [[nodiscard]] std::vector<sql::answer> proceed() override;
   [[nodiscard]] std::optional<runtime::connection_error> ended() const override { return ended_; }
 

@@ -116,9 +116,9 @@ std::string one_line(std::string text) {
 }
 
 failure failure_of(const verdict& v, unsigned number, const std::string& sentence) {
-  std::string what = number == not_listed ? "the server was not given the password" : one_line(sentence);
-  what.append("; ").append(v.advice).append(" (error ").append(std::to_string(number)).append(")");
-  return {v.code, what};
+  std::string message = number == not_listed ? "the server was not given the password" : one_line(sentence);
+  message.append("; ").append(v.advice).append(" (error ").append(std::to_string(number)).append(")");
+  return {v.code, message};
 }
 
 }  // namespace

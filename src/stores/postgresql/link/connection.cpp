@@ -98,12 +98,12 @@ short connection::events() const { return static_cast<short>(unsent_ ? POLLIN | 
 std::size_t connection::depth() const { return pipeline_depth; }
 
 /// Planned once a session: the server keeps the plans inside its routines likewise.
-void connection::prepare(const sql::call& what) {
+void connection::prepare(const sql::call& request) {
   std::vector<Oid> types;
-  types.reserve(what.in.size());
-  for (const sql::parameter& p : what.in) types.push_back(type_of(p));
-  const std::string text = sql::postgresql::statement_of(what, names_);
-  if (PQsendPrepare(session_.get(), what.routine.c_str(), text.c_str(), static_cast<int>(types.size()),
+  types.reserve(request.in.size());
+  for (const sql::parameter& p : request.in) types.push_back(type_of(p));
+  const std::string text = sql::postgresql::statement_of(request, names_);
+  if (PQsendPrepare(session_.get(), request.routine.c_str(), text.c_str(), static_cast<int>(types.size()),
                     types.data()) != 1) {
     break_off();
   }
@@ -139,28 +139,28 @@ void connection::begin_or_end_hearing(bool on) {
   hears_ = on;
 }
 
-void connection::send(const sql::call& what) {
-  hear_while_needed(what);
-  const bool is_new = prepared_.insert(what.routine).second;
-  if (is_new) prepare(what);
+void connection::send(const sql::call& request) {
+  hear_while_needed(request);
+  const bool is_new = prepared_.insert(request.routine).second;
+  if (is_new) prepare(request);
   std::vector<std::string> values;
   std::vector<const char*> bytes;
   std::vector<int> sizes;
-  values.reserve(what.in.size());
-  bytes.reserve(what.in.size());
-  sizes.reserve(what.in.size());
-  for (const sql::parameter& p : what.in) {
+  values.reserve(request.in.size());
+  bytes.reserve(request.in.size());
+  sizes.reserve(request.in.size());
+  for (const sql::parameter& p : request.in) {
     values.push_back(value_of(p));
     bytes.push_back(values.back().data());
     sizes.push_back(static_cast<int>(values.back().size()));
   }
   const std::vector<int> binary(values.size(), 1);
-  if (PQsendQueryPrepared(session_.get(), what.routine.c_str(), static_cast<int>(values.size()), bytes.data(),
-                          sizes.data(), binary.data(), 1) != 1 ||
+  if (PQsendQueryPrepared(session_.get(), request.routine.c_str(), static_cast<int>(values.size()),
+                          bytes.data(), sizes.data(), binary.data(), 1) != 1 ||
       PQpipelineSync(session_.get()) != 1) {
     break_off();
   }
-  due_.push_back({what.routine, is_new, false});
+  due_.push_back({request.routine, is_new, false});
   flush();
 }
 

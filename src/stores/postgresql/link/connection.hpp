@@ -27,7 +27,7 @@ class connection final : public sql::connection {
   [[nodiscard]] int descriptor() const override { return PQsocket(session_.get()); }
   [[nodiscard]] short events() const override;
   [[nodiscard]] std::size_t depth() const override;
-  void send(const sql::call& what) override;
+  void send(const sql::call& request) override;
   [[nodiscard]] std::vector<sql::answer> proceed() override;
   [[nodiscard]] std::vector<std::pair<owner_id, store::noticed>> take_words() override;
   [[nodiscard]] std::optional<runtime::connection_error> ended() const override { return end_; }
@@ -40,7 +40,7 @@ class connection final : public sql::connection {
  private:
   void hear_while_needed(const sql::call& next);
   void begin_or_end_hearing(bool on);
-  void prepare(const sql::call& what);
+  void prepare(const sql::call& request);
   void flush();
   void take_in(const PGresult* r);
   void take_refusal(const PGresult* r);

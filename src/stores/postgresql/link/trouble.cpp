@@ -95,7 +95,7 @@ void make_talkative(PGconn* connection) {
 /// libpq tells the SQLSTATE of a connection that fails within its sentence alone: "FATAL:  28P01: …".
 runtime::connection_error refused_entry(PGconn* connection) {
   failure said = failure_of(connection);
-  const auto says = [&](std::string_view what) { return said.message.find(what) != std::string::npos; };
+  const auto says = [&](std::string_view text) { return said.message.find(text) != std::string::npos; };
   if (const std::string state = state_in(said.message); !state.empty()) {
     const verdict& v = verdict_of(state);
     said.message.append("; ").append(v.advice);
@@ -123,10 +123,10 @@ refusal refusal_of(const PGresult* refused) {
   std::string state = field(PG_DIAG_SQLSTATE);
   if (state.empty()) state = "08";  // libpq's own: the connection is gone
   const verdict& v = verdict_of(state);
-  std::string what = one_line(field(PG_DIAG_MESSAGE_PRIMARY));
-  if (what.empty()) what = one_line(PQresultErrorMessage(refused));
-  what.append("; ").append(v.advice).append(" (SQLSTATE ").append(state).append(")");
-  return {{{v.code, what}, v.passing, false}, v.over, severity != "ERROR"};
+  std::string message = one_line(field(PG_DIAG_MESSAGE_PRIMARY));
+  if (message.empty()) message = one_line(PQresultErrorMessage(refused));
+  message.append("; ").append(v.advice).append(" (SQLSTATE ").append(state).append(")");
+  return {{{v.code, message}, v.passing, false}, v.over, severity != "ERROR"};
 }
 
 }  // namespace holdfast::postgresql

@@ -26,14 +26,14 @@ std::string first_error() {
   return reason != nullptr ? reason : "no reason given";
 }
 
-[[noreturn]] void unusable(const std::string& what, const std::string& file) {
-  throw error{errc::invalid_url, "the " + what + " " + file + " cannot be used for TLS: " + first_error()};
+[[noreturn]] void unusable(const std::string& item, const std::string& file) {
+  throw error{errc::invalid_url, "the " + item + " " + file + " cannot be used for TLS: " + first_error()};
 }
 
 /// OpenSSL would ask at the terminal, or read a line of stdin, which is not ours to take: a program that
 /// locks would stand still, or lose what was meant for it.
-int refuse_to_ask(char* /*passphrase*/, int /*size*/, int /*writing*/, void* asked) {
-  if (asked != nullptr) *static_cast<bool*>(asked) = true;
+int refuse_to_ask(char* /*passphrase*/, int /*size*/, int /*writing*/, void* flag) {
+  if (flag != nullptr) *static_cast<bool*>(flag) = true;
   return -1;
 }
 

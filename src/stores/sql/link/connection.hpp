@@ -43,7 +43,7 @@ class connection {
   /// How many calls may be under way at once.
   [[nodiscard]] virtual std::size_t depth() const = 0;
   /// Begins a call; does not block.
-  virtual void send(const call& what) = 0;
+  virtual void send(const call& request) = 0;
   /// Goes on as far as it can without blocking. \return what has been answered, in the order of sending.
   [[nodiscard]] virtual std::vector<answer> proceed() = 0;
   /// Takes out the words for this client that came meanwhile.
@@ -83,8 +83,8 @@ using dialler = std::function<std::unique_ptr<connection>(
 /// become the first in the queue.
 [[nodiscard]] inline store::noticed notice_of(std::int64_t token) {
   if (token == 0) return {store::notice::first, {}};
-  const auto what = token > 0 ? store::notice::granted : store::notice::revoked;
-  return {what, fencing_token{static_cast<std::uint64_t>(token > 0 ? token : -token)}};
+  const auto kind = token > 0 ? store::notice::granted : store::notice::revoked;
+  return {kind, fencing_token{static_cast<std::uint64_t>(token > 0 ? token : -token)}};
 }
 
 }  // namespace holdfast::sql
