@@ -36,10 +36,12 @@ class client_access;
 /// one per store and process.
 ///
 /// *Blocking.* The calls that ask the store wait for its answer, for at most the `retry().limit()` of
-/// `client_options::locks()` and one second more. They do not depend on any lease.
+/// `client_options::locks()`; where a `list` or a `force_release` takes several requests, for that long each.
+/// With a limit of zero they wait until the store's own time limits end it. They do not depend on any lease.
 ///
 /// *Lifetime.* Closing (the destructor) fails pending waits with errc::closed, ends all leases, sends the
 /// releases that are still due, and waits for the store's answers for at most `client_options::flush_limit`.
+/// On ZooKeeper the destructor may take 4.5 s more while the server is silent.
 /// Locks and leases may outlive the client; they hold nothing then. In a child after fork() the client is not
 /// usable: every call fails with errc::closed, and the destructor leaves everything to the parent. A client
 /// that was moved from may only be destroyed or assigned to.

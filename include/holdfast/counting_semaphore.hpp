@@ -53,7 +53,7 @@ class HOLDFAST_EXPORT counting_semaphore : public detail::lock_base {
   [[nodiscard]] bool acquire(std::stop_token stop) {
     return handle_.lock({mode::permits, 1, std::nullopt, std::move(stop)});
   }
-  /// Asks the store once, and does not enter the queue.
+  /// Asks the store once, and does not enter the queue. Refused also while others wait.
   /// \return whether a permit is kept.
   [[nodiscard]] bool try_acquire() { return handle_.lock({mode::permits, 1, duration::zero()}); }
   /// Waits in the queue for at most `limit`, of any unit; zero and less: as `try_acquire()`.

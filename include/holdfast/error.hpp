@@ -30,8 +30,8 @@ enum class errc {
 };
 
 /// The category of `errc`, named "holdfast". Its codes compare with their kin of `std::errc`: errc::timeout
-/// with timed_out, errc::cancelled with operation_canceled, errc::permission_denied, errc::not_owner with
-/// operation_not_permitted, the invalid ones with invalid_argument.
+/// with timed_out, errc::cancelled with operation_canceled, errc::permission_denied with permission_denied,
+/// errc::not_owner with operation_not_permitted, the invalid ones with invalid_argument.
 [[nodiscard]] HOLDFAST_EXPORT const std::error_category& category() noexcept;
 
 /// Found by std::error_code's constructor: `std::error_code code = errc::lost`.

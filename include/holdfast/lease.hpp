@@ -126,8 +126,8 @@ class HOLDFAST_EXPORT lease {
   ///         is lost, or was not registered with this lease.
   bool remove_on_lost(loss_callback callback) noexcept;
 
-  /// Gives the lock back and waits for the store's confirmation, retrying until the deadline. The lease is
-  /// inert afterwards in any case.
+  /// Gives the lock back and waits for the store's confirmation, retrying until the ttl has surely ended
+  /// the hold: one ttl after the deadline at most. The lease is inert afterwards in any case.
   /// \return no error on success; errc::lost when it had ended before; errc::not_owner for an inert lease;
   ///         errc::closed in a forked child; errc::unknown_outcome when the store could not be asked until
   ///         the ttl had surely ended it.
@@ -136,11 +136,11 @@ class HOLDFAST_EXPORT lease {
   /// without `lock_options::renewal`.
   [[nodiscard]] renewal renew() noexcept;
   /// From exclusive to shared without letting go: readers that wait behind are let in, no writer between.
-  /// The token stays. Of a lease that is already shared: nothing happens. Waits for the store.
+  /// The token stays. Of a lease that is already shared: nothing happens. Waits for the store,
+  /// until the deadline at most.
   /// \throws holdfast::error errc::lost; errc::unavailable, when it is exclusive still;
-  /// errc::unknown_outcome,
-  ///         when it counts as shared from then on; errc::wrong_type for permits; errc::not_owner for an
-  ///         inert lease; errc::closed.
+  ///         errc::unknown_outcome, when it counts as shared from then on; errc::wrong_type for permits;
+  ///         errc::not_owner for an inert lease; errc::closed.
   void downgrade();
 
  private:

@@ -46,10 +46,10 @@ namespace holdfast {
 ///
 /// *Errors.* The acquiring functions throw holdfast::error: errc::unavailable when the store does not
 /// answer within the retry policy, or could not be asked by the end of a shorter limit,
-/// errc::unknown_outcome, errc::wrong_type, errc::permission_denied, errc::closed; errc::lost when the answer
-/// to a grant took longer than the ttl lasts, three times in turn; and errc::timeout from `lock()` and
-/// `acquire()` after a `wait_limit`. A claim that an abandoned attempt may have left at the store is
-/// withdrawn in the background.
+/// errc::unknown_outcome, errc::wrong_type, errc::permission_denied, errc::foreign_store,
+/// errc::corrupt_store, errc::exhausted, errc::closed; errc::lost when the answer to a grant took longer than
+/// the ttl lasts, three times in turn (a try: once); and errc::timeout from `lock()` and `acquire()` after a
+/// `wait_limit`. A claim that an abandoned attempt may have left at the store is withdrawn in the background.
 class HOLDFAST_EXPORT mutex : public detail::exclusive_lock {
  public:
   /// Does not ask the store anything yet. The options are those of the client.

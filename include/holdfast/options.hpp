@@ -14,7 +14,8 @@ using duration = std::chrono::microseconds;
 
 /// Reads a duration as store URLs and the command have it: numbers with a unit, such as `500ms`, `30s`, `5m`,
 /// `2h`, `1d`, `1h30m` or `1.5s`. The units are us, ms, s, m (or min), h and d; one number without a unit
-/// counts seconds. Parts add up; fractions are cut to whole microseconds. May be called from any thread.
+/// counts seconds. Parts add up; fractions are cut to microseconds, digit by digit. May be called from any
+/// thread.
 /// \return nothing where `text` is not a duration, is negative, or is longer than a hundred years of 365
 /// days.
 [[nodiscard]] HOLDFAST_EXPORT std::optional<duration> parse_duration(std::string_view text) noexcept;
@@ -38,7 +39,8 @@ class HOLDFAST_EXPORT retry_policy {
   retry_policy& longest(duration delay);
   /// Give up after this long without one answer from the store; the last try's answer is waited for a
   /// second longer, if need be. Default 10 s; zero: never retry.
-  /// Renewals and releases do not heed it: they are tried until the lease's deadline.
+  /// Renewals do not heed it: they are tried until the lease's deadline. Nor do releases: they are tried
+  /// until the ttl has surely ended the hold.
   retry_policy& limit(duration total);
 
   // The getters.

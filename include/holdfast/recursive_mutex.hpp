@@ -24,7 +24,7 @@ namespace holdfast {
 ///
 /// The verbs that return a lease do not nest, because a lease is not bound to a thread: each call is a claim
 /// of its own. `acquire()` by the thread that has locked this object waits for that thread's own `unlock()`,
-/// and so for ever; `try_acquire()` answers empty.
+/// and so for ever, or until the `wait_limit`; `try_acquire()` answers empty.
 ///
 /// *Loss.* Locking again what has been lost meanwhile fails with errc::lost; the earlier locks are still to
 /// be unlocked. Threads, errors and everything else are as `mutex` says.

@@ -159,6 +159,8 @@ class multiplexed_connection {
   void restart(std::size_t index);
   /// Under the core lock. See request_pipeline::run_handlers.
   void run_handlers() { pipeline_.run_handlers(); }
+  /// After `run_handlers`, without the core lock.
+  void forget_completed() { pipeline_.forget_completed(); }
 
  private:
   using clock = std::chrono::steady_clock;

@@ -119,8 +119,8 @@ template <class Wire>
 void multiplexed_connection<Wire>::read_until_served(store::caller* caller) {
   urgent_ = false;
   try {
-    if (fresh_.exchange(false)) protocol_.begin_reading();
     while (connected_ && !connector_.is_stopping()) {
+      if (fresh_.exchange(false)) protocol_.begin_reading();
       flush();
       if (caller != nullptr ? caller->is_served() : baton_.has_to_give_way()) return;
       wait_for_bytes(caller);
@@ -204,8 +204,11 @@ void multiplexed_connection<Wire>::disconnect(const connection_error& error) {
   }
   pipeline_.fail_completed(no_reply);
   if (!pipeline_.completed().empty()) {
-    const core_lock now{loop_, true};
-    pipeline_.run_handlers();
+    {
+      const core_lock now{loop_, true};
+      pipeline_.run_handlers();
+    }
+    pipeline_.forget_completed();
   }
   baton_.wake();  // the connection's own thread, which connects
 }
@@ -256,6 +259,7 @@ void multiplexed_connection<Wire>::give_up(const connection_error& error) {
     const annotated::lock held{wire_mutex_};
     unusable_ = error;
   }
+  if (connected_) wakeup_.ring();  // a caller may be reading already: it finds out
   fail_queued(error);
 }
 

@@ -103,9 +103,12 @@ void multiplexed_link<Request, Reply, Wire>::on_connected() {
 template <class Request, class Reply, class Wire>
 void multiplexed_link<Request, Reply, Wire>::deliver(const notifications& received) {
   if (connection_.completed().empty() && received.empty()) return;
-  const core_lock now{loop_, true};
-  connection_.run_handlers();
-  pass_on(received);
+  {
+    const core_lock now{loop_, true};
+    connection_.run_handlers();
+    pass_on(received);
+  }
+  connection_.forget_completed();
 }
 
 template <class Request, class Reply, class Wire>

@@ -32,8 +32,8 @@ class reader_baton {
   void serve(store::caller& caller, CanRead can_read, Read read) {
     while (!caller.is_served()) {
       if (can_read() && take(caller)) {
+        const held_baton held{*this};
         read();
-        leave();
       } else if (!caller.is_served()) {
         caller.wait();
       }
@@ -56,6 +56,15 @@ class reader_baton {
   void ring() const;
 
  private:
+  /// Leaves in the end, also where reading throws: nobody else would ever read.
+  struct held_baton {
+    explicit held_baton(reader_baton& of) : baton{of} {}
+    ~held_baton() { baton.leave(); }
+    held_baton(const held_baton&) = delete;
+    held_baton& operator=(const held_baton&) = delete;
+    reader_baton& baton;
+  };
+
   annotated::mutex mutex_;
   enum class reader : std::uint8_t { nobody, caller, background };
 

@@ -55,7 +55,7 @@ void complete_all(const Requests& requests) {
 /// The requests of a connection, in order, from when they are sent until their handlers have run. A value:
 /// without I/O, threads and time.
 ///
-///     queued --start_next--> in flight --finish_first--> completed --run_handlers--> forgotten
+///     queued --start_next--> in flight --finish_first--> completed --forget_completed--> gone
 ///                                ^                          |
 ///                                +---------- restart -------+
 ///
@@ -125,13 +125,12 @@ class request_pipeline {
   void fail_completed(const store::trouble& reason) const {
     for (const request_ptr& each : completed_) each->fail(reason);
   }
-  /// Runs the handlers, and forgets the requests. A handler may push new ones.
-  /// \throws what a handler or `complete` throws, after all others have run. Then all requests stay here: a
-  /// second call runs the handlers that have not run.
-  void run_handlers() {
-    complete_all(completed_);
-    completed_.clear();
-  }
+  /// Runs the handlers. A handler may push new requests.
+  /// \throws what a handler or `complete` throws, after all others have run. A second call runs the handlers
+  /// that have not run.
+  void run_handlers() { complete_all(completed_); }
+  /// After `run_handlers`. Apart from it, so that long replies are not freed under a lock.
+  void forget_completed() { completed_.clear(); }
 
  private:
   std::deque<request_ptr> queued_;

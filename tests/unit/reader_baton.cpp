@@ -8,6 +8,7 @@
 #include <memory>
 #include <mutex>
 #include <random>
+#include <stdexcept>
 #include <string>
 #include <thread>
 #include <unistd.h>
@@ -107,6 +108,12 @@ TEST_F(reader_baton, the_background_is_woken_to_connect_while_callers_wait) {
   baton_.wake();
   EXPECT_TRUE(eventually([&] { return is_over.load(); }));
   baton_.retire(caller_);  // lets it go where the test fails
+}
+
+TEST_F(reader_baton, is_left_by_a_caller_whose_reading_throws) {
+  const auto read = [] { throw std::runtime_error{"out of memory"}; };
+  EXPECT_THROW(baton_.serve(caller_, [] { return true; }, read), std::runtime_error);
+  EXPECT_FALSE(baton_.is_taken());
 }
 
 TEST_F(reader_baton, a_caller_that_was_called_in_vain_is_called_again) {

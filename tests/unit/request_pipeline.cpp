@@ -68,6 +68,7 @@ TEST_F(request_pipeline, requests_are_answered_in_the_order_in_which_they_were_p
   EXPECT_TRUE(heard_.empty());
   pipeline_.run_handlers();
   EXPECT_EQ(heard_, (handler_journal{"1 replied 1", "2 replied 2", "3 replied 3"}));
+  pipeline_.forget_completed();
   EXPECT_TRUE(pipeline_.completed().empty());
 }
 
@@ -238,6 +239,7 @@ class pipeline_schedule {
   }
   void deliver() {
     pipeline_.run_handlers();
+    pipeline_.forget_completed();
     expected_.run_handlers(expected_heard_);
   }
   void disconnect() {

@@ -32,9 +32,8 @@ namespace holdfast::zookeeper {
 /// - A claim for permits that is first makes one lease for each permit, and waits until all leases together
 ///   are no more than the capacity. Only then the next one in the queue comes.
 /// - Where a watch cannot be had, waiters look in turn (see `polling`), and holders with each renewal.
-/// - Of an answer that is lost, the guid in the nodes' names tells what came about. What has to go is
-/// removed,
-///   however long it takes (see `reaper`).
+/// - The guid in the nodes' names tells what became of a request whose answer was lost. What has to go is
+///   removed, however long it takes (see `reaper`).
 /// - With the session all its nodes end, and so do all claims.
 class claim_queue final : private arrivals::host {
  public:

@@ -26,7 +26,7 @@ namespace holdfast::zookeeper {
 class liveness {
  public:
   /// \param time must outlive it, and so must `servers`.
-  /// \param top the node that beats name: every server has it.
+  /// \param top the node that beats name; it need not exist.
   /// \param requested the timeout that is asked for; zero: not known.
   liveness(store::scheduler& time, wire& servers, std::string top, duration requested);
   ~liveness();
