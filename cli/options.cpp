@@ -1,0 +1,83 @@
+#include "options.hpp"
+
+#include <fmt/format.h>
+
+#include "claim.hpp"
+#include <holdfast/options.hpp>
+
+namespace holdfast::cli {
+
+namespace {
+
+duration duration_of(const std::string& flag, const std::string& text) {
+  const auto length = parse_duration(text);
+  if (length) return *length;
+  throw failure{bad_usage, fmt::format("{}: '{}' is not a duration: use 500ms, 30s, 5m, 2h, 1d or 1h30m; "
+                                       "a number without a unit means seconds; 100 years at most",
+                                       flag, text)};
+}
+
+}  // namespace
+
+std::string no_empty_url(const std::string& url) {
+  return url.empty() ? "the URL is empty; leave it out for the default store" : "";
+}
+
+CLI::Option* add_store(CLI::App* command, store_choice& store) {
+  auto* url =
+      command->add_option("--store", store.url, "The store, such as redis://host or sqlite:/srv/locks.db");
+  url->check(no_empty_url)->type_name("URL");
+  command
+      ->add_option("--password-file", store.password_file,
+                   "Read the store's password from the first line of FILE")
+      ->type_name("FILE");
+  command->add_flag("--json", store.json, "Print JSON, one object per line");
+  return url;
+}
+
+void add_name(CLI::App* command, std::string& name, const std::string& help, bool required) {
+  command->add_option("NAME", name, help)
+      ->required(required)
+      ->check([](const std::string& given) { return given.empty() ? "the name is empty" : ""; })
+      ->type_name("");
+}
+
+void add_text(CLI::App* command, const std::string& flag, const std::string& value, const std::string& help,
+              const std::function<void(const std::string&)>& take) {
+  command->add_option_function<std::string>(flag, take, help)->type_name(value);
+}
+
+void add_duration(CLI::App* command, const std::string& flag, std::optional<duration>& into,
+                  const std::string& help) {
+  add_text(command, flag, "DURATION", help,
+           [flag, &into](const std::string& text) { into = duration_of(flag, text); });
+}
+
+void add_ttl(CLI::App* command, std::optional<duration>& into, const std::string& help) {
+  add_text(command, "--ttl", "DURATION", help, [&into](const std::string& text) {
+    into = duration_of("--ttl", text);
+    check([&] { lock_options{}.ttl(*into); }, fmt::format("--ttl: '{}' is not between 100ms and 24h", text));
+  });
+}
+
+void add_number(CLI::App* command, const std::string& flag, std::optional<std::int64_t>& into,
+                const std::string& help) {
+  add_text(command, flag, "N", help, [flag, &into](const std::string& text) {
+    into = positive_number(text);
+    if (!into) throw failure{bad_usage, fmt::format("{}: '{}' is not a number above 0", flag, text)};
+  });
+}
+
+void add_status(CLI::App* command, const std::string& flag, int& into, const std::string& help) {
+  static constexpr int largest = 255;
+  add_text(command, flag, "N", help, [flag, &into](const std::string& text) {
+    const auto number = text == "0" ? std::optional<std::int64_t>{0} : positive_number(text);
+    if (!number || *number > largest) {
+      throw failure{bad_usage,
+                    fmt::format("{}: '{}' is not an exit status from 0 to {}", flag, text, largest)};
+    }
+    into = static_cast<int>(*number);
+  });
+}
+
+}  // namespace holdfast::cli

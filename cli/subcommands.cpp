@@ -1,0 +1,148 @@
+#include "subcommands.hpp"
+
+#include <cstdint>
+#include <fmt/format.h>
+
+#include "options.hpp"
+#include <holdfast/options.hpp>
+
+namespace holdfast::cli {
+
+namespace {
+
+CLI::App* add(CLI::App& app, const std::string& name, const std::string& help) {
+  return app.add_subcommand(name, help)->group("Commands");
+}
+
+}  // namespace
+
+void subcommands::add_to(CLI::App& app) {
+  add_run(app);
+  add_ls(app);
+  add_show(app);
+  add_wait(app);
+  add_release(app);
+  add_watch(app);
+  add_schema(app);
+  add_bench(app);
+  add_completion(app);
+  add_help(app);
+  add_hidden(app);
+}
+
+void subcommands::add_run(CLI::App& app) {
+  auto* command = add(app, "run", "Run a command while a lock is held");
+  add_name(command, run.wish.name, "The name of the lock");
+  command
+      ->add_flag(
+          "--shared", [this](std::int64_t) { run.wish.mode = mode::shared; },
+          "Hold the lock together with other shared holders")
+      ->excludes(command
+                     ->add_option_function<std::string>(
+                         "--permits", [this](const std::string& text) { set_permits(run.wish, text); },
+                         "Hold N permits of a semaphore that has OF")
+                     ->type_name("N/OF"));
+  add_duration(command, "--wait", run.wish.wait,
+               "Give up after this time; 0: try once; default: wait without limit");
+  command->add_flag("-q,--quiet", run.quiet, "Print no message when the lock is not granted in time");
+  add_status(command, "-E,--conflict-exit-code", run.conflict_status,
+             "Exit with N when the lock is not granted in time; default: 75");
+  add_status(command, "--lost-exit-code", run.lost_status,
+             "Exit with N when the lock was lost while the command ran; default: 76");
+  add_ttl(command, run.wish.ttl, "The lock ends this long after its holder crashed; default: 30s");
+  add_text(command, "--label", "TEXT", "A text that 'ls' and 'show' print beside the holder",
+           [this](const std::string& text) {
+             check([&] { lock_options{}.label(text); },
+                   "--label: a label has at most 256 bytes of UTF-8 and no control characters");
+             run.wish.label = text;
+           });
+  add_store(command, run.store);
+  command->footer(
+      "COMMAND finds HOLDFAST_TOKEN and HOLDFAST_NAME in its environment.\n"
+      "The exit status is that of COMMAND, or\n"
+      "  64  bad usage                             76  the lock was lost while COMMAND ran\n"
+      "  69  the store is unavailable             126  COMMAND cannot be executed\n"
+      "  75  the lock was not granted in time     127  COMMAND does not exist");
+}
+
+void subcommands::add_ls(CLI::App& app) {
+  auto* command = add(app, "ls", "List locks that are held or waited for");
+  command->add_flag("--all", ls.all, "List idle locks too, with their last tokens");
+  add_store(command, ls.store);
+}
+
+void subcommands::add_show(CLI::App& app) {
+  auto* command = add(app, "show", "Show who holds a lock and who waits for it");
+  add_name(command, show.name, "The lock");
+  command->add_flag("-q,--quiet", show.quiet,
+                    "Print nothing; exit with 0 when the lock is held, with 1 when it is free");
+  add_store(command, show.store);
+}
+
+void subcommands::add_wait(CLI::App& app) {
+  auto* command = add(app, "wait", "Wait until nobody holds a lock, without taking it");
+  add_name(command, wait.name, "The lock");
+  add_duration(command, "--wait", wait.limit, "Give up after this time, with status 75; 0: look once");
+  add_store(command, wait.store);
+}
+
+void subcommands::add_release(CLI::App& app) {
+  auto* command = add(app, "release", "Take a lock from its holder");
+  add_name(command, release.name, "The lock");
+  command->add_flag("--force", release.force, "Required: the holder has not released the lock");
+  add_number(command, "--token", release.token, "End only the hold with this token; 'show' lists the tokens");
+  add_store(command, release.store);
+}
+
+void subcommands::add_watch(CLI::App& app) {
+  auto* command = add(app, "watch", "Print each change of a lock as it happens");
+  add_name(command, watch.name, "Watch this lock alone", false);
+  add_store(command, watch.store);
+}
+
+void subcommands::add_schema(CLI::App& app) {
+  auto* command = add(app, "schema", "Print or make the tables and routines of a store in a database server");
+  auto* place = command->add_option("URL", schema.store.url, "The store, as with --store");
+  place->check(no_empty_url)->type_name("");
+  command->add_flag("--apply", schema.apply, "Make them, as the user of the URL, instead of printing them");
+  add_store(command, schema.store)->excludes(place);
+}
+
+void subcommands::add_bench(CLI::App& app) {
+  auto* command = add(app, "bench", "Measure a store");
+  command->add_option("SCENARIO", bench.scenario, "pair, spread, handoff, idle or held")
+      ->required()
+      ->type_name("");
+  add_number(command, "--count", bench.count, "Pairs or hand-overs at most; waiters (idle); leases (held)");
+  add_number(command, "--concurrency", bench.concurrency,
+             "Claims in flight; threads (pair); contenders per process (handoff)");
+  add_number(command, "--processes", bench.processes, "Processes (handoff)");
+  command->add_flag("--one-client", bench.one_client,
+                    "The contenders of a process share one client (handoff)");
+  add_duration(command, "--duration", bench.length, "How long to measure");
+  add_ttl(command, bench.ttl, "The ttl of every lease; default: 30s");
+  add_store(command, bench.store);
+  command->footer("Without --store, bench measures a fresh SQLite file and removes it afterwards.");
+}
+
+void subcommands::add_completion(CLI::App& app) {
+  auto* command = add(app, "completion", "Print a completion script");
+  command->add_option("SHELL", shell, "bash, zsh or fish")->required()->type_name("");
+  command->footer("");
+}
+
+void subcommands::add_help(CLI::App& app) {
+  auto* command = add(app, "help", "Explain a command");
+  command->add_option("COMMAND", help_topic, "The command to explain")->type_name("");
+  command->footer("");
+}
+
+void subcommands::add_hidden(CLI::App& app) {
+  auto* hidden_names = app.add_subcommand("__names", "")->group("");
+  add_store(hidden_names, names.store);
+  auto* hidden_contender = app.add_subcommand("__contender", "")->group("");
+  hidden_contender->add_option("BOARD", contender.board)->required();
+  hidden_contender->add_option("PROCESS", contender.process)->required();
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,50 @@
+#pragma once
+
+#include <string>
+
+#include <CLI/App.hpp>
+
+#include "bench/bench.hpp"
+#include "commands/ls.hpp"
+#include "commands/release.hpp"
+#include "commands/run.hpp"
+#include "commands/schema.hpp"
+#include "commands/show.hpp"
+#include "commands/wait.hpp"
+#include "commands/watch.hpp"
+
+namespace holdfast::cli {
+
+/// The subcommands with their options, and the values that the command line gives them.
+struct subcommands {
+  run_command run;
+  ls_command ls;
+  names_command names;
+  show_command show;
+  wait_command wait;
+  release_command release;
+  watch_command watch;
+  schema_command schema;
+  bench_command bench;
+  contender_command contender;
+  std::string shell;       ///< of `completion`
+  std::string help_topic;  ///< of `help`
+
+  /// Adds all of them. The app fills the values when it parses, so it must not outlive them.
+  void add_to(CLI::App& app);
+
+ private:
+  void add_run(CLI::App& app);
+  void add_ls(CLI::App& app);
+  void add_show(CLI::App& app);
+  void add_wait(CLI::App& app);
+  void add_release(CLI::App& app);
+  void add_watch(CLI::App& app);
+  void add_schema(CLI::App& app);
+  void add_bench(CLI::App& app);
+  void add_completion(CLI::App& app);
+  void add_help(CLI::App& app);
+  void add_hidden(CLI::App& app);
+};
+
+}  // namespace holdfast::cli
