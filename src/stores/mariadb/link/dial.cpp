@@ -15,6 +15,7 @@
 #include "runtime/io_deadline.hpp"
 #include "stores/mariadb/link/connection.hpp"
 #include "stores/mariadb/link/handle.hpp"
+#include "stores/mariadb/link/opening.hpp"
 #include "stores/mariadb/protocol/schema.hpp"
 
 namespace holdfast::mariadb {
@@ -26,8 +27,6 @@ namespace {
 
 constexpr unsigned long packet_limit = 16UL << 20U;  // what a hostile server may make us keep at once
 constexpr std::size_t stack_size = 256UL << 10U;  // of calls that do not block: TLS and name look-ups need it
-constexpr unsigned no_such_procedure = 1305;
-constexpr unsigned no_such_table = 1146;
 constexpr unsigned no_such_variable = 1193;
 
 /// Plugins of authentication, by which the server sees no password in the clear.
@@ -36,88 +35,6 @@ constexpr const char* hiding_plugins = "mysql_native_password,client_ed25519";
 /// keeps nothing from whoever answers in its place.
 constexpr const char* all_plugins =
     "mysql_native_password,client_ed25519,caching_sha2_password,sha256_password";
-
-/// An answer that whoever asked may understand.
-struct error_answer {
-  unsigned number;
-  std::string sentence;
-};
-
-/// A session on its way to readiness.
-class opening {
- public:
-  opening(const settings& to, const owner_id& client, role as, int stop)
-      : to_{to}, names_{to.names()}, client_{client}, as_{as}, limit_{to.link.connect_limit, stop} {}
-
-  [[nodiscard]] handle run(const std::optional<owner_id>& former, sql::provision make) {
-    make_ = make;
-    begin();
-    if (former) end_session(*former);
-    if (former != client_) take_lock();
-    if (as_ == role::notifications) stay_out_of_slow_log();
-    if (as_ == role::calls) {
-      check_server();
-      if (to_.link.session) bind_to_session(*to_.link.session);
-      static_cast<void>(provide_tables(sql::mariadb::existing::kept));
-    }
-    return std::move(session_);
-  }
-
-  /// Whether there are no tables, and it was not to make them.
-  [[nodiscard]] bool is_bare() const { return bare_; }
-
-  /// \return whether it has made any.
-  [[nodiscard]] bool provide() {
-    begin();
-    check_server();
-    return provide_tables(sql::mariadb::existing::replaced);
-  }
-
- private:
-  void begin();
-  void set_options();
-  void set_tls();
-  void connect();
-  void check_server();
-  [[nodiscard]] std::string lock_of(const owner_id& client) const {
-    return '\'' + sql::mariadb::lock_of(client, as_ == role::notifications) + '\'';
-  }
-  void end_session(const owner_id& of);
-  void take_lock();
-  void stay_out_of_slow_log();
-  void refuse_cluster();
-  void bind_to_session(std::chrono::milliseconds timeout);
-  bool provide_tables(sql::mariadb::existing procedures_there);
-  void make_tables(sql::mariadb::existing procedures_there);
-  [[nodiscard]] std::string listed(const std::vector<std::string_view>& parts) const;
-  struct found_procedures {
-    bool complete = false;
-    bool current = false;   // as this Holdfast makes them
-    std::string untrusted;  // one of another user that would run with our rights
-  };
-  [[nodiscard]] found_procedures look_at_procedures();
-  void check_tables();
-  [[nodiscard]] std::int64_t layout();
-
-  template <class Function>
-  void wait_while(int waiting, Function go_on);
-  std::optional<error_answer> try_to_ask(std::string_view statement);
-  void ask(std::string_view statement);
-  [[nodiscard]] std::string text(std::string_view statement);
-  [[nodiscard]] error_answer error_now() const {
-    return {mysql_errno(session_.get()), mysql_error(session_.get())};
-  }
-
-  const settings& to_;
-  const sql::naming names_;
-  const owner_id& client_;
-  const role as_;
-  io_deadline limit_;
-  sql::provision make_ = sql::provision::tables;
-  bool bare_ = false;
-  handle session_;
-  std::vector<std::string> column_;  // the first, of the answer to the last statement
-};
 
 /// The library shakes hands for TLS on a socket that it lets block, and leaves it so: until then the kernel
 /// ends its waits.
@@ -133,6 +50,8 @@ void end_blocking(int socket) {
   ::fcntl(socket, F_SETFD, ::fcntl(socket, F_GETFD) | FD_CLOEXEC);
 }
 
+}  // namespace
+
 /// \param go_on takes what is ready, and tells what is waited for next; zero: it is done.
 template <class Function>
 void opening::wait_while(int waiting, Function go_on) {
@@ -141,6 +60,20 @@ void opening::wait_while(int waiting, Function go_on) {
     const int ready = ready_of(session_.get(), waiting);
     if (ready != 0) waiting = go_on(ready);
   }
+}
+
+handle opening::run(const std::optional<owner_id>& former, sql::provision make) {
+  make_ = make;
+  begin();
+  if (former) end_session(*former);
+  if (former != client_) take_lock();
+  if (as_ == role::notifications) stay_out_of_slow_log();
+  if (as_ == role::calls) {
+    check_server();
+    if (to_.link.session) bind_to_session(*to_.link.session);
+    static_cast<void>(provide_tables(sql::mariadb::existing::kept));
+  }
+  return std::move(session_);
 }
 
 void opening::set_options() {
@@ -284,139 +217,6 @@ void opening::bind_to_session(std::chrono::milliseconds timeout) {
       ", net_write_timeout = " + seconds + ", @holdfast_session = x'" + client_.hex() + '\'');
 }
 
-/// \return the layout at the server, zero where there is none, or a table is missing.
-std::int64_t opening::layout() {
-  const auto refused = try_to_ask("CALL " + names_.quoted("layout") + "()");
-  if (!refused) return column_.empty() ? 0 : std::strtoll(column_.front().c_str(), nullptr, 10);
-  if (refused->number == no_such_procedure || refused->number == no_such_table) return 0;
-  const connection_error refusal = refused_entry(refused->number, refused->sentence);
-  throw connection_error{refusal};
-}
-
-/// \return whether it has made any.
-bool opening::provide_tables(sql::mariadb::existing procedures_there) {
-  const bool replaces = procedures_there == sql::mariadb::existing::replaced;
-  const found_procedures procedures = look_at_procedures();
-  if (!procedures.untrusted.empty() && !replaces) {
-    throw connection_error{
-        {errc::permission_denied,
-         "the procedure " + procedures.untrusted +
-             " is another user's and would run with the rights of this one; have a trusted user "
-             "bring the store up to date: holdfast schema URL --apply"},
-        false};
-  }
-  const std::int64_t found = procedures.untrusted.empty() ? layout() : 0;
-  const std::int64_t behind = sql::mariadb::layout - found;
-  const bool outdated = found > 0 && behind > 0;
-  if (found > sql::mariadb::layout || (outdated && !replaces)) {
-    throw connection_error{
-        {errc::foreign_store, "the table " + names_.plain() + " is of layout " + std::to_string(found) +
-                                  ", and this Holdfast's is " + std::to_string(sql::mariadb::layout) +
-                                  (outdated ? "; bring it up to date: holdfast schema URL --apply" : "")},
-        false};
-  }
-  check_tables();
-  const bool usable = found == sql::mariadb::layout;
-  if (usable && procedures.complete && (procedures.current || !replaces)) return false;
-  if (usable && !to_.create) return false;
-  if (!to_.create) {
-    throw connection_error{{errc::unavailable, "there is no table " + names_.plain() +
-                                                   ", and create=0 forbids to make it; see holdfast schema"},
-                           false};
-  }
-  if (make_ == sql::provision::none) {
-    bare_ = !usable;
-    return false;
-  }
-  try {
-    make_tables(procedures_there);
-  } catch (const connection_error& c) {
-    // A user does not see a procedure that it may not call. It can do all else.
-    if (usable && !replaces && c.reason.code == errc::permission_denied) return false;
-    throw;
-  }
-  return true;
-}
-
-/// The names of these tables or procedures, for a statement.
-std::string opening::listed(const std::vector<std::string_view>& parts) const {
-  std::string all;
-  for (const std::string_view part : parts) {
-    const std::string name = part == "locks" ? to_.table : to_.table + '_' + std::string{part};
-    all.append(all.empty() ? "'" : ", '").append(name).append("'");
-  }
-  return all;
-}
-
-/// Asked before any is called, since nobody knows what another's does.
-/// \throws connection_error where there are others of these names.
-opening::found_procedures opening::look_at_procedures() {
-  const auto& parts = sql::mariadb::procedure_parts();
-  const std::string comment{sql::mariadb::procedure_comment};
-  ask("SELECT IF(routine_comment LIKE '" + comment +
-      "%', IF(security_type = 'DEFINER' OR definer = CURRENT_USER(), IF(routine_comment = '" +
-      sql::mariadb::current_comment() +
-      "', 'current', ''), CONCAT('? ', routine_name)), CONCAT('! ', routine_name)) "
-      "FROM information_schema.routines WHERE routine_schema = '" +
-      to_.schema + "' AND routine_type = 'PROCEDURE' AND routine_name IN (" + listed(parts) + ")");
-  const auto marked = [this](std::string_view mark) {
-    return std::find_if(column_.begin(), column_.end(),
-                        [&](const std::string& said) { return said.starts_with(mark); });
-  };
-  if (const auto foreign = marked("! "); foreign != column_.end()) {
-    throw connection_error{{errc::foreign_store, "there is a procedure " + foreign->substr(2) +
-                                                     " that is not ours; name another table with table="},
-                           false};
-  }
-  found_procedures found{column_.size() == parts.size(), true, {}};
-  for (const std::string& said : column_) found.current = found.current && said == "current";
-  if (const auto strange = marked("? "); strange != column_.end()) found.untrusted = strange->substr(2);
-  return found;
-}
-
-/// Ours say so in their comments, also where somebody did not come to the end of making them. Who may only
-/// call the procedures sees none.
-/// \throws connection_error where there are others of these names.
-void opening::check_tables() {
-  std::vector<std::string> comments;
-  for (const std::string_view part : sql::mariadb::table_parts()) {
-    comments.push_back(sql::mariadb::comment_of(part));
-  }
-  ask("SELECT table_comment FROM information_schema.tables WHERE table_schema = '" + to_.schema +
-      "' AND table_name IN (" + listed(sql::mariadb::table_parts()) + ")");
-  const bool ours = std::all_of(column_.begin(), column_.end(), [&](const std::string& comment) {
-    return std::find(comments.begin(), comments.end(), comment) != comments.end();
-  });
-  if (ours) return;
-  throw connection_error{
-      {errc::foreign_store, "there is a table " + names_.plain() +
-                                ", or one named after it, that is not ours; name another with table="},
-      false};
-}
-
-/// Several clients may be at it at once: each statement leaves alone what is there, or puts the same there.
-void opening::make_tables(sql::mariadb::existing procedures_there) {
-  constexpr unsigned is_there = 1304;
-  for (const std::string& statement : sql::mariadb::schema_of(names_, procedures_there)) {
-    auto refused = try_to_ask(statement);
-    if (refused && refused->number == is_there) {
-      if (procedures_there == sql::mariadb::existing::kept) continue;
-      ask("DROP PROCEDURE IF EXISTS " + sql::mariadb::procedure_in(statement));  // MySQL cannot replace one
-      refused = try_to_ask(statement);
-    }
-    if (!refused) continue;
-    const connection_error refusal = refused_entry(refused->number, refused->sentence);
-    if (refusal.reason.code != errc::permission_denied) throw connection_error{refusal};
-    throw connection_error{
-        {errc::permission_denied,
-         "there is no table " + names_.plain() +
-             " whose procedures this user may call, and it may not make it; grant it those that there are, "
-             "or have one who may run: holdfast schema URL --apply (" +
-             refusal.reason.message + ")"},
-        false};
-  }
-}
-
 /// Leaves the first column of the answer in `column_`. \throws connection_error where the session is over.
 std::optional<error_answer> opening::try_to_ask(std::string_view statement) {
   MYSQL* const m = session_.get();
@@ -451,8 +251,6 @@ std::string opening::text(std::string_view statement) {
   ask(statement);
   return column_.empty() ? "" : column_.front();
 }
-
-}  // namespace
 
 std::unique_ptr<sql::connection> dial(const settings& to, const owner_id& client,
                                       const std::optional<owner_id>& former, role as, sql::provision make,

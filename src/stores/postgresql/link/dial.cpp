@@ -14,6 +14,7 @@
 #include "runtime/io_deadline.hpp"
 #include "stores/postgresql/link/connection.hpp"
 #include "stores/postgresql/link/handle.hpp"
+#include "stores/postgresql/link/opening.hpp"
 #include "stores/postgresql/protocol/schema.hpp"
 
 namespace holdfast::postgresql {
@@ -42,17 +43,6 @@ constexpr const char* session_settings =
     "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;"
     "SET tcp_user_timeout = 25000";
 
-/// Behind `owners`: how many tables and routines there are, whether `layout` ($2) and `revision` ($3) are,
-/// and what is not trusted, with its owner.
-constexpr const char* inventory_query = R"sql(
-SELECT count(*) FILTER (WHERE kind = 'table'), count(*) FILTER (WHERE kind = 'routine'),
-       count(*) FILTER (WHERE kind = 'routine' AND name = $2::text),
-       count(*) FILTER (WHERE kind = 'routine' AND name = $3::text),
-       min('the ' || kind || ' ' || name || ' belongs to ' || pg_get_userbyid(owner))
-         FILTER (WHERE owner NOT IN (SELECT oid FROM trusted))
-  FROM part
-)sql";
-
 /// The first of the schemas in $1 that has the table or the routine `layout` of the names in $2 and $3; or
 /// else the first of them.
 constexpr const char* schema_query = R"sql(
@@ -75,91 +65,35 @@ constexpr const char* ending_query =
 /// Of the advisory lock of a session, by its client's id.
 constexpr const char* key = "('x' || left($1, 16))::bit(64)::bigint";
 
-/// Until the server is asked again. Not at the server, whose clock may be set back meanwhile.
-constexpr std::chrono::milliseconds a_while{5};
+}  // namespace
 
-/// A session on its way to readiness.
-class opening {
- public:
-  opening(const settings& to, const owner_id& client, int stop)
-      : to_{to}, names_{to.names}, client_{client}, limit_{to.link.connect_limit, stop} {}
+handle opening::run(const std::optional<owner_id>& former, sql::provision make) {
+  make_ = make;
+  connect();
+  check_server();
+  if (former) end_sessions(*former);
+  if (to_.link.session) take_lock();
+  ask(session_settings);
+  if (to_.link.session) bind_to_session(*to_.link.session);
+  check_session();
+  provide_tables();
+  check_session();
+  return std::move(session_);
+}
 
-  [[nodiscard]] handle run(const std::optional<owner_id>& former, sql::provision make) {
-    make_ = make;
-    connect();
-    check_server();
-    if (former) end_sessions(*former);
-    if (to_.link.session) take_lock();
-    ask(session_settings);
-    if (to_.link.session) bind_to_session(*to_.link.session);
-    check_session();
-    provide_tables();
-    check_session();
-    return std::move(session_);
+bool opening::provide() {
+  connect();
+  check_server();
+  ask(session_settings);
+  const bool made = provide_tables();
+  for (const std::string& each : to_.lockers) {
+    ask(sql::postgresql::grants(names_, each, sql::postgresql::access::lock));
   }
-  /// With the schema in which the tables are; once `run`.
-  [[nodiscard]] const sql::naming& names() const { return names_; }
-
-  /// Whether there are no tables, and it was not to make them.
-  [[nodiscard]] bool is_bare() const { return bare_; }
-
-  [[nodiscard]] bool provide() {
-    connect();
-    check_server();
-    ask(session_settings);
-    const bool made = provide_tables();
-    for (const std::string& each : to_.lockers) {
-      ask(sql::postgresql::grants(names_, each, sql::postgresql::access::lock));
-    }
-    for (const std::string& each : to_.lookers) {
-      ask(sql::postgresql::grants(names_, each, sql::postgresql::access::look));
-    }
-    return made;
+  for (const std::string& each : to_.lookers) {
+    ask(sql::postgresql::grants(names_, each, sql::postgresql::access::look));
   }
-
- private:
-  /// Half of the id, as everybody can read it there; the other half stays secret, so that nobody knows the
-  /// channel.
-  static std::string application(const owner_id& client) { return "holdfast " + client.hex().substr(0, 16); }
-
-  /// What there is at the server, and all of it of somebody who is trusted.
-  struct inventory {
-    bool has_layout = false;
-    bool has_revision = false;
-    bool is_complete = false;
-  };
-
-  void connect();
-  void check_server();
-  void settle_names(const std::string& path);
-  void check_line(const std::string& backend);
-  void check_session();
-  void end_sessions(const owner_id& of);
-  void take_lock();
-  void bind_to_session(std::chrono::milliseconds timeout);
-  bool provide_tables();
-  bool make_tables(const inventory& there);
-  [[nodiscard]] std::string shortage(const inventory& there) const;
-  [[nodiscard]] inventory look_around();
-  [[nodiscard]] std::int64_t layout(const inventory& there);
-  [[nodiscard]] sql::postgresql::revision revision(const inventory& there);
-  /// Whether this client can do with what there is; where it must not, throws.
-  [[nodiscard]] bool suffices(const inventory& there);
-  void await_makers();
-  [[nodiscard]] std::string definitions();
-  [[nodiscard]] std::optional<std::string> foreign_table();
-  result ask(const std::string& statement, const std::vector<std::string>& values = {});
-  [[nodiscard]] std::string text(const std::string& statement, const std::vector<std::string>& values = {});
-
-  const settings& to_;
-  sql::naming names_;
-  const owner_id& client_;
-  io_deadline limit_;
-  sql::provision make_ = sql::provision::tables;
-  bool bare_ = false;
-  handle session_;
-  std::string backend_;  // behind a pooler
-};
+  return made;
+}
 
 void opening::connect() {
   std::vector<const char*> names;
@@ -281,7 +215,7 @@ void opening::end_sessions(const owner_id& of) {
   limit_.begin("the end of the former connection at the server");
   // The login may end its own sessions; a role that it takes on need not have that right.
   ask("SET ROLE NONE");
-  while (!text(ending_query, {application(of)}).empty()) std::this_thread::sleep_for(a_while);
+  while (!text(ending_query, {application(of)}).empty()) std::this_thread::sleep_for(asking_interval);
   ask("RESET ROLE");
   limit_.begin("the server's answers");
 }
@@ -308,142 +242,6 @@ void opening::bind_to_session(std::chrono::milliseconds timeout) {
   set("tcp_keepalives_count", (seconds + third - 1) / third);
   set("tcp_user_timeout", timeout.count());
   if (PQserverVersion(session_.get()) >= knows_idle_sessions) set("idle_session_timeout", timeout.count());
-}
-
-/// Nothing of ours is called before this: a routine of a stranger would run with the rights of this user, and
-/// a table of his runs his triggers and defaults. The owner of the schema can put his own in the place of
-/// what is there.
-opening::inventory opening::look_around() {
-  std::string query = sql::postgresql::owners(names_);
-  constexpr std::string_view owner = "{OWNER}";
-  query.replace(query.find(owner), owner.size(), "$1");
-  const result r = ask(query + inventory_query, {to_.owner, names_.bare("layout"), names_.bare("revision")});
-  enum column { tables_found, routines_found, layout_found, revision_found, stranger };
-  if (PQgetisnull(r.get(), 0, stranger) == 0) {
-    throw connection_error{{errc::foreign_store, std::string{PQgetvalue(r.get(), 0, stranger)}.append(
-                                                     sql::postgresql::stranger_advice)},
-                           false};
-  }
-  const auto is = [&](column which, std::size_t count) {
-    return PQgetvalue(r.get(), 0, which) == std::to_string(count);
-  };
-  return {is(layout_found, 1), is(revision_found, 1),
-          is(tables_found, sql::postgresql::tables.size()) &&
-              is(routines_found, sql::postgresql::routines.size())};
-}
-
-/// \return the layout at the server, zero where there is none.
-std::int64_t opening::layout(const inventory& there) {
-  if (!there.has_layout) return 0;
-  const std::string said = text("SELECT " + names_.quoted("layout") + "()");
-  std::int64_t number = 0;
-  const auto read = std::from_chars(said.data(), said.data() + said.size(), number);
-  return read.ec == std::errc{} ? number : 0;  // a routine of somebody else's
-}
-
-sql::postgresql::revision opening::revision(const inventory& there) {
-  if (!there.has_revision) return {};
-  return sql::postgresql::revision::parse(text("SELECT " + names_.quoted("revision") + "()"));
-}
-
-/// A table that has one of our names, but not our columns.
-std::optional<std::string> opening::foreign_table() {
-  for (const auto part : sql::postgresql::tables) {
-    const std::string columns = text(
-        "SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' ORDER BY attnum) "
-        "FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped",
-        {names_.quoted(part)});
-    if (!columns.empty() && !sql::postgresql::is_ours(part, columns)) return names_.quoted(part);
-  }
-  return std::nullopt;
-}
-
-/// Newer routines do for older clients; older ones are replaced.
-bool opening::suffices(const inventory& there) {
-  const std::int64_t found = layout(there);
-  const auto routines = revision(there);
-  const auto& own = sql::postgresql::own_revision();
-  const bool newer = routines.number > own.number;
-  if (found > sql::postgresql::layout_number || (newer && !there.is_complete)) {
-    throw connection_error{
-        {errc::foreign_store, "the table " + names_.plain() + " was made by a newer Holdfast"}, false};
-  }
-  if (found != sql::postgresql::layout_number || !there.is_complete) return false;
-  return newer || (routines.number == own.number && !to_.renew);
-}
-
-std::string opening::shortage(const inventory& there) const {
-  if (!there.has_layout) return "there is no table " + names_.plain() + ", or some part of it is missing";
-  return "the tables and routines of " + names_.plain() + " are an older version's, or some part is missing";
-}
-
-/// \return whether it has made any.
-bool opening::provide_tables() {
-  const inventory there = look_around();
-  if (suffices(there)) return false;
-  if (const auto theirs = foreign_table()) {
-    throw connection_error{
-        {errc::foreign_store, "there is a table " + *theirs + " that is not ours; name another with table="},
-        false};
-  }
-  if (!to_.create) {
-    throw connection_error{
-        {errc::unavailable, shortage(there) + ", and create=0 forbids to make it; see holdfast schema"},
-        false};
-  }
-  bare_ = make_ == sql::provision::none && !there.has_layout;
-  return !bare_ && make_tables(there);
-}
-
-/// One client at a time, and those who come meanwhile find them made. Anybody may have that lock, so it is
-/// not waited for without limit: two who make the same at once get in each other's way, and try again.
-void opening::await_makers() {
-  const auto enough = boot_clock::now() + to_.link.connect_limit / 2;
-  const std::string attempt = "SELECT pg_try_advisory_xact_lock(" + sql::postgresql::making_key(names_) + ")";
-  while (text(attempt) != "t" && boot_clock::now() < enough) std::this_thread::sleep_for(a_while);
-}
-
-/// All that the tables and routines are, as the server has it.
-std::string opening::definitions() {
-  return text(
-      "SELECT concat((SELECT string_agg(concat_ws(' ', p.oid::regprocedure, p.prosecdef, p.proconfig, "
-      "p.proacl, p.prosrc), "
-      "' ' ORDER BY p.oid::regprocedure::text) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace "
-      "WHERE n.nspname = $1 AND starts_with(p.proname, $2)), "
-      "(SELECT string_agg(concat_ws(' ', c.relname, a.attname, a.atttypid::regtype), ' ' ORDER BY c.relname, "
-      "a.attnum) "
-      "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = "
-      "c.oid "
-      "WHERE n.nspname = $1 AND starts_with(c.relname, $2) AND a.attnum > 0))",
-      {names_.schema(), names_.bare("locks")});
-}
-
-bool opening::make_tables(const inventory& there) {
-  try {
-    ask("BEGIN");
-    await_makers();
-    const bool missing = !suffices(look_around());
-    const std::string before = definitions();
-    if (missing) {
-      ask(sql::postgresql::schema(names_, to_.owner));
-    }
-    const bool changed = definitions() != before;
-    ask("COMMIT");
-    return changed;
-  } catch (const connection_error& c) {
-    if (c.reason.code ==
-        errc::foreign_store) {  // a routine of somebody else's, say, or a schema that is missing
-      throw connection_error{
-          {c.reason.code, "the table " + names_.plain() + " cannot be made: " + c.reason.message}, false};
-    }
-    if (c.reason.code != errc::permission_denied) throw;
-    throw connection_error{
-        {errc::permission_denied,
-         shortage(there) +
-             ", and this user may not make it; have one who may run: holdfast schema URL --apply (" +
-             c.reason.message + ")"},
-        false};
-  }
 }
 
 /// \return the last statement's result. \throws connection_error where one is refused.
@@ -477,8 +275,6 @@ std::string opening::text(const std::string& statement, const std::vector<std::s
   const result r = ask(statement, values);
   return r && PQntuples(r.get()) > 0 ? PQgetvalue(r.get(), 0, 0) : "";
 }
-
-}  // namespace
 
 std::unique_ptr<sql::connection> dial(const settings& to, const owner_id& client,
                                       const std::optional<owner_id>& former, sql::provision make, int stop) {

@@ -1,0 +1,156 @@
+// What a session finds of our tables and procedures, and how it makes them.
+
+#include <algorithm>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "stores/mariadb/link/connection.hpp"
+#include "stores/mariadb/link/opening.hpp"
+
+namespace holdfast::mariadb {
+
+using runtime::connection_error;
+
+namespace {
+
+constexpr unsigned no_such_procedure = 1305;
+constexpr unsigned no_such_table = 1146;
+
+}  // namespace
+
+/// \return the layout at the server, zero where there is none, or a table is missing.
+std::int64_t opening::layout() {
+  const auto refused = try_to_ask("CALL " + names_.quoted("layout") + "()");
+  if (!refused) return column_.empty() ? 0 : std::strtoll(column_.front().c_str(), nullptr, 10);
+  if (refused->number == no_such_procedure || refused->number == no_such_table) return 0;
+  const connection_error refusal = refused_entry(refused->number, refused->sentence);
+  throw connection_error{refusal};
+}
+
+/// \return whether it has made any.
+bool opening::provide_tables(sql::mariadb::existing procedures_there) {
+  const bool replaces = procedures_there == sql::mariadb::existing::replaced;
+  const found_procedures procedures = look_at_procedures();
+  if (!procedures.untrusted.empty() && !replaces) {
+    throw connection_error{
+        {errc::permission_denied,
+         "the procedure " + procedures.untrusted +
+             " is another user's and would run with the rights of this one; have a trusted user "
+             "bring the store up to date: holdfast schema URL --apply"},
+        false};
+  }
+  const std::int64_t found = procedures.untrusted.empty() ? layout() : 0;
+  const std::int64_t behind = sql::mariadb::layout - found;
+  const bool outdated = found > 0 && behind > 0;
+  if (found > sql::mariadb::layout || (outdated && !replaces)) {
+    throw connection_error{
+        {errc::foreign_store, "the table " + names_.plain() + " is of layout " + std::to_string(found) +
+                                  ", and this Holdfast's is " + std::to_string(sql::mariadb::layout) +
+                                  (outdated ? "; bring it up to date: holdfast schema URL --apply" : "")},
+        false};
+  }
+  check_tables();
+  const bool usable = found == sql::mariadb::layout;
+  if (usable && procedures.complete && (procedures.current || !replaces)) return false;
+  if (usable && !to_.create) return false;
+  if (!to_.create) {
+    throw connection_error{{errc::unavailable, "there is no table " + names_.plain() +
+                                                   ", and create=0 forbids to make it; see holdfast schema"},
+                           false};
+  }
+  if (make_ == sql::provision::none) {
+    bare_ = !usable;
+    return false;
+  }
+  try {
+    make_tables(procedures_there);
+  } catch (const connection_error& c) {
+    // A user does not see a procedure that it may not call. It can do all else.
+    if (usable && !replaces && c.reason.code == errc::permission_denied) return false;
+    throw;
+  }
+  return true;
+}
+
+/// The names of these tables or procedures, for a statement.
+std::string opening::listed(const std::vector<std::string_view>& parts) const {
+  std::string all;
+  for (const std::string_view part : parts) {
+    const std::string name = part == "locks" ? to_.table : to_.table + '_' + std::string{part};
+    all.append(all.empty() ? "'" : ", '").append(name).append("'");
+  }
+  return all;
+}
+
+/// Asked before any is called, since nobody knows what another's does.
+/// \throws connection_error where there are others of these names.
+opening::found_procedures opening::look_at_procedures() {
+  const auto& parts = sql::mariadb::procedure_parts();
+  const std::string comment{sql::mariadb::procedure_comment};
+  ask("SELECT IF(routine_comment LIKE '" + comment +
+      "%', IF(security_type = 'DEFINER' OR definer = CURRENT_USER(), IF(routine_comment = '" +
+      sql::mariadb::current_comment() +
+      "', 'current', ''), CONCAT('? ', routine_name)), CONCAT('! ', routine_name)) "
+      "FROM information_schema.routines WHERE routine_schema = '" +
+      to_.schema + "' AND routine_type = 'PROCEDURE' AND routine_name IN (" + listed(parts) + ")");
+  const auto marked = [this](std::string_view mark) {
+    return std::find_if(column_.begin(), column_.end(),
+                        [&](const std::string& said) { return said.starts_with(mark); });
+  };
+  if (const auto foreign = marked("! "); foreign != column_.end()) {
+    throw connection_error{{errc::foreign_store, "there is a procedure " + foreign->substr(2) +
+                                                     " that is not ours; name another table with table="},
+                           false};
+  }
+  found_procedures found{column_.size() == parts.size(), true, {}};
+  for (const std::string& said : column_) found.current = found.current && said == "current";
+  if (const auto strange = marked("? "); strange != column_.end()) found.untrusted = strange->substr(2);
+  return found;
+}
+
+/// Ours say so in their comments, also where somebody did not come to the end of making them. Who may only
+/// call the procedures sees none.
+/// \throws connection_error where there are others of these names.
+void opening::check_tables() {
+  std::vector<std::string> comments;
+  for (const std::string_view part : sql::mariadb::table_parts()) {
+    comments.push_back(sql::mariadb::comment_of(part));
+  }
+  ask("SELECT table_comment FROM information_schema.tables WHERE table_schema = '" + to_.schema +
+      "' AND table_name IN (" + listed(sql::mariadb::table_parts()) + ")");
+  const bool ours = std::all_of(column_.begin(), column_.end(), [&](const std::string& comment) {
+    return std::find(comments.begin(), comments.end(), comment) != comments.end();
+  });
+  if (ours) return;
+  throw connection_error{
+      {errc::foreign_store, "there is a table " + names_.plain() +
+                                ", or one named after it, that is not ours; name another with table="},
+      false};
+}
+
+/// Several clients may be at it at once: each statement leaves alone what is there, or puts the same there.
+void opening::make_tables(sql::mariadb::existing procedures_there) {
+  constexpr unsigned is_there = 1304;
+  for (const std::string& statement : sql::mariadb::schema_of(names_, procedures_there)) {
+    auto refused = try_to_ask(statement);
+    if (refused && refused->number == is_there) {
+      if (procedures_there == sql::mariadb::existing::kept) continue;
+      ask("DROP PROCEDURE IF EXISTS " + sql::mariadb::procedure_in(statement));  // MySQL cannot replace one
+      refused = try_to_ask(statement);
+    }
+    if (!refused) continue;
+    const connection_error refusal = refused_entry(refused->number, refused->sentence);
+    if (refusal.reason.code != errc::permission_denied) throw connection_error{refusal};
+    throw connection_error{
+        {errc::permission_denied,
+         "there is no table " + names_.plain() +
+             " whose procedures this user may call, and it may not make it; grant it those that there are, "
+             "or have one who may run: holdfast schema URL --apply (" +
+             refusal.reason.message + ")"},
+        false};
+  }
+}
+
+}  // namespace holdfast::mariadb

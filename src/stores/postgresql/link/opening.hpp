@@ -1,0 +1,79 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "runtime/io_deadline.hpp"
+#include "stores/postgresql/link/handle.hpp"
+#include "stores/postgresql/link/settings.hpp"
+#include "stores/postgresql/protocol/schema.hpp"
+
+namespace holdfast::postgresql {
+
+/// A session on its way to readiness.
+class opening {
+ public:
+  opening(const settings& to, const owner_id& client, int stop)
+      : to_{to}, names_{to.names}, client_{client}, limit_{to.link.connect_limit, stop} {}
+
+  [[nodiscard]] handle run(const std::optional<owner_id>& former, sql::provision make);
+  /// With the schema in which the tables are; once `run`.
+  [[nodiscard]] const sql::naming& names() const { return names_; }
+
+  /// Whether there are no tables, and it was not to make them.
+  [[nodiscard]] bool is_bare() const { return bare_; }
+
+  /// \return whether it has made tables.
+  [[nodiscard]] bool provide();
+
+ private:
+  /// Until the server is asked again. Not at the server, whose clock may be set back meanwhile.
+  static constexpr std::chrono::milliseconds asking_interval{5};
+
+  /// Half of the id, as everybody can read it there; the other half stays secret, so that nobody knows the
+  /// channel.
+  static std::string application(const owner_id& client) { return "holdfast " + client.hex().substr(0, 16); }
+
+  /// What there is at the server, and all of it of somebody who is trusted.
+  struct inventory {
+    bool has_layout = false;
+    bool has_revision = false;
+    bool is_complete = false;
+  };
+
+  void connect();
+  void check_server();
+  void settle_names(const std::string& path);
+  void check_line(const std::string& backend);
+  void check_session();
+  void end_sessions(const owner_id& of);
+  void take_lock();
+  void bind_to_session(std::chrono::milliseconds timeout);
+  bool provide_tables();
+  bool make_tables(const inventory& there);
+  [[nodiscard]] std::string shortage(const inventory& there) const;
+  [[nodiscard]] inventory look_around();
+  [[nodiscard]] std::int64_t layout(const inventory& there);
+  [[nodiscard]] sql::postgresql::revision revision(const inventory& there);
+  /// Whether this client can do with what there is; where it must not, throws.
+  [[nodiscard]] bool suffices(const inventory& there);
+  void await_makers();
+  [[nodiscard]] std::string definitions();
+  [[nodiscard]] std::optional<std::string> foreign_table();
+  result ask(const std::string& statement, const std::vector<std::string>& values = {});
+  [[nodiscard]] std::string text(const std::string& statement, const std::vector<std::string>& values = {});
+
+  const settings& to_;
+  sql::naming names_;
+  const owner_id& client_;
+  runtime::io_deadline limit_;
+  sql::provision make_ = sql::provision::tables;
+  bool bare_ = false;
+  handle session_;
+  std::string backend_;  // behind a pooler
+};
+
+}  // namespace holdfast::postgresql

@@ -1,0 +1,168 @@
+// What a session finds of our tables and routines, and how it makes them.
+
+#include <charconv>
+#include <chrono>
+#include <string>
+#include <string_view>
+#include <thread>
+
+#include "holdfast/lease.hpp"
+#include "stores/postgresql/link/connection.hpp"
+#include "stores/postgresql/link/opening.hpp"
+
+namespace holdfast::postgresql {
+
+using runtime::connection_error;
+
+namespace {
+
+/// Behind `owners`: how many tables and routines there are, whether `layout` ($2) and `revision` ($3) are,
+/// and what is not trusted, with its owner.
+constexpr const char* inventory_query = R"sql(
+SELECT count(*) FILTER (WHERE kind = 'table'), count(*) FILTER (WHERE kind = 'routine'),
+       count(*) FILTER (WHERE kind = 'routine' AND name = $2::text),
+       count(*) FILTER (WHERE kind = 'routine' AND name = $3::text),
+       min('the ' || kind || ' ' || name || ' belongs to ' || pg_get_userbyid(owner))
+         FILTER (WHERE owner NOT IN (SELECT oid FROM trusted))
+  FROM part
+)sql";
+
+}  // namespace
+
+/// Nothing of ours is called before this: a routine of a stranger would run with the rights of this user, and
+/// a table of his runs his triggers and defaults. The owner of the schema can put his own in the place of
+/// what is there.
+opening::inventory opening::look_around() {
+  std::string query = sql::postgresql::owners(names_);
+  constexpr std::string_view owner = "{OWNER}";
+  query.replace(query.find(owner), owner.size(), "$1");
+  const result r = ask(query + inventory_query, {to_.owner, names_.bare("layout"), names_.bare("revision")});
+  enum column { tables_found, routines_found, layout_found, revision_found, stranger };
+  if (PQgetisnull(r.get(), 0, stranger) == 0) {
+    throw connection_error{{errc::foreign_store, std::string{PQgetvalue(r.get(), 0, stranger)}.append(
+                                                     sql::postgresql::stranger_advice)},
+                           false};
+  }
+  const auto is = [&](column which, std::size_t count) {
+    return PQgetvalue(r.get(), 0, which) == std::to_string(count);
+  };
+  return {is(layout_found, 1), is(revision_found, 1),
+          is(tables_found, sql::postgresql::tables.size()) &&
+              is(routines_found, sql::postgresql::routines.size())};
+}
+
+/// \return the layout at the server, zero where there is none.
+std::int64_t opening::layout(const inventory& there) {
+  if (!there.has_layout) return 0;
+  const std::string said = text("SELECT " + names_.quoted("layout") + "()");
+  std::int64_t number = 0;
+  const auto read = std::from_chars(said.data(), said.data() + said.size(), number);
+  return read.ec == std::errc{} ? number : 0;  // a routine of somebody else's
+}
+
+sql::postgresql::revision opening::revision(const inventory& there) {
+  if (!there.has_revision) return {};
+  return sql::postgresql::revision::parse(text("SELECT " + names_.quoted("revision") + "()"));
+}
+
+/// A table that has one of our names, but not our columns.
+std::optional<std::string> opening::foreign_table() {
+  for (const auto part : sql::postgresql::tables) {
+    const std::string columns = text(
+        "SELECT string_agg(attname || ' ' || format_type(atttypid, atttypmod), ', ' ORDER BY attnum) "
+        "FROM pg_attribute WHERE attrelid = to_regclass($1) AND attnum > 0 AND NOT attisdropped",
+        {names_.quoted(part)});
+    if (!columns.empty() && !sql::postgresql::is_ours(part, columns)) return names_.quoted(part);
+  }
+  return std::nullopt;
+}
+
+/// Newer routines do for older clients; older ones are replaced.
+bool opening::suffices(const inventory& there) {
+  const std::int64_t found = layout(there);
+  const auto routines = revision(there);
+  const auto& own = sql::postgresql::own_revision();
+  const bool newer = routines.number > own.number;
+  if (found > sql::postgresql::layout_number || (newer && !there.is_complete)) {
+    throw connection_error{
+        {errc::foreign_store, "the table " + names_.plain() + " was made by a newer Holdfast"}, false};
+  }
+  if (found != sql::postgresql::layout_number || !there.is_complete) return false;
+  return newer || (routines.number == own.number && !to_.renew);
+}
+
+std::string opening::shortage(const inventory& there) const {
+  if (!there.has_layout) return "there is no table " + names_.plain() + ", or some part of it is missing";
+  return "the tables and routines of " + names_.plain() + " are an older version's, or some part is missing";
+}
+
+/// \return whether it has made any.
+bool opening::provide_tables() {
+  const inventory there = look_around();
+  if (suffices(there)) return false;
+  if (const auto theirs = foreign_table()) {
+    throw connection_error{
+        {errc::foreign_store, "there is a table " + *theirs + " that is not ours; name another with table="},
+        false};
+  }
+  if (!to_.create) {
+    throw connection_error{
+        {errc::unavailable, shortage(there) + ", and create=0 forbids to make it; see holdfast schema"},
+        false};
+  }
+  bare_ = make_ == sql::provision::none && !there.has_layout;
+  return !bare_ && make_tables(there);
+}
+
+/// One client at a time, and those who come meanwhile find them made. Anybody may have that lock, so it is
+/// not waited for without limit: two who make the same at once get in each other's way, and try again.
+void opening::await_makers() {
+  const auto enough = boot_clock::now() + to_.link.connect_limit / 2;
+  const std::string attempt = "SELECT pg_try_advisory_xact_lock(" + sql::postgresql::making_key(names_) + ")";
+  while (text(attempt) != "t" && boot_clock::now() < enough) std::this_thread::sleep_for(asking_interval);
+}
+
+/// All that the tables and routines are, as the server has it.
+std::string opening::definitions() {
+  return text(
+      "SELECT concat((SELECT string_agg(concat_ws(' ', p.oid::regprocedure, p.prosecdef, p.proconfig, "
+      "p.proacl, p.prosrc), "
+      "' ' ORDER BY p.oid::regprocedure::text) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace "
+      "WHERE n.nspname = $1 AND starts_with(p.proname, $2)), "
+      "(SELECT string_agg(concat_ws(' ', c.relname, a.attname, a.atttypid::regtype), ' ' ORDER BY c.relname, "
+      "a.attnum) "
+      "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = "
+      "c.oid "
+      "WHERE n.nspname = $1 AND starts_with(c.relname, $2) AND a.attnum > 0))",
+      {names_.schema(), names_.bare("locks")});
+}
+
+bool opening::make_tables(const inventory& there) {
+  try {
+    ask("BEGIN");
+    await_makers();
+    const bool missing = !suffices(look_around());
+    const std::string before = definitions();
+    if (missing) {
+      ask(sql::postgresql::schema(names_, to_.owner));
+    }
+    const bool changed = definitions() != before;
+    ask("COMMIT");
+    return changed;
+  } catch (const connection_error& c) {
+    if (c.reason.code ==
+        errc::foreign_store) {  // a routine of somebody else's, say, or a schema that is missing
+      throw connection_error{
+          {c.reason.code, "the table " + names_.plain() + " cannot be made: " + c.reason.message}, false};
+    }
+    if (c.reason.code != errc::permission_denied) throw;
+    throw connection_error{
+        {errc::permission_denied,
+         shortage(there) +
+             ", and this user may not make it; have one who may run: holdfast schema URL --apply (" +
+             c.reason.message + ")"},
+        false};
+  }
+}
+
+}  // namespace holdfast::postgresql
