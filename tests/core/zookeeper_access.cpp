@@ -1,0 +1,121 @@
+// Claims of a session among nodes that may not be read or listed, and what is shown of many.
+
+#include <gtest/gtest.h>
+#include <string>
+
+#include "core/zookeeper_tree.hpp"
+
+namespace holdfast::zookeeper {
+namespace {
+
+// A node may be asked about by everybody, and read by those who have the right.
+TEST_F(zookeeper_crowd, waits_behind_a_node_that_may_not_be_read) {
+  wire_.create("/stock", 0, operation::made::container);
+  const auto ahead = wire_.create("/stock/_c_00000000-0000-4000-8000-000000000000-lock-", other_session,
+                                  operation::made::sequential);
+  wire_.unreadable.insert(ahead);
+  acquire(1, "stock");
+  wire_.serve(session_);
+  acquire(2, "stock");
+  wire_.serve(session_);
+  pass(1s);
+  EXPECT_FALSE(is_granted(1));
+  wire_.remove(ahead, session_);
+  pass(1s);
+  EXPECT_TRUE(is_granted(1));
+  EXPECT_FALSE(is_granted(2));
+}
+
+TEST_F(zookeeper_crowd, notices_the_end_of_its_own_node_that_it_may_not_read) {
+  acquire(0, "stock0");
+  wire_.serve(session_);
+  const auto own = node_of(0, "/stock0");
+  wire_.unreadable.insert(own);
+  renew(1, "stock");
+  EXPECT_EQ(kept(), std::vector{true});
+  wire_.remove(own, session_);
+  renew(1, "stock");
+  EXPECT_EQ(kept(), std::vector{false});
+  EXPECT_EQ(told_[owner(0)], std::vector{store::notice::revoked});
+}
+
+TEST_F(zookeeper_crowd, waits_behind_a_node_of_its_own_that_may_not_be_read) {
+  wire_.reads_own = false;
+  for (std::size_t i = 0; i < 4; ++i) acquire(i, "stock");
+  wire_.serve(session_);
+  for (std::size_t i = 0; i < 4; ++i) {
+    pass(1s);
+    ASSERT_TRUE(is_granted(i)) << i;
+    for (std::size_t later = i + 1; later < 4; ++later) EXPECT_FALSE(is_granted(later)) << i;
+    wire_.remove(node_of(i, "/stock"), session_);
+    send(tickets::task::release, i, "stock");
+    wire_.serve(session_);
+  }
+}
+
+TEST_F(zookeeper_crowd, leaves_nothing_where_it_may_not_list) {
+  wire_.create("/stock", 0, operation::made::container);
+  wire_.unreadable.insert("/stock");
+  acquire(1, "stock");
+  wire_.serve(session_);
+  const auto* failed = std::get_if<store::trouble>(&got_.at(1));
+  ASSERT_TRUE(failed);
+  EXPECT_EQ(failed->reason.code, errc::permission_denied);
+  EXPECT_FALSE(failed->unknown);
+  EXPECT_TRUE(wire_.all.at("/stock").children.empty());
+}
+
+// Curator's Revoker writes into the node of a holder, to ask it to release.
+TEST_F(zookeeper_crowd, takes_its_nodes_for_its_own_whatever_others_have_written_there) {
+  acquire(0, "stock");
+  wire_.serve(session_);
+  wire_.all.at(node_of(0, "/stock")).data = "__REVOKE__";
+  send(tickets::task::evict, 9, "stock");
+  wire_.serve(session_);
+  const auto* r = std::get_if<tickets::reply>(&got_.at(9));
+  ASSERT_TRUE(r);
+  EXPECT_EQ(std::get<tickets::count>(*r).value, 1U);
+  // Java's are left alone.
+  wire_.create("/stock/_c_00000000-0000-4000-8000-000000000000-lock-", other_session,
+               operation::made::sequential);
+  send(tickets::task::evict, 9, "stock");
+  wire_.serve(session_);
+  EXPECT_TRUE(std::holds_alternative<store::trouble>(got_.at(9)));
+}
+
+TEST_F(zookeeper_crowd, is_inspected_no_further_than_was_asked_for) {
+  for (std::size_t i = 0; i < 1000; ++i) acquire(i, "stock");
+  wire_.serve(session_);
+  for (const std::size_t most : {std::size_t{0}, std::size_t{10}, std::size_t{1000}}) {
+    wire_.counts.clear();
+    wire_.most_gets = 0;
+    tickets::request r;
+    r.kind = tickets::task::inspect;
+    r.name = "stock";
+    r.waiters_read = most;
+    std::optional<outcome> seen;
+    session_.send(r, [&](outcome o) { seen = std::move(o); });
+    wire_.serve(session_);
+    const auto& state = std::get<std::optional<lock_state>>(std::get<tickets::reply>(*seen));
+    EXPECT_EQ(state->holders.size(), 1U);
+    EXPECT_EQ(state->waiters.size(), std::min<std::size_t>(most, 999));
+    EXPECT_LE(wire_.counts[kind::get], most + 3);
+    EXPECT_LE(wire_.most_gets, 300U);
+  }
+}
+
+TEST_F(zookeeper_crowd, of_names_is_listed_some_at_a_time) {
+  for (std::size_t i = 0; i < 1000; ++i) acquire(i, "shelves/" + std::to_string(i));
+  wire_.serve(session_);
+  wire_.most_lists = 0;
+  tickets::request r;
+  r.kind = tickets::task::list;
+  std::optional<outcome> seen;
+  session_.send(r, [&](outcome o) { seen = std::move(o); });
+  wire_.serve(session_);
+  EXPECT_EQ(std::get<std::vector<lock_summary>>(std::get<tickets::reply>(*seen)).size(), 1000U);
+  EXPECT_LE(wire_.most_lists, 64U * 3);
+}
+
+}  // namespace
+}  // namespace holdfast::zookeeper
