@@ -298,6 +298,8 @@ auto initiate_acquire_until(handle& lock, const lock_request& request,
       std::forward<Token>(token));
 }
 
+// Where Asio has no coroutines, as Boost 1.74 with clang, every call names its token.
+#if defined(BOOST_ASIO_HAS_CO_AWAIT)
 #if BOOST_VERSION >= 108600
 using awaiting_token = boost::asio::deferred_t;
 #else
@@ -306,5 +308,6 @@ using awaiting_token = boost::asio::use_awaitable_t<>;
 struct default_token : diagnosed<awaiting_token> {};
 template <>
 inline constexpr bool is_diagnosed<default_token> = true;
+#endif
 
 }  // namespace holdfast::detail
