@@ -1,6 +1,5 @@
 #include "stores/mariadb/link/dial.hpp"
 
-#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <fcntl.h>
@@ -10,9 +9,7 @@
 #include <string_view>
 #include <sys/socket.h>
 #include <sys/time.h>
-#include <vector>
 
-#include "runtime/io_deadline.hpp"
 #include "stores/mariadb/link/connection.hpp"
 #include "stores/mariadb/link/handle.hpp"
 #include "stores/mariadb/link/opening.hpp"
@@ -21,7 +18,6 @@
 namespace holdfast::mariadb {
 
 using runtime::connection_error;
-using runtime::io_deadline;
 
 namespace {
 

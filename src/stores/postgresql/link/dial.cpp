@@ -1,7 +1,6 @@
 #include "stores/postgresql/link/dial.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <cstdint>
 #include <optional>
@@ -11,7 +10,6 @@
 #include <thread>
 #include <vector>
 
-#include "runtime/io_deadline.hpp"
 #include "stores/postgresql/link/connection.hpp"
 #include "stores/postgresql/link/handle.hpp"
 #include "stores/postgresql/link/opening.hpp"
@@ -20,7 +18,6 @@
 namespace holdfast::postgresql {
 
 using runtime::connection_error;
-using runtime::io_deadline;
 
 namespace {
 
