@@ -9,7 +9,7 @@
 
 namespace holdfast::runtime {
 
-elastic_pool::elastic_pool() {
+elastic_pool::elastic_pool(std::chrono::microseconds patience) : patience_{patience} {
   const annotated::lock held{mutex_};
   add_thread();
 }
@@ -70,7 +70,7 @@ bool elastic_pool::take_over() {
     } else {
       watched_ = true;
       const std::uint64_t seen = started_;
-      const auto until = std::chrono::steady_clock::now() + patience;
+      const auto until = std::chrono::steady_clock::now() + patience_;
       while (runner_ != 0 && changed_.wait_until(mutex_, until) == std::cv_status::no_timeout) {
       }
       watched_ = false;

@@ -22,10 +22,11 @@ namespace holdfast::runtime {
 /// beyond the second end with the tasks that needed them.
 class elastic_pool {
  public:
-  static constexpr std::chrono::microseconds patience{500};
+  static constexpr std::chrono::microseconds default_patience{500};
 
   /// Starts the first thread. \throws holdfast::error errc::exhausted.
-  elastic_pool();
+  /// \param patience how long a task may take while others wait.
+  explicit elastic_pool(std::chrono::microseconds patience = default_patience);
   ~elastic_pool() { finish(); }
   elastic_pool(const elastic_pool&) = delete;
   elastic_pool& operator=(const elastic_pool&) = delete;
@@ -44,6 +45,7 @@ class elastic_pool {
   void add_watcher() HOLDFAST_REQUIRES(mutex_);
   void join_ended() HOLDFAST_REQUIRES(mutex_);
 
+  const std::chrono::microseconds patience_;
   annotated::mutex mutex_;
   annotated::condition_variable changed_;
   std::deque<std::function<void()>> tasks_ HOLDFAST_GUARDED_BY(mutex_);

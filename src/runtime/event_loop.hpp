@@ -52,7 +52,7 @@ class HOLDFAST_CAPABILITY("core lock") event_loop final : public store::schedule
   /// For users' callbacks, which run one after another.
   void defer_callback(std::function<void()> action) override;
   /// For loss signals and completions: on another thread, and never behind a user's callback for longer than
-  /// `elastic_pool::patience`.
+  /// `elastic_pool::default_patience`.
   void defer_signal(std::function<void()> action);
   /// As `defer_callback`, for what is not user code and may run on whatever thread has the core lock.
   void defer(std::function<void()> action);

@@ -37,8 +37,9 @@ TEST(elastic_pool, starts_tasks_in_the_order_of_posting) {
   std::vector<int> order;
   std::promise<void> all;
   {
-    elastic_pool pool;
-    // One task at a time, as long as none of them blocks.
+    // One task at a time, as long as none of them blocks: a thread that waits for a processor counts as
+    // blocked.
+    elastic_pool pool{std::chrono::hours{1}};
     for (int each = 0; each < 100; ++each) pool.post({[&order, each] { order.push_back(each); }});
     pool.post({[&] { all.set_value(); }});
     ASSERT_EQ(all.get_future().wait_for(hang), std::future_status::ready);
