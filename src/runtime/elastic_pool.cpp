@@ -31,7 +31,7 @@ void elastic_pool::post(std::vector<std::function<void()>> tasks) {
 }
 
 void elastic_pool::finish() {
-  annotated::lock held{mutex_};
+  const annotated::lock held{mutex_};
   finishing_ = true;
   changed_.notify_all();
   // A thread that is ended by its last task may still add one that watches.
@@ -40,7 +40,7 @@ void elastic_pool::finish() {
 }
 
 void elastic_pool::work() {
-  annotated::lock held{mutex_};
+  const annotated::lock held{mutex_};
   ++idle_;
   while (take_over()) {
     --idle_;
