@@ -22,11 +22,11 @@ def foreign_libraries():
     found = {}
     for python in (sys.executable, "/usr/bin/python3"):  # apt's packages are for the system's own
         if subprocess.run([python, "-c", "import redis"], capture_output=True).returncode == 0:
-            found["redis-py"] = [python, folder / "foreign" / "redis_py_bench.py"]
+            found["redis-py"] = [python, folder / "libraries" / "redis_py_bench.py"]
             break
     packages = pathlib.Path(os.environ.get("HOLDFAST_NODE", folder.parent / ".deps" / "node"))
     if shutil.which("node") and (packages / "node_modules" / "redlock").is_dir():
-        found["redlock"] = ["node", folder / "foreign" / "redlock_bench.mjs"]
+        found["redlock"] = ["node", folder / "libraries" / "redlock_bench.mjs"]
     return found
 
 

@@ -19,10 +19,10 @@ def foreign_libraries():
     """Name -> command, of those that are installed."""
     found = {}
     if shutil.which("javac") and pathlib.Path(JARS.split(":")[0]).exists():  # java compiles the source as it starts
-        found["Curator"] = ["java", "-cp", JARS, folder / "foreign" / "curator_bench.java"]
+        found["Curator"] = ["java", "-cp", JARS, folder / "libraries" / "curator_bench.java"]
     for python in (sys.executable, "/usr/bin/python3"):  # apt's packages are for the system's own
         if subprocess.run([python, "-c", "import kazoo"], capture_output=True).returncode == 0:
-            found["kazoo"] = [python, folder / "foreign" / "kazoo_bench.py"]
+            found["kazoo"] = [python, folder / "libraries" / "kazoo_bench.py"]
             break
     return found
 

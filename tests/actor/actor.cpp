@@ -8,7 +8,7 @@
 //   report                                   -> holding | lost                   by lease::held() and lost()
 //   claim                                    -> claimed NANOSECONDS    asks held() until it says no; when it
 //                                               said yes last, by CLOCK_BOOTTIME
-//   crowd NAME WITNESS TURNS [OPTION…]       -> crowded | failed CODE TEXT       lock, visit, unlock
+//   contend NAME WITNESS TURNS [OPTION…]       -> contended | failed CODE TEXT       lock, visit, unlock
 //   visit WITNESS                            -> visited            once, with the token in HOLDFAST_TOKEN
 //   cycle NAME TURNS [OPTION…]               -> cycled | failed CODE TEXT        lock, unlock
 //   clients URL TURNS                        -> cycled | failed CODE TEXT        open, lock, close
@@ -165,12 +165,12 @@ class actor {
  public:
   std::string perform(const command& what) {
     static const std::map<std::string, std::string (actor::*)(const command&)> verbs{
-        {"open", &actor::open},   {"hold", &actor::hold},       {"release", &actor::release},
-        {"drop", &actor::drop},   {"report", &actor::report},   {"claim", &actor::claim},
-        {"crowd", &actor::crowd}, {"cycle", &actor::cycle},     {"clients", &actor::clients},
-        {"close", &actor::close}, {"inspect", &actor::inspect}, {"usage", &actor::resources},
-        {"limit", &actor::limit}, {"user", &actor::user},       {"wall", &actor::wall},
-        {"disk", &actor::disk},   {"fill", &actor::fill},       {"clear", &actor::clear},
+        {"open", &actor::open},       {"hold", &actor::hold},       {"release", &actor::release},
+        {"drop", &actor::drop},       {"report", &actor::report},   {"claim", &actor::claim},
+        {"contend", &actor::contend}, {"cycle", &actor::cycle},     {"clients", &actor::clients},
+        {"close", &actor::close},     {"inspect", &actor::inspect}, {"usage", &actor::resources},
+        {"limit", &actor::limit},     {"user", &actor::user},       {"wall", &actor::wall},
+        {"disk", &actor::disk},       {"fill", &actor::fill},       {"clear", &actor::clear},
         {"visit", &actor::visit}};
     try {
       return (this->*verbs.at(what.at(0)))(what);
@@ -227,13 +227,13 @@ class actor {
     return "claimed " + std::to_string(claimed.time_since_epoch().count());
   }
 
-  std::string crowd(const command& what) {
+  std::string contend(const command& what) {
     contender by{locks_.value(), what.at(1), what};
     holdfast::test::witness place{what.at(2)};
     for (auto turn = std::stoll(what.at(3)); turn > 0; --turn) {
       if (const auto held = by.acquire()) by.visit(place, *held);
     }
-    return "crowded";
+    return "contended";
   }
 
   std::string visit(const command& what) {

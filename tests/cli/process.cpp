@@ -32,7 +32,7 @@ std::vector<char*> pointers(std::vector<std::string>& strings) {
 }  // namespace
 
 bool eventually(const std::function<bool()>& is_so) {
-  const auto end = std::chrono::steady_clock::now() + patience;
+  const auto end = std::chrono::steady_clock::now() + wait_limit;
   while (!is_so()) {
     if (std::chrono::steady_clock::now() >= end) return false;
     std::this_thread::sleep_for(std::chrono::milliseconds{3});

@@ -15,9 +15,9 @@ namespace holdfast::test {
 
 /// How long anything may take before a test gives up: long, for busy machines and sanitizers, because it
 /// is only ever waited for in full by a test that fails.
-inline constexpr std::chrono::seconds patience{60};
+inline constexpr std::chrono::seconds wait_limit{60};
 
-/// Looks until it is so. \return false when patience ran out.
+/// Looks until it is so. \return false when wait_limit ran out.
 [[nodiscard]] bool eventually(const std::function<bool()>& is_so);
 
 [[nodiscard]] std::string contents(const std::string& path);
@@ -52,7 +52,7 @@ class process {
   void signal(int number) const;
   [[nodiscard]] std::string out() const { return contents(out_); }
   [[nodiscard]] std::string err() const { return contents(err_); }
-  /// Waits for its end; a status of -1 when patience ran out.
+  /// Waits for its end; a status of -1 when wait_limit ran out.
   result wait();
   [[nodiscard]] bool running();
 

@@ -23,7 +23,7 @@ class terminal {
   std::string rest();
   /// The process group in the foreground.
   [[nodiscard]] pid_t foreground() const;
-  /// Waits for the end, reading all the while; the status as a shell has it, -1 when patience ran out.
+  /// Waits for the end, reading all the while; the status as a shell has it, -1 when wait_limit ran out.
   int wait();
 
  private:

@@ -223,7 +223,7 @@ TEST_F(usage, no_secret_is_ever_shown) {
                                  {"schema", url},
                                  {"schema", "--apply"},
                                  {"watch", "--json"}};
-  // At once: most of them wait for a server until their patience ends.
+  // At once: most of them wait for a server until their wait_limit ends.
   std::vector<std::unique_ptr<process>> all;
   all.reserve(lines.size());
   for (const auto& line : lines) all.push_back(start(line, from_environment));

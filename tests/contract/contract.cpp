@@ -95,13 +95,13 @@ contender::contender(flavour way, asio::thread_pool& loop, client& locks, std::s
       semaphore_{locks, name, capacity, options} {}
 
 outcome contender::take(const wish& request) {
-  const auto patience = boot_clock::now() + hang;
+  const auto wait_limit = boot_clock::now() + hang;
   for (;;) {
     auto ended = take_in_flavour(request);
     if (!ended.code) return ended;
     problems_.push_back(ended.code);
     // A brief lease that was over when it arrived. Whoever has so little time on such a machine asks again.
-    if (ended.code != errc::lost || boot_clock::now() > patience) return ended;
+    if (ended.code != errc::lost || boot_clock::now() > wait_limit) return ended;
   }
 }
 
@@ -216,30 +216,30 @@ bool observer::sees_holders(std::string_view name, std::size_t count) const {
 
 namespace {
 
-constexpr auto patience = 50s;  // less than until a test takes it for a hang
+constexpr auto wait_limit = 50s;  // less than until a test takes it for a hang
 
 /// A machine may keep a server from its work for longer than claims, or the end of a client, wait for it
 /// where a test says nothing of that.
-lock_options patient(lock_options options) {
+lock_options with_wait_limit(lock_options options) {
   const auto& asked = options.retry();
-  if (asked.limit() == retry_policy{}.limit()) options.retry(retry_policy{asked}.limit(patience));
+  if (asked.limit() == retry_policy{}.limit()) options.retry(retry_policy{asked}.limit(wait_limit));
   return options;
 }
-client_options patient(client_options options) {
-  if (options.flush_limit() == client_options{}.flush_limit()) options.flush_limit(patience);
-  return options.locks(patient(options.locks()));
+client_options with_wait_limit(client_options options) {
+  if (options.flush_limit() == client_options{}.flush_limit()) options.flush_limit(wait_limit);
+  return options.locks(with_wait_limit(options.locks()));
 }
 
 }  // namespace
 
 client& on_store::open(client_options options) {
-  options = patient(std::move(options));
+  options = with_wait_limit(std::move(options));
   return clients_.emplace_back(store_->url(), std::move(options));
 }
 
 contender& on_store::in_flavour(flavour way, client& locks, std::string_view name, std::ptrdiff_t capacity,
                                 const lock_options& options) {
-  return contenders_.emplace_back(way, loop_, locks, name, capacity, patient(options));
+  return contenders_.emplace_back(way, loop_, locks, name, capacity, with_wait_limit(options));
 }
 
 void on_store::TearDown() {

@@ -13,7 +13,7 @@ namespace {
 class exclusion : public in_both_flavours {
  protected:
   /// Lets every contender take and leave `turns` times, each in a thread of its own.
-  void crowd(const std::vector<std::pair<contender*, wish>>& all, int turns, std::int64_t capacity = 0) {
+  void contend(const std::vector<std::pair<contender*, wish>>& all, int turns, std::int64_t capacity = 0) {
     std::vector<std::jthread> threads;
     for (const auto& [each, request] : all) {
       threads.emplace_back([this, each = each, request = request, turns, capacity] {
@@ -32,7 +32,7 @@ class exclusion : public in_both_flavours {
 TEST_P(exclusion, one_holder_among_the_threads_of_a_client) {
   std::vector<std::pair<contender*, wish>> all;
   for (int each = 0; each < 4; ++each) all.emplace_back(&by(one(), "stock"), exclusive);
-  crowd(all, 40);
+  contend(all, 40);
   EXPECT_EQ(witness_.overlaps(), 0);
   EXPECT_EQ(witness_.fragile_count(), 160);
 }
@@ -40,35 +40,35 @@ TEST_P(exclusion, one_holder_among_the_threads_of_a_client) {
 TEST_P(exclusion, one_holder_among_clients) {
   std::vector<std::pair<contender*, wish>> all;
   for (int each = 0; each < 4; ++each) all.emplace_back(&by(open(), "stock"), exclusive);
-  crowd(all, 40);
+  contend(all, 40);
   EXPECT_EQ(witness_.overlaps(), 0);
   EXPECT_EQ(witness_.fragile_count(), 160);
 }
 
 TEST_P(exclusion, one_holder_among_the_users_of_one_object) {
   contender& lock = by(one(), "stock");
-  crowd({{&lock, exclusive}, {&lock, exclusive}, {&lock, exclusive}}, 40);
+  contend({{&lock, exclusive}, {&lock, exclusive}, {&lock, exclusive}}, 40);
   EXPECT_EQ(witness_.overlaps(), 0);
   EXPECT_EQ(witness_.fragile_count(), 120);
 }
 
 TEST_P(exclusion, readers_come_together_and_writers_alone) {
-  crowd({{&by(one(), "stock"), shared},
-         {&by(two(), "stock"), shared},
-         {&by(one(), "stock"), exclusive},
-         {&by(two(), "stock"), exclusive}},
-        40);
+  contend({{&by(one(), "stock"), shared},
+           {&by(two(), "stock"), shared},
+           {&by(one(), "stock"), exclusive},
+           {&by(two(), "stock"), exclusive}},
+          40);
   EXPECT_EQ(witness_.overlaps(), 0);
   EXPECT_EQ(witness_.fragile_count(), 80);
   EXPECT_EQ(witness_.count(), 160);
 }
 
 TEST_P(exclusion, permits_never_exceed_the_capacity) {
-  crowd({{&by(one(), "stock", 3), permits(1)},
-         {&by(two(), "stock", 3), permits(1)},
-         {&by(one(), "stock", 3), permits(2)},
-         {&by(two(), "stock", 3), permits(3)}},
-        40, 3);
+  contend({{&by(one(), "stock", 3), permits(1)},
+           {&by(two(), "stock", 3), permits(1)},
+           {&by(one(), "stock", 3), permits(2)},
+           {&by(two(), "stock", 3), permits(3)}},
+          40, 3);
   EXPECT_EQ(witness_.overlaps(), 0);
   EXPECT_EQ(witness_.count(), 160);
 }
@@ -118,10 +118,10 @@ TEST_P(processes, exclude_each_other) {
   std::vector<std::unique_ptr<test::actor>> children;
   for (int each = 0; each < 3; ++each) {
     children.push_back(start());
-    children.back()->tell("crowd stock " + place + " 50");
+    children.back()->tell("contend stock " + place + " 50");
   }
   children.push_back(start());
-  children.back()->tell("crowd stock " + place + " 50 shared");
+  children.back()->tell("contend stock " + place + " 50 shared");
 
   mutex lock{one(), "stock"};
   test::witness witness{place};
@@ -129,7 +129,7 @@ TEST_P(processes, exclude_each_other) {
     const auto held = lock.acquire();
     witness.visit(mode::exclusive, held.token());
   }
-  for (const auto& child : children) EXPECT_EQ(child->hear(), "crowded");
+  for (const auto& child : children) EXPECT_EQ(child->hear(), "contended");
   EXPECT_EQ(witness.overlaps(), 0);
   EXPECT_EQ(witness.fragile_count(), 200);
   EXPECT_EQ(witness.count(), 250);

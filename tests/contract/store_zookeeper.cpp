@@ -39,7 +39,7 @@ holdfast::contract::store_kind kind(std::string name, const std::string& options
           .start = [options] { return std::make_unique<zookeeper_store>(options); }};
 }
 
-// Three servers, whichever of which a client comes to. What standing still does to them is for the weather:
+// Three servers, whichever of which a client comes to. What standing still does to them is for tests/faults:
 // they elect. Here a loaded machine alone may make one late, and they wait for it rather: 100 ticks.
 class ensemble_store final : public holdfast::contract::store {
  public:

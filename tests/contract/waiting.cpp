@@ -73,12 +73,12 @@ TEST_P(waiting, those_behind_one_that_gave_up_move_up) {
 
 TEST_P(waiting, hundreds_on_one_client_are_all_served) {
   // One thread each where waiting blocks; nothing at all where it does not.
-  const std::size_t crowd = GetParam().way == flavour::async ? 1000 : 100;
+  const std::size_t waiters = GetParam().way == flavour::async ? 1000 : 100;
   auto held = by(one(), "stock").take(exclusive);
   contender& many = by(one(), "stock");
   std::vector<pending_outcome> queue;
-  for (std::size_t each = 0; each < crowd; ++each) queue.push_back(many.start(exclusive));
-  ASSERT_TRUE(look().sees_waiters("stock", crowd));
+  for (std::size_t each = 0; each < waiters; ++each) queue.push_back(many.start(exclusive));
+  ASSERT_TRUE(look().sees_waiters("stock", waiters));
 
   const auto first_token = held.held.token();
   EXPECT_FALSE(held.held.release());
@@ -95,7 +95,7 @@ TEST_P(waiting, hundreds_on_one_client_are_all_served) {
     tokens.push_back(got.held.token());
     queue.erase(next);
   }
-  ASSERT_EQ(tokens.size(), crowd);
+  ASSERT_EQ(tokens.size(), waiters);
   EXPECT_GT(tokens.front(), first_token);
   EXPECT_TRUE(std::is_sorted(tokens.begin(), tokens.end()));
   EXPECT_EQ(std::adjacent_find(tokens.begin(), tokens.end()), tokens.end()) << "a token was drawn twice";

@@ -1,4 +1,4 @@
-// The acquisition's paths while the weather is good: what it asks for, when, and from when a grant counts.
+// The acquisition without faults: what it requests, when, and from when a grant counts.
 
 #include <gmock/gmock.h>
 #include <memory>

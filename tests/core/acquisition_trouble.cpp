@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <vector>
 
-#include "core/patient_claim.hpp"
+#include "core/retried_claim.hpp"
 
 namespace holdfast {
 namespace {
@@ -12,7 +12,7 @@ using namespace test;
 using tickets::task;
 
 TEST(acquisition_trouble, asks_again_what_was_surely_not_carried_out) {
-  stepper it{patient()};
+  stepper it{retried_claim()};
   it.start();
   auto s = it.fail(passing);
   EXPECT_EQ(s.wake_at, it.now + 10ms);
@@ -26,7 +26,7 @@ TEST(acquisition_trouble, asks_again_what_was_surely_not_carried_out) {
 
 /// A machine that has asked at `epoch`, got no answer, and now looks for what became of it.
 stepper finding() {
-  stepper it{patient()};
+  stepper it{retried_claim()};
   it.start();
   it.pass(5ms);
   const auto s = it.fail(passing_unknown);
@@ -44,7 +44,7 @@ stepper finding() {
 // Its owner id is known there: asked again it would be the same grant, and nothing may be left behind.
 TEST(acquisition_trouble, looks_again_for_a_grant_that_must_not_be_believed_yet_and_withdraws_it_in_the_end) {
   const store::trouble unacknowledged{{errc::unavailable, "one replica of two"}, true, false, true};
-  stepper it{patient()};
+  stepper it{retried_claim()};
   it.start();
   auto s = it.fail(unacknowledged);
   EXPECT_FALSE(s.answer || s.send);
@@ -62,7 +62,7 @@ TEST(acquisition_trouble, looks_again_for_a_grant_that_must_not_be_believed_yet_
 }
 
 TEST(acquisition_trouble, does_not_wait_in_a_queue_that_a_try_did_not_ask_for) {
-  store::claim c = patient();
+  store::claim c = retried_claim();
   c.wait = false;
   stepper it{c};
   it.start();
@@ -131,7 +131,7 @@ TEST(acquisition_trouble, goes_on_finding_when_that_fails_too) {
 
 TEST(acquisition_trouble, looks_again_when_a_look_fails) {
   for (const store::trouble& t : {passing, passing_unknown}) {
-    stepper it{patient()};
+    stepper it{retried_claim()};
     it.queue(waiting_at(ticket));
     it.pass(500ms);
     it.wake();
@@ -152,7 +152,7 @@ TEST(acquisition_trouble, looks_again_when_a_look_fails) {
 }
 
 TEST(acquisition_trouble, forgives_a_failed_look_however_long_ago_the_last_one_was) {
-  stepper it{patient()};
+  stepper it{retried_claim()};
   it.queue(waiting_at(ticket));
   it.pass(9s);  // much longer than the limit of retries: nothing was asked, so nothing was left unanswered
   it.wake();
@@ -162,7 +162,7 @@ TEST(acquisition_trouble, forgives_a_failed_look_however_long_ago_the_last_one_w
 }
 
 TEST(acquisition_trouble, begins_anew_with_short_delays_after_an_answer) {
-  stepper it{patient()};
+  stepper it{retried_claim()};
   it.start();
   it.fail(passing);
   it.wake();
@@ -174,9 +174,9 @@ TEST(acquisition_trouble, begins_anew_with_short_delays_after_an_answer) {
 }
 
 TEST(acquisition_trouble, gives_up_when_its_limit_of_silence_is_over) {
-  stepper it{patient()};
+  stepper it{retried_claim()};
   it.start();
-  const auto asked = asks_until_it_gives_up(it, it.fail(passing), passing);
+  const auto asked = request_times_until_it_gives_up(it, it.fail(passing), passing);
   EXPECT_TRUE(it.finished()) << "surely not there: nothing to withdraw";
   EXPECT_TRUE(it.answered());
   ASSERT_GE(asked.size(), 4U);
@@ -188,7 +188,7 @@ TEST(acquisition_trouble, gives_up_when_its_limit_of_silence_is_over) {
 }
 
 TEST(acquisition_trouble, gives_up_on_an_answer_that_does_not_come_and_withdraws_after_it) {
-  stepper it{patient()};
+  stepper it{retried_claim()};
   auto s = it.start();
   it.pass(500ms);
   EXPECT_TRUE(!it.wake().answer) << "too early";
@@ -203,7 +203,7 @@ TEST(acquisition_trouble, gives_up_on_an_answer_that_does_not_come_and_withdraws
 }
 
 TEST(acquisition_trouble, waits_for_the_answer_to_its_last_try_too_and_tells_what_hindered_those_before) {
-  store::claim c = patient();
+  store::claim c = retried_claim();
   c.retry.limit(15ms);
   stepper it{c};
   it.start();
@@ -225,7 +225,7 @@ TEST(acquisition_trouble, waits_for_the_answer_to_its_last_try_too_and_tells_wha
 }
 
 TEST(acquisition_trouble, of_a_try_is_waited_for_no_longer_than_an_answer_may_take) {
-  store::claim c = patient();
+  store::claim c = retried_claim();
   c.wait = false;
   stepper it{c};
   it.pass_until(it.start().wake_at);
@@ -247,20 +247,20 @@ TEST(acquisition_trouble, gives_up_at_once_without_a_limit) {
 }
 
 TEST(acquisition_trouble, does_not_retry_what_will_not_pass) {
-  stepper it{patient()};
+  stepper it{retried_claim()};
   it.start();
   auto s = it.fail(lasting);
   EXPECT_EQ(failure_of(s), errc::unavailable);
   EXPECT_TRUE(s.finished) << "surely not there";
 
-  stepper doubtful{patient()};
+  stepper doubtful{retried_claim()};
   doubtful.start();
   s = doubtful.fail(lasting_unknown);
   EXPECT_EQ(failure_of(s), errc::unknown_outcome);
   EXPECT_EQ(task_of(s), task::withdraw) << "it may stand there";
   EXPECT_TRUE(doubtful.reply(tickets::done{}).finished);
 
-  stepper queued{patient()};
+  stepper queued{retried_claim()};
   queued.queue(waiting_at(ticket));
   queued.wake();
   s = queued.fail(lasting);

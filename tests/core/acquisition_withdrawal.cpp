@@ -3,7 +3,7 @@
 #include <gtest/gtest.h>
 #include <vector>
 
-#include "core/patient_claim.hpp"
+#include "core/retried_claim.hpp"
 
 namespace holdfast {
 namespace {
@@ -12,7 +12,7 @@ using namespace test;
 using tickets::task;
 
 TEST(acquisition_trouble, withdraws_what_it_gave_up_finding) {
-  stepper it{patient()};
+  stepper it{retried_claim()};
   it.start();
   auto s = it.fail(passing_unknown);
   while (!it.answered()) {
@@ -25,7 +25,7 @@ TEST(acquisition_trouble, withdraws_what_it_gave_up_finding) {
 }
 
 TEST(acquisition_trouble, has_nothing_to_withdraw_after_a_try_that_was_surely_not_carried_out) {
-  stepper it{patient()};
+  stepper it{retried_claim()};
   it.start();
   it.fail(passing);
   const auto s = it.cancel();
@@ -34,7 +34,7 @@ TEST(acquisition_trouble, has_nothing_to_withdraw_after_a_try_that_was_surely_no
 }
 
 TEST(acquisition_trouble, withdraws_what_is_in_doubt) {
-  stepper it{patient()};
+  stepper it{retried_claim()};
   it.start();
   it.fail(passing_unknown);
   EXPECT_EQ(task_of(it.cancel()), task::withdraw);
@@ -43,7 +43,7 @@ TEST(acquisition_trouble, withdraws_what_is_in_doubt) {
 
 TEST(acquisition_trouble, withdraws_whatever_became_of_the_request_under_way) {
   for (const store::trouble& t : {passing, passing_unknown, lasting, lasting_unknown}) {
-    stepper it{patient()};
+    stepper it{retried_claim()};
     it.start();
     EXPECT_TRUE(is_quiet(it.cancel()));
     EXPECT_EQ(task_of(it.fail(t)), task::withdraw);
@@ -52,7 +52,7 @@ TEST(acquisition_trouble, withdraws_whatever_became_of_the_request_under_way) {
 }
 
 TEST(acquisition_trouble, withdraws_until_the_store_confirms) {
-  stepper it{patient()};
+  stepper it{retried_claim()};
   it.queue(waiting_at(ticket));
   it.pass(1s);
   it.cancel();
@@ -71,20 +71,20 @@ TEST(acquisition_trouble, withdraws_until_the_store_confirms) {
 }
 
 TEST(acquisition_trouble, withdraws_no_longer_than_its_claim_can_live) {
-  stepper it{patient()};
+  stepper it{retried_claim()};
   it.queue(waiting_at(ticket));
   it.pass(9s);
   it.wake();
   it.reply(waiting_at(ticket));  // kept at 9 s, for 30 s, and if it is served then, for 30 more
   it.cancel();
-  const auto asked = asks_until_it_gives_up(it, it.fail(passing), passing);
+  const auto asked = request_times_until_it_gives_up(it, it.fail(passing), passing);
   EXPECT_TRUE(it.finished());
   EXPECT_LE(asked.back(), 69s);
   EXPECT_GT(asked.back(), 69s - 80ms);
 }
 
 TEST(acquisition_trouble, withdraws_what_was_asked_long_before_its_process_was_paused) {
-  stepper it{patient()};
+  stepper it{retried_claim()};
   it.start();
   it.pass(
       120s);  // of a ttl of 30 s; the connection has broken meanwhile, and the request was still carried out
@@ -99,7 +99,7 @@ TEST(acquisition_trouble, withdraws_what_was_asked_long_before_its_process_was_p
 
 TEST(acquisition_trouble, withdraws_what_the_store_refuses_to_withdraw_until_its_claim_is_dead) {
   // The name's key is of a wrong type. When it has gone, the claim would be granted to nobody.
-  stepper it{patient()};
+  stepper it{retried_claim()};
   it.queue(waiting_at(ticket));
   it.wake();
   auto s = it.fail(lasting);
@@ -112,16 +112,16 @@ TEST(acquisition_trouble, withdraws_what_the_store_refuses_to_withdraw_until_its
   ASSERT_EQ(task_of(it.wake()), task::withdraw);
   EXPECT_TRUE(it.reply(tickets::done{}).finished);
 
-  stepper in_vain{patient()};
+  stepper in_vain{retried_claim()};
   in_vain.queue(waiting_at(ticket));
   in_vain.cancel();
-  const auto asked = asks_until_it_gives_up(in_vain, in_vain.fail(lasting), lasting);
+  const auto asked = request_times_until_it_gives_up(in_vain, in_vain.fail(lasting), lasting);
   EXPECT_TRUE(in_vain.finished());
   EXPECT_LE(asked.back(), 60s);
 }
 
 TEST(acquisition_trouble, withdraws_nothing_once_its_client_is_closed) {
-  stepper it{patient()};
+  stepper it{retried_claim()};
   it.queue(waiting_at(ticket));
   it.cancel();
   EXPECT_TRUE(it.fail({{errc::closed, "the client was closed"}, false, true}).finished);

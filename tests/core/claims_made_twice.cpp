@@ -6,7 +6,7 @@
 
 #include "core/describe.hpp"
 #include "core/samples.hpp"
-#include "core/twin_stores.hpp"
+#include "core/sqlite_comparison.hpp"
 
 namespace holdfast {
 namespace {
@@ -33,7 +33,7 @@ class claims_made_twice : public testing::Test {
   }
 
  private:
-  twin_stores stores_;
+  sqlite_comparison stores_;
 };
 
 TEST_F(claims_made_twice, are_found_where_the_first_stands) {

@@ -1,4 +1,4 @@
-// Several clients, all of the core of each, contend for one name at one store in bad weather. Whatever gets
+// Several clients, all of the core of each, contend for one name at one store, under faults. Whatever gets
 // lost, at most one believes in a conflicting hold, and in the end everything is given back.
 
 #include <algorithm>
@@ -8,7 +8,7 @@
 
 #include "core/describe.hpp"
 #include "core/family.hpp"
-#include "core/weather_link.hpp"
+#include "core/faulty_link.hpp"
 #include "lease/lease_manager.hpp"
 #include "runtime/driver.hpp"
 
@@ -55,7 +55,7 @@ class witness {
 /// A client with a user who locks, works, unlocks; or loses patience, or the network.
 class contender {
  public:
-  contender(virtual_time& time, weathered_store& to, witness& sees, std::uint8_t number)
+  contender(virtual_time& time, faulty_store& to, witness& sees, std::uint8_t number)
       : time_{time}, sees_{sees}, number_{number}, link_{time, to, id(number)} {}
 
   void live() {
@@ -108,7 +108,7 @@ class contender {
   virtual_time& time_;
   witness& sees_;
   std::uint8_t number_;
-  weather_link link_;
+  faulty_link link_;
   runtime::driver<tickets::family> port_{time_, link_};
   lease_core::lease_manager book_{time_, port_, [this](const record_ptr& lease) {
                                     sees_.lost(lease);
@@ -131,7 +131,7 @@ tickets::request inspection() {
 int run(std::uint64_t seed) {
   SCOPED_TRACE("seed " + std::to_string(seed));
   virtual_time time{seed};
-  weathered_store store;
+  faulty_store store;
   witness sees{time};
   std::deque<contender> all;
   for (std::uint8_t i = 1; i <= 5; ++i) all.emplace_back(time, store, sees, i).live();
@@ -152,10 +152,10 @@ int run(std::uint64_t seed) {
   return sees.grants;
 }
 
-TEST(contention, in_bad_weather_lets_nobody_in_beside_another) {
+TEST(contention, under_faults_lets_nobody_in_beside_another) {
   int grants = 0;
   for (std::uint64_t seed = 1; seed <= 300 && !HasFailure(); ++seed) grants += run(seed);
-  EXPECT_GT(grants, 3000) << "the weather was so bad that nothing was tested";
+  EXPECT_GT(grants, 3000) << "there were so many faults that nothing was tested";
 }
 
 }  // namespace

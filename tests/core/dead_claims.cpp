@@ -6,7 +6,7 @@
 
 #include "core/describe.hpp"
 #include "core/samples.hpp"
-#include "core/twin_stores.hpp"
+#include "core/sqlite_comparison.hpp"
 
 namespace holdfast {
 namespace {
@@ -52,7 +52,7 @@ class dead_claims : public testing::Test {
   std::vector<memory::notification> words;
 
  private:
-  twin_stores stores_;
+  sqlite_comparison stores_;
 };
 
 TEST_F(dead_claims, are_not_found_where_others_were_let_in_past_them) {

@@ -4,7 +4,7 @@
 #include <optional>
 #include <vector>
 
-#include "core/rig.hpp"
+#include "core/runner_fixture.hpp"
 #include "stores/memory/link/table.hpp"
 
 namespace holdfast {
@@ -33,7 +33,7 @@ class force_release : public testing::Test {
     return ended == nullptr ? std::nullopt : std::optional{*ended};
   }
 
-  rig it;
+  runner_fixture it;
   std::vector<store::forced> ends;
 };
 

@@ -5,7 +5,7 @@
 #include <algorithm>
 #include <gtest/gtest.h>
 
-#include "core/rig.hpp"
+#include "core/runner_fixture.hpp"
 
 namespace holdfast {
 namespace {
@@ -37,7 +37,7 @@ class keeper : public testing::Test {
   }
   static constexpr duration earliness = 1ms;
 
-  rig it;
+  runner_fixture it;
   std::vector<loss> losses;
   lease_core::keeper kept{it.time, it.port, [this](const record_ptr& lease, loss_reason why) {
                             losses.push_back({lease, it.time.now(), why});

@@ -157,7 +157,7 @@ TEST_F(managed_leases, gives_back_a_grant_that_came_too_late_and_queues_again_bu
 
 // Of a session whose life is in doubt.
 
-class doubted : public managed_leases {
+class unproven_grants : public managed_leases {
  protected:
   /// Granted after a stall: the session was last known to live until a moment ago.
   void be_granted_in_doubt(const lease_core::wish& what = a_wish(),
@@ -173,7 +173,7 @@ class doubted : public managed_leases {
   }
 };
 
-TEST_F(doubted, waits_for_the_proof_and_keeps_what_was_granted) {
+TEST_F(unproven_grants, waits_for_the_proof_and_keeps_what_was_granted) {
   be_granted_in_doubt();
   it.time.run_for(2s);
   EXPECT_TRUE(ends.empty()) << "the session may well live";
@@ -188,7 +188,7 @@ TEST_F(doubted, waits_for_the_proof_and_keeps_what_was_granted) {
   EXPECT_LE(lease->deadline(), asked + 10s);
 }
 
-TEST_F(doubted, asks_anew_for_what_has_gone_with_a_former_session) {
+TEST_F(unproven_grants, asks_anew_for_what_has_gone_with_a_former_session) {
   be_granted_in_doubt();
   prove_session();
   it.answer(tickets::kept{{false}});
@@ -198,7 +198,7 @@ TEST_F(doubted, asks_anew_for_what_has_gone_with_a_former_session) {
   EXPECT_EQ(std::get<record_ptr>(ends.at(0))->hold.token, fencing_token{9});
 }
 
-TEST_F(doubted, gives_up_and_gives_back_when_no_proof_comes) {
+TEST_F(unproven_grants, gives_up_and_gives_back_when_no_proof_comes) {
   auto brief = a_wish();
   brief.claim.retry.limit(3s);
   be_granted_in_doubt(brief);
@@ -207,7 +207,7 @@ TEST_F(doubted, gives_up_and_gives_back_when_no_proof_comes) {
   EXPECT_EQ(it.asked(), tasks{task::release});
 }
 
-TEST_F(doubted, waits_no_longer_than_its_limit) {
+TEST_F(unproven_grants, waits_no_longer_than_its_limit) {
   be_granted_in_doubt(a_wish(), epoch + 4s);
   it.time.run_for(5s);
   EXPECT_EQ(ended_at, epoch + 4s);
@@ -215,7 +215,7 @@ TEST_F(doubted, waits_no_longer_than_its_limit) {
   EXPECT_EQ(it.asked(), tasks{task::release});
 }
 
-TEST_F(doubted, gives_back_what_is_cancelled) {
+TEST_F(unproven_grants, gives_back_what_is_cancelled) {
   it.link.session = epoch + 1s;
   const auto which = ask();
   it.time.run_for(2s);

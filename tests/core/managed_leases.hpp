@@ -6,7 +6,7 @@
 #include <variant>
 #include <vector>
 
-#include "core/rig.hpp"
+#include "core/runner_fixture.hpp"
 #include "lease/lease_manager.hpp"
 
 namespace holdfast::test {
@@ -49,7 +49,7 @@ class managed_leases : public testing::Test {
     return !ends.empty() && std::holds_alternative<not_had>(ends.back());
   }
 
-  rig it;
+  runner_fixture it;
   std::vector<record_ptr> losses;
   tasks before_telling;
   std::vector<taken> ends;

@@ -5,17 +5,17 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "core/random_crowd.hpp"
-#include "core/twin_stores.hpp"
+#include "core/random_commands.hpp"
+#include "core/sqlite_comparison.hpp"
 
 namespace holdfast {
 namespace {
 
 RC_GTEST_PROP(model_against_sql, gives_the_same_answers, ()) {
   const auto commands = *rc::gen::container<std::vector<test::command>>(test::any_command());
-  static test::twin_stores stores;  // to open a file takes longer than all that is then done with it
-  static int crowds = 0;
-  test::let_a_crowd_obey(commands, stores, ++crowds);
+  static test::sqlite_comparison stores;  // to open a file takes longer than all that is then done with it
+  static int sequences = 0;
+  test::compare_replies(commands, stores, ++sequences);
 }
 
 }  // namespace

@@ -9,7 +9,7 @@ namespace holdfast::zookeeper {
 namespace {
 
 // A node may be asked about by everybody, and read by those who have the right.
-TEST_F(zookeeper_crowd, waits_behind_a_node_that_may_not_be_read) {
+TEST_F(zookeeper_contention, waits_behind_a_node_that_may_not_be_read) {
   wire_.create("/stock", 0, operation::made::container);
   const auto ahead = wire_.create("/stock/_c_00000000-0000-4000-8000-000000000000-lock-", other_session,
                                   operation::made::sequential);
@@ -26,7 +26,7 @@ TEST_F(zookeeper_crowd, waits_behind_a_node_that_may_not_be_read) {
   EXPECT_FALSE(is_granted(2));
 }
 
-TEST_F(zookeeper_crowd, notices_the_end_of_its_own_node_that_it_may_not_read) {
+TEST_F(zookeeper_contention, notices_the_end_of_its_own_node_that_it_may_not_read) {
   acquire(0, "stock0");
   wire_.serve(session_);
   const auto own = node_of(0, "/stock0");
@@ -39,7 +39,7 @@ TEST_F(zookeeper_crowd, notices_the_end_of_its_own_node_that_it_may_not_read) {
   EXPECT_EQ(told_[owner(0)], std::vector{store::notice::revoked});
 }
 
-TEST_F(zookeeper_crowd, waits_behind_a_node_of_its_own_that_may_not_be_read) {
+TEST_F(zookeeper_contention, waits_behind_a_node_of_its_own_that_may_not_be_read) {
   wire_.reads_own = false;
   for (std::size_t i = 0; i < 4; ++i) acquire(i, "stock");
   wire_.serve(session_);
@@ -53,7 +53,7 @@ TEST_F(zookeeper_crowd, waits_behind_a_node_of_its_own_that_may_not_be_read) {
   }
 }
 
-TEST_F(zookeeper_crowd, leaves_nothing_where_it_may_not_list) {
+TEST_F(zookeeper_contention, leaves_nothing_where_it_may_not_list) {
   wire_.create("/stock", 0, operation::made::container);
   wire_.unreadable.insert("/stock");
   acquire(1, "stock");
@@ -66,7 +66,7 @@ TEST_F(zookeeper_crowd, leaves_nothing_where_it_may_not_list) {
 }
 
 // Curator's Revoker writes into the node of a holder, to ask it to release.
-TEST_F(zookeeper_crowd, takes_its_nodes_for_its_own_whatever_others_have_written_there) {
+TEST_F(zookeeper_contention, takes_its_nodes_for_its_own_whatever_others_have_written_there) {
   acquire(0, "stock");
   wire_.serve(session_);
   wire_.all.at(node_of(0, "/stock")).data = "__REVOKE__";
@@ -83,7 +83,7 @@ TEST_F(zookeeper_crowd, takes_its_nodes_for_its_own_whatever_others_have_written
   EXPECT_TRUE(std::holds_alternative<store::trouble>(got_.at(9)));
 }
 
-TEST_F(zookeeper_crowd, is_inspected_no_further_than_was_asked_for) {
+TEST_F(zookeeper_contention, is_inspected_no_further_than_was_asked_for) {
   for (std::size_t i = 0; i < 1000; ++i) acquire(i, "stock");
   wire_.serve(session_);
   for (const std::size_t most : {std::size_t{0}, std::size_t{10}, std::size_t{1000}}) {
@@ -104,7 +104,7 @@ TEST_F(zookeeper_crowd, is_inspected_no_further_than_was_asked_for) {
   }
 }
 
-TEST_F(zookeeper_crowd, of_names_is_listed_some_at_a_time) {
+TEST_F(zookeeper_contention, of_names_is_listed_some_at_a_time) {
   for (std::size_t i = 0; i < 1000; ++i) acquire(i, "shelves/" + std::to_string(i));
   wire_.serve(session_);
   wire_.most_lists = 0;

@@ -156,11 +156,11 @@ class tree final : public wire {
   std::int64_t last_ = 0;
 };
 
-class zookeeper_crowd : public testing::Test {
+class zookeeper_contention : public testing::Test {
  protected:
   using outcome = tickets::link::outcome;
 
-  zookeeper_crowd() {
+  zookeeper_contention() {
     session_.connected(session_id, 10s, time_.now());
     session_.on_notices([this](const owner_id& owner, store::noticed n) { told_[owner].push_back(n.kind); });
   }

@@ -49,7 +49,7 @@ failing failure_of(Call call) {
   return {{}, "it did not fail"};
 }
 
-/// What it fails with in the end. A machine that stalls may let the patience end between a request and its
+/// What it fails with in the end. A machine that stalls may let the wait_limit end between a request and its
 /// answer, and then the outcome is not known: that is asked again.
 template <class Call>
 failing known_failure_of(Call call) {
@@ -70,9 +70,9 @@ constexpr auto before_patience_ends = 50s;
 /// to servers and other processes, which tell nobody.
 template <class Condition>
 bool comes_true(Condition is_so, duration within = 60s) {
-  const auto patience = boot_clock::now() + within;
+  const auto wait_limit = boot_clock::now() + within;
   while (!is_so()) {
-    if (boot_clock::now() > patience) return false;
+    if (boot_clock::now() > wait_limit) return false;
     std::this_thread::sleep_for(1ms);
   }
   return true;

@@ -13,7 +13,7 @@ class kazoo : public test::actor {
   /// `servers` as kazoo takes them, "HOST:PORT,HOST:PORT"; options as of its line "open".
   explicit kazoo(const std::string& servers, const std::string& options = {})
       // Debian's own, because it has Debian's python3-kazoo; -B: no litter among the sources.
-      : actor{{"/usr/bin/python3", "-B", std::string{HOLDFAST_FOREIGN_FOLDER} + "/kazoo_actor.py"}, {}} {
+      : actor{{"/usr/bin/python3", "-B", std::string{HOLDFAST_LIBRARIES_FOLDER} + "/kazoo_actor.py"}, {}} {
     EXPECT_EQ(ask("open " + servers + ' ' + options), "open") << "scripts/setup installs what it needs";
   }
 };

@@ -5,7 +5,7 @@ open HOST:PORT[,HOST:PORT]… [timeout=MS]    -> open                   auth=USE
 lock KIND PATH [within=MS]                  -> locked | refused       KIND: exclusive, read, write, permit/CAPACITY
 unlock                                      -> unlocked | failed TEXT      the lock that was taken last
 participants KIND PATH                      -> participants DATA…     in their order; of locks, not of permits
-crowd KIND PATH WITNESS MILLISECONDS        -> crowded TURNS          lock, visit, unlock; until it was inside three
+contend KIND PATH WITNESS MILLISECONDS        -> contended TURNS          lock, visit, unlock; until it was inside three
                                                                        times, and for as long as this at least
                                                                        KIND: exclusive, write
 tree PATH                                   -> tree PATH=DATA… | tree none     all below it too, by name
@@ -67,7 +67,7 @@ class Actor:
     def participants(self, kind, path):
         return " ".join(["participants", *map(urllib.parse.quote, self.made(kind, path).contenders())])
 
-    def crowd(self, kind, path, witness, milliseconds):
+    def contend(self, kind, path, witness, milliseconds):
         place = Witness(witness)
         lock = self.made(kind, path)
         turns = 0
@@ -76,7 +76,7 @@ class Actor:
             with lock:
                 place.visit()
             turns += 1
-        return f"crowded {turns}"
+        return f"contended {turns}"
 
     def below(self, path):
         data, _ = self.zk.retry(self.zk.get, path)

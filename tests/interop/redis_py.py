@@ -3,7 +3,7 @@
 open SOCKET                          -> open
 hold NAME [ttl=MS] [within=MS]       -> held | refused          without ttl: a key that never expires
 release                              -> released | failed TEXT
-crowd NAME WITNESS MILLISECONDS      -> crowded TURNS           lock, visit, unlock; until it was inside three
+contend NAME WITNESS MILLISECONDS      -> contended TURNS           lock, visit, unlock; until it was inside three
                                                                  times, and for as long as this at least
 """
 import sys
@@ -39,7 +39,7 @@ class Actor:
             return f"failed {refused}"
         return "released"
 
-    def crowd(self, name, witness, milliseconds):
+    def contend(self, name, witness, milliseconds):
         place = Witness(witness)
         lock = self.redis.lock(name, timeout=30, sleep=0.02)
         turns = 0
@@ -48,7 +48,7 @@ class Actor:
             with lock:
                 place.visit()
             turns += 1
-        return f"crowded {turns}"
+        return f"contended {turns}"
 
 
 actor = Actor()

@@ -3,7 +3,7 @@
 //   open SOCKET                          -> open
 //   hold NAME ttl=MS [within=0]          -> held | refused
 //   release                              -> released | failed TEXT
-//   crowd NAME WITNESS MILLISECONDS      -> crowded TURNS       lock, visit, unlock; until it was inside three
+//   contend NAME WITNESS MILLISECONDS      -> contended TURNS       lock, visit, unlock; until it was inside three
 //                                                             times, and for as long as this at least
 const fs = require('node:fs');
 const readline = require('node:readline');
@@ -78,17 +78,17 @@ const verbs = {
     }
   },
 
-  async crowd(name, witness, milliseconds) {
+  async contend(name, witness, milliseconds) {
     const place = new Witness(witness);
-    const crowd = new Redlock([redis], {retryCount: -1, retryDelay: 20, retryJitter: 10});
+    const locks = new Redlock([redis], {retryCount: -1, retryDelay: 20, retryJitter: 10});
     const end = Date.now() + Number(milliseconds);
     let turns = 0;
     for (; turns < 3 || Date.now() < end; ++turns) {
-      const held = await crowd.acquire([name], 30000);
+      const held = await locks.acquire([name], 30000);
       await place.visit();
       await held.release();
     }
-    return `crowded ${turns}`;
+    return `contended ${turns}`;
   },
 };
 

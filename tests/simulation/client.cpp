@@ -9,7 +9,7 @@ namespace holdfast::sim {
 using namespace std::chrono_literals;
 
 client::process::process(surroundings& around, client& of)
-    : link{around.store.connect(of.at, of.way, around.patience)},
+    : link{around.store.connect(of.at, of.way, around.reply_limit)},
       spoiled{spoiled_link(around.with, *link)},
       watched{spoiled ? *spoiled : *link, around.in, around.account},
       driver{driver_of(around.with, of.at, watched)},

@@ -35,14 +35,14 @@ void host::arm(std::uint32_t place) {
   in_.agenda.add(when, [this, life = life_, place, version = e.version] {
     if (life != life_) return;
     if (paused_) {
-      backlog_.push_back({true, [this, place, version] { ring(place, version); }});
+      backlog_.push_back({true, [this, place, version] { fire(place, version); }});
     } else {
-      turn([&] { ring(place, version); });
+      turn([&] { fire(place, version); });
     }
   });
 }
 
-void host::ring(std::uint32_t place, std::uint32_t version) {
+void host::fire(std::uint32_t place, std::uint32_t version) {
   if (timers_[place].version != version) return;
   if (now() < timers_[place].when) return arm(place);  // its clock has stood still meanwhile
   const auto what = std::exchange(timers_[place].what, nullptr);

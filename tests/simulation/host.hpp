@@ -87,7 +87,7 @@ class host final : public store::scheduler {
     action what;
   };
   void arm(std::uint32_t place);
-  void ring(std::uint32_t place, std::uint32_t version);
+  void fire(std::uint32_t place, std::uint32_t version);
 
   scene& in_;
   std::uint8_t number_;

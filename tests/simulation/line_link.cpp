@@ -26,8 +26,8 @@ owner_id address_of(const host& h) {
 
 }  // namespace
 
-line_link::line_link(scene& in, host& from, line& over, duration patience)
-    : in_{in}, from_{from}, over_{over}, patience_{patience}, address_{address_of(from)} {
+line_link::line_link(scene& in, host& from, line& over, duration reply_limit)
+    : in_{in}, from_{from}, over_{over}, reply_limit_{reply_limit}, address_{address_of(from)} {
   over_.on_cut([this] { on_cut(); });
   over_.on_connected([this] { on_connected(); });
 }
@@ -72,10 +72,10 @@ void line_link::on_connected() {
 /// A connection on which nothing comes back for too long is closed.
 void line_link::watch_the_oldest() {
   watching_ = true;
-  from_.hear_at(open_.front()->sent + patience_, [this] {
+  from_.hear_at(open_.front()->sent + reply_limit_, [this] {
     watching_ = false;
     if (open_.empty()) return;
-    if (open_.front()->sent + patience_ <= in_.now) return over_.cut();
+    if (open_.front()->sent + reply_limit_ <= in_.now) return over_.cut();
     watch_the_oldest();
   });
 }

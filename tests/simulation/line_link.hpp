@@ -14,7 +14,7 @@ namespace holdfast::sim {
 /// order, always answered, `unknown` wherever the client cannot know.
 class line_link : public tickets::link {
  public:
-  line_link(scene& in, host& from, line& over, duration patience);
+  line_link(scene& in, host& from, line& over, duration reply_limit);
   ~line_link() override;
   line_link(const line_link&) = delete;
   line_link& operator=(const line_link&) = delete;
@@ -60,7 +60,7 @@ class line_link : public tickets::link {
   void on_connected();
   void watch_the_oldest();
 
-  duration patience_;
+  duration reply_limit_;
   owner_id address_;
   on_notice told_;
   std::function<void()> missed_;

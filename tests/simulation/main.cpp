@@ -189,7 +189,7 @@ class runner {
     under_.with = a.with;
     under_.prints = a.trace;
     under_.has_false_notifications = a.false_notifications;
-    if (a.control || a.only_failovers) under_.only = {chaos::fault::failover};
+    if (a.control || a.only_failovers) under_.only = {server_fault_injector::fault::failover};
   }
 
   bool went_another_way = false;

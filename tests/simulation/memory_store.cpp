@@ -9,8 +9,8 @@ void memory_store::begin(scene& in, site& at, ledger& account) {
   forget();
 }
 
-std::unique_ptr<tickets::link> memory_store::connect(host& from, line& over, duration patience) {
-  return std::make_unique<request_link>(static_cast<counter&>(*this), from, over, patience);
+std::unique_ptr<tickets::link> memory_store::connect(host& from, line& over, duration reply_limit) {
+  return std::make_unique<request_link>(static_cast<counter&>(*this), from, over, reply_limit);
 }
 
 counter::outcome memory_store::carry_out(const tickets::request& asked, const owner_id& client,

@@ -16,7 +16,7 @@ namespace holdfast::sim {
 class memory_store final : public simulated_store, private counter {
  public:
   void begin(scene& in, site& at, ledger& account) override;
-  std::unique_ptr<tickets::link> connect(host& from, line& over, duration patience) override;
+  std::unique_ptr<tickets::link> connect(host& from, line& over, duration reply_limit) override;
   void notify_all(const owner_id& owner, const store::noticed& what) override {
     counter::notify_all(owner, what);
   }

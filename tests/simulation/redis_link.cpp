@@ -4,8 +4,8 @@
 
 namespace holdfast::sim {
 
-redis_link::redis_link(switchboard& to, scene& in, host& from, line& over, duration patience)
-    : line_link{in, from, over, patience}, to_{to} {
+redis_link::redis_link(switchboard& to, scene& in, host& from, line& over, duration reply_limit)
+    : line_link{in, from, over, reply_limit}, to_{to} {
   if (to.kills_former) {
     over_.kill_former();
   } else {

@@ -44,7 +44,7 @@ class switchboard {
 /// it ends its former connection at the server before it uses the next, in worlds where it may.
 class redis_link final : public line_link {
  public:
-  redis_link(switchboard& to, scene& in, host& from, line& over, duration patience);
+  redis_link(switchboard& to, scene& in, host& from, line& over, duration reply_limit);
   ~redis_link() override;
   redis_link(const redis_link&) = delete;
   redis_link& operator=(const redis_link&) = delete;

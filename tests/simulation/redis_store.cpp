@@ -70,7 +70,7 @@ void redis_store::begin(scene& in, site& at, ledger& account) {
   kills_former = !has_hostile_lines || in.chance.one_in(2);
   waits_for_own_writes_ = has_hostile_lines && in.chance.one_in(2);
   if (!kills_former) account.expect_late_requests();
-  callers_.clear();
+  known_clients_.clear();
   server_.restart();
   server_.lose_everything();
   listener_ = server_.connect();
@@ -83,15 +83,15 @@ void redis_store::begin(scene& in, site& at, ledger& account) {
   static_cast<void>(server_.take_touched());
 }
 
-std::unique_ptr<tickets::link> redis_store::connect(host& from, line& over, duration patience) {
-  auto link = std::make_unique<redis_link>(static_cast<switchboard&>(*this), *in_, from, over, patience);
-  callers_.push_back({link->address(), link.get(), {}});
+std::unique_ptr<tickets::link> redis_store::connect(host& from, line& over, duration reply_limit) {
+  auto link = std::make_unique<redis_link>(static_cast<switchboard&>(*this), *in_, from, over, reply_limit);
+  known_clients_.push_back({link->address(), link.get(), {}});
   listen_to(link->address());
   return link;
 }
 
 void redis_store::connected(redis_link& by) {
-  caller& c = known(by.address());
+  known_client& c = known(by.address());
   if (kills_former) {
     for (const session& former : c.sessions) server_.disconnect(former.at_server);
     c.sessions.clear();
@@ -105,10 +105,10 @@ void redis_store::connected(redis_link& by) {
 
 void redis_store::gone(redis_link& by) { known(by.address()).link = nullptr; }
 
-redis_store::caller& redis_store::known(const owner_id& client) {
-  const auto found =
-      std::find_if(callers_.rbegin(), callers_.rend(), [&](const caller& c) { return c.client == client; });
-  if (found == callers_.rend()) throw std::logic_error{"a client that nobody knows"};
+redis_store::known_client& redis_store::known(const owner_id& client) {
+  const auto found = std::find_if(known_clients_.rbegin(), known_clients_.rend(),
+                                  [&](const known_client& c) { return c.client == client; });
+  if (found == known_clients_.rend()) throw std::logic_error{"a client that nobody knows"};
   return *found;
 }
 
@@ -129,7 +129,7 @@ void redis_store::listen_to(const owner_id& client) {
 }
 
 void redis_store::notify_all(const owner_id& owner, const store::noticed& what) {
-  for (const caller& c : callers_) {
+  for (const known_client& c : known_clients_) {
     if (c.link != nullptr) c.link->hear({c.client, owner, what}, careless);
   }
 }
@@ -148,9 +148,9 @@ void redis_store::remember_as_replica() {
 void redis_store::restart() {
   server_.restart();
   replicas_.catch_up();
-  for (caller& c : callers_) c.sessions.clear();
+  for (known_client& c : known_clients_) c.sessions.clear();
   listener_ = server_.connect();
-  for (const caller& c : callers_) listen_to(c.client);
+  for (const known_client& c : known_clients_) listen_to(c.client);
 }
 
 std::optional<instant> redis_store::carry_out(const std::string& commands, const owner_id& client,
@@ -238,7 +238,7 @@ void redis_store::hear(std::uint64_t connection, const redis::value& push) {
   if (!client || !read) return in_->violated("a word that nobody understands: " + push.items[2].text);
   const word w{*client, read->first, read->second};
   if (is_listener) return told_.push_back(w);
-  caller& c = known(*client);
+  known_client& c = known(*client);
   if (c.link == nullptr || c.sessions.empty()) return;
   const session& now = c.sessions.back();
   if (now.at_server.id == connection && now.number == c.link->connection()) c.link->push(w);

@@ -21,15 +21,15 @@ namespace holdfast::sim {
 
 /// The request_fsm of protocol/redis with a model of Redis, which runs the same Lua text as in production,
 /// but for a mutant's.
-class redis_store final : public simulated_store, private switchboard, private foreign_desk {
+class redis_store final : public simulated_store, private switchboard, private foreign_commands {
  public:
   explicit redis_store(mutant with);
 
   void begin(scene& in, site& at, ledger& account) override;
-  std::unique_ptr<tickets::link> connect(host& from, line& over, duration patience) override;
+  std::unique_ptr<tickets::link> connect(host& from, line& over, duration reply_limit) override;
   void notify_all(const owner_id& owner, const store::noticed& what) override;
   void heal() override;
-  [[nodiscard]] foreign_desk* foreigners() override { return this; }
+  [[nodiscard]] foreign_commands* commands_for_foreign_clients() override { return this; }
   [[nodiscard]] bool is_a_server() const override { return true; }
   void refuse_until(instant when) override;
   [[nodiscard]] bool has_replicas() const override { return true; }
@@ -57,7 +57,7 @@ class redis_store final : public simulated_store, private switchboard, private f
     instant busy_until{};
     std::optional<instant> written;  // when it last changed anything
   };
-  struct caller {
+  struct known_client {
     owner_id client;
     redis_link* link = nullptr;     // null: its process is gone, its connection maybe not
     std::vector<session> sessions;  // the last one is in use
@@ -87,7 +87,7 @@ class redis_store final : public simulated_store, private switchboard, private f
   void tell_of_foreign_keys(const foreign_keys& there);
   void execute_ours(session& by, redis::value& reply, instant& ready);
 
-  [[nodiscard]] caller& known(const owner_id& client);
+  [[nodiscard]] known_client& known(const owner_id& client);
   [[nodiscard]] session* find_session(const owner_id& client, std::uint32_t number);
   void listen_to(const owner_id& client);
   void hear(std::uint64_t connection, const redis::value& push);
@@ -102,7 +102,7 @@ class redis_store final : public simulated_store, private switchboard, private f
   redis_model server_;
   dataset former_;
   connection listener_;  // hears what is told to any client, so that it can be accounted for
-  std::deque<caller> callers_;
+  std::deque<known_client> known_clients_;
   replication replicas_;
   std::optional<unsigned> always_replicas_;
   instant refuses_until_{};

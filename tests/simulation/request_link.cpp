@@ -23,7 +23,7 @@ void counter::begin_world(scene& in, site& at, ledger& account) {
 }
 
 duration counter::admit(const tickets::request& asked, const owner_id& /*client*/) {
-  return weather != nullptr && writes(asked) ? weather->wait() : duration{0};
+  return faults != nullptr && writes(asked) ? faults->wait() : duration{0};
 }
 
 counter::outcome counter::serve(const tickets::request& asked, const owner_id& client, bool late) {
@@ -52,8 +52,8 @@ counter::outcome counter::refuse(const tickets::request& asked, const owner_id& 
   return why;
 }
 
-request_link::request_link(counter& to, host& from, line& over, duration patience)
-    : line_link{*to.in, from, over, patience}, to_{to} {
+request_link::request_link(counter& to, host& from, line& over, duration reply_limit)
+    : line_link{*to.in, from, over, reply_limit}, to_{to} {
   to_.links.push_back(this);
   if (to_.lines_straggle) over_.let_requests_straggle();
 }
@@ -61,14 +61,14 @@ request_link::request_link(counter& to, host& from, line& over, duration patienc
 request_link::~request_link() { std::erase(to_.links, this); }
 
 std::shared_ptr<line_link::parcel> request_link::pack(tickets::request what) {
-  auto l = std::make_shared<letter>();
+  auto l = std::make_shared<request_message>();
   l->what = std::move(what);
   l->from = address();
   return l;
 }
 
 void request_link::dispatch(std::shared_ptr<parcel> p) {
-  auto l = std::static_pointer_cast<letter>(std::move(p));
+  auto l = std::static_pointer_cast<request_message>(std::move(p));
   if (!session_ || session_->connection != over_.connection()) {
     session_ = std::make_shared<session>(session{over_.connection(), {}});
   }
@@ -95,14 +95,14 @@ void request_link::arrival::go_on_at(instant when) {
 }
 
 void request_link::arrival::carry_out() {
-  using fate = transaction_weather::fate;
+  using fate = transaction_faults::fate;
   fate commit = fate::answered;
-  if (to->weather != nullptr) {
-    if (auto why = to->weather->refusal(l->waited, writes(l->what))) {
+  if (to->faults != nullptr) {
+    if (auto why = to->faults->refusal(l->waited, writes(l->what))) {
       l->answer = to->refuse(l->what, l->from, std::move(*why));
       return answer();
     }
-    if (writes(l->what)) commit = to->weather->commit();
+    if (writes(l->what)) commit = to->faults->commit();
   }
   if (commit == fate::undone_unheard) {
     to->carry_out_in_vain(l->what, l->from);

@@ -46,8 +46,8 @@ class counter {
   site* at = nullptr;
   ledger* account = nullptr;
   bool careless = true;
-  bool lines_straggle = false;             // see line
-  transaction_weather* weather = nullptr;  // where there is any
+  bool lines_straggle = false;           // see line
+  transaction_faults* faults = nullptr;  // where there is any
   std::uint32_t process = 0;
   std::vector<request_link*> links;
   std::vector<word> words;
@@ -58,7 +58,7 @@ class counter {
 /// closed may still be carried out after those of the next one.
 class request_link final : public line_link {
  public:
-  request_link(counter& to, host& from, line& over, duration patience);
+  request_link(counter& to, host& from, line& over, duration reply_limit);
   ~request_link() override;
   request_link(const request_link&) = delete;
   request_link& operator=(const request_link&) = delete;
@@ -69,7 +69,7 @@ class request_link final : public line_link {
     std::uint32_t connection = 0;
     instant busy_until{};
   };
-  struct letter final : parcel {
+  struct request_message final : parcel {
     tickets::request what;
     owner_id from;
     std::shared_ptr<session> over;
@@ -83,7 +83,7 @@ class request_link final : public line_link {
     request_link* link;  // may be gone by now; the server does not know that
     counter* to;
     line* way;
-    std::shared_ptr<letter> l;
+    std::shared_ptr<request_message> l;
 
     void operator()();
     void go_on_at(instant when);

@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/request.hpp"
-#include "simulation/foreign_desk.hpp"
+#include "simulation/foreign_commands.hpp"
 #include "simulation/ledger.hpp"
 #include "simulation/line.hpp"
 #include "simulation/site.hpp"
@@ -30,8 +30,9 @@ class simulated_store {
   /// Begins a world, empty but for what belongs to others.
   virtual void begin(scene& in, site& at, ledger& account) = 0;
   /// A client's link.
-  /// \param patience how long a request may go without an answer before the connection is given up.
-  [[nodiscard]] virtual std::unique_ptr<tickets::link> connect(host& from, line& over, duration patience) = 0;
+  /// \param reply_limit how long a request may go without an answer before the connection is given up.
+  [[nodiscard]] virtual std::unique_ptr<tickets::link> connect(host& from, line& over,
+                                                               duration reply_limit) = 0;
   /// The words on their way are as safe as the way is now; from here on, none gets lost.
   virtual void heal() = 0;
 
@@ -39,7 +40,7 @@ class simulated_store {
   virtual void notify_all(const owner_id& owner, const store::noticed& what) = 0;
 
   /// Where clients of others that share its names ask; null, where there are none.
-  [[nodiscard]] virtual foreign_desk* foreigners() { return nullptr; }
+  [[nodiscard]] virtual foreign_commands* commands_for_foreign_clients() { return nullptr; }
   /// Whether it is one that answers with errors when it is in trouble.
   [[nodiscard]] virtual bool is_a_server() const { return false; }
   /// Answers with an error, one of all that there are, to all or some of what comes in until then.

@@ -27,8 +27,8 @@ sql_store::sql_store(mutant with) : with_{with} {
 
 void sql_store::begin(scene& in, site& at, ledger& account) {
   begin_world(in, at, account);
-  weather_.begin(in);
-  weather = &weather_;
+  faults_.begin(in);
+  faults = &faults_;
   hosts_.clear();
   first_wall_us_ = at.wall_now();
   lines_straggle = has_hostile_lines && in.chance.one_in(2);
@@ -36,15 +36,15 @@ void sql_store::begin(scene& in, site& at, ledger& account) {
   forget();
 }
 
-std::unique_ptr<tickets::link> sql_store::connect(host& from, line& over, duration patience) {
-  auto link = std::make_unique<request_link>(static_cast<counter&>(*this), from, over, patience);
+std::unique_ptr<tickets::link> sql_store::connect(host& from, line& over, duration reply_limit) {
+  auto link = std::make_unique<request_link>(static_cast<counter&>(*this), from, over, reply_limit);
   hosts_.insert_or_assign(link->address(), &from);
   return link;
 }
 
 void sql_store::heal() {
   careless = false;
-  weather_.heal();
+  faults_.heal();
 }
 
 duration sql_store::admit(const tickets::request& asked, const owner_id& client) {

@@ -21,16 +21,16 @@ class sql_store final : public simulated_store, private counter {
   explicit sql_store(mutant with);
 
   void begin(scene& in, site& at, ledger& account) override;
-  std::unique_ptr<tickets::link> connect(host& from, line& over, duration patience) override;
+  std::unique_ptr<tickets::link> connect(host& from, line& over, duration reply_limit) override;
   void notify_all(const owner_id& owner, const store::noticed& what) override {
     counter::notify_all(owner, what);
   }
   void heal() override;
   [[nodiscard]] bool is_a_server() const override { return true; }
   [[nodiscard]] bool has_transactions() const override { return true; }
-  void refuse_until(instant when) override { weather_.refuse_until(when); }
-  void contend_until(instant when) override { weather_.contend_until(when); }
-  void break_off_until(instant when) override { weather_.break_off_until(when); }
+  void refuse_until(instant when) override { faults_.refuse_until(when); }
+  void contend_until(instant when) override { faults_.contend_until(when); }
+  void break_off_until(instant when) override { faults_.break_off_until(when); }
   [[nodiscard]] ledger::terms terms() const override { return {}; }
   /// It is CLOCK_BOOTTIME. (By a clock that could, a waiter that had died and was passed over would live
   /// again among the holders, as long as its row is there.)
@@ -55,7 +55,7 @@ class sql_store final : public simulated_store, private counter {
   static void pass_on(const std::vector<sqlite::client_notification>& told, std::vector<word>& into);
 
   mutant with_;
-  transaction_weather weather_;
+  transaction_faults faults_;
   std::unordered_map<owner_id, const host*> hosts_;
   std::int64_t first_wall_us_ = 0;
   duration astray_{};

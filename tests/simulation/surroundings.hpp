@@ -19,7 +19,7 @@ struct surroundings {
   witness& sees;
   simulated_store& store;
   mutant with = mutant::none;
-  duration patience{};           // of links, for an answer
+  duration reply_limit{};        // of links, for an answer
   std::uint64_t operations = 0;  // that users have begun
   bool second_is_mutex = false;  // one that has no readers
 };

@@ -44,25 +44,25 @@ store::trouble trouble_of(const error_answer& r) { return {{r.code, std::string{
 
 }  // namespace
 
-void transaction_weather::begin(scene& in) {
+void transaction_faults::begin(scene& in) {
   *this = {};
   in_ = &in;
 }
 
-void transaction_weather::heal() { refuses_until_ = contends_until_ = breaks_off_until_ = in_->now; }
+void transaction_faults::heal() { refuses_until_ = contends_until_ = breaks_off_until_ = in_->now; }
 
-void transaction_weather::refuse_until(instant when) {
+void transaction_faults::refuse_until(instant when) {
   refuses_until_ = when;
   refusal_ = in_->chance.below(victims.size() + troubles.size());
   refuses_one_in_ = 1 + in_->chance.below(3);
 }
 
-duration transaction_weather::wait() {
+duration transaction_faults::wait() {
   if (in_->now >= contends_until_ || !in_->chance.one_in(3)) return {};
   return in_->chance.between(1ms, in_->chance.one_in(4) ? longest_wait : 20ms);
 }
 
-std::optional<store::trouble> transaction_weather::refusal(bool waited, bool writes) {
+std::optional<store::trouble> transaction_faults::refusal(bool waited, bool writes) {
   randomness& chance = in_->chance;
   if (waited && chance.one_in(2)) return trouble_of(victims.at(chance.below(victims.size())));
   if (in_->now >= refuses_until_ || !chance.one_in(refuses_one_in_)) return std::nullopt;
@@ -70,7 +70,7 @@ std::optional<store::trouble> transaction_weather::refusal(bool waited, bool wri
   return r.of_all || writes ? std::optional{trouble_of(r)} : std::nullopt;
 }
 
-transaction_weather::fate transaction_weather::commit() {
+transaction_faults::fate transaction_faults::commit() {
   if (in_->now >= breaks_off_until_ || !in_->chance.one_in(3)) return fate::answered;
   return in_->chance.one_in(2) ? fate::committed_unheard : fate::undone_unheard;
 }

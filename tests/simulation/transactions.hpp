@@ -10,7 +10,7 @@ namespace holdfast::sim {
 
 /// What a server of SQL does to transactions, besides carrying them out: it refuses them, makes them wait for
 /// each other's locks, ends those that wait for one another in a circle, and breaks off while they commit.
-class transaction_weather {
+class transaction_faults {
  public:
   void begin(scene& in);
   void heal();

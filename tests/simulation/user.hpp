@@ -10,8 +10,9 @@
 
 namespace holdfast::sim {
 
-/// One who works with a client: locks, works and writes, unlocks; or loses patience, asks for less, asks for
-/// a renewal, does not look whether it still holds. It takes the core lock for each call, as a thread would.
+/// One who works with a client: locks, works and writes, unlocks; or loses reply_limit, asks for less, asks
+/// for a renewal, does not look whether it still holds. It takes the core lock for each call, as a thread
+/// would.
 class user {
  public:
   user(surroundings& around, host& at, lease_core::lease_manager& through)

@@ -40,7 +40,7 @@ class witness {
   void lowered(const lease_core::record_ptr& lease, bool yes);
   /// A user that has held since then has been told of a loss.
   void lost(const host& at, const lease_core::record& lease, instant since, const site& server);
-  /// Fair weather for that long, and no lease may end: a session takes a whole timeout of it to be known of
+  /// No faults for that long, and no lease may end: a session takes a whole timeout of it to be known of
   /// anew.
   void expect_renewal_within(duration fair) { enough_to_renew_ = fair; }
   /// A user writes to the resource that its lock guards, whether or not it still holds.

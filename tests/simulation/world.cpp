@@ -3,8 +3,8 @@
 #include <chrono>
 #include <deque>
 
-#include "simulation/crowd.hpp"
-#include "simulation/foreigner.hpp"
+#include "simulation/client_group.hpp"
+#include "simulation/foreign_client.hpp"
 #include "simulation/forger.hpp"
 #include "simulation/rates.hpp"
 
@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr duration bad_weather = 60s;
+constexpr duration time_of_faults = 60s;
 /// A ttl, what the clocks' rates add to it, and one more look or try, whichever is longer; and the
 /// connection has to be there again first.
 constexpr duration served_within = longest_ttl + longest_ttl / 100 + 1s + 1s + 600ms;
@@ -32,19 +32,19 @@ class world {
         sees_{in_, account_},
         around_{in_, server_, account_, sees_, store, under.with, in_.chance.between(300ms, 8s), 0},
         clients_{around_},
-        forger_{around_, instant{bad_weather}},
-        chaos_{around_, clients_.all(), instant{bad_weather}, under.only} {
+        forger_{around_, instant{time_of_faults}},
+        fault_injector_{around_, clients_.all(), instant{time_of_faults}, under.only} {
     store.begin(in_, server_, account_);
     account_.evictions_allowed = under.with != mutant::get_then_delete;
     clients_.gather(3 + in_.chance.below(3), rates_);
     forges_ = under.has_false_notifications && under.only.empty() && in_.chance.one_in(3);
-    foreign_desk* const desk = store.foreigners();
-    if (desk == nullptr || !under.only.empty()) return;
+    foreign_commands* const commands = store.commands_for_foreign_clients();
+    if (commands == nullptr || !under.only.empty()) return;
     constexpr std::uint8_t first_number = 101;
     for (std::size_t i = in_.chance.below(3); i > 0; --i) {
       const auto boot = std::chrono::duration_cast<clock::reading>(in_.chance.between(1h, 2h));
-      foreigners_.emplace_back(around_, *desk, static_cast<std::uint8_t>(first_number + i),
-                               clock{boot, rates_.clients.at(i)}, in_.chance.between(100us, 2ms));
+      foreign_clients_.emplace_back(around_, *commands, static_cast<std::uint8_t>(first_number + i),
+                                    clock{boot, rates_.clients.at(i)}, in_.chance.between(100us, 2ms));
     }
   }
 
@@ -57,10 +57,10 @@ class world {
   void pass_time() {
     clients_.start();
     if (forges_) forger_.start();
-    for (foreigner& f : foreigners_) f.start();
-    if (!chaos_.pass()) return;
+    for (foreign_client& f : foreign_clients_) f.start();
+    if (!fault_injector_.pass()) return;
     clients_.retire();
-    for (foreigner& f : foreigners_) f.retire();
+    for (foreign_client& f : foreign_clients_) f.retire();
     if (!clients_.get_served(served_within + account_.longer(), last_round)) return;
     clients_.close();
     if (in_.run_until(in_.now + flush)) require_nothing_left();
@@ -79,11 +79,11 @@ class world {
   ledger account_;
   witness sees_;
   surroundings around_;
-  crowd clients_;
+  client_group clients_;
   forger forger_;
   bool forges_ = false;
-  std::deque<foreigner> foreigners_;
-  chaos chaos_;
+  std::deque<foreign_client> foreign_clients_;
+  server_fault_injector fault_injector_;
 };
 
 }  // namespace

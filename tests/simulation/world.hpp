@@ -3,9 +3,9 @@
 #include <cstdint>
 #include <vector>
 
-#include "simulation/chaos.hpp"
 #include "simulation/mutant.hpp"
 #include "simulation/outcome.hpp"
+#include "simulation/server_fault_injector.hpp"
 #include "simulation/simulated_store.hpp"
 
 namespace holdfast::sim {
@@ -15,10 +15,10 @@ struct circumstances {
   bool prints = false;
   /// In a third of the worlds somebody sends false notifications.
   bool has_false_notifications = false;
-  std::vector<chaos::fault> only;  // empty: as the seed wants it
+  std::vector<server_fault_injector::fault> only;  // empty: as the seed wants it
 };
 
-/// A minute of a few clients, their users, a server and bad weather; then fair weather, in which everybody
+/// A minute of a few clients, their users, a server and faults; then no faults, and everybody
 /// has to get what he waits for; then all close, and nothing may be left.
 [[nodiscard]] outcome run(simulated_store& store, std::uint64_t seed, const circumstances& under);
 

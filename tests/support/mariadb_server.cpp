@@ -20,7 +20,7 @@ namespace {
 using namespace std::chrono_literals;
 namespace fs = std::filesystem;
 
-constexpr auto patience = 60s;  // far longer than a start takes on a loaded machine
+constexpr auto wait_limit = 60s;  // far longer than a start takes on a loaded machine
 
 std::string contents(const std::string& path) {
   std::ifstream file{path, std::ios::binary};
@@ -146,7 +146,7 @@ void mariadb_server::launch() {
 }
 
 void mariadb_server::expect_answer() {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + wait_limit;
   std::string last;
   while (std::chrono::steady_clock::now() < deadline) {
     try {
@@ -196,7 +196,7 @@ void mariadb_server::kill() {
 void mariadb_server::shut_down() {
   console_.reset();
   process_->send(SIGTERM);
-  if (!process_->wait(patience)) throw std::runtime_error{"mariadbd does not end: " + log()};
+  if (!process_->wait(wait_limit)) throw std::runtime_error{"mariadbd does not end: " + log()};
 }
 
 void mariadb_server::start() {

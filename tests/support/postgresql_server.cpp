@@ -20,7 +20,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto patience = 60s;  // far longer than a start takes on a loaded machine
+constexpr auto wait_limit = 60s;  // far longer than a start takes on a loaded machine
 
 std::string contents(const std::string& path) {
   std::ifstream file{path, std::ios::binary};
@@ -137,7 +137,7 @@ void postgresql_server::launch() {
 }
 
 void postgresql_server::expect_answer() {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + wait_limit;
   while (std::chrono::steady_clock::now() < deadline) {
     auto attempt = console();
     if (attempt->ask("SELECT 1") == "1") {
@@ -208,7 +208,7 @@ void postgresql_server::kill() {
 
 void postgresql_server::shut_down() {
   send(SIGINT);
-  if (!process_->wait(patience)) throw std::runtime_error{"postgres does not end: " + log()};
+  if (!process_->wait(wait_limit)) throw std::runtime_error{"postgres does not end: " + log()};
   console_.reset();
 }
 

@@ -17,11 +17,11 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto patience = 60s;  // far longer than it takes on a loaded machine
+constexpr auto wait_limit = 60s;  // far longer than it takes on a loaded machine
 
 /// The kernel tells nobody but a parent.
 void await(const std::function<bool()>& come, const std::string& what) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + wait_limit;
   while (!come()) {
     if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error{what};
     std::this_thread::sleep_for(1ms);

@@ -16,7 +16,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto patience = 60s;  // far longer than a start takes on a loaded machine
+constexpr auto wait_limit = 60s;  // far longer than a start takes on a loaded machine
 
 std::string contents(const std::string& path) {
   std::ifstream file{path, std::ios::binary};
@@ -61,7 +61,7 @@ std::string redis_server::usual_program() {
 bool redis_server::guards_debug() const {
   const auto said = folder_.file("version");
   child_process asked{{how_.program, "--version"}, {.output = said}};
-  asked.wait(patience);
+  asked.wait(wait_limit);
   const auto text = contents(said);  // "Redis server v=6.2.14 sha=..."
   return !text.starts_with("Redis server v=5.") && !text.starts_with("Redis server v=6.");
 }
@@ -94,7 +94,7 @@ void redis_server::launch() {
 }
 
 void redis_server::expect_answer(bool loading_will_do) {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + wait_limit;
   while (std::chrono::steady_clock::now() < deadline) {
     auto attempt = console();
     const auto answer = attempt->ask({"PING"});

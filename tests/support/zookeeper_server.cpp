@@ -17,7 +17,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr auto patience = 60s;  // far longer than a start takes on a loaded machine
+constexpr auto wait_limit = 60s;  // far longer than a start takes on a loaded machine
 
 /// One question, one answer, and the server closes. Bounded: one that stands still takes connections too.
 std::string ask(const std::string& host, std::uint16_t port, std::string_view word) {
@@ -122,7 +122,7 @@ void zookeeper_server::launch() {
 }
 
 void zookeeper_server::expect_service() {
-  const auto deadline = std::chrono::steady_clock::now() + patience;
+  const auto deadline = std::chrono::steady_clock::now() + wait_limit;
   while (std::chrono::steady_clock::now() < deadline) {
     if (four_letter("conf").find(folder_.file("data")) != std::string::npos) return;
     if (process_->wait(10ms)) throw std::runtime_error{"zookeeper ended: " + log()};
@@ -141,7 +141,7 @@ std::string zookeeper_server::four_letter(std::string_view word) const {
 }
 
 std::int64_t zookeeper_server::monitored(std::string_view field) const {
-  const auto end = std::chrono::steady_clock::now() + patience;
+  const auto end = std::chrono::steady_clock::now() + wait_limit;
   std::string all = four_letter("mntr");
   while (all.empty() && std::chrono::steady_clock::now() < end) all = four_letter("mntr");  // it stands still
   const auto digits = line_after(all, std::string{field} + '\t');

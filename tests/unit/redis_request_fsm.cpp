@@ -304,7 +304,7 @@ TEST(redis_troubles, are_told_apart) {
   EXPECT_FALSE(trouble_of("ERR unknown command").passing);
 }
 
-TEST(redis_words, are_read_or_ignored) {
+TEST(redis_notices, are_read_or_ignored) {
   const dialect plain;
   const auto w = read_notification("granted " + owner.hex() + " 00000000000000000012", plain);
   ASSERT_TRUE(w);

@@ -29,7 +29,7 @@ std::vector<std::string> nodes_of(const std::vector<contender>& all) {
 }
 
 /// Some contenders, in no order; at times where numbers come to their end.
-std::vector<contender> crowd() {
+std::vector<contender> contenders() {
   const auto first =
       *rc::gen::elementOf(std::vector<std::int32_t>{0, std::numeric_limits<std::int32_t>::max() - 5});
   const auto count = *rc::gen::inRange<std::uint32_t>(0, 20);
@@ -56,7 +56,7 @@ std::vector<std::string> ahead_of(const std::vector<contender>& all, const conte
 }
 
 RC_GTEST_PROP(zookeeper_contender_queue, knows_who_is_ahead_as_a_list_does, ()) {
-  std::vector<contender> all = crowd();
+  std::vector<contender> all = contenders();
   RC_PRE(!all.empty());
   contender_queue r{layout::curator};
   r.read(nodes_of(all));
@@ -77,7 +77,7 @@ RC_GTEST_PROP(zookeeper_contender_queue, knows_who_is_ahead_as_a_list_does, ()) 
 }
 
 RC_GTEST_PROP(zookeeper_contender_queue, of_one_who_holds_nobody_is_ahead_any_more, ()) {
-  const std::vector<contender> all = crowd();
+  const std::vector<contender> all = contenders();
   RC_PRE(!all.empty());
   contender_queue r{layout::curator};
   r.read(nodes_of(all));

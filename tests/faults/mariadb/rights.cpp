@@ -63,7 +63,7 @@ TEST_F(mariadb_rights, to_call_the_procedures_are_all_that_locking_needs) {
   EXPECT_EQ(bob->ask("release"), "released");
 }
 
-// By its bell, and not when it looks for itself the next time, after most of a second.
+// By a notification, and not by its own next look, after most of a second.
 TEST_F(mariadb_rights, to_wake_one_another_are_those_to_call_the_procedures) {
   const auto take_turns = [this](const std::string& user) {
     client locks{url_of(user)};

@@ -15,7 +15,7 @@ class postgresql_clients : public on_postgresql {
   /// of it for longer than its ttl, though others use the machine: it would find the next one there.
   [[nodiscard]] std::unique_ptr<actor> worker(const std::string& witness, int ttl_ms = 1500) const {
     auto other = start(server_.url());
-    other->tell("crowd stock " + witness + " 1000000 ttl=" + std::to_string(ttl_ms));
+    other->tell("contend stock " + witness + " 1000000 ttl=" + std::to_string(ttl_ms));
     return other;
   }
   static bool advances(const test::witness& witness, std::int64_t by) {
@@ -68,19 +68,19 @@ TEST_F(postgresql_clients, stopped_at_any_moment_keep_nobody_waiting_for_longer_
 }
 
 TEST_F(postgresql_clients, killed_at_any_moment_stop_nobody_else) {
-  std::vector<std::unique_ptr<actor>> crowd;
-  for (int each = 0; each < 4; ++each) crowd.push_back(worker(place_));
+  std::vector<std::unique_ptr<actor>> clients;
+  for (int each = 0; each < 4; ++each) clients.push_back(worker(place_));
   std::mt19937 random{42};
   constexpr int kills = 25;
   for (int kill = 0; kill < kills; ++kill) {
     ASSERT_TRUE(advances(witness_, 1 + static_cast<std::int64_t>(random() % 20)))
         << "all stood still after kill " << kill;
-    auto& victim = crowd[random() % crowd.size()];
+    auto& victim = clients[random() % clients.size()];
     victim->kill();
     victim = worker(place_);
   }
   EXPECT_TRUE(advances(witness_, 50));
-  crowd.clear();
+  clients.clear();
   EXPECT_EQ(witness_.overlaps(), 0);
   // A visit that was cut off between its two counts is in the one and not in the other.
   EXPECT_GE(witness_.fragile_count(), witness_.count());

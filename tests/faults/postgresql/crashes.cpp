@@ -60,23 +60,24 @@ TEST_F(postgresql_sessions, ended_by_an_operator_leave_waiters_their_places_and_
   EXPECT_LT(boot_clock::now() - before, 15s) << "it was found by chance";
 }
 
-TEST_F(postgresql_sessions, ended_again_and_again_under_a_crowd_let_no_two_in) {
+TEST_F(postgresql_sessions, ended_again_and_again_under_contention_let_no_two_in) {
   const test::scratch_folder folder;
   const test::witness witness{folder.file("witness")};
   constexpr int turns = 80;
-  std::vector<std::unique_ptr<actor>> crowd;
+  std::vector<std::unique_ptr<actor>> clients;
   for (int each = 0; each < 3; ++each) {
-    crowd.push_back(start(server_.url()));
-    crowd.back()->tell("crowd stock " + folder.file("witness") + ' ' + std::to_string(turns) + " ttl=1500");
+    clients.push_back(start(server_.url()));
+    clients.back()->tell("contend stock " + folder.file("witness") + ' ' + std::to_string(turns) +
+                         " ttl=1500");
   }
   for (std::int64_t wanted = 10; wanted <= 3 * turns - 20; wanted += 10) {
     comes_true([&] { return witness.count() >= wanted; }, 20s);
     terminate_all();
   }
-  for (const auto& each : crowd) EXPECT_EQ(hear_answer(*each), "crowded");
+  for (const auto& each : clients) EXPECT_EQ(hear_answer(*each), "contended");
   EXPECT_EQ(witness.overlaps(), 0);
   EXPECT_EQ(witness.fragile_count(), turns * 3);
-  crowd.clear();
+  clients.clear();
   expect_free();
 }
 

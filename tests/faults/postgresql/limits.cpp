@@ -116,7 +116,7 @@ TEST_F(postgresql_read_only, by_its_settings_it_is_told_so_and_serves_when_they_
 }
 
 /// A session of somebody's who keeps the row of "stock" locked, as a backup or a person at psql may.
-class postgresql_hurried : public on_postgresql {
+class postgresql_timeouts : public on_postgresql {
  protected:
   void hold_row() { EXPECT_EQ(other_->ask("BEGIN; SELECT name FROM holdfast_locks FOR UPDATE"), "stock"); }
   void let_go() { EXPECT_EQ(other_->ask("COMMIT"), ""); }
@@ -124,7 +124,7 @@ class postgresql_hurried : public on_postgresql {
   std::unique_ptr<test::postgresql_console> other_ = server_.console();
 };
 
-TEST_F(postgresql_hurried, by_a_statement_timeout_it_says_so_and_tries_again) {
+TEST_F(postgresql_timeouts, by_a_statement_timeout_it_says_so_and_tries_again) {
   server_.ask("ALTER ROLE holdfast SET statement_timeout = 200");
   client locks{server_.url()};
   EXPECT_FALSE(mutex(locks, "stock").acquire().release());
@@ -138,7 +138,7 @@ TEST_F(postgresql_hurried, by_a_statement_timeout_it_says_so_and_tries_again) {
   EXPECT_TRUE(waiting.get().held());
 }
 
-TEST_F(postgresql_hurried, by_a_lock_timeout_it_says_so_and_tries_again) {
+TEST_F(postgresql_timeouts, by_a_lock_timeout_it_says_so_and_tries_again) {
   server_.ask("ALTER ROLE holdfast SET lock_timeout = 100");
   client locks{server_.url()};
   EXPECT_FALSE(mutex(locks, "stock").acquire().release());
@@ -152,7 +152,7 @@ TEST_F(postgresql_hurried, by_a_lock_timeout_it_says_so_and_tries_again) {
   EXPECT_TRUE(waiting.get().held());
 }
 
-TEST_F(postgresql_hurried, by_an_idle_session_timeout_it_costs_nothing) {
+TEST_F(postgresql_timeouts, by_an_idle_session_timeout_it_costs_nothing) {
   if (server_.number("SELECT current_setting('server_version_num')::int") < 140000) {
     GTEST_SKIP() << "PostgreSQL 13 has no idle_session_timeout";
   }
@@ -176,7 +176,7 @@ TEST_F(postgresql_hurried, by_an_idle_session_timeout_it_costs_nothing) {
 }
 
 // Somebody has a table locked as a whole: for a VACUUM FULL, say.
-TEST_F(postgresql_hurried, by_nothing_it_waits_for_who_has_the_table) {
+TEST_F(postgresql_timeouts, by_nothing_it_waits_for_who_has_the_table) {
   client locks{server_.url()};
   EXPECT_FALSE(mutex(locks, "stock").acquire().release());
   EXPECT_EQ(other_->ask("BEGIN; LOCK TABLE holdfast_locks IN ACCESS EXCLUSIVE MODE"), "");

@@ -25,9 +25,9 @@ class pgbouncer {
     process_.emplace(std::vector<std::string>{"pgbouncer", configuration},
                      test::child_process::settings{
                          .folder = folder_.path().string(), .output = folder_.file("log"), .user = user});
-    const auto patience = boot_clock::now() + 60s;
+    const auto wait_limit = boot_clock::now() + 60s;
     while (!console()->connected()) {
-      if (!process_->running() || boot_clock::now() > patience) {
+      if (!process_->running() || boot_clock::now() > wait_limit) {
         throw std::runtime_error{"pgbouncer does not answer: " + bytes_of(folder_.file("log"))};
       }
       std::this_thread::sleep_for(1ms);

@@ -127,8 +127,8 @@ TEST(postgresql_server_itself, stands_still_with_all_its_processes) {
 TEST(postgresql_server_itself, tells_who_listens) {
   postgresql_server server;
   const auto other = server.console();
-  other->ask("LISTEN bell");
-  server.ask("SELECT pg_notify('bell', 'ding')");
+  other->ask("LISTEN channel_of_test");
+  server.ask("SELECT pg_notify('channel_of_test', 'message')");
   EXPECT_EQ(other->notified(), "ding");
 }
 

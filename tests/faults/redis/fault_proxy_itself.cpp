@@ -21,9 +21,9 @@ using test::ending;
 using test::fault_proxy;
 
 /// A connection that blocks, for at most a minute.
-class caller {
+class proxy_client {
  public:
-  explicit caller(std::uint16_t port) : socket_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
+  explicit proxy_client(std::uint16_t port) : socket_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
     ::timeval limit{60, 0};
     ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
     ::sockaddr_in address{};
@@ -32,9 +32,9 @@ class caller {
     address.sin_addr.s_addr = ::htonl(INADDR_LOOPBACK);
     connected_ = ::connect(socket_, reinterpret_cast<::sockaddr*>(&address), sizeof address) == 0;
   }
-  ~caller() { ::close(socket_); }
-  caller(const caller&) = delete;
-  caller& operator=(const caller&) = delete;
+  ~proxy_client() { ::close(socket_); }
+  proxy_client(const proxy_client&) = delete;
+  proxy_client& operator=(const proxy_client&) = delete;
 
   [[nodiscard]] bool connected() const { return connected_; }
   void say(std::string_view what) { ::send(socket_, what.data(), what.size(), MSG_NOSIGNAL); }
@@ -69,8 +69,8 @@ class fault_proxy_itself : public testing::Test {
 };
 
 TEST_F(fault_proxy_itself, passes_everything_on) {
-  caller one{proxy_.port()};
-  caller two{proxy_.port()};
+  proxy_client one{proxy_.port()};
+  proxy_client two{proxy_.port()};
   EXPECT_EQ(one.ask("a", 10), "0123456789");
   EXPECT_EQ(two.ask("bc", 10), "0123456789");
   EXPECT_EQ(one.ask("d", 10), "0123456789");
@@ -83,16 +83,16 @@ TEST_F(fault_proxy_itself, passes_everything_on) {
 TEST_F(fault_proxy_itself, cuts_in_the_middle_of_an_answer_once) {
   for (const auto how : {ending::finish, ending::reset}) {
     proxy_.interfere(direction::to_client, {.cut_after = 4, .cut_by = how});
-    caller one{proxy_.port()};
+    proxy_client one{proxy_.port()};
     EXPECT_EQ(one.ask("a", 4), "0123");
     EXPECT_EQ(one.hear(1), "");
     EXPECT_EQ(one.error, how == ending::finish ? 0 : ECONNRESET);
-    EXPECT_EQ(caller{proxy_.port()}.ask("a", 10), "0123456789");
+    EXPECT_EQ(proxy_client{proxy_.port()}.ask("a", 10), "0123456789");
   }
 }
 
 TEST_F(fault_proxy_itself, holds_back_what_it_stalls) {
-  caller one{proxy_.port()};
+  proxy_client one{proxy_.port()};
   ASSERT_EQ(one.ask("a", 10), "0123456789");
   proxy_.interfere(direction::to_client, {.stall = true});
   one.say("a");
@@ -102,7 +102,7 @@ TEST_F(fault_proxy_itself, holds_back_what_it_stalls) {
 }
 
 TEST_F(fault_proxy_itself, resets_what_it_took_bytes_from) {
-  caller one{proxy_.port()};
+  proxy_client one{proxy_.port()};
   ASSERT_EQ(one.ask("a", 10), "0123456789");
   proxy_.interfere(direction::to_server, {.swallow = true});
   one.say("abc");
@@ -113,7 +113,7 @@ TEST_F(fault_proxy_itself, resets_what_it_took_bytes_from) {
 }
 
 TEST_F(fault_proxy_itself, says_something_else_where_it_is_told_to) {
-  caller one{proxy_.port()};
+  proxy_client one{proxy_.port()};
   proxy_.forge([](std::string_view asked, std::string_view answer) {
     return asked == "b" ? std::string{answer.substr(0, 2)} + "xyz" : std::string{answer};
   });
@@ -122,13 +122,13 @@ TEST_F(fault_proxy_itself, says_something_else_where_it_is_told_to) {
   proxy_.heal();
   EXPECT_EQ(one.hear(1), "");
   EXPECT_EQ(one.error, ECONNRESET);
-  caller other{proxy_.port()};
+  proxy_client other{proxy_.port()};
   EXPECT_EQ(other.ask("b", 10), "0123456789");
 }
 
 TEST_F(fault_proxy_itself, slows_down) {
   proxy_.interfere(direction::to_client, {.bytes_per_second = 100});
-  caller one{proxy_.port()};
+  proxy_client one{proxy_.port()};
   const auto before = boot_clock::now();
   EXPECT_EQ(one.ask("a", 10), "0123456789");
   EXPECT_GE(boot_clock::now() - before, 80ms);
@@ -139,13 +139,13 @@ TEST_F(fault_proxy_itself, slows_down) {
 }
 
 TEST_F(fault_proxy_itself, refuses_and_takes_again) {
-  caller before{proxy_.port()};
+  proxy_client before{proxy_.port()};
   ASSERT_EQ(before.ask("a", 10), "0123456789");
   proxy_.refuse(true);
-  EXPECT_FALSE(caller{proxy_.port()}.connected());
+  EXPECT_FALSE(proxy_client{proxy_.port()}.connected());
   EXPECT_EQ(before.ask("a", 10), "0123456789");
   proxy_.refuse(false);
-  EXPECT_EQ(caller{proxy_.port()}.ask("a", 10), "0123456789");
+  EXPECT_EQ(proxy_client{proxy_.port()}.ask("a", 10), "0123456789");
   proxy_.cut_all(ending::finish);
   EXPECT_EQ(before.hear(1), "");
   EXPECT_EQ(before.error, 0);

@@ -310,7 +310,7 @@ TEST_F(redis_forgeries, of_a_listing_without_end_are_asked_for_no_longer_than_so
   EXPECT_EQ(scans->load(), before);
 }
 
-TEST_F(redis_forgeries, of_single_bytes_never_stop_a_crowd_for_good) {
+TEST_F(redis_forgeries, of_single_bytes_never_stop_contending_clients_for_good) {
   // The line goes on for a moment when the test is over.
   const auto chance = std::make_shared<std::pair<std::mutex, std::mt19937>>();
   chance->second.seed(20261121);
@@ -328,9 +328,9 @@ TEST_F(redis_forgeries, of_single_bytes_never_stop_a_crowd_for_good) {
     }
     return said;
   });
-  std::vector<std::thread> crowd;
+  std::vector<std::thread> clients;
   for (int each = 0; each < 3; ++each) {
-    crowd.emplace_back([&] {
+    clients.emplace_back([&] {
       client locks = open();
       shared_mutex lock{locks, "stock", brief()};
       for (int turn = 0; turn < 100; ++turn) {
@@ -341,7 +341,7 @@ TEST_F(redis_forgeries, of_single_bytes_never_stop_a_crowd_for_good) {
       }
     });
   }
-  for (auto& each : crowd) each.join();
+  for (auto& each : clients) each.join();
   line_.heal();
   client locks{url()};
   EXPECT_TRUE(mutex(locks, "stock").try_acquire_for(60s));

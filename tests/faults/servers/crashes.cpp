@@ -70,8 +70,8 @@ TEST_P(server_crashes, right_after_a_release_leave_the_name_to_the_next_one) {
   EXPECT_EQ(held.release(), errc::not_owner) << "it was released, whatever the server knows of it";
 }
 
-TEST_P(server_crashes, again_and_again_under_a_crowd_let_no_two_in) {
-  crowd all{url(), 60, " ttl=1500 retry=60000"};
+TEST_P(server_crashes, again_and_again_under_contention_let_no_two_in) {
+  contending_actors all{url(), 60, " ttl=1500 retry=60000"};
   for (std::int64_t wanted = 30; wanted <= 120; wanted += 30) {
     all.await(wanted);
     server_->kill();

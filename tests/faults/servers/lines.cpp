@@ -30,13 +30,13 @@ class by_a_line : public on_each<Server> {
 
 class server_lines : public by_a_line<server> {
  protected:
-  /// Where tables have to be made first, a bell may come too early, and once more.
+  /// Where tables have to be made first, a notification may come too early, and once more.
   void make_store() { expect_free(); }
   void expect_no_new_connection() const { EXPECT_LE(line_.taken(), GetParam().connections); }
 };
 
-TEST_P(server_lines, cut_under_a_crowd_let_no_two_in) {
-  crowd all{far_url(), 50, hurry()};
+TEST_P(server_lines, cut_under_contention_let_no_two_in) {
+  contending_actors all{far_url(), 50, hurry()};
   for (std::int64_t wanted = 15; wanted <= 120; wanted += 21) {
     all.await(wanted);
     line_.cut_all(wanted % 2 == 0 ? ending::reset : ending::finish);

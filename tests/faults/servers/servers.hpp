@@ -124,14 +124,14 @@ class on_each : public testing::TestWithParam<kind_of<Server>> {
     return server_->url(server_->port(), options);
   }
   /// Three other processes, each of which holds so many times while a witness looks on.
-  class crowd {
+  class contending_actors {
    public:
     /// \param where a store URL.
     /// \param options of each lock.
-    crowd(const std::string& where, int turns, const std::string& options = {}) : turns_{turns} {
+    contending_actors(const std::string& where, int turns, const std::string& options = {}) : turns_{turns} {
       for (auto& each : members_) {
         each = start(where, "retry=60000");
-        each->tell("crowd stock " + folder_.file("witness") + ' ' + std::to_string(turns) + options);
+        each->tell("contend stock " + folder_.file("witness") + ' ' + std::to_string(turns) + options);
       }
     }
     /// Returns when so many turns were taken, or when they are not: one who failed takes none any more, and
@@ -140,7 +140,7 @@ class on_each : public testing::TestWithParam<kind_of<Server>> {
       comes_true([&] { return witness_.count() >= wanted; }, 30s);
     }
     void expect_order() {
-      for (const auto& each : members_) EXPECT_EQ(hear_answer(*each), "crowded");
+      for (const auto& each : members_) EXPECT_EQ(hear_answer(*each), "contended");
       EXPECT_EQ(witness_.overlaps(), 0);
       EXPECT_EQ(witness_.fragile_count(), static_cast<int>(members_.size()) * turns_);
       for (auto& each : members_) each.reset();
@@ -152,7 +152,7 @@ class on_each : public testing::TestWithParam<kind_of<Server>> {
     test::witness witness_{folder_.file("witness")};
     std::array<std::unique_ptr<actor>, 3> members_;
   };
-  /// Of locks of a crowd whose words get lost: each costs a third of a ttl.
+  /// Of locks of several actors whose notifications get lost: each costs a third of a ttl.
   [[nodiscard]] std::string hurry() const { return this->GetParam().keeps_sessions ? "" : " ttl=1500"; }
 
   /// Nothing of what was done stays: the name is free, and nobody stands in any queue.

@@ -103,11 +103,11 @@ TEST_F(processes, killed_at_any_moment_stop_nobody_else) {
   test::witness witness{place};
   const auto work = [&] {
     auto worker = start();
-    worker->tell("crowd stock " + place + " 1000000 ttl=1500");
+    worker->tell("contend stock " + place + " 1000000 ttl=1500");
     return worker;
   };
-  std::vector<std::unique_ptr<actor>> crowd;
-  for (int each = 0; each < 4; ++each) crowd.push_back(work());
+  std::vector<std::unique_ptr<actor>> clients;
+  for (int each = 0; each < 4; ++each) clients.push_back(work());
 
   std::mt19937 random{42};
   constexpr int kills = 30;
@@ -118,12 +118,12 @@ TEST_F(processes, killed_at_any_moment_stop_nobody_else) {
   for (int kill = 0; kill < kills; ++kill) {
     ASSERT_TRUE(advances(1 + static_cast<std::int64_t>(random() % 20)))
         << "all stood still after kill " << kill;
-    auto& victim = crowd[random() % crowd.size()];
+    auto& victim = clients[random() % clients.size()];
     victim->kill();
     victim = work();
   }
   EXPECT_TRUE(advances(50));
-  crowd.clear();
+  clients.clear();
 
   EXPECT_EQ(witness.overlaps(), 0);
   // A visit that was cut off between its two counts is in the one and not in the other.
@@ -163,11 +163,11 @@ TEST_F(processes, opening_a_new_file_at_the_same_moment_share_it) {
     for (int each = 0; each < 4; ++each) all.push_back(std::make_unique<actor>());
     for (const auto& one : all) {
       one->tell("open " + url());
-      one->tell("crowd stock " + place + " 10");
+      one->tell("contend stock " + place + " 10");
     }
     for (const auto& one : all) {
       EXPECT_EQ(one->hear(), "open");
-      EXPECT_EQ(one->hear(), "crowded");
+      EXPECT_EQ(one->hear(), "contended");
     }
     const test::witness witness{place};
     EXPECT_EQ(witness.overlaps(), 0);

@@ -26,12 +26,12 @@ TEST_F(zookeeper_numbers, that_come_to_their_end_let_no_two_in) {
   const test::scratch_folder folder;
   const test::witness witness{folder.file("witness")};
   constexpr int turns = 50;
-  std::vector<std::unique_ptr<actor>> crowd;
-  for (int each = 0; each < 3; ++each) crowd.push_back(start(server_.url("?session_timeout=20s")));
-  for (const auto& each : crowd) {
-    each->tell("crowd stock " + folder.file("witness") + ' ' + std::to_string(turns));
+  std::vector<std::unique_ptr<actor>> clients;
+  for (int each = 0; each < 3; ++each) clients.push_back(start(server_.url("?session_timeout=20s")));
+  for (const auto& each : clients) {
+    each->tell("contend stock " + folder.file("witness") + ' ' + std::to_string(turns));
   }
-  for (const auto& each : crowd) EXPECT_EQ(hear_answer(*each), "crowded");
+  for (const auto& each : clients) EXPECT_EQ(hear_answer(*each), "contended");
   EXPECT_EQ(witness.overlaps(), 0);
   EXPECT_EQ(witness.fragile_count(), turns * 3);
 }

@@ -90,7 +90,7 @@ class zookeeper_silence : public testing::TestWithParam<int> {
  protected:
   /// Several clients, each of which begins with a server by chance, take a lock each.
   void open_clients() {
-    for (int each = 0; each < crowd; ++each) {
+    for (int each = 0; each < clients; ++each) {
       clients_.push_back(std::async(std::launch::async, [url = url(), each] {
         client locks{url};
         const auto patient = lock_options{}.retry(retry_policy{}.limit(100s));
@@ -105,7 +105,7 @@ class zookeeper_silence : public testing::TestWithParam<int> {
     EXPECT_LT(boot_clock::now() - began, 50s);
   }
 
-  static constexpr int crowd = 8;
+  static constexpr int clients = 8;
   zookeeper_server server_;
   test::canned_server mute_{""};
 
@@ -130,7 +130,7 @@ TEST_P(zookeeper_silence, of_other_servers_keeps_nobody_from_one_that_serves) {
 TEST_P(zookeeper_silence, of_other_servers_keeps_nobody_from_one_that_comes_later) {
   server_.kill();
   open_clients();
-  await([&] { return mute_.connections() >= 2 * crowd; }, "they do not come back to a server");
+  await([&] { return mute_.connections() >= 2 * clients; }, "they do not come back to a server");
   server_.start();
   expect_that_they_are_served();
 }

@@ -92,12 +92,13 @@ TEST_F(zookeeper_three, members_killed_or_stopped_one_by_one_cost_nobody_anythin
   auto held = mutex{locks, "held"}.acquire();
   const test::scratch_folder folder;
   const test::witness witness{folder.file("witness")};
-  std::vector<std::unique_ptr<actor>> crowd;
+  std::vector<std::unique_ptr<actor>> clients;
   constexpr int turns = 300;
   for (int each = 0; each < 3; ++each) {
-    crowd.push_back(start(url));
-    crowd.back()->tell("crowd stock " + folder.file("witness") + ' ' + std::to_string(turns) +
-                       " retry=60000");  // the others may take long to elect one when the leader stands still
+    clients.push_back(start(url));
+    clients.back()->tell(
+        "contend stock " + folder.file("witness") + ' ' + std::to_string(turns) +
+        " retry=60000");  // the others may take long to elect one when the leader stands still
   }
   const auto progress = [&] {
     const auto before = witness.count();
@@ -121,7 +122,7 @@ TEST_F(zookeeper_three, members_killed_or_stopped_one_by_one_cost_nobody_anythin
   leads.stop();
   progress();
   leads.go_on();
-  for (const auto& each : crowd) EXPECT_EQ(hear_answer(*each), "crowded");
+  for (const auto& each : clients) EXPECT_EQ(hear_answer(*each), "contended");
   EXPECT_EQ(witness.overlaps(), 0);
   EXPECT_EQ(witness.fragile_count(), turns * 3);
   EXPECT_EQ(renew(held), renewal::renewed);

@@ -24,7 +24,7 @@ import org.apache.zookeeper.ZooDefs;
  * unlock                                      -> unlocked | failed TEXT      the lock that was taken last
  * downgrade PATH                              -> downgraded             a write lock is taken, and a read lock kept
  * participants KIND PATH                      -> participants NODE…     in their order
- * crowd KIND PATH WITNESS MILLISECONDS        -> crowded TURNS          lock, visit, unlock; until it was inside three
+ * contend KIND PATH WITNESS MILLISECONDS        -> contended TURNS          lock, visit, unlock; until it was inside three
  *                                                                       times, and for as long as this at least
  * tree PATH                                   -> tree PATH=DATA… | tree none     all below it too, by name
  * create PATH [DATA]                          -> created                with an ACL for us alone: private
@@ -86,7 +86,7 @@ public final class Actor {
     return answer.toString();
   }
 
-  private String crowd(String kind, String path, String place, long milliseconds) throws Exception {
+  private String contend(String kind, String path, String place, long milliseconds) throws Exception {
     final var witness = new Witness(place);
     final var lock = Lock.of(curator, kind, path);
     final long end = System.nanoTime() + TimeUnit.MILLISECONDS.toNanos(milliseconds);
@@ -96,7 +96,7 @@ public final class Actor {
       lock.visit(witness);
       lock.release();
     }
-    return "crowded " + turns;
+    return "contended " + turns;
   }
 
   private void below(String path, StringBuilder answer) throws Exception {
@@ -138,7 +138,7 @@ public final class Actor {
       case "unlock" -> unlock();
       case "downgrade" -> downgrade(words.get(1));
       case "participants" -> participants(words.get(1), words.get(2));
-      case "crowd" -> crowd(words.get(1), words.get(2), words.get(3), Long.parseLong(words.get(4)));
+      case "contend" -> contend(words.get(1), words.get(2), words.get(3), Long.parseLong(words.get(4)));
       case "tree" -> tree(words.get(1));
       case "create" -> create(words, CreateMode.PERSISTENT);
       case "container" -> create(words, CreateMode.CONTAINER);

@@ -131,9 +131,9 @@ void ensemble::hold_back(std::size_t at, bool up, bool down, instant until) {
   if (!s.follows || leader_ == at || s.is_down) return;
   if (up) s.up_held = std::max(s.up_held, until);
   if (down) s.down_held = std::max(s.down_held, until);
-  const instant patience = in_.now + settings_.tick * sync_limit;
-  if (until <= patience) return;
-  in_.agenda.add(patience, [this, at, in = s.contact, until] {
+  const instant reply_limit = in_.now + settings_.tick * sync_limit;
+  if (until <= reply_limit) return;
+  in_.agenda.add(reply_limit, [this, at, in = s.contact, until] {
     if (servers_[at].contact != in) return;
     in_.note("gives its leader up", at);
     leave(at, false);

@@ -6,9 +6,9 @@
 #include <deque>
 #include <limits>
 
-#include "simulation/crowd.hpp"
+#include "simulation/client_group.hpp"
 #include "simulation/rates.hpp"
-#include "simulation/zookeeper/ensemble_weather.hpp"
+#include "simulation/zookeeper/ensemble_fault_injector.hpp"
 #include "simulation/zookeeper/foreign_contender.hpp"
 #include "simulation/zookeeper/zookeeper_store.hpp"
 
@@ -18,7 +18,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr duration bad_weather = 60s;
+constexpr duration time_of_faults = 60s;
 /// Nobody is in the way any more but others who do the same.
 constexpr duration last_round = 4s;
 constexpr duration flush = 2s;
@@ -70,7 +70,7 @@ class ensemble_world {
         store_{in_, servers_, counts_, {{of_.root, of_.layout, of_.timeout}, of_.timeout, under.with}},
         around_{in_, calm_, counts_, sees_, store_, under.with, {}, 0, true},
         clients_{around_},
-        weather_{around_, servers_, clients_.all(), instant{bad_weather}} {
+        fault_injector_{around_, servers_, clients_.all(), instant{time_of_faults}} {
     counts_.compare_with(sees_);
     sees_.expect_renewal_within(std::max<duration>(of_.timeout, 1500ms));
     counts_.evictions_allowed = under.with != mutant::get_then_delete;
@@ -93,7 +93,7 @@ class ensemble_world {
   void pass_time() {
     clients_.start();
     for (foreign_contender& f : others_) f.live();
-    if (!weather_.pass()) return;
+    if (!fault_injector_.pass()) return;
     // Until each client has heard of its session again, what it is granted it may not believe.
     if (!in_.run_until(in_.now + 2 * of_.timeout)) return;
     clients_.retire();
@@ -113,13 +113,13 @@ class ensemble_world {
   conditions of_;
   site calm_;  // not, while something is wrong with the servers
   ensemble servers_;
-  tally counts_;
+  recipe_ledger counts_;
   witness sees_;
   zookeeper_store store_;
   surroundings around_;
-  crowd clients_;
+  client_group clients_;
   std::deque<foreign_contender> others_;
-  ensemble_weather weather_;
+  ensemble_fault_injector fault_injector_;
 };
 
 }  // namespace

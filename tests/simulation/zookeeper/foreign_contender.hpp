@@ -4,7 +4,7 @@
 #include <optional>
 #include <string>
 
-#include "simulation/zookeeper/tally.hpp"
+#include "simulation/zookeeper/recipe_ledger.hpp"
 
 namespace holdfast::sim {
 
@@ -12,7 +12,7 @@ namespace holdfast::sim {
 /// holds, downgrades, gives up, and dies. Nothing goes wrong between it and the leader.
 class foreign_contender {
  public:
-  foreign_contender(scene& in, ensemble& servers, const tally& counts, zookeeper::layout how)
+  foreign_contender(scene& in, ensemble& servers, const recipe_ledger& counts, zookeeper::layout how)
       : in_{in}, servers_{servers}, counts_{counts}, how_{how} {}
 
   void live();
@@ -39,7 +39,7 @@ class foreign_contender {
 
   scene& in_;
   ensemble& servers_;
-  const tally& counts_;
+  const recipe_ledger& counts_;
   zookeeper::layout how_;
   std::uint64_t life_ =
       0;  // a number for each attempt, so that what was planned for one does not touch the next

@@ -9,8 +9,8 @@
 
 #include "simulation/line.hpp"
 #include "simulation/standing.hpp"
-#include "simulation/zookeeper/bent_wire.hpp"
 #include "simulation/zookeeper/ensemble.hpp"
+#include "simulation/zookeeper/faulty_wire.hpp"
 #include "stores/zookeeper/protocol/session.hpp"
 
 namespace holdfast::sim {
@@ -84,7 +84,7 @@ class zookeeper_link final : public tickets::link, private zookeeper::wire {
   host& from_;
   line& over_;
   const options options_;
-  bent_wire bent_;
+  faulty_wire bent_;
   zookeeper::session session_;
 
   std::size_t server_;  // that it tries, or is connected to

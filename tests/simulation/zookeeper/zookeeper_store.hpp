@@ -4,22 +4,22 @@
 #include <vector>
 
 #include "simulation/simulated_store.hpp"
-#include "simulation/zookeeper/tally.hpp"
+#include "simulation/zookeeper/recipe_ledger.hpp"
 #include "simulation/zookeeper/zookeeper_link.hpp"
 
 namespace holdfast::sim {
 
 /// Where the clients of a world get their links. What else a simulated store can do, the ensemble's own
-/// weather does.
+/// fault injector does.
 class zookeeper_store final : public simulated_store {
  public:
-  zookeeper_store(scene& in, ensemble& servers, tally& counts, zookeeper_link::options of)
+  zookeeper_store(scene& in, ensemble& servers, recipe_ledger& counts, zookeeper_link::options of)
       : in_{in}, servers_{servers}, counts_{counts}, options_{std::move(of)} {
     options_.alias = [this](const owner_id& owner) { return counts_.alias_of(owner); };
   }
 
   void begin(scene& /*in*/, site& /*at*/, ledger& /*account*/) override {}
-  std::unique_ptr<tickets::link> connect(host& from, line& over, duration /*patience*/) override {
+  std::unique_ptr<tickets::link> connect(host& from, line& over, duration /*reply_limit*/) override {
     auto link = std::make_unique<zookeeper_link>(servers_, in_, from, over, options_);
     link->on_word = [this](const owner_id& owner, const store::noticed& what) { counts_.told(owner, what); };
     link->on_eviction = [this, &from, life = from.life()](std::size_t name, instant until) {
@@ -43,7 +43,7 @@ class zookeeper_store final : public simulated_store {
  private:
   scene& in_;
   ensemble& servers_;
-  tally& counts_;
+  recipe_ledger& counts_;
   zookeeper_link::options options_;
 };
 

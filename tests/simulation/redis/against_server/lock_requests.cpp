@@ -5,8 +5,8 @@
 #include <vector>
 
 #include "simulation/redis/against_server/difference.hpp"
+#include "simulation/redis/against_server/lock_clients.hpp"
 #include "simulation/redis/against_server/lock_steps.hpp"
-#include "simulation/redis/against_server/lock_twin.hpp"
 #include "simulation/redis/against_server/values.hpp"
 #include "support/redis_server.hpp"
 
@@ -29,10 +29,10 @@ redis::dialect dialect_of(std::uint64_t seed) {
 std::optional<difference> compare(const std::string& socket, const redis::dialect& in,
                                   const std::vector<lock_step>& steps) {
   constexpr std::int64_t slack_ms = 4000;  // less than what the times of the steps are apart
-  real_twin real{socket};
-  model_twin model;
-  lock_twin at_real{real, in};
-  lock_twin at_model{model, in};
+  real_server real{socket};
+  model_server model;
+  lock_clients at_real{real, in};
+  lock_clients at_model{model, in};
   for (std::size_t at = 0; at < steps.size(); ++at) {
     redis::value a = at_real.perform(steps[at]);
     redis::value b = at_model.perform(steps[at]);

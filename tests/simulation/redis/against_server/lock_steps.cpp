@@ -19,7 +19,7 @@ constexpr std::array tricks = {trick::foreign_lock, trick::foreign_lock, trick::
                                trick::claim_over,   trick::fence_gone,   trick::high_fence,
                                trick::wrong_lock,   trick::wrong_queue,  trick::names_forgotten};
 
-void draw_mode(lock_step& s, dice& d) {
+void draw_mode(lock_step& s, random_choices& d) {
   constexpr std::array<std::int64_t, 3> rooms = {3, 3, 5};
   s.capacity = s.weight = store::whole_room;
   // Two names are mutexes mostly, the third a semaphore.
@@ -31,7 +31,7 @@ void draw_mode(lock_step& s, dice& d) {
   }
 }
 
-lock_step draw_lock_step(dice& d) {
+lock_step draw_lock_step(random_choices& d) {
   lock_step s;
   s.name = d.below(lock_names);
   s.owner = d.below(lock_owners);
@@ -55,7 +55,7 @@ lock_step draw_lock_step(dice& d) {
 }  // namespace
 
 std::vector<lock_step> draw_lock_steps(std::uint64_t seed, std::size_t count) {
-  dice d{seed};
+  random_choices d{seed};
   const std::size_t first = d.below(most_lock_steps);
   std::vector<lock_step> steps;
   for (std::size_t i = 0; i < count; ++i) {

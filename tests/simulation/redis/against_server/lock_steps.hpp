@@ -6,7 +6,7 @@
 #include <vector>
 
 #include "core/request.hpp"
-#include "simulation/redis/against_server/dice.hpp"
+#include "simulation/redis/against_server/random_choices.hpp"
 
 namespace holdfast::sim {
 

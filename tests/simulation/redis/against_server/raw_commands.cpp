@@ -1,9 +1,9 @@
 #include <gtest/gtest.h>
 #include <optional>
 
+#include "simulation/redis/against_server/compared_servers.hpp"
 #include "simulation/redis/against_server/difference.hpp"
 #include "simulation/redis/against_server/raw_steps.hpp"
-#include "simulation/redis/against_server/twins.hpp"
 #include "simulation/redis/against_server/values.hpp"
 #include "support/redis_server.hpp"
 
@@ -15,9 +15,9 @@ constexpr std::size_t commands_each = 60;
 
 /// Lets both carry out the commands, from nothing, until they answer differently.
 std::optional<difference> compare(const std::string& socket, bool resp3, const std::vector<step>& steps) {
-  real_twin server{socket};
-  model_twin model;
-  const std::size_t clients = resp3 ? twin::clients : 0;
+  real_server server{socket};
+  model_server model;
+  const std::size_t clients = resp3 ? compared_server::clients : 0;
   for (std::size_t i = 0; i < clients; ++i) {
     server.ask(i, {"HELLO", "3"});
     model.ask(i, {"HELLO", "3"});
@@ -37,7 +37,7 @@ std::optional<difference> compare(const std::string& socket, bool resp3, const s
 }
 
 std::vector<step> steps_of(std::uint64_t seed, bool resp3) {
-  dice d{seed};
+  random_choices d{seed};
   raw_steps commands{d};
   std::vector<step> steps;
   while (steps.size() < commands_each) {

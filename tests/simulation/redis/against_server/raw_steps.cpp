@@ -171,7 +171,7 @@ std::string before_never(const std::string& time) {
   return time == "9223372036854775807" ? "9223372036854775806" : time;
 }
 
-std::string upper_or_lower(std::string word, dice& d) {
+std::string upper_or_lower(std::string word, random_choices& d) {
   if (d.one_in(8)) {
     for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
@@ -180,32 +180,34 @@ std::string upper_or_lower(std::string word, dice& d) {
 
 }  // namespace
 
-raw_steps::raw_steps(dice& d) : dice_{d}, first_liked_{d.below(shapes.size())} {}
+raw_steps::raw_steps(random_choices& d) : choices_{d}, first_liked_{d.below(shapes.size())} {}
 
-std::string raw_steps::argument() { return filled(dice_.one_in(2) ? 'v' : 'i'); }
+std::string raw_steps::argument() { return filled(choices_.one_in(2) ? 'v' : 'i'); }
 
 std::string raw_steps::filled(char placeholder, const std::string* home) {
   constexpr std::int64_t unit_s = 10;  // so that no delay of a test decides which of two times is later
-  const auto ahead = [&] { return static_cast<std::int64_t>(10 + dice_.below(100'000)) * unit_s; };
-  const auto mishap = [&] { return dice_.of(mishaps); };
+  const auto ahead = [&] { return static_cast<std::int64_t>(10 + choices_.below(100'000)) * unit_s; };
+  const auto mishap = [&] { return choices_.of(mishaps); };
   switch (placeholder) {
-    case 'k': return home != nullptr && !dice_.one_in(4) ? *home : dice_.of(keys);
-    case 'v': return dice_.of(values);
-    case 'f': return dice_.of(fields);
-    case 'i': return dice_.of(integers);
+    case 'k': return home != nullptr && !choices_.one_in(4) ? *home : choices_.of(keys);
+    case 'v': return choices_.of(values);
+    case 'f': return choices_.of(fields);
+    case 'i': return choices_.of(integers);
     case 'n':
-      return dice_.one_in(20) ? dice_.of(integers) : std::to_string(static_cast<int>(dice_.below(7)) - 3);
-    case 's': return dice_.of(scores);
-    case 'r': return dice_.of(range_ends);
-    case 'e': return dice_.one_in(6) ? mishap() : std::to_string(ahead());
-    case 'p': return dice_.one_in(6) ? mishap() : std::to_string(1000 * ahead());
-    case 'E': return dice_.one_in(6) ? mishap() : std::to_string(real_now_us() / 1'000'000 + ahead());
+      return choices_.one_in(20) ? choices_.of(integers)
+                                 : std::to_string(static_cast<int>(choices_.below(7)) - 3);
+    case 's': return choices_.of(scores);
+    case 'r': return choices_.of(range_ends);
+    case 'e': return choices_.one_in(6) ? mishap() : std::to_string(ahead());
+    case 'p': return choices_.one_in(6) ? mishap() : std::to_string(1000 * ahead());
+    case 'E': return choices_.one_in(6) ? mishap() : std::to_string(real_now_us() / 1'000'000 + ahead());
     case 'P':
-      return dice_.one_in(6) ? before_never(mishap()) : std::to_string(real_now_us() / 1000 + 1000 * ahead());
-    case 'g': return dice_.of(patterns);
-    case 't': return dice_.of(types);
-    case 'c': return dice_.of(channels);
-    case 'z': return dice_.one_in(2) ? "0" : "x";
+      return choices_.one_in(6) ? before_never(mishap())
+                                : std::to_string(real_now_us() / 1000 + 1000 * ahead());
+    case 'g': return choices_.of(patterns);
+    case 't': return choices_.of(types);
+    case 'c': return choices_.of(channels);
+    case 'z': return choices_.one_in(2) ? "0" : "x";
     default: return {};
   }
 }
@@ -213,7 +215,7 @@ std::string raw_steps::filled(char placeholder, const std::string* home) {
 namespace {
 
 /// What stands in brackets is left out half of the times.
-std::vector<std::string> parts_of(std::string_view shape, dice& d) {
+std::vector<std::string> parts_of(std::string_view shape, random_choices& d) {
   std::vector<std::string> parts;
   std::istringstream in{std::string{shape}};
   bool out = false;
@@ -249,33 +251,34 @@ const std::string* home_of(std::string_view shape) {
 
 words raw_steps::command() {
   words made;
-  const bool liked = !dice_.one_in(4);
-  const std::size_t index = liked ? first_liked_ + dice_.below(liked_at_once) : dice_.below(shapes.size());
+  const bool liked = !choices_.one_in(4);
+  const std::size_t index =
+      liked ? first_liked_ + choices_.below(liked_at_once) : choices_.below(shapes.size());
   const std::string_view shape = shapes.at(index % shapes.size());
   const std::string* const home = home_of(shape);
-  for (const std::string& part : parts_of(shape, dice_))
-    made.push_back(part.starts_with('$') ? filled(part[1], home) : upper_or_lower(part, dice_));
-  if (dice_.one_in(40)) made.pop_back();
+  for (const std::string& part : parts_of(shape, choices_))
+    made.push_back(part.starts_with('$') ? filled(part[1], home) : upper_or_lower(part, choices_));
+  if (choices_.one_in(40)) made.pop_back();
   if (made.empty()) made.emplace_back("PING");
-  if (dice_.one_in(40)) made.push_back(argument());
+  if (choices_.one_in(40)) made.push_back(argument());
   return made;
 }
 
 step raw_steps::next() {
   step s;
-  s.client = dice_.below(twin::clients);
-  const std::size_t draw = dice_.below(10);
+  s.client = choices_.below(compared_server::clients);
+  const std::size_t draw = choices_.below(10);
   if (draw < 5) {
     s.command = command();
   } else if (draw < 7) {
-    const special& what = dice_.of(specials);
+    const special& what = choices_.of(specials);
     s.how = what.how;
-    for (const std::string& part : parts_of(what.shape, dice_))
-      s.command.push_back(part.starts_with('$') ? filled(part[1]) : upper_or_lower(part, dice_));
+    for (const std::string& part : parts_of(what.shape, choices_))
+      s.command.push_back(part.starts_with('$') ? filled(part[1]) : upper_or_lower(part, choices_));
   } else {
-    const std::string text = script_text(dice_, *this);
-    const std::string keys_count = dice_.one_in(25) ? filled('i') : "2";
-    switch (dice_.below(6)) {
+    const std::string text = script_text(choices_, *this);
+    const std::string keys_count = choices_.one_in(25) ? filled('i') : "2";
+    switch (choices_.below(6)) {
       case 0: s.command = {"SCRIPT", "LOAD", text}; break;
       case 1: s.command = {"SCRIPT", "EXISTS", sha1_hex(text), filled('v')}; break;
       case 2: s.command = {"EVALSHA", sha1_hex(text), keys_count}; break;
@@ -283,7 +286,7 @@ step raw_steps::next() {
     }
     if (s.command[0] != "SCRIPT") {
       for (const char placeholder : {'k', 'k', 'v', 'i'}) s.command.push_back(filled(placeholder));
-      if (dice_.one_in(30)) s.command.pop_back();
+      if (choices_.one_in(30)) s.command.pop_back();
     }
   }
   return s;

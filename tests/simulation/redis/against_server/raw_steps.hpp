@@ -4,8 +4,8 @@
 #include <string>
 #include <vector>
 
-#include "simulation/redis/against_server/dice.hpp"
-#include "simulation/redis/against_server/twins.hpp"
+#include "simulation/redis/against_server/compared_servers.hpp"
+#include "simulation/redis/against_server/random_choices.hpp"
 
 namespace holdfast::sim {
 
@@ -14,7 +14,7 @@ namespace holdfast::sim {
 /// Whatever changes from server to server (ids, memory) is not asked for.
 class raw_steps {
  public:
-  explicit raw_steps(dice& d);
+  explicit raw_steps(random_choices& d);
 
   [[nodiscard]] step next();
   /// A command that may stand in a script, too.
@@ -26,11 +26,11 @@ class raw_steps {
   /// \param home the key that is taken mostly, if any.
   [[nodiscard]] std::string filled(char placeholder, const std::string* home = nullptr);
 
-  dice& dice_;
+  random_choices& choices_;
   std::size_t first_liked_;
 };
 
 /// The text of a script at random; it may use KEYS[1], KEYS[2], ARGV[1] and ARGV[2].
-[[nodiscard]] std::string script_text(dice& d, raw_steps& commands);
+[[nodiscard]] std::string script_text(random_choices& d, raw_steps& commands);
 
 }  // namespace holdfast::sim

@@ -190,7 +190,7 @@ std::string call_text(raw_steps& commands, bool caught) {
 
 }  // namespace
 
-std::string script_text(dice& d, raw_steps& commands) {
+std::string script_text(random_choices& d, raw_steps& commands) {
   std::string text;
   while (d.one_in(3)) {
     if (d.one_in(3))

@@ -24,11 +24,11 @@ wire::wire(const std::string& socket_path) : socket_{::socket(AF_UNIX, SOCK_STRE
   if (socket_ < 0) throw std::system_error{errno, std::generic_category(), "socket"};
   ::sockaddr_un address{};
   address.sun_family = AF_UNIX;
-  const ::timeval patience{20, 0};  // a server that stands still fails the test instead of holding it up
+  const ::timeval reply_limit{20, 0};  // a server that stands still fails the test instead of holding it up
   bool fine = socket_path.size() < sizeof address.sun_path;
   if (fine) {
     std::memcpy(address.sun_path, socket_path.c_str(), socket_path.size() + 1);
-    fine = ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &patience, sizeof patience) == 0 &&
+    fine = ::setsockopt(socket_, SOL_SOCKET, SO_RCVTIMEO, &reply_limit, sizeof reply_limit) == 0 &&
            ::connect(socket_, reinterpret_cast<::sockaddr*>(&address), sizeof address) == 0;
   }
   if (fine) return;

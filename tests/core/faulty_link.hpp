@@ -1,0 +1,90 @@
+#pragma once
+
+#include <algorithm>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/link.hpp"
+#include "core/samples.hpp"
+#include "core/virtual_time.hpp"
+#include "stores/memory/link/table.hpp"
+
+namespace holdfast::test {
+
+class faulty_link;
+
+/// One store, and all links to it.
+struct faulty_store {
+  memory::table table;
+  std::vector<faulty_link*> links;
+  bool fair = false;  // from now on nothing is lost
+};
+
+/// A link from one client to a store in memory, through a network that is slow and loses things: requests
+/// before they are carried out, replies after, words, for single messages and for long times. It keeps the
+/// promises of store::link: in order, always answered, and `unknown` wherever the client cannot know.
+class faulty_link final : public store::link<tickets::request, tickets::reply> {
+ public:
+  faulty_link(virtual_time& time, faulty_store& to, const owner_id& client)
+      : time_{time}, store_{to}, client_{client} {
+    store_.links.push_back(this);
+  }
+
+  void send(tickets::request what, on_reply done) override {
+    arrival_ = std::max(arrival_, time_.now() + delay());  // one way, in order
+    const bool arrives = !loses();
+    const bool answers = arrives && !loses();
+    const bool refused = !arrives && one_in(3);  // and the client knows
+    time_.at(arrival_, [=, this, what = std::move(what), done = std::move(done)] {
+      outcome result = refused ? passing : passing_unknown;
+      if (arrives) {
+        tickets::reply reply = carry_out(what);
+        if (answers) result = std::move(reply);
+      }
+      time_.at(time_.now() + (answers ? delay() : 50ms), [=] { done(result); });
+    });
+  }
+  void on_notices(on_notice told) override { told_ = std::move(told); }
+  std::shared_ptr<void> watch(std::function<void()>) override { return nullptr; }
+  void help(store::caller&) override {}
+  bool drive() override { return false; }
+  void kick() override {}
+
+  /// Nothing gets through until then.
+  void cut_until(store::time_point when) { cut_until_ = when; }
+
+ private:
+  [[nodiscard]] bool one_in(std::uint64_t n) { return time_.random() % n == 0; }
+  [[nodiscard]] bool loses() { return !store_.fair && (time_.now() < cut_until_ || one_in(12)); }
+  [[nodiscard]] duration delay() { return duration{static_cast<std::int64_t>(time_.random() % 20'000)}; }
+
+  tickets::reply carry_out(const tickets::request& what) {
+    std::vector<memory::notification> words;
+    const auto wall_us = std::chrono::duration_cast<duration>(time_.now().time_since_epoch()).count();
+    tickets::reply r = store_.table.carry_out(what, client_, time_.now(), wall_us, words);
+    for (const memory::notification& w : words) {
+      for (faulty_link* to : store_.links) {
+        if (to->client_ == w.client) to->hear(w);
+      }
+    }
+    return r;
+  }
+  /// A word on its way: late, perhaps twice, perhaps never.
+  void hear(const memory::notification& w) {
+    const int times = loses() ? 0 : one_in(10) ? 2 : 1;
+    for (int i = 0; i < times; ++i) {
+      time_.at(time_.now() + delay(), [this, w] { told_(w.owner, w.notice); });
+    }
+  }
+
+  virtual_time& time_;
+  faulty_store& store_;
+  owner_id client_;
+  on_notice told_;
+  store::time_point arrival_;
+  store::time_point cut_until_;
+};
+
+}  // namespace holdfast::test

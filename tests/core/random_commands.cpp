@@ -1,0 +1,382 @@
+#include "core/random_commands.hpp"
+
+#include <algorithm>
+#include <array>
+#include <map>
+#include <set>
+#include <string>
+#include <utility>
+
+#include "core/describe.hpp"
+#include "core/samples.hpp"
+
+namespace holdfast::test {
+
+using tickets::task;
+
+namespace {
+
+constexpr std::size_t slots = 6;  // clients that each have one claim in mind
+constexpr std::size_t name_count = 2;
+constexpr duration forget_after = 50ms;
+
+constexpr std::array<std::string_view, 15> act_names = {
+    "acquire",   "ask_again", "look",  "renew", "renew_all", "release",   "withdraw", "find",
+    "downgrade", "steal",     "evict", "list",  "pass",      "step_wall", "forget"};
+
+std::int64_t weight_of(const claim_state& c) {
+  switch (c.mode) {
+    case mode::exclusive: return store::whole_room;
+    case mode::shared: return 1;
+    case mode::permits: return c.permits;
+  }
+  return 0;
+}
+
+std::int64_t weight_of(const std::vector<claim_state>& all) {
+  std::int64_t sum = 0;
+  for (const claim_state& c : all) sum += weight_of(c);
+  return sum;
+}
+
+bool has(const std::vector<claim_state>& all, fencing_token token) {
+  return std::any_of(all.begin(), all.end(), [&](const claim_state& c) { return c.token == token; });
+}
+
+/// Several clients with one claim each, at both stores, with two names of their own.
+class sequence_run {
+ public:
+  /// \param number of the sequence: those before have left dead claims behind, of other names.
+  sequence_run(model_comparison& stores, int number)
+      : stores_{stores},
+        names_{"stock/" + std::to_string(number), "it's \"ours\"; --" + std::to_string(number)} {
+    stores_.pass(24h);
+  }
+
+  void obey(const command& c) {
+    current_ = &slots_.at(c.slot);
+    switch (c.what) {
+      case act::pass: return pass(c.kind);
+      case act::step_wall: return stores_.step_wall(c.kind < 5 ? -1h : 1h);
+      case act::forget: return forget();
+      case act::acquire: *current_ = {id_of_next_owner(), names_.at(c.name), {}, 0}; return acquire(c);
+      case act::ask_again:  // as a machine does whose claim is gone; its id stays
+        return is_living(*current_) || current_->name.empty() ? void() : acquire(c);
+      case act::steal: {
+        tickets::request r = about(task::release);
+        r.owner = id(255);
+        RC_ASSERT(std::holds_alternative<tickets::nothing>(ask(r)));  // only its owner ends a claim
+        return;
+      }
+      case act::renew_all: return renew_all();
+      case act::renew: {
+        tickets::request r;
+        r.kind = task::renew;
+        r.batch = {hold_of(*current_)};
+        return static_cast<void>(ask(r));
+      }
+      case act::downgrade: {
+        tickets::request r = about(task::downgrade);
+        r.weight = 1;
+        const auto before = state_of(current_->name);
+        // Asked for only by those who hold the whole.
+        if (before && has(before->holders, r.token) && weight_of(before->holders) == store::whole_room)
+          ask(r);
+        return;
+      }
+      case act::evict: {
+        tickets::request r;
+        r.kind = task::evict;
+        r.name = names_.at(c.name);
+        if (c.wait) r.token = r.last = current_->token;
+        return static_cast<void>(ask(r));
+      }
+      case act::list: {
+        tickets::request r;
+        r.kind = task::list;
+        r.idle = c.wait;
+        return static_cast<void>(ask(r));
+      }
+      case act::look: return static_cast<void>(ask(about(task::look)));
+      case act::release: return static_cast<void>(ask(about(task::release)));
+      case act::withdraw: return static_cast<void>(ask(about(task::withdraw)));
+      case act::find: return find();
+    }
+  }
+
+ private:
+  struct slot {
+    owner_id owner;
+    std::string name;
+    fencing_token token;
+    std::int64_t expires_us = 0;
+  };
+  using state = std::optional<lock_state>;
+
+  owner_id id_of_next_owner() {
+    owner_id::bytes_type bytes{};
+    ++owners_;
+    bytes[0] = static_cast<std::uint8_t>(owners_);
+    bytes[1] = static_cast<std::uint8_t>(owners_ >> 8U);
+    return owner_id{bytes};
+  }
+  static duration ttl_of(std::uint8_t kind) { return kind % 2 == 0 ? 100ms : 250ms; }
+
+  void pass(std::uint8_t kind) {
+    // Among them exactly a ttl: what has expired to the microsecond is where two stores may differ.
+    constexpr std::array<duration, 8> times = {1us, 1ms, 50ms, 99'999us, 100ms, 150ms, 250ms, 2h};
+    stores_.pass(times.at(kind % times.size()));
+  }
+
+  void acquire(const command& c) {
+    store::claim claim;
+    claim.mode = c.kind < 3 ? mode::exclusive : c.kind < 6 ? mode::shared : mode::permits;
+    claim.capacity = c.kind == 9 ? 5 : 3;
+    claim.permits = c.kind == 6 ? 1 : c.kind == 8 ? 3 : 2;
+    tickets::request r = about(task::acquire);
+    r.token = {};
+    r.weight = store::weight_of(claim);
+    r.capacity = store::room_of(claim);
+    r.ttl = ttl_of(c.kind);
+    r.wait = c.wait;
+    r.metadata = std::make_shared<const std::string>("{\"label\":\"l" + std::to_string(owners_) + "\"}");
+    const fencing_token last = last_tokens_[r.name];
+    const tickets::reply answer = ask(r);
+    const auto* at = std::get_if<tickets::place>(&answer);
+    if (at == nullptr) return;
+    RC_ASSERT(at->token > last);
+    last_tokens_[r.name] = at->token;
+    current_->token = at->token;
+  }
+
+  void find() {
+    const bool living = is_living(*current_);
+    const tickets::reply answer = ask(about(task::find));
+    const auto* at = std::get_if<tickets::place>(&answer);
+    RC_ASSERT(living == (at != nullptr));
+    if (at == nullptr) return;
+    RC_ASSERT(at->token == current_->token);
+    RC_ASSERT(at->granted == has(state_of(current_->name)->holders, at->token));
+  }
+
+  void renew_all() {
+    tickets::request r;
+    r.kind = task::renew;
+    for (const slot& s : slots_) r.batch.push_back(hold_of(s));
+    std::vector<bool> expected;
+    for (const slot& s : slots_) {
+      const auto state = state_of(s.name);  // what waits is not kept as a hold
+      expected.push_back(is_living(s) && state && has(state->holders, s.token));
+    }
+    // Others' holds, and of names that nobody knows.
+    store::hold alien = hold_of(*current_);
+    alien.owner = id(255);
+    r.batch.push_back(alien);
+    alien.name += "?";
+    r.batch.insert(r.batch.begin(), alien);
+    expected.push_back(false);
+    expected.insert(expected.begin(), false);
+    RC_ASSERT(std::get<tickets::kept>(ask(r)).each == expected);
+  }
+
+  /// Names that nobody has used for long. Their tokens rise all the same, as the clock does.
+  void forget() {
+    stores_.pass(1us);  // a sweep a microsecond is enough
+    const auto before = fencing_token{static_cast<std::uint64_t>(
+        std::chrono::duration_cast<duration>((stores_.now() - forget_after).time_since_epoch()).count())};
+    std::set<std::string> old;
+    for (const std::string& name : names_) {
+      const state s = state_of(name);
+      if (s && s->holders.empty() && s->waiters.empty() && s->last_token < before) old.insert(name);
+    }
+    if (!stores_.forget(forget_after)) return;
+    RC_LOG() << "forgot " << old.size() << "\n";
+    forgotten_.merge(old);
+  }
+
+  static store::hold hold_of(const slot& s) { return {s.name, s.owner, s.token, 100ms}; }
+  tickets::request about(task what) const {
+    tickets::request r;
+    r.kind = what;
+    r.name = current_->name;
+    r.owner = current_->owner;
+    if (what != task::find && what != task::withdraw) r.token = current_->token;
+    r.ttl = 100ms;
+    return r;
+  }
+
+  state state_of(const std::string& name) {
+    tickets::request r;
+    r.kind = task::inspect;
+    r.name = name;
+    const auto both = stores_.carry_out(r, id(200));
+    const std::string model = describe(remembered(both.model.reply));
+    const std::string real = describe(both.real.reply);
+    RC_ASSERT(model == real);
+    return std::get<state>(remembered(both.model.reply));
+  }
+  /// What the model says, without what it was not told to forget.
+  tickets::reply remembered(tickets::reply r) const {
+    if (auto* one = std::get_if<state>(&r); one != nullptr && *one && forgotten_.contains((*one)->name)) {
+      one->reset();
+    }
+    if (auto* all = std::get_if<std::vector<lock_summary>>(&r)) {
+      std::erase_if(*all, [&](const lock_summary& s) { return forgotten_.contains(s.name) || is_others(s); });
+    }
+    return r;
+  }
+  /// Names that sequences before have used, and which may have been forgotten since.
+  [[nodiscard]] bool is_others(const lock_summary& s) const {
+    return s.holders == 0 && s.waiters == 0 &&
+           std::find(names_.begin(), names_.end(), s.name) == names_.end();
+  }
+
+  bool is_living(const slot& s) {
+    const state now = state_of(s.name);
+    return now && (has(now->holders, s.token) || has(now->waiters, s.token));
+  }
+
+  /// Asks both, and compares all that can be seen of them.
+  tickets::reply ask(const tickets::request& asked) {
+    RC_LOG() << stores_.now().time_since_epoch().count() / 1000 << " us: " << describe(asked) << "\n";
+    std::array<state, name_count> before;
+    for (std::size_t i = 0; i < name_count; ++i) before.at(i) = state_of(names_.at(i));
+    const owner_id client = id(static_cast<std::uint8_t>(200 + (current_ - slots_.data()) % 3));
+    const auto both = stores_.carry_out(asked, client);
+    if (asked.kind == task::acquire && std::holds_alternative<tickets::place>(both.model.reply)) {
+      forgotten_.erase(asked.name);
+    }
+    const std::string model = describe(remembered(both.model.reply)) + describe(both.model.words);
+    const std::string real = describe(remembered(both.real.reply)) + describe(both.real.words);
+    RC_LOG() << "  -> " << model << "\n";
+    RC_ASSERT(model == real);
+    for (std::size_t i = 0; i < name_count; ++i) {
+      const state after = state_of(names_.at(i));
+      check(asked, both.model, before.at(i), after);
+    }
+    return both.model.reply;
+  }
+
+  static std::string describe(const tickets::reply& r) { return test::describe(r); }
+  static std::string describe(const tickets::request& r) { return test::describe(r); }
+  static std::string describe(const std::vector<memory::notification>& words) {
+    // To each in order; which of them is told first is nobody's business.
+    std::map<owner_id, std::string> told;
+    for (const memory::notification& w : words) {
+      const bool granted = w.notice.kind == store::notice::granted;
+      told[w.client]
+          .append(" of ")
+          .append(w.owner.hex().substr(0, 4))
+          .append(granted ? " #" + std::to_string(w.notice.token.value()) : " its end");
+    }
+    std::string text;
+    for (const auto& [client, what] : told) {
+      text.append("; tell ").append(client.hex().substr(0, 2)).append(what);
+    }
+    return text;
+  }
+
+  /// What is true of a name after every command.
+  static void check(const tickets::request& asked, const model_comparison::answer& answer,
+                    const state& before, const state& after) {
+    if (!after) return;
+    const std::int64_t room = after->capacity == 0 ? store::whole_room : after->capacity;
+    RC_ASSERT(weight_of(after->holders) <= room);
+    RC_ASSERT(!before || before->last_token <= after->last_token);
+
+    const auto* place = std::get_if<tickets::place>(&answer.reply);
+    for (const claim_state& h : after->holders) {
+      if (before && has(before->holders, h.token)) continue;
+      // Who holds now and did not before has been told, by the reply or by one word.
+      const bool replied =
+          asked.kind == task::acquire && place != nullptr && place->granted && place->token == h.token;
+      const auto words =
+          std::count_if(answer.words.begin(), answer.words.end(), [&](const memory::notification& w) {
+            return w.owner.hex() == h.owner && w.notice.kind == store::notice::granted &&
+                   w.notice.token == h.token;
+          });
+      RC_ASSERT(words == (replied ? 0 : 1));
+      // Nobody who came earlier waits on.
+      for (const claim_state& w : after->waiters) RC_ASSERT(w.token > h.token);
+      if (!before) continue;
+      for (const claim_state& w : before->waiters) {
+        RC_ASSERT(w.token > h.token || has(after->holders, w.token) || !has(after->waiters, w.token));
+      }
+    }
+    if (asked.name != after->name) return;
+    check_words(asked, answer, before, *after);
+    // Whoever changes anything sees to it that nobody waits for room that is there.
+    const bool serves = std::holds_alternative<tickets::done>(answer.reply) || asked.kind == task::evict ||
+                        (asked.kind == task::look && place != nullptr);
+    if (serves && !after->waiters.empty()) {
+      RC_ASSERT(weight_of(after->holders) + weight_of(after->waiters.front()) > room);
+    }
+  }
+
+  /// No word goes to anybody but those concerned.
+  static void check_words(const tickets::request& asked, const model_comparison::answer& answer,
+                          const state& before, const lock_state& after) {
+    std::size_t ended = 0;
+    for (const memory::notification& w : answer.words) {
+      if (w.notice.kind == store::notice::granted) {
+        RC_ASSERT(has(after.holders, w.notice.token));
+        RC_ASSERT(before && has(before->waiters, w.notice.token));
+      } else {
+        ++ended;
+      }
+    }
+    std::size_t evicted = 0;
+    if (asked.kind == task::evict && before) {
+      for (const claim_state& h : before->holders) {
+        evicted += h.token >= asked.token && h.token <= asked.last ? 1 : 0;
+      }
+    }
+    RC_ASSERT(ended == evicted);
+  }
+
+  model_comparison& stores_;
+  std::array<std::string, name_count> names_;
+  std::array<slot, slots> slots_{};
+  slot* current_ = slots_.data();
+  std::map<std::string, fencing_token> last_tokens_;
+  std::set<std::string> forgotten_;
+  std::uint32_t owners_ = 0;
+};
+
+}  // namespace
+
+std::ostream& operator<<(std::ostream& to, const command& c) {
+  return to << act_names.at(static_cast<std::size_t>(c.what)) << " slot " << int{c.slot} << " name "
+            << int{c.name} << " kind " << int{c.kind} << (c.wait ? " waits" : "");
+}
+
+rc::Gen<command> any_command() {
+  const auto acts = rc::gen::weightedElement<act>({{12, act::acquire},
+                                                   {3, act::ask_again},
+                                                   {6, act::look},
+                                                   {4, act::renew},
+                                                   {2, act::renew_all},
+                                                   {6, act::release},
+                                                   {3, act::withdraw},
+                                                   {3, act::find},
+                                                   {2, act::downgrade},
+                                                   {1, act::steal},
+                                                   {1, act::evict},
+                                                   {1, act::list},
+                                                   {8, act::pass},
+                                                   {1, act::step_wall},
+                                                   {1, act::forget}});
+  return rc::gen::build<command>(
+      rc::gen::set(&command::what, acts),
+      rc::gen::set(&command::slot, rc::gen::inRange<std::uint8_t>(0, slots)),
+      rc::gen::set(&command::name, rc::gen::weightedElement<std::uint8_t>({{4, 0}, {1, 1}})),
+      rc::gen::set(&command::kind, rc::gen::inRange<std::uint8_t>(0, 10)),
+      rc::gen::set(&command::wait, rc::gen::weightedElement<bool>({{3, true}, {1, false}})));
+}
+
+void compare_replies(const std::vector<command>& commands, model_comparison& stores, int number) {
+  sequence_run all{stores, number};
+  for (const command& c : commands) all.obey(c);
+}
+
+}  // namespace holdfast::test

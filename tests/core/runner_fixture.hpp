@@ -1,0 +1,53 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/family.hpp"
+#include "core/samples.hpp"
+#include "core/scripted_link.hpp"
+#include "core/virtual_time.hpp"
+#include "lease/record.hpp"
+#include "runtime/driver.hpp"
+
+namespace holdfast::test {
+
+/// What production runs between the lease core and a link, on virtual time, with the test for a store.
+struct runner_fixture {
+  virtual_time time;
+  scripted_link<tickets::request, tickets::reply> link;
+  runtime::driver<tickets::family> port{time, link};
+
+  /// The store's answer, under the core lock.
+  void answer(const tickets::reply& with, std::size_t which = 0) {
+    time.turn([&] { link.answer(with, which); });
+  }
+  void answer(const store::trouble& with, std::size_t which = 0) {
+    time.turn([&] { link.answer(with, which); });
+  }
+  void tell(std::uint8_t owner, const store::noticed& word) { tell_owner(id(owner), word); }
+  void tell_owner(const owner_id& owner, const store::noticed& word) {
+    time.turn([&] { link.tell(owner, word); });
+  }
+  /// What is asked and not answered, oldest first.
+  [[nodiscard]] std::vector<tickets::task> asked() const {
+    std::vector<tickets::task> tasks;
+    for (std::size_t i = 0; i < link.open(); ++i) tasks.push_back(link.asked(i).kind);
+    return tasks;
+  }
+};
+
+using tasks = std::vector<tickets::task>;
+
+inline constexpr duration margin = 302ms;
+
+[[nodiscard]] inline lease_core::record_ptr a_lease(std::uint8_t owner, bool renews = true,
+                                                    duration ttl = 30s) {
+  return std::make_shared<lease_core::record>(store::hold{"stock", id(owner), fencing_token{owner}, ttl},
+                                              mode::exclusive, 1, margin, renews, retry_policy{});
+}
+
+}  // namespace holdfast::test

@@ -1,0 +1,44 @@
+#include "core/sqlite_comparison.hpp"
+
+#include <stdexcept>
+
+namespace holdfast::test {
+
+namespace {
+
+sqlite::database::settings settings_of(const std::string& path, const store::time_point& now,
+                                       const std::chrono::system_clock::time_point& wall) {
+  sqlite::database::settings s;
+  s.path = path;
+  s.names = sql::tables::named("holdfast_locks");
+  s.keep_idle = std::chrono::hours{24 * 365 * 100};
+  s.lease_clock = [&now] { return now; };
+  s.wall_clock = [&wall] { return wall; };
+  return s;
+}
+
+}  // namespace
+
+sqlite_comparison::sqlite_comparison() : real_{settings_of(folder_.file("locks.db"), now_, wall_)} {}
+
+model_comparison::answer sqlite_comparison::ask_real(const tickets::request& asked, const owner_id& client) {
+  const bool reads = asked.kind == tickets::task::inspect || asked.kind == tickets::task::list;
+  if (!real_.begin(reads ? sqlite::database::access::read : sqlite::database::access::write)) {
+    throw std::runtime_error{"somebody else uses this test's file"};
+  }
+  answer a;
+  std::vector<sqlite::client_notification> told;
+  a.reply = real_.carry_out(asked, client, told);
+  if (!reads) real_.sweep_if_due();  // as the link does; it must never be noticed
+  real_.commit();
+  for (const sqlite::client_notification& t : told) {
+    const auto token = static_cast<std::uint64_t>(t.token > 0 ? t.token : -t.token);
+    a.words.push_back(
+        {t.client,
+         t.owner,
+         {t.token > 0 ? store::notice::granted : store::notice::revoked, fencing_token{token}}});
+  }
+  return a;
+}
+
+}  // namespace holdfast::test

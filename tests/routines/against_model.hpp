@@ -1,0 +1,30 @@
+#pragma once
+
+#include <rapidcheck.h>
+
+#include "core/random_commands.hpp"
+#include "routines/server_comparison.hpp"
+#include "routines/tasks.hpp"
+
+namespace holdfast::test {
+
+/// A property: random commands get the same answers from the model and from a server's routines, as in
+/// core/model_against_sql.cpp. `Caller` calls the routines that `Server` keeps; there is one of each for
+/// all cases.
+template <class Server, class Caller>
+void answers_as_the_model() {
+  const auto commands = *rc::gen::container<std::vector<command>>(any_command());
+  static Server server;
+  static Caller real{server};
+  static server_comparison comparison{real};
+  static int sequences = 0;
+  static const auto layout = number_in(real, "layout");  // and the tables are there
+  RC_ASSERT(layout == 1);
+  compare_replies(commands, comparison, ++sequences);
+  // Where nothing is searched, nothing is.
+  RC_ASSERT(
+      server.number("SELECT count(*) FROM holdfast_locks_claims c JOIN holdfast_locks l ON l.name = c.name "
+                    "WHERE c.token < l.oldest") == 0);
+}
+
+}  // namespace holdfast::test

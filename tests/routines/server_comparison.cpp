@@ -1,0 +1,43 @@
+#include "routines/server_comparison.hpp"
+
+#include <stdexcept>
+
+namespace holdfast::test {
+
+server_comparison::server_comparison(routine_caller& real) : real_{real} {
+  now_ = store::time_point{std::chrono::duration_cast<duration>(wall_.time_since_epoch())};
+}
+
+void server_comparison::set_clock() {
+  real_.set_clock(std::chrono::duration_cast<duration>(now_.time_since_epoch()).count());
+}
+
+/// As a failure of the test that says what it was.
+model_comparison::answer server_comparison::ask_real(const tickets::request& asked, const owner_id& client) {
+  try {
+    return answer_of_real(asked, client);
+  } catch (const runtime::connection_error& c) {
+    throw std::runtime_error{"the connection is over: " + c.reason.message};
+  }
+}
+
+model_comparison::answer server_comparison::answer_of_real(const tickets::request& asked,
+                                                           const owner_id& client) {
+  set_clock();
+  answer a;
+  a.reply = sql::reply_of(asked, rows_of(real_.call(sql::call_of(asked, client), client)));
+  const bool reads = asked.kind == tickets::task::inspect || asked.kind == tickets::task::list;
+  if (!reads) a.words = real_.take_words();
+  return a;
+}
+
+bool server_comparison::forget(duration unused_for) {
+  set_clock();
+  constexpr std::int64_t at_a_time = 2;
+  const sql::call sweep = sql::sweep_call(unused_for, duration::zero(), at_a_time);
+  while (sql::number_at(rows_of(real_.call(sweep, id(200))).at(0), 0) != 0) {
+  }
+  return true;
+}
+
+}  // namespace holdfast::test

@@ -1,0 +1,53 @@
+#include "routines/tasks.hpp"
+
+namespace holdfast::test {
+
+using tickets::task;
+
+namespace {
+
+tickets::request about(const std::string& name, task what, std::uint8_t owner) {
+  tickets::request r;
+  r.kind = what;
+  r.name = name;
+  r.owner = id(owner);
+  r.token = fencing_token{7};
+  r.weight = store::whole_room;
+  r.capacity = store::whole_room;
+  r.ttl = 30s;
+  r.metadata = std::make_shared<const std::string>("{}");
+  return r;
+}
+
+tickets::request acquire(const std::string& name, std::uint8_t owner, bool wait) {
+  tickets::request r = about(name, task::acquire, owner);
+  r.wait = wait;
+  return r;
+}
+
+tickets::request renew(const std::string& name) {
+  tickets::request r;
+  r.kind = task::renew;
+  for (std::uint8_t owner = 1; owner <= 3; ++owner)
+    r.batch.push_back({name, id(owner), fencing_token{7}, 30s});
+  r.batch.push_back({name + " and another", id(1), fencing_token{7}, 30s});
+  return r;
+}
+
+}  // namespace
+
+std::vector<tickets::request> tasks_about(const std::string& name) {
+  return {acquire(name, 1, false),         acquire(name, 2, true),
+          acquire(name, 3, true),          acquire(name, 4, false),
+          about(name, task::find, 2),      about(name, task::look, 2),
+          about(name, task::downgrade, 1), renew(name),
+          about(name, task::inspect, 1),   about(name, task::release, 1),
+          about(name, task::withdraw, 3),  about(name, task::withdraw, 1),
+          about(name, task::evict, 1),     about(name, task::withdraw, 2)};
+}
+
+std::int64_t number_in(routine_caller& real, const std::string& routine) {
+  return sql::number_at(rows_of(real.call({routine, {}}, id(200))).at(0), 0);
+}
+
+}  // namespace holdfast::test

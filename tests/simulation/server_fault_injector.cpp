@@ -1,0 +1,152 @@
+#include "simulation/server_fault_injector.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "simulation/transactions.hpp"
+
+namespace holdfast::sim {
+
+using namespace std::chrono_literals;
+
+namespace {
+
+std::vector<fault_injector::kind> numbers_of(const std::vector<server_fault_injector::fault>& which) {
+  std::vector<fault_injector::kind> all;
+  for (const server_fault_injector::fault f : which) all.push_back(static_cast<fault_injector::kind>(f));
+  return all;
+}
+
+}  // namespace
+
+server_fault_injector::server_fault_injector(surroundings& around, std::deque<client>& clients, instant until,
+                                             const std::vector<fault>& only)
+    : fault_injector{around, clients, until} {
+  choose(faults, [this](kind which) { return can_be(static_cast<fault>(which)); }, numbers_of(only));
+}
+
+bool server_fault_injector::can_be(fault which) const {
+  switch (which) {
+    // That mutant evicts others: nobody else may, or it could not be told apart.
+    case fault::eviction: return around_.with != mutant::get_then_delete;
+    // That one's tokens begin anew wherever a name is forgotten: that sweeps do it has to show by itself.
+    case fault::restart_some:
+    case fault::restart_empty:
+    case fault::failover: return around_.with != mutant::token_not_floored;
+    case fault::refusals: return around_.store.is_a_server();
+    case fault::replicas_late: return around_.store.has_replicas();
+    case fault::lock_waits:
+    case fault::broken_commits: return around_.store.has_transactions();
+    default: return true;
+  }
+}
+
+void server_fault_injector::strike_servers(kind number, client& c, std::size_t /*server*/) {
+  scene& in = around_.in;
+  const auto what = static_cast<fault>(number);
+  switch (what) {
+    case fault::server_stop:
+      return around_.server.stop_until(in.now + up_to(in.chance.one_in(4) ? 4s : 300ms));
+    case fault::restart_whole:
+    case fault::restart_some: return crash(what, up_to(1500ms));
+    case fault::restart_empty:
+      if (!crashing_) go_down(what, up_to(1500ms));
+      return;
+    case fault::failover: return crash(what, up_to(100ms));
+    case fault::eviction: return evict(c);
+    case fault::lease_clock_step: return step(in.chance.between(0ms, 3s) - duration{1s});
+    case fault::wall_clock_step: {
+      const duration by = in.chance.between(0ms, 10s) - duration{5s};
+      if (around_.server.ends_by_wall_clock) return step(by);
+      return around_.server.wall.step(in.now, by);
+    }
+    case fault::refusals: {
+      const instant until = in.now + up_to(in.chance.one_in(4) ? 4s : 300ms);
+      around_.server.disturb_until(until);
+      return around_.store.refuse_until(until);
+    }
+    case fault::replicas_late: {
+      const instant until = in.now + up_to(2s);
+      around_.server.disturb_until(until + 1s);
+      return around_.store.hold_back_replicas_until(until);
+    }
+    case fault::lock_waits: {
+      const instant until = in.now + up_to(2s);
+      around_.server.disturb_until(until + transaction_faults::longest_wait);
+      return around_.store.contend_until(until);
+    }
+    case fault::broken_commits: {
+      const instant until = in.now + up_to(1s);
+      around_.server.disturb_until(until);
+      return around_.store.break_off_until(until);
+    }
+  }
+}
+
+/// Sets the clock that ends claims.
+void server_fault_injector::step(duration by) {
+  const bool back = by < duration{0};
+  // A step back makes claims live longer: by the end of the faults that has to be over.
+  if (back && (!around_.store.clock_goes_back() || around_.in.now + 20s >= until_)) return;
+  site& s = around_.server;
+  (s.ends_by_wall_clock ? s.wall : s.boot).step(around_.in.now, by);
+  if (back) {
+    around_.account.clock_went_back(around_.store.claims(), -by);
+  } else {
+    around_.account.broken(std::nullopt);
+  }
+}
+
+/// Ends a hold, as somebody does who may; or lets the store throw away what it likes, where stores do that.
+void server_fault_injector::evict(client& c) {
+  if (around_.in.chance.one_in(2)) return c.force_release(around_.in.chance.below(names));
+  if (around_.server.is_down()) return;
+  if (const auto name = around_.store.evict()) around_.account.evicted(*name);
+}
+
+void server_fault_injector::crash(fault what, duration down) {
+  if (crashing_) return;
+  if (what == fault::restart_whole) return go_down(what, down);
+  crashing_ = true;
+  if (what == fault::failover) {
+    around_.store.remember_as_replica();
+  } else {
+    around_.store.remember();
+  }
+  around_.in.after(up_to(300ms), [this, what, down] {
+    crashing_ = false;
+    go_down(what, std::min<duration>(down, std::chrono::duration_cast<duration>(until_ - around_.in.now)));
+  });
+}
+
+void server_fault_injector::go_down(fault what, duration down) {
+  crashing_ = true;
+  const bool forgets = what != fault::restart_whole;
+  if (what == fault::failover && around_.store.replicas() > 0) around_.sees.master_fails();
+  around_.server.go_down();
+  around_.store.restart();
+  if (forgets) around_.account.broken(std::nullopt);
+  for (client& c : clients_) {
+    if (around_.in.chance.one_in(4)) {
+      c.way.go_half_open(true, true, around_.in.now + up_to(3s));  // its machine is gone, and says nothing
+    } else {
+      c.way.cut();
+    }
+  }
+  around_.in.after(down, [this, what, forgets] {
+    crashing_ = false;
+    if (what == fault::restart_empty) around_.store.forget();
+    if (what == fault::restart_some || what == fault::failover) around_.store.fall_back();
+    if (forgets) {
+      const auto there = around_.store.claims();
+      around_.account.changed(there, true);
+      if (what == fault::failover) around_.sees.replica_takes_over(there);
+    }
+    around_.server.come_up();
+    around_.in.note("server is back", static_cast<std::uint64_t>(what));
+  });
+}
+
+void server_fault_injector::heal_servers() { around_.store.heal(); }
+
+}  // namespace holdfast::sim

@@ -1,0 +1,45 @@
+#pragma once
+
+#include <deque>
+#include <vector>
+
+#include "simulation/fault_injector.hpp"
+
+namespace holdfast::sim {
+
+/// What goes wrong in a world with a server.
+class server_fault_injector final : public fault_injector {
+ public:
+  enum class fault : kind {
+    server_stop = client_faults,
+    restart_whole,     // keeping all
+    restart_some,      // keeping what was there a moment ago
+    restart_empty,     // keeping nothing
+    failover,          // to a replica that was some writes behind
+    eviction,          // a hold is ended by somebody who may
+    lease_clock_step,  // of the server
+    wall_clock_step,   // likewise
+    refusals,          // the server answers with errors
+    replicas_late,     // acknowledgements do not come
+    lock_waits,        // transactions wait for others, and some are given up for the sake of these
+    broken_commits,    // connections end while a transaction commits, which it does or not
+  };
+  static constexpr kind faults = 17;
+
+  /// \param only nothing else happens, unless empty.
+  server_fault_injector(surroundings& around, std::deque<client>& clients, instant until,
+                        const std::vector<fault>& only);
+
+ private:
+  void strike_servers(kind what, client& c, std::size_t server) override;
+  void heal_servers() override;
+  [[nodiscard]] bool can_be(fault which) const;
+  void step(duration by);
+  void evict(client& c);
+  void crash(fault what, duration down);
+  void go_down(fault what, duration down);
+
+  bool crashing_ = false;
+};
+
+}  // namespace holdfast::sim
