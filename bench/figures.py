@@ -51,7 +51,7 @@ def steady(sent_so_far, run):
 
 
 class Table:
-    """Rows of what, figure, target; knows whether a target was missed."""
+    """Rows of label, figure, target; knows whether a target was missed."""
 
     def __init__(self, title):
         self.title = title
@@ -60,18 +60,18 @@ class Table:
     def heading(self, text):
         self.rows.append((text, "", "", None))
 
-    def add(self, what, figure):
-        self.rows.append((f"  {what}", figure, "", None))
+    def add(self, label, figure):
+        self.rows.append((f"  {label}", figure, "", None))
 
-    def judge(self, what, value, shown, *, most=None, least=None):
+    def judge(self, label, value, shown, *, most=None, least=None):
         met = value <= most if least is None else value >= least
         target = f"<= {most:g}" if least is None else f">= {least:g}"
-        self.rows.append((f"  {what}", shown, target, met))
+        self.rows.append((f"  {label}", shown, target, met))
 
-    def compare(self, what, ratio, *, most=None):
+    def compare(self, label, ratio, *, most=None):
         """Judged where there is a target."""
         if most is None:
-            self.add(what, f"{ratio:.2f}")
+            self.add(label, f"{ratio:.2f}")
         else:
             self.judge(what, ratio, f"{ratio:.2f}", most=most)
 
@@ -83,7 +83,7 @@ class Table:
         tell("")
         print(self.title)
         widths = [max(len(row[column]) for row in self.rows) for column in range(3)]
-        for what, figure, target, met in self.rows:
+        for label, figure, target, met in self.rows:
             verdict = "" if met is None else "met" if met else "MISSED"
-            print(f"{what:<{widths[0]}}  {figure:>{widths[1]}}  {target:<{widths[2]}}  {verdict}".rstrip())
+            print(f"{label:<{widths[0]}}  {figure:>{widths[1]}}  {target:<{widths[2]}}  {verdict}".rstrip())
         print()

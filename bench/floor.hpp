@@ -17,9 +17,9 @@
 #include <unistd.h>
 #include <vector>
 
-[[noreturn]] inline void give_up(std::string_view what) {
-  std::fprintf(stderr, "%s: %.*s\n", ::program_invocation_short_name, static_cast<int>(what.size()),
-               what.data());
+[[noreturn]] inline void give_up(std::string_view message) {
+  std::fprintf(stderr, "%s: %.*s\n", ::program_invocation_short_name, static_cast<int>(message.size()),
+               message.data());
   std::exit(1);
 }
 

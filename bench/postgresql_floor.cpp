@@ -119,21 +119,21 @@ void pair(const std::string& where, bool awaited, long count) {
   make_table(server);
   server.prepare("acquire", acquire);
   server.prepare("release", release);
-  const values who{"stock/sku-42", "0123456789abcdef"};
+  const values claimant{"stock/sku-42", "0123456789abcdef"};
   if (awaited) {
     measure_and_print("pair", count, [&] {
-      server.execute("acquire", who, 1);
-      server.execute("release", who, 1);
+      server.execute("acquire", claimant, 1);
+      server.execute("release", claimant, 1);
     });
     return;
   }
   server.enter_pipeline();
   bool released = true;
   measure_and_print("unawaited", count, [&] {
-    server.send("acquire", who);
+    server.send("acquire", claimant);
     if (!released) server.take(1);  // of the pair before, which the server answers first
     server.take(1);
-    server.send("release", who);
+    server.send("release", claimant);
     released = false;
   });
   server.take(1);

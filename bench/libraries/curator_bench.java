@@ -82,9 +82,9 @@ final class CuratorBench {
     final var threads = Executors.newFixedThreadPool(waiters);
     try (CuratorFramework client = client(where)) {
       System.out.println("ready");
-      final var told = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)).readLine().split(" ");
-      final long begin = Long.parseLong(told[0]);
-      final long end = Long.parseLong(told[1]);
+      final var interval = new BufferedReader(new InputStreamReader(System.in, StandardCharsets.UTF_8)).readLine().split(" ");
+      final long begin = Long.parseLong(interval[0]);
+      final long end = Long.parseLong(interval[1]);
       final Callable<String> waiter = () -> {
         final var holds = new StringBuilder();
         final var lock = new InterProcessMutex(client, name);

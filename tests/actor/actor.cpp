@@ -61,8 +61,8 @@ void say(std::string line) {
   [[maybe_unused]] const auto written = ::write(STDOUT_FILENO, line.data(), line.size());
 }
 
-void check(bool good, const char* what) {
-  if (!good) throw std::system_error{errno, std::generic_category(), what};
+void check(bool good, const char* message) {
+  if (!good) throw std::system_error{errno, std::generic_category(), message};
 }
 
 std::string failure(const std::error_code& code, const std::string& text) {
@@ -100,15 +100,15 @@ class command {
 /// One name, locked as a command's options say.
 class contender {
  public:
-  contender(holdfast::client& locks, const std::string& name, const command& how)
-      : within_{how.time("within")}, mode_{how.has("shared") ? mode::shared : mode::exclusive} {
+  contender(holdfast::client& locks, const std::string& name, const command& request)
+      : within_{request.time("within")}, mode_{request.has("shared") ? mode::shared : mode::exclusive} {
     holdfast::lock_options options;
-    if (const auto ttl = how.time("ttl")) options.ttl(*ttl);
+    if (const auto ttl = request.time("ttl")) options.ttl(*ttl);
     // Servers that a test starts anew may take long to come back.
-    options.retry(holdfast::retry_policy{}.limit(how.time("retry").value_or(std::chrono::seconds{50})));
-    if (const auto label = how.option("label")) options.label(*label);
-    options.renewal(!how.has("fixed"));
-    if (const auto permits = how.option("permits")) {
+    options.retry(holdfast::retry_policy{}.limit(request.time("retry").value_or(std::chrono::seconds{50})));
+    if (const auto label = request.option("label")) options.label(*label);
+    options.renewal(!request.has("fixed"));
+    if (const auto permits = request.option("permits")) {
       mode_ = mode::permits;
       permits_ = std::stoll(*permits);
       capacity_ = std::stoll(permits->substr(permits->find('/') + 1));
@@ -163,7 +163,7 @@ std::string usage() {
 
 class actor {
  public:
-  std::string perform(const command& what) {
+  std::string perform(const command& request) {
     static const std::map<std::string, std::string (actor::*)(const command&)> verbs{
         {"open", &actor::open},       {"hold", &actor::hold},       {"release", &actor::release},
         {"drop", &actor::drop},       {"report", &actor::report},   {"claim", &actor::claim},
@@ -173,26 +173,26 @@ class actor {
         {"disk", &actor::disk},       {"fill", &actor::fill},       {"clear", &actor::clear},
         {"visit", &actor::visit}};
     try {
-      return (this->*verbs.at(what.at(0)))(what);
+      return (this->*verbs.at(request.at(0)))(request);
     } catch (const std::system_error& failed) {
       return failure(failed.code(), failed.what());
     }
   }
 
  private:
-  std::string open(const command& what) {
+  std::string open(const command& request) {
     holdfast::client_options options;
     holdfast::lock_options locks;
-    if (const auto ttl = what.time("ttl")) locks.ttl(*ttl);
-    if (const auto limit = what.time("retry")) locks.retry(holdfast::retry_policy{}.limit(*limit));
-    if (const auto limit = what.time("flush")) options.flush_limit(*limit);
+    if (const auto ttl = request.time("ttl")) locks.ttl(*ttl);
+    if (const auto limit = request.time("retry")) locks.retry(holdfast::retry_policy{}.limit(*limit));
+    if (const auto limit = request.time("flush")) options.flush_limit(*limit);
     locks_.reset();
-    locks_.emplace(what.at(1), options.locks(locks));
+    locks_.emplace(request.at(1), options.locks(locks));
     return "open";
   }
 
-  std::string hold(const command& what) {
-    contender by{locks_.value(), what.at(1), what};
+  std::string hold(const command& request) {
+    contender by{locks_.value(), request.at(1), request};
     auto held = by.acquire();
     if (!held) return "refused";
     held_ = std::move(*held);
@@ -227,39 +227,40 @@ class actor {
     return "claimed " + std::to_string(claimed.time_since_epoch().count());
   }
 
-  std::string contend(const command& what) {
-    contender by{locks_.value(), what.at(1), what};
-    holdfast::test::witness place{what.at(2)};
-    for (auto turn = std::stoll(what.at(3)); turn > 0; --turn) {
+  std::string contend(const command& request) {
+    contender by{locks_.value(), request.at(1), request};
+    holdfast::test::witness place{request.at(2)};
+    for (auto turn = std::stoll(request.at(3)); turn > 0; --turn) {
       if (const auto held = by.acquire()) by.visit(place, *held);
     }
     return "contended";
   }
 
-  std::string visit(const command& what) {
+  std::string visit(const command& request) {
     const char* token = std::getenv("HOLDFAST_TOKEN");
     check(token != nullptr, "HOLDFAST_TOKEN");
-    holdfast::test::witness{what.at(1)}.visit(mode::exclusive, holdfast::fencing_token{std::stoull(token)});
+    holdfast::test::witness{request.at(1)}.visit(mode::exclusive,
+                                                 holdfast::fencing_token{std::stoull(token)});
     return "visited";
   }
 
-  std::string cycle(const command& what) {
-    contender by{locks_.value(), what.at(1), what};
-    for (auto turn = std::stoll(what.at(2)); turn > 0; --turn) by.acquire();
+  std::string cycle(const command& request) {
+    contender by{locks_.value(), request.at(1), request};
+    for (auto turn = std::stoll(request.at(2)); turn > 0; --turn) by.acquire();
     return "cycled";
   }
 
-  std::string clients(const command& what) {
-    for (auto turn = std::stoll(what.at(2)); turn > 0; --turn) {
-      holdfast::client locks{what.at(1)};
+  std::string clients(const command& request) {
+    for (auto turn = std::stoll(request.at(2)); turn > 0; --turn) {
+      holdfast::client locks{request.at(1)};
       holdfast::mutex lock{locks, "clients"};
       const std::scoped_lock held{lock};
     }
     return "cycled";
   }
 
-  std::string inspect(const command& what) {
-    const auto state = locks_.value().inspect(what.at(1)).value_or(holdfast::lock_state{});
+  std::string inspect(const command& request) {
+    const auto state = locks_.value().inspect(request.at(1)).value_or(holdfast::lock_state{});
     return "holders " + std::to_string(state.holders.size()) + " waiters " +
            std::to_string(state.waiters.size());
   }
@@ -271,28 +272,28 @@ class actor {
 
   std::string resources(const command&) { return usage(); }
 
-  std::string limit(const command& what) {
+  std::string limit(const command& request) {
     // A write beyond the limit then fails, instead of ending the process.
     std::signal(SIGXFSZ, SIG_IGN);
-    const auto resource = what.at(1) == "files" ? RLIMIT_NOFILE : RLIMIT_FSIZE;
+    const auto resource = request.at(1) == "files" ? RLIMIT_NOFILE : RLIMIT_FSIZE;
     ::rlimit limits{};
     ::getrlimit(resource, &limits);
-    limits.rlim_cur = what.size() > 2 ? std::stoull(what.at(2)) : limits.rlim_max;
+    limits.rlim_cur = request.size() > 2 ? std::stoull(request.at(2)) : limits.rlim_max;
     check(::setrlimit(resource, &limits) == 0, "setrlimit");
     return "limited";
   }
 
-  std::string disk(const command& what) {
-    const std::string size = "size=" + what.at(2) + 'k';
+  std::string disk(const command& request) {
+    const std::string size = "size=" + request.at(2) + 'k';
     check(::unshare(CLONE_NEWNS) == 0, "unshare");
     check(::mount("none", "/", nullptr, MS_REC | MS_PRIVATE, nullptr) == 0, "mount private");
-    check(::mount("none", what.at(1).c_str(), "tmpfs", 0, size.c_str()) == 0, "mount tmpfs");
+    check(::mount("none", request.at(1).c_str(), "tmpfs", 0, size.c_str()) == 0, "mount tmpfs");
     return "disk";
   }
 
-  std::string fill(const command& what) {
+  std::string fill(const command& request) {
     const int file =
-        ::open((what.at(1) + "/filler").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
+        ::open((request.at(1) + "/filler").c_str(), O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);
     check(file >= 0, "open");
     const std::string page(4096, 'x');
     while (::write(file, page.data(), page.size()) > 0) {
@@ -301,14 +302,14 @@ class actor {
     return "filled";
   }
 
-  std::string clear(const command& what) {
-    std::filesystem::remove(what.at(1) + "/filler");
+  std::string clear(const command& request) {
+    std::filesystem::remove(request.at(1) + "/filler");
     return "cleared";
   }
 
-  std::string user(const command& what) {
-    const auto id = static_cast<::uid_t>(std::stoul(what.at(1)));
-    const auto group = static_cast<::gid_t>(std::stoul(what.option("group").value_or(what.at(1))));
+  std::string user(const command& request) {
+    const auto id = static_cast<::uid_t>(std::stoul(request.at(1)));
+    const auto group = static_cast<::gid_t>(std::stoul(request.option("group").value_or(request.at(1))));
     check(::setgroups(0, nullptr) == 0 && ::setgid(group) == 0 && ::setuid(id) == 0, "setuid");
     return "user";
   }

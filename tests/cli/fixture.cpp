@@ -9,20 +9,20 @@ words command_test::environment() const {
   return {"HOLDFAST_STORE=" + store(), "XDG_STATE_HOME=" + file("state"), "D=" + scratch_.path().string()};
 }
 
-std::unique_ptr<process> command_test::start(const words& arguments, process::settings how) {
+std::unique_ptr<process> command_test::start(const words& arguments, process::settings settings) {
   words all{HOLDFAST_COMMAND};
   all.insert(all.end(), arguments.begin(), arguments.end());
   for (const auto& variable : environment()) {
     const auto name = variable.substr(0, variable.find('=') + 1);
     const bool given =
-        std::ranges::any_of(how.environment, [&](auto& each) { return each.starts_with(name); });
-    if (!given) how.environment.push_back(variable);
+        std::ranges::any_of(settings.environment, [&](auto& each) { return each.starts_with(name); });
+    if (!given) settings.environment.push_back(variable);
   }
-  return std::make_unique<process>(scratch_, all, how);
+  return std::make_unique<process>(scratch_, all, settings);
 }
 
-result command_test::holdfast(const words& arguments, const process::settings& how) {
-  return start(arguments, how)->wait();
+result command_test::holdfast(const words& arguments, const process::settings& settings) {
+  return start(arguments, settings)->wait();
 }
 
 std::unique_ptr<process> command_test::start_holder(const std::string& name, const words& options,

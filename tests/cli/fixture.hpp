@@ -18,9 +18,9 @@ using words = std::vector<std::string>;
 class command_test : public testing::Test {
  protected:
   /// Starts the command with these arguments.
-  std::unique_ptr<process> start(const words& arguments, process::settings how = {});
+  std::unique_ptr<process> start(const words& arguments, process::settings settings = {});
   /// Runs it to its end.
-  result holdfast(const words& arguments, const process::settings& how = {});
+  result holdfast(const words& arguments, const process::settings& settings = {});
 
   /// Starts `run` of this lock around a shell script that says when it has begun, and waits for that. The
   /// script finds the scratch folder in $D.

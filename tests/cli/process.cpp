@@ -77,14 +77,14 @@ std::vector<std::string> environment_with(const std::vector<std::string>& additi
   return variables;
 }
 
-process::process(const scratch_folder& scratch, std::vector<std::string> arguments, const settings& how) {
+process::process(const scratch_folder& scratch, std::vector<std::string> arguments, const settings& options) {
   static std::atomic<int> count = 0;
   const auto number = std::to_string(++count);
   out_ = scratch.file("out." + number);
   err_ = scratch.file("err." + number);
-  auto environment = environment_with(how.environment);
-  const auto* input = how.input.empty() ? "/dev/null" : how.input.c_str();
-  const auto* output = how.output.empty() ? out_.c_str() : how.output.c_str();
+  auto environment = environment_with(options.environment);
+  const auto* input = options.input.empty() ? "/dev/null" : options.input.c_str();
+  const auto* output = options.output.empty() ? out_.c_str() : options.output.c_str();
 
   posix_spawn_file_actions_t files;
   ::posix_spawn_file_actions_init(&files);

@@ -43,7 +43,7 @@ class process {
     std::string output = {};               ///< likewise; empty: one of its own, which out() reads
   };
 
-  process(const scratch_folder& scratch, std::vector<std::string> arguments, const settings& how);
+  process(const scratch_folder& scratch, std::vector<std::string> arguments, const settings& options);
   ~process();
   process(const process&) = delete;
   process& operator=(const process&) = delete;

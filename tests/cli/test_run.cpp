@@ -140,9 +140,10 @@ TEST_F(run, ends_with_the_status_that_was_asked_for_where_others_hold) {
   const auto holder = start_holder("x");
   EXPECT_EQ(holdfast({"run", "x", "-E", "9", "--wait", "0", "--", "true"}).status, 9);
   EXPECT_EQ(holdfast({"run", "x", "--conflict-exit-code", "0", "--wait", "10ms", "--", "true"}).status, 0);
-  const auto told = parse_lines(holdfast({"run", "x", "-E", "9", "--json", "--wait", "0", "--", "true"}).err);
-  ASSERT_EQ(told.size(), 1U);
-  EXPECT_EQ(told[0]["status"], 9);
+  const auto events =
+      parse_lines(holdfast({"run", "x", "-E", "9", "--json", "--wait", "0", "--", "true"}).err);
+  ASSERT_EQ(events.size(), 1U);
+  EXPECT_EQ(events[0]["status"], 9);
   EXPECT_EQ(holdfast({"run", "y", "-E", "9", "--wait", "0", "--", "sh", "-c", "exit 75"}).status, 75)
       << "the command's own";
   for (const auto* wrong : {"256", "-1", "x", ""}) {

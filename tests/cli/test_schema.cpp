@@ -56,9 +56,9 @@ TEST_P(schema_command, lets_those_work_who_may_make_nothing) {
   EXPECT_EQ(early.status, 77);
   EXPECT_THAT(early.err, HasSubstr("holdfast schema URL --apply"));
   EXPECT_EQ(holdfast({"schema", place_->url_of_worker(), "--apply"}).status, 77);
-  const auto told = holdfast({"run", "x", "--store", place_->url_of_worker("&create=0"), "--", "true"});
-  EXPECT_EQ(told.status, 69);
-  EXPECT_THAT(told.err, HasSubstr("create=0"));
+  const auto run = holdfast({"run", "x", "--store", place_->url_of_worker("&create=0"), "--", "true"});
+  EXPECT_EQ(run.status, 69);
+  EXPECT_THAT(run.err, HasSubstr("create=0"));
 
   ASSERT_EQ(holdfast({"schema", place_->url_for_worker(), "--apply"}).status, 0);
   const auto ran =

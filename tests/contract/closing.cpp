@@ -29,12 +29,12 @@ TEST_P(closing, ends_all_waits) {
 
 TEST_P(closing, ends_all_leases_and_tells_so) {
   auto held = by(one(), "stock").take(exclusive);
-  std::promise<std::error_code> told;
-  held.held.on_lost([&](std::error_code reason) { told.set_value(reason); });
+  std::promise<std::error_code> loss;
+  held.held.on_lost([&](std::error_code reason) { loss.set_value(reason); });
   one().close();
   EXPECT_FALSE(held.held.held());
   EXPECT_TRUE(held.held.lost().stop_requested());
-  EXPECT_EQ(told.get_future().get(), errc::closed);
+  EXPECT_EQ(loss.get_future().get(), errc::closed);
   EXPECT_TRUE(inspect("stock").holders.empty()) << "the store was not told";
   EXPECT_TRUE(by(one(), "stock").release(std::move(held.held)));
 }
@@ -42,7 +42,7 @@ TEST_P(closing, ends_all_leases_and_tells_so) {
 TEST_P(closing, may_come_while_losses_are_being_told) {
   std::promise<void> first_is_told;
   std::promise<void> go_on;
-  std::atomic<int> told = 0;
+  std::atomic<int> calls = 0;
   {
     client passing{store_->url()};
     mutex first{passing, "first"};
@@ -54,10 +54,10 @@ TEST_P(closing, may_come_while_losses_are_being_told) {
     being_told.on_lost([&](std::error_code) {
       first_is_told.set_value();
       go_on.get_future().wait();
-      ++told;
+      ++calls;
     });
-    next_to_be_told.on_lost([&](std::error_code) { ++told; });
-    ended_by_closing.on_lost([&](std::error_code) { ++told; });
+    next_to_be_told.on_lost([&](std::error_code) { ++calls; });
+    ended_by_closing.on_lost([&](std::error_code) { ++calls; });
     // Not by a short ttl: on_lost() of what had ended by then would call back, and wait, on this thread.
     bystander().force_release("first");
     bystander().force_release("second");
@@ -72,7 +72,7 @@ TEST_P(closing, may_come_while_losses_are_being_told) {
     passing.close();
     go_on.set_value();
   }
-  EXPECT_EQ(told, 3) << "exactly once each, before the client was gone";
+  EXPECT_EQ(calls, 3) << "exactly once each, before the client was gone";
 }
 
 TEST_P(closing, flushes_what_was_unlocked_without_waiting) {

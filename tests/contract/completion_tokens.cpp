@@ -226,14 +226,14 @@ TEST_P(completion_tokens, cancel_by_every_type_of_cancellation) {
        {cancellation_type::terminal, cancellation_type::partial, cancellation_type::total}) {
     asio::io_context loop;
     asio::cancellation_signal cancel;
-    error_code told;
+    error_code completion;
     other.async_acquire(asio::bind_cancellation_slot(
-        cancel.slot(), asio::bind_executor(loop, [&](error_code code, lease) { told = code; })));
+        cancel.slot(), asio::bind_executor(loop, [&](error_code code, lease) { completion = code; })));
     cancel.emit(cancellation_type::none);
     cancel.emit(type);
     cancel.emit(type);  // again: no effect
     loop.run();
-    EXPECT_EQ(told, errc::cancelled);
+    EXPECT_EQ(completion, errc::cancelled);
     cancel.emit(type);  // after the end: no effect
   }
   EXPECT_TRUE(held.held());
@@ -243,11 +243,12 @@ TEST_P(completion_tokens, cancel_by_every_type_of_cancellation) {
 TEST_P(completion_tokens, report_wrong_arguments_through_the_handler) {
   counting_semaphore seats{one(), "seats", 3};
   asio::io_context loop;
-  error_code told;
-  seats.async_try_acquire_permits(4, asio::bind_executor(loop, [&](error_code code, lease) { told = code; }));
-  EXPECT_FALSE(told);
+  error_code completion;
+  seats.async_try_acquire_permits(
+      4, asio::bind_executor(loop, [&](error_code code, lease) { completion = code; }));
+  EXPECT_FALSE(completion);
   loop.run();
-  EXPECT_EQ(told, errc::invalid_argument);
+  EXPECT_EQ(completion, errc::invalid_argument);
 }
 
 TEST_P(completion_tokens, outlive_the_lock_object) {

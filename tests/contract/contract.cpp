@@ -221,8 +221,8 @@ constexpr auto wait_limit = 50s;  // less than until a test takes it for a hang
 /// A machine may keep a server from its work for longer than claims, or the end of a client, wait for it
 /// where a test says nothing of that.
 lock_options with_wait_limit(lock_options options) {
-  const auto& asked = options.retry();
-  if (asked.limit() == retry_policy{}.limit()) options.retry(retry_policy{asked}.limit(wait_limit));
+  const auto& retry = options.retry();
+  if (retry.limit() == retry_policy{}.limit()) options.retry(retry_policy{retry}.limit(wait_limit));
   return options;
 }
 client_options with_wait_limit(client_options options) {

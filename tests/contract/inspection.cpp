@@ -134,11 +134,11 @@ TEST_P(inspection, does_not_show_what_has_expired) {
 
 TEST_P(inspection, watch_tells_of_changes_until_its_handle_is_gone) {
   std::mutex guard;
-  std::condition_variable told;
+  std::condition_variable called;
   int calls = 0;
   const auto next_call = [&](int seen) {
     std::unique_lock held{guard};
-    return told.wait_for(held, 60s, [&] { return calls > seen; });
+    return called.wait_for(held, 60s, [&] { return calls > seen; });
   };
   const auto calls_so_far = [&] {
     const std::lock_guard held{guard};
@@ -147,7 +147,7 @@ TEST_P(inspection, watch_tells_of_changes_until_its_handle_is_gone) {
   auto watch = bystander().watch([&] {
     const std::lock_guard held{guard};
     ++calls;
-    told.notify_all();
+    called.notify_all();
   });
   EXPECT_TRUE(next_call(0)) << "not told once at the beginning";
 

@@ -31,8 +31,8 @@ class loss {
     });
   }
   std::error_code reason() {
-    if (told_.wait_for(60s) != std::future_status::ready) return errc::timeout;
-    return told_.get();
+    if (future_.wait_for(60s) != std::future_status::ready) return errc::timeout;
+    return future_.get();
   }
   [[nodiscard]] int calls() const { return calls_; }
   /// Only after reason().
@@ -42,7 +42,7 @@ class loss {
   boot_clock::time_point at_;
   std::atomic<int> calls_{0};
   std::promise<std::error_code> reason_;
-  std::future<std::error_code> told_ = reason_.get_future();
+  std::future<std::error_code> future_ = reason_.get_future();
 };
 
 TEST_P(lifetime, a_deadline_is_within_the_ttl_and_its_margin) {
@@ -106,14 +106,14 @@ TEST_P(lifetime, what_has_ended_is_never_renewed) {
 TEST_P(lifetime, loss_is_told_before_the_next_one_holds) {
   within_a_ttl(900ms, [&](duration ttl) {
     auto first = by(one(), "stock", fixed(ttl).drift_margin(ttl * 4 / 9)).take(exclusive);
-    loss told{first.held};
+    loss loss_signal{first.held};
     const auto next = by(two(), "stock").take(exclusive);
     const auto next_holds = boot_clock::now();
     EXPECT_FALSE(first.held.held());
     EXPECT_TRUE(next.held);
-    EXPECT_EQ(told.reason(), errc::lost);
+    EXPECT_EQ(loss_signal.reason(), errc::lost);
     EXPECT_TRUE(first.held.lost().stop_requested());
-    return told.at() < next_holds;  // else the teller's thread had no time
+    return loss_signal.at() < next_holds;  // else the teller's thread had no time
   });
 }
 
@@ -177,7 +177,7 @@ TEST_P(lifetime, a_loss_callback_may_close_the_client) {
 
 TEST_P(lifetime, force_ends_a_hold_and_serves_the_next_waiter) {
   auto first = by(one(), "stock", lock_options{}.ttl(12s)).take(exclusive);
-  loss told{first.held};
+  loss loss_signal{first.held};
   auto waiting = by(two(), "stock").start(exclusive);
   ASSERT_TRUE(look().sees_waiters("stock", 1));
 
@@ -185,7 +185,7 @@ TEST_P(lifetime, force_ends_a_hold_and_serves_the_next_waiter) {
   auto next = get(waiting);
   ASSERT_TRUE(next.held.held());
   EXPECT_GT(next.held.token(), first.held.token());
-  EXPECT_EQ(told.reason(), errc::lost) << "the holder was not told by its next renewal";
+  EXPECT_EQ(loss_signal.reason(), errc::lost) << "the holder was not told by its next renewal";
   EXPECT_EQ(first.held.loss(), loss_reason::ended_at_store);
   EXPECT_FALSE(first.held.held());
   EXPECT_EQ(by(one(), "stock").release(std::move(first.held)), errc::lost);

@@ -38,10 +38,10 @@ class unanswering : public in_both_flavours {
 
 TEST_P(unanswering, loss_is_told_at_the_deadline_all_the_same) {
   auto got = by(one(), "stock", lock_options{}.ttl(400ms)).take(exclusive);
-  std::promise<std::error_code> told;
-  got.held.on_lost([&](std::error_code reason) { told.set_value(reason); });
+  std::promise<std::error_code> loss;
+  got.held.on_lost([&](std::error_code reason) { loss.set_value(reason); });
   stop();
-  auto reason = told.get_future();
+  auto reason = loss.get_future();
   ASSERT_EQ(reason.wait_for(60s), std::future_status::ready);
   EXPECT_EQ(reason.get(), errc::lost);
   EXPECT_FALSE(got.held.held());

@@ -73,12 +73,13 @@ TEST_P(waiting_for_a_loss, may_be_cancelled) {
   const auto held = mutex{one(), "stock"}.acquire();
   asio::io_context loop;
   asio::cancellation_signal cancel;
-  error_code told;
-  async_wait_lost(held, asio::bind_cancellation_slot(
-                            cancel.slot(), asio::bind_executor(loop, [&](error_code code) { told = code; })));
+  error_code completion;
+  async_wait_lost(held,
+                  asio::bind_cancellation_slot(
+                      cancel.slot(), asio::bind_executor(loop, [&](error_code code) { completion = code; })));
   cancel.emit(asio::cancellation_type::terminal);
   loop.run();
-  EXPECT_EQ(told, errc::cancelled);
+  EXPECT_EQ(completion, errc::cancelled);
   EXPECT_TRUE(held.held());
 }
 

@@ -216,10 +216,10 @@ TEST(acquisition, looks_every_second_once_it_is_told_that_it_is_the_first) {
   stepper it;
   it.queue(waiting_at(ticket));
   it.pass(10ms);
-  const auto told = it.notice(first);
-  ASSERT_TRUE(told.wake_at);
-  EXPECT_LE(*told.wake_at, it.now + 1s);
-  EXPECT_FALSE(told.send) << "its turn may come before";
+  const auto s = it.notice(first);
+  ASSERT_TRUE(s.wake_at);
+  EXPECT_LE(*s.wake_at, it.now + 1s);
+  EXPECT_FALSE(s.send) << "its turn may come before";
   EXPECT_TRUE(is_quiet(it.notice(first))) << "a word that comes again puts nothing off";
   it.pass(1s);
   EXPECT_EQ(task_of(it.wake()), task::look);

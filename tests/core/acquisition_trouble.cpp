@@ -75,9 +75,9 @@ TEST(acquisition_trouble, does_not_wait_in_a_queue_that_a_try_did_not_ask_for) {
 TEST(acquisition_trouble, finds_that_nothing_was_carried_out_and_asks_again) {
   stepper it = finding();
   EXPECT_EQ(task_of(it.reply(tickets::nothing{})), task::acquire);
-  const auto asked = it.now;
+  const auto requested = it.now;
   it.pass(1ms);
-  EXPECT_EQ(grant_of(it.reply(granted_at(ticket)))->valid_from, asked);
+  EXPECT_EQ(grant_of(it.reply(granted_at(ticket)))->valid_from, requested);
 }
 
 TEST(acquisition_trouble, finds_its_place_and_keeps_it) {
@@ -176,15 +176,15 @@ TEST(acquisition_trouble, begins_anew_with_short_delays_after_an_answer) {
 TEST(acquisition_trouble, gives_up_when_its_limit_of_silence_is_over) {
   stepper it{retried_claim()};
   it.start();
-  const auto asked = request_times_until_it_gives_up(it, it.fail(passing), passing);
+  const auto moments = request_times_until_it_gives_up(it, it.fail(passing), passing);
   EXPECT_TRUE(it.finished()) << "surely not there: nothing to withdraw";
   EXPECT_TRUE(it.answered());
-  ASSERT_GE(asked.size(), 4U);
-  EXPECT_EQ(asked[0], 10ms);
-  EXPECT_EQ(asked[1], 30ms);
-  EXPECT_EQ(asked[2], 70ms);
-  EXPECT_LE(asked.back(), 1s);
-  EXPECT_GT(asked.back(), 1s - 80ms) << "one more try would have had time";
+  ASSERT_GE(moments.size(), 4U);
+  EXPECT_EQ(moments[0], 10ms);
+  EXPECT_EQ(moments[1], 30ms);
+  EXPECT_EQ(moments[2], 70ms);
+  EXPECT_LE(moments.back(), 1s);
+  EXPECT_GT(moments.back(), 1s - 80ms) << "one more try would have had time";
 }
 
 TEST(acquisition_trouble, gives_up_on_an_answer_that_does_not_come_and_withdraws_after_it) {

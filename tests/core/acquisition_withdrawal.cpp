@@ -77,10 +77,10 @@ TEST(acquisition_trouble, withdraws_no_longer_than_its_claim_can_live) {
   it.wake();
   it.reply(waiting_at(ticket));  // kept at 9 s, for 30 s, and if it is served then, for 30 more
   it.cancel();
-  const auto asked = request_times_until_it_gives_up(it, it.fail(passing), passing);
+  const auto moments = request_times_until_it_gives_up(it, it.fail(passing), passing);
   EXPECT_TRUE(it.finished());
-  EXPECT_LE(asked.back(), 69s);
-  EXPECT_GT(asked.back(), 69s - 80ms);
+  EXPECT_LE(moments.back(), 69s);
+  EXPECT_GT(moments.back(), 69s - 80ms);
 }
 
 TEST(acquisition_trouble, withdraws_what_was_asked_long_before_its_process_was_paused) {
@@ -115,9 +115,9 @@ TEST(acquisition_trouble, withdraws_what_the_store_refuses_to_withdraw_until_its
   stepper in_vain{retried_claim()};
   in_vain.queue(waiting_at(ticket));
   in_vain.cancel();
-  const auto asked = request_times_until_it_gives_up(in_vain, in_vain.fail(lasting), lasting);
+  const auto moments = request_times_until_it_gives_up(in_vain, in_vain.fail(lasting), lasting);
   EXPECT_TRUE(in_vain.finished());
-  EXPECT_LE(asked.back(), 60s);
+  EXPECT_LE(moments.back(), 60s);
 }
 
 TEST(acquisition_trouble, withdraws_nothing_once_its_client_is_closed) {

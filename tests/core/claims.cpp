@@ -8,9 +8,9 @@
 namespace holdfast {
 namespace {
 
-store::claim claim_of(mode how, std::int64_t permits = 1, std::int64_t capacity = 0) {
+store::claim claim_of(mode mode, std::int64_t permits = 1, std::int64_t capacity = 0) {
   store::claim c = test::a_claim();
-  c.mode = how;
+  c.mode = mode;
   c.permits = permits;
   c.capacity = capacity;
   return c;

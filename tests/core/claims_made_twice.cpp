@@ -17,9 +17,9 @@ using tickets::task;
 class claims_made_twice : public testing::Test {
  protected:
   /// Asks both, who have to agree.
-  tickets::reply ask(task what) {
+  tickets::reply ask(task kind) {
     tickets::request r;
-    r.kind = what;
+    r.kind = kind;
     r.name = "stock";
     r.owner = id(1);
     r.weight = store::whole_room;

@@ -17,9 +17,9 @@ using tickets::task;
 class dead_claims : public testing::Test {
  protected:
   /// Asks both, who have to agree.
-  tickets::reply ask(task what, std::uint8_t owner, fencing_token token = {}) {
+  tickets::reply ask(task kind, std::uint8_t owner, fencing_token token = {}) {
     tickets::request r;
-    r.kind = what;
+    r.kind = kind;
     r.name = "stock";
     r.owner = id(owner);
     r.token = token;

@@ -32,21 +32,21 @@ class faulty_link final : public store::link<tickets::request, tickets::reply> {
     store_.links.push_back(this);
   }
 
-  void send(tickets::request what, on_reply done) override {
+  void send(tickets::request request, on_reply done) override {
     arrival_ = std::max(arrival_, time_.now() + delay());  // one way, in order
     const bool arrives = !loses();
     const bool answers = arrives && !loses();
     const bool refused = !arrives && one_in(3);  // and the client knows
-    time_.at(arrival_, [=, this, what = std::move(what), done = std::move(done)] {
+    time_.at(arrival_, [=, this, request = std::move(request), done = std::move(done)] {
       outcome result = refused ? passing : passing_unknown;
       if (arrives) {
-        tickets::reply reply = carry_out(what);
+        tickets::reply reply = carry_out(request);
         if (answers) result = std::move(reply);
       }
       time_.at(time_.now() + (answers ? delay() : 50ms), [=] { done(result); });
     });
   }
-  void on_notices(on_notice told) override { told_ = std::move(told); }
+  void on_notices(on_notice handler) override { on_notice_ = std::move(handler); }
   std::shared_ptr<void> watch(std::function<void()>) override { return nullptr; }
   void help(store::caller&) override {}
   bool drive() override { return false; }
@@ -60,10 +60,10 @@ class faulty_link final : public store::link<tickets::request, tickets::reply> {
   [[nodiscard]] bool loses() { return !store_.fair && (time_.now() < cut_until_ || one_in(12)); }
   [[nodiscard]] duration delay() { return duration{static_cast<std::int64_t>(time_.random() % 20'000)}; }
 
-  tickets::reply carry_out(const tickets::request& what) {
+  tickets::reply carry_out(const tickets::request& request) {
     std::vector<memory::notification> words;
     const auto wall_us = std::chrono::duration_cast<duration>(time_.now().time_since_epoch()).count();
-    tickets::reply r = store_.table.carry_out(what, client_, time_.now(), wall_us, words);
+    tickets::reply r = store_.table.carry_out(request, client_, time_.now(), wall_us, words);
     for (const memory::notification& w : words) {
       for (faulty_link* to : store_.links) {
         if (to->client_ == w.client) to->hear(w);
@@ -75,14 +75,14 @@ class faulty_link final : public store::link<tickets::request, tickets::reply> {
   void hear(const memory::notification& w) {
     const int times = loses() ? 0 : one_in(10) ? 2 : 1;
     for (int i = 0; i < times; ++i) {
-      time_.at(time_.now() + delay(), [this, w] { told_(w.owner, w.notice); });
+      time_.at(time_.now() + delay(), [this, w] { on_notice_(w.owner, w.notice); });
     }
   }
 
   virtual_time& time_;
   faulty_store& store_;
   owner_id client_;
-  on_notice told_;
+  on_notice on_notice_;
   store::time_point arrival_;
   store::time_point cut_until_;
 };

@@ -39,11 +39,11 @@ class force_release : public testing::Test {
 
 TEST_F(force_release, ends_the_holds_that_it_has_seen) {
   force();
-  ASSERT_EQ(it.asked(), tasks{task::inspect});
+  ASSERT_EQ(it.pending_tasks(), tasks{task::inspect});
   it.answer(held_with({7, 8}));
-  ASSERT_EQ(it.asked(), tasks{task::evict});
-  EXPECT_EQ(it.link.asked().token, fencing_token{7});
-  EXPECT_EQ(it.link.asked().last, fencing_token{8});
+  ASSERT_EQ(it.pending_tasks(), tasks{task::evict});
+  EXPECT_EQ(it.link.request().token, fencing_token{7});
+  EXPECT_EQ(it.link.request().last, fencing_token{8});
   it.answer(tickets::count{2});
   EXPECT_EQ(count(), 2U);
   EXPECT_EQ(it.port.busy(), 0U);
@@ -53,17 +53,17 @@ TEST_F(force_release, ends_the_holds_that_it_has_seen) {
 TEST_F(force_release, names_no_token_between_those_of_the_holds_that_it_has_seen) {
   force();
   it.answer(held_with({12, 7, 9, 8}));  // in any order
-  ASSERT_EQ(it.asked(), tasks{task::evict});
-  EXPECT_EQ(it.link.asked().token, fencing_token{7});
-  EXPECT_EQ(it.link.asked().last, fencing_token{9});
+  ASSERT_EQ(it.pending_tasks(), tasks{task::evict});
+  EXPECT_EQ(it.link.request().token, fencing_token{7});
+  EXPECT_EQ(it.link.request().last, fencing_token{9});
   it.answer(passing_unknown);
   it.time.run_for(1s);
-  ASSERT_EQ(it.asked(), tasks{task::evict});
-  EXPECT_EQ(it.link.asked().last, fencing_token{9});
+  ASSERT_EQ(it.pending_tasks(), tasks{task::evict});
+  EXPECT_EQ(it.link.request().last, fencing_token{9});
   it.answer(tickets::count{3});
-  ASSERT_EQ(it.asked(), tasks{task::evict});
-  EXPECT_EQ(it.link.asked().token, fencing_token{12});
-  EXPECT_EQ(it.link.asked().last, fencing_token{12});
+  ASSERT_EQ(it.pending_tasks(), tasks{task::evict});
+  EXPECT_EQ(it.link.request().token, fencing_token{12});
+  EXPECT_EQ(it.link.request().last, fencing_token{12});
   EXPECT_EQ(count(), std::nullopt);
   it.answer(tickets::count{1});
   EXPECT_EQ(count(), 4U);
@@ -82,8 +82,8 @@ TEST_F(force_release, counts_what_each_request_ended) {
 TEST_F(force_release, lets_a_store_without_living_holders_hand_the_name_on) {
   force();
   it.answer(held_with({}));
-  ASSERT_EQ(it.asked(), tasks{task::evict});
-  EXPECT_EQ(it.link.asked().last, fencing_token{});
+  ASSERT_EQ(it.pending_tasks(), tasks{task::evict});
+  EXPECT_EQ(it.link.request().last, fencing_token{});
   it.answer(tickets::count{0});
   EXPECT_EQ(count(), 0U);
 }
@@ -103,8 +103,8 @@ TEST_F(force_release, repeated_ends_no_hold_that_was_granted_meanwhile) {
   it.answer(held_with({7}));
   it.answer(passing_unknown);
   it.time.run_for(1s);
-  ASSERT_EQ(it.asked(), tasks{task::evict});
-  EXPECT_EQ(it.link.asked().last, fencing_token{7});
+  ASSERT_EQ(it.pending_tasks(), tasks{task::evict});
+  EXPECT_EQ(it.link.request().last, fencing_token{7});
   it.answer(tickets::count{0});
   EXPECT_EQ(count(), 1U) << "the first request has ended it";
 }
@@ -112,9 +112,9 @@ TEST_F(force_release, repeated_ends_no_hold_that_was_granted_meanwhile) {
 TEST_F(force_release, ends_one_holder_by_its_token) {
   force(fencing_token{8});
   it.answer(held_with({7, 8, 9}));
-  ASSERT_EQ(it.asked(), tasks{task::evict});
-  EXPECT_EQ(it.link.asked().token, fencing_token{8});
-  EXPECT_EQ(it.link.asked().last, fencing_token{8});
+  ASSERT_EQ(it.pending_tasks(), tasks{task::evict});
+  EXPECT_EQ(it.link.request().token, fencing_token{8});
+  EXPECT_EQ(it.link.request().last, fencing_token{8});
   it.answer(tickets::count{1});
   EXPECT_EQ(count(), 1U);
 }

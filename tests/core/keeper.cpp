@@ -19,7 +19,7 @@ class keeper : public testing::Test {
   struct loss {
     record_ptr lease;
     store::time_point when;
-    loss_reason why;
+    loss_reason reason;
   };
 
   record_ptr keep(const record_ptr& lease, store::time_point valid_from) {
@@ -33,14 +33,14 @@ class keeper : public testing::Test {
     ASSERT_EQ(losses.size(), 1U);
     EXPECT_LE(losses[0].when, deadline);
     EXPECT_GE(losses[0].when, deadline - earliness);
-    EXPECT_EQ(losses[0].why, reason);
+    EXPECT_EQ(losses[0].reason, reason);
   }
   static constexpr duration earliness = 1ms;
 
   runner_fixture it;
   std::vector<loss> losses;
-  lease_core::keeper kept{it.time, it.port, [this](const record_ptr& lease, loss_reason why) {
-                            losses.push_back({lease, it.time.now(), why});
+  lease_core::keeper kept{it.time, it.port, [this](const record_ptr& lease, loss_reason reason) {
+                            losses.push_back({lease, it.time.now(), reason});
                             kept.remove(lease);
                           }};
 };
@@ -55,13 +55,13 @@ TEST_F(keeper, renews_at_a_third_of_the_ttl) {
   it.time.run_until(epoch + 10s - 1ns);
   EXPECT_EQ(it.link.open(), 0U);
   it.time.run_until(epoch + 10s);
-  ASSERT_EQ(it.asked(), tasks{task::renew});
-  ASSERT_EQ(it.link.asked().batch.size(), 1U);
-  const store::hold& asked = it.link.asked().batch.front();
-  EXPECT_EQ(asked.name, "stock");
-  EXPECT_EQ(asked.owner, id(1));
-  EXPECT_EQ(asked.token, fencing_token{1});
-  EXPECT_EQ(asked.ttl, 30s);
+  ASSERT_EQ(it.pending_tasks(), tasks{task::renew});
+  ASSERT_EQ(it.link.request().batch.size(), 1U);
+  const store::hold& renewed = it.link.request().batch.front();
+  EXPECT_EQ(renewed.name, "stock");
+  EXPECT_EQ(renewed.owner, id(1));
+  EXPECT_EQ(renewed.token, fencing_token{1});
+  EXPECT_EQ(renewed.ttl, 30s);
 }
 
 TEST_F(keeper, counts_a_renewal_from_its_sending) {
@@ -92,9 +92,9 @@ TEST_F(keeper, sends_at_most_256_in_one_request) {
   for (int i = 0; i < 600; ++i) keep(a_lease(1), epoch);
   it.time.run_for(10s);
   ASSERT_EQ(it.link.open(), 3U);
-  EXPECT_EQ(it.link.asked(0).batch.size(), 256U);
-  EXPECT_EQ(it.link.asked(1).batch.size(), 256U);
-  EXPECT_EQ(it.link.asked(2).batch.size(), 88U);
+  EXPECT_EQ(it.link.request(0).batch.size(), 256U);
+  EXPECT_EQ(it.link.request(1).batch.size(), 256U);
+  EXPECT_EQ(it.link.request(2).batch.size(), 88U);
 }
 
 TEST_F(keeper, lets_leases_travel_together_that_are_due_close_together) {
@@ -105,14 +105,14 @@ TEST_F(keeper, lets_leases_travel_together_that_are_due_close_together) {
   keep(a_lease(2), epoch + 5s);  // not close
   it.time.run_until(epoch + 11s);
   ASSERT_EQ(it.link.sent(), 1U);
-  EXPECT_EQ(it.link.asked().batch.size(), 100U);
+  EXPECT_EQ(it.link.request().batch.size(), 100U);
   it.answer(tickets::kept{std::vector<bool>(100, true)});
   it.time.run_until(epoch + 15s);
   it.answer(tickets::kept{{true}});
   // And together they stay.
   it.time.run_until(epoch + 20s);
   ASSERT_EQ(it.link.open(), 1U);
-  EXPECT_EQ(it.link.asked().batch.size(), 100U);
+  EXPECT_EQ(it.link.request().batch.size(), 100U);
   EXPECT_EQ(it.link.sent(), 3U);
 }
 
@@ -180,7 +180,7 @@ TEST_F(keeper, takes_no_late_yes_even_before_its_own_timer_has_run) {
   it.time.stop_for(20s);  // the process was stopped; on waking, the answer comes before the timer
   it.answer(tickets::kept{{true}});
   ASSERT_EQ(losses.size(), 1U);
-  EXPECT_EQ(losses[0].why, loss_reason::not_renewed);
+  EXPECT_EQ(losses[0].reason, loss_reason::not_renewed);
   EXPECT_EQ(lease->deadline(), epoch + 30s - margin);
   it.time.run_for(1h);
   EXPECT_EQ(losses.size(), 1U);
@@ -207,12 +207,12 @@ TEST_F(keeper, believes_a_store_that_says_lost) {
   keep(1);
   keep(2);
   it.time.run_for(10s);
-  const owner_id first = it.link.asked().batch.at(0).owner;
+  const owner_id first = it.link.request().batch.at(0).owner;
   it.answer(tickets::kept{{false, true}});
   ASSERT_EQ(losses.size(), 1U);
   EXPECT_EQ(losses[0].lease->hold.owner, first);
   EXPECT_EQ(losses[0].when, epoch + 10s);
-  EXPECT_EQ(losses[0].why, loss_reason::ended_at_store);
+  EXPECT_EQ(losses[0].reason, loss_reason::ended_at_store);
   ASSERT_EQ(kept.all().size(), 1U);
   EXPECT_EQ(kept.all()[0]->deadline(), epoch + 40s - margin) << "the other one of the batch";
 }
@@ -247,20 +247,20 @@ TEST_F(keeper, looks_at_those_that_come_first_first) {
   const record_ptr shorter = keep(a_lease(2, true, 3s), it.time.now());
   it.time.run_for(1s);
   ASSERT_EQ(it.link.open(), 1U);
-  EXPECT_EQ(it.link.asked().batch[0].owner, id(2));
+  EXPECT_EQ(it.link.request().batch[0].owner, id(2));
 }
 
 // By hand.
 
 TEST_F(keeper, renews_by_hand) {
   const record_ptr lease = keep(1);
-  std::vector<renewal> told;
+  std::vector<renewal> renewals;
   it.time.run_for(4s);
-  kept.renew(lease, [&](renewal how) { told.push_back(how); });
-  ASSERT_EQ(it.asked(), tasks{task::renew});
+  kept.renew(lease, [&](renewal outcome) { renewals.push_back(outcome); });
+  ASSERT_EQ(it.pending_tasks(), tasks{task::renew});
   it.time.run_for(1s);
   it.answer(tickets::kept{{true}});
-  EXPECT_EQ(told, std::vector{renewal::renewed});
+  EXPECT_EQ(renewals, std::vector{renewal::renewed});
   EXPECT_EQ(lease->deadline(), epoch + 34s - margin);
   it.time.run_until(epoch + 14s - 1ns);
   EXPECT_EQ(it.link.open(), 0U) << "by itself it is due a third after the last renewal";
@@ -270,31 +270,31 @@ TEST_F(keeper, renews_by_hand) {
 
 TEST_F(keeper, tells_who_renews_by_hand_what_became_of_it) {
   const record_ptr lease = keep(a_lease(1, false), epoch);
-  std::vector<renewal> told;
-  const auto note = [&](renewal how) { told.push_back(how); };
+  std::vector<renewal> renewals;
+  const auto note = [&](renewal outcome) { renewals.push_back(outcome); };
   kept.renew(lease, note);
   it.answer(passing_unknown);
-  EXPECT_EQ(told.back(), renewal::unknown);
+  EXPECT_EQ(renewals.back(), renewal::unknown);
   EXPECT_EQ(lease->deadline(), epoch + 30s - margin);
   kept.renew(lease, note);
   it.answer(tickets::kept{{false}});
-  EXPECT_EQ(told.back(), renewal::lost);
+  EXPECT_EQ(renewals.back(), renewal::lost);
   EXPECT_EQ(losses.size(), 1U);
   kept.renew(lease, note);
   it.answer(tickets::kept{{true}});
-  EXPECT_EQ(told, (std::vector{renewal::unknown, renewal::lost, renewal::lost}));
+  EXPECT_EQ(renewals, (std::vector{renewal::unknown, renewal::lost, renewal::lost}));
 }
 
 TEST_F(keeper, tells_who_renews_by_hand_at_the_deadline_at_the_latest) {
   const record_ptr lease = keep(a_lease(1, false), epoch);
-  std::vector<renewal> told;
+  std::vector<renewal> renewals;
   store::time_point told_at;
-  kept.renew(lease, [&](renewal how) {
-    told.push_back(how);
+  kept.renew(lease, [&](renewal outcome) {
+    renewals.push_back(outcome);
     told_at = it.time.now();
   });
   it.time.run_for(1h);  // the store never answers
-  EXPECT_EQ(told, std::vector{renewal::lost});
+  EXPECT_EQ(renewals, std::vector{renewal::lost});
   EXPECT_LE(told_at, lease->deadline());
 }
 
@@ -372,7 +372,7 @@ TEST_F(keeper, does_not_bring_back_what_ended_with_its_session) {
   it.time.turn([&] { it.link.extend_session(epoch + 1h); });
   ASSERT_EQ(losses.size(), 1U);
   EXPECT_EQ(losses[0].lease, lease);
-  EXPECT_EQ(losses[0].why, loss_reason::session_ended);
+  EXPECT_EQ(losses[0].reason, loss_reason::session_ended);
   EXPECT_LT(lease->deadline(), it.time.now());
 }
 

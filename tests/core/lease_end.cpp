@@ -16,10 +16,10 @@ TEST_F(managed_leases, releases) {
   release(lease);
   EXPECT_EQ(lease->state(), phase::releasing);
   EXPECT_FALSE(lease->held_at(it.time.now())) << "not for an instant longer";
-  ASSERT_EQ(it.asked(), tasks{task::release});
-  EXPECT_EQ(it.link.asked().name, "stock");
-  EXPECT_EQ(it.link.asked().owner, id(1));
-  EXPECT_EQ(it.link.asked().token, fencing_token{7});
+  ASSERT_EQ(it.pending_tasks(), tasks{task::release});
+  EXPECT_EQ(it.link.request().name, "stock");
+  EXPECT_EQ(it.link.request().owner, id(1));
+  EXPECT_EQ(it.link.request().token, fencing_token{7});
   EXPECT_TRUE(released.empty());
   it.answer(tickets::done{});
   EXPECT_EQ(released, std::vector{std::error_code{}});
@@ -51,7 +51,7 @@ TEST_F(managed_leases, tries_to_release_until_the_ttl_has_surely_ended_the_hold)
   it.time.run_for(3s);
   release(lease);
   while (released.empty()) {
-    ASSERT_EQ(it.asked(), tasks{task::release});
+    ASSERT_EQ(it.pending_tasks(), tasks{task::release});
     it.answer(passing_unknown);
     while (released.empty() && it.link.open() == 0) it.time.run_until(it.time.next_timer());
   }
@@ -103,7 +103,7 @@ TEST_F(managed_leases, gives_back_what_it_lost) {
   it.time.run_until(lease->deadline());  // the renewal got no answer, and may yet be carried out
   EXPECT_EQ(lease->state(), phase::lost);
   EXPECT_EQ(lease->reason, errc::lost);
-  EXPECT_EQ(it.asked(), (tasks{task::renew, task::release}));
+  EXPECT_EQ(it.pending_tasks(), (tasks{task::renew, task::release}));
   it.answer(tickets::kept{{true}});
   EXPECT_EQ(lease->state(), phase::lost);
   it.answer(tickets::done{});
@@ -119,7 +119,7 @@ TEST_F(managed_leases, asks_at_once_when_it_is_notified_that_a_lease_was_ended) 
   EXPECT_EQ(it.link.open(), 0U) << "somebody else's, an echo, an earlier hold's";
   it.tell(1, word_of_end());
   EXPECT_TRUE(losses.empty()) << "anybody may have sent it";
-  ASSERT_EQ(it.asked(), tasks{task::renew});
+  ASSERT_EQ(it.pending_tasks(), tasks{task::renew});
   it.answer(tickets::kept{{false}});
   EXPECT_EQ(losses, std::vector{lease});
   EXPECT_EQ(lease->reason, errc::lost);
@@ -131,9 +131,9 @@ TEST_F(managed_leases, loses_no_lease_to_a_forged_notification_and_asks_once_at_
   const record_ptr lease = hold();
   it.time.run_for(1s);
   for (int forged = 0; forged < 100; ++forged) it.tell(1, word_of_end());
-  ASSERT_EQ(it.asked(), tasks{task::renew});
+  ASSERT_EQ(it.pending_tasks(), tasks{task::renew});
   it.answer(tickets::kept{{true}});
-  ASSERT_EQ(it.asked(), tasks{task::renew}) << "one more, for those that came meanwhile";
+  ASSERT_EQ(it.pending_tasks(), tasks{task::renew}) << "one more, for those that came meanwhile";
   it.answer(tickets::kept{{true}});
   EXPECT_EQ(it.link.open(), 0U);
   EXPECT_TRUE(losses.empty());
@@ -151,7 +151,7 @@ TEST_F(managed_leases, does_not_prolong_a_fixed_lease_because_of_a_notification)
   it.tell(1, word_of_end());
   it.answer(passing_unknown);
   it.time.run_for(1s);
-  ASSERT_EQ(it.asked(), tasks{task::renew}) << "the question is still open";
+  ASSERT_EQ(it.pending_tasks(), tasks{task::renew}) << "the question is still open";
   it.answer(tickets::kept{{false}});
   EXPECT_EQ(losses, std::vector{lease});
 }
@@ -184,7 +184,7 @@ TEST_F(managed_leases, ends_everything_when_it_is_closed) {
   it.answer(granted_at(10), 0);  // the claim's; the others follow in the order of their requests
   std::multiset<task> rest;
   while (it.link.open() > 0) {
-    rest.insert(it.link.asked().kind);
+    rest.insert(it.link.request().kind);
     it.answer(tickets::done{});
   }
   EXPECT_EQ(rest, (std::multiset<task>{task::withdraw, task::withdraw, task::release, task::release}));
@@ -199,8 +199,8 @@ TEST_F(managed_leases, ends_everything_when_it_is_closed) {
 
 TEST_F(managed_leases, renews_by_hand) {
   const record_ptr lease = hold();
-  std::vector<renewal> told;
-  const auto note = [&](renewal how) { told.push_back(how); };
+  std::vector<renewal> renewals;
+  const auto note = [&](renewal outcome) { renewals.push_back(outcome); };
   it.time.run_for(2s);
   all.renew(lease, note);
   it.answer(tickets::kept{{true}});
@@ -210,7 +210,7 @@ TEST_F(managed_leases, renews_by_hand) {
   EXPECT_EQ(losses.size(), 1U);
   const auto sent = it.link.sent();
   all.renew(lease, note);
-  EXPECT_EQ(told, (std::vector{renewal::renewed, renewal::lost, renewal::lost}));
+  EXPECT_EQ(renewals, (std::vector{renewal::renewed, renewal::lost, renewal::lost}));
   EXPECT_EQ(it.link.sent(), sent) << "the lost is not asked for";
 }
 
@@ -229,9 +229,9 @@ class downgrading : public managed_leases {
 TEST_F(downgrading, makes_a_reader_of_a_writer) {
   const record_ptr lease = hold();
   downgrade(lease);
-  ASSERT_EQ(it.asked(), tasks{task::downgrade});
-  EXPECT_EQ(it.link.asked().token, fencing_token{7});
-  EXPECT_EQ(it.link.asked().weight, 1);
+  ASSERT_EQ(it.pending_tasks(), tasks{task::downgrade});
+  EXPECT_EQ(it.link.request().token, fencing_token{7});
+  EXPECT_EQ(it.link.request().weight, 1);
   EXPECT_EQ(lease->mode(), mode::exclusive);
   it.answer(tickets::done{});
   EXPECT_EQ(lease->mode(), mode::shared);
@@ -277,7 +277,7 @@ TEST_F(downgrading, of_unknown_outcome_is_asked_for_again) {
   EXPECT_EQ(results.back(), errc::unknown_outcome);
   EXPECT_EQ(lease->mode(), mode::shared) << "no more can be relied on";
   downgrade(lease);
-  ASSERT_EQ(it.asked(), tasks{task::downgrade}) << "the store may still take it for a writer";
+  ASSERT_EQ(it.pending_tasks(), tasks{task::downgrade}) << "the store may still take it for a writer";
   it.answer(tickets::done{});
   EXPECT_EQ(results.back(), std::error_code{});
   downgrade(lease);

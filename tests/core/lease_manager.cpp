@@ -24,7 +24,7 @@ TEST_F(managed_leases, makes_a_lease_of_a_grant) {
   EXPECT_EQ(lease->deadline(), epoch + 30s - margin);
   EXPECT_TRUE(lease->held_at(it.time.now()));
   it.time.run_until(epoch + 10s);
-  EXPECT_EQ(it.asked(), tasks{task::renew});
+  EXPECT_EQ(it.pending_tasks(), tasks{task::renew});
 }
 
 TEST_F(managed_leases, says_not_had_or_what_failed) {
@@ -48,7 +48,7 @@ TEST_F(managed_leases, waits_no_longer_than_its_limit) {
   EXPECT_TRUE(ends.empty());
   it.time.run_for(1ns);
   EXPECT_TRUE(not_had_at_end());
-  EXPECT_EQ(it.asked(), tasks{task::withdraw}) << "the ticket does not stay";
+  EXPECT_EQ(it.pending_tasks(), tasks{task::withdraw}) << "the ticket does not stay";
   it.tell(1, word_of_grant(7));
   it.answer(tickets::done{});
   EXPECT_EQ(ends.size(), 1U);
@@ -62,7 +62,7 @@ TEST_F(managed_leases, does_not_wait_for_a_silent_store_longer_than_its_limit) {
   EXPECT_EQ(ended_at, epoch + 2s);
   // The answer comes in the end, and it is a grant: nobody is there to have it.
   it.answer(granted_at(7));
-  EXPECT_EQ(it.asked(), tasks{task::withdraw});
+  EXPECT_EQ(it.pending_tasks(), tasks{task::withdraw});
   EXPECT_EQ(ends.size(), 1U);
   it.answer(tickets::done{});
   EXPECT_EQ(it.port.busy(), 0U);
@@ -101,7 +101,7 @@ TEST_F(managed_leases, cancels) {
   it.answer(waiting_at(7));
   all.cancel(which);
   EXPECT_EQ(failure_at_end(), errc::cancelled);
-  EXPECT_EQ(it.asked(), tasks{task::withdraw});
+  EXPECT_EQ(it.pending_tasks(), tasks{task::withdraw});
   all.cancel(which);
   all.cancel(which + 1);
   EXPECT_EQ(ends.size(), 1U);
@@ -115,7 +115,7 @@ TEST_F(managed_leases, withdraws_in_the_background_until_it_is_confirmed) {
   for (int i = 0; i < 10; ++i) {
     it.answer(passing_unknown);
     it.time.run_for(1s);
-    ASSERT_EQ(it.asked(), tasks{task::withdraw});
+    ASSERT_EQ(it.pending_tasks(), tasks{task::withdraw});
   }
   bool idle = false;
   it.port.when_idle([&] { idle = true; });
@@ -139,15 +139,15 @@ TEST_F(managed_leases, gives_back_a_grant_that_came_too_late_and_queues_again_bu
   ask(patient);
   owner_id last;
   for (int late = 1; late <= 3; ++late) {
-    EXPECT_NE(it.link.asked().owner, last) << "a claim of its own each time";
-    last = it.link.asked().owner;
+    EXPECT_NE(it.link.request().owner, last) << "a claim of its own each time";
+    last = it.link.request().owner;
     it.answer(waiting_at(static_cast<std::uint64_t>(late)));
     it.tell_owner(last, word_of_grant(static_cast<std::uint64_t>(late)));
-    ASSERT_EQ(it.asked().back(), task::look);
+    ASSERT_EQ(it.pending_tasks().back(), task::look);
     it.time.run_for(30s - margin);
     it.answer(granted_at(static_cast<std::uint64_t>(late)));
-    ASSERT_EQ(it.asked(), late < 3 ? (tasks{task::release, task::acquire}) : tasks{task::release});
-    EXPECT_EQ(it.link.asked().token, fencing_token{static_cast<std::uint64_t>(late)});
+    ASSERT_EQ(it.pending_tasks(), late < 3 ? (tasks{task::release, task::acquire}) : tasks{task::release});
+    EXPECT_EQ(it.link.request().token, fencing_token{static_cast<std::uint64_t>(late)});
     it.answer(tickets::done{});
   }
   EXPECT_EQ(failure_at_end(), errc::lost);
@@ -160,10 +160,10 @@ TEST_F(managed_leases, gives_back_a_grant_that_came_too_late_and_queues_again_bu
 class unproven_grants : public managed_leases {
  protected:
   /// Granted after a stall: the session was last known to live until a moment ago.
-  void be_granted_in_doubt(const lease_core::wish& what = a_wish(),
+  void be_granted_in_doubt(const lease_core::wish& wish = a_wish(),
                            std::optional<store::time_point> limit = {}) {
     it.link.session = epoch + 1s;
-    ask(what, limit);
+    ask(wish, limit);
     it.time.run_for(2s);
     it.answer(granted_at(7));
   }
@@ -179,13 +179,13 @@ TEST_F(unproven_grants, waits_for_the_proof_and_keeps_what_was_granted) {
   EXPECT_TRUE(ends.empty()) << "the session may well live";
   EXPECT_EQ(it.link.open(), 0U) << "nothing is given back, nothing is asked";
   prove_session();
-  ASSERT_EQ(it.asked(), tasks{task::renew}) << "it may have been a former session's";
-  const auto asked = it.time.now();
+  ASSERT_EQ(it.pending_tasks(), tasks{task::renew}) << "it may have been a former session's";
+  const auto requested = it.time.now();
   it.answer(tickets::kept{{true}});
   ASSERT_EQ(ends.size(), 1U);
   const record_ptr lease = std::get<record_ptr>(ends[0]);
   EXPECT_TRUE(lease->held_at(it.time.now()));
-  EXPECT_LE(lease->deadline(), asked + 10s);
+  EXPECT_LE(lease->deadline(), requested + 10s);
 }
 
 TEST_F(unproven_grants, asks_anew_for_what_has_gone_with_a_former_session) {
@@ -193,7 +193,7 @@ TEST_F(unproven_grants, asks_anew_for_what_has_gone_with_a_former_session) {
   prove_session();
   it.answer(tickets::kept{{false}});
   EXPECT_TRUE(ends.empty());
-  ASSERT_EQ(it.asked(), (tasks{task::release, task::acquire}));
+  ASSERT_EQ(it.pending_tasks(), (tasks{task::release, task::acquire}));
   it.answer(granted_at(9), 1);
   EXPECT_EQ(std::get<record_ptr>(ends.at(0))->hold.token, fencing_token{9});
 }
@@ -204,7 +204,7 @@ TEST_F(unproven_grants, gives_up_and_gives_back_when_no_proof_comes) {
   be_granted_in_doubt(brief);
   it.time.run_for(5s);
   EXPECT_EQ(failure_at_end(), errc::unavailable);
-  EXPECT_EQ(it.asked(), tasks{task::release});
+  EXPECT_EQ(it.pending_tasks(), tasks{task::release});
 }
 
 TEST_F(unproven_grants, waits_no_longer_than_its_limit) {
@@ -212,7 +212,7 @@ TEST_F(unproven_grants, waits_no_longer_than_its_limit) {
   it.time.run_for(5s);
   EXPECT_EQ(ended_at, epoch + 4s);
   EXPECT_EQ(failure_at_end(), errc::unavailable) << "nobody else is known to hold it";
-  EXPECT_EQ(it.asked(), tasks{task::release});
+  EXPECT_EQ(it.pending_tasks(), tasks{task::release});
 }
 
 TEST_F(unproven_grants, gives_back_what_is_cancelled) {
@@ -222,7 +222,7 @@ TEST_F(unproven_grants, gives_back_what_is_cancelled) {
   it.answer(granted_at(7));
   it.time.turn([&] { all.cancel(which); });
   EXPECT_EQ(failure_at_end(), errc::cancelled);
-  EXPECT_EQ(it.asked(), tasks{task::release});
+  EXPECT_EQ(it.pending_tasks(), tasks{task::release});
   it.time.run_for(5s);
   EXPECT_EQ(ends.size(), 1U);
 }

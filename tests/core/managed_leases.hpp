@@ -21,11 +21,11 @@ class managed_leases : public testing::Test {
  protected:
   static lease_core::wish a_wish(std::uint8_t owner = 1) { return {a_claim(owner), margin, true}; }
 
-  lease_core::lease_manager::claim_id ask(const lease_core::wish& what = a_wish(),
+  lease_core::lease_manager::claim_id ask(const lease_core::wish& wish = a_wish(),
                                           std::optional<store::time_point> limit = {}) {
     lease_core::lease_manager::claim_id id = 0;
     it.time.turn([&] {
-      id = all.acquire(what, limit, [this](taken t) {
+      id = all.acquire(wish, limit, [this](taken t) {
         ended_at = it.time.now();
         ends.push_back(std::move(t));
       });
@@ -33,8 +33,8 @@ class managed_leases : public testing::Test {
     return id;
   }
   /// Asks, and is granted at once.
-  record_ptr hold(const lease_core::wish& what = a_wish(), std::uint64_t token = 7) {
-    ask(what);
+  record_ptr hold(const lease_core::wish& wish = a_wish(), std::uint64_t token = 7) {
+    ask(wish);
     it.answer(granted_at(token), it.link.open() - 1);
     return std::get<record_ptr>(ends.back());
   }
@@ -61,11 +61,11 @@ class managed_leases : public testing::Test {
                                   losses.push_back(lease);
                                   if (lease->reason == errc::closed) return;  // closing gives back by itself
                                   it.time.defer_callback([this, lease] {
-                                    EXPECT_EQ(it.asked(), before_telling)
+                                    EXPECT_EQ(it.pending_tasks(), before_telling)
                                         << "given back before its user was told";
                                     all.after_loss(lease);
                                   });
-                                  before_telling = it.asked();
+                                  before_telling = it.pending_tasks();
                                 }};
 };
 

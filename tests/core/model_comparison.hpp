@@ -25,7 +25,7 @@ class model_comparison {
   model_comparison& operator=(const model_comparison&) = delete;
   virtual ~model_comparison() = default;
 
-  [[nodiscard]] pair carry_out(const tickets::request& asked, const owner_id& client);
+  [[nodiscard]] pair carry_out(const tickets::request& request, const owner_id& client);
 
   virtual void pass(duration time);
   /// Somebody sets the wall clock, which tokens are drawn from.
@@ -36,7 +36,7 @@ class model_comparison {
   [[nodiscard]] store::time_point now() const { return now_; }
 
  protected:
-  [[nodiscard]] virtual answer ask_real(const tickets::request& asked, const owner_id& client) = 0;
+  [[nodiscard]] virtual answer ask_real(const tickets::request& request, const owner_id& client) = 0;
 
   store::time_point now_{std::chrono::hours{1}};
   std::chrono::system_clock::time_point wall_{std::chrono::hours{24 * 365 * 50}};

@@ -55,7 +55,7 @@ class sequence_run {
 
   void obey(const command& c) {
     current_ = &slots_.at(c.slot);
-    switch (c.what) {
+    switch (c.action) {
       case act::pass: return pass(c.kind);
       case act::step_wall: return stores_.step_wall(c.kind < 5 ? -1h : 1h);
       case act::forget: return forget();
@@ -195,12 +195,12 @@ class sequence_run {
   }
 
   static store::hold hold_of(const slot& s) { return {s.name, s.owner, s.token, 100ms}; }
-  tickets::request about(task what) const {
+  tickets::request about(task kind) const {
     tickets::request r;
-    r.kind = what;
+    r.kind = kind;
     r.name = current_->name;
     r.owner = current_->owner;
-    if (what != task::find && what != task::withdraw) r.token = current_->token;
+    if (kind != task::find && kind != task::withdraw) r.token = current_->token;
     r.ttl = 100ms;
     return r;
   }
@@ -237,14 +237,14 @@ class sequence_run {
   }
 
   /// Asks both, and compares all that can be seen of them.
-  tickets::reply ask(const tickets::request& asked) {
-    RC_LOG() << stores_.now().time_since_epoch().count() / 1000 << " us: " << describe(asked) << "\n";
+  tickets::reply ask(const tickets::request& request) {
+    RC_LOG() << stores_.now().time_since_epoch().count() / 1000 << " us: " << describe(request) << "\n";
     std::array<state, name_count> before;
     for (std::size_t i = 0; i < name_count; ++i) before.at(i) = state_of(names_.at(i));
     const owner_id client = id(static_cast<std::uint8_t>(200 + (current_ - slots_.data()) % 3));
-    const auto both = stores_.carry_out(asked, client);
-    if (asked.kind == task::acquire && std::holds_alternative<tickets::place>(both.model.reply)) {
-      forgotten_.erase(asked.name);
+    const auto both = stores_.carry_out(request, client);
+    if (request.kind == task::acquire && std::holds_alternative<tickets::place>(both.model.reply)) {
+      forgotten_.erase(request.name);
     }
     const std::string model = describe(remembered(both.model.reply)) + describe(both.model.words);
     const std::string real = describe(remembered(both.real.reply)) + describe(both.real.words);
@@ -252,7 +252,7 @@ class sequence_run {
     RC_ASSERT(model == real);
     for (std::size_t i = 0; i < name_count; ++i) {
       const state after = state_of(names_.at(i));
-      check(asked, both.model, before.at(i), after);
+      check(request, both.model, before.at(i), after);
     }
     return both.model.reply;
   }
@@ -261,23 +261,23 @@ class sequence_run {
   static std::string describe(const tickets::request& r) { return test::describe(r); }
   static std::string describe(const std::vector<memory::notification>& words) {
     // To each in order; which of them is told first is nobody's business.
-    std::map<owner_id, std::string> told;
+    std::map<owner_id, std::string> notices_of;
     for (const memory::notification& w : words) {
       const bool granted = w.notice.kind == store::notice::granted;
-      told[w.client]
+      notices_of[w.client]
           .append(" of ")
           .append(w.owner.hex().substr(0, 4))
           .append(granted ? " #" + std::to_string(w.notice.token.value()) : " its end");
     }
     std::string text;
-    for (const auto& [client, what] : told) {
-      text.append("; tell ").append(client.hex().substr(0, 2)).append(what);
+    for (const auto& [client, notices] : notices_of) {
+      text.append("; tell ").append(client.hex().substr(0, 2)).append(notices);
     }
     return text;
   }
 
   /// What is true of a name after every command.
-  static void check(const tickets::request& asked, const model_comparison::answer& answer,
+  static void check(const tickets::request& request, const model_comparison::answer& answer,
                     const state& before, const state& after) {
     if (!after) return;
     const std::int64_t room = after->capacity == 0 ? store::whole_room : after->capacity;
@@ -289,7 +289,7 @@ class sequence_run {
       if (before && has(before->holders, h.token)) continue;
       // Who holds now and did not before has been told, by the reply or by one word.
       const bool replied =
-          asked.kind == task::acquire && place != nullptr && place->granted && place->token == h.token;
+          request.kind == task::acquire && place != nullptr && place->granted && place->token == h.token;
       const auto words =
           std::count_if(answer.words.begin(), answer.words.end(), [&](const memory::notification& w) {
             return w.owner.hex() == h.owner && w.notice.kind == store::notice::granted &&
@@ -303,18 +303,18 @@ class sequence_run {
         RC_ASSERT(w.token > h.token || has(after->holders, w.token) || !has(after->waiters, w.token));
       }
     }
-    if (asked.name != after->name) return;
-    check_words(asked, answer, before, *after);
+    if (request.name != after->name) return;
+    check_words(request, answer, before, *after);
     // Whoever changes anything sees to it that nobody waits for room that is there.
-    const bool serves = std::holds_alternative<tickets::done>(answer.reply) || asked.kind == task::evict ||
-                        (asked.kind == task::look && place != nullptr);
+    const bool serves = std::holds_alternative<tickets::done>(answer.reply) || request.kind == task::evict ||
+                        (request.kind == task::look && place != nullptr);
     if (serves && !after->waiters.empty()) {
       RC_ASSERT(weight_of(after->holders) + weight_of(after->waiters.front()) > room);
     }
   }
 
   /// No word goes to anybody but those concerned.
-  static void check_words(const tickets::request& asked, const model_comparison::answer& answer,
+  static void check_words(const tickets::request& request, const model_comparison::answer& answer,
                           const state& before, const lock_state& after) {
     std::size_t ended = 0;
     for (const memory::notification& w : answer.words) {
@@ -326,9 +326,9 @@ class sequence_run {
       }
     }
     std::size_t evicted = 0;
-    if (asked.kind == task::evict && before) {
+    if (request.kind == task::evict && before) {
       for (const claim_state& h : before->holders) {
-        evicted += h.token >= asked.token && h.token <= asked.last ? 1 : 0;
+        evicted += h.token >= request.token && h.token <= request.last ? 1 : 0;
       }
     }
     RC_ASSERT(ended == evicted);
@@ -346,7 +346,7 @@ class sequence_run {
 }  // namespace
 
 std::ostream& operator<<(std::ostream& to, const command& c) {
-  return to << act_names.at(static_cast<std::size_t>(c.what)) << " slot " << int{c.slot} << " name "
+  return to << act_names.at(static_cast<std::size_t>(c.action)) << " slot " << int{c.slot} << " name "
             << int{c.name} << " kind " << int{c.kind} << (c.wait ? " waits" : "");
 }
 
@@ -367,7 +367,7 @@ rc::Gen<command> any_command() {
                                                    {1, act::step_wall},
                                                    {1, act::forget}});
   return rc::gen::build<command>(
-      rc::gen::set(&command::what, acts),
+      rc::gen::set(&command::action, acts),
       rc::gen::set(&command::slot, rc::gen::inRange<std::uint8_t>(0, slots)),
       rc::gen::set(&command::name, rc::gen::weightedElement<std::uint8_t>({{4, 0}, {1, 1}})),
       rc::gen::set(&command::kind, rc::gen::inRange<std::uint8_t>(0, 10)),

@@ -28,7 +28,7 @@ enum class act : std::uint8_t {
 };
 /// One command, in numbers that shrink well.
 struct command {
-  act what{};
+  act action{};
   std::uint8_t slot = 0;
   std::uint8_t name = 0;
   std::uint8_t kind = 0;  // of the claim, or of the time that passes

@@ -33,9 +33,9 @@ struct runner_fixture {
     time.turn([&] { link.tell(owner, word); });
   }
   /// What is asked and not answered, oldest first.
-  [[nodiscard]] std::vector<tickets::task> asked() const {
+  [[nodiscard]] std::vector<tickets::task> pending_tasks() const {
     std::vector<tickets::task> tasks;
-    for (std::size_t i = 0; i < link.open(); ++i) tasks.push_back(link.asked(i).kind);
+    for (std::size_t i = 0; i < link.open(); ++i) tasks.push_back(link.request(i).kind);
     return tasks;
   }
 };

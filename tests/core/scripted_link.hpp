@@ -21,11 +21,11 @@ class scripted_link final : public store::link<Request, Reply> {
   using typename base::on_reply;
   using typename base::outcome;
 
-  void send(Request what, on_reply done) override {
+  void send(Request request, on_reply done) override {
     ++sent_;
-    open_.push_back({std::move(what), std::move(done)});
+    open_.push_back({std::move(request), std::move(done)});
   }
-  void on_notices(on_notice told) override { told_ = std::move(told); }
+  void on_notices(on_notice handler) override { on_notice_ = std::move(handler); }
   std::shared_ptr<void> watch(std::function<void()>) override { return nullptr; }
   [[nodiscard]] std::optional<store::time_point> session_until() const override { return session; }
   void on_session(const std::function<void()>& extended) override { extended_ = extended; }
@@ -36,7 +36,7 @@ class scripted_link final : public store::link<Request, Reply> {
   /// How many requests were ever sent, and how many of them have no answer yet.
   [[nodiscard]] std::size_t sent() const { return sent_; }
   [[nodiscard]] std::size_t open() const { return open_.size(); }
-  [[nodiscard]] const Request& asked(std::size_t which = 0) const { return open_.at(which).what; }
+  [[nodiscard]] const Request& request(std::size_t which = 0) const { return open_.at(which).request; }
   /// Answers one; the oldest, unless told otherwise.
   void answer(outcome with, std::size_t which = 0) {
     if (which >= open_.size()) throw std::out_of_range{"nothing was asked that could be answered"};
@@ -45,7 +45,7 @@ class scripted_link final : public store::link<Request, Reply> {
     open_.erase(at);
     done(std::move(with));
   }
-  void tell(const owner_id& owner, store::noticed word) { told_(owner, word); }
+  void tell(const owner_id& owner, store::noticed word) { on_notice_(owner, word); }
 
   void extend_session(store::time_point until) {
     session = until;
@@ -56,12 +56,12 @@ class scripted_link final : public store::link<Request, Reply> {
 
  private:
   struct pending {
-    Request what;
+    Request request;
     on_reply done;
   };
   std::deque<pending> open_;
   std::size_t sent_ = 0;
-  on_notice told_;
+  on_notice on_notice_;
   std::function<void()> extended_;
 };
 

@@ -21,17 +21,18 @@ sqlite::database::settings settings_of(const std::string& path, const store::tim
 
 sqlite_comparison::sqlite_comparison() : real_{settings_of(folder_.file("locks.db"), now_, wall_)} {}
 
-model_comparison::answer sqlite_comparison::ask_real(const tickets::request& asked, const owner_id& client) {
-  const bool reads = asked.kind == tickets::task::inspect || asked.kind == tickets::task::list;
+model_comparison::answer sqlite_comparison::ask_real(const tickets::request& request,
+                                                     const owner_id& client) {
+  const bool reads = request.kind == tickets::task::inspect || request.kind == tickets::task::list;
   if (!real_.begin(reads ? sqlite::database::access::read : sqlite::database::access::write)) {
     throw std::runtime_error{"somebody else uses this test's file"};
   }
   answer a;
-  std::vector<sqlite::client_notification> told;
-  a.reply = real_.carry_out(asked, client, told);
+  std::vector<sqlite::client_notification> notifications;
+  a.reply = real_.carry_out(request, client, notifications);
   if (!reads) real_.sweep_if_due();  // as the link does; it must never be noticed
   real_.commit();
-  for (const sqlite::client_notification& t : told) {
+  for (const sqlite::client_notification& t : notifications) {
     const auto token = static_cast<std::uint64_t>(t.token > 0 ? t.token : -t.token);
     a.words.push_back(
         {t.client,

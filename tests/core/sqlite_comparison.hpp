@@ -12,7 +12,7 @@ class sqlite_comparison final : public model_comparison {
   sqlite_comparison();
 
  private:
-  [[nodiscard]] answer ask_real(const tickets::request& asked, const owner_id& client) override;
+  [[nodiscard]] answer ask_real(const tickets::request& request, const owner_id& client) override;
 
   scratch_folder folder_;
   sqlite::database real_;

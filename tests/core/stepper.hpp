@@ -19,7 +19,7 @@ class stepper {
  public:
   using step = tickets::acquisition::step;
 
-  explicit stepper(store::claim what = a_claim()) : machine_{std::move(what)} {}
+  explicit stepper(store::claim claim = a_claim()) : machine_{std::move(claim)} {}
 
   step start() { return feed(store::started{}); }
   step wake() { return feed(store::woken{}); }
@@ -27,7 +27,7 @@ class stepper {
   step notice(const store::noticed& n) { return feed(n); }
   step reply(tickets::reply r) {
     // To find a claim keeps nothing, and nobody knows which of its requests made it.
-    if (asked_ != tickets::task::find) answered_.push_back(sent_);
+    if (task_ != tickets::task::find) answered_.push_back(sent_);
     under_way_ = false;
     return feed(store::replied<tickets::reply>{std::move(r)});
   }
@@ -60,7 +60,7 @@ class stepper {
       EXPECT_FALSE(s.finished) << "a request whose reply nobody will hear";
       under_way_ = true;
       sent_ = now;
-      asked_ = s.send->kind;
+      task_ = s.send->kind;
     }
     if (s.answer) {
       EXPECT_FALSE(std::exchange(has_answer_, true)) << "two answers";
@@ -79,7 +79,7 @@ class stepper {
 
   tickets::acquisition machine_;
   std::vector<store::time_point> answered_;
-  tickets::task asked_{};
+  tickets::task task_{};
   store::time_point sent_;
   bool under_way_ = false;
   bool waits_ = false;

@@ -65,7 +65,7 @@ TEST_F(zookeeper_beats, of_a_former_connection_prove_nothing) {
 /// A server that agrees to everything, when the test lets it.
 class calm_wire final : public wire {
  public:
-  void submit(operation what, on_result done) override { open_.emplace_back(what.path, std::move(done)); }
+  void submit(operation op, on_result done) override { open_.emplace_back(op.path, std::move(done)); }
   void answer() {
     for (auto& [path, done] : std::exchange(open_, {})) done({.code = answer::done, .path = path});
   }
@@ -76,8 +76,8 @@ class calm_wire final : public wire {
 
 class zookeeper_session_life : public testing::Test {
  protected:
-  void connect(duration asked, duration timeout) {
-    session_.emplace(time_, wire_, session::settings{{}, layout::curator, asked});
+  void connect(duration interval, duration timeout) {
+    session_.emplace(time_, wire_, session::settings{{}, layout::curator, interval});
     session_->connected(7, timeout, time_.now());
   }
   /// With answers after 10 ms.

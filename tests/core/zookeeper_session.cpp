@@ -42,8 +42,8 @@ class scripted_wire final : public wire {
     skip_syncs();
     answer_first(std::move(r));
   }
-  void answer_next(answer how) {
-    answer_next({.code = how, .reason = {errc::unavailable, "the server said so"}});
+  void answer_next(answer code) {
+    answer_next({.code = code, .reason = {errc::unavailable, "the server said so"}});
   }
 
  private:
@@ -70,10 +70,10 @@ class zookeeper_session : public testing::Test {
     session_.on_notices([](const owner_id&, store::noticed) {});
   }
 
-  void ask(tickets::task what) {
+  void ask(tickets::task task) {
     got_.reset();
     tickets::request r;
-    r.kind = what;
+    r.kind = task;
     r.name = "stock";
     r.owner = owner_id{{1, 2, 3}};
     r.weight = permits_ == 0 ? store::whole_room : permits_;
@@ -120,12 +120,12 @@ class zookeeper_survey : public zookeeper_session {
 };
 
 TEST_F(zookeeper_survey, reads_only_after_the_servers_have_agreed) {
-  for (const tickets::task what : {tickets::task::inspect, tickets::task::evict, tickets::task::list}) {
-    ask(what);
+  for (const tickets::task task : {tickets::task::inspect, tickets::task::evict, tickets::task::list}) {
+    ask(task);
     ASSERT_EQ(wire_.kinds(), std::vector{kind::agree});
     wire_.answer_next(answer::done);
     EXPECT_FALSE(got_) << "it has not read anything yet";
-    EXPECT_EQ(wire_.next().kind, what == tickets::task::list ? kind::list : kind::get);
+    EXPECT_EQ(wire_.next().kind, task == tickets::task::list ? kind::list : kind::get);
     answer_reads();
     EXPECT_TRUE(got_ && std::holds_alternative<tickets::reply>(*got_));
   }
@@ -139,9 +139,9 @@ TEST_F(zookeeper_survey, does_not_need_the_right_to_read_what_they_agree_at) {
 }
 
 TEST_F(zookeeper_survey, tells_nothing_where_they_have_not_agreed) {
-  for (const answer how : {answer::unknown, answer::not_sent, answer::other}) {
+  for (const answer code : {answer::unknown, answer::not_sent, answer::other}) {
     ask(tickets::task::inspect);
-    wire_.answer_next(how);
+    wire_.answer_next(code);
     EXPECT_TRUE(wire_.kinds().empty());
     EXPECT_TRUE(got_ && std::holds_alternative<store::trouble>(*got_));
   }
@@ -149,19 +149,19 @@ TEST_F(zookeeper_survey, tells_nothing_where_they_have_not_agreed) {
 
 // Whoever then looks misses nothing: what comes later is told.
 TEST_F(zookeeper_survey, tells_of_changes_once_those_to_come_will_be_told) {
-  int told = 0;
-  session_.watch([&] { ++told; });
+  int count = 0;
+  session_.watch([&] { ++count; });
   ASSERT_EQ(wire_.next().path, "/");
   wire_.answer_next({.code = answer::done, .children = {"stock"}});
-  const int of_names = told;
+  const int of_names = count;
   ASSERT_EQ(wire_.next().path, "/stock");
   wire_.answer_next({.code = answer::done});
-  EXPECT_GT(told, of_names) << "what happened to it before it was watched";
-  const int of_claims = told;
+  EXPECT_GT(count, of_names) << "what happened to it before it was watched";
+  const int of_claims = count;
   session_.happened("/stock", change::children);
   ASSERT_EQ(wire_.next().path, "/stock");
   wire_.answer_next({.code = answer::done});
-  EXPECT_GT(told, of_claims);
+  EXPECT_GT(count, of_claims);
   EXPECT_TRUE(wire_.kinds().empty());
 }
 
@@ -302,10 +302,10 @@ TEST_F(zookeeper_downgrade, that_is_refused_leaves_a_writer_whose_end_is_noticed
   ask(tickets::task::downgrade);
   wire_.answer_next(answer::refused);
   EXPECT_EQ(std::get<store::trouble>(*got_).reason.code, errc::permission_denied);
-  std::vector<store::notice> told;
-  session_.on_notices([&](const owner_id&, store::noticed n) { told.push_back(n.kind); });
+  std::vector<store::notice> notices;
+  session_.on_notices([&](const owner_id&, store::noticed n) { notices.push_back(n.kind); });
   session_.happened("/stock/" + nodes_.front(), change::removed);
-  EXPECT_EQ(told, std::vector{store::notice::revoked});
+  EXPECT_EQ(notices, std::vector{store::notice::revoked});
 }
 
 TEST_F(zookeeper_session, has_leases_numbered_anew_when_their_numbers_have_come_to_their_end) {
@@ -329,9 +329,9 @@ TEST_F(zookeeper_session, has_leases_numbered_anew_when_their_numbers_have_come_
   EXPECT_EQ(wire_.next().path, "/stock/leases/" + nodes_.front());
   wire_.answer_next(answer::done);
   EXPECT_EQ(wire_.next().path, "/stock/leases");
-  const auto& why = std::get<store::trouble>(*got_);
-  EXPECT_TRUE(why.passing);
-  EXPECT_FALSE(why.unknown);
+  const auto& reason = std::get<store::trouble>(*got_);
+  EXPECT_TRUE(reason.passing);
+  EXPECT_FALSE(reason.unknown);
 }
 
 // Whoever waits for permits watches the leases of a name, and so does whoever watches the client's locks.

@@ -70,10 +70,10 @@ class tree final : public wire {
     creations_ = lists_open_ = gets_open_ = 0;
   }
   void begin_session(std::int64_t id) { session_ = id; }
-  std::string create(const std::string& path, std::int64_t by, operation::made how) {
+  std::string create(const std::string& path, std::int64_t by, operation::made make) {
     node& above = all.at(parent(path));
     std::string made = path;
-    if (how == operation::made::sequential) {
+    if (make == operation::made::sequential) {
       std::array<char, 16> digits{};
       std::snprintf(digits.data(), digits.size(), "%010d", above.next);
       made += digits.data();
@@ -81,7 +81,7 @@ class tree final : public wire {
     ++above.next;
     above.children.insert(made.substr(made.rfind('/') + 1));
     node& n = all[made];
-    n.session = how == operation::made::container ? 0 : by;
+    n.session = make == operation::made::container ? 0 : by;
     n.created = ++last_;
     return made;
   }
@@ -162,7 +162,8 @@ class zookeeper_contention : public testing::Test {
 
   zookeeper_contention() {
     session_.connected(session_id, 10s, time_.now());
-    session_.on_notices([this](const owner_id& owner, store::noticed n) { told_[owner].push_back(n.kind); });
+    session_.on_notices(
+        [this](const owner_id& owner, store::noticed n) { notices_[owner].push_back(n.kind); });
   }
 
   static owner_id owner(std::size_t number) {
@@ -172,9 +173,9 @@ class zookeeper_contention : public testing::Test {
     bytes[13] = 1;
     return owner_id{bytes};
   }
-  void send(tickets::task what, std::size_t number, const std::string& name) {
+  void send(tickets::task task, std::size_t number, const std::string& name) {
     tickets::request r;
-    r.kind = what;
+    r.kind = task;
     r.name = name;
     r.owner = owner(number);
     r.capacity = store::whole_room;
@@ -186,8 +187,8 @@ class zookeeper_contention : public testing::Test {
   }
   void acquire(std::size_t number, const std::string& name) { send(tickets::task::acquire, number, name); }
   [[nodiscard]] bool is_granted(std::size_t number) const {
-    const auto told = told_.find(owner(number));
-    if (told != told_.end() && told->second.back() == store::notice::granted) return true;
+    const auto found = notices_.find(owner(number));
+    if (found != notices_.end() && found->second.back() == store::notice::granted) return true;
     const auto* r = std::get_if<tickets::reply>(&got_.at(number));
     const auto* p = r == nullptr ? nullptr : std::get_if<tickets::place>(r);
     return p != nullptr && p->granted;
@@ -227,7 +228,7 @@ class zookeeper_contention : public testing::Test {
   tree wire_;
   session session_{time_, wire_, {}};
   std::map<std::size_t, outcome> got_;
-  std::map<owner_id, std::vector<store::notice>> told_;
+  std::map<owner_id, std::vector<store::notice>> notices_;
   std::optional<outcome> renewed_;
 };
 

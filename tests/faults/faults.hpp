@@ -114,11 +114,12 @@ inline std::string hear_answer(actor& other) {
 class loss {
  public:
   explicit loss(lease& of) {
-    of.on_lost([told = told_](std::error_code why) { told->set_value({boot_clock::now(), why}); });
+    of.on_lost(
+        [notice = promise_](std::error_code reason) { notice->set_value({boot_clock::now(), reason}); });
   }
   struct word {
     boot_clock::time_point when;
-    std::error_code why;
+    std::error_code reason;
   };
   word wait() {
     if (word_.wait_for(60s) == std::future_status::ready) return word_.get();
@@ -127,11 +128,11 @@ class loss {
   }
   /// Waits, and expects that it is told by then, or soon after where threads have to wait for a core.
   void expect_by(boot_clock::time_point due) {
-    const word told = wait();
-    EXPECT_EQ(told.why, errc::lost);
+    const word notice = wait();
+    EXPECT_EQ(notice.reason, errc::lost);
     std::this_thread::sleep_for(50ms);  // what held up the word may still hold up the probe
     // Four times: a word goes through several threads.
-    EXPECT_LE(told.when, due + 250ms + 4 * latest_.load());
+    EXPECT_LE(notice.when, due + 250ms + 4 * latest_.load());
   }
 
  private:
@@ -147,8 +148,8 @@ class loss {
     }
   }
 
-  std::shared_ptr<std::promise<word>> told_ = std::make_shared<std::promise<word>>();
-  std::future<word> word_ = told_->get_future();
+  std::shared_ptr<std::promise<word>> promise_ = std::make_shared<std::promise<word>>();
+  std::future<word> word_ = promise_->get_future();
   std::atomic<boot_clock::duration> latest_{boot_clock::duration::zero()};
   std::jthread probe_{[this](const std::stop_token& end) { measure(end); }};
 };

@@ -56,8 +56,8 @@ class our_lock {
   }
 
   void visit(test::witness& inside, const lease& held) const {
-    const auto how = permit_ ? mode::permits : shared_ ? mode::shared : mode::exclusive;
-    inside.visit(how, held.token(), 1, capacity);
+    const auto lock_mode = permit_ ? mode::permits : shared_ ? mode::shared : mode::exclusive;
+    inside.visit(lock_mode, held.token(), 1, capacity);
     EXPECT_TRUE(held.held()) << "lost without reason";
   }
 

@@ -13,21 +13,21 @@ routine_caller::session& routine_caller::session_of(const owner_id& client) {
   return s;
 }
 
-sql::answer routine_caller::call(const sql::call& what, const owner_id& client) {
+sql::answer routine_caller::call(const sql::call& call, const owner_id& client) {
   session& s = session_of(client);
   if (s.now_us != now_us_) {
     rows_of(carry_out(*s.wire, {"set_now", {sql::parameter::of(now_us_)}}));
     s.now_us = now_us_;
   }
-  return carry_out(*s.wire, what);
+  return carry_out(*s.wire, call);
 }
 
-sql::answer routine_caller::carry_out(sql::connection& on, const sql::call& what) {
-  on.send(what);
+sql::answer routine_caller::carry_out(sql::connection& on, const sql::call& call) {
+  on.send(call);
   while (true) {
     ::pollfd socket{on.descriptor(), on.events(), 0};
     if (::poll(&socket, 1, static_cast<int>(wait_limit.count())) <= 0) {
-      throw std::runtime_error{what.routine + ": no answer"};
+      throw std::runtime_error{call.routine + ": no answer"};
     }
     auto answers = on.proceed();
     if (!answers.empty()) return std::move(answers.front());
@@ -37,7 +37,7 @@ sql::answer routine_caller::carry_out(sql::connection& on, const sql::call& what
 std::vector<memory::notification> routine_caller::take_words() {
   std::vector<memory::notification> all;
   for (auto& [client, s] : sessions_) {
-    for (const auto& [owner, what] : words_of(*s.wire)) all.push_back({client, owner, what});
+    for (const auto& [owner, notification] : words_of(*s.wire)) all.push_back({client, owner, notification});
   }
   return all;
 }

@@ -24,7 +24,7 @@ class routine_caller {
 
   /// \return when it has been carried out. \throws runtime::connection_error, or when there is no answer
   /// within a minute.
-  [[nodiscard]] sql::answer call(const sql::call& what, const owner_id& client);
+  [[nodiscard]] sql::answer call(const sql::call& call, const owner_id& client);
   /// The words that have come since, to all clients that have ever called; to each in order.
   [[nodiscard]] std::vector<memory::notification> take_words();
   /// Has the routines take it to be so many microseconds since the epoch, at all calls that follow.
@@ -34,7 +34,7 @@ class routine_caller {
   static constexpr std::chrono::milliseconds wait_limit{60'000};
 
  protected:
-  [[nodiscard]] static sql::answer carry_out(sql::connection& on, const sql::call& what);
+  [[nodiscard]] static sql::answer carry_out(sql::connection& on, const sql::call& call);
 
  private:
   struct session {

@@ -13,20 +13,21 @@ void server_comparison::set_clock() {
 }
 
 /// As a failure of the test that says what it was.
-model_comparison::answer server_comparison::ask_real(const tickets::request& asked, const owner_id& client) {
+model_comparison::answer server_comparison::ask_real(const tickets::request& request,
+                                                     const owner_id& client) {
   try {
-    return answer_of_real(asked, client);
+    return answer_of_real(request, client);
   } catch (const runtime::connection_error& c) {
     throw std::runtime_error{"the connection is over: " + c.reason.message};
   }
 }
 
-model_comparison::answer server_comparison::answer_of_real(const tickets::request& asked,
+model_comparison::answer server_comparison::answer_of_real(const tickets::request& request,
                                                            const owner_id& client) {
   set_clock();
   answer a;
-  a.reply = sql::reply_of(asked, rows_of(real_.call(sql::call_of(asked, client), client)));
-  const bool reads = asked.kind == tickets::task::inspect || asked.kind == tickets::task::list;
+  a.reply = sql::reply_of(request, rows_of(real_.call(sql::call_of(request, client), client)));
+  const bool reads = request.kind == tickets::task::inspect || request.kind == tickets::task::list;
   if (!reads) a.words = real_.take_words();
   return a;
 }

@@ -18,8 +18,8 @@ class server_comparison final : public model_comparison {
   bool forget(duration unused_for) override;
 
  private:
-  [[nodiscard]] answer ask_real(const tickets::request& asked, const owner_id& client) override;
-  [[nodiscard]] answer answer_of_real(const tickets::request& asked, const owner_id& client);
+  [[nodiscard]] answer ask_real(const tickets::request& request, const owner_id& client) override;
+  [[nodiscard]] answer answer_of_real(const tickets::request& request, const owner_id& client);
   void set_clock();
 
   routine_caller& real_;

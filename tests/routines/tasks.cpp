@@ -6,9 +6,9 @@ using tickets::task;
 
 namespace {
 
-tickets::request about(const std::string& name, task what, std::uint8_t owner) {
+tickets::request about(const std::string& name, task kind, std::uint8_t owner) {
   tickets::request r;
-  r.kind = what;
+  r.kind = kind;
   r.name = name;
   r.owner = id(owner);
   r.token = fencing_token{7};

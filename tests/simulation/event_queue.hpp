@@ -23,7 +23,7 @@ class event_queue {
     buckets_.fill(none);
   }
 
-  void add(instant when, action what) {
+  void add(instant when, action callback) {
     std::uint32_t place = free_;
     if (place == none) {
       place = static_cast<std::uint32_t>(slots_.size());
@@ -32,7 +32,7 @@ class event_queue {
       free_ = slots_[place].next;
     }
     slot& s = slots_[place];
-    s.what = std::move(what);
+    s.callback = std::move(callback);
     s.when = when;
     s.order = ++last_;
     ++count_;
@@ -57,12 +57,12 @@ class event_queue {
     --count_;
     slots_[place].next = free_;
     free_ = place;
-    return std::move(slots_[place].what);
+    return std::move(slots_[place].callback);
   }
 
  private:
   struct slot {
-    action what;
+    action callback;
     instant when;
     std::uint64_t order = 0;
     std::uint32_t next = none;  // in its bucket, or among the free

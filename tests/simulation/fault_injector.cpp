@@ -50,17 +50,17 @@ duration fault_injector::up_to(duration most) {
   return std::min(left, around_.in.chance.between(1ms, most));
 }
 
-void fault_injector::strike(kind what) {
+void fault_injector::strike(kind fault_kind) {
   client& c = clients_[around_.in.chance.below(clients_.size())];
   const std::size_t server = pick_server();
-  around_.in.note("fault", what, c.at.number(), server);
-  if (what >= client_faults) return strike_servers(what, c, server);
-  strike_client(static_cast<client_fault>(what), c);
+  around_.in.note("fault", fault_kind, c.at.number(), server);
+  if (fault_kind >= client_faults) return strike_servers(fault_kind, c, server);
+  strike_client(static_cast<client_fault>(fault_kind), c);
 }
 
-void fault_injector::strike_client(client_fault what, client& c) {
+void fault_injector::strike_client(client_fault fault, client& c) {
   scene& in = around_.in;
-  switch (what) {
+  switch (fault) {
     case client_fault::cut: return c.way.cut();
     case client_fault::half_open: {
       const std::uint64_t which = 1 + in.chance.below(3);

@@ -40,7 +40,7 @@ class fault_injector {
   /// Which of the servers would be struck, where there are more than one. Asked for every fault.
   [[nodiscard]] virtual std::size_t pick_server() { return 0; }
   /// \param c a client, for faults that take one.
-  virtual void strike_servers(kind what, client& c, std::size_t server) = 0;
+  virtual void strike_servers(kind fault_kind, client& c, std::size_t server) = 0;
   virtual void heal_servers() = 0;
 
   [[nodiscard]] duration up_to(duration most);
@@ -51,8 +51,8 @@ class fault_injector {
 
  private:
   void next();
-  void strike(kind what);
-  void strike_client(client_fault what, client& c);
+  void strike(kind fault_kind);
+  void strike_client(client_fault fault, client& c);
   void pause(client& c);
   void pause_now(client& c);
   void kill(client& c);

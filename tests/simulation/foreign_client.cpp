@@ -44,41 +44,41 @@ void foreign_client::begin() {
              static_cast<std::uint32_t>(chance.one_in(4) ? 3000 : 300 + chance.below(700))};
   }
   --tries_;
-  held_.what = step::set;
+  held_.kind = step::set;
   held_.number = ++numbers_;
   ask(held_);
 }
 
-void foreign_client::ask(asked what) {
+void foreign_client::ask(foreign_request request) {
   if (!way.is_up()) return rest(500ms);
-  open_ = what;
+  open_ = request;
   sent_ = at.now();
-  way.to_server([this, what, c = way.connection()] {
-    const auto ttl = foreign_commands::milliseconds{what.ttl_ms};
-    const std::string value = value_of(what.number);
-    const auto yes = what.what == step::set      ? server_.set_if_absent(what.name, value, ttl)
-                     : what.what == step::extend ? server_.extend_if_same(what.name, value, ttl)
-                                                 : server_.delete_if_same(what.name, value);
-    way.to_client(c, [this, what, said_yes = yes.value_or(false)] {
-      if (open_ == what) answered(what, said_yes);
+  way.to_server([this, request, c = way.connection()] {
+    const auto ttl = foreign_commands::milliseconds{request.ttl_ms};
+    const std::string value = value_of(request.number);
+    const auto yes = request.kind == step::set      ? server_.set_if_absent(request.name, value, ttl)
+                     : request.kind == step::extend ? server_.extend_if_same(request.name, value, ttl)
+                                                    : server_.delete_if_same(request.name, value);
+    way.to_client(c, [this, request, said_yes = yes.value_or(false)] {
+      if (open_ == request) answered(request, said_yes);
     });
   });
-  after(reply_limit, [this, what] {
-    if (open_ == what) way.cut();
+  after(reply_limit, [this, request] {
+    if (open_ == request) way.cut();
   });
   stumble();
 }
 
-void foreign_client::answered(const asked& what, bool yes) {
+void foreign_client::answered(const foreign_request& request, bool yes) {
   open_.reset();
-  around_.in.note("foreign", at.number(), static_cast<std::uint64_t>(what.what) << 8U | what.name,
+  around_.in.note("foreign", at.number(), static_cast<std::uint64_t>(request.kind) << 8U | request.name,
                   yes ? 1 : 0);
-  if (what.what == step::release) return rest(500ms);
+  if (request.kind == step::release) return rest(500ms);
   if (yes && at.now() < end_of_hold()) {
-    around_.sees.outsider_holds(at, what.name, end_of_hold(), sent_);
+    around_.sees.outsider_holds(at, request.name, end_of_hold(), sent_);
     return hold();
   }
-  if (what.what == step::extend) around_.sees.outsider_ends(at);
+  if (request.kind == step::extend) around_.sees.outsider_ends(at);
   if (tries_ == 0) return rest(500ms);
   after(between_tries, [this] { begin(); });
 }
@@ -96,13 +96,13 @@ void foreign_client::hold() {
   tries_ = 0;
   after(chance.between(0ms, 400ms), [this] {
     randomness& then = around_.in.chance;
-    asked next = held_;
-    const auto what = then.below(8);
-    next.what = what == 0 && !retired_ ? step::extend : step::release;
-    if (next.what == step::extend) return ask(next);
+    foreign_request next = held_;
+    const auto drawn = then.below(8);
+    next.kind = drawn == 0 && !retired_ ? step::extend : step::release;
+    if (next.kind == step::extend) return ask(next);
     // From the moment in which it gives the lock back, or is gone, it does nothing under it.
     around_.sees.outsider_ends(at);
-    if (what == 1) return rest(2s);
+    if (drawn == 1) return rest(2s);
     ask(next);
   });
 }

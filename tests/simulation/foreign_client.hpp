@@ -30,12 +30,12 @@ class foreign_client {
   enum class step : std::uint8_t { set, extend, release };
   /// What it asks, and what becomes of the answer. The value is made from the number, so that a late request
   /// carries its own.
-  struct asked {
-    step what = step::set;
+  struct foreign_request {
+    step kind = step::set;
     std::uint8_t name = 0;
     std::uint32_t number = 0;  // of the hold
     std::uint32_t ttl_ms = 0;
-    friend bool operator==(const asked&, const asked&) = default;
+    friend bool operator==(const foreign_request&, const foreign_request&) = default;
   };
 
   template <class Function>
@@ -44,8 +44,8 @@ class foreign_client {
   }
   void rest(duration most);
   void begin();
-  void ask(asked what);
-  void answered(const asked& what, bool yes);
+  void ask(foreign_request request);
+  void answered(const foreign_request& request, bool yes);
   void unanswered();
   void hold();
   void stumble();
@@ -54,9 +54,9 @@ class foreign_client {
 
   surroundings& around_;
   foreign_commands& server_;
-  std::optional<asked> open_;
+  std::optional<foreign_request> open_;
   store::time_point sent_;
-  asked held_;
+  foreign_request held_;
   std::uint32_t numbers_ = 0;
   std::uint32_t tries_ = 0;
   bool retired_ = false;

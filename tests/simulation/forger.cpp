@@ -22,9 +22,9 @@ void forger::forge() {
       std::to_array<notice>({notice::granted, notice::granted, notice::revoked, notice::look});
   const standing* const claim = around_.account.any_claim(around_.in.chance);
   if (claim == nullptr) return;
-  const notice what = all.at(around_.in.chance.below(all.size()));
-  around_.in.note("forged", static_cast<std::uint64_t>(what), claim->name, claim->token);
-  around_.store.notify_all(claim->owner, {what, fencing_token{claim->token}});
+  const notice kind = all.at(around_.in.chance.below(all.size()));
+  around_.in.note("forged", static_cast<std::uint64_t>(kind), claim->name, claim->token);
+  around_.store.notify_all(claim->owner, {kind, fencing_token{claim->token}});
 }
 
 }  // namespace holdfast::sim

@@ -4,7 +4,7 @@
 
 namespace holdfast::sim {
 
-store::scheduler::timer host::at(store::time_point when, std::function<void()> what) {
+store::scheduler::timer host::at(store::time_point when, std::function<void()> callback) {
   std::uint32_t place = 0;
   if (free_.empty()) {
     place = static_cast<std::uint32_t>(timers_.size());
@@ -14,7 +14,7 @@ store::scheduler::timer host::at(store::time_point when, std::function<void()> w
     free_.pop_back();
   }
   entry& e = timers_[place];
-  e.what = std::move(what);
+  e.callback = std::move(callback);
   e.when = when;
   arm(place);
   return (timer{e.version} << 32U) + place + 1;
@@ -24,7 +24,7 @@ void host::cancel(timer which) {
   if (which == 0) return;
   const auto place = static_cast<std::uint32_t>(which - 1);
   if (place >= timers_.size() || timers_[place].version != which >> 32U) return;
-  timers_[place].what = nullptr;
+  timers_[place].callback = nullptr;
   ++timers_[place].version;
   free_.push_back(place);
 }
@@ -45,10 +45,10 @@ void host::arm(std::uint32_t place) {
 void host::fire(std::uint32_t place, std::uint32_t version) {
   if (timers_[place].version != version) return;
   if (now() < timers_[place].when) return arm(place);  // its clock has stood still meanwhile
-  const auto what = std::exchange(timers_[place].what, nullptr);
+  const auto callback = std::exchange(timers_[place].callback, nullptr);
   ++timers_[place].version;
   free_.push_back(place);
-  what();
+  callback();
 }
 
 void host::pause(bool stops_clock) {
@@ -68,9 +68,9 @@ void host::resume() {
   auto due = std::exchange(backlog_, {});
   const auto run_those = [&](auto which) {
     for (overdue& o : due) {
-      if (o.what && which(o)) {
-        action what = std::move(o.what);
-        turn(what);
+      if (o.callback && which(o)) {
+        action callback = std::move(o.callback);
+        turn(callback);
       }
     }
   };

@@ -21,9 +21,9 @@ class host final : public store::scheduler {
   // For the core, under the core lock.
   [[nodiscard]] store::time_point now() const override { return store::time_point{boot.at(in_.now)}; }
   [[nodiscard]] std::uint64_t random() override { return in_.chance.bits(); }
-  timer at(store::time_point when, std::function<void()> what) override;
+  timer at(store::time_point when, std::function<void()> callback) override;
   void cancel(timer which) override;
-  void defer_callback(std::function<void()> what) override { after_.push_back(std::move(what)); }
+  void defer_callback(std::function<void()> callback) override { after_.push_back(std::move(callback)); }
 
   /// Reaches the process then, under the core lock; never, if it has died before.
   template <class Function>
@@ -52,7 +52,7 @@ class host final : public store::scheduler {
   void resume();
   [[nodiscard]] bool is_paused() const { return paused_; }
   /// What befalls it as soon as it has sent its next renewal.
-  void strike_after_renewal(action what) { strike_ = std::move(what); }
+  void strike_after_renewal(action callback) { strike_ = std::move(callback); }
   void sent_renewal() {
     if (strike_) in_.agenda.add(in_.now, std::exchange(strike_, {}));
   }
@@ -78,13 +78,13 @@ class host final : public store::scheduler {
 
  private:
   struct entry {
-    std::function<void()> what;
+    std::function<void()> callback;
     store::time_point when;
     std::uint32_t version = 0;
   };
   struct overdue {
     bool is_timer;
-    action what;
+    action callback;
   };
   void arm(std::uint32_t place);
   void fire(std::uint32_t place, std::uint32_t version);

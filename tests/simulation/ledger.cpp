@@ -8,52 +8,53 @@ namespace holdfast::sim {
 
 using tickets::task;
 
-void ledger::executed(const tickets::request& asked, bool late, const tickets::reply& answer,
+void ledger::executed(const tickets::request& request, bool late, const tickets::reply& answer,
                       const std::vector<word>& words) {
   ++requests_;
-  const std::size_t name = asked.name.empty() ? 0 : index_of(asked.name);
-  in_.note("executed", static_cast<std::uint64_t>(asked.kind) << 8U | name, asked.token.value(),
+  const std::size_t name = request.name.empty() ? 0 : index_of(request.name);
+  in_.note("executed", static_cast<std::uint64_t>(request.kind) << 8U | name, request.token.value(),
            answer.index());
-  if (in_.log.prints()) in_.log.line(in_.now, "  by " + asked.owner.hex() + (late ? ", late" : ""));
+  if (in_.log.prints()) in_.log.line(in_.now, "  by " + request.owner.hex() + (late ? ", late" : ""));
   const bool yes = !std::holds_alternative<tickets::nothing>(answer);
   if (in_.log.prints()) {
     for (const word& w : words) {
-      in_.log.line(in_.now, "  tells " + w.owner.hex() + ", " + std::to_string(w.what.token.value()));
+      in_.log.line(in_.now, "  tells " + w.owner.hex() + ", " + std::to_string(w.notice.token.value()));
     }
   }
-  if (heads_[name] == asked.owner) ++looks_[name];
+  if (heads_[name] == request.owner) ++looks_[name];
   if (const auto* at = std::get_if<tickets::place>(&answer)) {
     if (at->head && !at->granted && at->holder_left && !late) {
-      heads_[name] = asked.owner;
+      heads_[name] = request.owner;
       ++looks_[name];  // it may have been the head before, with others in between
       require_look_after(name, *at->holder_left);
     }
     if (at->head && outsiders_[name]) {
-      looks_out_[name] = asked.owner;
+      looks_out_[name] = request.owner;
       looks_since_[name] = in_.now;
-    } else if (looks_out_[name] == asked.owner) {
+    } else if (looks_out_[name] == request.owner) {
       looks_out_[name] = {};
     }
   }
-  if (std::holds_alternative<tickets::refused>(answer)) turned_away_.insert(asked.owner);
+  if (std::holds_alternative<tickets::refused>(answer)) turned_away_.insert(request.owner);
   bool makes_room = true;
-  switch (asked.kind) {
+  switch (request.kind) {
     case task::acquire:
-      for (const word& w : words) told(name, w);  // those who came before it are served before it
-      if (const auto* at = std::get_if<tickets::place>(&answer)) acquired(asked, late, *at);
+      for (const word& w : words) on_notice(name, w);  // those who came before it are served before it
+      if (const auto* at = std::get_if<tickets::place>(&answer)) acquired(request, late, *at);
       break;
     case task::find:
-      if (fact* f = find(name, asked.owner); f != nullptr) {
+      if (fact* f = find(name, request.owner); f != nullptr) {
         if (!yes && lives(*f)) violated("a living claim is not found", name, 0);
-        if (yes && terms_.finds_renew) begin_ttl(*f, asked.ttl);
+        if (yes && terms_.finds_renew) begin_ttl(*f, request.ttl);
       }
       break;
     case task::look:
-      kept(find_exactly(name, asked.owner, asked.token.value()), name, asked.token.value(), asked.ttl, yes);
+      kept(find_exactly(name, request.owner, request.token.value()), name, request.token.value(), request.ttl,
+           yes);
       break;
     case task::renew:
-      for (std::size_t i = 0; i < asked.batch.size(); ++i) {
-        const store::hold& h = asked.batch[i];
+      for (std::size_t i = 0; i < request.batch.size(); ++i) {
+        const store::hold& h = request.batch[i];
         fact* f = find(index_of(h.name), h.owner, h.token.value());
         if (f != nullptr && !f->granted) f = nullptr;  // what waits cannot be renewed as a hold
         const auto& unsure = std::get<tickets::kept>(answer).unsure;
@@ -61,12 +62,12 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
         kept(f, index_of(h.name), h.token.value(), h.ttl, std::get<tickets::kept>(answer).each[i]);
       }
       break;
-    case task::release: ended(find(name, asked.owner, asked.token.value()), name, yes); break;
-    case task::withdraw: ended(find(name, asked.owner), name, yes); break;
+    case task::release: ended(find(name, request.owner, request.token.value()), name, yes); break;
+    case task::withdraw: ended(find(name, request.owner), name, yes); break;
     case task::downgrade: {
-      fact* const f = find(name, asked.owner, asked.token.value());
+      fact* const f = find(name, request.owner, request.token.value());
       const bool wrong = yes ? f == nullptr : f != nullptr && f->granted && lives(*f);
-      if (wrong) violated("a downgrade was answered wrongly", name, asked.token.value());
+      if (wrong) violated("a downgrade was answered wrongly", name, request.token.value());
       makes_room = yes && f != nullptr && f->weight != 1;  // or it was lowered by an earlier try
       if (yes && f != nullptr) f->weight = 1;
       break;
@@ -74,7 +75,7 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
     case task::evict:
       if (evictions_allowed) broken(name);
       std::erase_if(facts_, [&](const fact& f) {
-        const bool meant = f.token >= asked.token.value() && f.token <= asked.last.value();
+        const bool meant = f.token >= request.token.value() && f.token <= request.last.value();
         const bool ended = f.name == name && f.granted && meant;
         if (ended && lives(f) && !was_granted_by(seen_by_force_[name], f.token)) {
           violated("a hold was ended by force that was granted after the call", name, f.token);
@@ -85,19 +86,19 @@ void ledger::executed(const tickets::request& asked, bool late, const tickets::r
     case task::inspect: seen_by_force_[name] = grants_; return;
     case task::list: return;
   }
-  if (asked.kind != task::acquire) {
-    for (const word& w : words) told(name, w);
+  if (request.kind != task::acquire) {
+    for (const word& w : words) on_notice(name, w);
   }
-  const bool serves = yes && makes_room && asked.kind != task::acquire && asked.kind != task::find &&
-                      asked.kind != task::renew;
+  const bool serves = yes && makes_room && request.kind != task::acquire && request.kind != task::find &&
+                      request.kind != task::renew;
   if (serves) require_served(name);
   std::erase_if(facts_, [&](const fact& f) { return f.name == name && is_gone(f); });
 }
 
-void ledger::refused(const tickets::request& asked, const store::trouble& why) {
+void ledger::refused(const tickets::request& request, const store::trouble& reason) {
   ++refusals_;
-  in_.note("refused", static_cast<std::uint64_t>(asked.kind));
-  if (in_.log.prints()) in_.log.line(in_.now, "  " + asked.owner.hex() + ": " + why.reason.message);
+  in_.note("refused", static_cast<std::uint64_t>(request.kind));
+  if (in_.log.prints()) in_.log.line(in_.now, "  " + request.owner.hex() + ": " + reason.reason.message);
 }
 
 void ledger::begin_ttl(fact& f, duration ttl) const {
@@ -106,22 +107,22 @@ void ledger::begin_ttl(fact& f, duration ttl) const {
   f.gone = at_.lease_now() + ttl.count() + terms_.grain;
 }
 
-void ledger::acquired(const tickets::request& asked, bool late, const tickets::place& at) {
-  const std::size_t name = index_of(asked.name);
-  fact* const before = find(name, asked.owner);
+void ledger::acquired(const tickets::request& request, bool late, const tickets::place& at) {
+  const std::size_t name = index_of(request.name);
+  fact* const before = find(name, request.owner);
   if (before != nullptr && before->token == at.token.value()) {  // the same place again, for one more ttl
-    begin_ttl(*before, asked.ttl);
+    begin_ttl(*before, request.ttl);
     if (at.granted && !before->granted) granted(*before);
     return;
   }
-  if (late && terms_.late_is_possible) unanswerable_.insert(asked.owner);
+  if (late && terms_.late_is_possible) unanswerable_.insert(request.owner);
   // A store that came back with old contents may have a claim that its client has seen end. The owner then
   // has two, and a release ends the one that it names.
   if (!terms_.owner_says_all && before != nullptr && before->excused && lives(*before)) {
-    unanswerable_.insert(asked.owner);
+    unanswerable_.insert(request.owner);
   }
-  if (before != nullptr && lives(*before) && !before->excused && !unanswerable_.contains(asked.owner) &&
-      !confused_.contains(asked.owner)) {
+  if (before != nullptr && lives(*before) && !before->excused && !unanswerable_.contains(request.owner) &&
+      !confused_.contains(request.owner)) {
     violated("a claim was made twice", name, at.token.value());
   }
   // Where the last token is forgotten only the clock keeps tokens rising, unless it was set back too far.
@@ -132,21 +133,21 @@ void ledger::acquired(const tickets::request& asked, bool late, const tickets::p
   }
   // A token drawn anew: words about the first are taken for the second's. That cannot be while the clock or
   // the last token is there to prevent it.
-  if (const auto known = grants_of_.find(asked.owner); known != grants_of_.end()) {
+  if (const auto known = grants_of_.find(request.owner); known != grants_of_.end()) {
     for (const auto& [token, grant] : known->second) {
-      if (token == at.token.value()) confused_.insert(asked.owner);
+      if (token == at.token.value()) confused_.insert(request.owner);
     }
   }
   if (terms_.owner_says_all) {
-    std::erase_if(facts_, [&](const fact& old) { return old.name == name && old.owner == asked.owner; });
+    std::erase_if(facts_, [&](const fact& old) { return old.name == name && old.owner == request.owner; });
   }
   fact f;
   f.name = name;
-  f.owner = asked.owner;
+  f.owner = request.owner;
   f.token = at.token.value();
-  f.weight = asked.weight;
+  f.weight = request.weight;
   f.excused = late;
-  begin_ttl(f, asked.ttl);
+  begin_ttl(f, request.ttl);
   facts_.push_back(f);
   if (at.granted) granted(facts_.back());
 }
@@ -167,9 +168,9 @@ void ledger::ended(fact* f, std::size_t name, bool yes) {
   facts_.erase(facts_.begin() + (f - facts_.data()));
 }
 
-void ledger::told(std::size_t name, const word& w) {
-  if (w.what.kind != store::notice::granted) return;
-  const std::uint64_t token = w.what.token.value();
+void ledger::on_notice(std::size_t name, const word& w) {
+  if (w.notice.kind != store::notice::granted) return;
+  const std::uint64_t token = w.notice.token.value();
   fact* const f = find(name, w.owner, token);
   if (f == nullptr) return violated("a claim was told of a grant that does not live", name, token);
   if (f->granted) return violated("a claim was told twice that it was granted", name, token);
@@ -342,9 +343,9 @@ ledger::fact* ledger::find(std::size_t name, const owner_id& owner) {
   return nullptr;
 }
 
-void ledger::violated(const std::string& what, std::size_t name, std::uint64_t token) {
+void ledger::violated(const std::string& text, std::size_t name, std::uint64_t token) {
   if (is_suspect(name)) return;
-  in_.violated("store: " + what + ": " + name_of(name) + ", token " + std::to_string(token));
+  in_.violated("store: " + text + ": " + name_of(name) + ", token " + std::to_string(token));
 }
 
 }  // namespace holdfast::sim

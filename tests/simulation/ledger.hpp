@@ -47,11 +47,11 @@ class ledger {
   ledger& operator=(const ledger&) = delete;
 
   /// \param late its client has given the request up.
-  void executed(const tickets::request& asked, bool late, const tickets::reply& answer,
+  void executed(const tickets::request& request, bool late, const tickets::reply& answer,
                 const std::vector<word>& words);
 
   /// It was answered with an error, which changes nothing.
-  void refused(const tickets::request& asked, const store::trouble& why);
+  void refused(const tickets::request& request, const store::trouble& reason);
   /// Whether it has told that owner that others hold.
   [[nodiscard]] virtual bool has_turned_away(const owner_id& owner) const {
     return turned_away_.contains(owner);
@@ -133,19 +133,19 @@ class ledger {
   [[nodiscard]] fact* find(std::size_t name, const owner_id& owner, std::uint64_t token);
   [[nodiscard]] fact* find_exactly(std::size_t name, const owner_id& owner, std::uint64_t token);
   [[nodiscard]] fact* find(std::size_t name, const owner_id& owner);
-  void acquired(const tickets::request& asked, bool late, const tickets::place& at);
+  void acquired(const tickets::request& request, bool late, const tickets::place& at);
   void kept(fact* f, std::size_t name, std::uint64_t token, duration ttl, bool yes);
   void ended(fact* f, std::size_t name, bool yes);
-  void told(std::size_t name, const word& w);
+  void on_notice(std::size_t name, const word& w);
   void granted(fact& f);
   void number(std::size_t name, const owner_id& owner, std::uint64_t token);
   [[nodiscard]] bool was_granted_by(std::uint64_t number, std::uint64_t token) const;
-  void begin_anew(const tickets::request& asked, const tickets::reply& answer,
+  void begin_anew(const tickets::request& request, const tickets::reply& answer,
                   const std::vector<word>& words);
   void require_served(std::size_t name);
   void require_noticed(std::size_t name);
   void require_look_after(std::size_t name, duration holder_left);
-  void violated(const std::string& what, std::size_t name, std::uint64_t token);
+  void violated(const std::string& problem, std::size_t name, std::uint64_t token);
 
   scene& in_;
   const site& at_;

@@ -19,10 +19,10 @@ class line {
 
   /// Who is told, under the core lock, that the connection is gone; what was under way may have arrived or
   /// not.
-  void on_cut(std::function<void()> told) { cut_ = std::move(told); }
+  void on_cut(std::function<void()> callback) { cut_ = std::move(callback); }
 
   /// Who is told, under the core lock, that there is a new one.
-  void on_connected(std::function<void()> told) { connected_ = std::move(told); }
+  void on_connected(std::function<void()> callback) { connected_ = std::move(callback); }
   /// From now on, the server is told to end the connection before as soon as there is a new one.
   void kill_former() { kills_former_ = true; }
   /// From now on the server learns late that a connection is gone: requests that were under way when it broke

@@ -38,12 +38,12 @@ line_link::~line_link() {
   over_.on_connected(nullptr);
 }
 
-void line_link::send(tickets::request what, on_reply done) {
+void line_link::send(tickets::request request, on_reply done) {
   if (!over_.is_up()) {
     from_.hear_at(in_.now + 1ms, [done = std::move(done)] { done(not_sent); });
     return;
   }
-  auto p = pack(std::move(what));
+  auto p = pack(std::move(request));
   p->done = std::move(done);
   p->sent = in_.now;
   open_.push_back(p);
@@ -85,7 +85,7 @@ void line_link::hear(const word& w, bool careless) {
   for (int i = 0; i < times; ++i) {
     const duration late = careless && in_.chance.one_in(10) ? in_.chance.between(0ms, 2s) : duration{0};
     from_.hear_at(in_.now + over_.delay() + late,
-                  [this, owner = w.owner, what = w.what] { told_(owner, what); });
+                  [this, owner = w.owner, notice = w.notice] { on_notice_(owner, notice); });
   }
 }
 

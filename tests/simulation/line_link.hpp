@@ -19,8 +19,8 @@ class line_link : public tickets::link {
   line_link(const line_link&) = delete;
   line_link& operator=(const line_link&) = delete;
 
-  void send(tickets::request what, on_reply done) final;
-  void on_notices(on_notice told) final { told_ = std::move(told); }
+  void send(tickets::request request, on_reply done) final;
+  void on_notices(on_notice handler) final { on_notice_ = std::move(handler); }
   void on_gap(const std::function<void()>& missed) final { missed_ = missed; }
   std::shared_ptr<void> watch(std::function<void()> /*changed*/) final { return nullptr; }
   void help(store::caller& /*who*/) final {}
@@ -43,13 +43,13 @@ class line_link : public tickets::link {
     instant sent{};
     bool given_up = false;
   };
-  [[nodiscard]] virtual std::shared_ptr<parcel> pack(tickets::request what) = 0;
+  [[nodiscard]] virtual std::shared_ptr<parcel> pack(tickets::request request) = 0;
   /// Puts it on the line, which is up.
   virtual void dispatch(std::shared_ptr<parcel> p) = 0;
   /// There is a new connection.
   virtual void begin_connection() {}
   void deliver(const std::shared_ptr<parcel>& p, outcome o);
-  void tell(const word& w) { told_(w.owner, w.what); }
+  void tell(const word& w) { on_notice_(w.owner, w.notice); }
 
   scene& in_;
   host& from_;
@@ -62,7 +62,7 @@ class line_link : public tickets::link {
 
   duration reply_limit_;
   owner_id address_;
-  on_notice told_;
+  on_notice on_notice_;
   std::function<void()> missed_;
   bool had_connection_ = false;
   std::deque<std::shared_ptr<parcel>> open_;

@@ -14,8 +14,10 @@ class link_shell : public tickets::link {
  public:
   explicit link_shell(tickets::link& inner) : inner_{inner} {}
 
-  void send(tickets::request what, on_reply done) override { inner_.send(std::move(what), std::move(done)); }
-  void on_notices(on_notice told) override { inner_.on_notices(std::move(told)); }
+  void send(tickets::request request, on_reply done) override {
+    inner_.send(std::move(request), std::move(done));
+  }
+  void on_notices(on_notice handler) override { inner_.on_notices(std::move(handler)); }
   void on_gap(const std::function<void()>& missed) override { inner_.on_gap(missed); }
   std::shared_ptr<void> watch(std::function<void()> changed) override {
     return inner_.watch(std::move(changed));
@@ -26,7 +28,7 @@ class link_shell : public tickets::link {
   void on_session(const std::function<void()>& extended) override { inner_.on_session(extended); }
   bool drive() override { return inner_.drive(); }
   void kick() override { inner_.kick(); }
-  void help(store::caller& who) override { inner_.help(who); }
+  void help(store::caller& caller) override { inner_.help(caller); }
 
  protected:
   tickets::link& inner_;

@@ -215,8 +215,9 @@ class runner {
   circumstances under_;
 };
 
-void print_violation(const arguments& a, std::uint64_t seed, const char* what) {
-  std::printf("seed %llu: %s\n  %s\n", static_cast<unsigned long long>(seed), what, replay(a, seed).c_str());
+void print_violation(const arguments& a, std::uint64_t seed, const char* message) {
+  std::printf("seed %llu: %s\n  %s\n", static_cast<unsigned long long>(seed), message,
+              replay(a, seed).c_str());
   std::fflush(stdout);
 }
 

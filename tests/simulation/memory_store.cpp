@@ -13,12 +13,12 @@ std::unique_ptr<tickets::link> memory_store::connect(host& from, line& over, dur
   return std::make_unique<request_link>(static_cast<counter&>(*this), from, over, reply_limit);
 }
 
-counter::outcome memory_store::carry_out(const tickets::request& asked, const owner_id& client,
+counter::outcome memory_store::carry_out(const tickets::request& request, const owner_id& client,
                                          std::vector<word>& into) {
-  told_.clear();
+  notifications_.clear();
   const store::time_point now{std::chrono::microseconds{at->lease_now()}};
-  tickets::reply answer = table_.carry_out(asked, client, now, at->wall_now(), told_);
-  for (const memory::notification& w : told_) into.push_back({w.client, w.owner, w.notice});
+  tickets::reply answer = table_.carry_out(request, client, now, at->wall_now(), notifications_);
+  for (const memory::notification& w : notifications_) into.push_back({w.client, w.owner, w.notice});
   return answer;
 }
 

@@ -17,8 +17,8 @@ class memory_store final : public simulated_store, private counter {
  public:
   void begin(scene& in, site& at, ledger& account) override;
   std::unique_ptr<tickets::link> connect(host& from, line& over, duration reply_limit) override;
-  void notify_all(const owner_id& owner, const store::noticed& what) override {
-    counter::notify_all(owner, what);
+  void notify_all(const owner_id& owner, const store::noticed& notice) override {
+    counter::notify_all(owner, notice);
   }
   void heal() override { careless = false; }
   [[nodiscard]] ledger::terms terms() const override { return {}; }
@@ -32,11 +32,12 @@ class memory_store final : public simulated_store, private counter {
   std::string damage() override { return {}; }
 
  private:
-  outcome carry_out(const tickets::request& asked, const owner_id& client, std::vector<word>& into) override;
+  outcome carry_out(const tickets::request& request, const owner_id& client,
+                    std::vector<word>& into) override;
 
   memory::table table_;
   memory::table former_;
-  std::vector<memory::notification> told_;
+  std::vector<memory::notification> notifications_;
 };
 
 }  // namespace holdfast::sim

@@ -58,7 +58,7 @@ enum class mutant : std::uint8_t {
 struct named_mutant {
   std::string_view name;
   mutant which;
-  std::string_view what;
+  std::string_view description;
 };
 inline constexpr auto mutants = std::to_array<named_mutant>({
     {"owner-unchecked", mutant::owner_unchecked, "owner not checked on release"},

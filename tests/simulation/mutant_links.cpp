@@ -21,22 +21,23 @@ using tickets::task;
 class two_step_link final : public link_shell {
  public:
   using link_shell::link_shell;
-  void send(tickets::request what, on_reply done) override {
-    if (what.kind != task::release) return link_shell::send(std::move(what), std::move(done));
-    link_shell::send(tickets::family::inspection(what.name),
-                     [this, what, done = std::move(done)](const outcome& seen) { end(what, seen, done); });
+  void send(tickets::request request, on_reply done) override {
+    if (request.kind != task::release) return link_shell::send(std::move(request), std::move(done));
+    link_shell::send(
+        tickets::family::inspection(request.name),
+        [this, request, done = std::move(done)](const outcome& seen) { end(request, seen, done); });
   }
 
  private:
-  void end(const tickets::request& what, const outcome& seen, const on_reply& done) {
+  void end(const tickets::request& request, const outcome& seen, const on_reply& done) {
     if (const auto* failed = std::get_if<store::trouble>(&seen)) return done(*failed);
     const auto& state = std::get<std::optional<lock_state>>(std::get<tickets::reply>(seen));
     bool ours = false;
     if (state) {
-      for (const claim_state& c : state->holders) ours = ours || c.owner == what.owner.hex();
+      for (const claim_state& c : state->holders) ours = ours || c.owner == request.owner.hex();
     }
     if (!ours) return done(tickets::reply{tickets::nothing{}});
-    link_shell::send(tickets::family::eviction(what.name, {}, what.last), [done](const outcome& ended) {
+    link_shell::send(tickets::family::eviction(request.name, {}, request.last), [done](const outcome& ended) {
       if (const auto* failed = std::get_if<store::trouble>(&ended)) return done(*failed);
       done(tickets::reply{tickets::done{}});
     });
@@ -47,9 +48,9 @@ class two_step_link final : public link_shell {
 class rash_link final : public link_shell {
  public:
   using link_shell::link_shell;
-  void send(tickets::request what, on_reply done) override {
-    if (what.kind != task::acquire) return link_shell::send(std::move(what), std::move(done));
-    link_shell::send(std::move(what), [done = std::move(done)](outcome o) {
+  void send(tickets::request request, on_reply done) override {
+    if (request.kind != task::acquire) return link_shell::send(std::move(request), std::move(done));
+    link_shell::send(std::move(request), [done = std::move(done)](outcome o) {
       if (auto* failed = std::get_if<store::trouble>(&o)) failed->unknown = false;
       done(std::move(o));
     });
@@ -60,12 +61,12 @@ class rash_link final : public link_shell {
 class forceful_link final : public link_shell {
  public:
   using link_shell::link_shell;
-  void send(tickets::request what, on_reply done) override {
-    if (what.kind == task::evict) {
-      what.token = {};
-      what.last = tickets::request{}.last;
+  void send(tickets::request request, on_reply done) override {
+    if (request.kind == task::evict) {
+      request.token = {};
+      request.last = tickets::request{}.last;
     }
-    link_shell::send(std::move(what), std::move(done));
+    link_shell::send(std::move(request), std::move(done));
   }
 };
 
@@ -73,9 +74,9 @@ class forceful_link final : public link_shell {
 class crude_link final : public link_shell {
  public:
   using link_shell::link_shell;
-  void send(tickets::request what, on_reply done) override {
-    if (what.kind == task::evict) what.token = {};
-    link_shell::send(std::move(what), std::move(done));
+  void send(tickets::request request, on_reply done) override {
+    if (request.kind == task::evict) request.token = {};
+    link_shell::send(std::move(request), std::move(done));
   }
 };
 
@@ -83,9 +84,9 @@ class crude_link final : public link_shell {
 class resigned_link final : public link_shell {
  public:
   using link_shell::link_shell;
-  void send(tickets::request what, on_reply done) override {
-    const auto found = nothing_found_by(what);
-    link_shell::send(std::move(what), [found, done = std::move(done)](outcome o) {
+  void send(tickets::request request, on_reply done) override {
+    const auto found = nothing_found_by(request);
+    link_shell::send(std::move(request), [found, done = std::move(done)](outcome o) {
       const auto* const failed = std::get_if<store::trouble>(&o);
       if (failed != nullptr && found && is_victims(*failed)) o = *found;
       done(std::move(o));
@@ -93,10 +94,10 @@ class resigned_link final : public link_shell {
   }
 
  private:
-  static std::optional<tickets::reply> nothing_found_by(const tickets::request& what) {
-    switch (what.kind) {
+  static std::optional<tickets::reply> nothing_found_by(const tickets::request& request) {
+    switch (request.kind) {
       case task::acquire: return tickets::refused{};
-      case task::renew: return tickets::kept{std::vector<bool>(what.batch.size())};
+      case task::renew: return tickets::kept{std::vector<bool>(request.batch.size())};
       case task::evict:
       case task::inspect:
       case task::list: return std::nullopt;
@@ -109,18 +110,18 @@ class resigned_link final : public link_shell {
 class gullible_link final : public link_shell {
  public:
   using link_shell::link_shell;
-  void on_notices(on_notice told) override {
-    link_shell::on_notices([this, told = std::move(told)](const owner_id& owner, store::noticed n) {
+  void on_notices(on_notice handler) override {
+    link_shell::on_notices([this, handler = std::move(handler)](const owner_id& owner, store::noticed n) {
       if (n.kind == store::notice::granted) granted_[owner] = n.token;
-      told(owner, n);
+      handler(owner, n);
     });
   }
-  void send(tickets::request what, on_reply done) override {
-    const auto known = what.kind == task::look ? granted_.find(what.owner) : granted_.end();
-    if (known == granted_.end() || known->second != what.token) {
-      return link_shell::send(std::move(what), std::move(done));
+  void send(tickets::request request, on_reply done) override {
+    const auto known = request.kind == task::look ? granted_.find(request.owner) : granted_.end();
+    if (known == granted_.end() || known->second != request.token) {
+      return link_shell::send(std::move(request), std::move(done));
     }
-    link_shell::send(std::move(what), [token = known->second, done = std::move(done)](outcome o) {
+    link_shell::send(std::move(request), [token = known->second, done = std::move(done)](outcome o) {
       if (std::holds_alternative<tickets::reply>(o))
         o = tickets::reply{tickets::place{token, true, false, {}}};
       done(std::move(o));
@@ -134,7 +135,7 @@ class gullible_link final : public link_shell {
 /// Relies on the word that its turn has come.
 class trusting_acquisition {
  public:
-  explicit trusting_acquisition(store::claim what) : real_{std::move(what)} {}
+  explicit trusting_acquisition(store::claim claim) : real_{std::move(claim)} {}
   [[nodiscard]] tickets::acquisition::step resume(store::time_point now, std::uint64_t random,
                                                   const store::event<tickets::reply>& e) {
     auto step = real_.resume(now, random, e);
@@ -154,7 +155,7 @@ struct trusting_family : tickets::family {
 /// Does not look when notifications may have been lost.
 class deaf_acquisition {
  public:
-  explicit deaf_acquisition(store::claim what) : real_{std::move(what)} {}
+  explicit deaf_acquisition(store::claim claim) : real_{std::move(claim)} {}
   [[nodiscard]] tickets::acquisition::step resume(store::time_point now, std::uint64_t random,
                                                   const store::event<tickets::reply>& e) {
     const auto* const n = std::get_if<store::noticed>(&e);
@@ -172,7 +173,7 @@ struct deaf_family : tickets::family {
 /// Reckons with a holder for a second longer than the store says.
 class tardy_acquisition {
  public:
-  explicit tardy_acquisition(store::claim what) : real_{std::move(what)} {}
+  explicit tardy_acquisition(store::claim claim) : real_{std::move(claim)} {}
   [[nodiscard]] tickets::acquisition::step resume(store::time_point now, std::uint64_t random,
                                                   store::event<tickets::reply> e) {
     if (auto* const r = std::get_if<store::replied<tickets::reply>>(&e)) {

@@ -18,8 +18,8 @@ using namespace std::chrono_literals;
 class late_dater final : public port_shell {
  public:
   late_dater(store::port& inner, const store::scheduler& time) : port_shell{inner}, time_{time} {}
-  void acquire(store::claim what, store::handler<store::acquired> done) override {
-    port_shell::acquire(std::move(what), [this, done = std::move(done)](store::acquired result) {
+  void acquire(store::claim claim, store::handler<store::acquired> done) override {
+    port_shell::acquire(std::move(claim), [this, done = std::move(done)](store::acquired result) {
       if (auto* grant = std::get_if<store::granted>(&result)) grant->valid_from = time_.now();
       done(std::move(result));
     });
@@ -88,10 +88,10 @@ class hung_scheduler final : public store::scheduler {
 class faithful_port final : public port_shell {
  public:
   faithful_port(store::port& inner, store::scheduler& time) : port_shell{inner}, time_{time} {}
-  void release(store::hold what, store::time_point give_up, store::handler<store::released> done) override {
-    time_.at(time_.now() + what.ttl / 3,
-             [this, what] { port_shell::renew({what}, time_.now() + what.ttl, [](auto) {}); });
-    port_shell::release(std::move(what), give_up, std::move(done));
+  void release(store::hold hold, store::time_point give_up, store::handler<store::released> done) override {
+    time_.at(time_.now() + hold.ttl / 3,
+             [this, hold] { port_shell::renew({hold}, time_.now() + hold.ttl, [](auto) {}); });
+    port_shell::release(std::move(hold), give_up, std::move(done));
   }
 
  private:
@@ -123,9 +123,9 @@ class faint_hearted_port final : public port_shell {
 class forgetful_port final : public port_shell {
  public:
   using port_shell::port_shell;
-  void acquire(store::claim what, store::handler<store::acquired> done) override {
-    const owner_id owner = what.owner;
-    port_shell::acquire(std::move(what), [this, owner, done = std::move(done)](store::acquired result) {
+  void acquire(store::claim claim, store::handler<store::acquired> done) override {
+    const owner_id owner = claim.owner;
+    port_shell::acquire(std::move(claim), [this, owner, done = std::move(done)](store::acquired result) {
       if (!cancelled_.contains(owner)) done(std::move(result));
     });
   }
@@ -183,9 +183,9 @@ class stale_port final : public port_shell {
 class hasty_port final : public port_shell {
  public:
   hasty_port(store::port& inner, const store::scheduler& time) : port_shell{inner}, time_{time} {}
-  void release(store::hold what, store::time_point /*give_up*/,
+  void release(store::hold hold, store::time_point /*give_up*/,
                store::handler<store::released> done) override {
-    port_shell::release(std::move(what), time_.now(), std::move(done));
+    port_shell::release(std::move(hold), time_.now(), std::move(done));
   }
 
  private:
@@ -196,9 +196,9 @@ class hasty_port final : public port_shell {
 class own_token_port final : public port_shell {
  public:
   own_token_port(store::port& inner, const host& at) : port_shell{inner}, host_{at} {}
-  void acquire(store::claim what, store::handler<store::acquired> done) override {
-    const owner_id owner = what.owner;
-    port_shell::acquire(std::move(what), [this, owner, done = std::move(done)](store::acquired result) {
+  void acquire(store::claim claim, store::handler<store::acquired> done) override {
+    const owner_id owner = claim.owner;
+    port_shell::acquire(std::move(claim), [this, owner, done = std::move(done)](store::acquired result) {
       if (auto* grant = std::get_if<store::granted>(&result)) {
         real_[owner] = grant->token;
         grant->token = fencing_token{static_cast<std::uint64_t>(host_.wall_now())};
@@ -211,13 +211,13 @@ class own_token_port final : public port_shell {
     for (store::hold& h : holds) h.token = real_.at(h.owner);
     port_shell::renew(std::move(holds), answer_by, std::move(done));
   }
-  void release(store::hold what, store::time_point give_up, store::handler<store::released> done) override {
-    what.token = real_.at(what.owner);
-    port_shell::release(std::move(what), give_up, std::move(done));
+  void release(store::hold hold, store::time_point give_up, store::handler<store::released> done) override {
+    hold.token = real_.at(hold.owner);
+    port_shell::release(std::move(hold), give_up, std::move(done));
   }
-  void downgrade(store::hold what, store::time_point give_up, store::handler<store::lowered> done) override {
-    what.token = real_.at(what.owner);
-    port_shell::downgrade(std::move(what), give_up, std::move(done));
+  void downgrade(store::hold hold, store::time_point give_up, store::handler<store::lowered> done) override {
+    hold.token = real_.at(hold.owner);
+    port_shell::downgrade(std::move(hold), give_up, std::move(done));
   }
 
  private:

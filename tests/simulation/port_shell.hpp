@@ -14,8 +14,8 @@ class port_shell : public store::port {
  public:
   explicit port_shell(store::port& inner) : inner_{inner} {}
 
-  void acquire(store::claim what, store::handler<store::acquired> done) override {
-    inner_.acquire(std::move(what), std::move(done));
+  void acquire(store::claim claim, store::handler<store::acquired> done) override {
+    inner_.acquire(std::move(claim), std::move(done));
   }
   void cancel(const owner_id& owner) override { inner_.cancel(owner); }
   [[nodiscard]] std::optional<failure> last_error(const owner_id& owner) const override {
@@ -25,11 +25,11 @@ class port_shell : public store::port {
              store::handler<store::renewals> done) override {
     inner_.renew(std::move(holds), answer_by, std::move(done));
   }
-  void release(store::hold what, store::time_point give_up, store::handler<store::released> done) override {
-    inner_.release(std::move(what), give_up, std::move(done));
+  void release(store::hold hold, store::time_point give_up, store::handler<store::released> done) override {
+    inner_.release(std::move(hold), give_up, std::move(done));
   }
-  void downgrade(store::hold what, store::time_point give_up, store::handler<store::lowered> done) override {
-    inner_.downgrade(std::move(what), give_up, std::move(done));
+  void downgrade(store::hold hold, store::time_point give_up, store::handler<store::lowered> done) override {
+    inner_.downgrade(std::move(hold), give_up, std::move(done));
   }
   void inspect(std::string name, std::size_t most_waiters, store::time_point give_up,
                store::handler<store::inspected> done) override {
@@ -45,8 +45,8 @@ class port_shell : public store::port {
   std::shared_ptr<void> watch(std::function<void()> changed) override {
     return inner_.watch(std::move(changed));
   }
-  void on_revoked(std::function<void(const owner_id&, fencing_token)> told) override {
-    inner_.on_revoked(std::move(told));
+  void on_revoked(std::function<void(const owner_id&, fencing_token)> callback) override {
+    inner_.on_revoked(std::move(callback));
   }
   [[nodiscard]] std::optional<store::time_point> session_until() const override {
     return inner_.session_until();

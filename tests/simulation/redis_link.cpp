@@ -17,8 +17,8 @@ redis_link::~redis_link() { to_.gone(*this); }
 
 void redis_link::begin_connection() { to_.connected(*this); }
 
-std::shared_ptr<line_link::parcel> redis_link::pack(tickets::request what) {
-  return std::make_shared<talk>(what, to_, address());
+std::shared_ptr<line_link::parcel> redis_link::pack(tickets::request request) {
+  return std::make_shared<talk>(request, to_, address());
 }
 
 void redis_link::dispatch(std::shared_ptr<parcel> p) {
@@ -55,7 +55,7 @@ void redis_link::arrival::operator()() {
 void redis_link::arrival::account(const redis::value& reply) const {
   auto& t = static_cast<talk&>(*p);
   if (reply.is(redis::value::kind::error) && reply.text.starts_with("NOSCRIPT")) return;
-  if (!std::exchange(t.is_granted, true)) to->account_for(t.asked, p->given_up, reply);
+  if (!std::exchange(t.is_granted, true)) to->account_for(t.request, p->given_up, reply);
 }
 
 void redis_link::arrival::answer() const {

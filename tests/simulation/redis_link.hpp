@@ -32,7 +32,7 @@ class switchboard {
   /// Until when a command that takes its time keeps all others of that connection waiting.
   [[nodiscard]] virtual instant busy_until(const owner_id& client, std::uint32_t connection) = 0;
   /// A request has been carried out, as a whole or but for what replicas have to say, by the commands before.
-  virtual void account_for(const tickets::request& what, bool late, const redis::value& reply) = 0;
+  virtual void account_for(const tickets::request& request, bool late, const redis::value& reply) = 0;
   [[nodiscard]] virtual site& where() = 0;
 
   redis::dialect speech;
@@ -55,9 +55,9 @@ class redis_link final : public line_link {
 
  private:
   struct talk final : parcel {
-    talk(const tickets::request& what, const switchboard& to, const owner_id& client)
-        : asked{what}, request_fsm{what, to.speech, client}, from{client} {}
-    tickets::request asked;
+    talk(const tickets::request& request, const switchboard& to, const owner_id& client)
+        : request{request}, request_fsm{request, to.speech, client}, from{client} {}
+    tickets::request request;
     redis::request_fsm request_fsm;
     owner_id from;
     std::string said;
@@ -77,7 +77,7 @@ class redis_link final : public line_link {
     void account(const redis::value& reply) const;
     void answer() const;
   };
-  std::shared_ptr<parcel> pack(tickets::request what) override;
+  std::shared_ptr<parcel> pack(tickets::request request) override;
   void dispatch(std::shared_ptr<parcel> p) override;
   void begin_connection() override;
 

@@ -128,9 +128,9 @@ void redis_store::listen_to(const owner_id& client) {
   static_cast<void>(server_.execute({"SUBSCRIBE", redis::channel_of(client)}, listener_));
 }
 
-void redis_store::notify_all(const owner_id& owner, const store::noticed& what) {
+void redis_store::notify_all(const owner_id& owner, const store::noticed& notice) {
   for (const known_client& c : known_clients_) {
-    if (c.link != nullptr) c.link->hear({c.client, owner, what}, careless);
+    if (c.link != nullptr) c.link->hear({c.client, owner, notice}, careless);
   }
 }
 
@@ -157,7 +157,7 @@ std::optional<instant> redis_store::carry_out(const std::string& commands, const
                                               std::uint32_t connection, std::vector<redis::value>& replies) {
   session* const by = find_session(client, connection);
   if (by == nullptr) return std::nullopt;
-  told_.clear();
+  notifications_.clear();
   instant ready = in_->now;
   const foreign_keys before = look_at_foreign_keys();
   tell_of_foreign_keys(before);
@@ -193,16 +193,16 @@ void redis_store::execute_ours(session& by, redis::value& reply, instant& ready)
   }
 }
 
-void redis_store::account_for(const tickets::request& what, bool late, const redis::value& reply) {
-  if (what.kind == tickets::task::list) return;
+void redis_store::account_for(const tickets::request& request, bool late, const redis::value& reply) {
+  if (request.kind == tickets::task::list) return;
   if (reply.is(redis::value::kind::error)) {
     if (!refused_) in_->violated("the server refused: " + reply.text);
-    return account_->refused(what, {{errc::unavailable, reply.text}, true, false});
+    return account_->refused(request, {{errc::unavailable, reply.text}, true, false});
   }
-  const auto answer = redis::outcome_of(what, reply);
+  const auto answer = redis::outcome_of(request, reply);
   if (const auto* heard = std::get_if<tickets::reply>(&answer)) {
-    account_->executed(what, late, *heard, told_);
-  } else if (what.kind != tickets::task::evict) {  // without its fence, a holder looks like a foreign one
+    account_->executed(request, late, *heard, notifications_);
+  } else if (request.kind != tickets::task::evict) {  // without its fence, a holder looks like a foreign one
     in_->violated("the server refused: " + std::get<store::trouble>(answer).reason.message);
   }
 }
@@ -237,7 +237,7 @@ void redis_store::hear(std::uint64_t connection, const redis::value& push) {
   const auto read = redis::read_notification(push.items[2].text, is_listener ? redis::dialect{} : speech);
   if (!client || !read) return in_->violated("a word that nobody understands: " + push.items[2].text);
   const word w{*client, read->first, read->second};
-  if (is_listener) return told_.push_back(w);
+  if (is_listener) return notifications_.push_back(w);
   known_client& c = known(*client);
   if (c.link == nullptr || c.sessions.empty()) return;
   const session& now = c.sessions.back();
@@ -281,7 +281,7 @@ redis_store::foreign_keys redis_store::look_at_foreign_keys() {
   server_.look();
   for (std::size_t i = 0; i < names; ++i) {
     const dataset::slot* const s = server_.data().find(lock_keys_.at(i));
-    const auto* value = s == nullptr ? nullptr : std::get_if<std::string>(&s->second.what);
+    const auto* value = s == nullptr ? nullptr : std::get_if<std::string>(&s->second.value);
     if (value == nullptr) continue;
     const auto theirs = foreign_values_.find(*value);
     if (theirs != foreign_values_.end()) there.at(i) = foreign_key{theirs->second, s->second.expires_ms};
@@ -356,8 +356,8 @@ std::optional<std::size_t> redis_store::evict() {
   const auto key = server_.evict_volatile(in_->chance.bits());
   if (!key) return std::nullopt;
   in_->log.line(in_->now, "evicted " + *key);
-  const auto whose = ours_.find(*key);
-  return whose == ours_.end() ? std::nullopt : std::optional{whose->second};
+  const auto owner = ours_.find(*key);
+  return owner == ours_.end() ? std::nullopt : std::optional{owner->second};
 }
 
 std::string redis_store::damage() {

@@ -7,8 +7,8 @@ namespace holdfast::sim {
 
 namespace {
 
-bool writes(const tickets::request& asked) {
-  return asked.kind != tickets::task::inspect && asked.kind != tickets::task::list;
+bool writes(const tickets::request& request) {
+  return request.kind != tickets::task::inspect && request.kind != tickets::task::list;
 }
 
 }  // namespace
@@ -22,16 +22,16 @@ void counter::begin_world(scene& in, site& at, ledger& account) {
   links.clear();
 }
 
-duration counter::admit(const tickets::request& asked, const owner_id& /*client*/) {
-  return faults != nullptr && writes(asked) ? faults->wait() : duration{0};
+duration counter::admit(const tickets::request& request, const owner_id& /*client*/) {
+  return faults != nullptr && writes(request) ? faults->wait() : duration{0};
 }
 
-counter::outcome counter::serve(const tickets::request& asked, const owner_id& client, bool late) {
+counter::outcome counter::serve(const tickets::request& request, const owner_id& client, bool late) {
   words.clear();
   forgotten.clear();
-  outcome answer = carry_out(asked, client, words);
+  outcome answer = carry_out(request, client, words);
   if (std::holds_alternative<store::trouble>(answer)) return answer;
-  account->executed(asked, late, std::get<tickets::reply>(answer), words);
+  account->executed(request, late, std::get<tickets::reply>(answer), words);
   for (const std::size_t name : forgotten) account->forgot(name);
   for (const word& w : words) {
     const auto to = std::find_if(links.begin(), links.end(),
@@ -41,15 +41,16 @@ counter::outcome counter::serve(const tickets::request& asked, const owner_id& c
   return answer;
 }
 
-void counter::notify_all(const owner_id& owner, const store::noticed& what) {
-  for (request_link* const l : links) l->hear({l->address(), owner, what}, careless);
+void counter::notify_all(const owner_id& owner, const store::noticed& notice) {
+  for (request_link* const l : links) l->hear({l->address(), owner, notice}, careless);
 }
 
-counter::outcome counter::refuse(const tickets::request& asked, const owner_id& client, store::trouble why) {
-  account->refused(asked, why);
+counter::outcome counter::refuse(const tickets::request& request, const owner_id& client,
+                                 store::trouble reason) {
+  account->refused(request, reason);
   // What it had done until then is undone.
-  if (in->chance.one_in(2)) carry_out_in_vain(asked, client);
-  return why;
+  if (in->chance.one_in(2)) carry_out_in_vain(request, client);
+  return reason;
 }
 
 request_link::request_link(counter& to, host& from, line& over, duration reply_limit)
@@ -60,9 +61,9 @@ request_link::request_link(counter& to, host& from, line& over, duration reply_l
 
 request_link::~request_link() { std::erase(to_.links, this); }
 
-std::shared_ptr<line_link::parcel> request_link::pack(tickets::request what) {
+std::shared_ptr<line_link::parcel> request_link::pack(tickets::request request) {
   auto l = std::make_shared<request_message>();
-  l->what = std::move(what);
+  l->request = std::move(request);
   l->from = address();
   return l;
 }
@@ -82,7 +83,7 @@ void request_link::arrival::operator()() {
   const instant now = to->in->now;
   if (l->over->busy_until > now) return go_on_at(l->over->busy_until);
   if (!std::exchange(l->admitted, true)) {
-    const duration wait = to->admit(l->what, l->from);
+    const duration wait = to->admit(l->request, l->from);
     l->waited = wait > duration{0};
     l->over->busy_until = now + wait;
     if (l->waited) return go_on_at(l->over->busy_until);
@@ -98,17 +99,17 @@ void request_link::arrival::carry_out() {
   using fate = transaction_faults::fate;
   fate commit = fate::answered;
   if (to->faults != nullptr) {
-    if (auto why = to->faults->refusal(l->waited, writes(l->what))) {
-      l->answer = to->refuse(l->what, l->from, std::move(*why));
+    if (auto reason = to->faults->refusal(l->waited, writes(l->request))) {
+      l->answer = to->refuse(l->request, l->from, std::move(*reason));
       return answer();
     }
-    if (writes(l->what)) commit = to->faults->commit();
+    if (writes(l->request)) commit = to->faults->commit();
   }
   if (commit == fate::undone_unheard) {
-    to->carry_out_in_vain(l->what, l->from);
+    to->carry_out_in_vain(l->request, l->from);
     return break_off();
   }
-  l->answer = to->serve(l->what, l->from, l->given_up);
+  l->answer = to->serve(l->request, l->from, l->given_up);
   // Carried out, and the client will not know: the worst moment for a connection to break.
   if (commit == fate::committed_unheard || (to->careless && to->in->chance.one_in(100))) break_off();
   answer();

@@ -27,20 +27,21 @@ class counter {
   void end_process() { ++process; }
 
   /// A request has come. \return how long it waits before it is carried out.
-  [[nodiscard]] virtual duration admit(const tickets::request& asked, const owner_id& client);
-  [[nodiscard]] virtual outcome carry_out(const tickets::request& asked, const owner_id& client,
+  [[nodiscard]] virtual duration admit(const tickets::request& request, const owner_id& client);
+  [[nodiscard]] virtual outcome carry_out(const tickets::request& request, const owner_id& client,
                                           std::vector<word>& words) = 0;
   /// Carries out all of it but the commit.
   virtual void carry_out_in_vain(const tickets::request& /*asked*/, const owner_id& /*client*/) {}
 
   /// Carries out, accounts for it, and sends the words on their ways.
   /// \param late its client has given it up.
-  [[nodiscard]] outcome serve(const tickets::request& asked, const owner_id& client, bool late);
+  [[nodiscard]] outcome serve(const tickets::request& request, const owner_id& client, bool late);
   /// Says no, having changed nothing.
-  [[nodiscard]] outcome refuse(const tickets::request& asked, const owner_id& client, store::trouble why);
+  [[nodiscard]] outcome refuse(const tickets::request& request, const owner_id& client,
+                               store::trouble reason);
 
   /// See simulated_store.
-  void notify_all(const owner_id& owner, const store::noticed& what);
+  void notify_all(const owner_id& owner, const store::noticed& notice);
 
   scene* in = nullptr;
   site* at = nullptr;
@@ -70,7 +71,7 @@ class request_link final : public line_link {
     instant busy_until{};
   };
   struct request_message final : parcel {
-    tickets::request what;
+    tickets::request request;
     owner_id from;
     std::shared_ptr<session> over;
     std::uint32_t process = 0;  // that it has come to; zero: not yet
@@ -91,7 +92,7 @@ class request_link final : public line_link {
     void answer() const;
     void break_off() const;
   };
-  std::shared_ptr<parcel> pack(tickets::request what) override;
+  std::shared_ptr<parcel> pack(tickets::request request) override;
   void dispatch(std::shared_ptr<parcel> p) override;
 
   counter& to_;

@@ -7,9 +7,9 @@ namespace holdfast::sim {
 bool scene::run_until(instant until) {
   while (violation.empty() && !agenda.empty() && agenda.next() <= until) {
     now = agenda.next();
-    action what = agenda.take();
+    action callback = agenda.take();
     try {
-      what();
+      callback();
     } catch (const std::exception& e) {
       violated(std::string{"thrown: "} + e.what());
     }

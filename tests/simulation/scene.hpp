@@ -25,12 +25,12 @@ struct scene {
   void after(true_clock::duration d, Function f) {
     agenda.add(now + d, std::move(f));
   }
-  void note(std::string_view what, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0) {
-    log.note(now, what, a, b, c);
+  void note(std::string_view text, std::uint64_t a = 0, std::uint64_t b = 0, std::uint64_t c = 0) {
+    log.note(now, text, a, b, c);
   }
-  void violated(const std::string& what) {
-    log.line(now, "VIOLATION: " + what);
-    if (violation.empty()) violation = what;
+  void violated(const std::string& text) {
+    log.line(now, "VIOLATION: " + text);
+    if (violation.empty()) violation = text;
   }
   /// What would follow from another violation is none of its own.
   void require(bool holds, const std::string& otherwise) {

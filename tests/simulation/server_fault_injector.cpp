@@ -43,16 +43,16 @@ bool server_fault_injector::can_be(fault which) const {
 
 void server_fault_injector::strike_servers(kind number, client& c, std::size_t /*server*/) {
   scene& in = around_.in;
-  const auto what = static_cast<fault>(number);
-  switch (what) {
+  const auto cause = static_cast<fault>(number);
+  switch (cause) {
     case fault::server_stop:
       return around_.server.stop_until(in.now + up_to(in.chance.one_in(4) ? 4s : 300ms));
     case fault::restart_whole:
-    case fault::restart_some: return crash(what, up_to(1500ms));
+    case fault::restart_some: return crash(cause, up_to(1500ms));
     case fault::restart_empty:
-      if (!crashing_) go_down(what, up_to(1500ms));
+      if (!crashing_) go_down(cause, up_to(1500ms));
       return;
-    case fault::failover: return crash(what, up_to(100ms));
+    case fault::failover: return crash(cause, up_to(100ms));
     case fault::eviction: return evict(c);
     case fault::lease_clock_step: return step(in.chance.between(0ms, 3s) - duration{1s});
     case fault::wall_clock_step: {
@@ -104,25 +104,25 @@ void server_fault_injector::evict(client& c) {
   if (const auto name = around_.store.evict()) around_.account.evicted(*name);
 }
 
-void server_fault_injector::crash(fault what, duration down) {
+void server_fault_injector::crash(fault cause, duration down) {
   if (crashing_) return;
-  if (what == fault::restart_whole) return go_down(what, down);
+  if (cause == fault::restart_whole) return go_down(cause, down);
   crashing_ = true;
-  if (what == fault::failover) {
+  if (cause == fault::failover) {
     around_.store.remember_as_replica();
   } else {
     around_.store.remember();
   }
-  around_.in.after(up_to(300ms), [this, what, down] {
+  around_.in.after(up_to(300ms), [this, cause, down] {
     crashing_ = false;
-    go_down(what, std::min<duration>(down, std::chrono::duration_cast<duration>(until_ - around_.in.now)));
+    go_down(cause, std::min<duration>(down, std::chrono::duration_cast<duration>(until_ - around_.in.now)));
   });
 }
 
-void server_fault_injector::go_down(fault what, duration down) {
+void server_fault_injector::go_down(fault cause, duration down) {
   crashing_ = true;
-  const bool forgets = what != fault::restart_whole;
-  if (what == fault::failover && around_.store.replicas() > 0) around_.sees.master_fails();
+  const bool forgets = cause != fault::restart_whole;
+  if (cause == fault::failover && around_.store.replicas() > 0) around_.sees.master_fails();
   around_.server.go_down();
   around_.store.restart();
   if (forgets) around_.account.broken(std::nullopt);
@@ -133,17 +133,17 @@ void server_fault_injector::go_down(fault what, duration down) {
       c.way.cut();
     }
   }
-  around_.in.after(down, [this, what, forgets] {
+  around_.in.after(down, [this, cause, forgets] {
     crashing_ = false;
-    if (what == fault::restart_empty) around_.store.forget();
-    if (what == fault::restart_some || what == fault::failover) around_.store.fall_back();
+    if (cause == fault::restart_empty) around_.store.forget();
+    if (cause == fault::restart_some || cause == fault::failover) around_.store.fall_back();
     if (forgets) {
       const auto there = around_.store.claims();
       around_.account.changed(there, true);
-      if (what == fault::failover) around_.sees.replica_takes_over(there);
+      if (cause == fault::failover) around_.sees.replica_takes_over(there);
     }
     around_.server.come_up();
-    around_.in.note("server is back", static_cast<std::uint64_t>(what));
+    around_.in.note("server is back", static_cast<std::uint64_t>(cause));
   });
 }
 

@@ -31,13 +31,13 @@ class server_fault_injector final : public fault_injector {
                         const std::vector<fault>& only);
 
  private:
-  void strike_servers(kind what, client& c, std::size_t server) override;
+  void strike_servers(kind fault_kind, client& c, std::size_t server) override;
   void heal_servers() override;
   [[nodiscard]] bool can_be(fault which) const;
   void step(duration by);
   void evict(client& c);
-  void crash(fault what, duration down);
-  void go_down(fault what, duration down);
+  void crash(fault cause, duration down);
+  void go_down(fault cause, duration down);
 
   bool crashing_ = false;
 };

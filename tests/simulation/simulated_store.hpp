@@ -37,7 +37,7 @@ class simulated_store {
   virtual void heal() = 0;
 
   /// Somebody who may send notifications, and nothing else, sends one to every client: it may be false.
-  virtual void notify_all(const owner_id& owner, const store::noticed& what) = 0;
+  virtual void notify_all(const owner_id& owner, const store::noticed& notice) = 0;
 
   /// Where clients of others that share its names ask; null, where there are none.
   [[nodiscard]] virtual foreign_commands* commands_for_foreign_clients() { return nullptr; }

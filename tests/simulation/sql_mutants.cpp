@@ -59,14 +59,14 @@ room_reader::~room_reader() {
   for (sqlite3_stmt* const s : statements_) sqlite3_finalize(s);
 }
 
-void room_reader::read(const tickets::request& asked, std::int64_t now, std::int64_t floor) {
-  const auto owner = asked.owner.bytes();
+void room_reader::read(const tickets::request& request, std::int64_t now, std::int64_t floor) {
+  const auto owner = request.owner.bytes();
   for (sqlite3_stmt* const s : statements_) {
     const auto place = [s](const char* name) { return sqlite3_bind_parameter_index(s, name); };
-    sqlite3_bind_text(s, place(":name"), asked.name.data(), static_cast<int>(asked.name.size()),
+    sqlite3_bind_text(s, place(":name"), request.name.data(), static_cast<int>(request.name.size()),
                       SQLITE_TRANSIENT);
     sqlite3_bind_blob(s, place(":owner"), owner.data(), static_cast<int>(owner.size()), SQLITE_TRANSIENT);
-    sqlite3_bind_int64(s, place(":capacity"), asked.capacity);
+    sqlite3_bind_int64(s, place(":capacity"), request.capacity);
     sqlite3_bind_int64(s, place(":now"), now);
     sqlite3_bind_int64(s, place(":floor"), floor);
     if (sqlite3_step(s) != SQLITE_DONE) throw std::runtime_error{sqlite3_errmsg(db_)};

@@ -49,7 +49,7 @@ class room_reader {
   room_reader& operator=(const room_reader&) = delete;
 
   /// \param now, floor as those of a transaction.
-  void read(const tickets::request& asked, std::int64_t now, std::int64_t floor);
+  void read(const tickets::request& request, std::int64_t now, std::int64_t floor);
 
  private:
   sqlite3* db_;

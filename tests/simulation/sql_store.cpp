@@ -47,22 +47,22 @@ void sql_store::heal() {
   faults_.heal();
 }
 
-duration sql_store::admit(const tickets::request& asked, const owner_id& client) {
-  duration wait = counter::admit(asked, client);
-  if (with_ == mutant::select_then_update && asked.kind == tickets::task::acquire) {
-    tables_->read_room(asked);
+duration sql_store::admit(const tickets::request& request, const owner_id& client) {
+  duration wait = counter::admit(request, client);
+  if (with_ == mutant::select_then_update && request.kind == tickets::task::acquire) {
+    tables_->read_room(request);
     wait += in->chance.between(100us, 3ms);  // until its client has read that, and asks for the rest
   }
   return wait;
 }
 
-counter::outcome sql_store::carry_out(const tickets::request& asked, const owner_id& client,
+counter::outcome sql_store::carry_out(const tickets::request& request, const owner_id& client,
                                       std::vector<word>& into) {
   astray_ = astray(client);
   try {
-    sql_tables::result& done = tables_->carry_out(asked, client);
+    sql_tables::result& done = tables_->carry_out(request, client);
     forgotten = done.forgotten;
-    pass_on(done.told, into);
+    pass_on(done.notifications, into);
     return std::move(done.answer);
   } catch (const sqlite::broken& b) {
     account_for(b.trouble);
@@ -70,10 +70,10 @@ counter::outcome sql_store::carry_out(const tickets::request& asked, const owner
   }
 }
 
-void sql_store::carry_out_in_vain(const tickets::request& asked, const owner_id& client) {
+void sql_store::carry_out_in_vain(const tickets::request& request, const owner_id& client) {
   astray_ = astray(client);
   try {
-    tables_->carry_out_in_vain(asked, client);
+    tables_->carry_out_in_vain(request, client);
   } catch (const sqlite::broken& b) {
     account_for(b.trouble);
   }
@@ -84,8 +84,9 @@ void sql_store::account_for(const store::trouble& refusal) {
   if (with_ != mutant::select_then_update) in->violated("the database refused: " + refusal.reason.message);
 }
 
-void sql_store::pass_on(const std::vector<sqlite::client_notification>& told, std::vector<word>& into) {
-  for (const sqlite::client_notification& t : told) {
+void sql_store::pass_on(const std::vector<sqlite::client_notification>& notifications,
+                        std::vector<word>& into) {
+  for (const sqlite::client_notification& t : notifications) {
     const bool grant = t.token > 0;
     into.push_back({t.client,
                     t.owner,

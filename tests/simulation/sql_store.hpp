@@ -22,8 +22,8 @@ class sql_store final : public simulated_store, private counter {
 
   void begin(scene& in, site& at, ledger& account) override;
   std::unique_ptr<tickets::link> connect(host& from, line& over, duration reply_limit) override;
-  void notify_all(const owner_id& owner, const store::noticed& what) override {
-    counter::notify_all(owner, what);
+  void notify_all(const owner_id& owner, const store::noticed& notice) override {
+    counter::notify_all(owner, notice);
   }
   void heal() override;
   [[nodiscard]] bool is_a_server() const override { return true; }
@@ -44,15 +44,16 @@ class sql_store final : public simulated_store, private counter {
   std::string damage() override { return tables_->is_whole() ? "" : "another's table was touched"; }
 
  private:
-  outcome carry_out(const tickets::request& asked, const owner_id& client, std::vector<word>& into) override;
-  void carry_out_in_vain(const tickets::request& asked, const owner_id& client) override;
+  outcome carry_out(const tickets::request& request, const owner_id& client,
+                    std::vector<word>& into) override;
+  void carry_out_in_vain(const tickets::request& request, const owner_id& client) override;
 
-  [[nodiscard]] duration admit(const tickets::request& asked, const owner_id& client) override;
+  [[nodiscard]] duration admit(const tickets::request& request, const owner_id& client) override;
   /// How far from the server's clock the time is that decides on a client's requests.
   [[nodiscard]] duration astray(const owner_id& client) const;
 
   void account_for(const store::trouble& refusal);
-  static void pass_on(const std::vector<sqlite::client_notification>& told, std::vector<word>& into);
+  static void pass_on(const std::vector<sqlite::client_notification>& notifications, std::vector<word>& into);
 
   mutant with_;
   transaction_faults faults_;

@@ -83,27 +83,27 @@ void sql_tables::make_what_is_not_ours() {
   }
 }
 
-sql_tables::result& sql_tables::carry_out(const tickets::request& asked, const owner_id& client) {
-  run(asked, client);
+sql_tables::result& sql_tables::carry_out(const tickets::request& request, const owner_id& client) {
+  run(request, client);
   database_->commit();
   return last_;
 }
 
-void sql_tables::carry_out_in_vain(const tickets::request& asked, const owner_id& client) {
-  run(asked, client);
+void sql_tables::carry_out_in_vain(const tickets::request& request, const owner_id& client) {
+  run(request, client);
   database_->roll_back();
 }
 
 /// A transaction, up to its end.
-void sql_tables::run(const tickets::request& asked, const owner_id& client) {
+void sql_tables::run(const tickets::request& request, const owner_id& client) {
   using access = sqlite::database::access;
-  const bool reads = asked.kind == tickets::task::inspect || asked.kind == tickets::task::list;
-  last_.told.clear();
+  const bool reads = request.kind == tickets::task::inspect || request.kind == tickets::task::list;
+  last_.notifications.clear();
   last_.forgotten.clear();
   if (!database_->begin(reads ? access::read : access::write))
     throw std::runtime_error{"the tables are in use"};
   try {
-    last_.answer = database_->carry_out(asked, client, last_.told);
+    last_.answer = database_->carry_out(request, client, last_.notifications);
     sweeps_now_ = true;
     if (!reads) database_->sweep_if_due();
     sweeps_now_ = false;
@@ -113,11 +113,11 @@ void sql_tables::run(const tickets::request& asked, const owner_id& client) {
   }
 }
 
-void sql_tables::read_room(const tickets::request& asked) {
+void sql_tables::read_room(const tickets::request& request) {
   const auto micros = [](auto t) {
     return std::chrono::duration_cast<std::chrono::microseconds>(t.time_since_epoch()).count();
   };
-  reads_before_->read(asked, micros(clocks_.lease()), micros(clocks_.wall()));
+  reads_before_->read(request, micros(clocks_.lease()), micros(clocks_.wall()));
 }
 
 /// SQLite calls it for each name whose row is deleted.

@@ -31,18 +31,18 @@ class sql_tables {
 
   struct result {
     tickets::reply answer;
-    std::vector<sqlite::client_notification> told;
+    std::vector<sqlite::client_notification> notifications;
     std::vector<std::size_t> forgotten;  // names, by the sweep after it
   };
   /// One transaction; its result is valid until the next. \throws sqlite::broken; then nothing has been
   /// carried out.
-  [[nodiscard]] result& carry_out(const tickets::request& asked, const owner_id& client);
+  [[nodiscard]] result& carry_out(const tickets::request& request, const owner_id& client);
 
   /// Likewise, but for the commit.
-  void carry_out_in_vain(const tickets::request& asked, const owner_id& client);
+  void carry_out_in_vain(const tickets::request& request, const owner_id& client);
 
   /// A transaction of the mutant that reads in one what it writes in another.
-  void read_room(const tickets::request& asked);
+  void read_room(const tickets::request& request);
 
   /// What stands there, for whoever compares.
   [[nodiscard]] std::vector<standing> claims();
@@ -53,7 +53,7 @@ class sql_tables {
 
  private:
   using recipe = std::vector<sqlite3_stmt*>;
-  void run(const tickets::request& asked, const owner_id& client);
+  void run(const tickets::request& request, const owner_id& client);
   [[nodiscard]] recipe prepare(const char* statements);
   void execute(const recipe& all);
   void make_what_is_not_ours();

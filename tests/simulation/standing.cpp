@@ -27,9 +27,9 @@ owner_id drawn(randomness& chance) {
   return owner_id{bytes};
 }
 
-void append_standings(std::size_t name, const std::optional<lock_state>& told, std::int64_t now,
+void append_standings(std::size_t name, const std::optional<lock_state>& state, std::int64_t now,
                       std::vector<standing>& all) {
-  if (!told) return;
+  if (!state) return;
   const auto append = [&](const claim_state& c, bool granted) {
     standing s;
     s.name = name;
@@ -40,8 +40,8 @@ void append_standings(std::size_t name, const std::optional<lock_state>& told, s
     s.granted = granted;
     all.push_back(s);
   };
-  for (const claim_state& c : told->holders) append(c, true);
-  for (const claim_state& c : told->waiters) append(c, false);
+  for (const claim_state& c : state->holders) append(c, true);
+  for (const claim_state& c : state->waiters) append(c, false);
 }
 
 }  // namespace holdfast::sim

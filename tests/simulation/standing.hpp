@@ -45,14 +45,14 @@ struct standing {
 
 /// The claims of a name, as the store tells everybody who asks.
 /// \param now microseconds of the store's clock.
-void append_standings(std::size_t name, const std::optional<lock_state>& told, std::int64_t now,
+void append_standings(std::size_t name, const std::optional<lock_state>& state, std::int64_t now,
                       std::vector<standing>& all);
 
 /// A word of the store for one client.
 struct word {
   owner_id client;
   owner_id owner;
-  store::noticed what;
+  store::noticed notice;
 };
 
 }  // namespace holdfast::sim

@@ -4,14 +4,15 @@
 
 namespace holdfast::sim {
 
-void trace::note(instant when, std::string_view what, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
+void trace::note(instant when, std::string_view event, std::uint64_t a, std::uint64_t b, std::uint64_t c) {
   mix(static_cast<std::uint64_t>(when.time_since_epoch().count()));
-  mix(what.size() << 8U | static_cast<unsigned char>(what.front()));
+  mix(event.size() << 8U | static_cast<unsigned char>(event.front()));
   mix(a);
   mix(b);
   mix(c);
   if (!prints_) return;
-  line(when, std::string{what} + " " + std::to_string(a) + " " + std::to_string(b) + " " + std::to_string(c));
+  line(when,
+       std::string{event} + " " + std::to_string(a) + " " + std::to_string(b) + " " + std::to_string(c));
 }
 
 void trace::line(instant when, const std::string& text) const {

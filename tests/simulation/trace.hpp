@@ -17,7 +17,7 @@ class trace {
   explicit trace(bool prints) : prints_{prints} {}
 
   /// \param what a literal.
-  void note(instant when, std::string_view what, std::uint64_t a = 0, std::uint64_t b = 0,
+  void note(instant when, std::string_view event, std::uint64_t a = 0, std::uint64_t b = 0,
             std::uint64_t c = 0);
   /// For lines that nobody but people need: whether to make them.
   [[nodiscard]] bool prints() const { return prints_; }

@@ -75,14 +75,14 @@ void user::claim_last() {
   ask(std::move(w), std::nullopt);
 }
 
-void user::ask(lease_core::wish what, std::optional<duration> limit) {
+void user::ask(lease_core::wish wish, std::optional<duration> limit) {
   ++around_.operations;
-  const std::size_t name = index_of(what.claim.name);
-  around_.in.note("asks", host_.number(), name, static_cast<std::uint64_t>(what.claim.mode));
+  const std::size_t name = index_of(wish.claim.name);
+  around_.in.note("asks", host_.number(), name, static_cast<std::uint64_t>(wish.claim.mode));
   std::optional<store::time_point> until;
   if (limit) until = host_.now() + *limit;
   claim_ = 0;  // nothing answers within the call
-  claim_ = book_.acquire(std::move(what), until, [this](lease_core::taken t) {
+  claim_ = book_.acquire(std::move(wish), until, [this](lease_core::taken t) {
     host_.defer_callback([this, t = std::move(t)] { on_taken(t); });
   });
 }
@@ -160,8 +160,8 @@ void user::downgrade() {
 }
 
 void user::renew() {
-  book_.renew(lease_, [this](renewal how) {
-    around_.in.note("renewed", host_.number(), static_cast<std::uint64_t>(how));
+  book_.renew(lease_, [this](renewal outcome) {
+    around_.in.note("renewed", host_.number(), static_cast<std::uint64_t>(outcome));
   });
 }
 

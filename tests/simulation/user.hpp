@@ -37,7 +37,7 @@ class user {
   void claim();
   void claim_last();
   [[nodiscard]] lease_core::wish any_wish();
-  void ask(lease_core::wish what, std::optional<duration> limit);
+  void ask(lease_core::wish wish, std::optional<duration> limit);
   void on_taken(const lease_core::taken& t);
   void hold(const record_ptr& lease);
   void work(std::uint64_t hold);

@@ -14,10 +14,10 @@ constexpr auto next_try = 1s + 600ms;
 
 }  // namespace
 
-void watched_port::acquire(store::claim what, store::handler<store::acquired> done) {
-  const owner_id owner = what.owner;
+void watched_port::acquire(store::claim claim, store::handler<store::acquired> done) {
+  const owner_id owner = claim.owner;
   around_.account.asks(owner, host_);
-  port_shell::acquire(std::move(what), [this, owner, done = std::move(done)](store::acquired result) {
+  port_shell::acquire(std::move(claim), [this, owner, done = std::move(done)](store::acquired result) {
     around_.account.asks_no_longer(owner);
     if (!std::holds_alternative<store::granted>(result)) require_gone(owner);
     if (std::holds_alternative<store::refused>(result) && !around_.account.has_turned_away(owner)) {
@@ -43,15 +43,15 @@ void watched_port::renew(std::vector<store::hold> holds, store::time_point answe
   });
 }
 
-void watched_port::release(store::hold what, store::time_point give_up,
+void watched_port::release(store::hold hold, store::time_point give_up,
                            store::handler<store::released> done) {
-  const owner_id owner = what.owner;
-  port_shell::release(std::move(what), give_up, [this, owner, give_up, done = std::move(done)](auto how) {
+  const owner_id owner = hold.owner;
+  port_shell::release(std::move(hold), give_up, [this, owner, give_up, done = std::move(done)](auto outcome) {
     const bool could_try_again = host_.now() + next_try < give_up && !over_.is_refused(owner);
-    if (how == store::released::unknown && could_try_again) {
+    if (outcome == store::released::unknown && could_try_again) {
       around_.in.violated("a release was given up while it could be tried again: " + owner.hex());
     }
-    done(how);
+    done(outcome);
   });
   require_gone(owner);
 }
@@ -81,16 +81,16 @@ watched_link::watched_link(tickets::link& inner, scene& in, const ledger& accoun
   });
 }
 
-void watched_link::send(tickets::request what, on_reply done) {
-  if (what.kind == tickets::task::release) given_back_.insert(what.owner);
-  for (const store::hold& h : what.batch) {
+void watched_link::send(tickets::request request, on_reply done) {
+  if (request.kind == tickets::task::release) given_back_.insert(request.owner);
+  for (const store::hold& h : request.batch) {
     if (given_back_.contains(h.owner)) in_.violated("a renewal of what was given back: " + h.name);
   }
-  const bool claims = what.kind == tickets::task::acquire || what.kind == tickets::task::find ||
-                      what.kind == tickets::task::look;
-  const owner_id owner = what.owner;
+  const bool claims = request.kind == tickets::task::acquire || request.kind == tickets::task::find ||
+                      request.kind == tickets::task::look;
+  const owner_id owner = request.owner;
   waiting_.erase(owner);
-  link_shell::send(std::move(what), [this, owner, claims, done = std::move(done)](outcome o) {
+  link_shell::send(std::move(request), [this, owner, claims, done = std::move(done)](outcome o) {
     heard(owner, claims, o);
     done(std::move(o));
   });

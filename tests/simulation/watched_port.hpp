@@ -17,7 +17,7 @@ class watched_link final : public link_shell {
  public:
   watched_link(tickets::link& inner, scene& in, const ledger& account);
 
-  void send(tickets::request what, on_reply done) override;
+  void send(tickets::request request, on_reply done) override;
   void on_gap(const std::function<void()>& missed) override { missed_ = missed; }
   /// Whether the store has refused it a request so that no other try is worth it.
   [[nodiscard]] bool is_refused(const owner_id& owner) const { return refused_.contains(owner); }
@@ -40,11 +40,11 @@ class watched_port final : public port_shell {
   watched_port(store::port& inner, surroundings& around, host& at, const watched_link& over)
       : port_shell{inner}, around_{around}, host_{at}, over_{over} {}
 
-  void acquire(store::claim what, store::handler<store::acquired> done) override;
+  void acquire(store::claim claim, store::handler<store::acquired> done) override;
   void cancel(const owner_id& owner) override;
   void renew(std::vector<store::hold> holds, store::time_point answer_by,
              store::handler<store::renewals> done) override;
-  void release(store::hold what, store::time_point give_up, store::handler<store::released> done) override;
+  void release(store::hold hold, store::time_point give_up, store::handler<store::released> done) override;
   void on_session(const std::function<void()>& extended) override;
 
  private:

@@ -13,7 +13,7 @@ using lease_core::record_ptr;
 
 namespace {
 
-std::string told(const witness::belief& b) {
+std::string description(const witness::belief& b) {
   return name_of(b.name) + ", token " + std::to_string(b.lease->hold.token.value()) + ", client " +
          std::to_string(b.at->number());
 }
@@ -39,7 +39,7 @@ void witness::granted(const host& at, const record_ptr& lease) {
   b.life = at.life();
   b.name = index_of(lease->hold.name);
   b.grant = account_.grant_of(lease->hold);
-  b.asked = at.true_time_of(lease->deadline() - lease->hold.ttl + lease->margin);
+  b.requested = at.true_time_of(lease->deadline() - lease->hold.ttl + lease->margin);
   b.first_end = at.true_time_of(lease->deadline());
   in_.note("granted", at.number(), b.name, lease->hold.token.value());
   auto& all = beliefs_[b.name];
@@ -49,7 +49,7 @@ void witness::granted(const host& at, const record_ptr& lease) {
   all.push_back(b);
   if (account_.is_suspect(b.name) || account_.is_ended_by_hand(lease->hold.owner)) return;
   if (b.grant.number == 0)
-    return in_.violated("a lease is believed that the store never granted: " + told(b));
+    return in_.violated("a lease is believed that the store never granted: " + description(b));
   require_rising(b);
   compare(b.name);
 }
@@ -65,7 +65,7 @@ void witness::require_rising(const belief& b) {
   const bool below = at != all.begin() && comparable(*std::prev(at)) && std::prev(at)->token >= token;
   const bool above =
       std::next(at) != all.end() && comparable(*std::next(at)) && std::next(at)->token <= token;
-  if (below || above) in_.violated("tokens do not rise from grant to grant: " + told(b));
+  if (below || above) in_.violated("tokens do not rise from grant to grant: " + description(b));
 }
 
 void witness::before_renewal(const host& at) {
@@ -79,7 +79,7 @@ void witness::before_renewal(const host& at) {
 void witness::renewed(const host& at) {
   for (const auto& all : beliefs_) {
     for (const belief& b : all) {
-      if (b.at == &at && b.was_over && is_held(b)) in_.violated("a loss was taken back: " + told(b));
+      if (b.at == &at && b.was_over && is_held(b)) in_.violated("a loss was taken back: " + description(b));
     }
   }
   for (std::size_t name = 0; name < names; ++name) {
@@ -113,7 +113,7 @@ void witness::compare(std::size_t name) {
     if (o.name != name || o.at->now() >= o.until) continue;
     together += room_of(name);
     outsider_believes = true;
-    excused = excused || o.at->true_time_of(o.asked) <= account_.broken_at(name);
+    excused = excused || o.at->true_time_of(o.requested) <= account_.broken_at(name);
   }
   if (together <= room_of(name)) return;
   if (excused || account_.is_suspect(name)) {
@@ -121,17 +121,17 @@ void witness::compare(std::size_t name) {
     in_.note("excused overlap", name);
     return;
   }
-  std::string who;
+  std::string believers;
   for (const belief& b : beliefs_[name]) {
-    if (is_held(b)) who.append(who.empty() ? "" : " and ").append(told(b));
+    if (is_held(b)) believers.append(believers.empty() ? "" : " and ").append(description(b));
   }
-  in_.violated("believed at once: " + who + (outsider_believes ? " and a client of others" : ""));
+  in_.violated("believed at once: " + believers + (outsider_believes ? " and a client of others" : ""));
 }
 
 void witness::outsider_holds(const host& at, std::size_t name, store::time_point until,
-                             store::time_point asked) {
+                             store::time_point requested) {
   outsider_ends(at);
-  outsiders_.push_back({&at, name, until, asked});
+  outsiders_.push_back({&at, name, until, requested});
   ++outsiders_count_;
   compare(name);
 }
@@ -140,7 +140,7 @@ void witness::master_fails() {
   for (std::size_t name = 0; name < names; ++name) {
     if (account_.is_suspect(name)) continue;
     for (const belief& b : beliefs_[name]) {
-      if (is_held(b) && account_.broken_at(name) < b.asked) acknowledged_.push_back(b);
+      if (is_held(b) && account_.broken_at(name) < b.requested) acknowledged_.push_back(b);
     }
   }
   fails_at_ = in_.now;
@@ -153,7 +153,7 @@ void witness::replica_takes_over(const std::vector<standing>& there) {
     const bool known = std::any_of(there.begin(), there.end(), [&](const standing& s) {
       return s.name == b.name && s.owner == b.lease->hold.owner && s.granted;
     });
-    if (!known) in_.violated("the replica does not know of an acknowledged grant: " + told(b));
+    if (!known) in_.violated("the replica does not know of an acknowledged grant: " + description(b));
   }
 }
 

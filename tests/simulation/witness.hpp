@@ -25,7 +25,7 @@ class witness {
     std::size_t name = 0;
     ledger::grant grant;
     bool lowered = false;   // its user has asked for less, and relies on no more
-    instant asked{};        // when the request was sent that it was granted by
+    instant requested{};    // when the request was sent that it was granted by
     instant first_end{};    // unless renewed
     bool was_over = false;  // when an answer came that may renew it
   };
@@ -48,7 +48,7 @@ class witness {
 
   /// A client of others believes that it holds a name, until then by its own clock.
   /// \param asked when it sent the request that it was granted by.
-  void outsider_holds(const host& at, std::size_t name, store::time_point until, store::time_point asked);
+  void outsider_holds(const host& at, std::size_t name, store::time_point until, store::time_point requested);
   void outsider_ends(const host& at);
   /// Grants had to be acknowledged by the replica that takes over: it knows each that is believed, until its
   /// first ttl has passed. A renewal is not waited for.
@@ -79,7 +79,7 @@ class witness {
     const host* at = nullptr;
     std::size_t name = 0;
     store::time_point until;
-    store::time_point asked;
+    store::time_point requested;
   };
   void compare(std::size_t name);
   void require_rising(const belief& b);

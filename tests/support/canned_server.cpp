@@ -42,8 +42,8 @@ void canned_server::serve(const std::stop_token& until) {
   while (::poll(all.data(), all.size(), -1) >= 0 && !until.stop_requested()) {
     for (std::size_t i = 2; i < all.size(); ++i) {
       if (all[i].revents == 0) continue;
-      char asked[16'384];
-      const bool alive = ::recv(all[i].fd, asked, sizeof asked, 0) > 0 &&
+      char request[16'384];
+      const bool alive = ::recv(all[i].fd, request, sizeof request, 0) > 0 &&
                          ::send(all[i].fd, bytes_.data(), bytes_.size(), MSG_NOSIGNAL | MSG_DONTWAIT) >= 0;
       if (alive && afterwards_ == then::stay) continue;
       ::close(all[i].fd);

@@ -41,20 +41,21 @@ certificates::certificates(const scratch_folder& folder)
   openssl(folder_, request);
 }
 
-certificates::pair certificates::issue(const std::string& who, const std::string& names) const {
-  const auto files = files_for(who);
-  std::vector<std::string> request{"req", "-subj", "/CN=" + who, "-keyout", files.key, "-out", who + ".csr"};
+certificates::pair certificates::issue(const std::string& subject, const std::string& names) const {
+  const auto files = files_for(subject);
+  std::vector<std::string> request{"req",     "-subj", "/CN=" + subject, "-keyout",
+                                   files.key, "-out",  subject + ".csr"};
   request.insert(request.end(), new_key.begin(), new_key.end());
   openssl(folder_, request);
-  std::ofstream{folder_ + '/' + who + ".ext"} << "subjectAltName=" << names << '\n';
+  std::ofstream{folder_ + '/' + subject + ".ext"} << "subjectAltName=" << names << '\n';
   openssl(folder_,
-          {"x509", "-req", "-days", "2", "-in", who + ".csr", "-CA", authority_.certificate, "-CAkey",
-           authority_.key, "-CAcreateserial", "-extfile", who + ".ext", "-out", files.certificate});
+          {"x509", "-req", "-days", "2", "-in", subject + ".csr", "-CA", authority_.certificate, "-CAkey",
+           authority_.key, "-CAcreateserial", "-extfile", subject + ".ext", "-out", files.certificate});
   return files;
 }
 
-certificates::pair certificates::files_for(const std::string& who) const {
-  return {folder_ + '/' + who + ".pem", folder_ + '/' + who + ".key"};
+certificates::pair certificates::files_for(const std::string& subject) const {
+  return {folder_ + '/' + subject + ".pem", folder_ + '/' + subject + ".key"};
 }
 
 }  // namespace holdfast::test

@@ -20,10 +20,10 @@ class certificates {
   /// The authority's own certificate, which those who are to trust it are given.
   [[nodiscard]] const std::string& authority() const noexcept { return authority_.certificate; }
   /// Signed by the authority. `names` as openssl writes them: "DNS:localhost,IP:127.0.0.1".
-  [[nodiscard]] pair issue(const std::string& who, const std::string& names) const;
+  [[nodiscard]] pair issue(const std::string& subject, const std::string& names) const;
 
  private:
-  [[nodiscard]] pair files_for(const std::string& who) const;
+  [[nodiscard]] pair files_for(const std::string& subject) const;
 
   std::string folder_;
   pair authority_;

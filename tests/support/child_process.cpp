@@ -14,8 +14,8 @@ namespace holdfast::test {
 
 namespace {
 
-[[noreturn]] void fail(const std::string& what) {
-  throw std::system_error{errno, std::generic_category(), what};
+[[noreturn]] void fail(const std::string& text) {
+  throw std::system_error{errno, std::generic_category(), text};
 }
 
 std::vector<char*> pointers(std::vector<std::string>& texts) {
@@ -54,9 +54,9 @@ struct program {
 
 /// What the child does until it is another program: nothing that another thread's lock may stand in the way
 /// of. Its errno comes back through `trouble`.
-[[noreturn]] void become(const program& what, ::pid_t parent, int trouble) {
-  const int out = ::open(what.output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);  // ours, whoever runs
-  const bool right_user = !what.user || run_as(*what.user);
+[[noreturn]] void become(const program& p, ::pid_t parent, int trouble) {
+  const int out = ::open(p.output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);  // ours, whoever runs
+  const bool right_user = !p.user || run_as(*p.user);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);     // another user would forget it
   if (::getppid() != parent) ::_exit(1);  // it died before the line above
   ::sigset_t none;
@@ -66,8 +66,8 @@ struct program {
   const int in = ::open("/dev/null", O_RDONLY | O_CLOEXEC);
   const bool ready = right_user && in >= 0 && out >= 0 && ::dup2(in, STDIN_FILENO) >= 0 &&
                      ::dup2(out, STDOUT_FILENO) >= 0 && ::dup2(out, STDERR_FILENO) >= 0 &&
-                     ::chdir(what.folder) == 0;
-  if (ready) ::execvpe(what.arguments[0], what.arguments, what.environment);
+                     ::chdir(p.folder) == 0;
+  if (ready) ::execvpe(p.arguments[0], p.arguments, p.environment);
   const int reason = errno;
   [[maybe_unused]] const auto written = ::write(trouble, &reason, sizeof reason);
   ::_exit(127);
@@ -75,18 +75,18 @@ struct program {
 
 }  // namespace
 
-child_process::child_process(std::vector<std::string> arguments, settings how) {
-  auto variables = environment_with(std::move(how.environment));
+child_process::child_process(std::vector<std::string> arguments, settings options) {
+  auto variables = environment_with(std::move(options.environment));
   const auto argument_pointers = pointers(arguments);
   const auto variable_pointers = pointers(variables);
-  const program what{argument_pointers.data(), variable_pointers.data(),
-                     how.folder.empty() ? "." : how.folder.c_str(),
-                     how.output.empty() ? "/dev/null" : how.output.c_str(), how.user};
+  const program p{argument_pointers.data(), variable_pointers.data(),
+                  options.folder.empty() ? "." : options.folder.c_str(),
+                  options.output.empty() ? "/dev/null" : options.output.c_str(), options.user};
   int trouble[2];
   if (::pipe2(trouble, O_CLOEXEC) != 0) fail("pipe2");
   const auto parent = ::getpid();
   pid_ = ::fork();
-  if (pid_ == 0) become(what, parent, trouble[1]);
+  if (pid_ == 0) become(p, parent, trouble[1]);
   const int fork_trouble = errno;
   ::close(trouble[1]);
   int reason = pid_ < 0 ? fork_trouble : 0;

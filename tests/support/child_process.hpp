@@ -22,7 +22,7 @@ class child_process {
   };
 
   /// Found as a shell would find it. \throws std::system_error if it cannot be started.
-  child_process(std::vector<std::string> arguments, settings how);
+  child_process(std::vector<std::string> arguments, settings options);
   /// Kills it, if it is still there.
   ~child_process();
   child_process(const child_process&) = delete;

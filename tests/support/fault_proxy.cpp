@@ -27,7 +27,7 @@ using boost::system::error_code;
 constexpr std::size_t directions = 2;
 
 struct state {
-  std::array<interference, directions> how;
+  std::array<interference, directions> interferences;
   std::array<std::size_t, directions> passed{};
   std::array<std::size_t, directions> swallowed{};
   fault_proxy::forger forge;
@@ -58,19 +58,19 @@ class connection : public std::enable_shared_from_this<connection> {
   void look_again() {
     for (std::size_t way = 0; way < directions; ++way) {
       lane& on = lanes_[way];
-      if (!on.waits || all_.how[way].stall) continue;
+      if (!on.waits || all_.interferences[way].stall) continue;
       on.waits = false;
       const auto held = std::exchange(on.held, 0);
       held > 0 ? pass(way, held) : read(way);
     }
   }
 
-  void end(ending how) {
+  void end(ending end) {
     if (ended_) return;
     ended_ = true;
     error_code ignored;
     for (auto* each : {&client_, &server_}) {
-      if (how == ending::reset) each->set_option(asio::socket_base::linger{true, 0}, ignored);
+      if (end == ending::reset) each->set_option(asio::socket_base::linger{true, 0}, ignored);
       each->close(ignored);
     }
     for (auto& each : lanes_) each.pause.cancel();
@@ -92,47 +92,47 @@ class connection : public std::enable_shared_from_this<connection> {
 
   void read(std::size_t way) {
     lane& on = lanes_[way];
-    on.waits = all_.how[way].stall;
+    on.waits = all_.interferences[way].stall;
     if (on.waits || ended_) return;
-    const auto rate = all_.how[way].bytes_per_second;
+    const auto rate = all_.interferences[way].bytes_per_second;
     // Small pieces, often, as a slow line delivers them.
     const auto most = rate == 0 ? on.bytes.size() : std::clamp<std::size_t>(rate / 50, 1, on.bytes.size());
     on.from.async_read_some(asio::buffer(on.bytes.data(), most), [self = shared_from_this(), way](
                                                                      error_code failed, std::size_t count) {
       if (failed) return self->end(failed == asio::error::eof ? ending::finish : ending::reset);
-      self->hold_up(way, self->all_.how[way].delay, [self, way, count] { self->pass(way, count); });
+      self->hold_up(way, self->all_.interferences[way].delay, [self, way, count] { self->pass(way, count); });
     });
   }
 
   void pass(std::size_t way, std::size_t count) {
     lane& on = lanes_[way];
-    auto& how = all_.how[way];
-    if (how.stall) {
+    auto& active = all_.interferences[way];
+    if (active.stall) {
       on.waits = true;
       on.held = count;
       return;
     }
-    if (how.swallow) {
+    if (active.swallow) {
       lost_bytes_ = true;
       all_.swallowed[way] += count;
       return read(way);
     }
     if (way == static_cast<std::size_t>(direction::to_server)) {
-      asked_.assign(on.bytes.data(), count);
+      request_.assign(on.bytes.data(), count);
     } else if (all_.forge) {
       return pass_forged(way, count);
     }
-    bool cut = how.cut_after && *how.cut_after <= count;
-    if (cut) count = *how.cut_after;
-    if (how.cut_after) *how.cut_after -= count;
-    if (cut) how.cut_after.reset();
-    if (cut && how.cut_by == ending::silence) {
-      how.swallow = lost_bytes_ = true;
+    bool cut = active.cut_after && *active.cut_after <= count;
+    if (cut) count = *active.cut_after;
+    if (active.cut_after) *active.cut_after -= count;
+    if (cut) active.cut_after.reset();
+    if (cut && active.cut_by == ending::silence) {
+      active.swallow = lost_bytes_ = true;
       cut = false;
     }
     asio::async_write(
         on.to, asio::buffer(on.bytes.data(), count),
-        [self = shared_from_this(), way, cut, by = how.cut_by](error_code failed, std::size_t written) {
+        [self = shared_from_this(), way, cut, by = active.cut_by](error_code failed, std::size_t written) {
           self->all_.passed[way] += written;
           if (cut || failed) return self->end(cut ? by : ending::reset);
           self->rest(way, written);
@@ -141,7 +141,7 @@ class connection : public std::enable_shared_from_this<connection> {
 
   void pass_forged(std::size_t way, std::size_t count) {
     const std::string_view answer{lanes_[way].bytes.data(), count};
-    forged_ = all_.forge(asked_, answer);
+    forged_ = all_.forge(request_, answer);
     lost_bytes_ = lost_bytes_ || forged_ != answer;
     asio::async_write(lanes_[way].to, asio::buffer(forged_),
                       [self = shared_from_this(), way](error_code failed, std::size_t written) {
@@ -152,7 +152,7 @@ class connection : public std::enable_shared_from_this<connection> {
   }
 
   void rest(std::size_t way, std::size_t written) {
-    const auto rate = all_.how[way].bytes_per_second;
+    const auto rate = all_.interferences[way].bytes_per_second;
     const auto pause =
         rate == 0 ? std::chrono::milliseconds{0} : std::chrono::milliseconds{written * 1000 / rate};
     hold_up(way, pause, [self = shared_from_this(), way] { self->read(way); });
@@ -172,8 +172,8 @@ class connection : public std::enable_shared_from_this<connection> {
   tcp::socket client_;
   tcp::socket server_;
   std::array<lane, directions> lanes_;
-  std::string asked_;   // the last piece that the client has sent
-  std::string forged_;  // what it is told
+  std::string request_;  // the last piece that the client has sent
+  std::string forged_;   // what it is told
   bool ended_ = false;
   bool lost_bytes_ = false;
 };
@@ -250,20 +250,20 @@ fault_proxy::~fault_proxy() = default;
 
 std::uint16_t fault_proxy::port() const noexcept { return core_->endpoint_.port(); }
 
-void fault_proxy::interfere(direction way, interference how) {
+void fault_proxy::interfere(direction way, interference effect) {
   core_->in_loop([&] {
-    core_->state_.how[static_cast<std::size_t>(way)] = how;
+    core_->state_.interferences[static_cast<std::size_t>(way)] = effect;
     core_->look_again();
   });
 }
 
-void fault_proxy::forge(forger how) {
-  core_->in_loop([&] { core_->state_.forge = std::move(how); });
+void fault_proxy::forge(forger forge) {
+  core_->in_loop([&] { core_->state_.forge = std::move(forge); });
 }
 
 void fault_proxy::heal() {
   core_->in_loop([&] {
-    core_->state_.how = {};
+    core_->state_.interferences = {};
     core_->state_.forge = nullptr;
     for (const auto& each : core_->living()) {
       if (each->lost_bytes()) each->end(ending::reset);
@@ -282,9 +282,9 @@ void fault_proxy::refuse(bool on) {
   });
 }
 
-void fault_proxy::cut_all(ending how) {
+void fault_proxy::cut_all(ending end) {
   core_->in_loop([&] {
-    for (const auto& each : core_->living()) each->end(how);
+    for (const auto& each : core_->living()) each->end(end);
   });
 }
 

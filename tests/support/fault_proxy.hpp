@@ -42,19 +42,19 @@ class fault_proxy {
 
   /// What is said to a client in place of a piece of what the server says, given the last piece that this
   /// client has sent. Called on the proxy's thread.
-  using forger = std::function<std::string(std::string_view asked, std::string_view answer)>;
+  using forger = std::function<std::string(std::string_view request, std::string_view answer)>;
 
   /// On all connections, those to come included, in place of what was said before of this direction.
-  void interfere(direction way, interference how);
+  void interfere(direction way, interference effect);
   /// On all connections, those to come included.
-  void forge(forger how);
+  void forge(forger forge);
   /// Passes everything on again, both ways. Connections that lost bytes, or got others, are reset: there is
   /// no way on for them.
   void heal();
   /// Refuses connections, or takes them again. Those that there are stay.
   void refuse(bool on);
   /// Ends all connections.
-  void cut_all(ending how);
+  void cut_all(ending end);
 
   /// Connections taken since the start, and those that there are.
   [[nodiscard]] std::size_t taken() const;

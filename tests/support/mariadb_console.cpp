@@ -26,20 +26,20 @@ mariadb_console::rows rows_of(MYSQL_RES* from) {
 
 }  // namespace
 
-mariadb_console::mariadb_console(const std::string& socket, const account& who)
+mariadb_console::mariadb_console(const std::string& socket, const account& login)
     : handle_{mysql_init(nullptr)} {
   const unsigned limit_s = 60;
   mysql_optionsv(handle_, MYSQL_READ_DEFAULT_FILE, "/dev/null");
   mysql_optionsv(handle_, MYSQL_OPT_CONNECT_TIMEOUT, &limit_s);
   mysql_optionsv(handle_, MYSQL_OPT_READ_TIMEOUT, &limit_s);
-  const char* database = who.database.empty() ? nullptr : who.database.c_str();
-  if (mysql_real_connect(handle_, nullptr, who.user.c_str(), who.password.c_str(), database, 0,
+  const char* database = login.database.empty() ? nullptr : login.database.c_str();
+  if (mysql_real_connect(handle_, nullptr, login.user.c_str(), login.password.c_str(), database, 0,
                          socket.c_str(), CLIENT_MULTI_RESULTS) != nullptr) {
     return;
   }
-  const mariadb_error why{mysql_errno(handle_), mysql_error(handle_)};
+  const mariadb_error error{mysql_errno(handle_), mysql_error(handle_)};
   mysql_close(handle_);
-  throw mariadb_error{why};
+  throw mariadb_error{error};
 }
 
 mariadb_console::~mariadb_console() { mysql_close(handle_); }

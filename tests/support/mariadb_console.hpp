@@ -13,7 +13,7 @@ namespace holdfast::test {
 /// What a server answered instead of rows.
 class mariadb_error : public std::runtime_error {
  public:
-  mariadb_error(unsigned number, const std::string& what) : std::runtime_error{what}, number_{number} {}
+  mariadb_error(unsigned number, const std::string& message) : std::runtime_error{message}, number_{number} {}
   [[nodiscard]] unsigned number() const noexcept { return number_; }
 
  private:
@@ -34,7 +34,7 @@ class mariadb_console {
   };
 
   /// \throws mariadb_error when it cannot be had.
-  mariadb_console(const std::string& socket, const account& who);
+  mariadb_console(const std::string& socket, const account& login);
   ~mariadb_console();
   mariadb_console(const mariadb_console&) = delete;
   mariadb_console& operator=(const mariadb_console&) = delete;

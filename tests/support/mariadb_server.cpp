@@ -33,8 +33,8 @@ const std::optional<server_user>& its_user() {
   return user;
 }
 
-void give(const fs::path& what) {
-  if (its_user()) hand_over(what, *its_user());
+void give(const fs::path& path) {
+  if (its_user()) hand_over(path, *its_user());
 }
 
 /// For the server and for what makes its data alike: what is not said here is in no file of the system's.
@@ -88,13 +88,13 @@ void forget_faketime_files(::pid_t pid) {
 
 }  // namespace
 
-mariadb_server::mariadb_server(settings how) : how_{std::move(how)} {
-  if (!how_.tls.empty()) {
+mariadb_server::mariadb_server(settings options) : settings_{std::move(options)} {
+  if (!settings_.tls.empty()) {
     authority_.emplace(folder_);
-    pair_ = authority_->issue("server", how_.tls);
+    pair_ = authority_->issue("server", settings_.tls);
   }
   give(folder_.path());
-  if (how_.own_clock) set_clock(0s);
+  if (settings_.own_clock) set_clock(0s);
   make_data();
   launch();
   expect_answer();
@@ -118,27 +118,27 @@ std::vector<std::string> mariadb_server::command_line() const {
   command.push_back("--port=" + std::to_string(port()));
   command.push_back("--socket=" + socket());
   command.push_back("--pid-file=" + folder_.file("pid"));
-  if (!how_.tls.empty()) {
+  if (!settings_.tls.empty()) {
     command.push_back("--ssl-cert=" + pair_.certificate);
     command.push_back("--ssl-key=" + pair_.key);
     command.push_back("--ssl-ca=" + authority_->authority());
   }
-  command.insert(command.end(), how_.options.begin(), how_.options.end());
+  command.insert(command.end(), settings_.options.begin(), settings_.options.end());
   return command;
 }
 
 void mariadb_server::launch() {
   child_process::settings where{
       .folder = folder_.path().string(), .output = folder_.file("log"), .user = its_user()};
-  if (how_.own_clock) {
+  if (settings_.own_clock) {
     // Not the monotonic clock: it is the wall clock that somebody sets.
     where.environment = {"LD_PRELOAD=" + faketime_library(),
                          "FAKETIME_TIMESTAMP_FILE=" + folder_.file("clock"), "FAKETIME_NO_CACHE=1",
                          "FAKETIME_DONT_FAKE_MONOTONIC=1"};
   }
   auto words = command_line();
-  if (how_.small_disk_kib > 0) {
-    const auto before = on_small_disk(how_.small_disk_kib, its_user().value(), small_disk());
+  if (settings_.small_disk_kib > 0) {
+    const auto before = on_small_disk(settings_.small_disk_kib, its_user().value(), small_disk());
     words.insert(words.begin(), before.begin(), before.end());
     where.user.reset();  // it becomes that by itself
   }
@@ -151,7 +151,7 @@ void mariadb_server::expect_answer() {
   while (std::chrono::steady_clock::now() < deadline) {
     try {
       console_ = console();
-      if (how_.own_clock) forget_faketime_files(pid());
+      if (settings_.own_clock) forget_faketime_files(pid());
       return;
     } catch (const mariadb_error& e) {
       last = e.what();
@@ -176,8 +176,8 @@ mariadb_console::rows mariadb_server::ask(std::string_view sql) {
 
 std::int64_t mariadb_server::number(std::string_view sql) { return std::stoll(ask(sql).at(0).at(0)); }
 
-std::unique_ptr<mariadb_console> mariadb_server::console(const mariadb_console::account& who) const {
-  return std::make_unique<mariadb_console>(socket(), who);
+std::unique_ptr<mariadb_console> mariadb_server::console(const mariadb_console::account& login) const {
+  return std::make_unique<mariadb_console>(socket(), login);
 }
 
 std::int64_t mariadb_server::status(std::string_view variable) {

@@ -33,7 +33,7 @@ class mariadb_server {
 
   /// Returns when it answers. \throws std::runtime_error, with its log, when it does not.
   mariadb_server() : mariadb_server(settings{}) {}
-  explicit mariadb_server(settings how);
+  explicit mariadb_server(settings options);
 
   [[nodiscard]] std::uint16_t port() const noexcept { return port_.number(); }
   [[nodiscard]] std::string socket() const { return folder_.file("mariadb.sock"); }
@@ -54,7 +54,7 @@ class mariadb_server {
   /// A number that it answers: "SELECT count(*) FROM …".
   std::int64_t number(std::string_view sql);
   /// Another connection, as root or as somebody else.
-  [[nodiscard]] std::unique_ptr<mariadb_console> console(const mariadb_console::account& who = {
+  [[nodiscard]] std::unique_ptr<mariadb_console> console(const mariadb_console::account& login = {
                                                              "root", "", "holdfast"}) const;
   /// A number in SHOW GLOBAL STATUS: "Com_call_procedure".
   std::int64_t status(std::string_view variable);
@@ -82,7 +82,7 @@ class mariadb_server {
   void expect_answer();
   [[nodiscard]] std::vector<std::string> command_line() const;
 
-  settings how_;
+  settings settings_;
   scratch_folder folder_;
   reserved_port port_;
   std::optional<certificates> authority_;

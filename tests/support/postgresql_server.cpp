@@ -47,16 +47,16 @@ rm -rf "$2"
 
 }  // namespace
 
-postgresql_server::postgresql_server(settings how)
-    : how_{std::move(how)}, user_{unprivileged_user("postgres")} {
+postgresql_server::postgresql_server(settings options)
+    : settings_{std::move(options)}, user_{unprivileged_user("postgres")} {
   make_postgresql_data(data(), programs(), user_);
   family_.emplace(data());
-  if (how_.tls) provide_certificates();
-  if (how_.own_clock) {
+  if (settings_.tls) provide_certificates();
+  if (settings_.own_clock) {
     set_clock(0s);
     std::filesystem::copy_file(HOLDFAST_TEST_SERVER_CLOCK, folder_.file("clock.so"));
   }
-  if (how_.small_disk_kib > 0) std::filesystem::create_directory(small_disk());
+  if (settings_.small_disk_kib > 0) std::filesystem::create_directory(small_disk());
   if (user_) hand_over(folder_.path(), *user_);
   undertaker_ = std::make_unique<actor>(
       std::vector<std::string>{"/bin/sh", "-c", undertaking, "sh",
@@ -70,7 +70,7 @@ postgresql_server::postgresql_server(settings how)
     kill();
     throw;
   }
-  if (!how_.password.empty()) ask("ALTER ROLE holdfast PASSWORD '" + how_.password + '\'');
+  if (!settings_.password.empty()) ask("ALTER ROLE holdfast PASSWORD '" + settings_.password + '\'');
 }
 
 postgresql_server::~postgresql_server() {
@@ -106,30 +106,30 @@ void postgresql_server::write_configuration() const {
   // The memory of parallel work in the folder, where it is removed with it; little of everything.
   file << "listen_addresses = '127.0.0.1'\nport = " << port() << "\nunix_socket_directories = '"
        << socket_folder() << "'\ndynamic_shared_memory_type = mmap\nshared_buffers = 16MB\n"
-       << "max_wal_size = 64MB\nmin_wal_size = 8MB\njit = off\nfsync = " << (how_.durable ? "on" : "off")
+       << "max_wal_size = 64MB\nmin_wal_size = 8MB\njit = off\nfsync = " << (settings_.durable ? "on" : "off")
        << '\n';
-  if (how_.tls) {
+  if (settings_.tls) {
     file << "ssl = on\nssl_ca_file = '" << authority_->authority() << "'\nssl_cert_file = '"
          << server_pair_.certificate << "'\nssl_key_file = '" << server_pair_.key << "'\n";
   }
-  for (const auto& line : how_.lines) file << line << '\n';
-  const char* method = how_.password.empty() ? "trust" : "scram-sha-256";
+  for (const auto& line : settings_.lines) file << line << '\n';
+  const char* method = settings_.password.empty() ? "trust" : "scram-sha-256";
   std::ofstream access{data() + "/pg_hba.conf", std::ios::trunc};
   access << "local all postgres trust\nlocal all all " << method << '\n'
-         << (how_.tls ? "hostssl" : "host") << " all all 127.0.0.1/32 " << method
-         << (how_.tls ? " clientcert=verify-ca\n" : "\n");
+         << (settings_.tls ? "hostssl" : "host") << " all all 127.0.0.1/32 " << method
+         << (settings_.tls ? " clientcert=verify-ca\n" : "\n");
 }
 
 void postgresql_server::launch() {
   child_process::settings where{
       .folder = folder_.path().string(), .output = folder_.file("log"), .user = user_};
-  if (how_.own_clock) {
+  if (settings_.own_clock) {
     where.environment = {"LD_PRELOAD=" + folder_.file("clock.so"),
                          "HOLDFAST_TEST_WALL_CLOCK=" + folder_.file("clock")};
   }
   std::vector<std::string> words;
-  if (how_.small_disk_kib > 0) {
-    words = on_small_disk(how_.small_disk_kib, user_.value(), small_disk());
+  if (settings_.small_disk_kib > 0) {
+    words = on_small_disk(settings_.small_disk_kib, user_.value(), small_disk());
     where.user.reset();  // it becomes that by itself
   }
   for (const auto& each : {programs() + "/postgres", std::string{"-D"}, data()}) words.push_back(each);
@@ -150,7 +150,7 @@ void postgresql_server::expect_answer() {
 }
 
 std::string postgresql_server::credentials() const {
-  return how_.password.empty() ? "holdfast@" : "holdfast:" + how_.password + '@';
+  return settings_.password.empty() ? "holdfast@" : "holdfast:" + settings_.password + '@';
 }
 
 std::string postgresql_server::url(std::string_view rest) const { return url_through(port(), rest); }

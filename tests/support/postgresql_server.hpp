@@ -37,7 +37,7 @@ class postgresql_server {
 
   /// Returns when it answers. \throws std::runtime_error, with its log, when it does not.
   postgresql_server() : postgresql_server(settings{}) {}
-  explicit postgresql_server(settings how);
+  explicit postgresql_server(settings options);
   ~postgresql_server();
   postgresql_server(const postgresql_server&) = delete;
   postgresql_server& operator=(const postgresql_server&) = delete;
@@ -97,7 +97,7 @@ class postgresql_server {
   void expect_answer();
   void forget_shared_memory() const;
 
-  settings how_;
+  settings settings_;
   scratch_folder folder_;
   std::optional<server_user> user_;
   reserved_port port_;

@@ -20,10 +20,10 @@ using namespace std::chrono_literals;
 constexpr auto wait_limit = 60s;  // far longer than it takes on a loaded machine
 
 /// The kernel tells nobody but a parent.
-void await(const std::function<bool()>& come, const std::string& what) {
+void await(const std::function<bool()>& come, const std::string& message) {
   const auto deadline = std::chrono::steady_clock::now() + wait_limit;
   while (!come()) {
-    if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error{what};
+    if (std::chrono::steady_clock::now() > deadline) throw std::runtime_error{message};
     std::this_thread::sleep_for(1ms);
   }
 }

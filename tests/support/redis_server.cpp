@@ -40,13 +40,13 @@ void forget_faketime_files(::pid_t pid) {
 
 }  // namespace
 
-redis_server::redis_server(settings how) : how_{std::move(how)} {
-  if (how_.tls) {
+redis_server::redis_server(settings options) : settings_{std::move(options)} {
+  if (settings_.tls) {
     authority_.emplace(folder_);
     server_pair_ = authority_->issue("server", "DNS:localhost,IP:127.0.0.1");
     client_pair_ = authority_->issue("client", "DNS:client");
   }
-  if (how_.own_clock) set_clock(0s);
+  if (settings_.own_clock) set_clock(0s);
   write_configuration();
   launch();
   expect_answer(false);
@@ -60,8 +60,8 @@ std::string redis_server::usual_program() {
 /// Since Redis 7, DEBUG has to be allowed; before, the word for that is an error. Valkey began later.
 bool redis_server::guards_debug() const {
   const auto said = folder_.file("version");
-  child_process asked{{how_.program, "--version"}, {.output = said}};
-  asked.wait(wait_limit);
+  child_process command{{settings_.program, "--version"}, {.output = said}};
+  command.wait(wait_limit);
   const auto text = contents(said);  // "Redis server v=6.2.14 sha=..."
   return !text.starts_with("Redis server v=5.") && !text.starts_with("Redis server v=6.");
 }
@@ -71,18 +71,18 @@ void redis_server::write_configuration() {
   file << "bind 127.0.0.1\nport " << port() << "\nunixsocket " << socket() << "\ndir "
        << folder_.path().string() << "\nsave \"\"\n";
   if (guards_debug()) file << "enable-debug-command yes\n";
-  if (!how_.password.empty()) file << "requirepass \"" << how_.password << "\"\n";
-  if (how_.append_only) file << "appendonly yes\nappendfsync always\n";
-  if (how_.tls) {
+  if (!settings_.password.empty()) file << "requirepass \"" << settings_.password << "\"\n";
+  if (settings_.append_only) file << "appendonly yes\nappendfsync always\n";
+  if (settings_.tls) {
     file << "tls-port " << tls_port() << "\ntls-cert-file " << server_pair_.certificate << "\ntls-key-file "
          << server_pair_.key << "\ntls-ca-cert-file " << authority_->authority() << '\n';
   }
-  for (const auto& line : how_.lines) file << line << '\n';
+  for (const auto& line : settings_.lines) file << line << '\n';
 }
 
 void redis_server::launch() {
   child_process::settings where{.folder = folder_.path().string(), .output = folder_.file("redis.log")};
-  if (how_.own_clock) {
+  if (settings_.own_clock) {
     // libc's malloc instead of jemalloc, which asks for the time while libfaketime is still starting. Not the
     // monotonic clock: it is the wall clock that somebody sets.
     where.environment = {"LD_PRELOAD=" + faketime_library() + " libc.so.6",
@@ -90,7 +90,7 @@ void redis_server::launch() {
                          "FAKETIME_DONT_FAKE_MONOTONIC=1"};
   }
   process_ = std::make_unique<child_process>(
-      std::vector<std::string>{how_.program, folder_.file("redis.conf")}, where);
+      std::vector<std::string>{settings_.program, folder_.file("redis.conf")}, where);
 }
 
 void redis_server::expect_answer(bool loading_will_do) {
@@ -101,16 +101,16 @@ void redis_server::expect_answer(bool loading_will_do) {
     const bool loading = answer.starts_with("-LOADING");
     if (!answer.empty() && (!loading || loading_will_do)) {
       console_ = std::move(attempt);
-      if (how_.own_clock) forget_faketime_files(pid());
+      if (settings_.own_clock) forget_faketime_files(pid());
       return;
     }
-    if (process_->wait(2ms)) throw std::runtime_error{how_.program + " ended: " + log()};
+    if (process_->wait(2ms)) throw std::runtime_error{settings_.program + " ended: " + log()};
   }
-  throw std::runtime_error{how_.program + " does not answer: " + log()};
+  throw std::runtime_error{settings_.program + " does not answer: " + log()};
 }
 
 std::string redis_server::url(std::string_view rest) const {
-  const auto user = how_.password.empty() ? "" : "default:" + how_.password + '@';
+  const auto user = settings_.password.empty() ? "" : "default:" + settings_.password + '@';
   return "redis://" + user + "127.0.0.1:" + std::to_string(port()) + std::string{rest};
 }
 
@@ -127,7 +127,7 @@ std::string redis_server::ask(const std::vector<std::string>& words) {
 
 std::unique_ptr<redis_console> redis_server::console() const {
   auto result = std::make_unique<redis_console>(socket());
-  if (!how_.password.empty()) result->ask({"AUTH", how_.password});
+  if (!settings_.password.empty()) result->ask({"AUTH", settings_.password});
   return result;
 }
 

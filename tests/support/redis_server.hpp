@@ -33,7 +33,7 @@ class redis_server {
 
   /// Returns when it answers. \throws std::runtime_error, with its log, when it does not.
   redis_server() : redis_server(settings{}) {}
-  explicit redis_server(settings how);
+  explicit redis_server(settings options);
 
   [[nodiscard]] std::uint16_t port() const noexcept { return port_.number(); }
   [[nodiscard]] std::uint16_t tls_port() const noexcept { return tls_port_.number(); }
@@ -82,7 +82,7 @@ class redis_server {
   void launch();
   void expect_answer(bool loading_will_do);
 
-  settings how_;
+  settings settings_;
   scratch_folder folder_;
   reserved_port port_;
   reserved_port tls_port_;

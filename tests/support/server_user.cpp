@@ -9,9 +9,9 @@ namespace holdfast::test {
 
 namespace {
 
-void give(const std::filesystem::path& what, const server_user& to) {
-  if (::lchown(what.c_str(), to.id, to.group) == 0) return;
-  throw std::filesystem::filesystem_error{"chown", what, std::error_code{errno, std::generic_category()}};
+void give(const std::filesystem::path& path, const server_user& to) {
+  if (::lchown(path.c_str(), to.id, to.group) == 0) return;
+  throw std::filesystem::filesystem_error{"chown", path, std::error_code{errno, std::generic_category()}};
 }
 
 }  // namespace
@@ -25,10 +25,10 @@ std::optional<server_user> unprivileged_user(const std::string& name) {
   throw std::runtime_error{"there is no user " + name + ", and no user nobody"};
 }
 
-void hand_over(const std::filesystem::path& what, const server_user& to) {
-  give(what, to);
-  if (!std::filesystem::is_directory(std::filesystem::symlink_status(what))) return;
-  for (const auto& each : std::filesystem::recursive_directory_iterator{what}) give(each.path(), to);
+void hand_over(const std::filesystem::path& path, const server_user& to) {
+  give(path, to);
+  if (!std::filesystem::is_directory(std::filesystem::symlink_status(path))) return;
+  for (const auto& each : std::filesystem::recursive_directory_iterator{path}) give(each.path(), to);
 }
 
 }  // namespace holdfast::test

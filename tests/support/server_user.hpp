@@ -18,6 +18,6 @@ struct server_user {
 [[nodiscard]] std::optional<server_user> unprivileged_user(const std::string& name);
 
 /// Gives it a file, or a folder with everything in it.
-void hand_over(const std::filesystem::path& what, const server_user& to);
+void hand_over(const std::filesystem::path& path, const server_user& to);
 
 }  // namespace holdfast::test

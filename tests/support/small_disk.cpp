@@ -51,9 +51,9 @@ void fill_small_disk(::pid_t program, const std::string& folder) {
   const std::string page(4096, 'x');
   while (::write(file, page.data(), page.size()) > 0) {
   }
-  const int why = errno;
+  const int error = errno;
   ::close(file);
-  if (why != ENOSPC) throw std::system_error{why, std::generic_category(), path};
+  if (error != ENOSPC) throw std::system_error{error, std::generic_category(), path};
 }
 
 void clear_small_disk(::pid_t program, const std::string& folder) {

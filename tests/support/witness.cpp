@@ -32,8 +32,8 @@ witness::witness(const std::string& path) {
 
 witness::~witness() { ::munmap(page_, sizeof(page)); }
 
-void witness::visit(mode how, fencing_token token, std::int64_t permits, std::int64_t capacity) {
-  switch (how) {
+void witness::visit(mode mode, fencing_token token, std::int64_t permits, std::int64_t capacity) {
+  switch (mode) {
     case mode::exclusive: visit_alone(token); break;
     case mode::shared: visit_shared(); break;
     case mode::permits: visit_permits(permits, capacity); break;

@@ -22,7 +22,7 @@ class witness {
 
   /// Goes in, looks around, counts, and goes out. Called while holding. A permit's `capacity` is the
   /// semaphore's.
-  void visit(mode how, fencing_token token, std::int64_t permits = 1, std::int64_t capacity = 0);
+  void visit(mode mode, fencing_token token, std::int64_t permits = 1, std::int64_t capacity = 0);
 
   /// How often anyone met whom it must not meet, or had a token that was not above an earlier holder's.
   [[nodiscard]] std::int64_t overlaps() const noexcept { return page_->overlaps; }

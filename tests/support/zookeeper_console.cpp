@@ -83,8 +83,8 @@ constexpr std::int32_t no_node = -101;
 
 }  // namespace
 
-zookeeper_console::refusal::refusal(std::int32_t code_, const std::string& what)
-    : std::runtime_error{"zookeeper refuses " + what + " with " + std::to_string(code_)}, code{code_} {}
+zookeeper_console::refusal::refusal(std::int32_t code_, const std::string& request)
+    : std::runtime_error{"zookeeper refuses " + request + " with " + std::to_string(code_)}, code{code_} {}
 
 zookeeper_console::zookeeper_console(std::uint16_t port, std::int64_t session, bool end_at_once)
     : socket_{::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0)} {
@@ -138,10 +138,10 @@ void zookeeper_console::log_in(const std::string& user_and_password) {
   ask(100, number(std::int32_t{0}) + text("digest") + text(user_and_password), -4);
 }
 
-std::string zookeeper_console::create(const std::string& path, std::string_view data, kind how,
+std::string zookeeper_console::create(const std::string& path, std::string_view data, kind make,
                                       const std::vector<right>& rights) {
   const std::string answer =
-      ask(1, text(path) + text(data) + list(rights) + number(static_cast<std::int32_t>(how)));
+      ask(1, text(path) + text(data) + list(rights) + number(static_cast<std::int32_t>(make)));
   return reader{answer}.text();
 }
 

@@ -25,7 +25,7 @@ class zookeeper_console {
   };
   /// What a server answers instead.
   struct refusal : std::runtime_error {
-    refusal(std::int32_t code_, const std::string& what);
+    refusal(std::int32_t code_, const std::string& request);
     std::int32_t code;
   };
 
@@ -42,7 +42,7 @@ class zookeeper_console {
   // Each throws refusal where the server has an error for it.
   void log_in(const std::string& user_and_password);
   /// \return its path, with the number behind it if it has one.
-  std::string create(const std::string& path, std::string_view data = {}, kind how = kind::persistent,
+  std::string create(const std::string& path, std::string_view data = {}, kind make = kind::persistent,
                      const std::vector<right>& rights = {{31, "world", "anyone"}});
   void remove(const std::string& path);
   void set(const std::string& path, std::string_view data);

@@ -7,14 +7,14 @@ namespace holdfast::test {
 
 using namespace std::chrono_literals;
 
-zookeeper_ensemble::zookeeper_ensemble(const std::array<zookeeper_server::settings, size>& how) {
-  launch(how);
+zookeeper_ensemble::zookeeper_ensemble(const std::array<zookeeper_server::settings, size>& settings) {
+  launch(settings);
   for (const auto& each : members_) each->expect_service();
 }
 
-void zookeeper_ensemble::launch(std::array<zookeeper_server::settings, size> how) {
+void zookeeper_ensemble::launch(std::array<zookeeper_server::settings, size> settings) {
   std::vector<std::string> lines;
-  for (auto& each : how) {
+  for (auto& each : settings) {
     each.number = static_cast<int>(lines.size()) + 1;
     const auto followers = between_.emplace_back().number();
     const auto elections = between_.emplace_back().number();
@@ -22,8 +22,8 @@ void zookeeper_ensemble::launch(std::array<zookeeper_server::settings, size> how
                     std::to_string(followers) + ':' + std::to_string(elections));
   }
   for (std::size_t i = 0; i < size; ++i) {
-    how[i].lines.insert(how[i].lines.end(), lines.begin(), lines.end());
-    members_[i] = std::make_unique<zookeeper_server>(how[i]);
+    settings[i].lines.insert(settings[i].lines.end(), lines.begin(), lines.end());
+    members_[i] = std::make_unique<zookeeper_server>(settings[i]);
   }
 }
 

@@ -16,10 +16,10 @@ class zookeeper_ensemble {
 
   /// Returns when all three serve; `how` is each one's. \throws std::runtime_error, with a log, when not.
   zookeeper_ensemble() : zookeeper_ensemble(zookeeper_server::settings{}) {}
-  explicit zookeeper_ensemble(const zookeeper_server::settings& how)
-      : zookeeper_ensemble{std::array{how, how, how}} {}
+  explicit zookeeper_ensemble(const zookeeper_server::settings& settings)
+      : zookeeper_ensemble{std::array{settings, settings, settings}} {}
   /// Likewise; each has its own, and they reach one another by their hosts.
-  explicit zookeeper_ensemble(const std::array<zookeeper_server::settings, size>& how);
+  explicit zookeeper_ensemble(const std::array<zookeeper_server::settings, size>& settings);
 
   /// In the order of the URL.
   [[nodiscard]] zookeeper_server& operator[](std::size_t index) { return *members_.at(index); }
@@ -37,7 +37,7 @@ class zookeeper_ensemble {
   void start(std::initializer_list<zookeeper_server*> killed);
 
  private:
-  void launch(std::array<zookeeper_server::settings, size> how);
+  void launch(std::array<zookeeper_server::settings, size> settings);
   zookeeper_server& in_mode(std::string_view mode);
 
   std::vector<reserved_port> between_;  ///< the servers

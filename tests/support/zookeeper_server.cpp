@@ -84,35 +84,35 @@ std::uint64_t sum_of(const std::string& bytes) {
 
 }  // namespace
 
-zookeeper_server::zookeeper_server(settings how) : how_{std::move(how)} {
+zookeeper_server::zookeeper_server(settings options) : settings_{std::move(options)} {
   std::filesystem::create_directory(folder_.path() / "data");
   write_configuration();
   launch();
-  if (how_.number == 0) expect_service();
+  if (settings_.number == 0) expect_service();
 }
 
 void zookeeper_server::write_configuration() const {
   std::ofstream file{folder_.file("zoo.cfg"), std::ios::trunc};
   file << "dataDir=" << folder_.file("data") << "\nclientPort=" << port()
-       << "\nclientPortAddress=" << how_.host
+       << "\nclientPortAddress=" << settings_.host
        << "\nmaxClientCnxns=0\nadmin.enableServer=false\n"
           "4lw.commands.whitelist=*\ntickTime="
-       << how_.tick.count() << "\nminSessionTimeout=" << 2 * how_.tick.count()
+       << settings_.tick.count() << "\nminSessionTimeout=" << 2 * settings_.tick.count()
        << "\nmaxSessionTimeout=60000\ninitLimit=50\nsyncLimit=10\n";
-  for (const auto& line : how_.lines) file << line << '\n';
-  if (how_.number != 0) std::ofstream{folder_.file("data/myid")} << how_.number << '\n';
+  for (const auto& line : settings_.lines) file << line << '\n';
+  if (settings_.number != 0) std::ofstream{folder_.file("data/myid")} << settings_.number << '\n';
 }
 
 void zookeeper_server::launch() {
   // Quick to start and small, rather than quick later. No performance data: that is a file which a kill
   // leaves behind. No forced writes: a killed process loses nothing without them, only a machine does.
-  std::vector<std::string> words = how_.before;
+  std::vector<std::string> words = settings_.before;
   words.insert(words.end(),
                {"java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
                 "-Dzookeeper.jmx.log4j.disable=true", "-Dzookeeper.forceSync=no",
                 "-Dzookeeper.preAllocSize=1024", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-                "-Dznode.container.checkIntervalMs=" + std::to_string(how_.container_check.count())});
-  words.insert(words.end(), how_.options.begin(), how_.options.end());
+                "-Dznode.container.checkIntervalMs=" + std::to_string(settings_.container_check.count())});
+  words.insert(words.end(), settings_.options.begin(), settings_.options.end());
   // Debian's jar names the others that it needs.
   words.insert(words.end(), {"-cp", "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar",
                              "org.apache.zookeeper.server.quorum.QuorumPeerMain", folder_.file("zoo.cfg")});
@@ -130,14 +130,14 @@ void zookeeper_server::expect_service() {
   throw std::runtime_error{"zookeeper does not serve: " + log()};
 }
 
-std::string zookeeper_server::address() const { return how_.host + ':' + std::to_string(port()); }
+std::string zookeeper_server::address() const { return settings_.host + ':' + std::to_string(port()); }
 
 std::string zookeeper_server::url(std::string_view rest) const {
   return "zk://" + address() + std::string{rest};
 }
 
 std::string zookeeper_server::four_letter(std::string_view word) const {
-  return ask(how_.host, port(), word);
+  return ask(settings_.host, port(), word);
 }
 
 std::int64_t zookeeper_server::monitored(std::string_view field) const {

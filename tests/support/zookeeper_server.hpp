@@ -32,10 +32,10 @@ class zookeeper_server {
   /// Returns when it serves; a member of an ensemble may not before others are there, and is not waited for.
   /// \throws std::runtime_error, with its log, when it does not.
   zookeeper_server() : zookeeper_server(settings{}) {}
-  explicit zookeeper_server(settings how);
+  explicit zookeeper_server(settings options);
 
   [[nodiscard]] std::uint16_t port() const noexcept { return port_.number(); }
-  [[nodiscard]] const std::string& host() const noexcept { return how_.host; }
+  [[nodiscard]] const std::string& host() const noexcept { return settings_.host; }
   /// "127.0.0.1:2181", as a store URL and other clients take it.
   [[nodiscard]] std::string address() const;
   /// A store URL; `rest` follows the port: "/chroot?session_timeout=1s".
@@ -74,7 +74,7 @@ class zookeeper_server {
  private:
   void write_configuration() const;
 
-  settings how_;
+  settings settings_;
   scratch_folder folder_;
   reserved_port port_;
   std::unique_ptr<child_process> process_;

@@ -100,23 +100,23 @@ class echo final : public runtime::multiplexed_link<std::string, std::string, ec
 };
 
 /// All of them are there when the line connects, and go together.
-std::vector<outcome> ask(const std::vector<std::string>& what) {
-  std::vector<std::promise<outcome>> told(what.size());
+std::vector<outcome> ask(const std::vector<std::string>& requests) {
+  std::vector<std::promise<outcome>> outcomes(requests.size());
   std::promise<void> open;
   runtime::event_loop event_loop;
   echo line{event_loop, open.get_future().share()};
   {
     const runtime::core_lock now{event_loop};
-    for (std::size_t i = 0; i < what.size(); ++i) {
-      line.send(what[i], [&told, &what, i](outcome o) {
-        told[i].set_value(std::move(o));  // throws the second time
-        if (what[i] == "badly received") throw std::runtime_error{"badly received"};
+    for (std::size_t i = 0; i < requests.size(); ++i) {
+      line.send(requests[i], [&outcomes, &requests, i](outcome o) {
+        outcomes[i].set_value(std::move(o));  // throws the second time
+        if (requests[i] == "badly received") throw std::runtime_error{"badly received"};
       });
     }
   }
   open.set_value();
   std::vector<outcome> all;
-  for (auto& each : told) {
+  for (auto& each : outcomes) {
     auto coming = each.get_future();
     if (coming.wait_for(30s) != std::future_status::ready) throw std::runtime_error{"somebody is never told"};
     all.push_back(coming.get());
@@ -128,8 +128,8 @@ std::vector<outcome> ask(const std::vector<std::string>& what) {
 std::vector<std::string> gist(const std::vector<outcome>& all) {
   std::vector<std::string> each;
   for (const outcome& o : all) {
-    const auto* why = std::get_if<store::trouble>(&o);
-    each.push_back(why == nullptr ? std::get<std::string>(o) : why->unknown ? "unknown" : "trouble");
+    const auto* reason = std::get_if<store::trouble>(&o);
+    each.push_back(reason == nullptr ? std::get<std::string>(o) : reason->unknown ? "unknown" : "trouble");
   }
   return each;
 }
@@ -151,7 +151,7 @@ TEST(multiplexed_connection, tells_everybody_once_where_somebody_receives_it_bad
 TEST(multiplexed_connection, tells_everybody_where_nothing_can_be_sent_and_somebody_receives_that_badly) {
   std::promise<void> open;
   std::promise<void> trying;
-  int told = 0;
+  int count = 0;
   runtime::event_loop event_loop;
   echo line{event_loop, open.get_future().share(), &trying};
   const auto down = trying.get_future().wait_for(30s);
@@ -159,7 +159,7 @@ TEST(multiplexed_connection, tells_everybody_where_nothing_can_be_sent_and_someb
     const runtime::core_lock now{event_loop};
     for (int i = 0; i < 3; ++i) {
       line.send("a", [&](const outcome& o) {
-        ++told;
+        ++count;
         EXPECT_EQ(gist({o}), texts{"trouble"});
         throw std::runtime_error{"badly received"};
       });
@@ -168,7 +168,7 @@ TEST(multiplexed_connection, tells_everybody_where_nothing_can_be_sent_and_someb
   EXPECT_THROW(line.drive(), std::runtime_error);
   open.set_value();
   EXPECT_EQ(down, std::future_status::ready);
-  EXPECT_EQ(told, 3);
+  EXPECT_EQ(count, 3);
 }
 
 /// What comes after it goes over the next connection.

@@ -27,9 +27,9 @@ value list(std::vector<value> items) { return {kind::list, 0, {}, std::move(item
 const owner_id client = owner_id::random();
 const owner_id owner = owner_id::random();
 
-tickets::request asked(tickets::task what) {
+tickets::request request_for(tickets::task task) {
   tickets::request r;
-  r.kind = what;
+  r.kind = task;
   r.name = "stock";
   r.owner = owner;
   r.weight = r.capacity = store::whole_room;
@@ -74,7 +74,7 @@ class redis_request_fsm : public testing::Test {
 };
 
 TEST_F(redis_request_fsm, names_a_script_and_sends_it_only_where_it_is_not_known) {
-  request_fsm talk{asked(tickets::task::release), in, client};
+  request_fsm talk{request_for(tickets::task::release), in, client};
   auto commands = said(talk);
   ASSERT_EQ(commands.size(), 1U);
   EXPECT_EQ(commands[0][0], "EVALSHA");
@@ -93,20 +93,20 @@ TEST_F(redis_request_fsm, names_a_script_and_sends_it_only_where_it_is_not_known
 
 TEST_F(redis_request_fsm, has_the_server_remember_no_shorter_than_two_ttls) {
   in.keep = 1s;
-  request_fsm talk{asked(tickets::task::acquire), in, client};
+  request_fsm talk{request_for(tickets::task::acquire), in, client};
   EXPECT_EQ(said(talk)[0][10], "60000");
 }
 
 TEST_F(redis_request_fsm, rounds_the_time_up_for_the_server) {
-  auto what = asked(tickets::task::acquire);
-  what.ttl = 100'001us;
-  request_fsm talk{what, in, client};
+  auto request = request_for(tickets::task::acquire);
+  request.ttl = 100'001us;
+  request_fsm talk{request, in, client};
   EXPECT_EQ(said(talk)[0][9], "101");
 }
 
 // Its ttl may have begun at a time that the client cannot know, and WAIT waits for writes alone.
 TEST_F(redis_request_fsm, begins_a_new_ttl_for_a_claim_that_it_finds) {
-  request_fsm talk{asked(tickets::task::find), in, client};
+  request_fsm talk{request_for(tickets::task::find), in, client};
   const auto words = said(talk)[0];
   ASSERT_EQ(words.size(), 12U);
   EXPECT_EQ(words[9], "") << "the token is not known";
@@ -114,7 +114,7 @@ TEST_F(redis_request_fsm, begins_a_new_ttl_for_a_claim_that_it_finds) {
 }
 
 TEST_F(redis_request_fsm, reads_exact_tokens) {
-  request_fsm talk{asked(tickets::task::acquire), in, client};
+  request_fsm talk{request_for(tickets::task::acquire), in, client};
   said(talk);
   const auto at = reply_in<tickets::place>(talk.hear(one(text("18446744073709551615"))));
   EXPECT_TRUE(at.granted);
@@ -123,7 +123,7 @@ TEST_F(redis_request_fsm, reads_exact_tokens) {
 
 TEST_F(redis_request_fsm, asks_replicas_whether_they_know_of_a_grant) {
   in.replicas = 2;
-  request_fsm talk{asked(tickets::task::acquire), in, client};
+  request_fsm talk{request_for(tickets::task::acquire), in, client};
   said(talk);
   EXPECT_FALSE(talk.hear(one(text("00000000000000000007"))));
   EXPECT_THAT(said(talk), ElementsAre(ElementsAre("WAIT", "2", "200")));
@@ -133,7 +133,7 @@ TEST_F(redis_request_fsm, asks_replicas_whether_they_know_of_a_grant) {
 // Nothing is sent to undo it: that could be late, and end what is believed by then.
 TEST_F(redis_request_fsm, says_of_a_grant_that_too_few_replicas_know_that_it_stands) {
   in.replicas = 2;
-  request_fsm talk{asked(tickets::task::acquire), in, client};
+  request_fsm talk{request_for(tickets::task::acquire), in, client};
   said(talk);
   EXPECT_FALSE(talk.hear(one(text("00000000000000000007"))));
   said(talk);
@@ -146,7 +146,7 @@ TEST_F(redis_request_fsm, says_of_a_grant_that_too_few_replicas_know_that_it_sta
 
 TEST_F(redis_request_fsm, does_not_ask_replicas_about_a_place_in_the_queue) {
   in.replicas = 2;
-  request_fsm talk{asked(tickets::task::acquire), in, client};
+  request_fsm talk{request_for(tickets::task::acquire), in, client};
   said(talk);
   const auto o = talk.hear(one(list({number(0), text("7"), number(1), number(12'000), number(1)})));
   const auto& at = reply_in<tickets::place>(o);
@@ -156,9 +156,9 @@ TEST_F(redis_request_fsm, does_not_ask_replicas_about_a_place_in_the_queue) {
 }
 
 TEST_F(redis_request_fsm, renews_many_at_once) {
-  auto what = asked(tickets::task::renew);
-  what.batch = {{"a", owner, {}, 30s}, {"b", client, {}, 20s}};
-  request_fsm talk{what, in, client};
+  auto request = request_for(tickets::task::renew);
+  request.batch = {{"a", owner, {}, 30s}, {"b", client, {}, 20s}};
+  request_fsm talk{request, in, client};
   const auto words = said(talk)[0];
   EXPECT_EQ(words[2], "10");
   EXPECT_EQ(words[3], "holdfast:a");
@@ -171,7 +171,7 @@ TEST_F(redis_request_fsm, renews_many_at_once) {
 TEST_F(redis_request_fsm, says_so_when_an_answer_makes_no_sense) {
   for (const value& nonsense :
        {list({}), text("x"), list({number(9)}), number(3), list({number(1), text("-1")})}) {
-    request_fsm talk{asked(tickets::task::acquire), in, client};
+    request_fsm talk{request_for(tickets::task::acquire), in, client};
     said(talk);
     const auto o = talk.hear(one(nonsense));
     EXPECT_EQ(trouble_in(o).reason.code, errc::corrupt_store);
@@ -183,7 +183,7 @@ TEST_F(redis_request_fsm, counts_with_no_time_that_it_cannot_count_with) {
   constexpr auto most = std::numeric_limits<std::int64_t>::max();
   constexpr auto least = std::numeric_limits<std::int64_t>::min();
   const auto century = std::chrono::years{100};
-  request_fsm waits{asked(tickets::task::acquire), in, client};
+  request_fsm waits{request_for(tickets::task::acquire), in, client};
   said(waits);
   const auto at = reply_in<tickets::place>(
       waits.hear(one(list({number(0), text("7"), number(1), number(most), number(0)}))));
@@ -192,7 +192,7 @@ TEST_F(redis_request_fsm, counts_with_no_time_that_it_cannot_count_with) {
   EXPECT_GT(boot_clock::now() + *at.holder_left, boot_clock::now()) << "it wraps around";
   for (const auto now : {least, std::int64_t{0}, most}) {
     for (const auto since : {least, most}) {
-      request_fsm talk{asked(tickets::task::inspect), in, client};
+      request_fsm talk{request_for(tickets::task::inspect), in, client};
       said(talk);
       const auto claim = "h7 " + std::to_string(since) + " 00 1 30000 {}";
       const auto o =
@@ -208,7 +208,7 @@ TEST_F(redis_request_fsm, counts_with_no_time_that_it_cannot_count_with) {
 
 TEST_F(redis_request_fsm, names_the_key_that_is_of_another_type_and_the_type) {
   const auto told_of = [this](const value& type) {
-    request_fsm talk{asked(tickets::task::acquire), in, client};
+    request_fsm talk{request_for(tickets::task::acquire), in, client};
     said(talk);
     EXPECT_FALSE(talk.hear(one(error_of("WRONGTYPE Operation against a key"))));
     EXPECT_THAT(said(talk), ElementsAre(ElementsAre("TYPE", "holdfast:stock")));
@@ -226,15 +226,15 @@ TEST_F(redis_request_fsm, names_the_key_that_is_of_another_type_and_the_type) {
 }
 
 TEST_F(redis_request_fsm, lists_a_part_at_a_time_by_scanning_and_then_looking_at_each) {
-  auto what = asked(tickets::task::list);
+  auto request = request_for(tickets::task::list);
   std::vector<std::vector<std::string>> commands;
   const auto ask = [&](std::vector<value> answers) {
-    request_fsm talk{what, in, client};
+    request_fsm talk{request, in, client};
     commands = said(talk);
     auto o = talk.hear(std::move(answers));
     if (std::holds_alternative<store::trouble>(o.value())) return tickets::more{nullptr, false};
     auto part = reply_in<tickets::more>(o);
-    what.listed = part.listed;
+    request.listed = part.listed;
     return part;
   };
   const auto first = list({text(keys::of("holdfast:", "a").fence), text("x\x1f"
@@ -249,7 +249,7 @@ TEST_F(redis_request_fsm, lists_a_part_at_a_time_by_scanning_and_then_looking_at
             text(keys::of("holdfast:", "c").claims), text("theirs:holdfast:d")});
   EXPECT_TRUE(ask(one(list({text("0"), last}))).progress);
   EXPECT_FALSE(ask({error_of("BUSY"), error_of("BUSY")}).listed);
-  request_fsm talk{what, in, client};
+  request_fsm talk{request, in, client};
   commands = said(talk);
   ASSERT_EQ(commands.size(), 2U) << "both are looked at again";
   EXPECT_EQ(commands[0][0], "EVAL");
@@ -267,15 +267,15 @@ TEST_F(redis_request_fsm, lists_a_part_at_a_time_by_scanning_and_then_looking_at
 
 TEST_F(redis_request_fsm, lists_no_text_of_others_where_there_is_no_prefix) {
   in.prefix = "";
-  auto what = asked(tickets::task::list);
-  request_fsm scan{what, in, client};
+  auto request = request_for(tickets::task::list);
+  request_fsm scan{request, in, client};
   EXPECT_EQ(said(scan)[0][3],
             "*\x1f"
             "fence");
   const auto part = reply_in<tickets::more>(
       scan.hear(one(list({text("0"), list({text(keys::of("", "a").fence), text("b")})}))));
-  what.listed = part.listed;
-  request_fsm details{what, in, client};
+  request.listed = part.listed;
+  request_fsm details{request, in, client};
   EXPECT_EQ(said(details).size(), 1U);
 }
 

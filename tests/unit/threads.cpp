@@ -42,9 +42,9 @@ TEST(threads, are_there_for_the_first_callback_of_a_client) {
   const auto token = held.lost();
   std::promise<bool> lost;
   held.on_lost([&](std::error_code) { lost.set_value(token.stop_requested()); });
-  auto told = lost.get_future();
-  ASSERT_EQ(told.wait_for(30s), std::future_status::ready);
-  EXPECT_TRUE(told.get());
+  auto result = lost.get_future();
+  ASSERT_EQ(result.wait_for(30s), std::future_status::ready);
+  EXPECT_TRUE(result.get());
 }
 
 TEST(threads, are_not_needed_to_end_a_client_in_its_own_callback) {

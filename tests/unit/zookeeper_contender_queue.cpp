@@ -43,10 +43,10 @@ std::vector<contender> contenders() {
 }
 
 /// Who is ahead and has to be waited for, the last of them first: by looking at each.
-std::vector<std::string> ahead_of(const std::vector<contender>& all, const contender& who) {
+std::vector<std::string> ahead_of(const std::vector<contender>& all, const contender& own) {
   std::vector<contender> ahead;
   for (const contender& c : all) {
-    if (is_before(c.number, who.number) && (who.wants != role::reader || c.excludes())) ahead.push_back(c);
+    if (is_before(c.number, own.number) && (own.wants != role::reader || c.excludes())) ahead.push_back(c);
   }
   std::sort(ahead.begin(), ahead.end(),
             [](const contender& a, const contender& b) { return is_before(b.number, a.number); });

@@ -84,15 +84,14 @@ RC_GTEST_PROP(zookeeper_layout, what_it_names_it_knows_again, (std::int32_t numb
   owner_id::bytes_type bytes{};
   for (auto& b : bytes) b = *rc::gen::arbitrary<std::uint8_t>();
   const owner_id maker{bytes};
-  for (const layout how : {layout::curator, layout::kazoo}) {
-    for (const role wants :
-         {how == layout::curator ? role::mutex : role::writer, role::reader, role::lease}) {
-      const std::string node = numbered(node_name(how, wants, maker), number);
-      const auto c = parse(how, node);
+  for (const layout l : {layout::curator, layout::kazoo}) {
+    for (const role wants : {l == layout::curator ? role::mutex : role::writer, role::reader, role::lease}) {
+      const std::string node = numbered(node_name(l, wants, maker), number);
+      const auto c = parse(l, node);
       RC_ASSERT(c.has_value());
       RC_ASSERT(c->wants == wants && c->number == number && c->guid == maker && c->node == node);
     }
-    RC_ASSERT(downgraded(how, number, maker) == numbered(node_name(how, role::reader, maker), number));
+    RC_ASSERT(downgraded(l, number, maker) == numbered(node_name(l, role::reader, maker), number));
   }
 }
 

@@ -8,9 +8,9 @@ using namespace holdfast::faults;
 
 class mariadb final : public wrapped<database, holdfast::test::mariadb_server> {
  public:
-  explicit mariadb(const server_settings& how)
-      : wrapped{{.own_clock = how.own_clock, .small_disk_kib = how.small_disk ? 1024 : 0}} {
-    if (!how.log_statements) return;
+  explicit mariadb(const server_settings& settings)
+      : wrapped{{.own_clock = settings.own_clock, .small_disk_kib = settings.small_disk ? 1024 : 0}} {
+    if (!settings.log_statements) return;
     execute("SET GLOBAL log_output = 'TABLE'");
     execute("SET GLOBAL general_log = 1");
   }
@@ -45,10 +45,10 @@ class mariadb final : public wrapped<database, holdfast::test::mariadb_server> {
   void clear_disk() override { holdfast::test::clear_small_disk(real_.pid(), real_.small_disk()); }
 };
 
-const test_on tested{
-    database_kind{.name = "mariadb",
-                  .connections = 2,     // the one for notifications counts
-                  .shortest_part = 23,  // a request is one packet, and begun when all of it is there
-                  .start = [](const server_settings& how) { return std::make_unique<mariadb>(how); }}};
+const test_on tested{database_kind{
+    .name = "mariadb",
+    .connections = 2,     // the one for notifications counts
+    .shortest_part = 23,  // a request is one packet, and begun when all of it is there
+    .start = [](const server_settings& settings) { return std::make_unique<mariadb>(settings); }}};
 
 }  // namespace

@@ -203,12 +203,12 @@ TEST(mariadb_entry, procedures_that_go_under_a_client_are_made_anew_and_nothing_
 TEST(mariadb_entry, a_table_that_changes_its_shape_under_a_client_is_told) {
   client locks{server().url("?table=shaped")};
   auto held = mutex{locks, "stock", lock_options{}.ttl(1s)}.acquire();
-  loss told{held};
+  loss loss_signal{held};
   server().ask("ALTER TABLE shaped_claims RENAME COLUMN expires TO ends");
   const auto refused = failure_of([&] { mutex{locks, "other", hasty()}.lock(); });
   EXPECT_EQ(refused.code, errc::foreign_store) << refused.text;
   EXPECT_THAT(refused.text, AllOf(HasSubstr("another shape"), HasSubstr("table=")));
-  EXPECT_EQ(told.wait().why, errc::lost);
+  EXPECT_EQ(loss_signal.wait().reason, errc::lost);
   server().ask("ALTER TABLE shaped_claims RENAME COLUMN ends TO expires");
   EXPECT_TRUE(mutex(locks, "stock").try_acquire_for(60s));
 }
@@ -247,10 +247,10 @@ TEST(mariadb_entry, rights_taken_from_a_holder_cost_the_lease_at_its_deadline) {
   change_rights("GRANT", "TO");
   client locks{as("former:f", "/holdfast?table=taken")};
   auto held = mutex{locks, "goods", lock_options{}.ttl(1s)}.acquire();
-  loss told{held};
+  loss loss_signal{held};
   change_rights("REVOKE", "FROM");
   const auto deadline = held.deadline();
-  told.expect_by(deadline + 1s);  // it may have been renewed in between
+  loss_signal.expect_by(deadline + 1s);  // it may have been renewed in between
   EXPECT_FALSE(held.held());
   EXPECT_EQ(failure_of([&] { mutex{locks, "goods"}.lock(); }).code, errc::permission_denied);
   change_rights("GRANT", "TO");

@@ -32,9 +32,9 @@ class mariadb_rights : public testing::Test {
     return "mysql://" + user + "@127.0.0.1:" + std::to_string(server_.port()) + "/holdfast" + options;
   }
   /// Whether the server lets it.
-  static bool can(mariadb_console& who, const std::string& statement) {
+  static bool can(mariadb_console& console, const std::string& statement) {
     try {
-      who.ask(statement);
+      console.ask(statement);
       return true;
     } catch (const mariadb_error&) {
       return false;
@@ -116,11 +116,11 @@ TEST_F(mariadb_rights, to_one_row_that_somebody_keeps_locked_cost_no_other_lease
   client locks{server_.url(), client_options{}.locks(lock_options{}.ttl(6s))};
   std::vector<lease> all;
   for (int each = 0; each < 20; ++each) all.push_back(mutex{locks, "n" + std::to_string(each)}.acquire());
-  loss told{all[7]};
+  loss loss_signal{all[7]};
   const auto other = server_.console();
   other->ask("START TRANSACTION");
   other->ask("SELECT * FROM holdfast_locks WHERE name = 'n7' FOR UPDATE");
-  EXPECT_EQ(told.wait().why, errc::lost);
+  EXPECT_EQ(loss_signal.wait().reason, errc::lost);
   const auto held = std::count_if(all.begin(), all.end(), [](const lease& each) { return each.held(); });
   EXPECT_EQ(held, 19);
   other->ask("ROLLBACK");

@@ -8,10 +8,10 @@ namespace {
 using testing::HasSubstr;
 using testing::Not;
 
-failing try_to_lock(const std::string& url, const lock_options& how = hasty()) {
+failing try_to_lock(const std::string& url, const lock_options& options = hasty()) {
   return failure_of([&] {
     client locks{url};
-    mutex{locks, "stock", how}.lock();
+    mutex{locks, "stock", options}.lock();
   });
 }
 constexpr const char* in_order = "it did not fail";
@@ -161,10 +161,10 @@ TEST_F(postgresql_rights, taken_from_a_holder_cost_the_lease_at_its_deadline) {
   (void)apply_schema(server_.url("?grant_lock=guest"));
   client locks{guest()};
   auto held = mutex{locks, "stock", lock_options{}.ttl(1s)}.acquire();
-  loss told{held};
+  loss loss_signal{held};
   server_.ask("REVOKE EXECUTE ON ALL FUNCTIONS IN SCHEMA public FROM guest");
   const auto deadline = held.deadline();
-  told.expect_by(deadline + 1s);  // it may have been renewed in between
+  loss_signal.expect_by(deadline + 1s);  // it may have been renewed in between
   EXPECT_FALSE(held.held());
   EXPECT_EQ(failure_of([&] { mutex{locks, "stock"}.lock(); }).code, errc::permission_denied);
   (void)apply_schema(server_.url("?grant_lock=guest"));

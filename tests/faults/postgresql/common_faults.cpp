@@ -8,12 +8,12 @@ using namespace holdfast::faults;
 
 class postgresql final : public wrapped<database, holdfast::test::postgresql_server> {
  public:
-  explicit postgresql(const server_settings& how)
-      : wrapped{{.lines = how.log_statements ? logging() : std::vector<std::string>{},
-                 .durable = how.durable,
-                 .own_clock = how.own_clock,
-                 .small_disk_kib = how.small_disk ? 2048 : 0}} {
-    if (!how.small_disk) return;
+  explicit postgresql(const server_settings& settings)
+      : wrapped{{.lines = settings.log_statements ? logging() : std::vector<std::string>{},
+                 .durable = settings.durable,
+                 .own_clock = settings.own_clock,
+                 .small_disk_kib = settings.small_disk ? 2048 : 0}} {
+    if (!settings.small_disk) return;
     execute("CREATE TABLESPACE small LOCATION '" + real_.small_disk() + "'");
     execute("GRANT CREATE ON TABLESPACE small TO holdfast");
     execute("ALTER ROLE holdfast SET default_tablespace = small");
@@ -50,9 +50,9 @@ class postgresql final : public wrapped<database, holdfast::test::postgresql_ser
   }
 };
 
-const test_on tested{
-    database_kind{.name = "postgresql", .can_start_empty = false, .start = [](const server_settings& how) {
-                    return std::make_unique<postgresql>(how);
-                  }}};
+const test_on tested{database_kind{
+    .name = "postgresql", .can_start_empty = false, .start = [](const server_settings& settings) {
+      return std::make_unique<postgresql>(settings);
+    }}};
 
 }  // namespace

@@ -64,8 +64,8 @@ TEST_F(postgresql_endurance, hundreds_of_clients_leave_nothing_behind) {
 TEST_F(postgresql_endurance, ten_thousand_turns_of_one_client_leave_nothing_behind) {
   ASSERT_EQ(other_.ask("open " + server_.url()), "open");
   ASSERT_EQ(other_.ask("cycle stock 500"), "cycled");
-  const auto session = [&](const std::string& what) {
-    return server_.number("SELECT " + what + " FROM pg_stat_activity WHERE usename = 'holdfast'");
+  const auto session = [&](const std::string& column) {
+    return server_.number("SELECT " + column + " FROM pg_stat_activity WHERE usename = 'holdfast'");
   };
   const auto backend = session("max(pid)");
   const auto memory = [&] {

@@ -39,8 +39,8 @@ TEST_F(postgresql_load, of_locked_rows_costs_a_client_no_lease_but_theirs) {
   }
   const auto other = server_.console();
   ASSERT_EQ(other->ask("BEGIN; SELECT FROM holdfast_locks WHERE name = 'name 3' FOR UPDATE"), "");
-  loss told{held[3]};
-  EXPECT_EQ(told.wait().why, errc::lost);
+  loss loss_signal{held[3]};
+  EXPECT_EQ(loss_signal.wait().reason, errc::lost);
   for (std::size_t i = 0; i < held.size(); ++i) {
     if (i == 3) continue;
     EXPECT_EQ(renew(held[i]), renewal::renewed) << i;

@@ -10,7 +10,7 @@ using test::postgresql_server;
 /// A server, an operator who looks behind it, and the lock "stock".
 class on_postgresql : public testing::Test {
  protected:
-  explicit on_postgresql(postgresql_server::settings how = {}) : server_{std::move(how)} {}
+  explicit on_postgresql(postgresql_server::settings settings = {}) : server_{std::move(settings)} {}
 
   /// Connections of our clients, with those that are not gone yet.
   std::int64_t sessions() {

@@ -27,12 +27,12 @@ class postgresql_tables : public on_postgresql {
 };
 
 TEST_F(postgresql_tables, of_others_under_any_of_our_names_are_left_alone) {
-  for (const std::string what : {"TABLE holdfast_locks (name text, price int)",
+  for (const std::string text : {"TABLE holdfast_locks (name text, price int)",
                                  "TABLE holdfast_locks_claims (name text, token bigint)",
                                  "TABLE holdfast_locks_sweeps (swept timestamptz, who text)",
                                  "VIEW holdfast_locks AS SELECT 1 AS name", "SEQUENCE holdfast_locks"}) {
-    SCOPED_TRACE(what);
-    ASSERT_EQ(server_.ask("CREATE " + what), "");
+    SCOPED_TRACE(text);
+    ASSERT_EQ(server_.ask("CREATE " + text), "");
     const auto before = all_of("holdfast");
     for (const std::string options : {"", "?create=0"}) {
       const auto refused = try_to_lock(options);
@@ -42,9 +42,9 @@ TEST_F(postgresql_tables, of_others_under_any_of_our_names_are_left_alone) {
     }
     EXPECT_EQ(all_of("holdfast"), before);
     EXPECT_EQ(server_.number("SELECT count(*) FROM pg_proc WHERE proname LIKE 'holdfast%'"), 0);
-    const std::string name = what.substr(
-        what.find("holdfast"), what.find_first_of(" ", what.find("holdfast")) - what.find("holdfast"));
-    ASSERT_EQ(server_.ask("DROP " + what.substr(0, what.find(' ')) + ' ' + name), "");
+    const std::string name = text.substr(
+        text.find("holdfast"), text.find_first_of(" ", text.find("holdfast")) - text.find("holdfast"));
+    ASSERT_EQ(server_.ask("DROP " + text.substr(0, text.find(' ')) + ' ' + name), "");
   }
   EXPECT_EQ(try_to_lock("?table=other").text, "it did not fail");
 }
@@ -79,27 +79,27 @@ TEST_F(postgresql_tables, of_a_newer_layout_are_refused) {
 TEST_F(postgresql_tables, changed_under_a_client_are_told) {
   client locks{server_.url()};
   auto held = mutex{locks, "stock", lock_options{}.ttl(2s)}.acquire();
-  loss told{held};
+  loss loss_signal{held};
   ASSERT_EQ(server_.ask("ALTER TABLE holdfast_locks_claims RENAME COLUMN expires TO ends"), "");
   const auto refused = failure_of([&] { mutex{locks, "other", hasty()}.lock(); });
   EXPECT_EQ(refused.code, errc::foreign_store) << refused.text;
   EXPECT_THAT(refused.text, HasSubstr("another shape"));
   EXPECT_THAT(refused.text, HasSubstr("table="));
-  EXPECT_EQ(told.wait().why, errc::lost);
+  EXPECT_EQ(loss_signal.wait().reason, errc::lost);
   ASSERT_EQ(server_.ask("ALTER TABLE holdfast_locks_claims RENAME COLUMN ends TO expires"), "");
   EXPECT_TRUE(mutex(locks, "stock").try_acquire_for(60s));
 }
 
 TEST_F(postgresql_tables, dropped_under_a_client_are_made_anew_and_tokens_rise) {
-  for (const std::string what : {"holdfast_locks, holdfast_locks_claims, holdfast_locks_sweeps",
+  for (const std::string text : {"holdfast_locks, holdfast_locks_claims, holdfast_locks_sweeps",
                                  "holdfast_locks", "holdfast_locks_claims", "holdfast_locks_sweeps"}) {
-    SCOPED_TRACE(what);
+    SCOPED_TRACE(text);
     client locks{server_.url()};
-    const bool keeps_claims = what == "holdfast_locks_sweeps";
+    const bool keeps_claims = text == "holdfast_locks_sweeps";
     auto held = mutex{locks, "stock"}.acquire();
     const auto last = held.token();
     std::string dropped = "-40P01";  // a sweep takes them in another order
-    while (dropped.starts_with("-40P01")) dropped = server_.ask("DROP TABLE " + what);
+    while (dropped.starts_with("-40P01")) dropped = server_.ask("DROP TABLE " + text);
     ASSERT_EQ(dropped, "");
     EXPECT_FALSE(mutex(locks, "other", patient()).acquire().release());
     EXPECT_EQ(renew(held), keeps_claims ? renewal::renewed : renewal::lost);

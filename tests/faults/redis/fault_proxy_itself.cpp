@@ -37,7 +37,7 @@ class proxy_client {
   proxy_client& operator=(const proxy_client&) = delete;
 
   [[nodiscard]] bool connected() const { return connected_; }
-  void say(std::string_view what) { ::send(socket_, what.data(), what.size(), MSG_NOSIGNAL); }
+  void say(std::string_view request) { ::send(socket_, request.data(), request.size(), MSG_NOSIGNAL); }
   /// So many bytes; fewer where the connection ended first, and then `error` says how.
   std::string hear(std::size_t count) {
     std::string heard(count, '\0');
@@ -50,8 +50,8 @@ class proxy_client {
     ::pollfd readable{socket_, POLLIN, 0};
     return ::poll(&readable, 1, 50) == 0;
   }
-  std::string ask(std::string_view what, std::size_t count) {
-    say(what);
+  std::string ask(std::string_view request, std::size_t count) {
+    say(request);
     return hear(count);
   }
 
@@ -81,12 +81,12 @@ TEST_F(fault_proxy_itself, passes_everything_on) {
 }
 
 TEST_F(fault_proxy_itself, cuts_in_the_middle_of_an_answer_once) {
-  for (const auto how : {ending::finish, ending::reset}) {
-    proxy_.interfere(direction::to_client, {.cut_after = 4, .cut_by = how});
+  for (const auto end : {ending::finish, ending::reset}) {
+    proxy_.interfere(direction::to_client, {.cut_after = 4, .cut_by = end});
     proxy_client one{proxy_.port()};
     EXPECT_EQ(one.ask("a", 4), "0123");
     EXPECT_EQ(one.hear(1), "");
-    EXPECT_EQ(one.error, how == ending::finish ? 0 : ECONNRESET);
+    EXPECT_EQ(one.error, end == ending::finish ? 0 : ECONNRESET);
     EXPECT_EQ(proxy_client{proxy_.port()}.ask("a", 10), "0123456789");
   }
 }
@@ -114,8 +114,8 @@ TEST_F(fault_proxy_itself, resets_what_it_took_bytes_from) {
 
 TEST_F(fault_proxy_itself, says_something_else_where_it_is_told_to) {
   proxy_client one{proxy_.port()};
-  proxy_.forge([](std::string_view asked, std::string_view answer) {
-    return asked == "b" ? std::string{answer.substr(0, 2)} + "xyz" : std::string{answer};
+  proxy_.forge([](std::string_view request, std::string_view answer) {
+    return request == "b" ? std::string{answer.substr(0, 2)} + "xyz" : std::string{answer};
   });
   EXPECT_EQ(one.ask("a", 10), "0123456789");
   EXPECT_EQ(one.ask("b", 5), "01xyz");

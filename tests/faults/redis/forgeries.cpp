@@ -37,13 +37,13 @@ class redis_forgeries : public testing::Test {
   }
   /// From now on, `how` is put in place of every answer to a script; greetings stay what they are. It has
   /// what it needs by value: the line goes on for a moment when a test is over.
-  void forge(std::function<std::string(std::string_view answer)> how) {
-    line_.forge([this, how = std::move(how)](std::string_view asked, std::string_view answer) {
-      if (asked.find("EVAL") == std::string_view::npos && asked.find("SCAN") == std::string_view::npos) {
+  void forge(std::function<std::string(std::string_view answer)> forger) {
+    line_.forge([this, forger = std::move(forger)](std::string_view request, std::string_view answer) {
+      if (request.find("EVAL") == std::string_view::npos && request.find("SCAN") == std::string_view::npos) {
         return std::string{answer};
       }
       ++forged_;
-      return how(answer);
+      return forger(answer);
     });
   }
   /// Everything there is to ask for; what went wrong with each.
@@ -83,10 +83,10 @@ class redis_forgeries : public testing::Test {
 /// Whoever may publish, and knows the ids, which are shown to all, notifies clients of what is not so.
 class redis_forged_notifications : public testing::Test {
  protected:
-  void notify(const std::string& what, const claim_state& claim) {
+  void notify(const std::string& text, const claim_state& claim) {
     std::istringstream all{server_.ask({"PUBSUB", "CHANNELS", "holdfast:client:*"})};
     for (std::string channel; all >> channel;) {
-      server_.ask({"PUBLISH", channel, what + ' ' + claim.owner + ' ' + std::to_string(claim.token.value())});
+      server_.ask({"PUBLISH", channel, text + ' ' + claim.owner + ' ' + std::to_string(claim.token.value())});
     }
   }
 
@@ -108,7 +108,7 @@ TEST_F(redis_forged_notifications, grant_nothing_and_cost_no_place) {
   auto next = std::async(std::launch::async, [&] { return mutex{others, "stock"}.acquire(); });
   expect_waiter(locks);
   const auto waiter = locks.inspect("stock")->waiters.at(0);
-  for (const char* what : {"granted", "revoked", "granted"}) notify(what, waiter);
+  for (const char* message : {"granted", "revoked", "granted"}) notify(message, waiter);
   (void)others.list();  // answered behind the notifications and what they have led to
   EXPECT_EQ(next.wait_for(0s), std::future_status::timeout);
   EXPECT_EQ(locks.inspect("stock")->waiters.at(0).token, waiter.token) << "it stands where it stood";
@@ -139,18 +139,18 @@ class redis_forgeries_placed : public redis_forgeries, public testing::WithParam
 
 TEST_P(redis_forgeries_placed, end_in_errors_and_are_forgotten) {
   for (const auto& bytes : hostile_bytes()) {
-    const auto what = testing::PrintToString(bytes.substr(0, 60));
+    const auto input = testing::PrintToString(bytes.substr(0, 60));
     client locks = open();
     auto held = mutex{locks, "held", lock_options{}}.acquire();
     forged_ = 0;
     forge([bytes](std::string_view answer) { return GetParam().put(answer, bytes); });
     const auto before = boot_clock::now();
     for (const auto& each : ask_for_all(locks, held)) {
-      EXPECT_TRUE(is_known(each.code)) << what << ": " << each.text;
+      EXPECT_TRUE(is_known(each.code)) << input << ": " << each.text;
     }
-    EXPECT_LT(boot_clock::now() - before, 60s) << what;
-    EXPECT_GT(forged_, 0) << what;
-    expect_recovery(locks, held, what);
+    EXPECT_LT(boot_clock::now() - before, 60s) << input;
+    EXPECT_GT(forged_, 0) << input;
+    expect_recovery(locks, held, input);
   }
 }
 
@@ -188,11 +188,12 @@ TEST_F(redis_forgeries, of_words_change_nothing) {
   auto held = mutex{locks, "held"}.acquire();
   std::vector<std::string> words{"", "granted", "granted x 1", "revoked",
                                  "look " + std::string(32, '0') + " 1"};
-  for (const char* what : {"granted ", "revoked ", "look "}) {
-    words.push_back(what + std::string(32, 'f') + " 18446744073709551615");
+  for (const char* message : {"granted ", "revoked ", "look "}) {
+    words.push_back(message + std::string(32, 'f') + " 18446744073709551615");
     // Who knows the owner's id can end the hold. That is all.
-    if (std::string{what} != "revoked ") words.push_back(what + server_.ask({"GET", "holdfast:held"}) + " 1");
-    words.push_back(what + server_.ask({"GET", "holdfast:held"}) + " 99999999999999999999");
+    if (std::string{message} != "revoked ")
+      words.push_back(message + server_.ask({"GET", "holdfast:held"}) + " 1");
+    words.push_back(message + server_.ask({"GET", "holdfast:held"}) + " 99999999999999999999");
   }
   std::vector<std::string> pushes{">0\r\n",
                                   ">1\r\n_\r\n",
@@ -258,7 +259,7 @@ std::vector<std::string> lies() {
 
 TEST_F(redis_forgeries, that_are_well_formed_end_too) {
   for (const auto& lie : lies()) {
-    const auto what = testing::PrintToString(lie);
+    const auto input = testing::PrintToString(lie);
     client locks = open();
     auto held = mutex{locks, "held", lock_options{}}.acquire();
     forge([lie](std::string_view) { return lie; });
@@ -266,9 +267,9 @@ TEST_F(redis_forgeries, that_are_well_formed_end_too) {
     const auto before = boot_clock::now();
     failure_of([&] { waits.lock(); });
     (void)ask_for_all(locks, held);
-    EXPECT_LT(boot_clock::now() - before, 60s) << what;
+    EXPECT_LT(boot_clock::now() - before, 60s) << input;
     line_.heal();
-    EXPECT_TRUE(mutex(locks, "free", lock_options{}).try_lock_for(60s)) << what;
+    EXPECT_TRUE(mutex(locks, "free", lock_options{}).try_lock_for(60s)) << input;
   }
 }
 

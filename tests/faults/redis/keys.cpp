@@ -31,7 +31,7 @@ struct intrusion {
   std::error_code release_of_one_alone;
   renewal of_readers;
 };
-void PrintTo(const intrusion& what, std::ostream* out) { *out << testing::PrintToString(what.key); }
+void PrintTo(const intrusion& shown, std::ostream* out) { *out << testing::PrintToString(shown.key); }
 
 const std::string side = "{holdfast:stock}\x1f";
 
@@ -50,12 +50,12 @@ class redis_keys_of_another_type : public redis_keys, public testing::WithParamI
   }
   void intrude(const std::string& type) {
     const auto& key = GetParam().key;
-    const std::map<std::string, std::vector<std::string>> how{
+    const std::map<std::string, std::vector<std::string>> commands{
         {"string", {"SET", key, "theirs"}}, {"list", {"LPUSH", key, "theirs"}},
         {"hash", {"HSET", key, "a", "b"}},  {"zset", {"ZADD", key, "1", "theirs"}},
         {"set", {"SADD", key, "theirs"}},   {"stream", {"XADD", key, "*", "a", "b"}}};
     server_.ask({"DEL", key});
-    server_.ask(how.at(type));
+    server_.ask(commands.at(type));
     theirs_ = dump(key);
   }
   state all() {

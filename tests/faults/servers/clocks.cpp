@@ -44,11 +44,11 @@ TEST_P(server_clocks, set_by_less_than_the_ttl_let_nobody_in) {
 
 TEST_P(server_clocks, set_forward_by_more_end_the_lease_and_say_so) {
   auto held = mutex{one_, "stock", lock_options{}.ttl(900ms)}.acquire();
-  loss told{held};
+  loss loss_signal{held};
   server_->set_clock(1h);
   const auto next = mutex{two_, "stock"}.acquire();
   EXPECT_GT(next.token(), held.token());
-  EXPECT_EQ(told.wait().why, errc::lost);
+  EXPECT_EQ(loss_signal.wait().reason, errc::lost);
   EXPECT_EQ(held.release(), errc::lost);
   EXPECT_TRUE(next.held());
 }

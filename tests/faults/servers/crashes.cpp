@@ -19,7 +19,7 @@ struct holder_and_waiter {
   std::unique_ptr<actor> waiter;  // connected before anything is held: a brief ttl is for the test alone
   lease held;
   fencing_token first = held.token();
-  loss told{held};
+  loss loss_signal{held};
 };
 /// Of a lease that is to be lost, but not before the test is ready for it.
 constexpr auto brief = 6s;
@@ -32,7 +32,7 @@ class in_crashes : public on_each<Server> {
   /// Somebody holds and somebody waits; it goes down and comes back; all is as it was, and goes on.
   void expect_nothing_lost(const std::function<void()>& down) {
     holder_and_waiter pair{this->url()};
-    auto& [locks, waiter, held, first, told] = pair;
+    auto& [locks, waiter, held, first, loss_signal] = pair;
     const auto seen = locks.inspect("stock");
 
     down();
@@ -82,10 +82,10 @@ TEST_P(server_crashes, again_and_again_under_contention_let_no_two_in) {
 
 TEST_P(server_crashes, stopped_for_longer_than_the_ttl_it_is_left_in_time_and_found_again) {
   holder_and_waiter pair{url(), brief};
-  auto& [locks, waiter, held, first, told] = pair;
+  auto& [locks, waiter, held, first, loss_signal] = pair;
   server_->stop();
   const auto stopped = boot_clock::now();
-  told.expect_by(stopped + brief);
+  loss_signal.expect_by(stopped + brief);
   EXPECT_FALSE(held.held());
   server_->go_on();
   EXPECT_GT(token_in(hear_answer(*waiter)), first);
@@ -96,10 +96,10 @@ TEST_P(server_crashes, stopped_for_longer_than_the_ttl_it_is_left_in_time_and_fo
 
 TEST_P(server_crashes, that_last_longer_than_the_ttl_cost_the_lease_at_its_deadline) {
   holder_and_waiter pair{url(), brief};
-  auto& [locks, waiter, held, first, told] = pair;
+  auto& [locks, waiter, held, first, loss_signal] = pair;
   server_->kill();
   const auto deadline = held.deadline();  // what it knew when the server was gone
-  told.expect_by(deadline);
+  loss_signal.expect_by(deadline);
   EXPECT_FALSE(held.held());
   server_->start();
   EXPECT_GT(token_in(hear_answer(*waiter)), first);
@@ -113,12 +113,12 @@ class server_crashes_that_lose_everything : public on_each_server {};
 
 TEST_P(server_crashes_that_lose_everything, lose_the_lease_and_give_the_next_a_higher_token) {
   holder_and_waiter pair{url(), brief};
-  auto& [locks, waiter, held, first, told] = pair;
+  auto& [locks, waiter, held, first, loss_signal] = pair;
   server_->kill();
   const auto deadline = held.deadline();  // what it knew when the server was gone
   server_->start_empty();
   EXPECT_GT(token_in(hear_answer(*waiter)), first);
-  told.expect_by(deadline);
+  loss_signal.expect_by(deadline);
   EXPECT_FALSE(held.held());
 }
 

@@ -14,7 +14,7 @@ class database_disk : public on_each_database {
 };
 
 TEST_P(database_disk, that_is_full_is_told_and_ends_with_it) {
-  if (const auto why = test::no_small_disk()) GTEST_SKIP() << *why;
+  if (const auto obstacle = test::no_small_disk()) GTEST_SKIP() << *obstacle;
   client locks{url()};
   auto held = mutex{locks, "stock"}.acquire();
   server_->fill_disk();

@@ -158,12 +158,12 @@ TEST_P(server_lines_of_claims, that_go_mute_cost_the_lease_and_no_more) {
   for (const auto way : {direction::to_client, direction::to_server}) {
     client locks{far_url("?answer_timeout=1s&connect_timeout=1s")};
     auto held = mutex{locks, "stock", lock_options{}.ttl(ttl)}.acquire();
-    loss told{held};
+    loss loss_signal{held};
     line_.interfere(way, {.swallow = true});
     const auto muted = boot_clock::now();
     const auto failed = failure_of([&] { mutex{locks, "other", hasty()}.lock(); });
     EXPECT_TRUE(failed.code == errc::unavailable || failed.code == errc::unknown_outcome) << failed.text;
-    told.expect_by(muted + ttl);
+    loss_signal.expect_by(muted + ttl);
     EXPECT_FALSE(held.held());
     line_.heal();
     EXPECT_TRUE(mutex(locks, "other").try_lock_for(60s));

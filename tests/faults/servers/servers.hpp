@@ -97,7 +97,7 @@ struct test_on {
 template <class Base, class Real>
 class wrapped : public Base {
  public:
-  explicit wrapped(typename Real::settings how) : real_{std::move(how)} {}
+  explicit wrapped(typename Real::settings settings) : real_{std::move(settings)} {}
   [[nodiscard]] std::uint16_t port() const override { return real_.port(); }
   void stop() override { real_.stop(); }
   void go_on() override { real_.go_on(); }
@@ -118,7 +118,7 @@ class wrapped : public Base {
 template <class Server>
 class on_each : public testing::TestWithParam<kind_of<Server>> {
  protected:
-  explicit on_each(const server_settings& how = {}) : server_{this->GetParam().start(how)} {}
+  explicit on_each(const server_settings& settings = {}) : server_{this->GetParam().start(settings)} {}
 
   [[nodiscard]] std::string url(const std::string& options = {}) const {
     return server_->url(server_->port(), options);

@@ -16,7 +16,7 @@ constexpr auto at_once = 10s;  // on a machine that others use; far from the usu
 
 class session_mode : public on_each_database {
  protected:
-  explicit session_mode(const server_settings& how = {}) : on_each{how} {}
+  explicit session_mode(const server_settings& settings = {}) : on_each{settings} {}
 
   [[nodiscard]] std::string by_session(const std::string& timeout = "30s") const {
     return url("?mode=session&session_timeout=" + timeout);
@@ -76,14 +76,14 @@ TEST_P(session_mode, that_an_operator_ends_are_lost_and_told_at_once) {
   client locks{by_session()};
   auto held = mutex{locks, "stock", lock_options{}.ttl(1h)}.acquire();
   auto other = mutex{locks, "other", lock_options{}.ttl(1h)}.acquire();
-  loss told{held};
+  loss loss_signal{held};
   const auto waiter = start(by_session());
   waiter->tell("hold stock ttl=3600000");
   expect_waiter(locks);
   EXPECT_EQ(server_->living_claimants(), 2);
   const auto before = boot_clock::now();
   server_->end_sessions();
-  EXPECT_EQ(told.wait().why, errc::lost);
+  EXPECT_EQ(loss_signal.wait().reason, errc::lost);
   EXPECT_LT(boot_clock::now() - before, at_once);
   EXPECT_FALSE(other.held()) << "it was of the same session";
   EXPECT_GT(token_in(hear_answer(*waiter)), held.token()) << "who waits queues again, in a new session";
@@ -106,12 +106,12 @@ TEST_P(session_mode, are_cleared_up_after_by_the_next_one_of_the_client) {
 TEST_P(session_mode, end_with_the_server_and_those_who_wait_go_on_waiting) {
   client locks{by_session()};
   auto held = mutex{locks, "stock", lock_options{}.ttl(1h)}.acquire();
-  loss told{held};
+  loss loss_signal{held};
   const auto waiter = start(by_session());
   waiter->tell("hold stock ttl=3600000 retry=60000");
   expect_waiter(locks);
   server_->kill();
-  EXPECT_EQ(told.wait().why, errc::lost);
+  EXPECT_EQ(loss_signal.wait().reason, errc::lost);
   server_->start();
   EXPECT_GT(token_in(hear_answer(*waiter)), held.token());
 }
@@ -123,14 +123,14 @@ TEST_P(session_mode, behind_lines_that_go_mute_are_given_up_before_others_get_in
     client far{server_->url(line.port(), "?mode=session&session_timeout=2s")};
     client near{by_session()};
     auto held = mutex{far, "stock", lock_options{}.ttl(1h)}.acquire();
-    loss told{held};
+    loss loss_signal{held};
     line.interfere(way, {.swallow = true});
     const auto muted = boot_clock::now();
     auto next = std::async(std::launch::async, [&] {
       lease got = mutex{near, "stock"}.acquire();
       return std::pair{boot_clock::now(), std::move(got)};
     });
-    told.expect_by(muted + 2s);
+    loss_signal.expect_by(muted + 2s);
     line.cut_all(test::ending::silence);
     EXPECT_GT(next.get().first, held.deadline());
   }

@@ -109,11 +109,11 @@ TEST_F(files, with_any_page_damaged_are_reported_where_it_matters) {
 TEST_F(files, that_are_deleted_under_a_holder_end_its_lease) {
   client locks = open(hasty().ttl(600ms));
   auto held = mutex{locks, "stock"}.acquire();
-  std::promise<std::error_code> told;
-  held.on_lost([&](std::error_code reason) { told.set_value(reason); });
+  std::promise<std::error_code> loss;
+  held.on_lost([&](std::error_code reason) { loss.set_value(reason); });
   for (const auto* suffix : {"", "-wal", "-shm"}) std::filesystem::remove(file_ + suffix);
 
-  auto reason = told.get_future();
+  auto reason = loss.get_future();
   ASSERT_EQ(reason.wait_for(60s), std::future_status::ready);
   EXPECT_EQ(reason.get(), errc::lost);
   EXPECT_FALSE(held.held());
@@ -123,8 +123,8 @@ TEST_F(files, that_are_deleted_under_a_holder_end_its_lease) {
 TEST_F(files, that_are_replaced_under_a_holder_end_its_lease) {
   client locks = open(hasty().ttl(600ms));
   auto held = mutex{locks, "stock"}.acquire();
-  std::promise<std::error_code> told;
-  held.on_lost([&](std::error_code reason) { told.set_value(reason); });
+  std::promise<std::error_code> loss;
+  held.on_lost([&](std::error_code reason) { loss.set_value(reason); });
 
   const auto place = file_;
   file_ = folder_.file("new.db");
@@ -133,7 +133,7 @@ TEST_F(files, that_are_replaced_under_a_holder_end_its_lease) {
   std::filesystem::rename(file_, place);
   file_ = place;
 
-  auto reason = told.get_future();
+  auto reason = loss.get_future();
   ASSERT_EQ(reason.wait_for(60s), std::future_status::ready);
   EXPECT_EQ(reason.get(), errc::lost);
 }

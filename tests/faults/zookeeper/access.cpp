@@ -28,8 +28,8 @@ class zookeeper_access : public on_zookeeper {
 TEST_F(zookeeper_access, is_for_those_who_are_logged_in) {
   ann_.create("/stock", {}, zookeeper_console::kind::persistent, anns);
   client right{url("&auth=digest:ann:secret")};
-  for (const auto* who : {"", "&auth=digest:ann:wrong", "&auth=digest:bob:secret"}) {
-    client wrong{url(who)};
+  for (const auto* account : {"", "&auth=digest:ann:wrong", "&auth=digest:bob:secret"}) {
+    client wrong{url(account)};
     for (const auto* name : {"stock", "stock/sku-42"}) {
       const auto failed = refused(wrong, name);
       EXPECT_EQ(failed.code, errc::permission_denied) << failed.text;

@@ -184,12 +184,12 @@ TEST_F(zookeeper_clients, whose_node_is_deleted_while_they_hold_are_told) {
   auto held = mutex{locks, "stock", lock_options{}.ttl(2s)}.acquire();
   loss renewed{held};
   console_.remove("/stock/" + expect_contenders(1)[0]);
-  EXPECT_EQ(renewed.wait().why, errc::lost);
+  EXPECT_EQ(renewed.wait().reason, errc::lost);
   // or the user's.
-  auto asked = mutex{locks, "stock"}.acquire();
+  auto reacquired = mutex{locks, "stock"}.acquire();
   console_.remove("/stock/" + expect_contenders(1)[0]);
-  EXPECT_EQ(asked.renew(), renewal::lost);
-  EXPECT_FALSE(asked.held());
+  EXPECT_EQ(reacquired.renew(), renewal::lost);
+  EXPECT_FALSE(reacquired.held());
   // And from then on at once.
   auto watched = mutex{locks, "stock"}.acquire();
   EXPECT_EQ(watched.renew(), renewal::renewed);
@@ -232,11 +232,11 @@ TEST_F(zookeeper_clients, one_of_whose_permits_is_deleted_lose_and_leave_all) {
   client locks{lasting()};
   auto held = counting_semaphore{locks, "stock", 3}.acquire_permits(2);
   EXPECT_EQ(held.renew(), renewal::renewed);
-  loss told{held};
+  loss loss_signal{held};
   auto leases = console_.children("/stock/leases");
   ASSERT_EQ(leases.size(), 2U);
   console_.remove("/stock/leases/" + leases[0]);
-  EXPECT_EQ(told.wait().why, errc::lost);
+  EXPECT_EQ(loss_signal.wait().reason, errc::lost);
   await([&] { return console_.children("/stock/leases").empty(); }, "its node stays");
 }
 

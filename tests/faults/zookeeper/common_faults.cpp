@@ -15,8 +15,9 @@ class zookeeper final : public wrapped<server, holdfast::test::zookeeper_server>
 };
 
 const test_on tested{server_kind{
-    .name = "zookeeper", .keeps_sessions = true, .has_clock = false, .start = [](const server_settings& how) {
-      return std::make_unique<zookeeper>(how);
-    }}};
+    .name = "zookeeper",
+    .keeps_sessions = true,
+    .has_clock = false,
+    .start = [](const server_settings& settings) { return std::make_unique<zookeeper>(settings); }}};
 
 }  // namespace

@@ -44,9 +44,9 @@ class zookeeper_endurance : public on_zookeeper {
     EXPECT_EQ(granted, limit ? 0 : static_cast<int>(names.size()));
   }
   /// Until the server has as many as before, which it has as soon as what was sent has been carried out.
-  void expect_as_before(const std::string& what, std::int64_t before) {
-    comes_true([&] { return server_.monitored(what) == before; });
-    EXPECT_EQ(server_.monitored(what), before) << what;
+  void expect_as_before(const std::string& counter, std::int64_t before) {
+    comes_true([&] { return server_.monitored(counter) == before; });
+    EXPECT_EQ(server_.monitored(counter), before) << counter;
   }
 };
 

@@ -110,12 +110,12 @@ TEST_F(zookeeper_lines, that_go_mute_cost_the_lease_and_no_more) {
   for (const auto way : {direction::to_client, direction::to_server}) {
     client locks{url("?connect_timeout=1s"), living(3s)};
     auto held = mutex{locks, "stock"}.acquire();
-    loss told{held};
+    loss loss_signal{held};
     line_.interfere(way, {.swallow = true});
     const auto muted = boot_clock::now();
     const auto failed = failure_of([&] { mutex{locks, "other", hasty()}.lock(); });
     EXPECT_TRUE(failed.code == errc::unavailable || failed.code == errc::unknown_outcome) << failed.text;
-    told.expect_by(muted + 3s);
+    loss_signal.expect_by(muted + 3s);
     if (way == direction::to_server) {  // the other way, each try to connect keeps the session
       client direct{server_.url()};
       EXPECT_GT(mutex(direct, "stock").acquire().token(), held.token());

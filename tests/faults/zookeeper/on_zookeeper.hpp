@@ -17,7 +17,7 @@ inline client_options living(duration ttl) { return client_options{}.locks(lock_
 /// A server, an operator who looks behind it, and the lock "stock".
 class on_zookeeper : public testing::Test {
  protected:
-  explicit on_zookeeper(zookeeper_server::settings how = {}) : server_{std::move(how)} {}
+  explicit on_zookeeper(zookeeper_server::settings settings = {}) : server_{std::move(settings)} {}
 
   /// Until so many nodes stand in the lock's queue, in their order.
   std::vector<std::string> expect_contenders(std::size_t count) {

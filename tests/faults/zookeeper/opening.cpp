@@ -78,7 +78,7 @@ class unattended_port {
   [[nodiscard]] std::uint16_t port() const { return port_; }
 
  private:
-  static int open(int how) { return ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | how, 0); }
+  static int open(int flags) { return ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC | flags, 0); }
 
   int listener_ = open(0);
   std::array<int, 2> in_its_queue_{open(SOCK_NONBLOCK), open(SOCK_NONBLOCK)};

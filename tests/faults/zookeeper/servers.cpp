@@ -32,11 +32,11 @@ TEST_F(zookeeper_alone, that_is_killed_and_comes_back_costs_nobody_anything) {
 TEST_F(zookeeper_alone, that_loses_everything_loses_the_lease_and_the_session) {
   client locks{server_.url(), living(2s)};
   auto held = mutex{locks, "stock"}.acquire();
-  loss told{held};
+  loss loss_signal{held};
   server_.kill();
   const auto deadline = held.deadline();
   server_.start_empty();
-  told.expect_by(deadline);
+  loss_signal.expect_by(deadline);
   EXPECT_FALSE(held.held());
   EXPECT_EQ(held.release(), errc::lost);
   // Who has seen later changes than the server has is not let in by it. A new session has seen none.
@@ -51,14 +51,14 @@ TEST_F(zookeeper_alone, that_loses_everything_loses_the_lease_and_the_session) {
 TEST_F(zookeeper_alone, that_stands_still_for_longer_than_the_session_is_left_in_time_and_found_again) {
   client locks{server_.url(), living(3s)};
   auto held = mutex{locks, "stock"}.acquire();
-  loss told{held};
+  loss loss_signal{held};
   const auto waiter = start(server_.url(), "ttl=3000");
   waiter->tell("hold stock ttl=3000");
   expect_contenders(2);
 
   server_.stop();
   const auto stopped = boot_clock::now();
-  told.expect_by(stopped + 3s);
+  loss_signal.expect_by(stopped + 3s);
   EXPECT_FALSE(held.held());
   server_.go_on();
   EXPECT_TRUE(token_in(hear_answer(*waiter)));
@@ -136,14 +136,14 @@ TEST_F(zookeeper_three, two_or_all_of_them_down_and_back_cost_those_whose_sessio
   auto brief = mutex{hasty_one, "brief"}.acquire();
   waiter->tell("hold brief");
   await([&] { return !patient.inspect("brief").value().waiters.empty(); }, "nobody waits");
-  loss told{brief};
+  loss loss_signal{brief};
 
   auto& one = three_.follower();
   one.kill();
   auto& two = three_.leader();
   two.kill();
   const auto down = boot_clock::now();
-  told.expect_by(down + 4s);
+  loss_signal.expect_by(down + 4s);
   EXPECT_FALSE(brief.held());
   EXPECT_TRUE(kept.held());
   const auto failed = failure_of([&] { mutex{patient, "other", hasty()}.lock(); });

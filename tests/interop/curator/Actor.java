@@ -43,14 +43,14 @@ public final class Actor {
   }
 
   private String open(List<String> words) throws Exception {
-    final var how =
+    final var builder =
         CuratorFrameworkFactory.builder()
             .connectString(words.get(1))
             .sessionTimeoutMs(Integer.parseInt(option(words, "timeout", "10000")))
             .retryPolicy(new RetryForever(50));
     final String auth = option(words, "auth", null);
-    if (auth != null) how.authorization("digest", auth.getBytes(StandardCharsets.UTF_8));
-    curator = how.build();
+    if (auth != null) builder.authorization("digest", auth.getBytes(StandardCharsets.UTF_8));
+    curator = builder.build();
     curator.start();
     return curator.blockUntilConnected(60, TimeUnit.SECONDS) ? "open" : "failed to connect";
   }
@@ -123,11 +123,11 @@ public final class Actor {
     return answer.toString();
   }
 
-  private String create(List<String> words, CreateMode how) throws Exception {
+  private String create(List<String> words, CreateMode mode) throws Exception {
     final boolean ours = words.contains("private");
     final byte[] data = words.size() > 2 ? words.get(2).getBytes(StandardCharsets.UTF_8) : new byte[0];
     final var acl = ours ? ZooDefs.Ids.CREATOR_ALL_ACL : ZooDefs.Ids.OPEN_ACL_UNSAFE;
-    curator.create().withMode(how).withACL(acl).forPath(words.get(1), data);
+    curator.create().withMode(mode).withACL(acl).forPath(words.get(1), data);
     return "created";
   }
 

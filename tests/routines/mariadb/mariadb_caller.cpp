@@ -12,10 +12,10 @@ namespace holdfast::test {
 namespace {
 
 /// \return how often `what` stood there.
-int replace_all(std::string& text, std::string_view what, std::string_view with) {
+int replace_all(std::string& text, std::string_view from, std::string_view with) {
   int count = 0;
-  for (std::size_t at = text.find(what); at != std::string::npos; at = text.find(what, at + with.size())) {
-    text.replace(at, what.size(), with);
+  for (std::size_t at = text.find(from); at != std::string::npos; at = text.find(from, at + with.size())) {
+    text.replace(at, from.size(), with);
     ++count;
   }
   return count;

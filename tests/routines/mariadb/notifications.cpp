@@ -38,9 +38,9 @@ void expect_soon(const std::function<bool()>& is_so) {
 class mariadb_notifications : public testing::Test {
  protected:
   /// The notification connection of the fixture's client, as a plain connection.
-  std::unique_ptr<mariadb_console> open_connection(const mariadb_console::account& who = {
+  std::unique_ptr<mariadb_console> open_connection(const mariadb_console::account& login = {
                                                        "holdfast", "secret", "holdfast"}) {
-    auto connection = procedure_fixture::server().console(who);
+    auto connection = procedure_fixture::server().console(login);
     connection->ask("DO GET_LOCK(" + lock + ", 0)");
     return connection;
   }
@@ -145,12 +145,12 @@ class mariadb_listener : public testing::Test {
   void take_in(const owner_id& of, const words& heard) {
     EXPECT_EQ(of, client());
     const std::lock_guard hold{mutex};
-    told.insert(told.end(), heard.begin(), heard.end());
+    received.insert(received.end(), heard.begin(), heard.end());
     changed.notify_all();
   }
   bool hears(std::size_t count) {
     std::unique_lock hold{mutex};
-    return changed.wait_for(hold, 14s, [&] { return told.size() >= count; });
+    return changed.wait_for(hold, 14s, [&] { return received.size() >= count; });
   }
   static owner_id client() {
     owner_id::bytes_type bytes{};
@@ -165,7 +165,7 @@ class mariadb_listener : public testing::Test {
   mariadb::settings to;
   std::mutex mutex;
   std::condition_variable changed;
-  words told;
+  words received;
 };
 
 /// A lost KILL QUERY would be a notification that comes with the next nap's end, fifteen seconds later.
@@ -180,10 +180,10 @@ TEST_F(mariadb_listener, no_notification_is_lost_whenever_it_comes) {
     at.call("release", procedure_fixture::literal("stock") + ", " + procedure_fixture::id(i) + ", " + holder);
     ASSERT_TRUE(hears(static_cast<std::size_t>(i))) << i;
     const std::lock_guard hold{mutex};
-    ASSERT_EQ(told.back().second.token.value(), static_cast<std::uint64_t>(std::stoll(next)));
+    ASSERT_EQ(received.back().second.token.value(), static_cast<std::uint64_t>(std::stoll(next)));
     holder = next;
   }
-  EXPECT_EQ(told.size(), static_cast<std::size_t>(hand_overs));  // and none twice
+  EXPECT_EQ(received.size(), static_cast<std::size_t>(hand_overs));  // and none twice
 }
 
 TEST_F(mariadb_listener, notifications_of_many_at_once_come_once_each) {
@@ -196,7 +196,7 @@ TEST_F(mariadb_listener, notifications_of_many_at_once_come_once_each) {
   at.call("release", procedure_fixture::literal("stock") + ", " + procedure_fixture::id(1) + ", " + writer);
   ASSERT_TRUE(hears(readers));
   std::vector<std::uint64_t> tokens;
-  for (const auto& [owner, what] : told) tokens.push_back(what.token.value());
+  for (const auto& [owner, notification] : received) tokens.push_back(notification.token.value());
   EXPECT_TRUE(std::is_sorted(tokens.begin(), tokens.end()));
   EXPECT_EQ(tokens.size(), static_cast<std::size_t>(readers));
 }

@@ -29,11 +29,11 @@ class postgresql_listening : public testing::Test {
   std::int64_t channels() {
     return sql::number_at(test::rows_of(real.call({"channels", {}}, test::id(1))).at(0), 0);
   }
-  void ask(tickets::task what, duration ttl) {
-    for (auto asked : test::tasks_about("stock")) {
-      if (asked.kind != what) continue;
-      asked.ttl = ttl;
-      test::rows_of(real.call(sql::call_of(asked, test::id(1)), test::id(1)));
+  void ask(tickets::task task, duration ttl) {
+    for (auto request : test::tasks_about("stock")) {
+      if (request.kind != task) continue;
+      request.ttl = ttl;
+      test::rows_of(real.call(sql::call_of(request, test::id(1)), test::id(1)));
       return;
     }
     FAIL() << "no such task";

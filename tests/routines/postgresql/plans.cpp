@@ -44,11 +44,11 @@ class postgresql_plans : public testing::Test {
   void run_all_tasks() {
     for (int round = 0; round < often_enough; ++round) {
       for (const char* name : {"contended", "name 7", "never used before"}) {
-        for (const auto& asked :
+        for (const auto& request :
              test::tasks_about(name + (round % 2 == 0 ? std::string{} : std::to_string(round)))) {
-          test::rows_of(real.call(sql::call_of(asked, test::id(200)), test::id(200)));
+          test::rows_of(real.call(sql::call_of(request, test::id(200)), test::id(200)));
           // Of claims that end with a session, here one that is over or has never been.
-          test::rows_of(real.call(sql::call_of(asked, test::id(201), 30s), test::id(200)));
+          test::rows_of(real.call(sql::call_of(request, test::id(201), 30s), test::id(200)));
         }
       }
     }

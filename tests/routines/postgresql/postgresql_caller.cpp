@@ -18,8 +18,8 @@ postgresql::settings settings_for(const postgresql_server& server) {
   return s;
 }
 
-postgresql_caller::postgresql_caller(postgresql_server& server, postgresql::settings how)
-    : server_{server}, settings_{std::move(how)} {}
+postgresql_caller::postgresql_caller(postgresql_server& server, postgresql::settings settings)
+    : server_{server}, settings_{std::move(settings)} {}
 
 std::unique_ptr<sql::connection> postgresql_caller::dial(const owner_id& client, int stop) const {
   return postgresql::dial(settings_, client, std::nullopt, sql::provision::tables, stop);

@@ -17,7 +17,7 @@ class postgresql_caller final : public routine_caller {
  public:
   /// \param server must outlive this.
   explicit postgresql_caller(postgresql_server& server) : postgresql_caller{server, settings_for(server)} {}
-  postgresql_caller(postgresql_server& server, postgresql::settings how);
+  postgresql_caller(postgresql_server& server, postgresql::settings settings);
 
  private:
   [[nodiscard]] std::unique_ptr<sql::connection> dial(const owner_id& client, int stop) const override;

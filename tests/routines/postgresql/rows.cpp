@@ -23,8 +23,8 @@ class postgresql_rows : public testing::Test {
     std::string text;
     std::vector<std::string> values;
   };
-  [[nodiscard]] static statement statement_of(const tickets::request& asked) {
-    const sql::call call = sql::call_of(asked, test::id(100));
+  [[nodiscard]] static statement statement_of(const tickets::request& request) {
+    const sql::call call = sql::call_of(request, test::id(100));
     statement s{sql::postgresql::statement_of(call, sql::naming{"", "holdfast_locks", '"'}), {}};
     for (const sql::parameter& p : call.in) s.values.push_back(text_of(p));
     return s;
@@ -47,8 +47,8 @@ class postgresql_rows : public testing::Test {
   /// In a transaction that stays open.
   static void ask_all(postgresql_console& of, const std::string& name) {
     ASSERT_EQ(of.ask("BEGIN"), "");
-    for (const auto& asked : test::tasks_about(name)) {
-      const statement s = statement_of(asked);
+    for (const auto& request : test::tasks_about(name)) {
+      const statement s = statement_of(request);
       ASSERT_THAT(of.ask(s.text, s.values), testing::Not(StartsWith("-"))) << s.text;
     }
   }
@@ -61,9 +61,9 @@ TEST_F(postgresql_rows, of_other_names_are_free_meanwhile) {
   const auto slow = server.console("holdfast");
   ask_all(*slow, "stuck");
   for (int i = 0; i < 20; ++i) {
-    for (const auto& asked : test::tasks_about("other " + std::to_string(i))) {
+    for (const auto& request : test::tasks_about("other " + std::to_string(i))) {
       // A row that somebody has keeps the caller waiting, until it takes the server for gone.
-      test::rows_of(real.call(sql::call_of(asked, test::id(200)), test::id(200)));
+      test::rows_of(real.call(sql::call_of(request, test::id(200)), test::id(200)));
     }
   }
   EXPECT_EQ(slow->ask("COMMIT"), "");

@@ -24,8 +24,8 @@ class index {
           sorted_set_range_commands(), list_and_set_commands(), server_commands(), script_commands()}) {
       for (const command& c : table) {
         std::size_t at = place_of(c.name);
-        while (places_[at].what != nullptr) at = next(at);
-        places_[at].what = &c;
+        while (places_[at].entry != nullptr) at = next(at);
+        places_[at].entry = &c;
         places_[at].capitals.assign(c.name);
         std::transform(c.name.begin(), c.name.end(), places_[at].capitals.begin(), upper);
       }
@@ -34,11 +34,11 @@ class index {
   [[nodiscard]] const command* find(std::string_view name) const {
     std::size_t at = place_of(name);
     // Scripts write them in capitals.
-    while (places_[at].what != nullptr && name != places_[at].capitals &&
-           !is_word(name, places_[at].what->name)) {
+    while (places_[at].entry != nullptr && name != places_[at].capitals &&
+           !is_word(name, places_[at].entry->name)) {
       at = next(at);
     }
-    return places_[at].what;
+    return places_[at].entry;
   }
 
  private:
@@ -54,7 +54,7 @@ class index {
   }
 
   struct place {
-    const command* what = nullptr;
+    const command* entry = nullptr;
     std::string capitals;
   };
   std::array<place, size> places_;

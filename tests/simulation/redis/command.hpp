@@ -64,7 +64,7 @@ struct call {
   template <class T>
   [[nodiscard]] dataset::slot* find(std::string_view key, bool& wrong) {
     dataset::slot* s = data.find(key);
-    wrong = s != nullptr && !std::holds_alternative<T>(s->second.what);
+    wrong = s != nullptr && !std::holds_alternative<T>(s->second.value);
     if (wrong) error(says::wrong_type);
     return s;
   }

@@ -32,12 +32,12 @@ const dataset::slot* dataset::find(std::string_view key) const {
   return found == slots_.end() || found->second.expires_ms < now_ms_ ? nullptr : &*found;
 }
 
-dataset::slot& dataset::put(std::string_view key, content what, std::int64_t expires_ms) {
+dataset::slot& dataset::put(std::string_view key, content value, std::int64_t expires_ms) {
   auto found = slots_.find(key);
   if (found == slots_.end()) {
-    found = slots_.emplace(key, entry{std::move(what), expires_ms}).first;
+    found = slots_.emplace(key, entry{std::move(value), expires_ms}).first;
   } else {
-    found->second.what = std::move(what);
+    found->second.value = std::move(value);
     found->second.expires_ms = expires_ms;
   }
   note(*found);
@@ -60,17 +60,17 @@ void dataset::set_expiry(slot& s, std::int64_t expires_ms) {
 
 void dataset::set_text(slot& s, std::string_view text) {
   note(s);
-  std::get<std::string>(s.second.what) = text;
+  std::get<std::string>(s.second.value) = text;
 }
 
 content& dataset::rewrite(slot& s) {
   note(s);
-  return s.second.what;
+  return s.second.value;
 }
 
 void dataset::put_field(slot& s, std::size_t index, std::string_view field, std::string_view value) {
   note(s);
-  auto& fields = std::get<hash_value>(s.second.what).fields;
+  auto& fields = std::get<hash_value>(s.second.value).fields;
   if (index == at_end)
     fields.emplace_back(field, value);
   else
@@ -79,13 +79,13 @@ void dataset::put_field(slot& s, std::size_t index, std::string_view field, std:
 
 void dataset::erase_field(slot& s, std::size_t index) {
   note(s);
-  auto& fields = std::get<hash_value>(s.second.what).fields;
+  auto& fields = std::get<hash_value>(s.second.value).fields;
   fields.erase(place(fields, index));
 }
 
 void dataset::insert_member(slot& s, double score, std::string_view member) {
   note(s);
-  auto& members = std::get<sorted_set_value>(s.second.what).members;
+  auto& members = std::get<sorted_set_value>(s.second.value).members;
   const auto before = [](const scored& a, const std::pair<double, std::string_view>& b) {
     return std::tuple<double, std::string_view>{a.score, a.member} <
            std::tuple<double, std::string_view>{b.first, b.second};
@@ -97,23 +97,23 @@ void dataset::insert_member(slot& s, double score, std::string_view member) {
 
 void dataset::erase_member(slot& s, std::size_t index) {
   note(s);
-  auto& members = std::get<sorted_set_value>(s.second.what).members;
+  auto& members = std::get<sorted_set_value>(s.second.value).members;
   members.erase(place(members, index));
 }
 
 bool dataset::drop_if_empty(slot& s) {
-  const auto empty = [](const auto& what) {
-    using kind = std::decay_t<decltype(what)>;
+  const auto empty = [](const auto& value) {
+    using kind = std::decay_t<decltype(value)>;
     if constexpr (std::is_same_v<kind, std::string>)
       return false;
     else if constexpr (std::is_same_v<kind, hash_value>)
-      return what.fields.empty();
+      return value.fields.empty();
     else if constexpr (std::is_same_v<kind, list_value>)
-      return what.items.empty();
+      return value.items.empty();
     else
-      return what.members.empty();
+      return value.members.empty();
   };
-  if (!std::visit(empty, s.second.what)) return false;
+  if (!std::visit(empty, s.second.value)) return false;
   erase(s);
   return true;
 }

@@ -47,7 +47,7 @@ class dataset {
   static constexpr std::size_t at_end = std::numeric_limits<std::size_t>::max();
 
   struct entry {
-    content what;
+    content value;
     std::int64_t expires_ms = never;
     bool noted = false;  // among those that were changed
   };
@@ -88,7 +88,7 @@ class dataset {
     }
   }
 
-  slot& put(std::string_view key, content what, std::int64_t expires_ms = never);
+  slot& put(std::string_view key, content value, std::int64_t expires_ms = never);
   void erase(slot& s);
   void clear();
   void set_expiry(slot& s, std::int64_t expires_ms);

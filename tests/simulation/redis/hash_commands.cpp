@@ -12,7 +12,7 @@ using fields = decltype(hash_value::fields);
 
 const fields no_fields;
 
-fields& fields_of(dataset::slot& s) { return std::get<hash_value>(s.second.what).fields; }
+fields& fields_of(dataset::slot& s) { return std::get<hash_value>(s.second.value).fields; }
 
 /// What a command that reads sees: nothing, where there is no such key. Null after a wrong type.
 const fields* fields_at(call& c, std::string_view key) {

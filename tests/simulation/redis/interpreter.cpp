@@ -105,8 +105,8 @@ bool interpreter::perform(lua_State* lua) {
   reply_.type = redis::value::kind::null;
   reply_.items.clear();
   words_.clear();
-  const auto refuse = [&](std::string_view why) {
-    push_error(lua, why.data(), why.size());
+  const auto refuse = [&](std::string_view message) {
+    push_error(lua, message.data(), message.size());
     return true;
   };
   const int count = lua_gettop(lua);

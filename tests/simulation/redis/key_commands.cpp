@@ -38,7 +38,7 @@ void exists(call& c) {
 
 void type(call& c) {
   const dataset::slot* s = c.data.find(c[1]);
-  c.simple(s == nullptr ? "none" : type_names.at(s->second.what.index()));
+  c.simple(s == nullptr ? "none" : type_names.at(s->second.value.index()));
 }
 
 // -- until when ---------------------------------------------------------------------------------------------
@@ -182,7 +182,7 @@ void scan(call& c) {
   for (auto it = ahead.begin(); it != end; ++it) {
     const auto& [key, entry] = *it->second;
     if (!matches(wanted.match, key)) continue;
-    if (!wanted.type.empty() && !is_word(wanted.type, type_names.at(entry.what.index()))) continue;
+    if (!wanted.type.empty() && !is_word(wanted.type, type_names.at(entry.value.index()))) continue;
     redis::value& one = keys.items.emplace_back();
     one.type = redis::value::kind::text;
     one.text = key;

@@ -12,8 +12,8 @@ namespace holdfast::sim {
 
 namespace {
 
-auto& items_of(content& what) { return std::get<list_value>(what).items; }
-auto& members_of(content& what) { return std::get<set_value>(what).members; }
+auto& items_of(content& value) { return std::get<list_value>(value).items; }
+auto& members_of(content& value) { return std::get<set_value>(value).members; }
 
 // -- lists --------------------------------------------------------------------------------------------------
 
@@ -22,7 +22,7 @@ void push(call& c) {
   bool wrong = false;
   dataset::slot* s = c.find<list_value>(c[1], wrong);
   if (wrong) return;
-  auto& items = items_of(s == nullptr ? c.data.put(c[1], list_value{}).second.what : c.data.rewrite(*s));
+  auto& items = items_of(s == nullptr ? c.data.put(c[1], list_value{}).second.value : c.data.rewrite(*s));
   for (const std::string_view item : c.words.subspan(2))
     items.emplace(Front ? items.begin() : items.end(), item);
   c.number(std::ssize(items));
@@ -63,7 +63,7 @@ void pop(call& c) {
 void llen(call& c) {
   bool wrong = false;
   dataset::slot* s = c.find<list_value>(c[1], wrong);
-  if (!wrong) c.number(s == nullptr ? 0 : std::ssize(items_of(s->second.what)));
+  if (!wrong) c.number(s == nullptr ? 0 : std::ssize(items_of(s->second.value)));
 }
 
 void lrange(call& c) {
@@ -75,7 +75,7 @@ void lrange(call& c) {
   if (wrong) return;
   c.list();
   if (s == nullptr) return;
-  const auto& items = items_of(s->second.what);
+  const auto& items = items_of(s->second.value);
   const auto size = std::ssize(items);
   const auto first = std::max<std::int64_t>(*from < 0 ? *from + size : *from, 0);
   const auto last = std::min<std::int64_t>(*to < 0 ? *to + size : *to, size - 1);
@@ -109,7 +109,7 @@ void sadd(call& c) {
   bool wrong = false;
   dataset::slot* s = c.find<set_value>(c[1], wrong);
   if (wrong) return;
-  auto& members = members_of(s == nullptr ? c.data.put(c[1], set_value{}).second.what : c.data.rewrite(*s));
+  auto& members = members_of(s == nullptr ? c.data.put(c[1], set_value{}).second.value : c.data.rewrite(*s));
   const auto before = std::ssize(members);
   for (const std::string_view member : c.words.subspan(2)) {
     if (std::find(members.begin(), members.end(), member) == members.end()) members.emplace_back(member);
@@ -135,13 +135,13 @@ void smembers(call& c) {
   if (wrong) return;
   c.list();
   if (s == nullptr) return;
-  for (const std::string& member : members_of(s->second.what)) c.add_text(member);
+  for (const std::string& member : members_of(s->second.value)) c.add_text(member);
 }
 
 void scard(call& c) {
   bool wrong = false;
   dataset::slot* s = c.find<set_value>(c[1], wrong);
-  if (!wrong) c.number(s == nullptr ? 0 : std::ssize(members_of(s->second.what)));
+  if (!wrong) c.number(s == nullptr ? 0 : std::ssize(members_of(s->second.value)));
 }
 
 void sismember(call& c) {
@@ -149,7 +149,7 @@ void sismember(call& c) {
   dataset::slot* s = c.find<set_value>(c[1], wrong);
   if (wrong) return;
   if (s == nullptr) return c.number(0);
-  const auto& members = members_of(s->second.what);
+  const auto& members = members_of(s->second.value);
   c.number(std::find(members.begin(), members.end(), c[2]) != members.end() ? 1 : 0);
 }
 

@@ -199,7 +199,7 @@ int describe_error(lua_State* lua) {
   }
   lua_Debug where{};
   bool known = lua_getstack(lua, 1, &where) != 0 && lua_getinfo(lua, "Sl", &where) != 0;
-  if (known && std::strcmp(where.what, "C") == 0) {
+  if (known && std::strcmp(where.source, "=[C]") == 0) {
     known = lua_getstack(lua, 2, &where) != 0 && lua_getinfo(lua, "Sl", &where) != 0;
   }
   if (known) {

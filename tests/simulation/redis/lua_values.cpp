@@ -18,14 +18,14 @@ std::int64_t truncated(lua_Number n) {
 }
 
 /// \return whether the table has such a field, a string, which is then in the reply.
-bool read_field(lua_State* lua, int index, const char* name, kind what, redis::value& reply) {
+bool read_field(lua_State* lua, int index, const char* name, kind type, redis::value& reply) {
   lua_pushstring(lua, name);
   lua_rawget(lua, index);
   const bool found = lua_type(lua, -1) == LUA_TSTRING;
   if (found) {
     std::size_t size = 0;
     const char* text = lua_tolstring(lua, -1, &size);
-    reply.type = what;
+    reply.type = type;
     reply.text.assign(text, size);
   }
   lua_pop(lua, 1);

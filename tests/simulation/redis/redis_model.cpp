@@ -9,10 +9,10 @@ namespace holdfast::sim {
 
 namespace {
 
-redis::value push_of(std::string_view what, std::string_view channel, redis::value third) {
+redis::value push_of(std::string_view event, std::string_view channel, redis::value third) {
   redis::value push;
   push.type = redis::value::kind::push;
-  for (const std::string_view text : {what, channel}) {
+  for (const std::string_view text : {event, channel}) {
     redis::value& item = push.items.emplace_back();
     item.type = redis::value::kind::text;
     item.text = text;
@@ -122,12 +122,12 @@ void redis_model::dispatch(call& c) {
   found->run(c);
 }
 
-bool redis_model::is_refused(const call& c, const command& what) const {
-  switch (settings_.refuses.what) {
+bool redis_model::is_refused(const call& c, const command& request) const {
+  switch (settings_.refuses.scope) {
     case refusal::of::nothing: return false;
-    case refusal::of::commands: return !c.in_script && (what.flag & command::before_auth) == 0;
-    case refusal::of::writes: return (what.flag & command::writes) != 0;
-    case refusal::of::growth: return (what.flag & command::grows) != 0 && !has_written_;
+    case refusal::of::commands: return !c.in_script && (request.flag & command::before_auth) == 0;
+    case refusal::of::writes: return (request.flag & command::writes) != 0;
+    case refusal::of::growth: return (request.flag & command::grows) != 0 && !has_written_;
   }
   return false;
 }
@@ -208,10 +208,10 @@ void server_access::unsubscribe(call& c, std::string_view channel) {
 }
 
 const interpreter::script* server_access::load(call& c, std::string_view text) {
-  std::string why;
-  const interpreter::script* const made = interpreter::of_this_thread().compile(text, why);
+  std::string message;
+  const interpreter::script* const made = interpreter::of_this_thread().compile(text, message);
   if (made == nullptr) {
-    c.error("ERR Error compiling script (new function): " + why);
+    c.error("ERR Error compiling script (new function): " + message);
     return nullptr;
   }
   c.server.scripts_.emplace(made->sha, made);
@@ -223,9 +223,9 @@ const interpreter::script* server_access::script(const call& c, std::string_view
   return found == c.server.scripts_.end() ? nullptr : found->second;
 }
 
-void server_access::run(call& c, const interpreter::script& what, std::size_t keys) {
+void server_access::run(call& c, const interpreter::script& script, std::size_t keys) {
   const auto words = c.words.subspan(3);
-  interpreter::of_this_thread().run(what, words.subspan(0, keys), words.subspan(keys), c.server, c.reply);
+  interpreter::of_this_thread().run(script, words.subspan(0, keys), words.subspan(keys), c.server, c.reply);
 }
 
 }  // namespace holdfast::sim

@@ -55,7 +55,7 @@ class redis_model : private script_host {
       writes,    // also of scripts: READONLY, MISCONF
       growth,    // writes that may take memory, as OOM; a script that has written already goes on
     };
-    of what = of::nothing;
+    of scope = of::nothing;
     std::string error;
   };
   struct settings {
@@ -113,7 +113,7 @@ class redis_model : private script_host {
 
   bool call_from_script(std::span<const std::string_view> words, redis::value& reply) override;
   void dispatch(call& c);
-  [[nodiscard]] bool is_refused(const call& c, const command& what) const;
+  [[nodiscard]] bool is_refused(const call& c, const command& request) const;
   std::int64_t begin_command();
 
   clock clock_;

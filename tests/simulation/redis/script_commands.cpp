@@ -22,7 +22,7 @@ std::optional<std::size_t> keys_in(call& c) {
 void eval(call& c) {
   const auto keys = keys_in(c);
   if (!keys) return;
-  if (const auto* what = server_access::load(c, c[1])) server_access::run(c, *what, *keys);
+  if (const auto* script = server_access::load(c, c[1])) server_access::run(c, *script, *keys);
 }
 
 void evalsha(call& c) {
@@ -31,15 +31,15 @@ void evalsha(call& c) {
   std::string sha{c[1]};
   for (char& digit : sha)
     digit = digit >= 'A' && digit <= 'F' ? static_cast<char>(digit + ('a' - 'A')) : digit;
-  const auto* what = server_access::script(c, sha);
-  if (what == nullptr) return c.error("NOSCRIPT No matching script. Please use EVAL.");
-  server_access::run(c, *what, *keys);
+  const auto* script = server_access::script(c, sha);
+  if (script == nullptr) return c.error("NOSCRIPT No matching script. Please use EVAL.");
+  server_access::run(c, *script, *keys);
 }
 
 void script(call& c) {
   if (is_word(c[1], "load")) {
     if (c.size() != 3) return wrong_number_of_arguments(c, "script|load");
-    if (const auto* what = server_access::load(c, c[2])) c.text(what->sha);
+    if (const auto* script = server_access::load(c, c[2])) c.text(script->sha);
   } else if (is_word(c[1], "exists")) {
     if (c.size() < 3) return wrong_number_of_arguments(c, "script|exists");
     c.list();

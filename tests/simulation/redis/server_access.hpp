@@ -20,7 +20,7 @@ struct server_access {
   static const interpreter::script* load(call& c, std::string_view text);
   [[nodiscard]] static const interpreter::script* script(const call& c, std::string_view sha);
   static void forget_scripts(call& c) { c.server.scripts_.clear(); }
-  static void run(call& c, const interpreter::script& what, std::size_t keys);
+  static void run(call& c, const interpreter::script& script, std::size_t keys);
 };
 
 }  // namespace holdfast::sim

@@ -61,9 +61,9 @@ void hello(call& c) {
   }
   c.by.resp3 = resp3;
   c.list();
-  const auto pair = [&](std::string_view name, std::string_view what) {
+  const auto pair = [&](std::string_view name, std::string_view value) {
     c.add_text(name);
-    c.add_text(what);
+    c.add_text(value);
   };
   pair("server", "redis");
   pair("version", "7.0.15");

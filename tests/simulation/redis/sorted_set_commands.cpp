@@ -12,7 +12,7 @@ namespace {
 
 const scored_members no_members;
 
-scored_members& members_of(dataset::slot& s) { return std::get<sorted_set_value>(s.second.what).members; }
+scored_members& members_of(dataset::slot& s) { return std::get<sorted_set_value>(s.second.value).members; }
 
 // -- ZADD ---------------------------------------------------------------------------------------------------
 
@@ -101,10 +101,10 @@ void add_all(call& c, const add_options& wanted, std::size_t first) {
 
   std::int64_t count = 0;
   for (std::size_t i = 0; i < scores.size(); ++i) {
-    const added what = add_one(c.data, *s, wanted, scores[i], c[first + 2 * i + 1]);
-    if (what == added::not_a_number) return c.error("ERR resulting score is not a number (NaN)");
-    if (what == added::not_wanted && wanted.increment) return;
-    if (what == added::new_member || (what == added::new_score && wanted.changed)) ++count;
+    const added outcome = add_one(c.data, *s, wanted, scores[i], c[first + 2 * i + 1]);
+    if (outcome == added::not_a_number) return c.error("ERR resulting score is not a number (NaN)");
+    if (outcome == added::not_wanted && wanted.increment) return;
+    if (outcome == added::new_member || (outcome == added::new_score && wanted.changed)) ++count;
   }
   if (wanted.increment)
     c.text(double_text{scores[0]}.view());

@@ -59,7 +59,7 @@ void set(call& c) {
   }
   dataset::slot* s = c.data.find(c[1]);
   if (wanted.get && s != nullptr) {
-    const auto* before = std::get_if<std::string>(&s->second.what);
+    const auto* before = std::get_if<std::string>(&s->second.value);
     if (before == nullptr) return c.error(says::wrong_type);
     c.text(*before);
   }
@@ -86,14 +86,14 @@ void setex(call& c) {
 void get(call& c) {
   bool wrong = false;
   const dataset::slot* s = c.find<std::string>(c[1], wrong);
-  if (s != nullptr && !wrong) c.text(std::get<std::string>(s->second.what));
+  if (s != nullptr && !wrong) c.text(std::get<std::string>(s->second.value));
 }
 
 void getdel(call& c) {
   bool wrong = false;
   dataset::slot* s = c.find<std::string>(c[1], wrong);
   if (s == nullptr || wrong) return;
-  c.text(std::get<std::string>(s->second.what));
+  c.text(std::get<std::string>(s->second.value));
   c.data.erase(*s);
 }
 
@@ -101,7 +101,7 @@ void mget(call& c) {
   c.list();
   for (const std::string_view key : c.words.subspan(1)) {
     const dataset::slot* s = c.data.find(key);
-    const auto* found = s == nullptr ? nullptr : std::get_if<std::string>(&s->second.what);
+    const auto* found = s == nullptr ? nullptr : std::get_if<std::string>(&s->second.value);
     if (found == nullptr)
       c.add_null();
     else
@@ -112,7 +112,7 @@ void mget(call& c) {
 void strlen(call& c) {
   bool wrong = false;
   const dataset::slot* s = c.find<std::string>(c[1], wrong);
-  if (!wrong) c.number(s == nullptr ? 0 : std::ssize(std::get<std::string>(s->second.what)));
+  if (!wrong) c.number(s == nullptr ? 0 : std::ssize(std::get<std::string>(s->second.value)));
 }
 
 void add(call& c, std::int64_t amount) {
@@ -121,7 +121,7 @@ void add(call& c, std::int64_t amount) {
   if (wrong) return;
   std::int64_t value = 0;
   if (s != nullptr) {
-    const auto before = integer_in(std::get<std::string>(s->second.what));
+    const auto before = integer_in(std::get<std::string>(s->second.value));
     if (!before) return c.error(says::not_an_integer);
     value = *before;
   }

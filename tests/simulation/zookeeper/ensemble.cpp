@@ -17,8 +17,8 @@ using zookeeper::result;
 
 namespace {
 
-bool is_voted_on(const operation& what) {
-  switch (what.kind) {
+bool is_voted_on(const operation& op) {
+  switch (op.kind) {
     case operation_kind::create:
     case operation_kind::set:
     case operation_kind::remove:
@@ -30,10 +30,10 @@ bool is_voted_on(const operation& what) {
 
 }  // namespace
 
-result failed(const operation& what, answer how) {
+result failed(const operation& op, answer code) {
   result r;
-  r.code = how;
-  r.path = what.path;
+  r.code = code;
+  r.path = op.path;
   r.reason = {errc::unavailable, "the server said so"};
   return r;
 }
@@ -50,12 +50,12 @@ ensemble::ensemble(scene& in, settings s, const std::vector<std::int64_t>& rates
 // ---- one server
 
 void ensemble::receive(std::size_t at, zookeeper_link& from, line& over, packet_number which,
-                       client_packet what) {
+                       client_packet packet) {
   const std::uint32_t number = which.connection;
   if (const auto held = held_.find(&over); held != held_.end()) {
     if (in_.now < held->second.until && number == held->second.connection) {
       in_.agenda.add(held->second.until, [this, at, to = &from, way = &over, which,
-                                          packet = std::make_shared<client_packet>(std::move(what))] {
+                                          packet = std::make_shared<client_packet>(std::move(packet))] {
         if (way->connection() == which.connection) receive(at, *to, *way, which, std::move(*packet));
       });
       return;
@@ -74,12 +74,12 @@ void ensemble::receive(std::size_t at, zookeeper_link& from, line& over, packet_
     const connection_ptr c = *known;
     if (which.nth != c->next) return;
     ++c->next;
-    s.at.enter([this, at, c, p = std::make_shared<client_packet>(std::move(what)), in = s.contact] {
+    s.at.enter([this, at, c, p = std::make_shared<client_packet>(std::move(packet)), in = s.contact] {
       if (servers_[at].contact == in) arrive(at, c, std::move(*p));
     });
     return;
   }
-  const auto* h = std::get_if<hello>(&what);
+  const auto* h = std::get_if<hello>(&packet);
   const bool serves = s.follows || former_leader_ == at;
   // Whoever has seen more than this server is not let in by it.
   if (!serves || is_apart(over, at) || h == nullptr || h->last_seen > s.known.last()) return refuse();
@@ -96,19 +96,19 @@ void ensemble::receive(std::size_t at, zookeeper_link& from, line& over, packet_
   });
 }
 
-void ensemble::arrive(std::size_t at, const connection_ptr& c, client_packet what) {
+void ensemble::arrive(std::size_t at, const connection_ptr& c, client_packet packet) {
   server& s = servers_[at];
   if (c->session == 0) return;  // not let in (any more)
-  if (former_leader_ == at) return serve_as_former_leader(c, std::move(what));
+  if (former_leader_ == at) return serve_as_former_leader(c, std::move(packet));
   if (leader_ == at) {
     touch(c->session);
   } else {
     s.heard_of.insert(c->session);
   }
   const auto o = std::make_shared<connection::open_operation>();
-  o->what = std::move(what);
-  if (const auto* asked = std::get_if<operation>(&o->what)) {
-    o->needs_leader = is_voted_on(*asked) || asked->kind == operation_kind::sync;
+  o->packet = std::move(packet);
+  if (const auto* request = std::get_if<operation>(&o->packet)) {
+    o->needs_leader = is_voted_on(*request) || request->kind == operation_kind::sync;
   }
   c->queue.push_back(o);
   if (o->needs_leader) to_leader(at, [this, at, c, o] { decide(at, c, o); });
@@ -121,15 +121,15 @@ void ensemble::pump(std::size_t at, const connection_ptr& c) {
     const auto o = c->queue.front();
     if (o->needs_leader && !o->result) return;
     c->queue.pop_front();
-    if (std::holds_alternative<still_there>(o->what)) {
+    if (std::holds_alternative<still_there>(o->packet)) {
       send(at, *c, {pong{}, 0});
       continue;
     }
-    if (const auto* again = std::get_if<watches_again>(&o->what)) {
+    if (const auto* again = std::get_if<watches_again>(&o->packet)) {
       watch_again(at, c, *again);
       continue;
     }
-    result r = o->needs_leader ? std::move(*o->result) : read(at, c, std::get<operation>(o->what));
+    result r = o->needs_leader ? std::move(*o->result) : read(at, c, std::get<operation>(o->packet));
     send(at, *c, {std::move(r), 0});
   }
 }
@@ -195,7 +195,7 @@ void ensemble::carry_out(std::size_t at, const transaction& t) {
     fire(at, s.lists, path, change::removed);
     fire(at, s.lists, parent_of(path), change::children);
   };
-  switch (t.what) {
+  switch (t.type) {
     case transaction::kind::create: return fire(at, s.lists, parent_of(t.path), change::children);
     case transaction::kind::replace:
       for (const std::string& path : t.gone) removed(path);
@@ -218,15 +218,15 @@ void ensemble::carry_out(std::size_t at, const transaction& t) {
 }
 
 /// Each watch tells once.
-void ensemble::fire(std::size_t at, watch_table& from, const std::string& path, change what) {
+void ensemble::fire(std::size_t at, watch_table& from, const std::string& path, change event) {
   const auto found = from.find(path);
   if (found == from.end()) return;
   const auto all = std::move(found->second);
   from.erase(found);
   for (const connection_ptr& c : all) {
     if (!c->is_open()) continue;
-    if (what == change::removed && on_told && !c->again.contains(path)) on_told(path, c->session);
-    send(at, *c, {happening{path, what}, 0});
+    if (event == change::removed && on_told && !c->again.contains(path)) on_told(path, c->session);
+    send(at, *c, {happening{path, event}, 0});
   }
 }
 
@@ -299,12 +299,13 @@ void ensemble::let_in_as_former_leader(const connection_ptr& c, const hello& h) 
   send(*former_leader_, *c, {welcome{h.session, known->second}, 0});
 }
 
-void ensemble::serve_as_former_leader(const connection_ptr& c, client_packet what) {
+void ensemble::serve_as_former_leader(const connection_ptr& c, client_packet packet) {
   const auto o = std::make_shared<connection::open_operation>();
-  o->what = std::move(what);
-  if (const auto* asked = std::get_if<operation>(&o->what)) {
-    o->needs_leader = is_voted_on(*asked) || asked->kind == operation_kind::sync;
-    if (asked->kind == operation_kind::sync) o->result = result{.code = answer::done, .path = asked->path};
+  o->packet = std::move(packet);
+  if (const auto* request = std::get_if<operation>(&o->packet)) {
+    o->needs_leader = is_voted_on(*request) || request->kind == operation_kind::sync;
+    if (request->kind == operation_kind::sync)
+      o->result = result{.code = answer::done, .path = request->path};
   }
   c->queue.push_back(o);
   pump(*former_leader_, c);
@@ -312,9 +313,9 @@ void ensemble::serve_as_former_leader(const connection_ptr& c, client_packet wha
 
 // ---- without a connection
 
-std::optional<result> ensemble::propose(const operation& what, std::int64_t by) {
+std::optional<result> ensemble::propose(const operation& op, std::int64_t by) {
   if (!leader_ || (by != 0 && !has_session(by))) return std::nullopt;
-  return prepare(what, by);
+  return prepare(op, by);
 }
 
 std::optional<std::int64_t> ensemble::begin_session() {

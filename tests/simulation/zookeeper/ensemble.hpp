@@ -25,7 +25,7 @@ namespace holdfast::sim {
 class zookeeper_link;
 
 /// The answer to an operation that has changed nothing.
-[[nodiscard]] zookeeper::result failed(const zookeeper::operation& what, zookeeper::answer how);
+[[nodiscard]] zookeeper::result failed(const zookeeper::operation& op, zookeeper::answer code);
 
 /// A model of ZooKeeper: one server, or a leader with followers.
 ///
@@ -54,7 +54,7 @@ class ensemble {
   };
   /// From a client's end.
   void receive(std::size_t server, zookeeper_link& from, line& over, packet_number number,
-               client_packet what);
+               client_packet packet);
 
   // Weather.
   void stop(std::size_t server, instant until);
@@ -80,7 +80,7 @@ class ensemble {
   [[nodiscard]] std::optional<std::size_t> leader() const { return leader_; }
 
   // Without a connection: for clients of others, and for operators. Nothing, where nobody leads.
-  [[nodiscard]] std::optional<zookeeper::result> propose(const zookeeper::operation& what, std::int64_t by);
+  [[nodiscard]] std::optional<zookeeper::result> propose(const zookeeper::operation& op, std::int64_t by);
   /// Lives until it is ended.
   [[nodiscard]] std::optional<std::int64_t> begin_session();
   void end_session(std::int64_t which);
@@ -106,7 +106,7 @@ class ensemble {
     std::int64_t session = 0;  // zero until it is let in
     /// An operation, and its result where the leader has to give it.
     struct open_operation {
-      client_packet what;
+      client_packet packet;
       bool needs_leader = false;
       std::optional<zookeeper::result> result;
     };
@@ -141,13 +141,13 @@ class ensemble {
   };
 
   // One server
-  void arrive(std::size_t at, const connection_ptr& c, client_packet what);
+  void arrive(std::size_t at, const connection_ptr& c, client_packet packet);
   void pump(std::size_t at, const connection_ptr& c);
   [[nodiscard]] zookeeper::result read(std::size_t at, const connection_ptr& c,
                                        const zookeeper::operation& o);
   void watch_again(std::size_t at, const connection_ptr& c, const watches_again& w);
   void carry_out(std::size_t at, const transaction& t);
-  void fire(std::size_t at, watch_table& from, const std::string& path, zookeeper::change what);
+  void fire(std::size_t at, watch_table& from, const std::string& path, zookeeper::change event);
   void send(std::size_t at, const connection& c, server_packet p);
   void leave(std::size_t at, bool silently);
   void join(std::size_t at);
@@ -163,7 +163,7 @@ class ensemble {
   [[nodiscard]] bool can_vote(std::size_t which) const {
     return !servers_[which].is_down && former_leader_ != which;
   }
-  void serve_as_former_leader(const connection_ptr& c, client_packet what);
+  void serve_as_former_leader(const connection_ptr& c, client_packet packet);
   void let_in_as_former_leader(const connection_ptr& c, const hello& h);
   void end_former_leader_after(duration d);
   [[nodiscard]] bool is_apart(const line& from, std::size_t at) const;
@@ -175,10 +175,9 @@ class ensemble {
   void end_overdue();
   void let_in(std::size_t at, const connection_ptr& c, const hello& h);
   void decide(std::size_t at, const connection_ptr& c, const std::shared_ptr<connection::open_operation>& o);
-  [[nodiscard]] zookeeper::result prepare(const zookeeper::operation& what, std::int64_t by);
+  [[nodiscard]] zookeeper::result prepare(const zookeeper::operation& op, std::int64_t by);
   /// Fills in what a new node's name, and its parent, need.
-  [[nodiscard]] std::optional<zookeeper::answer> prepare_new(const zookeeper::operation& what,
-                                                             transaction& t);
+  [[nodiscard]] std::optional<zookeeper::answer> prepare_new(const zookeeper::operation& op, transaction& t);
   void commit(transaction t);
   void end(std::int64_t which);
   void touch(std::int64_t which);

@@ -24,9 +24,9 @@ void ensemble_fault_injector::disturb(duration how_long) {
 
 std::size_t ensemble_fault_injector::pick_server() { return around_.in.chance.below(servers_.size()); }
 
-void ensemble_fault_injector::strike_servers(kind what, client& c, std::size_t server) {
+void ensemble_fault_injector::strike_servers(kind fault_kind, client& c, std::size_t server) {
   scene& in = around_.in;
-  switch (static_cast<fault>(what)) {
+  switch (static_cast<fault>(fault_kind)) {
     case fault::server_stop: {
       const duration length = up_to(in.chance.one_in(4) ? 4s : 300ms);
       disturb(length);

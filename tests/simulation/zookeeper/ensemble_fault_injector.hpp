@@ -31,7 +31,7 @@ class ensemble_fault_injector final : public fault_injector {
 
  private:
   [[nodiscard]] std::size_t pick_server() override;
-  void strike_servers(kind what, client& c, std::size_t server) override;
+  void strike_servers(kind fault_kind, client& c, std::size_t server) override;
   /// What is wrong with them ends by then, by itself.
   void heal_servers() override {}
   [[nodiscard]] bool can_be(fault which) const;

@@ -56,8 +56,8 @@ void ensemble::elect(std::uint64_t term) {
   for (const auto& [id, timeout] : former_sessions_) shortest = std::min(shortest, timeout);
   const duration goes_on = in_.chance.between(0ms, shortest / 4);
   end_former_leader_after(goes_on);
-  in_.after(in_.chance.between(0ms, goes_on), [this, who = apart_.of] {
-    if (apart_.of == who && who != nullptr) who->cut();
+  in_.after(in_.chance.between(0ms, goes_on), [this, leader = apart_.of] {
+    if (apart_.of == leader && leader != nullptr) leader->cut();
   });
 }
 

@@ -95,7 +95,7 @@ void ensemble::let_in(std::size_t at, const connection_ptr& c, const hello& h) {
     s.timeout = std::clamp<duration>(h.timeout, settings_.tick * 2, settings_.tick * 20);
     sessions_[id] = s;
     transaction t;
-    t.what = transaction::kind::begin_session;
+    t.type = transaction::kind::begin_session;
     t.session = id;
     commit(std::move(t));
   }
@@ -117,11 +117,11 @@ void ensemble::let_in(std::size_t at, const connection_ptr& c, const hello& h) {
 void ensemble::decide(std::size_t at, const connection_ptr& c,
                       const std::shared_ptr<connection::open_operation>& o) {
   const auto found = sessions_.find(c->session);
-  const auto& what = std::get<operation>(o->what);
+  const auto& op = std::get<operation>(o->packet);
   result r;
-  if (what.kind == operation_kind::sync) {
+  if (op.kind == operation_kind::sync) {
     // Answered whatever has become of the session: its end, if so, is told before.
-    r.path = what.path;
+    r.path = op.path;
     // The leader answers its own clients without a look at what others are told already, though it may carry
     // that out later than they; but not before what their session asked for, of whichever server
     // (ProposalRequestProcessor, CommitProcessor).
@@ -130,7 +130,7 @@ void ensemble::decide(std::size_t at, const connection_ptr& c,
       return pump(at, c);
     }
   } else if (found == sessions_.end()) {
-    r = failed(what, answer::unknown);
+    r = failed(op, answer::unknown);
   } else if (found->second.owner != c) {
     // The session has moved to another connection, maybe to one that was given up long ago and was late to
     // arrive. As ZooKeeper does since its issue 710, this one is ended, so that its client comes anew.
@@ -140,7 +140,7 @@ void ensemble::decide(std::size_t at, const connection_ptr& c,
     });
     return;
   } else {
-    r = prepare(what, c->session);
+    r = prepare(op, c->session);
   }
   from_leader(at, [this, at, c, o, r = std::make_shared<result>(std::move(r))] {
     o->result = std::move(*r);
@@ -148,42 +148,42 @@ void ensemble::decide(std::size_t at, const connection_ptr& c,
   });
 }
 
-result ensemble::prepare(const operation& what, std::int64_t by) {
+result ensemble::prepare(const operation& op, std::int64_t by) {
   transaction t;
-  t.path = what.path;
-  t.data = what.data;
+  t.path = op.path;
+  t.data = op.data;
   t.by = by;
   t.wall_ms = servers_[*leader_].at.wall_now() / 1000;
-  const znode* const n = decided_.find(what.path);
+  const znode* const n = decided_.find(op.path);
   result r;
-  switch (what.kind) {
+  switch (op.kind) {
     case operation_kind::create:
-      t.what = transaction::kind::create;
-      t.container = what.make == operation::made::container;
+      t.type = transaction::kind::create;
+      t.container = op.make == operation::made::container;
       t.session = t.container ? 0 : by;
-      if (const auto problem = prepare_new(what, t)) return failed(what, *problem);
+      if (const auto problem = prepare_new(op, t)) return failed(op, *problem);
       break;
     case operation_kind::replace:
-      t.what = transaction::kind::replace;
+      t.type = transaction::kind::replace;
       t.session = by;
-      if (const auto problem = prepare_new(what, t)) return failed(what, *problem);
-      if (decided_.find(what.former) == nullptr) return failed(what, answer::no_node);
-      t.gone.push_back(what.former);
+      if (const auto problem = prepare_new(op, t)) return failed(op, *problem);
+      if (decided_.find(op.former) == nullptr) return failed(op, answer::no_node);
+      t.gone.push_back(op.former);
       break;
     case operation_kind::set:
-      if (n == nullptr) return failed(what, answer::no_node);
-      t.what = transaction::kind::set;
+      if (n == nullptr) return failed(op, answer::no_node);
+      t.type = transaction::kind::set;
       break;
     case operation_kind::agree:
-      if (n == nullptr) return failed(what, answer::no_node);
-      t.what = transaction::kind::nothing;
+      if (n == nullptr) return failed(op, answer::no_node);
+      t.type = transaction::kind::nothing;
       break;
     case operation_kind::remove:
-      if (n == nullptr) return failed(what, answer::no_node);
-      if (!n->children.empty()) return failed(what, answer::not_empty);
-      t.what = transaction::kind::remove;
+      if (n == nullptr) return failed(op, answer::no_node);
+      if (!n->children.empty()) return failed(op, answer::not_empty);
+      t.type = transaction::kind::remove;
       break;
-    default: return failed(what, answer::other);
+    default: return failed(op, answer::other);
   }
   r.path = t.path;
   commit(std::move(t));
@@ -193,13 +193,13 @@ result ensemble::prepare(const operation& what, std::int64_t by) {
 
 /// A child's number is counted on from what is still being written, and beyond the end of the range; what is
 /// written stays at the end (PrepRequestProcessor, and DataTree.createNode since 3.5).
-std::optional<answer> ensemble::prepare_new(const operation& what, transaction& t) {
-  const std::string above = parent_of(what.path);
+std::optional<answer> ensemble::prepare_new(const operation& op, transaction& t) {
+  const std::string above = parent_of(op.path);
   const znode* const parent = decided_.find(above);
   if (parent == nullptr) return answer::no_node;
   const bool counts_on = being_written_.contains(above) && being_written_[above].until > in_.now;
   const std::int32_t number = counts_on ? being_written_[above].next : parent->version;
-  if (what.make == operation::made::sequential) t.path += digits_of(number);
+  if (op.make == operation::made::sequential) t.path += digits_of(number);
   if (decided_.find(t.path) != nullptr) return answer::node_exists;
   if (parent->session != 0) return answer::no_children;
   t.parent_version = after(number);
@@ -219,9 +219,9 @@ void ensemble::commit(transaction t) {
     constexpr std::array verbs{"creates ",  "sets ", "removes ", "begins ", "ends ", "replaces a node by ",
                                "agrees at "};
     in_.log.line(in_.now, "session " + std::to_string(t.by) + " " +
-                              verbs.at(static_cast<std::size_t>(t.what)) + t.path);
+                              verbs.at(static_cast<std::size_t>(t.type)) + t.path);
   }
-  in_.note("decided", static_cast<std::uint64_t>(t.number), static_cast<std::uint64_t>(t.what),
+  in_.note("decided", static_cast<std::uint64_t>(t.number), static_cast<std::uint64_t>(t.type),
            static_cast<std::uint64_t>(t.session));
   if (on_change) on_change(t);
   const auto shared = std::make_shared<const transaction>(std::move(t));
@@ -233,7 +233,7 @@ void ensemble::commit(transaction t) {
 void ensemble::end(std::int64_t which) {
   if (sessions_.erase(which) == 0) return;
   transaction t;
-  t.what = transaction::kind::end_session;
+  t.type = transaction::kind::end_session;
   t.session = t.by = which;
   t.gone = decided_.paths_of([&](const std::string&, const znode& n) { return n.session == which; });
   commit(std::move(t));

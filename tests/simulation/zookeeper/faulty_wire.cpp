@@ -26,76 +26,76 @@ std::optional<zookeeper::contender> contender_at(const std::string& path) {
 
 }  // namespace
 
-void faulty_wire::submit(operation what, on_result done) {
-  if (which_ == mutant::none) return inner_.submit(std::move(what), std::move(done));
-  switch (what.kind) {
-    case operation_kind::create: return create(std::move(what), std::move(done));
+void faulty_wire::submit(operation op, on_result done) {
+  if (which_ == mutant::none) return inner_.submit(std::move(op), std::move(done));
+  switch (op.kind) {
+    case operation_kind::create: return create(std::move(op), std::move(done));
     case operation_kind::exists:
-    case operation_kind::get: return get(std::move(what), std::move(done));
-    case operation_kind::replace: return replace(std::move(what), std::move(done));
-    case operation_kind::list: return list(std::move(what), std::move(done));
+    case operation_kind::get: return get(std::move(op), std::move(done));
+    case operation_kind::replace: return replace(std::move(op), std::move(done));
+    case operation_kind::list: return list(std::move(op), std::move(done));
     default: break;
   }
-  if (const auto found = real_.find(what.path); found != real_.end()) what.path = found->second;
-  if (which_ != mutant::delete_not_retried || what.kind != operation_kind::remove) {
-    return inner_.submit(std::move(what), std::move(done));
+  if (const auto found = real_.find(op.path); found != real_.end()) op.path = found->second;
+  if (which_ != mutant::delete_not_retried || op.kind != operation_kind::remove) {
+    return inner_.submit(std::move(op), std::move(done));
   }
-  inner_.submit(std::move(what), [done = std::move(done)](result r) {
+  inner_.submit(std::move(op), [done = std::move(done)](result r) {
     if (r.code == answer::unknown || r.code == answer::not_sent) r.code = answer::done;
     done(std::move(r));
   });
 }
 
-void faulty_wire::create(operation what, on_result done) {
-  const std::string queue = parent_of(what.path);
-  if (what.make == operation::made::sequential) open_.erase(queue);
-  if (which_ == mutant::create_without_guid && what.make == operation::made::sequential) {
+void faulty_wire::create(operation op, on_result done) {
+  const std::string queue = parent_of(op.path);
+  if (op.make == operation::made::sequential) open_.erase(queue);
+  if (which_ == mutant::create_without_guid && op.make == operation::made::sequential) {
     std::array<char, 16> other{};
     std::snprintf(other.data(), other.size(), "%08x", ++made_);
-    what.path.replace(what.path.rfind(protection) + protection.size(), 8, other.data());
+    op.path.replace(op.path.rfind(protection) + protection.size(), 8, other.data());
   }
-  inner_.submit(std::move(what), [this, done = std::move(done)](result r) {
+  inner_.submit(std::move(op), [this, done = std::move(done)](result r) {
     if (r.code == answer::done) own_.insert(r.path);
     done(std::move(r));
   });
 }
 
-void faulty_wire::replace(operation what, on_result done) {
-  if (const auto found = real_.find(what.former); found != real_.end()) what.former = found->second;
-  if (which_ != mutant::downgrade_renumbered) return inner_.submit(std::move(what), std::move(done));
-  operation removal{.kind = operation_kind::remove, .path = what.former};
-  const std::string asked = what.path;
-  what.kind = operation_kind::create;
-  what.make = operation::made::sequential;
-  what.path.resize(what.path.rfind(reader) + reader.size());
-  inner_.submit(std::move(what), [this, asked](const result& r) {
-    if (r.code == answer::done) stand_for(asked, r.path);
+void faulty_wire::replace(operation op, on_result done) {
+  if (const auto found = real_.find(op.former); found != real_.end()) op.former = found->second;
+  if (which_ != mutant::downgrade_renumbered) return inner_.submit(std::move(op), std::move(done));
+  operation removal{.kind = operation_kind::remove, .path = op.former};
+  const std::string path = op.path;
+  op.kind = operation_kind::create;
+  op.make = operation::made::sequential;
+  op.path.resize(op.path.rfind(reader) + reader.size());
+  inner_.submit(std::move(op), [this, path](const result& r) {
+    if (r.code == answer::done) stand_for(path, r.path);
   });
-  inner_.submit(std::move(removal), [asked, done = std::move(done)](result r) {
-    r.path = asked;
+  inner_.submit(std::move(removal), [path, done = std::move(done)](result r) {
+    r.path = path;
     done(std::move(r));
   });
 }
 
-void faulty_wire::get(operation what, on_result done) {
-  const std::string asked = what.path;
-  const bool of_another = !own_.contains(asked) && contender_at(asked);
-  if (const auto found = real_.find(asked); found != real_.end()) what.path = found->second;
-  if (which_ == mutant::wrong_neighbour && of_another && what.watch) {
-    what.path = nearest_taken_for(asked);
-    stand_for(asked, what.path);
+void faulty_wire::get(operation op, on_result done) {
+  const std::string path = op.path;
+  const bool of_another = !own_.contains(path) && contender_at(path);
+  if (const auto found = real_.find(path); found != real_.end()) op.path = found->second;
+  if (which_ == mutant::wrong_neighbour && of_another && op.watch) {
+    op.path = nearest_taken_for(path);
+    stand_for(path, op.path);
   }
-  const bool denied = of_another && open_.contains(parent_of(asked));
-  inner_.submit(std::move(what), [this, asked, denied, done = std::move(done)](result r) {
-    r.path = asked;
+  const bool denied = of_another && open_.contains(parent_of(path));
+  inner_.submit(std::move(op), [this, path, denied, done = std::move(done)](result r) {
+    r.path = path;
     if (denied && r.code == answer::done) r.code = answer::no_node;
     if (which_ == mutant::former_session_taken) r.about.session = session_;
     done(std::move(r));
   });
 }
 
-void faulty_wire::list(operation what, on_result done) {
-  inner_.submit(std::move(what), [this, queue = what.path, done = std::move(done)](result r) {
+void faulty_wire::list(operation op, on_result done) {
+  inner_.submit(std::move(op), [this, queue = op.path, done = std::move(done)](result r) {
     const std::vector<std::string> before = std::exchange(present_[queue], r.children);
     if (which_ == mutant::listing_too_early && r.code == answer::done) r.children = with_own(queue, before);
     if (which_ == mutant::reader_waits_on_later) show_later_writers_earlier(queue, r.children);
@@ -103,18 +103,18 @@ void faulty_wire::list(operation what, on_result done) {
   });
 }
 
-std::vector<std::string> faulty_wire::told_as(const std::string& path, zookeeper::change what) {
+std::vector<std::string> faulty_wire::told_as(const std::string& path, zookeeper::change event) {
   if (which_ == mutant::none) return {path};
-  if (which_ == mutant::gave_up_taken_as_release && what == zookeeper::change::removed &&
+  if (which_ == mutant::gave_up_taken_as_release && event == zookeeper::change::removed &&
       !own_.contains(path) && contender_at(path)) {
     open_.insert(parent_of(path));
   }
   const auto found = called_.find(path);
   if (found == called_.end()) return {path};
   std::vector<std::string> all;
-  for (const std::string& asked : found->second) {
-    real_.erase(asked);
-    all.push_back(asked);
+  for (const std::string& known : found->second) {
+    real_.erase(known);
+    all.push_back(known);
   }
   called_.erase(found);
   return all;
@@ -124,9 +124,9 @@ void faulty_wire::in_session(std::int64_t id) {
   if (which_ != mutant::former_session_taken || session_ == 0) session_ = id;
 }
 
-void faulty_wire::stand_for(const std::string& asked, const std::string& real) {
-  real_[asked] = real;
-  called_[real].insert(asked);
+void faulty_wire::stand_for(const std::string& path, const std::string& real) {
+  real_[path] = real;
+  called_[real].insert(path);
 }
 
 /// The first of all instead of the nearest.

@@ -16,23 +16,23 @@ class faulty_wire final : public zookeeper::wire {
  public:
   faulty_wire(mutant which, wire& inner) : which_{which}, inner_{inner} {}
 
-  void submit(zookeeper::operation what, on_result done) override;
+  void submit(zookeeper::operation op, on_result done) override;
   /// As which nodes' change the session is to hear of one.
-  [[nodiscard]] std::vector<std::string> told_as(const std::string& path, zookeeper::change what);
+  [[nodiscard]] std::vector<std::string> told_as(const std::string& path, zookeeper::change event);
   void in_session(std::int64_t id);
   /// The one that the session is to believe in.
   [[nodiscard]] std::int64_t session() const { return session_; }
 
  private:
-  void create(zookeeper::operation what, on_result done);
-  void replace(zookeeper::operation what, on_result done);
-  void get(zookeeper::operation what, on_result done);
-  void list(zookeeper::operation what, on_result done);
+  void create(zookeeper::operation op, on_result done);
+  void replace(zookeeper::operation op, on_result done);
+  void get(zookeeper::operation op, on_result done);
+  void list(zookeeper::operation op, on_result done);
   [[nodiscard]] std::string nearest_taken_for(const std::string& path) const;
   [[nodiscard]] std::vector<std::string> with_own(const std::string& queue,
                                                   std::vector<std::string> children) const;
   void show_later_writers_earlier(const std::string& queue, std::vector<std::string>& children);
-  void stand_for(const std::string& asked, const std::string& real);
+  void stand_for(const std::string& path, const std::string& real);
 
   mutant which_;
   wire& inner_;

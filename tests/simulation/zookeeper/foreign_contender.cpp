@@ -19,7 +19,7 @@ std::string foreign_contender::new_node(role wants) {
   std::copy_n(drawn_id.bytes().begin(), owner_id::size, random.begin());
   random[6] =
       static_cast<std::uint8_t>((random[6] & 0x0FU) | 0x40U);  // as java.util.UUID and Python's have it
-  return zookeeper::node_name(how_, wants, owner_id{random});
+  return zookeeper::node_name(layout_, wants, owner_id{random});
 }
 
 void foreign_contender::live() {
@@ -33,9 +33,9 @@ void foreign_contender::retire() {
   after(in_.chance.between(0ms, 200ms), [this] { go(); });
 }
 
-bool foreign_contender::create(std::string& node, const std::string& path, operation::made how) {
+bool foreign_contender::create(std::string& node, const std::string& path, operation::made make) {
   const auto r = servers_.propose(
-      {.kind = operation_kind::create, .path = path, .data = "10.0.0.1", .make = how}, session_);
+      {.kind = operation_kind::create, .path = path, .data = "10.0.0.1", .make = make}, session_);
   if (!r || r->code != answer::done) return false;
   node = r->path;
   return true;
@@ -71,11 +71,11 @@ void foreign_contender::look() {
     // First in the queue: it may have a lease, and waits with it until there are few enough of them.
     const std::string queue = parent_of(node_);
     const znode* const q = servers_.decided().find(queue);
-    const auto own = zookeeper::parse(how_, last_part_of(node_));
+    const auto own = zookeeper::parse(layout_, last_part_of(node_));
     bool first = q != nullptr && own;
     if (first) {
       for (const std::string& child : q->children) {
-        const auto c = zookeeper::parse(how_, child);
+        const auto c = zookeeper::parse(layout_, child);
         first = first && (!c || !counts_.is_before(queue, *c, *own));
       }
     }
@@ -100,12 +100,12 @@ void foreign_contender::hold() {
 /// As Curator's read lock does for a thread that has the write lock: a node of its own, with the writer's
 /// number; and then the writer's goes.
 void foreign_contender::downgrade() {
-  const auto own = zookeeper::parse(how_, last_part_of(node_));
+  const auto own = zookeeper::parse(layout_, last_part_of(node_));
   if (!own || servers_.decided().find(node_) == nullptr) return;  // an operator removed it
   if (zookeeper::is_of_the_end(own->number)) return;  // its number tells nobody that it was the first
   std::string lower;
   const std::string path =
-      parent_of(node_) + '/' + zookeeper::downgraded(how_, own->number, drawn(in_.chance));
+      parent_of(node_) + '/' + zookeeper::downgraded(layout_, own->number, drawn(in_.chance));
   if (!create(lower, path, operation::made::ephemeral)) return;
   remove(node_);
   node_ = lower;

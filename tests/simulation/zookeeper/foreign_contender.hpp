@@ -12,8 +12,8 @@ namespace holdfast::sim {
 /// holds, downgrades, gives up, and dies. Nothing goes wrong between it and the leader.
 class foreign_contender {
  public:
-  foreign_contender(scene& in, ensemble& servers, const recipe_ledger& counts, zookeeper::layout how)
-      : in_{in}, servers_{servers}, counts_{counts}, how_{how} {}
+  foreign_contender(scene& in, ensemble& servers, const recipe_ledger& counts, zookeeper::layout layout)
+      : in_{in}, servers_{servers}, counts_{counts}, layout_{layout} {}
 
   void live();
   /// Ends what it has, soon, and wants no more.
@@ -27,7 +27,7 @@ class foreign_contender {
   void downgrade();
   void go();
   void die();
-  [[nodiscard]] bool create(std::string& node, const std::string& path, zookeeper::operation::made how);
+  [[nodiscard]] bool create(std::string& node, const std::string& path, zookeeper::operation::made make);
   void remove(std::string& node);
   [[nodiscard]] std::string new_node(zookeeper::role wants);
   template <class Function>
@@ -40,7 +40,7 @@ class foreign_contender {
   scene& in_;
   ensemble& servers_;
   const recipe_ledger& counts_;
-  zookeeper::layout how_;
+  zookeeper::layout layout_;
   std::uint64_t life_ =
       0;  // a number for each attempt, so that what was planned for one does not touch the next
   std::int64_t session_ = 0;

@@ -35,10 +35,10 @@ struct session_is_over {};
 struct pong {};
 struct happening {
   std::string path;
-  zookeeper::change what{};
+  zookeeper::change event{};
 };
 struct server_packet {
-  std::variant<welcome, session_is_over, zookeeper::result, happening, pong> what;
+  std::variant<welcome, session_is_over, zookeeper::result, happening, pong> content;
   std::int64_t last = 0;  // the last change that the server knows of
 };
 

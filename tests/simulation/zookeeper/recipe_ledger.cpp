@@ -15,8 +15,11 @@ using zookeeper::contender;
 using zookeeper::role;
 
 recipe_ledger::recipe_ledger(scene& in, const site& at, ensemble& servers, std::string root,
-                             zookeeper::layout how)
-    : ledger{in, at, {}, [] { return std::vector<standing>{}; }}, in_{in}, servers_{servers}, how_{how} {
+                             zookeeper::layout layout)
+    : ledger{in, at, {}, [] { return std::vector<standing>{}; }},
+      in_{in},
+      servers_{servers},
+      layout_{layout} {
   for (std::size_t i = 0; i < names; ++i) paths_.at(i) = zookeeper::path_of(root, name_of(i));
   servers.on_change = [this](const transaction& t) { changed(t); };
   servers.on_told = [this](const std::string& path, std::int64_t session) { woken(path, session); };
@@ -53,17 +56,17 @@ void recipe_ledger::changed(const transaction& t) {
   const auto concern = [&](const std::string& path) {
     if (const std::size_t name = name_at(path); name != names) concerned.insert(name);
   };
-  if (t.what == kind::create || t.what == kind::replace) {
+  if (t.type == kind::create || t.type == kind::replace) {
     if (t.session != 0) {
       claimed& c = claimed_[t.path];
       c.session = t.session;
-      c.as = zookeeper::parse(how_, last_part_of(t.path));
-      c.who = c.as && c.as->guid ? maker_of_alias(*c.as->guid) : 0;
-      ++nodes_of_[c.who];
+      c.as = zookeeper::parse(layout_, last_part_of(t.path));
+      c.made_by = c.as && c.as->guid ? maker_of_alias(*c.as->guid) : 0;
+      ++nodes_of_[c.made_by];
     }
     concern(t.path);
   }
-  if (t.what == kind::remove) {
+  if (t.type == kind::remove) {
     went(t, t.path);
     concern(t.path);
   } else {
@@ -74,7 +77,7 @@ void recipe_ledger::changed(const transaction& t) {
   }
   for (const std::size_t name : concerned) {
     decide_anew(name);
-    if (t.what != kind::create) require_beliefs_true(name);
+    if (t.type != kind::create) require_beliefs_true(name);
   }
 }
 
@@ -82,15 +85,15 @@ void recipe_ledger::went(const transaction& t, const std::string& path) {
   const auto found = claimed_.find(path);
   if (found == claimed_.end()) return;
   const std::int64_t session = found->second.session;
-  const maker who = found->second.who;
+  const maker made_by = found->second.made_by;
   claimed_.erase(found);
   gone_[path] = session;
-  if (--nodes_of_[who] == 0) nodes_of_.erase(who);
+  if (--nodes_of_[made_by] == 0) nodes_of_.erase(made_by);
   const std::size_t name = name_at(path);
-  const bool forced = name != names && is_evicted(name) && t.what == transaction::kind::remove;
+  const bool forced = name != names && is_evicted(name) && t.type == transaction::kind::remove;
   if (session == t.by && !forced) return;
   if (!evictions_allowed && t.by != 0) return in_.violated("a node of another was removed: " + path);
-  ended_by_hand_.insert(who);
+  ended_by_hand_.insert(made_by);
   if (name != names) broken(name);
 }
 
@@ -111,7 +114,7 @@ void recipe_ledger::decide_anew(std::size_t name) {
   for (const holder& h : now) {
     for (const std::string& node : h.nodes) holding_nodes_.insert(node);
     if (!grants_.emplace(h.token, last_grant_ + 1).second) continue;
-    last_of_[h.who] = ++last_grant_;
+    last_of_[h.made_by] = ++last_grant_;
     in_.note("store grants", name, h.token, last_grant_);
   }
   holders_[name] = std::move(now);
@@ -149,7 +152,7 @@ std::vector<recipe_ledger::holder> recipe_ledger::holders_of_lock(std::size_t na
     if (excludes && !holding.empty()) break;
     const std::string path = paths_[name] + '/' + c->as->node;
     const auto token = static_cast<std::uint64_t>(servers_.decided().find(path)->created);
-    holding.push_back({c->who, excludes ? store::whole_room : 1, token, {path}});
+    holding.push_back({c->made_by, excludes ? store::whole_room : 1, token, {path}});
     if (excludes) break;
   }
   return holding;
@@ -165,9 +168,9 @@ std::vector<recipe_ledger::holder> recipe_ledger::holders_of_permits(std::size_t
   for (const std::string& child : leases->children) {
     const std::string path = below + '/' + child;
     const znode& n = *servers_.decided().find(path);
-    const maker who = claimed_.at(path).who;
-    auto same = std::find_if(all.begin(), all.end(), [&](const holder& h) { return h.who == who; });
-    if (same == all.end()) same = all.insert(all.end(), {who, 0, 0, {}});
+    const maker made_by = claimed_.at(path).made_by;
+    auto same = std::find_if(all.begin(), all.end(), [&](const holder& h) { return h.made_by == made_by; });
+    if (same == all.end()) same = all.insert(all.end(), {made_by, 0, 0, {}});
     const auto note = zookeeper::read_note(n.data);
     same->weight = note ? note->permits : 1;
     same->token = std::max(same->token, static_cast<std::uint64_t>(n.created));
@@ -186,11 +189,11 @@ void recipe_ledger::require_beliefs_true(std::size_t name) const {
   if (sees_ == nullptr) return;
   for (const witness::belief& b : sees_->beliefs(name)) {
     if (!witness::is_held(b)) continue;
-    const maker who = maker_of(b.lease->hold.owner);
-    if (ended_by_hand_.contains(who)) continue;
+    const maker made_by = maker_of(b.lease->hold.owner);
+    if (ended_by_hand_.contains(made_by)) continue;
     const bool alone = name < locks && witness::weight_of(b) == store::whole_room;
     const auto held = std::find_if(holders_[name].begin(), holders_[name].end(), [&](const holder& h) {
-      return h.who == who && (!alone || h.weight == store::whole_room);
+      return h.made_by == made_by && (!alone || h.weight == store::whole_room);
     });
     if (held != holders_[name].end()) continue;
     in_.violated("believed, and not held any more at the servers: " + name_of(name) + ", token " +
@@ -198,18 +201,18 @@ void recipe_ledger::require_beliefs_true(std::size_t name) const {
   }
 }
 
-void recipe_ledger::told(const owner_id& owner, const store::noticed& what) {
-  if (what.kind != store::notice::revoked || is_ended_by_hand(owner)) return;
+void recipe_ledger::on_notice(const owner_id& owner, const store::noticed& notice) {
+  if (notice.kind != store::notice::revoked || is_ended_by_hand(owner)) return;
   for (const auto& all : holders_) {
     for (const holder& h : all) {
-      if (h.who == maker_of(owner)) in_.violated("told of an end that has not come");
+      if (h.made_by == maker_of(owner)) in_.violated("told of an end that has not come");
     }
   }
 }
 
 /// Whoever waits to exclude others waits for one node alone.
 void recipe_ledger::woken(const std::string& path, std::int64_t session) {
-  const auto c = zookeeper::parse(how_, last_part_of(path));
+  const auto c = zookeeper::parse(layout_, last_part_of(path));
   const auto former = gone_.find(path);
   const std::size_t name = name_at(path);
   if (name == 0 || name == names) return;  // it has readers, who all wait for the same writer

@@ -25,13 +25,13 @@ namespace holdfast::sim {
 /// An owner's nodes are known by the latter half of its id, which is in all their names.
 class recipe_ledger final : public ledger {
  public:
-  recipe_ledger(scene& in, const site& at, ensemble& servers, std::string root, zookeeper::layout how);
+  recipe_ledger(scene& in, const site& at, ensemble& servers, std::string root, zookeeper::layout layout);
 
   void compare_with(const witness& w) { sees_ = &w; }
   /// As which it appears at the servers.
   [[nodiscard]] owner_id alias_of(const owner_id& owner);
   /// An owner is told that its claim has ended.
-  void told(const owner_id& owner, const store::noticed& what);
+  void on_notice(const owner_id& owner, const store::noticed& notice);
   /// Whether the clients' names have no claims left, and which has.
   [[nodiscard]] std::string leftover() const;
 
@@ -57,7 +57,7 @@ class recipe_ledger final : public ledger {
  private:
   using maker = std::uint64_t;
   struct holder {
-    maker who = 0;
+    maker made_by = 0;
     std::int64_t weight = 0;
     std::uint64_t token = 0;
     std::vector<std::string> nodes;
@@ -76,7 +76,7 @@ class recipe_ledger final : public ledger {
 
   scene& in_;
   ensemble& servers_;
-  zookeeper::layout how_;
+  zookeeper::layout layout_;
   std::array<std::string, names> paths_;
   const witness* sees_ = nullptr;
 
@@ -85,7 +85,7 @@ class recipe_ledger final : public ledger {
   struct claimed {
     std::int64_t session = 0;
     std::optional<zookeeper::contender> as;
-    maker who = 0;
+    maker made_by = 0;
   };
   std::unordered_map<std::string, claimed> claimed_;  // all nodes of sessions, by path
   std::unordered_set<maker> ended_by_hand_;

@@ -11,7 +11,7 @@ std::string last_part_of(const std::string& path) { return path.substr(path.rfin
 
 void znodes::apply(const transaction& t) {
   last_ = t.number;
-  switch (t.what) {
+  switch (t.type) {
     case transaction::kind::create: return create(t);
     case transaction::kind::replace:
       create(t);

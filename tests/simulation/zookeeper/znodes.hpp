@@ -15,7 +15,7 @@ namespace holdfast::sim {
 struct transaction {
   enum class kind : std::uint8_t { create, set, remove, begin_session, end_session, replace, nothing };
 
-  kind what{};
+  kind type{};
   std::int64_t number = 0;  // zxid
   std::string path{};
   std::string data{};

@@ -15,10 +15,10 @@ using zookeeper::result;
 
 namespace {
 
-result unanswered(const operation& what, answer how) {
+result unanswered(const operation& op, answer code) {
   result r;
-  r.code = how;
-  r.path = what.path;
+  r.code = code;
+  r.path = op.path;
   r.reason = {errc::unavailable, "the connection is gone"};
   return r;
 }
@@ -45,45 +45,45 @@ zookeeper_link::~zookeeper_link() {
   over_.on_connected(nullptr);
 }
 
-void zookeeper_link::send(tickets::request what, on_reply done) {
+void zookeeper_link::send(tickets::request request, on_reply done) {
   if (in_.log.prints()) {
     constexpr std::array<const char*, tickets::task_count> verbs{
         "acquire", "find", "look", "renew", "release", "withdraw", "downgrade", "evict", "inspect", "list"};
     in_.log.line(in_.now, "client " + std::to_string(from_.number()) + " sends " +
-                              verbs.at(static_cast<std::size_t>(what.kind)) + " " + what.name + " " +
-                              what.owner.hex());
+                              verbs.at(static_cast<std::size_t>(request.kind)) + " " + request.name + " " +
+                              request.owner.hex());
   }
-  for (store::hold& h : what.batch) h.owner = options_.alias(h.owner);
-  if (what.owner != owner_id{}) {
-    const owner_id alias = options_.alias(what.owner);
-    owners_.emplace(alias, what.owner);
-    what.owner = alias;
+  for (store::hold& h : request.batch) h.owner = options_.alias(h.owner);
+  if (request.owner != owner_id{}) {
+    const owner_id alias = options_.alias(request.owner);
+    owners_.emplace(alias, request.owner);
+    request.owner = alias;
   }
   if (options_.with == mutant::disconnect_means_loss) {
-    if (what.kind == tickets::task::acquire) to_be_lost_.insert(what.owner);
-    if (what.kind == tickets::task::release) to_be_lost_.erase(what.owner);
+    if (request.kind == tickets::task::acquire) to_be_lost_.insert(request.owner);
+    if (request.kind == tickets::task::release) to_be_lost_.erase(request.owner);
   }
-  if (what.kind == tickets::task::evict && on_eviction) {
-    const std::size_t name = index_of(what.name);
+  if (request.kind == tickets::task::evict && on_eviction) {
+    const std::size_t name = index_of(request.name);
     on_eviction(name, never);
-    return session_.send(std::move(what), [this, name, done = std::move(done)](outcome o) {
+    return session_.send(std::move(request), [this, name, done = std::move(done)](outcome o) {
       on_eviction(name, in_.now + 1s);
       done(std::move(o));
     });
   }
-  session_.send(std::move(what), std::move(done));
+  session_.send(std::move(request), std::move(done));
 }
 
-void zookeeper_link::on_notices(on_notice told) {
-  told_ = std::move(told);
-  session_.on_notices([this](const owner_id& owner, store::noticed what) { tell(owner, what); });
+void zookeeper_link::on_notices(on_notice handler) {
+  on_notice_ = std::move(handler);
+  session_.on_notices([this](const owner_id& owner, store::noticed notice) { tell(owner, notice); });
 }
 
-void zookeeper_link::tell(const owner_id& owner, const store::noticed& what) {
-  in_.note("word", from_.number(), static_cast<std::uint64_t>(what.kind), what.token.value());
+void zookeeper_link::tell(const owner_id& owner, const store::noticed& notice) {
+  in_.note("word", from_.number(), static_cast<std::uint64_t>(notice.kind), notice.token.value());
   const owner_id& real = owners_.at(owner);
-  if (on_word) on_word(real, what);
-  told_(real, what);
+  if (on_word) on_word(real, notice);
+  on_notice_(real, notice);
 }
 
 std::shared_ptr<void> zookeeper_link::watch(std::function<void()> changed) {
@@ -118,9 +118,9 @@ void zookeeper_link::start(job j) {
 }
 
 /// Numbered: of what was under way when a connection broke, the first may have arrived, and none after a gap.
-void zookeeper_link::say(client_packet what) {
+void zookeeper_link::say(client_packet packet) {
   over_.to_server([this, at = server_, to = &to_, way = &over_, number = over_.connection(), nth = said_++,
-                   packet = std::make_shared<client_packet>(std::move(what))] {
+                   packet = std::make_shared<client_packet>(std::move(packet))] {
     to->receive(at, *this, *way, {number, nth}, std::move(*packet));
   });
 }
@@ -194,12 +194,12 @@ void zookeeper_link::on_cut() {
 
 void zookeeper_link::hear(server_packet p) {
   last_heard_ = in_.now;
-  if (std::holds_alternative<pong>(p.what)) return;
-  if (const auto* w = std::get_if<welcome>(&p.what)) return let_in(*w);
-  if (std::holds_alternative<session_is_over>(p.what)) return ended();
-  if (const auto* h = std::get_if<happening>(&p.what)) return happened(*h);
+  if (std::holds_alternative<pong>(p.content)) return;
+  if (const auto* w = std::get_if<welcome>(&p.content)) return let_in(*w);
+  if (std::holds_alternative<session_is_over>(p.content)) return ended();
+  if (const auto* h = std::get_if<happening>(&p.content)) return happened(*h);
   last_seen_ = std::max(last_seen_, p.last);  // nothing else tells it
-  answered(std::move(std::get<result>(p.what)));
+  answered(std::move(std::get<result>(p.content)));
 }
 
 void zookeeper_link::let_in(const welcome& w) {
@@ -264,9 +264,9 @@ void zookeeper_link::happened(const happening& h) {
   if (in_.log.prints()) {
     in_.log.line(in_.now, "client " + std::to_string(from_.number()) + " hears of a change at " + h.path);
   }
-  if (h.what != zookeeper::change::children) watched_nodes_.erase(h.path);
-  if (h.what != zookeeper::change::data) watched_lists_.erase(h.path);
-  for (const std::string& path : bent_.told_as(h.path, h.what)) session_.happened(path, h.what);
+  if (h.event != zookeeper::change::children) watched_nodes_.erase(h.path);
+  if (h.event != zookeeper::change::data) watched_lists_.erase(h.path);
+  for (const std::string& path : bent_.told_as(h.path, h.event)) session_.happened(path, h.event);
 }
 
 }  // namespace holdfast::sim

@@ -35,8 +35,8 @@ class zookeeper_link final : public tickets::link, private zookeeper::wire {
   zookeeper_link(const zookeeper_link&) = delete;
   zookeeper_link& operator=(const zookeeper_link&) = delete;
 
-  void send(tickets::request what, on_reply done) override;
-  void on_notices(on_notice told) override;
+  void send(tickets::request request, on_reply done) override;
+  void on_notices(on_notice handler) override;
   std::shared_ptr<void> watch(std::function<void()> changed) override;
   [[nodiscard]] std::optional<store::time_point> session_until() const override;
   void on_session(const std::function<void()>& extended) override {
@@ -67,13 +67,13 @@ class zookeeper_link final : public tickets::link, private zookeeper::wire {
   void submit(zookeeper::operation step, on_result done) override;
   void start(job j);
   void flush();
-  void say(client_packet what);
+  void say(client_packet packet);
   void fail_queue();
   void say_hello();
   void on_cut();
   void listen();
   void ping_when_idle();
-  void tell(const owner_id& owner, const store::noticed& what);
+  void tell(const owner_id& owner, const store::noticed& notice);
   void let_in(const welcome& w);
   void ended();
   void answered(zookeeper::result r);
@@ -105,7 +105,7 @@ class zookeeper_link final : public tickets::link, private zookeeper::wire {
   std::deque<job> unanswered_;
   std::set<std::string> watched_nodes_;
   std::set<std::string> watched_lists_;
-  on_notice told_;
+  on_notice on_notice_;
   std::unordered_map<owner_id, owner_id> owners_;  // by alias
   std::set<owner_id> to_be_lost_;                  // a mutant's
   std::function<void()> extended_;                 // likewise

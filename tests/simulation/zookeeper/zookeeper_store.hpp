@@ -21,7 +21,9 @@ class zookeeper_store final : public simulated_store {
   void begin(scene& /*in*/, site& /*at*/, ledger& /*account*/) override {}
   std::unique_ptr<tickets::link> connect(host& from, line& over, duration /*reply_limit*/) override {
     auto link = std::make_unique<zookeeper_link>(servers_, in_, from, over, options_);
-    link->on_word = [this](const owner_id& owner, const store::noticed& what) { counts_.told(owner, what); };
+    link->on_word = [this](const owner_id& owner, const store::noticed& notice) {
+      counts_.on_notice(owner, notice);
+    };
     link->on_eviction = [this, &from, life = from.life()](std::size_t name, instant until) {
       counts_.evicts(name, {&from, life}, until);
     };

@@ -111,26 +111,26 @@ redis::value scanned(compared_server& of, const step& s) {
 }  // namespace
 
 redis::value answer_of(compared_server& of, const step& s) try {
-  if (s.how == step::comparison::scan) return scanned(of, s);
-  if (s.how == step::comparison::messages) return of.subscribe(s.client, s.command);
+  if (s.compared == step::comparison::scan) return scanned(of, s);
+  if (s.compared == step::comparison::messages) return of.subscribe(s.client, s.command);
   redis::value reply = of.ask(s.client, s.command);
-  if (s.how == step::comparison::set) sort_items(reply);
-  if (s.how == step::comparison::clock && reply.items.size() == 2) {
+  if (s.compared == step::comparison::set) sort_items(reply);
+  if (s.compared == step::comparison::clock && reply.items.size() == 2) {
     return {kind::number, std::stoll(reply.items[0].text), {}, {}};
   }
-  if (s.how == step::comparison::error && !reply.is(kind::error)) return {};
+  if (s.compared == step::comparison::error && !reply.is(kind::error)) return {};
   return reply;
 } catch (const std::runtime_error& problem) {
   throw std::runtime_error{describe(s) + ": " + problem.what()};
 }
 
-bool agree(const redis::value& a, const redis::value& b, step::comparison how) {
+bool agree(const redis::value& a, const redis::value& b, step::comparison compared) {
   if (a.is(kind::error) && b.is(kind::error) && has_place(a.text) != has_place(b.text)) {
     return without_place(a.text) == without_place(b.text);
   }
   // The tests' times are ten seconds apart at least.
-  if (how == step::comparison::seconds || how == step::comparison::clock) return same(a, b, 4);
-  if (how == step::comparison::milliseconds) return same(a, b, 4000);
+  if (compared == step::comparison::seconds || compared == step::comparison::clock) return same(a, b, 4);
+  if (compared == step::comparison::milliseconds) return same(a, b, 4000);
   return same(a, b);
 }
 

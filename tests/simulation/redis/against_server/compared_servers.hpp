@@ -79,11 +79,11 @@ struct step {
   };
   std::size_t client = 0;
   words command;
-  comparison how = comparison::exact;
+  comparison compared = comparison::exact;
 };
 [[nodiscard]] std::string describe(const step& s);
 /// The answer, in the form in which it is compared.
 [[nodiscard]] redis::value answer_of(compared_server& of, const step& s);
-[[nodiscard]] bool agree(const redis::value& a, const redis::value& b, step::comparison how);
+[[nodiscard]] bool agree(const redis::value& a, const redis::value& b, step::comparison compared);
 
 }  // namespace holdfast::sim

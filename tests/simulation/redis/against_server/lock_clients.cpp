@@ -54,11 +54,11 @@ value lock_clients::perform(const lock_step& s) {
   if (s.played != trick::none) {
     outcome = play(s);
   } else {
-    auto asked = request_of(s);
-    auto result = ask(asked, client_of(s.owner));
+    auto request = request_of(s);
+    auto result = ask(request, client_of(s.owner));
     while (const auto* part = part_in(result)) {
-      asked.listed = part->listed;
-      result = ask(asked, client_of(s.owner));
+      request.listed = part->listed;
+      result = ask(request, client_of(s.owner));
     }
     if (const auto* reply = std::get_if<tickets::reply>(&result)) {
       if (const auto* place = std::get_if<tickets::place>(reply)) tokens_[{s.name, s.owner}] = place->token;
@@ -68,8 +68,8 @@ value lock_clients::perform(const lock_step& s) {
   return list({outcome, words_for(0), words_for(1)});
 }
 
-tickets::link::outcome lock_clients::ask(const tickets::request& what, std::size_t client) {
-  redis::request_fsm talk{what, *in_, client_id(client)};
+tickets::link::outcome lock_clients::ask(const tickets::request& request, std::size_t client) {
+  redis::request_fsm talk{request, *in_, client_id(client)};
   std::optional<redis::request_fsm::outcome> result;
   while (!result) {
     std::string bytes;
@@ -103,7 +103,7 @@ tickets::request lock_clients::request_of(const lock_step& s) const {
     return found == tokens_.end() ? fencing_token{} : found->second;
   };
   tickets::request r;
-  r.kind = s.what;
+  r.kind = s.task;
   r.name = names.at(s.name);
   r.owner = owner_of(s.owner);
   if (s.known == lock_step::token::its_own) r.token = token_of(s.name, s.owner);

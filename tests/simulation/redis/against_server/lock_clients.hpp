@@ -29,7 +29,7 @@ class lock_clients {
  private:
   using claim = std::pair<std::size_t, std::size_t>;  // name, owner
 
-  [[nodiscard]] tickets::link::outcome ask(const tickets::request& what, std::size_t client);
+  [[nodiscard]] tickets::link::outcome ask(const tickets::request& request, std::size_t client);
   [[nodiscard]] redis::value play(const lock_step& s);
   [[nodiscard]] tickets::request request_of(const lock_step& s) const;
   [[nodiscard]] redis::value value_of(const tickets::link::outcome& o);

@@ -39,13 +39,13 @@ lock_step draw_lock_step(random_choices& d) {
     s.played = d.of(tricks);
     return s;
   }
-  s.what = d.of(tasks);
+  s.task = d.of(tasks);
   s.known = d.one_in(10) ? lock_step::token::wrong : lock_step::token::its_own;
-  if (s.what == task::find && d.one_in(2)) s.known = lock_step::token::unknown;
+  if (s.task == task::find && d.one_in(2)) s.known = lock_step::token::unknown;
   s.wait = !d.one_in(4);
   s.idle = d.one_in(2);
   draw_mode(s, d);
-  if (s.what == task::renew) {
+  if (s.task == task::renew) {
     for (std::size_t n = 1 + d.below(5); n > 0; --n)
       s.batch.push_back({d.below(lock_names), d.below(lock_owners)});
   }
@@ -74,10 +74,10 @@ std::string describe(const lock_step& s) {
                                       "wrong lock", "wrong queue",  "names forgotten"};
   constexpr std::array token_names = {"", ", token unknown", ", wrong token"};
   std::string text = s.played != trick::none ? trick_names.at(static_cast<std::size_t>(s.played))
-                                             : task_names.at(static_cast<std::size_t>(s.what));
+                                             : task_names.at(static_cast<std::size_t>(s.task));
   text += ": name " + std::to_string(s.name) + ", owner " + std::to_string(s.owner) +
           token_names.at(static_cast<std::size_t>(s.known)) + ", ttl " + std::to_string(s.ttl_ms);
-  if (s.what == task::acquire && s.played == trick::none) {
+  if (s.task == task::acquire && s.played == trick::none) {
     text += ", " + std::to_string(s.weight) + " of " + std::to_string(s.capacity) +
             (s.wait ? ", waits" : ", does not wait");
   }

@@ -31,7 +31,7 @@ struct lock_step {
   };
 
   trick played = trick::none;
-  tickets::task what{};
+  tickets::task task{};
   std::size_t name = 0;
   std::size_t owner = 0;
   token known = token::its_own;

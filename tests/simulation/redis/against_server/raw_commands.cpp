@@ -26,7 +26,7 @@ std::optional<difference> compare(const std::string& socket, bool resp3, const s
     const step& s = steps[at];
     const redis::value a = answer_of(server, s);
     const redis::value b = answer_of(model, s);
-    if (!agree(a, b, s.how)) return difference{at, describe(a), describe(b)};
+    if (!agree(a, b, s.compared)) return difference{at, describe(a), describe(b)};
     for (std::size_t i = 0; i < clients; ++i) {
       const redis::value pushed_a{redis::value::kind::list, 0, {}, server.take_pushes(i)};
       const redis::value pushed_b{redis::value::kind::list, 0, {}, model.take_pushes(i)};
@@ -43,7 +43,7 @@ std::vector<step> steps_of(std::uint64_t seed, bool resp3) {
   while (steps.size() < commands_each) {
     step s = commands.next();
     // With RESP2, a connection that subscribes is good for nothing else.
-    if (resp3 || s.how != step::comparison::messages) steps.push_back(std::move(s));
+    if (resp3 || s.compared != step::comparison::messages) steps.push_back(std::move(s));
   }
   return steps;
 }

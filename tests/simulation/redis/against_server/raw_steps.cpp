@@ -103,7 +103,7 @@ constexpr std::size_t liked_at_once = 12;  // in a row, as those of one type are
 // Not for scripts, or not compared to the letter.
 struct special {
   std::string_view shape;
-  comparison how;
+  comparison compared;
 };
 constexpr std::array specials = {
     special{"TTL $k", comparison::seconds},
@@ -271,9 +271,9 @@ step raw_steps::next() {
   if (draw < 5) {
     s.command = command();
   } else if (draw < 7) {
-    const special& what = choices_.of(specials);
-    s.how = what.how;
-    for (const std::string& part : parts_of(what.shape, choices_))
+    const special& chosen = choices_.of(specials);
+    s.compared = chosen.compared;
+    for (const std::string& part : parts_of(chosen.shape, choices_))
       s.command.push_back(part.starts_with('$') ? filled(part[1]) : upper_or_lower(part, choices_));
   } else {
     const std::string text = script_text(choices_, *this);
