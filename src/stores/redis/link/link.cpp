@@ -65,8 +65,8 @@ std::unique_ptr<wire> link::connect(int stop) {
     early_ = std::move(made.early);
     return std::make_unique<wire>(std::move(made), secure_ != nullptr);
   } catch (const parser::garbage& g) {
-    throw connection_error{{errc::corrupt_store, "what answers there is no Redis server: " + g.reason},
-                           false};
+    throw connection_error{
+        {errc::corrupt_store, std::string{"what answers there is no Redis server: "} + g.what()}, false};
   }
 }
 
@@ -90,7 +90,8 @@ void link::read_all() {
     connection().wire().read(buffer_, messages);
     handle(std::move(messages));
   } catch (const parser::garbage& g) {
-    throw connection_error{{errc::corrupt_store, "what the server sends is no RESP3: " + g.reason}};
+    throw connection_error{
+        {errc::corrupt_store, std::string{"what the server sends is no RESP3: "} + g.what()}};
   }
 }
 

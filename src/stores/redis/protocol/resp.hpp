@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <initializer_list>
 #include <optional>
+#include <stdexcept>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -22,8 +23,8 @@ void append(std::string& out, std::initializer_list<std::string_view> words);
 class parser {
  public:
   /// Thrown for input that no server sends: the connection cannot be used any more.
-  struct garbage {
-    std::string reason;
+  class garbage : public std::runtime_error {
+    using runtime_error::runtime_error;
   };
 
   void feed(std::string_view bytes);

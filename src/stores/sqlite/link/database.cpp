@@ -385,6 +385,6 @@ std::int64_t database::number(const char* query) {
   return value;
 }
 
-broken database::failed(int code) const { return {trouble_of(db_, code, settings_.path)}; }
+broken database::failed(int code) const { return broken{trouble_of(db_, code, settings_.path)}; }
 
 }  // namespace holdfast::sqlite

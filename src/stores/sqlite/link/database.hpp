@@ -2,10 +2,12 @@
 
 #include <chrono>
 #include <cstdint>
+#include <exception>
 #include <functional>
 #include <memory>
 #include <sqlite3.h>
 #include <string>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -25,7 +27,11 @@ struct client_notification {
 };
 
 /// Thrown inside the link. Its caller gets the trouble.
-struct broken {
+class broken : public std::exception {
+ public:
+  explicit broken(store::trouble trouble) : trouble{std::move(trouble)} {}
+  [[nodiscard]] const char* what() const noexcept override { return trouble.reason.message.c_str(); }
+
   store::trouble trouble;
 };
 
@@ -77,7 +83,7 @@ class database {
  private:
   enum class creation : std::uint8_t { allowed, forbidden };
   /// Thrown where creation is forbidden, and there is no database.
-  struct absent {};
+  class absent : public std::exception {};
   database(const settings& s, creation make);
 
   /// A statement, and where its parameters come from and its columns go.

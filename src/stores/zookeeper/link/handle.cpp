@@ -10,6 +10,8 @@
 #include <utility>
 #include <zookeeper/zookeeper.h>
 
+#include "runtime/io_deadline.hpp"
+
 namespace holdfast::zookeeper {
 
 namespace {
@@ -182,8 +184,10 @@ handle::handle(const settings& s, const addresses& at)
   zk_ = zookeeper_init2(list_of(at).c_str(), &callbacks::session_event,
                         static_cast<int>(s.session_timeout.count()), nullptr, this, ZOO_NO_LOG_CLIENTENV,
                         &callbacks::keep_quiet);
-  if (zk_ == nullptr)
-    throw failure{errc::exhausted, std::string{"no session can be begun: "} + std::strerror(errno)};
+  if (zk_ == nullptr) {
+    throw runtime::connection_error{
+        {errc::exhausted, std::string{"no session can be begun: "} + std::strerror(errno)}};
+  }
   zoo_set_servers_resolution_delay(zk_, -1);  // they are addresses already
   if (s.auth_scheme.empty()) return;
   zoo_add_auth(zk_, s.auth_scheme.c_str(), s.auth.c_str(), static_cast<int>(s.auth.size()),

@@ -42,7 +42,7 @@ class handle {
   struct shut_out {};  // the servers do not accept who we are; likewise
   using news = std::variant<answered, happening, connected, disconnected, ended, shut_out>;
 
-  /// \throws failure.
+  /// \throws runtime::connection_error.
   handle(const settings& s, const addresses& at);
   /// Ends the session at the servers, if there is a connection; waits for at most some seconds.
   ~handle();

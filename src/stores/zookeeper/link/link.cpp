@@ -5,6 +5,7 @@
 #include <poll.h>
 
 #include "holdfast/error.hpp"
+#include "runtime/io_deadline.hpp"
 #include "runtime/signals.hpp"
 #include "stores/zookeeper/link/names.hpp"
 
@@ -305,8 +306,8 @@ void link::open() {
     resolved_ = lost_ = clock::now();
     timeout_ = {};
     over_ = false;
-  } catch (const failure& reason) {
-    no_session(reason);
+  } catch (const runtime::connection_error& c) {
+    no_session(c.reason);
   }
 }
 
