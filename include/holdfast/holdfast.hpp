@@ -2,6 +2,7 @@
 
 // Everything but <holdfast/async.hpp>, which needs the Boost.Asio of the program that includes it.
 
+#include "holdfast/boot_clock.hpp"          // IWYU pragma: export
 #include "holdfast/client.hpp"              // IWYU pragma: export
 #include "holdfast/counting_semaphore.hpp"  // IWYU pragma: export
 #include "holdfast/error.hpp"               // IWYU pragma: export

@@ -1,8 +1,6 @@
 #pragma once
 
-#include <chrono>
 #include <cstdint>
-#include <ctime>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -10,6 +8,7 @@
 #include <string>
 #include <system_error>
 
+#include "holdfast/boot_clock.hpp"
 #include "holdfast/export.hpp"
 #include "holdfast/fencing_token.hpp"
 #include "holdfast/options.hpp"
@@ -21,22 +20,6 @@ namespace detail {
 class lease_record;
 class lease_access;
 }  // namespace detail
-
-/// The clock of deadlines: CLOCK_BOOTTIME, which goes on while the machine sleeps and which nobody sets. Its
-/// time points mean nothing on another machine or after a restart of this one.
-struct boot_clock {
-  using duration = std::chrono::nanoseconds;
-  using rep = duration::rep;
-  using period = duration::period;
-  using time_point = std::chrono::time_point<boot_clock>;
-  static constexpr bool is_steady = true;
-  /// The time since the machine started.
-  [[nodiscard]] static time_point now() noexcept {
-    std::timespec t{};
-    ::clock_gettime(CLOCK_BOOTTIME, &t);
-    return time_point{std::chrono::seconds{t.tv_sec} + std::chrono::nanoseconds{t.tv_nsec}};
-  }
-};
 
 /// The result of `lease::renew()`.
 enum class renewal : std::uint8_t {

@@ -6,6 +6,7 @@
 #include "holdfast/client.hpp"
 #include "holdfast/lease.hpp"
 #include "lease/record.hpp"
+#include "runtime/process.hpp"
 
 namespace holdfast::detail {
 
@@ -21,6 +22,16 @@ class client_access {
  public:
   [[nodiscard]] static const std::shared_ptr<session>& session_of(const client& c) { return c.session_; }
 };
+
+/// Every lease is made known to its client here, before any other thread can have it.
+inline void set_client(lease_core::record& lease, const std::weak_ptr<session>& client) {
+  lease.client = client;
+  lease.generation = runtime::process_generation();
+}
+/// The client of a lease; null where it has gone, or for an inert lease.
+[[nodiscard]] inline std::shared_ptr<session> client_of(const lease_core::record_ptr& lease) {
+  return lease ? std::static_pointer_cast<session>(lease->client.lock()) : nullptr;
+}
 
 /// "cannot lock 'stock/sku-42' on sqlite:/var/lib/app.db: the disk is full"
 [[nodiscard]] inline error explained(const failure& cause, const std::string& attempt, const session& owner) {

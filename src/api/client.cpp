@@ -10,6 +10,7 @@
 #include "api/access.hpp"
 #include "base/name.hpp"
 #include "holdfast/version.hpp"
+#include "stores/open.hpp"
 
 namespace holdfast {
 
@@ -87,6 +88,6 @@ std::string default_store() {
 
 std::string_view version() noexcept { return HOLDFAST_VERSION; }
 
-std::vector<std::string_view> schemes() { return runtime::known_schemes(); }
+std::vector<std::string_view> schemes() { return stores::known_schemes(); }
 
 }  // namespace holdfast

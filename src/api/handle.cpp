@@ -9,7 +9,6 @@
 #include "base/annotated_mutex.hpp"
 #include "base/metadata.hpp"
 #include "base/name.hpp"
-#include "runtime/process.hpp"
 
 namespace holdfast::detail {
 
@@ -49,8 +48,7 @@ struct handle::state {
     return request.limit ? request.limit : options.wait_limit();
   }
   [[nodiscard]] lease lease_of(const lease_core::record_ptr& record) const {
-    record->owner = locks;
-    record->generation = runtime::process_generation();
+    set_client(*record, locks);
     return lease_access::make(record);
   }
   void require_ours() const {
@@ -189,8 +187,7 @@ pending handle::async_acquire(const lock_request& request, std::unique_ptr<compl
       std::move(wish), s.limit_of(request),
       [shared, may_be_empty, weak = std::weak_ptr{s.locks}, attempt = s.attempt](lease_core::taken result) {
         if (const auto* record = std::get_if<lease_core::record_ptr>(&result)) {
-          (*record)->owner = weak;
-          (*record)->generation = runtime::process_generation();
+          set_client(**record, weak);
           shared->complete({{}, {}, lease_access::make(*record)});
         } else if (const auto* failed = std::get_if<failure>(&result)) {
           shared->complete({failed->code, *attempt + ": " + failed->message, {}});

@@ -33,7 +33,7 @@ pending pending_of(const std::shared_ptr<session>& owner, session::op_id id) {
 
 pending async_release(lease held, std::unique_ptr<completion> handler) {
   const auto record = lease_access::take(std::move(held));
-  const auto session = record ? record->owner.lock() : nullptr;
+  const auto session = client_of(record);
   std::string attempt = attempt_on("cannot release", record);
   if (!session) {
     handler->complete(without_client(record, attempt));
@@ -53,7 +53,7 @@ pending async_release(lease held, std::unique_ptr<completion> handler) {
 
 pending async_downgrade(lease held, std::unique_ptr<completion> handler) {
   const auto record = lease_access::take(std::move(held));
-  const auto session = record ? record->owner.lock() : nullptr;
+  const auto session = client_of(record);
   std::string attempt = attempt_on("cannot downgrade the hold of", record);
   if (!session) {
     handler->complete(without_client(record, attempt));
@@ -75,7 +75,7 @@ pending async_downgrade(lease held, std::unique_ptr<completion> handler) {
 
 pending async_wait_lost(const lease& held, std::unique_ptr<completion> handler) {
   const auto& record = lease_access::record(held);
-  const auto session = record ? record->owner.lock() : nullptr;
+  const auto session = client_of(record);
   std::string attempt = attempt_on("cannot wait for the loss of", record);
   if (!session) {
     // A lease that outlived its client was lost when that was closed.

@@ -6,6 +6,7 @@
 
 #include "runtime/process.hpp"
 #include "runtime/signals.hpp"
+#include "stores/open.hpp"
 
 namespace holdfast::detail {
 
@@ -61,7 +62,7 @@ session::session(std::string_view url, client_options options)
       parts_{std::make_unique<parts>()} {
   store_url parsed{url};
   url_ = parsed.masked();
-  parts_->store = runtime::open(std::move(parsed), options_, parts_->loop);
+  parts_->store = stores::open(std::move(parsed), options_, parts_->loop);
   {
     const core_lock now{parts_->loop};  // the store may have something to say by now
     parts_->leases = std::make_unique<lease_core::lease_manager>(parts_->loop, parts_->store->port(),

@@ -5,8 +5,8 @@
 #include <string>
 
 #include "base/owner_id.hpp"
+#include "holdfast/boot_clock.hpp"
 #include "holdfast/fencing_token.hpp"
-#include "holdfast/lease.hpp"
 #include "holdfast/options.hpp"
 #include "holdfast/state.hpp"
 

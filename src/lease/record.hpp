@@ -16,8 +16,6 @@
 
 namespace holdfast::detail {
 
-class session;
-
 /// One lease, shared by the user's handle and the keeper. Members that any thread may read without the core
 /// lock are atomic; the lock protects the rest.
 class lease_record {
@@ -44,7 +42,8 @@ class lease_record {
   void set_state(phase p) noexcept { phase_.store(p, std::memory_order_release); }
   void set_mode(holdfast::mode mode) noexcept { mode_.store(mode, std::memory_order_relaxed); }
 
-  std::weak_ptr<session> owner;  // set before the record is shared
+  /// The client. Only the layer that sets it knows its type. Set before the record is shared.
+  std::weak_ptr<void> client;
   const store::hold hold;
   const std::int64_t permits;
   const duration margin;

@@ -1,16 +1,9 @@
 #pragma once
 
-#include <functional>
-#include <memory>
-#include <string>
-#include <string_view>
 #include <utility>
-#include <vector>
 
-#include "base/url.hpp"
 #include "core/caller.hpp"
 #include "core/port.hpp"
-#include "holdfast/options.hpp"
 #include "runtime/driver.hpp"
 #include "runtime/event_loop.hpp"
 
@@ -54,19 +47,5 @@ class connected final : public backend {
   Link link_;
   driver<Family> driver_;
 };
-
-/// Opens the store of a URL. Defined where schemes are known.
-/// \throws holdfast::error.
-[[nodiscard]] std::unique_ptr<backend> open(store_url url, const client_options& options, event_loop& on);
-/// What a store in a database server is made of there.
-struct layout {
-  std::string text;               // statements, for the server's own client to run as they are
-  std::function<bool()> provide;  // has it made; false if it was there. \throws holdfast::error
-};
-/// Of the store of a URL. Defined where schemes are known.
-/// \throws holdfast::error, errc::invalid_argument where it needs nothing of that kind.
-[[nodiscard]] layout layout_of(store_url url, const client_options& options);
-/// The schemes of this build.
-[[nodiscard]] std::vector<std::string_view> known_schemes();
 
 }  // namespace holdfast::runtime

@@ -1,40 +1,44 @@
+#include "stores/open.hpp"
+
 #include <algorithm>
 #include <array>
 #include <string>
 #include <utility>
 
+#include "runtime/io_deadline.hpp"
+#include "runtime/wakeup_fd.hpp"
 #include "stores/scheme.hpp"
 
-namespace holdfast::runtime {
+namespace holdfast::stores {
 
 namespace {
 
 struct entry {
   std::string_view scheme;
-  std::unique_ptr<backend> (*open)(store_url&, const client_options&, event_loop&);
+  std::unique_ptr<runtime::backend> (*open)(store_url&, const client_options&, runtime::event_loop&);
   layout (*layout_of)(store_url&, const client_options&) = nullptr;  // of stores in database servers
 };
 
 constexpr auto entries = std::to_array<entry>({
-    {"memory", schemes::open_memory},
+    {"memory", open_memory},
 #ifdef HOLDFAST_WITH_SQLITE
-    {"sqlite", schemes::open_sqlite},
+    {"sqlite", open_sqlite},
 #endif
 #ifdef HOLDFAST_WITH_REDIS
-    {"redis", schemes::open_redis},
-    {"rediss", schemes::open_redis},
-    {"unix", schemes::open_redis},
+    {"redis", open_redis},
+    {"rediss", open_redis},
+    {"unix", open_redis},
 #endif
 #ifdef HOLDFAST_WITH_ZOOKEEPER
-    {"zk", schemes::open_zookeeper},
+    {"zk", open_zookeeper},
 #endif
 #ifdef HOLDFAST_WITH_POSTGRESQL
-    {"postgresql", schemes::open_postgresql, schemes::layout_of_postgresql},
-    {"postgres", schemes::open_postgresql, schemes::layout_of_postgresql},
+    {"postgresql", open_postgresql, layout_of_postgresql},
+    {"postgres", open_postgresql, layout_of_postgresql},
 #endif
 #ifdef HOLDFAST_WITH_MARIADB
-    {"mariadb", schemes::open_mariadb, schemes::layout_of_mariadb},
-    {"mysql", schemes::open_mariadb, schemes::layout_of_mariadb},
+    {"mariadb", open_mariadb, layout_of_mariadb},
+    {"mysql", open_mariadb, layout_of_mariadb},
 #endif
 });
 
@@ -55,7 +59,8 @@ void require_password(const store_url& url, const client_options& options) {
 
 }  // namespace
 
-std::unique_ptr<backend> open(store_url url, const client_options& options, event_loop& on) {
+std::unique_ptr<runtime::backend> open(store_url url, const client_options& options,
+                                       runtime::event_loop& on) {
   require_password(url, options);
   return entry_of(url).open(url, options, on);
 }
@@ -73,6 +78,17 @@ layout layout_of(store_url url, const client_options& options) {
   throw error{errc::invalid_argument, url.masked() + " has no schema: only stores in database servers do"};
 }
 
+layout database_layout(const store_url& url, std::string text, std::function<bool(int stop)> provide) {
+  return {std::move(text), [provide = std::move(provide), masked_url = url.masked()] {
+            const runtime::wakeup_fd never;
+            try {
+              return provide(never.descriptor());
+            } catch (const runtime::connection_error& c) {
+              throw error{c.reason.code, "cannot make the tables of " + masked_url + ": " + c.reason.message};
+            }
+          }};
+}
+
 std::vector<std::string_view> known_schemes() {
   std::vector<std::string_view> names;
   names.reserve(entries.size());
@@ -80,4 +96,4 @@ std::vector<std::string_view> known_schemes() {
   return names;
 }
 
-}  // namespace holdfast::runtime
+}  // namespace holdfast::stores

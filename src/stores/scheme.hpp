@@ -1,10 +1,12 @@
 #pragma once
 
+#include <functional>
 #include <memory>
+#include <string>
 
-#include "runtime/backend.hpp"
+#include "stores/open.hpp"
 
-namespace holdfast::schemes {
+namespace holdfast::stores {
 
 /// Each of these opens the store of one URL scheme: it reads the URL's options, and puts a protocol and a
 /// link together. \throws holdfast::error.
@@ -22,7 +24,11 @@ std::unique_ptr<runtime::backend> open_mariadb(store_url& url, const client_opti
                                                runtime::event_loop& on);
 
 /// Likewise, the layout of a store in a database server.
-runtime::layout layout_of_postgresql(store_url& url, const client_options& options);
-runtime::layout layout_of_mariadb(store_url& url, const client_options& options);
+layout layout_of_postgresql(store_url& url, const client_options& options);
+layout layout_of_mariadb(store_url& url, const client_options& options);
+/// Puts the layout of such a store together.
+/// \param provide creates the tables; gives up as soon as the descriptor can be read.
+///        \throws runtime::connection_error.
+layout database_layout(const store_url& url, std::string text, std::function<bool(int stop)> provide);
 
-}  // namespace holdfast::schemes
+}  // namespace holdfast::stores

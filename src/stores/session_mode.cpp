@@ -1,6 +1,6 @@
 #include "stores/session_mode.hpp"
 
-namespace holdfast::schemes {
+namespace holdfast::stores {
 
 using namespace std::chrono_literals;
 
@@ -10,9 +10,8 @@ void take_mode(store_url& url, sql::link_settings& s) {
     s.session = url.take_milliseconds("session_timeout", 30s, 1s, 1h);
   } else if (mode == "row") {
     url.refuse(
-        "there is no mode=row, whose open transactions would keep the server from cleaning up; it is "
-        "mode=table or "
-        "mode=session");
+        "there is no mode=row, whose open transactions would keep the server from cleaning up; "
+        "it is mode=table or mode=session");
   } else if (mode != "table") {
     url.refuse("the option 'mode' is neither 'table' nor 'session'");
   } else if (url.take("session_timeout")) {
@@ -22,4 +21,4 @@ void take_mode(store_url& url, sql::link_settings& s) {
   s.answer_limit = url.take_milliseconds("answer_timeout", s.session.value_or(s.answer_limit), 100ms, 1h);
 }
 
-}  // namespace holdfast::schemes
+}  // namespace holdfast::stores

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-namespace holdfast::schemes {
+namespace holdfast::stores {
 
 namespace {
 
@@ -44,4 +44,4 @@ std::string take_table(store_url& url) {
   return given;
 }
 
-}  // namespace holdfast::schemes
+}  // namespace holdfast::stores

@@ -4,7 +4,7 @@
 
 #include "base/url.hpp"
 
-namespace holdfast::schemes {
+namespace holdfast::stores {
 
 /// The option `table` of database servers: `[schema.]name`.
 struct table_name {
@@ -18,4 +18,4 @@ struct table_name {
 /// The option `table` where there are no schemas. \throws likewise.
 [[nodiscard]] std::string take_table(store_url& url);
 
-}  // namespace holdfast::schemes
+}  // namespace holdfast::stores

@@ -2,7 +2,6 @@
 #include <chrono>
 
 #include "core/family.hpp"
-#include "runtime/wakeup_fd.hpp"
 #include "stores/mariadb/link/dial.hpp"
 #include "stores/mariadb/link/link.hpp"
 #include "stores/mariadb/protocol/schema.hpp"
@@ -10,17 +9,18 @@
 #include "stores/session_mode.hpp"
 #include "stores/table_name.hpp"
 
-namespace holdfast::schemes {
+namespace holdfast::stores {
 
 namespace {
 
 using namespace std::chrono_literals;
 
 constexpr std::string_view known_options =
-    "table ([database.]name of the lock table), create (0: do not make it), keep_idle (how long an unused "
-    "name's token is remembered), mode (table, or session: locks end with the connection), session_timeout, "
-    "connect_timeout, answer_timeout, socket (the path of a Unix socket), tls, "
-    "ca, cert, key, tls_verify";
+    "table ([database.]name of the lock table), create (0: do not make it), "
+    "keep_idle (how long an unused name's token is remembered), "
+    "mode (table, or session: locks end with the connection), "
+    "session_timeout, connect_timeout, answer_timeout, socket (the path of a Unix socket), "
+    "tls, ca, cert, key, tls_verify";
 
 /// `mysql://[user[:password]@]host[:port]/database`, or with `?socket=` and whatever host.
 void read_place(store_url& url, mariadb::settings& s) {
@@ -100,17 +100,11 @@ std::unique_ptr<runtime::backend> open_mariadb(store_url& url, const client_opti
   return std::make_unique<runtime::connected<tickets::family, mariadb::link>>(on, settings_of(url, options));
 }
 
-runtime::layout layout_of_mariadb(store_url& url, const client_options& options) {
+layout layout_of_mariadb(store_url& url, const client_options& options) {
   mariadb::settings s = settings_of(url, options);
   s.create = true;  // a layout is made on request
-  const std::string text = sql::mariadb::script(s.names());
-  return {text, [s, masked_url = url.masked()] {
-            try {
-              return mariadb::provide(s, runtime::wakeup_fd{}.descriptor());
-            } catch (const runtime::connection_error& c) {
-              throw error{c.reason.code, "cannot make the tables of " + masked_url + ": " + c.reason.message};
-            }
-          }};
+  return database_layout(url, sql::mariadb::script(s.names()),
+                         [s](int stop) { return mariadb::provide(s, stop); });
 }
 
-}  // namespace holdfast::schemes
+}  // namespace holdfast::stores

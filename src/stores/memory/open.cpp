@@ -2,7 +2,7 @@
 #include "stores/memory/link/link.hpp"
 #include "stores/scheme.hpp"
 
-namespace holdfast::schemes {
+namespace holdfast::stores {
 
 std::unique_ptr<runtime::backend> open_memory(store_url& url, const client_options&,
                                               runtime::event_loop& on) {
@@ -10,4 +10,4 @@ std::unique_ptr<runtime::backend> open_memory(store_url& url, const client_optio
   return std::make_unique<runtime::connected<tickets::family, memory::link>>(on, url.path());
 }
 
-}  // namespace holdfast::schemes
+}  // namespace holdfast::stores

@@ -3,7 +3,6 @@
 #include <chrono>
 
 #include "core/family.hpp"
-#include "runtime/wakeup_fd.hpp"
 #include "stores/postgresql/link/dial.hpp"
 #include "stores/postgresql/link/link.hpp"
 #include "stores/postgresql/protocol/schema.hpp"
@@ -11,7 +10,7 @@
 #include "stores/session_mode.hpp"
 #include "stores/table_name.hpp"
 
-namespace holdfast::schemes {
+namespace holdfast::stores {
 
 namespace {
 
@@ -26,16 +25,13 @@ constexpr std::array<std::string_view, 6> sslmodes{"disable", "allow",     "pref
                                                    "require", "verify-ca", "verify-full"};
 
 constexpr std::string_view known_options =
-    "table ([schema.]name of the lock table), owner (a role that is trusted as its owner), create (0: do not "
-    "make "
-    "it), keep_idle (how long an unused "
-    "name's token is "
-    "remembered), pooler (session: there is one, which pools sessions), mode (table, or session: locks end "
-    "with the "
-    "connection), session_timeout, connect_timeout, answer_timeout; and of libpq: host, hostaddr, port, "
-    "user, password, dbname, target_session_attrs, sslmode, sslrootcert, sslcert, "
-    "sslkey, sslcrl, "
-    "channel_binding, service, passfile";
+    "table ([schema.]name of the lock table), owner (a role that is trusted as its owner), "
+    "create (0: do not make it), keep_idle (how long an unused name's token is remembered), "
+    "pooler (session: there is one, which pools sessions), "
+    "mode (table, or session: locks end with the connection), "
+    "session_timeout, connect_timeout, answer_timeout; "
+    "and of libpq: host, hostaddr, port, user, password, dbname, target_session_attrs, sslmode, sslrootcert, "
+    "sslcert, sslkey, sslcrl, channel_binding, service, passfile";
 
 /// `postgresql://[user[:password]@]host[:port][/database]`, or without a host, as libpq reads it: a Unix
 /// socket.
@@ -133,21 +129,15 @@ std::unique_ptr<runtime::backend> open_postgresql(store_url& url, const client_o
                                                                                  settings_of(url, options));
 }
 
-runtime::layout layout_of_postgresql(store_url& url, const client_options& options) {
+layout layout_of_postgresql(store_url& url, const client_options& options) {
   const auto lockers = take_roles(url, "grant_lock");
   const auto lookers = take_roles(url, "grant_look");
   postgresql::settings s = settings_of(url, options);
   s.create = s.renew = true;  // a layout is made on request
   s.lockers = lockers;
   s.lookers = lookers;
-  const std::string text = sql::postgresql::script(s.names, s.lockers, s.lookers, s.owner);
-  return {text, [s, masked_url = url.masked()] {
-            try {
-              return postgresql::provide(s, runtime::wakeup_fd{}.descriptor());
-            } catch (const runtime::connection_error& c) {
-              throw error{c.reason.code, "cannot make the tables of " + masked_url + ": " + c.reason.message};
-            }
-          }};
+  return database_layout(url, sql::postgresql::script(s.names, s.lockers, s.lookers, s.owner),
+                         [s](int stop) { return postgresql::provide(s, stop); });
 }
 
-}  // namespace holdfast::schemes
+}  // namespace holdfast::stores

@@ -6,7 +6,7 @@
 #include "stores/redis/link/link.hpp"
 #include "stores/scheme.hpp"
 
-namespace holdfast::schemes {
+namespace holdfast::stores {
 
 namespace {
 
@@ -14,11 +14,11 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
 constexpr std::string_view known_options =
-    "prefix (of every lock's key), keep_idle (how long an unused name's token is remembered), replicas and "
-    "replicas_wait "
-    "(how many have to acknowledge a grant, and how soon), connect_timeout, answer_timeout, db; with rediss: "
-    "ca, cert, "
-    "key, tls_name, tls_verify; with unix: user, password";
+    "prefix (of every lock's key), keep_idle (how long an unused name's token is remembered), "
+    "replicas and replicas_wait (how many have to acknowledge a grant, and how soon), "
+    "connect_timeout, answer_timeout, db; "
+    "with rediss: ca, cert, key, tls_name, tls_verify; "
+    "with unix: user, password";
 
 /// `redis://[user[:password]@]host[:port][/db]`
 void read_host(const store_url& url, redis::settings& s) {
@@ -89,4 +89,4 @@ std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_option
   return std::make_unique<runtime::connected<tickets::family, redis::link>>(on, std::move(s));
 }
 
-}  // namespace holdfast::schemes
+}  // namespace holdfast::stores

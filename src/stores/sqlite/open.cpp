@@ -6,7 +6,7 @@
 #include "stores/sqlite/link/place.hpp"
 #include "stores/table_name.hpp"
 
-namespace holdfast::schemes {
+namespace holdfast::stores {
 
 namespace {
 
@@ -45,4 +45,4 @@ std::unique_ptr<runtime::backend> open_sqlite(store_url& url, const client_optio
       on, s, [path = s.path, anywhere] { sqlite::prepare_place(path, anywhere); });
 }
 
-}  // namespace holdfast::schemes
+}  // namespace holdfast::stores

@@ -6,7 +6,7 @@
 #include "stores/zookeeper/link/link.hpp"
 #include "stores/zookeeper/protocol/paths.hpp"
 
-namespace holdfast::schemes {
+namespace holdfast::stores {
 
 namespace {
 
@@ -74,4 +74,4 @@ std::unique_ptr<runtime::backend> open_zookeeper(store_url& url, const client_op
   return std::make_unique<runtime::connected<tickets::family, zookeeper::link>>(on, std::move(s));
 }
 
-}  // namespace holdfast::schemes
+}  // namespace holdfast::stores

@@ -6,7 +6,7 @@
 #include <string_view>
 #include <thread>
 
-#include "holdfast/lease.hpp"
+#include "holdfast/boot_clock.hpp"
 #include "stores/postgresql/link/connection.hpp"
 #include "stores/postgresql/link/opening.hpp"
 
@@ -125,14 +125,15 @@ void opening::await_makers() {
 /// All that the tables and routines are, as the server has it.
 std::string opening::definitions() {
   return text(
-      "SELECT concat((SELECT string_agg(concat_ws(' ', p.oid::regprocedure, p.prosecdef, p.proconfig, "
-      "p.proacl, p.prosrc), "
-      "' ' ORDER BY p.oid::regprocedure::text) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace "
+      "SELECT concat("
+      "(SELECT string_agg(concat_ws(' ', p.oid::regprocedure, p.prosecdef, p.proconfig, p.proacl, p.prosrc), "
+      "' ' ORDER BY p.oid::regprocedure::text) "
+      "FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace "
       "WHERE n.nspname = $1 AND starts_with(p.proname, $2)), "
-      "(SELECT string_agg(concat_ws(' ', c.relname, a.attname, a.atttypid::regtype), ' ' ORDER BY c.relname, "
-      "a.attnum) "
-      "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace JOIN pg_attribute a ON a.attrelid = "
-      "c.oid "
+      "(SELECT string_agg(concat_ws(' ', c.relname, a.attname, a.atttypid::regtype), "
+      "' ' ORDER BY c.relname, a.attnum) "
+      "FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace "
+      "JOIN pg_attribute a ON a.attrelid = c.oid "
       "WHERE n.nspname = $1 AND starts_with(c.relname, $2) AND a.attnum > 0))",
       {names_.schema(), names_.bare("locks")});
 }

@@ -109,8 +109,7 @@ bool is_ours(std::string_view table, std::string_view columns) {
   if (table == "claims") {
     return starts(
         "name text, token bigint, owner bytea, client bytea, weight bigint, ttl bigint, expires bigint, "
-        "since bigint, "
-        "metadata text",
+        "since bigint, metadata text",
         ", login oid");
   }
   return starts("swept bigint", ", id smallint, walked text, watched bigint");
@@ -182,9 +181,8 @@ std::string script(const naming& names, const std::vector<std::string>& lockers,
   const naming placed = names.schema().empty() ? names.in("public") : names;
   std::string all = "-- Where Holdfast keeps the locks of " + placed.plain() + ": tables and routines.\n";
   all.append(
-         "BEGIN;\nSET LOCAL client_min_messages = warning;\nSET LOCAL search_path = pg_catalog, pg_temp;\nDO "
-         "$$ BEGIN "
-         "PERFORM pg_advisory_xact_lock(")
+         "BEGIN;\nSET LOCAL client_min_messages = warning;\nSET LOCAL search_path = pg_catalog, pg_temp;\n"
+         "DO $$ BEGIN PERFORM pg_advisory_xact_lock(")
       .append(making_key(placed))
       .append("); END $$;\n\n")
       .append(schema(placed, owner));

@@ -1,0 +1,33 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "base/url.hpp"
+#include "holdfast/options.hpp"
+#include "runtime/backend.hpp"
+#include "runtime/event_loop.hpp"
+
+namespace holdfast::stores {
+
+/// Opens the store of a URL.
+/// \throws holdfast::error.
+[[nodiscard]] std::unique_ptr<runtime::backend> open(store_url url, const client_options& options,
+                                                     runtime::event_loop& on);
+
+/// What a store needs in a database server: tables, and routines.
+struct layout {
+  std::string text;               // statements, for the server's own client to run as they are
+  std::function<bool()> provide;  // creates it; false if it was there. \throws holdfast::error
+};
+/// The layout of the store of a URL.
+/// \throws holdfast::error, errc::invalid_argument where the store needs none.
+[[nodiscard]] layout layout_of(store_url url, const client_options& options);
+
+/// The schemes of this build.
+[[nodiscard]] std::vector<std::string_view> known_schemes();
+
+}  // namespace holdfast::stores
