@@ -33,9 +33,9 @@ struct claimant {
 /// One holder or waiter of a name, as the store had it when it was asked.
 struct claim_state {
   std::string owner;  ///< the claim's random id, 32 hexadecimal digits; of a foreign holder its own text
-  holdfast::mode mode = holdfast::mode::exclusive;
-  std::int64_t permits = 0;  ///< for mode::permits: how many of the capacity
-  fencing_token token;       ///< zero for a foreign holder, which has none
+  holdfast::mode mode = holdfast::mode::exclusive;  ///< held or waited for
+  std::int64_t permits = 0;                         ///< for mode::permits: how many of the capacity
+  fencing_token token;                              ///< zero for a foreign holder, which has none
   duration age{};  ///< since it was granted (holders) or queued (waiters); on ZooKeeper since it was queued
   duration expires_in{};        ///< until it ends unless it is renewed
   holdfast::claimant claimant;  ///< the process behind it
@@ -43,7 +43,7 @@ struct claim_state {
 
 /// One name, as the store had it when it was asked.
 struct lock_state {
-  std::string name;
+  std::string name;                  ///< of the lock, as it was asked for
   std::int64_t capacity = 0;         ///< of a semaphore; zero for every other lock
   fencing_token last_token;          ///< the largest ever drawn for the name
   std::vector<claim_state> holders;  ///< in the order of their grants
@@ -52,15 +52,16 @@ struct lock_state {
 
 /// One line of a listing.
 struct lock_summary {
-  std::string name;
-  holdfast::mode mode = holdfast::mode::exclusive;
-  std::int64_t capacity = 0;  ///< of a semaphore; zero for every other lock
-  std::uint64_t holders = 0;
-  std::uint64_t waiters = 0;
-  fencing_token last_token;    ///< the largest ever drawn for the name
-  duration held_for{};         ///< the age of the oldest hold; zero when nobody holds
-  fencing_token holder_token;  ///< of the oldest hold; zero when nobody holds
-  claimant holder;             ///< the process behind the oldest hold
+  std::string name;                                 ///< of the lock
+  holdfast::mode mode = holdfast::mode::exclusive;  ///< of the oldest hold; without one mode::permits for a
+                                                    ///< semaphore, else mode::exclusive
+  std::int64_t capacity = 0;                        ///< of a semaphore; zero for every other lock
+  std::uint64_t holders = 0;                        ///< how many claims hold it
+  std::uint64_t waiters = 0;                        ///< how many claims wait for it
+  fencing_token last_token;                         ///< the largest ever drawn for the name
+  duration held_for{};                              ///< the age of the oldest hold; zero when nobody holds
+  fencing_token holder_token;                       ///< of the oldest hold; zero when nobody holds
+  claimant holder;                                  ///< the process behind the oldest hold
 };
 
 }  // namespace holdfast

@@ -202,23 +202,6 @@ std::optional<lock_state> state_of(std::string name, const value& v) {
   return state;
 }
 
-lock_summary summary_of(const lock_state& state) {
-  lock_summary s;
-  s.name = state.name;
-  s.capacity = state.capacity;
-  s.mode = state.capacity != 0 ? mode::permits : mode::exclusive;
-  s.holders = state.holders.size();
-  s.waiters = state.waiters.size();
-  s.last_token = state.last_token;
-  if (state.holders.empty()) return s;
-  const claim_state& first = state.holders.front();
-  s.mode = first.mode;
-  s.held_for = first.age;
-  s.holder_token = first.token;
-  s.holder = first.claimant;
-  return s;
-}
-
 tickets::link::outcome outcome_of(const tickets::request& request, const value& v) {
   switch (request.kind) {
     case task::acquire:

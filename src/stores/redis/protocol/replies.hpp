@@ -10,7 +10,7 @@
 namespace holdfast::redis {
 
 /// Thrown where a script's answer has another shape than the script gives it.
-struct misunderstood {};
+class misunderstood : public std::exception {};
 
 /// The result of a request's script as an outcome for the machines. Not for listings.
 /// \throws misunderstood.
@@ -19,8 +19,5 @@ struct misunderstood {};
 /// The result of inspect.lua. Empty for a name that is not in use and has not been of late.
 /// \throws misunderstood.
 [[nodiscard]] std::optional<lock_state> state_of(std::string name, const value& v);
-
-/// A line of a listing.
-[[nodiscard]] lock_summary summary_of(const lock_state& state);
 
 }  // namespace holdfast::redis

@@ -4,6 +4,7 @@
 #include <array>
 #include <charconv>
 
+#include "core/summary.hpp"
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/replies.hpp"
 #include "stores/redis/protocol/resp.hpp"
@@ -214,7 +215,7 @@ request_fsm::outcome request_fsm::hear_details(const std::vector<value>& replies
       continue;  // likewise
     }
     const bool in_use = state && !(state->holders.empty() && state->waiters.empty());
-    if (state && (in_use || request_.idle)) listing_->summaries.push_back(summary_of(*state));
+    if (state && (in_use || request_.idle)) listing_->summaries.push_back(store::summary_of(*state));
   }
   return so_far(true);
 }

@@ -5,6 +5,7 @@
 #include <iterator>
 #include <utility>
 
+#include "core/summary.hpp"
 #include "stores/zookeeper/protocol/claim_nodes.hpp"
 #include "stores/zookeeper/protocol/note.hpp"
 #include "stores/zookeeper/protocol/paths.hpp"
@@ -188,14 +189,15 @@ void inspection::visited(walk& all, const std::string& path, const std::vector<s
 void inspection::describe_next(const std::shared_ptr<walk>& all) {
   while (all->open < names_at_once && all->described < all->names.size() && !all->failed) {
     ++all->open;
-    // One of those who wait tells how, where nobody holds.
+    // The first waiter is read for its token, where nobody holds.
     describe(all->names[all->described++], 1,
              [this, all](outcome<std::optional<lock_state>> seen, std::size_t waiters) {
                --all->open;
                if (const auto* trouble = std::get_if<store::trouble>(&seen)) {
                  all->failed = *trouble;
                } else if (auto& s = std::get<std::optional<lock_state>>(seen)) {
-                 lock_summary line = summary_of(std::move(*s), waiters);
+                 lock_summary line = store::summary_of(*s);
+                 line.waiters = waiters;  // whether or not they have been read
                  if (all->idle || line.holders + line.waiters > 0) all->lines.push_back(std::move(line));
                }
                describe_next(all);

@@ -185,25 +185,4 @@ lock_state state_of(const survey& all, const std::string& name, duration most) {
   return s;
 }
 
-lock_summary summary_of(lock_state s, std::size_t waiters) {
-  lock_summary line;
-  line.name = std::move(s.name);
-  line.capacity = s.capacity;
-  line.holders = s.holders.size();
-  line.waiters = waiters;
-  line.last_token = s.last_token;
-  if (!s.holders.empty()) {
-    claim_state& oldest = s.holders.front();
-    line.mode = oldest.mode;
-    line.held_for = oldest.age;
-    line.holder_token = oldest.token;
-    line.holder = std::move(oldest.claimant);
-  } else if (line.capacity != 0) {
-    line.mode = mode::permits;
-  } else if (!s.waiters.empty()) {
-    line.mode = s.waiters.front().mode;
-  }
-  return line;
-}
-
 }  // namespace holdfast::zookeeper

@@ -51,8 +51,5 @@ void fill(survey& name, std::size_t waiters, const std::vector<result>& reads);
 /// As people are shown it.
 /// \param most the time within which a holder is found dead, at most.
 [[nodiscard]] lock_state state_of(const survey& all, const std::string& name, duration most);
-/// As a list of names has it.
-/// \param waiters so many wait, whether or not they have been read.
-[[nodiscard]] lock_summary summary_of(lock_state s, std::size_t waiters);
 
 }  // namespace holdfast::zookeeper
