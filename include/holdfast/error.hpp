@@ -45,6 +45,7 @@ class HOLDFAST_EXPORT error : public std::system_error {
  public:
   /// \param message the sentence, which `what()` shows before the code's own text.
   error(std::error_code code, const std::string& message);
+  /// Virtual, as that of every exception. Does not throw.
   ~error() override;
   error(const error&) = default;
   error& operator=(const error&) = default;
@@ -58,5 +59,6 @@ class HOLDFAST_EXPORT error : public std::system_error {
 
 }  // namespace holdfast
 
+/// Lets an `errc` become and compare with a std::error_code.
 template <>
 struct std::is_error_code_enum<holdfast::errc> : std::true_type {};

@@ -32,8 +32,10 @@ class fencing_token {
 
 }  // namespace holdfast
 
+/// For unordered containers: equal tokens have equal hashes.
 template <>
 struct std::hash<holdfast::fencing_token> {
+  /// The hash of its number.
   std::size_t operator()(holdfast::fencing_token token) const noexcept {
     return std::hash<std::uint64_t>{}(token.value());
   }

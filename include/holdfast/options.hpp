@@ -25,8 +25,9 @@ using duration = std::chrono::microseconds;
 //     holdfast::mutex m{locks, "nightly", holdfast::lock_options{}.ttl(10s).label("reindex")};
 //
 // Setters throw holdfast::error (errc::invalid_argument) on values out of range, at once, and the message
-// names the option. Getters return the value as it is set, or its default. One object must not be changed by
-// a thread while another uses it; clients and locks copy the options that they are given.
+// names the option. A function without a parameter returns the value as it is set, or its default. One object
+// must not be changed by a thread while another uses it; clients and locks copy the options that they are
+// given.
 
 /// How often, and for how long, a request that failed for a passing reason is tried again: a store that does
 /// not answer, a file that another process keeps busy. Delays grow exponentially from `first` to `longest`,
@@ -35,17 +36,15 @@ class HOLDFAST_EXPORT retry_policy {
  public:
   /// The delay before the first retry. Default 5 ms; at least 1 ms.
   retry_policy& first(duration delay);
+  [[nodiscard]] duration first() const noexcept { return first_; }
   /// No delay is longer. Default 1 s; at least `first`.
   retry_policy& longest(duration delay);
+  [[nodiscard]] duration longest() const noexcept { return longest_; }
   /// Give up after this long without one answer from the store; the last try's answer is waited for a
   /// second longer, if need be. Default 10 s; zero: never retry.
   /// Renewals do not heed it: they are tried until the lease's deadline. Nor do releases: they are tried
   /// until the ttl has surely ended the hold.
   retry_policy& limit(duration total);
-
-  // The getters.
-  [[nodiscard]] duration first() const noexcept { return first_; }
-  [[nodiscard]] duration longest() const noexcept { return longest_; }
   [[nodiscard]] duration limit() const noexcept { return limit_; }
 
  private:
@@ -60,29 +59,27 @@ class HOLDFAST_EXPORT lock_options {
   /// How long a grant lives at the store without renewal: the longest time a name stays locked after
   /// its holder died. Default 30 s; 100 ms to 24 h.
   lock_options& ttl(duration ttl);
+  [[nodiscard]] duration ttl() const noexcept { return ttl_; }
   /// On (the default): the client renews the lease at a third of its ttl until it is released.
   /// Off: a fixed lease that ends at its deadline unless `lease::renew()` is called. The deadline lies one
   /// ttl, less the drift margin, after the sending of the request whose answer says that it is granted, also
   /// for one that has waited.
   lock_options& renewal(bool on);
+  [[nodiscard]] bool renewal() const noexcept { return renewal_; }
   /// The longest that `lock()` and `acquire()` wait before they fail with errc::timeout. Default: as
   /// long as it takes, as std::mutex does. The timed and try calls have limits of their own.
   lock_options& wait_limit(duration limit);
+  [[nodiscard]] std::optional<duration> wait_limit() const noexcept { return wait_limit_; }
   /// The retries of this lock's claims; see retry_policy.
   lock_options& retry(retry_policy policy);
+  [[nodiscard]] const retry_policy& retry() const noexcept { return retry_; }
   /// A text for people, shown beside host, pid and program wherever holders are listed. At most 256
   /// bytes of UTF-8 without control characters.
   lock_options& label(std::string text);
+  [[nodiscard]] const std::string& label() const noexcept { return label_; }
   /// The time that is taken off every deadline for clocks that run at different rates: deadline = time of
   /// sending + ttl - margin. Default: 1 % of the ttl + 2 ms (as in Redlock); less than half the ttl.
   lock_options& drift_margin(duration margin);
-
-  // The getters.
-  [[nodiscard]] duration ttl() const noexcept { return ttl_; }
-  [[nodiscard]] bool renewal() const noexcept { return renewal_; }
-  [[nodiscard]] std::optional<duration> wait_limit() const noexcept { return wait_limit_; }
-  [[nodiscard]] const retry_policy& retry() const noexcept { return retry_; }
-  [[nodiscard]] const std::string& label() const noexcept { return label_; }
   [[nodiscard]] duration drift_margin() const noexcept {
     return drift_margin_.value_or(ttl_ / 100 + std::chrono::milliseconds{2});
   }
@@ -102,21 +99,19 @@ class HOLDFAST_EXPORT client_options {
   /// The options of every lock that is made on the client without options of its own. Their retry policy is
   /// that of `client::inspect`, `client::list` and `client::force_release`, too.
   client_options& locks(lock_options defaults);
+  [[nodiscard]] const lock_options& locks() const noexcept { return locks_; }
   /// The longest that closing waits for releases and withdrawals that are still under way; what is
   /// not confirmed by then ends with its ttl. Default 2 s; zero: do not wait.
   client_options& flush_limit(duration limit);
+  [[nodiscard]] duration flush_limit() const noexcept { return flush_limit_; }
   /// The name of the program in the metadata of every claim: at most 256 bytes of UTF-8 without control
   /// characters. Default: that of this process.
   client_options& program(std::string name);
+  [[nodiscard]] const std::string& program() const noexcept { return program_; }
   /// The password of the store, where it should not stand in the URL. It wins over the URL's, except on
   /// ZooKeeper: there it completes `auth=digest:user`, one in `auth` wins, and without `auth` the URL is
   /// refused. Stores that know no users ignore it.
   client_options& password(std::string secret);
-
-  // The getters.
-  [[nodiscard]] const lock_options& locks() const noexcept { return locks_; }
-  [[nodiscard]] duration flush_limit() const noexcept { return flush_limit_; }
-  [[nodiscard]] const std::string& program() const noexcept { return program_; }
   [[nodiscard]] const std::string& password() const noexcept { return password_; }
 
  private:

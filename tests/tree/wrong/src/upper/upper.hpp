@@ -1,0 +1,7 @@
+#pragma once
+
+namespace wrong {
+
+class above {};
+
+}  // namespace wrong
