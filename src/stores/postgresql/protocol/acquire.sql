@@ -4,13 +4,7 @@
 CREATE OR REPLACE FUNCTION {acquire}(in_name text, in_owner bytea, in_client bytea, in_weight bigint,
   in_capacity bigint, in_ttl bigint, in_metadata text, in_wait boolean,
   OUT outcome bigint, OUT place bigint, OUT is_granted bigint, OUT is_head bigint, OUT holder_left bigint)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  at bigint;
-  last bigint;
-  upto bigint;
-  low bigint;
-  room bigint;
+--@include locals.sql
   held bigint;
   eldest bigint;
   dead bigint;

@@ -1,16 +1,9 @@
 -- From writer to reader, in place: nobody can come between. Then others may fit beside it.
 CREATE OR REPLACE FUNCTION {downgrade}(in_name text, in_owner bytea, in_token bigint, in_weight bigint,
   OUT done bigint)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  at bigint;
-  last bigint;
-  upto bigint;
-  low bigint;
-  room bigint;
+--@include locals.sql
 BEGIN
-  SELECT l.token, l.granted, l.oldest, l.capacity INTO last, upto, low, room
-    FROM {locks} l WHERE l.name = in_name FOR NO KEY UPDATE;
+--@include lock.sql
   at := {now}();
   UPDATE {claims} SET weight = in_weight
    WHERE name = in_name AND token = in_token AND owner = in_owner AND expires > at

@@ -3,18 +3,11 @@
 DROP FUNCTION IF EXISTS {evict}(text);
 CREATE OR REPLACE FUNCTION {evict}(in_name text, in_token bigint DEFAULT 0,
   in_last bigint DEFAULT 9223372036854775807, OUT holders bigint)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  at bigint;
-  last bigint;
-  upto bigint;
-  low bigint;
-  room bigint;
+--@include locals.sql
   c record;
 BEGIN
   holders := 0;
-  SELECT l.token, l.granted, l.oldest, l.capacity INTO last, upto, low, room
-    FROM {locks} l WHERE l.name = in_name FOR NO KEY UPDATE;
+--@include lock.sql
   IF NOT FOUND THEN
     RETURN;
   END IF;

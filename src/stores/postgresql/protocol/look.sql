@@ -2,16 +2,9 @@
 -- a holder or a waiter before it has died. A claim that ends with its session is kept by that alone.
 CREATE OR REPLACE FUNCTION {look}(in_name text, in_owner bytea, in_token bigint, in_ttl bigint)
 RETURNS TABLE (place bigint, is_granted bigint, is_head bigint, holder_left bigint)
-LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
-DECLARE
-  at bigint;
-  last bigint;
-  upto bigint;
-  low bigint;
-  room bigint;
+--@include locals.sql
 BEGIN
-  SELECT l.token, l.granted, l.oldest, l.capacity INTO last, upto, low, room
-    FROM {locks} l WHERE l.name = in_name FOR NO KEY UPDATE;
+--@include lock.sql
   at := {now}();
   IF in_ttl >= {FOREVER} THEN
     PERFORM FROM {claims} c
