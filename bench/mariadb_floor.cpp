@@ -1,8 +1,6 @@
 // The floors under `holdfast bench` on MariaDB: what the same work costs through libmariadb alone.
 //
-//     mariadb_floor SOCKET USER PASSWORD DATABASE pair      [COUNT]   acquire and release, one statement
-//     each, both
-//                                                                     awaited
+//     mariadb_floor SOCKET USER PASSWORD DATABASE pair      [COUNT]   acquire and release, both awaited
 //     mariadb_floor SOCKET USER PASSWORD DATABASE unawaited [COUNT]   the same, but the release is only sent
 //     mariadb_floor SOCKET USER PASSWORD DATABASE get_lock  [COUNT]   GET_LOCK, then RELEASE_LOCK
 //

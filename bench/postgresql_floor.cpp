@@ -1,7 +1,7 @@
 // The floors under `holdfast bench` on PostgreSQL: what the same work costs through libpq alone.
 //
-//     postgresql_floor WHERE pair      [COUNT]   acquire and release, one prepared statement each, both
-//     awaited postgresql_floor WHERE unawaited [COUNT]   the same, but the release is only sent
+//     postgresql_floor WHERE pair      [COUNT]   acquire and release, one prepared statement each, both awaited
+//     postgresql_floor WHERE unawaited [COUNT]   the same, but the release is only sent
 //     postgresql_floor WHERE advisory  [COUNT]   pg_try_advisory_lock, then pg_advisory_unlock
 //     postgresql_floor WHERE hop       [COUNT]   from pg_notify in one process to the notification in another
 //     postgresql_floor WHERE row_hop   [COUNT]   the same, but a row changes with it, which is to be kept

@@ -1,8 +1,8 @@
 // The floors under `holdfast bench` on Redis: what the same work costs on a bare socket.
 //
-//     redis_floor WHERE pair      [COUNT]   SET NX PX, then EVALSHA compare-and-delete: two blocking round
-//     trips redis_floor WHERE pipelined [COUNT]   the same, 256 names at a time on one connection redis_floor
-//     WHERE hop       [COUNT]   from PUBLISH in one process to the message in another, blocked in recv
+//     redis_floor WHERE pair      [COUNT]   SET NX PX, then EVALSHA compare-and-delete: two round trips
+//     redis_floor WHERE pipelined [COUNT]   the same, 256 names at a time on one connection
+//     redis_floor WHERE hop       [COUNT]   from PUBLISH in one process to the message in another
 //
 // WHERE is HOST:PORT or the path of a Unix socket. Prints one JSON object.
 

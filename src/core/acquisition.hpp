@@ -19,8 +19,8 @@ namespace holdfast::tickets {
 
 /// The machine of one claim, from the first request until it is granted, refused, failed or withdrawn.
 ///
-///     asking --place--> waiting --woken, noticed--> looking --place--> waiting ... looking --granted-->
-///     (granted)
+///     asking --place--> waiting --woken, noticed--> looking --place--> waiting ...
+///        |                                             \--granted--> (granted)
 ///        \--unknown--> finding --place--> looking
 ///                         \--nothing--> asking
 ///     any --cancelled--> leaving --done--> (finished)

@@ -11,10 +11,10 @@ namespace holdfast::redis {
 /// clients share it. The others are in its hash slot, whatever bytes it has, and can be no lock's key: names
 /// hold no control characters.
 ///
-///     holdfast:nightly     {holdfast:nightly}<US>fence          the lock's key is the tag
-///     jobs{eu}:nightly     {eu}jobs{eu}:nightly<US>fence        it has a tag of its own
-///     holdfast:a}b         {20348}holdfast:a}b<US>fence          it cannot be one; a number of the same slot
-///     is
+///     lock's key           key of its fence                hash tag
+///     holdfast:nightly     {holdfast:nightly}<US>fence     the lock's key
+///     jobs{eu}:nightly     {eu}jobs{eu}:nightly<US>fence   the tag of the lock's key
+///     holdfast:a}b         {20348}holdfast:a}b<US>fence    the lock's key cannot be one: a number of its slot
 struct keys {
   std::string lock;
   std::string fence;

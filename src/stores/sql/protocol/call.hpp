@@ -42,10 +42,13 @@ inline constexpr duration forever{std::int64_t{1} << 62U};
 
 /// A task as a call. The routines, their parameters and their rows:
 ///
-///     acquire(name, owner, client, weight, capacity, ttl, metadata, wait) -> outcome, token, granted, head,
-///     left find(name, owner) -> token, granted, head, left; no row: nothing look(name, owner, token, ttl) ->
-///     likewise renew(packed holds)                        -> a text of 0, 1 and 2, one each release(name,
-///     owner, token)                -> 0 or 1 withdraw(name, owner)                      -> 0 or 1
+///     acquire(name, owner, client, weight,
+///             capacity, ttl, metadata, wait)     -> outcome, token, granted, head, left
+///     find(name, owner)                          -> token, granted, head, left; no row: nothing
+///     look(name, owner, token, ttl)              -> likewise
+///     renew(packed holds)                        -> a text of 0, 1 and 2, one each
+///     release(name, owner, token)                -> 0 or 1
+///     withdraw(name, owner)                      -> 0 or 1
 ///     downgrade(name, owner, token, weight)      -> 0 or 1
 ///     evict(name, token, last token)             -> how many
 ///     inspect(name), list(idle)                  -> as inspect.sql, list.sql
