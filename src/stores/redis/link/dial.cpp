@@ -6,8 +6,8 @@
 #include <netdb.h>
 #include <netinet/in.h>
 #include <netinet/tcp.h>
+#include <optional>
 #include <poll.h>
-#include <sys/eventfd.h>
 #include <sys/socket.h>
 #include <sys/un.h>
 #include <thread>
@@ -17,6 +17,7 @@
 
 #include "base/annotated_mutex.hpp"
 #include "runtime/signals.hpp"
+#include "runtime/wakeup_fd.hpp"
 #include "stores/redis/protocol/request_fsm.hpp"
 
 namespace holdfast::redis {
@@ -65,7 +66,7 @@ std::vector<address> look_up(const std::string& host, const std::string& port, c
   struct question {
     std::string host;
     std::string port;
-    closer ready{::eventfd(0, EFD_CLOEXEC)};  // -1 where there is none left
+    std::optional<runtime::wakeup_fd> ready;  // of a name alone
     annotated::mutex mutex;
     std::vector<address> found HOLDFAST_GUARDED_BY(mutex);
     int problem HOLDFAST_GUARDED_BY(mutex) = 0;
@@ -92,14 +93,16 @@ std::vector<address> look_up(const std::string& host, const std::string& port, c
   q->host = host;
   q->port = port;
   if (ask(*q, AI_NUMERICHOST) == EAI_NONAME) {
-    if (q->ready.fd < 0)
+    try {
+      q->ready.emplace();
+    } catch (const error&) {
       throw connection_error{{errc::exhausted, "no descriptor is left to look the host up"}};
+    }
     runtime::quiet_thread([q, ask] {
       ask(*q, AI_ADDRCONFIG);
-      const std::uint64_t one = 1;
-      [[maybe_unused]] const auto written = ::write(q->ready.fd, &one, sizeof one);
+      q->ready->ring();
     }).detach();
-    limit.wait(q->ready.fd, POLLIN);
+    limit.wait(q->ready->descriptor(), POLLIN);
   }
   const annotated::lock held{q->mutex};
   if (q->problem != 0 || q->found.empty()) {

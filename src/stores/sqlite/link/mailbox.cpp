@@ -4,9 +4,7 @@
 #include <array>
 #include <cerrno>
 #include <climits>
-#include <csignal>
 #include <cstring>
-#include <ctime>
 #include <dirent.h>
 #include <fcntl.h>
 #include <string_view>
@@ -14,6 +12,7 @@
 #include <unistd.h>
 #include <utility>
 
+#include "runtime/signals.hpp"
 #include "stores/sqlite/link/place.hpp"
 
 namespace holdfast::sqlite {
@@ -108,21 +107,6 @@ int open_folder(const std::string& path, const struct stat& database) {
   return folder;
 }
 
-/// write(2) without SIGPIPE, which a reader that goes away this very moment would cause.
-void write_quietly(int descriptor, const void* bytes, std::size_t size) {
-  sigset_t pipe;
-  sigset_t before;
-  sigemptyset(&pipe);
-  sigaddset(&pipe, SIGPIPE);
-  pthread_sigmask(SIG_BLOCK, &pipe, &before);
-  if (::write(descriptor, bytes, size) < 0 && errno == EPIPE && sigismember(&before, SIGPIPE) == 0) {
-    const timespec at_once{};
-    while (sigtimedwait(&pipe, nullptr, &at_once) < 0 && errno == EINTR) {
-    }
-  }
-  pthread_sigmask(SIG_SETMASK, &before, nullptr);
-}
-
 }  // namespace
 
 mailbox::mailbox(runtime::event_loop& on, std::string database, on_notifications read)
@@ -176,6 +160,7 @@ void mailbox::send(const owner_id& to, const std::vector<notification>& notifica
   const auto [out, is_dead] = open_for_writing(folder_, name.c_str());
   if (is_dead) remove_own_fifo(folder_, name.c_str());
   if (out < 0) return;
+  const runtime::no_sigpipe guard;  // its reader may go away this very moment
   for (std::size_t first = 0; first < notifications.size(); first += notifications_per_write) {
     const std::size_t count = std::min(notifications_per_write, notifications.size() - first);
     std::array<char, notifications_per_write * notification_size> bytes{};
@@ -184,7 +169,7 @@ void mailbox::send(const owner_id& to, const std::vector<notification>& notifica
       std::memcpy(&bytes[i * notification_size], n.owner.bytes().data(), owner_id::size);
       std::memcpy(&bytes[i * notification_size + owner_id::size], &n.token, sizeof n.token);
     }
-    write_quietly(out, bytes.data(), count * notification_size);
+    static_cast<void>(::write(out, bytes.data(), count * notification_size) >= 0);
   }
   ::close(out);
 }
