@@ -30,7 +30,7 @@ inline void set_client(lease_core::record& lease, const std::weak_ptr<session>& 
 }
 /// The client of a lease; null where it has gone, or for an inert lease.
 [[nodiscard]] inline std::shared_ptr<session> client_of(const lease_core::record_ptr& lease) {
-  return lease ? std::static_pointer_cast<session>(lease->client.lock()) : nullptr;
+  return lease ? std::static_pointer_cast<detail::session>(lease->client.lock()) : nullptr;
 }
 
 /// "cannot lock 'stock/sku-42' on sqlite:/var/lib/app.db: the disk is full"
