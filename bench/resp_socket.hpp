@@ -16,16 +16,9 @@
 #include <unistd.h>
 
 #include "floor.hpp"
+#include "resp_command.hpp"
 
-/// A command as it travels: an array of byte strings.
-inline std::string command(std::initializer_list<std::string_view> words) {
-  std::string text = "*";
-  text.append(std::to_string(words.size())).append("\r\n");
-  for (const std::string_view word : words) {
-    text.append("$").append(std::to_string(word.size())).append("\r\n").append(word).append("\r\n");
-  }
-  return text;
-}
+inline std::string command(std::initializer_list<std::string_view> words) { return resp_command(words); }
 
 class resp_socket {
  public:

@@ -6,6 +6,8 @@
 #include <system_error>
 #include <unistd.h>
 
+#include "bench/resp_command.hpp"
+
 namespace holdfast::test {
 
 redis_console::redis_console(const std::string& socket_path)
@@ -28,11 +30,7 @@ std::string redis_console::ask(const std::vector<std::string>& words) {
 }
 
 void redis_console::tell(const std::vector<std::string>& words) {
-  std::string request{"*"};
-  request.append(std::to_string(words.size())).append("\r\n");
-  for (const auto& word : words) {
-    request.append("$").append(std::to_string(word.size())).append("\r\n").append(word).append("\r\n");
-  }
+  const std::string request = resp_command(words);
   std::string_view left{request};
   while (connected_ && !left.empty()) {
     const auto sent = ::send(socket_, left.data(), left.size(), MSG_NOSIGNAL);

@@ -61,6 +61,19 @@ class mariadb_notifications : public testing::Test {
   static std::string only(const mariadb_console::rows& words) {
     return words.size() == 1 ? words[0].at(1) : "words: " + std::to_string(words.size());
   }
+  /// Notified while it sleeps, it wakes long before the end of its nap.
+  void expect_woken_by_hand_over(mariadb_console& connection) {
+    const auto id = connection.value("SELECT CONNECTION_ID()");
+    auto sleep = std::async(std::launch::async, [&] { return answer(connection); });
+    expect_soon([&] {
+      return procedure_fixture::server().number(
+                 "SELECT count(*) FROM information_schema.processlist WHERE state = 'User lock' AND id = " +
+                 id) == 1;
+    });
+    hand_over();
+    ASSERT_EQ(sleep.wait_for(wait_limit / 2), std::future_status::ready);
+    EXPECT_EQ(sleep.get(), second);
+  }
   void hand_over() {
     const auto first = at.acquire("stock", 1);
     second = at.acquire("stock", 2).at(1);
@@ -76,16 +89,7 @@ class mariadb_notifications : public testing::Test {
 
 TEST_F(mariadb_notifications, a_kill_ends_the_sleep_and_the_notification_is_there) {
   const auto connection = open_connection();
-  const auto id = connection->value("SELECT CONNECTION_ID()");
-  auto sleep = std::async(std::launch::async, [&] { return answer(*connection); });
-  expect_soon([&] {
-    return procedure_fixture::server().number(
-               "SELECT count(*) FROM information_schema.processlist WHERE state = 'User lock' AND id = " +
-               id) == 1;
-  });
-  hand_over();
-  ASSERT_EQ(sleep.wait_for(wait_limit / 2), std::future_status::ready);
-  EXPECT_EQ(sleep.get(), second);
+  expect_woken_by_hand_over(*connection);
 }
 
 TEST_F(mariadb_notifications, a_kill_between_two_calls_is_not_needed) {
@@ -111,16 +115,7 @@ TEST_F(mariadb_notifications, a_connection_of_another_user_is_notified_as_well) 
   procedure_fixture::server().ask("CREATE USER " + user + "@'%'");
   procedure_fixture::server().ask("GRANT EXECUTE ON holdfast.* TO " + user + "@'%'");
   const auto connection = open_connection({user, "", "holdfast"});
-  const auto id = connection->value("SELECT CONNECTION_ID()");
-  auto sleep = std::async(std::launch::async, [&] { return answer(*connection); });
-  expect_soon([&] {
-    return procedure_fixture::server().number(
-               "SELECT count(*) FROM information_schema.processlist WHERE state = 'User lock' AND id = " +
-               id) == 1;
-  });
-  hand_over();
-  ASSERT_EQ(sleep.wait_for(wait_limit / 2), std::future_status::ready);
-  EXPECT_EQ(sleep.get(), second);
+  expect_woken_by_hand_over(*connection);
 }
 
 TEST_F(mariadb_notifications, a_connection_that_is_not_listening_hinders_nobody) {
