@@ -78,7 +78,7 @@ layout layout_of(store_url url, const client_options& options) {
   throw error{errc::invalid_argument, url.masked() + " has no schema: only stores in database servers do"};
 }
 
-layout database_layout(const store_url& url, std::string text, std::function<bool(int stop)> provide) {
+layout make_schema(const store_url& url, std::string text, std::function<bool(int stop)> provide) {
   return {std::move(text), [provide = std::move(provide), masked_url = url.masked()] {
             const runtime::wakeup_fd never;
             try {

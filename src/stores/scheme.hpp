@@ -24,11 +24,11 @@ std::unique_ptr<runtime::backend> open_mariadb(store_url& url, const client_opti
                                                runtime::event_loop& on);
 
 /// Likewise, the layout of a store in a database server.
-layout layout_of_postgresql(store_url& url, const client_options& options);
-layout layout_of_mariadb(store_url& url, const client_options& options);
-/// Puts the layout of such a store together.
+stores::layout layout_of_postgresql(store_url& url, const client_options& options);
+stores::layout layout_of_mariadb(store_url& url, const client_options& options);
+/// Makes the schema of such a store.
 /// \param provide creates the tables; gives up as soon as the descriptor can be read.
 ///        \throws runtime::connection_error.
-layout database_layout(const store_url& url, std::string text, std::function<bool(int stop)> provide);
+stores::layout make_schema(const store_url& url, std::string text, std::function<bool(int stop)> provide);
 
 }  // namespace holdfast::stores

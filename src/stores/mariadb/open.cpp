@@ -100,11 +100,11 @@ std::unique_ptr<runtime::backend> open_mariadb(store_url& url, const client_opti
   return std::make_unique<runtime::connected<tickets::family, mariadb::link>>(on, settings_of(url, options));
 }
 
-layout layout_of_mariadb(store_url& url, const client_options& options) {
+stores::layout layout_of_mariadb(store_url& url, const client_options& options) {
   mariadb::settings s = settings_of(url, options);
   s.create = true;  // a layout is made on request
-  return database_layout(url, sql::mariadb::script(s.names()),
-                         [s](int stop) { return mariadb::provide(s, stop); });
+  return make_schema(url, sql::mariadb::script(s.names()),
+                     [s](int stop) { return mariadb::provide(s, stop); });
 }
 
 }  // namespace holdfast::stores

@@ -129,15 +129,15 @@ std::unique_ptr<runtime::backend> open_postgresql(store_url& url, const client_o
                                                                                  settings_of(url, options));
 }
 
-layout layout_of_postgresql(store_url& url, const client_options& options) {
+stores::layout layout_of_postgresql(store_url& url, const client_options& options) {
   const auto lockers = take_roles(url, "grant_lock");
   const auto lookers = take_roles(url, "grant_look");
   postgresql::settings s = settings_of(url, options);
   s.create = s.renew = true;  // a layout is made on request
   s.lockers = lockers;
   s.lookers = lookers;
-  return database_layout(url, sql::postgresql::script(s.names, s.lockers, s.lookers, s.owner),
-                         [s](int stop) { return postgresql::provide(s, stop); });
+  return make_schema(url, sql::postgresql::script(s.names, s.lockers, s.lookers, s.owner),
+                     [s](int stop) { return postgresql::provide(s, stop); });
 }
 
 }  // namespace holdfast::stores
