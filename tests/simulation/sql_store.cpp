@@ -65,8 +65,8 @@ counter::outcome sql_store::carry_out(const tickets::request& request, const own
     pass_on(done.notifications, into);
     return std::move(done.answer);
   } catch (const sqlite::broken& b) {
-    account_for(b.trouble);
-    return store::trouble{b.trouble.reason, true, false};
+    account_for(b.cause);
+    return store::trouble{b.cause.reason, true, false};
   }
 }
 
@@ -75,7 +75,7 @@ void sql_store::carry_out_in_vain(const tickets::request& request, const owner_i
   try {
     tables_->carry_out_in_vain(request, client);
   } catch (const sqlite::broken& b) {
-    account_for(b.trouble);
+    account_for(b.cause);
   }
 }
 

@@ -106,7 +106,7 @@ database::database(const settings& s, creation make) : settings_{s}, make_{make}
     if (db_ == nullptr) open_or_throw();
   } catch (const broken& b) {
     close();
-    throw error{b.trouble.reason.code, b.trouble.reason.message};
+    throw error{b.cause.reason.code, b.cause.reason.message};
   } catch (...) {
     close();
     throw;

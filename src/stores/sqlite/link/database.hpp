@@ -29,10 +29,10 @@ struct client_notification {
 /// Thrown inside the link. Its caller gets the trouble.
 class broken : public std::exception {
  public:
-  explicit broken(store::trouble trouble) : trouble{std::move(trouble)} {}
-  [[nodiscard]] const char* what() const noexcept override { return trouble.reason.message.c_str(); }
+  explicit broken(store::trouble t) : cause{std::move(t)} {}
+  [[nodiscard]] const char* what() const noexcept override { return cause.reason.message.c_str(); }
 
-  store::trouble trouble;
+  store::trouble cause;
 };
 
 /// An open database with Holdfast's tables, and the prepared statements of the tasks. Used by one thread at a

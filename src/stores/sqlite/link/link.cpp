@@ -101,8 +101,8 @@ bool link::execute(std::vector<job>& batch, bool last_try) {
     database_->commit();
   } catch (const broken& b) {
     if (database_) database_->roll_back();
-    if (b.trouble.reason.code != errc::exhausted) database_.reset();
-    return fail_all(b.trouble);
+    if (b.cause.reason.code != errc::exhausted) database_.reset();
+    return fail_all(b.cause);
   } catch (const error& e) {
     return fail_all(
         {{e.code(), e.detail()}, e.code() == errc::unavailable || e.code() == errc::exhausted, false});
