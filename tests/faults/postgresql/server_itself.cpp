@@ -129,7 +129,7 @@ TEST(postgresql_server_itself, tells_who_listens) {
   const auto other = server.console();
   other->ask("LISTEN channel_of_test");
   server.ask("SELECT pg_notify('channel_of_test', 'message')");
-  EXPECT_EQ(other->notified(), "ding");
+  EXPECT_EQ(other->notified(), "message");
 }
 
 TEST(postgresql_server_itself, has_the_wall_clock_that_it_is_given) {
