@@ -9,15 +9,15 @@
 
 namespace holdfast::runtime {
 
-/// When a link's thread connects: at once the first time and after a connection that was of use, after a
-/// growing pause otherwise; and no more once it is stopped.
+/// Decides when a connection is connected: at once the first time and after a connection that was of use,
+/// after a growing pause otherwise; and no more once it is stopped.
 class connector {
  public:
   explicit connector(event_loop& loop) : loop_{loop} {}
 
   /// The server has proved good for something: it need not be spared when the connection breaks. Any thread.
   void on_success() { proved_ = true; }
-  /// Blocks until the next try is due, or `stop`. The link's thread, without the core lock.
+  /// Blocks until the next try is due, or `stop`. The thread that connects, without the core lock.
   void await_turn();
 
   /// Ends a pause, and whatever waits for `stop_descriptor`. Any thread. Idempotent.

@@ -8,19 +8,17 @@
 #include <memory>
 #include <optional>
 #include <string>
-#include <thread>
 #include <utility>
 #include <vector>
 
 #include "base/annotated_mutex.hpp"
 #include "base/failure.hpp"
 #include "core/caller.hpp"
+#include "runtime/connection_reader.hpp"
 #include "runtime/connector.hpp"
 #include "runtime/event_loop.hpp"
 #include "runtime/io_deadline.hpp"
-#include "runtime/reader_baton.hpp"
 #include "runtime/request_pipeline.hpp"
-#include "runtime/wakeup_fd.hpp"
 
 namespace holdfast::runtime {
 
@@ -52,15 +50,18 @@ struct connection_settings {
 
 /// One connection to a server for all requests of a client.
 ///
-/// It puts together a request_pipeline, which knows the state of each request; a reader_baton, which decides
-/// the thread that reads (the reader, below); a connector, which decides when this object's own thread
-/// connects; and a `Wire`, the established connection. A `protocol` makes the wire, and reads from it.
+/// It puts together a request_pipeline, which knows the state of each request; a connector, which decides
+/// when to connect; and a `Wire`, the established connection. A `protocol` makes the wire, and reads from it.
+/// The threads are those of a connection_reader, which may serve other connections as well. Below, the reader
+/// is the thread that reads.
 ///
 /// The thread that sends a request writes it. A connection that breaks, or is silent while a reply is due, is
 /// replaced. The requests that were in flight may have been carried out. Queued requests wait for the next
 /// connection, and fail if the server cannot be reached.
+///
+/// Where a handler throws, the connection is given up as well: its other handlers run, and it is replaced.
 template <class Wire>
-class multiplexed_connection {
+class multiplexed_connection final : private readable_connection {
   static_assert(pipelined_wire<Wire>);
 
  public:
@@ -73,10 +74,10 @@ class multiplexed_connection {
     protocol(const protocol&) = delete;
     protocol& operator=(const protocol&) = delete;
 
-    /// Connects. The connection's own thread; blocks.
+    /// Connects. A thread of the connection_reader; blocks.
     /// \param stop an eventfd: gives up as soon as it can be read. \throws connection_error.
     [[nodiscard]] virtual std::unique_ptr<Wire> connect(int stop) = 0;
-    /// The new wire is in use. The connection's own thread.
+    /// The new wire is in use. The thread that has connected.
     virtual void on_connected() = 0;
     /// Before the first wait for a new wire: bytes may have been buffered already. The reader.
     virtual void begin_reading() {}
@@ -126,24 +127,29 @@ class multiplexed_connection {
     annotated::lock held_;
   };
 
-  /// \param protocol has to outlive the connection's thread: see `stop`.
-  multiplexed_connection(event_loop& loop, protocol& protocol, connection_settings settings)
-      : loop_{loop}, protocol_{protocol}, settings_{std::move(settings)}, connector_{loop} {}
-  ~multiplexed_connection() = default;
+  /// \param protocol is used until `stop`.
+  multiplexed_connection(event_loop& loop, connection_reader& reader, protocol& protocol,
+                         connection_settings settings)
+      : loop_{loop}, reader_{reader}, protocol_{protocol}, settings_{std::move(settings)}, connector_{loop} {}
+  ~multiplexed_connection() { stop(); }
   multiplexed_connection(const multiplexed_connection&) = delete;
   multiplexed_connection& operator=(const multiplexed_connection&) = delete;
 
-  /// Begins to connect. From now on the connection's own thread calls the protocol.
-  void start();
-  /// Ends the connection's thread. No handler runs afterwards. Idempotent.
-  void stop();
+  /// Begins to connect. From now on the threads of the connection_reader call the protocol.
+  /// \throws holdfast::error errc::exhausted.
+  void start() { reader_.add(*this); }
+  /// Leaves the connection_reader (see `connection_reader::remove`). No handler runs afterwards. Idempotent.
+  void stop() { reader_.remove(*this); }
+  /// The same, where other connections are used further: fails all requests, and those that are still to
+  /// come. Any thread without the core lock.
+  void close(const connection_error& reason);
 
   /// Queues a request. Any thread.
   /// \param urgent a caller waits for the outcome.
   void push(request_ptr r, bool urgent);
   /// Sends what is queued, as far as there is room. Any thread, without the core lock.
   void flush();
-  /// See link.
+  /// See link. Where a link has several connections, it flushes them and calls `connection_reader::serve`.
   void help(store::caller& caller);
   void kick();
 
@@ -168,15 +174,23 @@ class multiplexed_connection {
   annotated::mutex queue_mutex_;
   annotated::mutex wire_mutex_;
 
-  // The reader:
-  void read_until_served(store::caller* caller);
-  void wait_for_bytes(store::caller* caller);
-  [[nodiscard]] clock::duration check_health();
-  void disconnect(const connection_error& error);
+  // See readable_connection.
+  void connect() override;
+  void stop_connecting() override { connector_.stop(); }
+  [[nodiscard]] bool is_connected() const override { return connected_; }
+  void prepare() override;
+  [[nodiscard]] interest check() override;
+  void read(short ready) override;
 
-  // The connection's own thread:
-  void run();
-  void connect();
+  // The reader:
+  template <class Action>
+  void disconnect_if_it_throws(Action action);
+  [[nodiscard]] clock::duration check_health() HOLDFAST_REQUIRES(wire_mutex_);
+  void disconnect(const connection_error& error);
+  void complete_failed(const store::trouble& no_reply);
+
+  // The thread that connects:
+  void connect_once();
   void give_up(const connection_error& error);
 
   void send_queued() HOLDFAST_REQUIRES(wire_mutex_);
@@ -189,6 +203,7 @@ class multiplexed_connection {
   }
 
   event_loop& loop_;
+  connection_reader& reader_;
   protocol& protocol_;
   const connection_settings settings_;
 
@@ -205,14 +220,10 @@ class multiplexed_connection {
   clock::time_point due_since_ HOLDFAST_GUARDED_BY(wire_mutex_);
   clock::time_point heard_ HOLDFAST_GUARDED_BY(wire_mutex_);  // the last sign of life
 
-  wakeup_fd wakeup_;  // ends the reader's wait
-  reader_baton baton_{wakeup_.descriptor()};
   connector connector_;
 
   std::atomic<bool> connected_ = false;  // changed with wire_mutex_ locked
   std::atomic<bool> fresh_ = false;      // nobody has read from this wire yet
-  std::atomic<bool> urgent_ = false;     // an urgent request was queued since somebody last read
-  std::thread thread_;
 };
 
 }  // namespace holdfast::runtime

@@ -1,52 +1,36 @@
 #pragma once
 
 #include <algorithm>
-#include <array>
 #include <deque>
 #include <exception>
-#include <poll.h>
 
 #include "holdfast/error.hpp"
 #include "runtime/multiplexed_connection.hpp"
-#include "runtime/signals.hpp"
 
 namespace holdfast::runtime {
-
-template <class Wire>
-void multiplexed_connection<Wire>::start() {
-  thread_ = quiet_thread([this] { run(); });
-}
-
-template <class Wire>
-void multiplexed_connection<Wire>::stop() {
-  connector_.stop();
-  wakeup_.ring();
-  baton_.wake();
-  if (thread_.joinable()) thread_.join();
-}
 
 // ---- callers
 
 template <class Wire>
 void multiplexed_connection<Wire>::kick() {
   if (queued_ == 0) return;
-  if (in_flight_ > settings_.batch_above && baton_.is_taken()) return;  // the reader sends it
+  if (in_flight_ > settings_.batch_above && reader_.is_reading()) return;  // the reader sends it
   flush();
-  if ((urgent_ || queued_ != 0) && !baton_.is_taken()) baton_.wake();
+  reader_.ensure_reading(queued_ != 0);
 }
 
 template <class Wire>
 void multiplexed_connection<Wire>::help(store::caller& caller) {
-  if (in_flight_ <= settings_.batch_above || !baton_.is_taken()) flush();
-  baton_.serve(caller, [this] { return connected_.load(); }, [&] { read_until_served(&caller); });
-  if ((urgent_ || queued_ != 0) && !baton_.is_taken()) baton_.wake();
+  if (in_flight_ <= settings_.batch_above || !reader_.is_reading()) flush();
+  reader_.serve(caller);
+  if (queued_ != 0) reader_.ensure_reading(true);
 }
 
 // ---- sending
 
 template <class Wire>
 void multiplexed_connection<Wire>::push(request_ptr r, bool urgent) {
-  if (urgent) urgent_ = true;
+  if (urgent) reader_.expect_reply();
   const annotated::lock held{queue_mutex_};
   pipeline_.push(std::move(r));
   queued_ = pipeline_.queued();
@@ -78,7 +62,7 @@ void multiplexed_connection<Wire>::send_queued() {
     unusable_ = connection_error{{errc::exhausted, e.what()}};
   }
   // The reader has to learn that, or to wait for other events now.
-  if (unusable_ || wire_->events() != events) wakeup_.ring();
+  if (unusable_ || wire_->events() != events) reader_.interrupt();
 }
 
 template <class Wire>
@@ -114,47 +98,50 @@ void multiplexed_connection<Wire>::fail_queued(const connection_error& error) {
 
 // ---- reading
 
-/// \param caller null: until a caller wants to read.
 template <class Wire>
-void multiplexed_connection<Wire>::read_until_served(store::caller* caller) {
-  urgent_ = false;
-  try {
-    while (connected_ && !connector_.is_stopping()) {
-      if (fresh_.exchange(false)) protocol_.begin_reading();
-      flush();
-      if (caller != nullptr ? caller->is_served() : baton_.has_to_give_way()) return;
-      wait_for_bytes(caller);
-    }
-  } catch (const connection_error& c) {
-    disconnect(c);
-  } catch (const std::exception& e) {  // out of memory
-    disconnect({{errc::exhausted, e.what()}});
-  }
+void multiplexed_connection<Wire>::prepare() {
+  if (!connected_) return;
+  disconnect_if_it_throws([this] {
+    if (fresh_.exchange(false)) protocol_.begin_reading();
+    flush();
+  });
 }
 
 template <class Wire>
-void multiplexed_connection<Wire>::wait_for_bytes(store::caller* caller) {
-  const auto patience = check_health();
-  std::array<pollfd, 2> fds{pollfd{-1, 0, 0}, pollfd{wakeup_.descriptor(), POLLIN, 0}};
-  {
+readable_connection::interest multiplexed_connection<Wire>::check() {
+  interest wanted;
+  if (!connected_) return wanted;
+  disconnect_if_it_throws([&] {
     const annotated::lock held{wire_mutex_};
-    fds[0].fd = wire_->descriptor();
-    fds[0].events = wire_->events();
+    wanted.patience = check_health();
+    wanted.events = wire_->events();
+    wanted.descriptor = wire_->descriptor();
+  });
+  return wanted;
+}
+
+template <class Wire>
+void multiplexed_connection<Wire>::read(short ready) {
+  if (!connected_) return;
+  disconnect_if_it_throws([&] { protocol_.read(ready); });
+}
+
+template <class Wire>
+template <class Action>
+void multiplexed_connection<Wire>::disconnect_if_it_throws(Action action) {
+  try {
+    action();
+  } catch (const connection_error& c) {
+    contain_exceptions([&] { disconnect(c); });
+  } catch (const std::exception& e) {  // out of memory
+    contain_exceptions([&] { disconnect({{errc::exhausted, e.what()}}); });
   }
-  if (caller != nullptr && !caller->begin_polling(wakeup_.descriptor())) return;
-  const auto limit = std::chrono::ceil<std::chrono::milliseconds>(patience).count();
-  const int ready = ::poll(fds.data(), fds.size(), static_cast<int>(limit));
-  if (caller != nullptr) caller->end_polling();
-  if (ready <= 0) return;
-  if (fds[1].revents != 0) wakeup_.drain();
-  if (fds[0].revents != 0) protocol_.read(fds[0].revents);
 }
 
 /// Pings a server that has been silent for long.
 /// \return when to check again. \throws connection_error where the wire is of no use, or a reply is overdue.
 template <class Wire>
 typename multiplexed_connection<Wire>::clock::duration multiplexed_connection<Wire>::check_health() {
-  const annotated::lock held{wire_mutex_};
   if (!unusable_ && pipeline_.in_flight() == 0) unusable_ = wire_->retirement();
   if (unusable_) throw connection_error{*unusable_};
   const auto now = clock::now();
@@ -184,11 +171,13 @@ void multiplexed_connection<Wire>::restart(std::size_t index) {
   wire_->write_out();
 }
 
-/// Requests without a reply fail: whether they were carried out is unknown.
+/// Requests without a reply fail: whether they were carried out is unknown. Where there is no memory for
+/// that, the connection stays, and the reader tries it again.
+/// \throws what handlers throw, when all is done.
 template <class Wire>
 void multiplexed_connection<Wire>::disconnect(const connection_error& error) {
   const store::trouble no_reply{at_place(error.reason), true, true};
-  protocol_.on_disconnect();
+  contain_exceptions([this] { protocol_.on_disconnect(); });  // the requests have to fail all the same
   {
     const annotated::lock held{wire_mutex_};
     pipeline_.finish_all();
@@ -202,36 +191,48 @@ void multiplexed_connection<Wire>::disconnect(const connection_error& error) {
     }
     connected_ = false;
   }
-  pipeline_.fail_completed(no_reply);
-  if (!pipeline_.completed().empty()) {
-    {
-      const core_lock now{loop_, true};
-      pipeline_.run_handlers();
-    }
-    pipeline_.forget_completed();
-  }
-  baton_.wake();  // the connection's own thread, which connects
+  // In the end, also where a handler throws: otherwise nobody would connect again.
+  struct leave_reader {
+    ~leave_reader() { of.reader_.on_disconnected(of); }
+    multiplexed_connection& of;
+  } const at_exit{*this};
+  complete_failed(no_reply);
 }
 
-// ---- the connection's own thread
+/// Forgets them also where a handler throws: they are not to be taken for requests of the next connection.
+template <class Wire>
+void multiplexed_connection<Wire>::complete_failed(const store::trouble& no_reply) {
+  if (pipeline_.completed().empty()) return;
+  struct forget {
+    ~forget() { of.forget_completed(); }
+    request_pipeline<request>& of;
+  } const at_exit{pipeline_};
+  pipeline_.fail_completed(no_reply);
+  const core_lock now{loop_, true};
+  pipeline_.run_handlers();
+}
 
 template <class Wire>
-void multiplexed_connection<Wire>::run() {
-  while (!connector_.is_stopping()) {
-    if (!connected_) {
-      connector_.await_turn();
-      connect();
-      continue;
-    }
-    baton_.rest();
-    if (connector_.is_stopping() || !connected_ || !baton_.take_in_background()) continue;
-    read_until_served(nullptr);
-    baton_.leave();
-  }
+void multiplexed_connection<Wire>::close(const connection_error& reason) {
+  stop();
+  disconnect_if_it_throws([&] {
+    if (connected_) throw connection_error{reason};
+  });
+  give_up(reason);
 }
+
+// ---- connecting
 
 template <class Wire>
 void multiplexed_connection<Wire>::connect() {
+  while (!connected_ && !connector_.is_stopping()) {
+    connector_.await_turn();
+    connect_once();
+  }
+}
+
+template <class Wire>
+void multiplexed_connection<Wire>::connect_once() {
   try {
     auto made = protocol_.connect(connector_.stop_descriptor());
     {
@@ -259,8 +260,8 @@ void multiplexed_connection<Wire>::give_up(const connection_error& error) {
     const annotated::lock held{wire_mutex_};
     unusable_ = error;
   }
-  if (connected_) wakeup_.ring();  // a caller may be reading already: it finds out
-  fail_queued(error);
+  if (connected_) reader_.interrupt();  // a caller may be reading already: it finds out
+  contain_exceptions([&] { fail_queued(error); });
 }
 
 }  // namespace holdfast::runtime

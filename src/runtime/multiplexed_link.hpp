@@ -9,6 +9,7 @@
 
 #include "base/owner_id.hpp"
 #include "core/link.hpp"
+#include "runtime/connection_reader.hpp"
 #include "runtime/event_loop.hpp"
 #include "runtime/multiplexed_connection.hpp"
 #include "runtime/watchers.hpp"
@@ -35,13 +36,16 @@ class multiplexed_link : public store::link<Request, Reply>,
   }
   void kick() override { connection_.kick(); }
   /// Ends the link's threads. Nothing is delivered afterwards. Idempotent.
-  virtual void shut() { connection_.stop(); }
+  virtual void shut() {
+    connection_.stop();
+    reader_.stop();
+  }
 
  protected:
   using notifications = std::vector<std::pair<owner_id, store::noticed>>;
 
   multiplexed_link(event_loop& loop, connection_settings settings)
-      : loop_{loop}, watchers_{loop}, connection_{loop, *this, std::move(settings)} {}
+      : loop_{loop}, watchers_{loop}, connection_{loop, reader_, *this, std::move(settings)} {}
 
   /// Under the core lock: from now on there are watchers, or none any more.
   virtual void track(bool on) = 0;
@@ -71,7 +75,8 @@ class multiplexed_link : public store::link<Request, Reply>,
   watchers watchers_;
   std::size_t watches_ = 0;  // under the core lock
   std::atomic<bool> tracked_ = false;
-  bool was_connected_ = false;  // the connection's own thread's
+  bool was_connected_ = false;  // the connecting thread's
+  connection_reader reader_;
   multiplexed_connection<Wire> connection_;
 };
 

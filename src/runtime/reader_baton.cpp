@@ -6,7 +6,7 @@
 
 namespace holdfast::runtime {
 
-bool reader_baton::take(store::caller& caller) {
+bool reader_baton::take(store::caller& caller, bool urgent) {
   const annotated::lock held{mutex_};
   const auto position = std::find(waiting_.begin(), waiting_.end(), &caller);
   if (reader_ == reader::nobody) {
@@ -15,7 +15,7 @@ bool reader_baton::take(store::caller& caller) {
     ++turns_of_callers_;
     return true;
   }
-  if (position == waiting_.end()) waiting_.push_back(&caller);
+  if (position == waiting_.end()) waiting_.insert(urgent ? waiting_.begin() : waiting_.end(), &caller);
   if (reader_ == reader::background && !give_way_.exchange(true)) ring();
   return false;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <cassert>
 #include <cstdint>
 #include <deque>
 
@@ -9,29 +10,31 @@
 
 namespace holdfast::runtime {
 
-/// Decides which thread reads a connection: one at a time. A blocked caller that reads by itself gets its
+/// Decides which thread reads connections: one at a time. A blocked caller that reads by itself gets its
 /// reply without another thread having to be woken for it, which costs more than a round trip to a server
 /// nearby. When it has its reply, the next blocked caller goes on reading; while none is blocked, the link's
 /// own thread does: the background.
 ///
 /// The background keeps out of the way for a while after callers have come and gone, since more of them will
 /// come (`rest`), and gives way to the first caller that comes while it is reading.
-class reader_baton {
+class HOLDFAST_CAPABILITY("reader baton") reader_baton {
  public:
   /// \param wakeup_fd an eventfd that ends the reader's wait for descriptors.
   explicit reader_baton(int wakeup_fd) : wakeup_fd_{wakeup_fd} {}
 
+  /// \param urgent before the callers that wait already.
   /// \return whether the caller reads now. If not, it will be called when it may; it has to `retire` in the
   /// end.
-  [[nodiscard]] bool take(store::caller& caller);
+  [[nodiscard]] bool take(store::caller& caller, bool urgent = false);
   void leave();
   void retire(store::caller& caller);
   /// All of it for a caller, until it is served: it reads when it may, and waits when it may not.
   /// \param can_read whether there is a connection that a caller can read.
+  /// \param urgent see `take`.
   template <class CanRead, class Read>
-  void serve(store::caller& caller, CanRead can_read, Read read) {
+  void serve(store::caller& caller, CanRead can_read, Read read, bool urgent = false) {
     while (!caller.is_served()) {
-      if (can_read() && take(caller)) {
+      if (can_read() && take(caller, urgent)) {
         const held_baton held{*this};
         read();
       } else if (!caller.is_served()) {
@@ -54,6 +57,8 @@ class reader_baton {
   [[nodiscard]] bool is_taken() const { return reader_.load(std::memory_order_relaxed) != reader::nobody; }
   /// Ends the reader's wait for descriptors. Any thread.
   void ring() const;
+  /// Aborts, where assertions are on, if no thread reads. For the analysis: the reader calls it first.
+  void assert_taken() const HOLDFAST_ASSERT_CAPABILITY(this) { assert(is_taken()); }
 
  private:
   /// Leaves in the end, also where reading throws: nobody else would ever read.

@@ -110,6 +110,19 @@ TEST_F(reader_baton, the_background_is_woken_to_connect_while_callers_wait) {
   baton_.retire(caller_);  // lets it go where the test fails
 }
 
+TEST_F(reader_baton, an_urgent_caller_is_called_before_those_that_wait) {
+  store::caller waiting;
+  store::caller urgent;
+  ASSERT_TRUE(baton_.take(caller_));
+  ASSERT_FALSE(baton_.take(waiting));
+  ASSERT_FALSE(baton_.take(urgent, true));
+  baton_.leave();
+  urgent.wait();  // it is called
+  ASSERT_TRUE(baton_.take(urgent));
+  baton_.retire(waiting);
+  baton_.leave();
+}
+
 TEST_F(reader_baton, is_left_by_a_caller_whose_reading_throws) {
   const auto read = [] { throw std::runtime_error{"out of memory"}; };
   EXPECT_THROW(baton_.serve(caller_, [] { return true; }, read), std::runtime_error);

@@ -55,7 +55,7 @@ class link final : public runtime::multiplexed_link<tickets::request, tickets::r
   const settings settings_;
   const owner_id client_ = owner_id::random();
   std::unique_ptr<tls_context> secure_;
-  std::vector<value> early_;  // pushes that came while it connected: the connection's own thread's
+  std::vector<value> early_;  // pushes that came while it connected: the connecting thread's
   std::string former_;        // ends the former connection at the server: the reader's, then that thread's
   std::vector<char> buffer_;  // the reader's
 };

@@ -90,7 +90,7 @@ class link : public runtime::multiplexed_link<tickets::request, tickets::reply, 
   store::scheduler::timer next_look_ = 0;   // for changes of which the server does not notify
   store::scheduler::timer next_track_ = 0;  // where the server forgets that changes are to be notified
   clock::time_point next_sweep_;            // the reader's
-  std::optional<owner_id> former_client_;   // of the former connection; the connection's own thread's
+  std::optional<owner_id> former_client_;   // of the former connection; the connecting thread's
   std::optional<owner_id> to_abandon_;      // whose claims are removed over the new connection; likewise
 
   std::atomic<bool> claims_ = false;  // somebody has wanted to hold something
