@@ -10,10 +10,10 @@ int main() {
 
   {
     std::scoped_lock hold{stock};  // the standard's guards work as they are
-    std::cout << "held; whoever comes later has a token above " << stock.token().value() << '\n';
+    std::cout << "held; the token is " << stock.token().value() << '\n';
   }
 
-  if (auto lease = stock.try_acquire_for(2s)) {  // or take the lease itself
+  if (auto lease = stock.try_acquire_for(2s)) {  // or acquire the lease itself
     for (int step = 0; step < 3 && !lease->lost().stop_requested(); ++step) {
       std::cout << "step " << step << ", " << lease->remaining() / 1s << " s left unless renewed\n";
     }
