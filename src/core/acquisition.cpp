@@ -68,7 +68,7 @@ acquisition::step acquisition::resume(time_point now, std::uint64_t random, cons
     }
     return on_reply(now, random, std::get<reply>(r->outcome));
   }
-  if (const auto* n = std::get_if<store::noticed>(&e)) return on_notice(now, random, *n);
+  if (const auto* n = std::get_if<store::notification>(&e)) return on_notification(now, random, *n);
   if (std::holds_alternative<store::cancelled>(e)) return on_cancelled(now);
   return on_woken(now);
 }
@@ -157,20 +157,21 @@ acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, 
       now, {errc::unknown_outcome, "it may have been granted, and is being withdrawn: " + t.reason.message});
 }
 
-acquisition::step acquisition::on_notice(time_point now, std::uint64_t random, const store::noticed& n) {
+acquisition::step acquisition::on_notification(time_point now, std::uint64_t random,
+                                               const store::notification& n) {
   // A notification may be late, repeated, about a former place of this claim, or earlier than the reply that
   // gives the place.
-  if (n.kind == store::notice::first) {
+  if (n.kind == store::notification_kind::first) {
     if (std::exchange(first_, true) || state_ != state::waiting) return {};
     return wake(next_look({token_, false, true, {}}, kept_, claim_.ttl, now, random));
   }
   // At most one request is in flight and at most one more follows it, however many notifications come.
   if (in_flight_) {
     hints_.look_at_any = hints_.look_at_any || !n.token;
-    (n.kind == store::notice::revoked ? hints_.revoked : hints_.look) = n.token;
+    (n.kind == store::notification_kind::revoked ? hints_.revoked : hints_.look) = n.token;
     return {};
   }
-  const bool is_about_place = n.token == token_ || (n.kind == store::notice::look && !n.token);
+  const bool is_about_place = n.token == token_ || (n.kind == store::notification_kind::look && !n.token);
   const bool has_place = state_ == state::waiting || state_ == state::looking;
   return has_place && is_about_place ? look(now) : step{};
 }

@@ -19,7 +19,7 @@ namespace holdfast::tickets {
 
 /// The machine of one claim, from the first request until it is granted, refused, failed or withdrawn.
 ///
-///     asking --place--> waiting --woken, noticed--> looking --place--> waiting ...
+///     asking --place--> waiting --woken, notification--> looking --place--> waiting ...
 ///        |                                             \--granted--> (granted)
 ///        \--unknown--> finding --place--> looking
 ///                         \--nothing--> asking
@@ -46,7 +46,7 @@ class acquisition {
 
   step on_reply(store::time_point now, std::uint64_t random, const reply& r);
   step on_trouble(store::time_point now, std::uint64_t random, const store::trouble& t);
-  step on_notice(store::time_point now, std::uint64_t random, const store::noticed& n);
+  step on_notification(store::time_point now, std::uint64_t random, const store::notification& n);
   step on_woken(store::time_point now);
   step on_cancelled(store::time_point now);
   step give_up();

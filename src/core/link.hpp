@@ -5,9 +5,9 @@
 #include <optional>
 #include <variant>
 
-#include "base/owner_id.hpp"
 #include "core/caller.hpp"
 #include "core/machine.hpp"
+#include "core/notification.hpp"
 
 namespace holdfast::store {
 
@@ -20,7 +20,7 @@ class link {
  public:
   using outcome = std::variant<Reply, trouble>;
   using on_reply = std::function<void(outcome)>;
-  using on_notice = std::function<void(const owner_id&, noticed)>;
+  using on_notification = std::function<void(const notification&)>;
 
   link() = default;
   link(const link&) = delete;
@@ -31,7 +31,7 @@ class link {
   /// request cut off is trouble, `unknown` where it may have been carried out.
   virtual void send(Request request, on_reply done) = 0;
   /// Sets the handler of the store's notifications about claims. Once, before the first request.
-  virtual void on_notices(on_notice handler) = 0;
+  virtual void on_notifications(on_notification handler) = 0;
   /// Sets the handler that is called when notifications may have been lost, so that waiting claims look.
   /// Once, likewise. A link that cannot notice such a loss calls nothing.
   virtual void on_gap(const std::function<void()>& /*missed*/) {}

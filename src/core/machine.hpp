@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "base/failure.hpp"
+#include "core/notification.hpp"
 #include "core/results.hpp"
 #include "holdfast/error.hpp"
 
@@ -22,7 +23,7 @@ struct trouble {
   return {{errc::unavailable, "the store does not answer"}, true, true};
 }
 
-// The events of a machine.
+// The events of a machine. Another is `notification`: of the store, about the machine's claim.
 
 /// The first event of every machine.
 struct started {};
@@ -31,18 +32,13 @@ template <class Reply>
 struct replied {
   std::variant<Reply, trouble> outcome;
 };
-/// A notification of the store about the machine's claim.
-struct noticed {
-  notice kind{};
-  fencing_token token;  // zero: whichever it has; for `look` alone
-};
 /// The time of the last `wake_at` has come.
 struct woken {};
 /// The user has cancelled: withdraw what may be at the store, then finish. No answer is due.
 struct cancelled {};
 
 template <class Reply>
-using event = std::variant<started, replied<Reply>, noticed, woken, cancelled>;
+using event = std::variant<started, replied<Reply>, notification, woken, cancelled>;
 
 /// The actions of a machine after an event, in this order. Absent members ask for nothing.
 template <class Request, class Result>

@@ -37,15 +37,6 @@ enum class released : std::uint8_t {
   unknown,   // no answer until its ttl had surely ended it
 };
 
-/// A notification of the store. It is a hint, for anybody may have sent it: a request confirms it before it
-/// counts.
-enum class notice : std::uint8_t {
-  granted,  // a waiter is granted the lock
-  revoked,  // a holder's or waiter's claim was ended by somebody else
-  look,     // a waiter had better look again
-  first,    // nobody waits before a waiter any more
-};
-
 template <class Value>
 using answer = std::variant<Value, failure>;
 

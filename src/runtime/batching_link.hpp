@@ -34,7 +34,7 @@ class batching_link : public store::link<Request, Reply> {
  public:
   using typename store::link<Request, Reply>::outcome;
   using typename store::link<Request, Reply>::on_reply;
-  using typename store::link<Request, Reply>::on_notice;
+  using typename store::link<Request, Reply>::on_notification;
 
   ~batching_link() override = default;
 
@@ -43,7 +43,7 @@ class batching_link : public store::link<Request, Reply> {
     queue_.push_back({std::move(request), std::move(done), {}});
     queued_ = queue_.size();
   }
-  void on_notices(on_notice handler) override { on_notice_ = std::move(handler); }
+  void on_notifications(on_notification handler) override { on_notification_ = std::move(handler); }
   void help(store::caller& blocked) override;
   bool drive() override;
   void kick() override;
@@ -63,10 +63,6 @@ class batching_link : public store::link<Request, Reply> {
     on_reply done;
     outcome result;
   };
-  struct word {
-    owner_id owner;
-    store::noticed notice;
-  };
 
   explicit batching_link(event_loop& owner) : loop_{owner} {}
 
@@ -79,12 +75,14 @@ class batching_link : public store::link<Request, Reply> {
   void start() {
     thread_ = quiet_thread([this] { work(); });
   }
-  /// For `execute`: words for claims of this client, passed on with the batch's results.
-  void say(word w) HOLDFAST_REQUIRES(executing_) { words_.push_back(std::move(w)); }
-  /// The same from elsewhere; any thread, without the core lock.
-  void say_now(const std::vector<word>& words) {
+  /// For `execute`: a notification for a claim of this client, delivered with the batch's results.
+  void deliver_after_batch(const store::notification& n) HOLDFAST_REQUIRES(executing_) {
+    notifications_.push_back(n);
+  }
+  /// Delivers notifications at once. Any thread, without the core lock.
+  void deliver(const std::vector<store::notification>& notifications) {
     const core_lock now{loop_};
-    for (const word& w : words) on_notice_(w.owner, w.notice);
+    for (const store::notification& n : notifications) on_notification_(n);
   }
   [[nodiscard]] event_loop& owner() { return loop_; }
   /// Held by whoever executes: for those who need the link at rest.
@@ -112,12 +110,12 @@ class batching_link : public store::link<Request, Reply> {
   }
 
   event_loop& loop_;
-  on_notice on_notice_;
+  on_notification on_notification_;
   annotated::mutex queue_mutex_;
   std::vector<job> queue_ HOLDFAST_GUARDED_BY(queue_mutex_);
   std::atomic<std::size_t> queued_ = 0;
   annotated::mutex executing_;
-  std::vector<word> words_ HOLDFAST_GUARDED_BY(executing_);
+  std::vector<store::notification> notifications_ HOLDFAST_GUARDED_BY(executing_);
 
   std::thread thread_;
   annotated::mutex wake_mutex_;
@@ -137,11 +135,11 @@ typename batching_link<Request, Reply>::progress batching_link<Request, Reply>::
     put_back(std::move(batch));
     return progress::blocked;
   }
-  const std::vector<word> words = std::exchange(words_, {});
+  const std::vector<store::notification> notifications = std::exchange(notifications_, {});
   held.unlock();
   const core_lock now{loop_, drives};
   for (job& j : batch) j.done(std::move(j.result));
-  for (const word& w : words) on_notice_(w.owner, w.notice);
+  for (const store::notification& n : notifications) on_notification_(n);
   return progress::some;
 }
 

@@ -29,7 +29,7 @@ class driver final : public store::port {
 
   /// Both must outlive the driver; the link must have stopped calling back before.
   driver(store::scheduler& time, link& to) : time_{time}, link_{to} {
-    link_.on_notices([this](const owner_id& owner, store::noticed n) { on_notice(owner, n); });
+    link_.on_notifications([this](const store::notification& n) { on_notification(n); });
     link_.on_gap([this] { everybody_looks(); });
   }
   ~driver() override {
@@ -297,21 +297,23 @@ class driver final : public store::port {
     if (wants.finished || wants.in_vain) tell_if_idle();
   }
 
-  void on_notice(const owner_id& owner, const store::noticed& n) {
-    const auto found = claiming_.find(owner);
+  void on_notification(const store::notification& n) {
+    const auto found = claiming_.find(n.owner);
     if (found != claiming_.end()) {
       feed(found->second, n);
-    } else if (n.kind == store::notice::revoked && revoked_) {
-      revoked_(owner, n.token);
+    } else if (n.kind == store::notification_kind::revoked && revoked_) {
+      revoked_(n.owner, n.token);
     }
   }
 
   void everybody_looks() {
-    std::vector<op_id> waiting;
+    std::vector<std::pair<op_id, owner_id>> waiting;
     waiting.reserve(claiming_.size());
-    for (const auto& [owner, id] : claiming_) waiting.push_back(id);
+    for (const auto& [owner, id] : claiming_) waiting.emplace_back(id, owner);
     std::sort(waiting.begin(), waiting.end());  // in the order of asking
-    for (const op_id id : waiting) feed(id, store::noticed{store::notice::look, {}});
+    for (const auto& [id, owner] : waiting) {
+      feed(id, store::notification{owner, store::notification_kind::look, {}});
+    }
   }
 
   void tell_if_idle() {

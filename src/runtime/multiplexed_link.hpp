@@ -7,7 +7,6 @@
 #include <utility>
 #include <vector>
 
-#include "base/owner_id.hpp"
 #include "core/link.hpp"
 #include "runtime/connection_reader.hpp"
 #include "runtime/event_loop.hpp"
@@ -26,7 +25,9 @@ class multiplexed_link : public store::link<Request, Reply>,
   using base = store::link<Request, Reply>;
 
  public:
-  void on_notices(typename base::on_notice handler) override { on_notice_ = std::move(handler); }
+  void on_notifications(typename base::on_notification handler) override {
+    on_notification_ = std::move(handler);
+  }
   void on_gap(const std::function<void()>& handler) override { on_gap_ = handler; }
   std::shared_ptr<void> watch(std::function<void()> changed) override;
   void help(store::caller& caller) override { connection_.help(caller); }
@@ -42,7 +43,7 @@ class multiplexed_link : public store::link<Request, Reply>,
   }
 
  protected:
-  using notifications = std::vector<std::pair<owner_id, store::noticed>>;
+  using notifications = std::vector<store::notification>;
 
   multiplexed_link(event_loop& loop, connection_settings settings)
       : loop_{loop}, watchers_{loop}, connection_{loop, reader_, *this, std::move(settings)} {}
@@ -62,7 +63,7 @@ class multiplexed_link : public store::link<Request, Reply>,
   void deliver_notifications(const notifications& received);
   /// The same under the core lock.
   void pass_on(const notifications& received) const {
-    for (const auto& [owner, notification] : received) on_notice_(owner, notification);
+    for (const store::notification& each : received) on_notification_(each);
   }
   void ring_watchers() { watchers_.ring(); }
   /// Whether there are watchers.
@@ -70,7 +71,7 @@ class multiplexed_link : public store::link<Request, Reply>,
 
  private:
   event_loop& loop_;
-  typename base::on_notice on_notice_;
+  typename base::on_notification on_notification_;
   std::function<void()> on_gap_;
   watchers watchers_;
   std::size_t watches_ = 0;  // under the core lock

@@ -93,7 +93,7 @@ TEST(acquisition, keeps_its_place_by_looking_again) {
 
 /// A notification says that it holds: it looks, and holds when the answer says so.
 void expect_grant_by_notification(stepper& it, std::uint64_t token) {
-  ASSERT_EQ(task_of(it.notice(word_of_grant(token))), task::look);
+  ASSERT_EQ(task_of(it.notify(grant_of(token))), task::look);
   const auto looked = it.now;
   it.pass(10ms);
   expect_grant(it.reply(granted_at(token)), token, looked);
@@ -112,7 +112,7 @@ TEST(acquisition, believes_no_forged_notification_of_its_grant) {
   stepper it;
   it.queue(waiting_at(ticket));
   for (int forged = 0; forged < 3; ++forged) {
-    const auto s = it.notice(word_of_grant(ticket));
+    const auto s = it.notify(grant_of(ticket));
     EXPECT_FALSE(s.answer) << "anybody may have sent it";
     ASSERT_EQ(task_of(s), task::look);
     EXPECT_FALSE(it.reply(waiting_at(ticket)).answer);
@@ -122,22 +122,22 @@ TEST(acquisition, believes_no_forged_notification_of_its_grant) {
 TEST(acquisition, leaves_its_place_for_no_forged_notification_of_its_end) {
   stepper it;
   it.queue(waiting_at(ticket));
-  ASSERT_EQ(task_of(it.notice({store::notice::revoked, fencing_token{ticket}})), task::look);
+  ASSERT_EQ(task_of(it.notify(revocation(ticket))), task::look);
   auto s = it.reply(waiting_at(ticket));
   EXPECT_FALSE(s.send || s.answer) << "it stands where it stood";
-  it.notice({store::notice::revoked, fencing_token{ticket}});
+  it.notify(revocation(ticket));
   EXPECT_EQ(task_of(it.reply(tickets::nothing{})), task::acquire) << "this time it is true";
 }
 
 TEST(acquisition, asks_no_more_often_than_it_is_answered_however_many_notifications_come) {
   stepper it;
   it.queue(waiting_at(ticket));
-  it.notice(word_of_grant(ticket));
+  it.notify(grant_of(ticket));
   const auto flood = [&] {
     for (int i = 0; i < 100; ++i) {
-      EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket))));
-      EXPECT_TRUE(is_quiet(it.notice({store::notice::look, {}})));
-      EXPECT_TRUE(is_quiet(it.notice({store::notice::revoked, fencing_token{ticket}})));
+      EXPECT_TRUE(is_quiet(it.notify(grant_of(ticket))));
+      EXPECT_TRUE(is_quiet(it.notify({{}, store::notification_kind::look, {}})));
+      EXPECT_TRUE(is_quiet(it.notify(revocation(ticket))));
     }
   };
   flood();
@@ -148,11 +148,11 @@ TEST(acquisition, asks_no_more_often_than_it_is_answered_however_many_notificati
 TEST(acquisition, takes_its_grant_in_spite_of_a_flood_of_forged_ends) {
   stepper it;
   it.queue(waiting_at(ticket));
-  auto s = it.notice(word_of_grant(ticket));
+  auto s = it.notify(grant_of(ticket));
   int looks = 0;
   while (task_of(s) == task::look && looks < 10) {
     ++looks;
-    it.notice({store::notice::revoked, fencing_token{ticket}});
+    it.notify(revocation(ticket));
     s = it.reply(granted_at(ticket));
   }
   expect_grant(s, ticket, it.now);
@@ -165,7 +165,7 @@ TEST(acquisition, looks_again_when_its_grant_is_notified_while_it_looks) {
   it.pass(9s);
   it.wake();
   it.pass(20ms);
-  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket)))) << "the answer may be older";
+  EXPECT_TRUE(is_quiet(it.notify(grant_of(ticket)))) << "the answer may be older";
   ASSERT_EQ(task_of(it.reply(waiting_at(ticket))), task::look);
   expect_grant(it.reply(granted_at(ticket)), ticket, it.now);
 }
@@ -193,8 +193,7 @@ TEST(acquisition, may_hear_of_its_grant_before_it_hears_of_its_place) {
   stepper it;
   it.start();
   it.pass(10ms);
-  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket))))
-      << "an older claim of this owner's? the reply will tell";
+  EXPECT_TRUE(is_quiet(it.notify(grant_of(ticket)))) << "an older claim of this owner's? the reply will tell";
   it.pass(10ms);
   ASSERT_EQ(task_of(it.reply(waiting_at(ticket))), task::look);
   expect_grant(it.reply(granted_at(ticket)), ticket, it.now);
@@ -203,27 +202,27 @@ TEST(acquisition, may_hear_of_its_grant_before_it_hears_of_its_place) {
 TEST(acquisition, takes_no_word_for_a_place_that_it_does_not_have) {
   stepper it;
   it.start();
-  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket - 1))));
+  EXPECT_TRUE(is_quiet(it.notify(grant_of(ticket - 1))));
   EXPECT_FALSE(it.reply(waiting_at(ticket)).answer);
-  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket - 1))));
-  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket + 1))));
+  EXPECT_TRUE(is_quiet(it.notify(grant_of(ticket - 1))));
+  EXPECT_TRUE(is_quiet(it.notify(grant_of(ticket + 1))));
   it.wake();
-  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket - 1))));
+  EXPECT_TRUE(is_quiet(it.notify(grant_of(ticket - 1))));
 }
 
 TEST(acquisition, looks_every_second_once_it_is_told_that_it_is_the_first) {
-  constexpr store::noticed first{store::notice::first, {}};
+  constexpr store::notification first{{}, store::notification_kind::first, {}};
   stepper it;
   it.queue(waiting_at(ticket));
   it.pass(10ms);
-  const auto s = it.notice(first);
-  ASSERT_TRUE(s.wake_at);
-  EXPECT_LE(*s.wake_at, it.now + 1s);
-  EXPECT_FALSE(s.send) << "its turn may come before";
-  EXPECT_TRUE(is_quiet(it.notice(first))) << "a word that comes again puts nothing off";
+  const auto after = it.notify(first);
+  ASSERT_TRUE(after.wake_at);
+  EXPECT_LE(*after.wake_at, it.now + 1s);
+  EXPECT_FALSE(after.send) << "its turn may come before";
+  EXPECT_TRUE(is_quiet(it.notify(first))) << "a notification that comes again puts nothing off";
   it.pass(1s);
   EXPECT_EQ(task_of(it.wake()), task::look);
-  const auto again = it.reply(waiting_at(ticket));  // from before the word
+  const auto again = it.reply(waiting_at(ticket));  // from before the notification
   ASSERT_TRUE(again.wake_at);
   EXPECT_LE(*again.wake_at, it.now + 1s);
 }
@@ -237,18 +236,18 @@ TEST(acquisition, queues_anew_when_its_ticket_has_expired) {
   const auto s = it.reply(tickets::nothing{});
   EXPECT_EQ(task_of(s), task::acquire);
   EXPECT_FALSE(s.send->token);
-  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket)))) << "the old ticket's";
+  EXPECT_TRUE(is_quiet(it.notify(grant_of(ticket)))) << "the old ticket's";
   it.pass(10ms);
   const auto placed = it.reply(waiting_at(ticket + 5));
   EXPECT_FALSE(placed.answer || placed.send) << "nor is it remembered for the new one";
-  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket))));
+  EXPECT_TRUE(is_quiet(it.notify(grant_of(ticket))));
   expect_grant_by_notification(it, ticket + 5);
 }
 
 TEST(acquisition, asks_anew_when_what_it_was_granted_has_been_ended_since) {
   stepper it;
   it.start();
-  it.notice({store::notice::revoked, fencing_token{ticket}});
+  it.notify(revocation(ticket));
   const auto s = it.reply(granted_at(ticket));
   EXPECT_FALSE(s.answer) << "a reply from before the end";
   EXPECT_EQ(task_of(s), task::look);
@@ -260,7 +259,7 @@ TEST(acquisition, takes_a_grant_whose_end_the_store_does_not_confirm) {
   // It was forged, or the store has lost the end of the grant.
   stepper it;
   it.start();
-  it.notice({store::notice::revoked, fencing_token{ticket}});
+  it.notify(revocation(ticket));
   it.reply(granted_at(ticket));
   expect_grant(it.reply(granted_at(ticket)), ticket, it.now);
 }
@@ -284,7 +283,7 @@ TEST(acquisition, withdraws_at_once_while_it_waits) {
   ASSERT_EQ(task_of(s), task::withdraw);
   EXPECT_EQ(s.send->name, "stock");
   EXPECT_EQ(s.send->owner, id(1));
-  EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket)))) << "too late: the withdrawal gives it back";
+  EXPECT_TRUE(is_quiet(it.notify(grant_of(ticket)))) << "too late: the withdrawal gives it back";
   EXPECT_TRUE(is_quiet(it.wake())) << "the tick asked for before";
   s = it.reply(tickets::done{});
   EXPECT_TRUE(s.finished);
@@ -305,7 +304,7 @@ TEST(acquisition, withdraws_after_the_reply_that_is_under_way) {
     stepper it;
     it.start();
     EXPECT_TRUE(is_quiet(it.cancel())) << "the two must not overtake each other";
-    EXPECT_TRUE(is_quiet(it.notice(word_of_grant(ticket))));
+    EXPECT_TRUE(is_quiet(it.notify(grant_of(ticket))));
     EXPECT_EQ(task_of(it.reply(r)), task::withdraw);
     EXPECT_TRUE(it.reply(tickets::done{}).finished);
     EXPECT_FALSE(it.answered());

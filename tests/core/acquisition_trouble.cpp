@@ -141,9 +141,9 @@ TEST(acquisition_trouble, looks_again_when_a_look_fails) {
     it.pass(3ms);
     // Between two tries a notification makes it look at once: there is a connection again.
     stepper notified = it;
-    EXPECT_EQ(task_of(notified.notice(word_of_grant(ticket))), task::look);
+    EXPECT_EQ(task_of(notified.notify(grant_of(ticket))), task::look);
     stepper missed = it;
-    EXPECT_EQ(task_of(missed.notice({store::notice::look, {}})), task::look);
+    EXPECT_EQ(task_of(missed.notify({{}, store::notification_kind::look, {}})), task::look);
     it.pass(7ms);
     s = it.wake();
     ASSERT_EQ(task_of(s), task::look);

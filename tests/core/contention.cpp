@@ -144,7 +144,7 @@ int run(std::uint64_t seed) {
   for (contender& c : all) c.close();
   time.run_for(3s);
   for (const contender& c : all) EXPECT_EQ(c.busy(), 0U);
-  std::vector<memory::notification> none;
+  std::vector<store::client_notification> none;
   const auto state =
       std::get<std::optional<lock_state>>(store.table.carry_out(inspection(), id(1), time.now(), 0, none));
   EXPECT_TRUE(state && state->holders.empty() && state->waiters.empty()) << describe(state);

@@ -30,8 +30,8 @@ class dead_claims : public testing::Test {
     r.metadata = std::make_shared<const std::string>();
     auto [model, real] = stores_.carry_out(r, id(200));
     EXPECT_EQ(describe(model.reply), describe(real.reply));
-    EXPECT_EQ(model.words.size(), real.words.size());
-    words = real.words;
+    EXPECT_EQ(model.notifications.size(), real.notifications.size());
+    notifications = real.notifications;
     return real.reply;
   }
   fencing_token place(std::uint8_t owner) {
@@ -49,7 +49,7 @@ class dead_claims : public testing::Test {
     ASSERT_TRUE(std::get<tickets::place>(ask(task::acquire, 3)).granted);
   }
 
-  std::vector<memory::notification> words;
+  std::vector<store::client_notification> notifications;
 
  private:
   sqlite_comparison stores_;
@@ -83,8 +83,8 @@ TEST_F(dead_claims, hide_nobody_when_a_name_is_evicted) {
   pass(600ms);
   place(3);  // buries the dead holder on its way
   EXPECT_EQ(std::get<tickets::count>(ask(task::evict, 9)).value, 0U);
-  ASSERT_EQ(words.size(), 1U) << "whoever evicts hands on";
-  EXPECT_EQ(words[0].notice.token, waiter);
+  ASSERT_EQ(notifications.size(), 1U) << "whoever evicts hands on";
+  EXPECT_EQ(notifications[0].message.token, waiter);
 }
 
 }  // namespace

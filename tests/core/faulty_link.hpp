@@ -23,8 +23,9 @@ struct faulty_store {
 };
 
 /// A link from one client to a store in memory, through a network that is slow and loses things: requests
-/// before they are carried out, replies after, words, for single messages and for long times. It keeps the
-/// promises of store::link: in order, always answered, and `unknown` wherever the client cannot know.
+/// before they are carried out, replies after, notifications, for single messages and for long times. It
+/// keeps the promises of store::link: in order, always answered, and `unknown` wherever the client cannot
+/// know.
 class faulty_link final : public store::link<tickets::request, tickets::reply> {
  public:
   faulty_link(virtual_time& time, faulty_store& to, const owner_id& client)
@@ -46,7 +47,7 @@ class faulty_link final : public store::link<tickets::request, tickets::reply> {
       time_.at(time_.now() + (answers ? delay() : 50ms), [=] { done(result); });
     });
   }
-  void on_notices(on_notice handler) override { on_notice_ = std::move(handler); }
+  void on_notifications(on_notification handler) override { on_notification_ = std::move(handler); }
   std::shared_ptr<void> watch(std::function<void()>) override { return nullptr; }
   void help(store::caller&) override {}
   bool drive() override { return false; }
@@ -61,28 +62,28 @@ class faulty_link final : public store::link<tickets::request, tickets::reply> {
   [[nodiscard]] duration delay() { return duration{static_cast<std::int64_t>(time_.random() % 20'000)}; }
 
   tickets::reply carry_out(const tickets::request& request) {
-    std::vector<memory::notification> words;
+    std::vector<store::client_notification> notifications;
     const auto wall_us = std::chrono::duration_cast<duration>(time_.now().time_since_epoch()).count();
-    tickets::reply r = store_.table.carry_out(request, client_, time_.now(), wall_us, words);
-    for (const memory::notification& w : words) {
+    tickets::reply r = store_.table.carry_out(request, client_, time_.now(), wall_us, notifications);
+    for (const store::client_notification& n : notifications) {
       for (faulty_link* to : store_.links) {
-        if (to->client_ == w.client) to->hear(w);
+        if (to->client_ == n.client) to->receive(n.message);
       }
     }
     return r;
   }
-  /// A word on its way: late, perhaps twice, perhaps never.
-  void hear(const memory::notification& w) {
+  /// A notification on its way: late, perhaps twice, perhaps never.
+  void receive(const store::notification& n) {
     const int times = loses() ? 0 : one_in(10) ? 2 : 1;
     for (int i = 0; i < times; ++i) {
-      time_.at(time_.now() + delay(), [this, w] { on_notice_(w.owner, w.notice); });
+      time_.at(time_.now() + delay(), [this, n] { on_notification_(n); });
     }
   }
 
   virtual_time& time_;
   faulty_store& store_;
   owner_id client_;
-  on_notice on_notice_;
+  on_notification on_notification_;
   store::time_point arrival_;
   store::time_point cut_until_;
 };

@@ -149,9 +149,9 @@ TEST_F(force_release, says_that_it_could_not_look) {
 /// The lost reply at a store that serves: the next holder is innocent.
 TEST(force_release_at_a_store, carried_out_twice_leaves_the_next_holder) {
   memory::table table;
-  std::vector<memory::notification> words;
+  std::vector<store::client_notification> notifications;
   const auto carry_out = [&](const tickets::request& r) {
-    return table.carry_out(r, id(200), store::time_point{1h}, 1, words);
+    return table.carry_out(r, id(200), store::time_point{1h}, 1, notifications);
   };
   const auto claim = [&](std::uint8_t owner) {
     tickets::request r;

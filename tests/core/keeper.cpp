@@ -28,7 +28,7 @@ class keeper : public testing::Test {
   }
   record_ptr keep(std::uint8_t owner) { return keep(a_lease(owner), it.time.now()); }
 
-  /// One loss, told in time: at the deadline, or so little before it that the word arrives by then.
+  /// One loss, told in time: at the deadline, or so little before it that the notification arrives by then.
   void expect_loss_at(store::time_point deadline, loss_reason reason = loss_reason::not_renewed) const {
     ASSERT_EQ(losses.size(), 1U);
     EXPECT_LE(losses[0].when, deadline);

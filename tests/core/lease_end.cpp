@@ -113,24 +113,24 @@ TEST_F(managed_leases, gives_back_what_it_lost) {
 
 TEST_F(managed_leases, asks_at_once_when_it_is_notified_that_a_lease_was_ended) {
   const record_ptr lease = hold();
-  it.tell(9, word_of_end());
-  it.tell(1, word_of_grant(7));
-  it.tell(1, {store::notice::revoked, fencing_token{6}});
+  it.notify(9, revocation());
+  it.notify(1, grant_of(7));
+  it.notify(1, revocation(6));
   EXPECT_EQ(it.link.open(), 0U) << "somebody else's, an echo, an earlier hold's";
-  it.tell(1, word_of_end());
+  it.notify(1, revocation());
   EXPECT_TRUE(losses.empty()) << "anybody may have sent it";
   ASSERT_EQ(it.pending_tasks(), tasks{task::renew});
   it.answer(tickets::kept{{false}});
   EXPECT_EQ(losses, std::vector{lease});
   EXPECT_EQ(lease->reason, errc::lost);
-  it.tell(1, word_of_end());
+  it.notify(1, revocation());
   EXPECT_EQ(losses.size(), 1U);
 }
 
 TEST_F(managed_leases, loses_no_lease_to_a_forged_notification_and_asks_once_at_a_time) {
   const record_ptr lease = hold();
   it.time.run_for(1s);
-  for (int forged = 0; forged < 100; ++forged) it.tell(1, word_of_end());
+  for (int forged = 0; forged < 100; ++forged) it.notify(1, revocation());
   ASSERT_EQ(it.pending_tasks(), tasks{task::renew});
   it.answer(tickets::kept{{true}});
   ASSERT_EQ(it.pending_tasks(), tasks{task::renew}) << "one more, for those that came meanwhile";
@@ -145,10 +145,10 @@ TEST_F(managed_leases, does_not_prolong_a_fixed_lease_because_of_a_notification)
   fixed.renews = false;
   const record_ptr lease = hold(fixed);
   it.time.run_for(1s);
-  it.tell(1, word_of_end());
+  it.notify(1, revocation());
   it.answer(tickets::kept{{true}});
   EXPECT_EQ(lease->deadline(), epoch + 30s - margin);
-  it.tell(1, word_of_end());
+  it.notify(1, revocation());
   it.answer(passing_unknown);
   it.time.run_for(1s);
   ASSERT_EQ(it.pending_tasks(), tasks{task::renew}) << "the question is still open";
@@ -159,7 +159,7 @@ TEST_F(managed_leases, does_not_prolong_a_fixed_lease_because_of_a_notification)
 TEST_F(managed_leases, hears_no_revocation_of_what_it_has_released) {
   const record_ptr lease = hold();
   release(lease);
-  it.tell(1, word_of_end());
+  it.notify(1, revocation());
   EXPECT_TRUE(losses.empty());
   EXPECT_EQ(lease->state(), phase::releasing);
 }

@@ -49,7 +49,7 @@ TEST_F(managed_leases, waits_no_longer_than_its_limit) {
   it.time.run_for(1ns);
   EXPECT_TRUE(not_had_at_end());
   EXPECT_EQ(it.pending_tasks(), tasks{task::withdraw}) << "the ticket does not stay";
-  it.tell(1, word_of_grant(7));
+  it.notify(1, grant_of(7));
   it.answer(tickets::done{});
   EXPECT_EQ(ends.size(), 1U);
   EXPECT_EQ(it.port.busy(), 0U);
@@ -88,7 +88,7 @@ TEST_F(managed_leases, forgets_the_limit_of_what_is_had) {
   ask(a_wish(), epoch + 2s);
   it.answer(waiting_at(7));
   it.time.run_for(1s);
-  it.tell(1, word_of_grant(7));
+  it.notify(1, grant_of(7));
   it.answer(granted_at(7));
   ASSERT_TRUE(std::holds_alternative<record_ptr>(ends.back()));
   it.time.run_for(2s);
@@ -142,7 +142,7 @@ TEST_F(managed_leases, gives_back_a_grant_that_came_too_late_and_queues_again_bu
     EXPECT_NE(it.link.request().owner, last) << "a claim of its own each time";
     last = it.link.request().owner;
     it.answer(waiting_at(static_cast<std::uint64_t>(late)));
-    it.tell_owner(last, word_of_grant(static_cast<std::uint64_t>(late)));
+    it.notify(last, grant_of(static_cast<std::uint64_t>(late)));
     ASSERT_EQ(it.pending_tasks().back(), task::look);
     it.time.run_for(30s - margin);
     it.answer(granted_at(static_cast<std::uint64_t>(late)));

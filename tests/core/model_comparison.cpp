@@ -5,7 +5,7 @@ namespace holdfast::test {
 model_comparison::pair model_comparison::carry_out(const tickets::request& request, const owner_id& client) {
   pair both;
   const auto wall_us = std::chrono::duration_cast<duration>(wall_.time_since_epoch()).count();
-  both.model.reply = model_.carry_out(request, client, now_, wall_us, both.model.words);
+  both.model.reply = model_.carry_out(request, client, now_, wall_us, both.model.notifications);
   both.real = ask_real(request, client);
   return both;
 }

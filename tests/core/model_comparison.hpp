@@ -13,7 +13,7 @@ class model_comparison {
  public:
   struct answer {
     tickets::reply reply;
-    std::vector<memory::notification> words;
+    std::vector<store::client_notification> notifications;
   };
   struct pair {
     answer model;

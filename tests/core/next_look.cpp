@@ -29,7 +29,7 @@ RC_GTEST_PROP(next_look, of_the_head_is_never_later_than_the_end_of_the_hold_bef
   const auto next = tickets::next_look(head_at(1, left), epoch, ttl, now, any_chance());
   RC_ASSERT(next <= std::max(now, epoch + ttl / 3));
   RC_ASSERT(next <= now + left + 1ms);
-  RC_ASSERT(next <= now + 1s);  // the word may be lost with its sender
+  RC_ASSERT(next <= now + 1s);  // the notification may be lost with its sender
   // And not for nothing: one of the three reasons is due.
   RC_ASSERT(next > now + left || next >= now + 900ms || next >= epoch + ttl / 3);
 }

@@ -246,8 +246,8 @@ class sequence_run {
     if (request.kind == task::acquire && std::holds_alternative<tickets::place>(both.model.reply)) {
       forgotten_.erase(request.name);
     }
-    const std::string model = describe(remembered(both.model.reply)) + describe(both.model.words);
-    const std::string real = describe(remembered(both.real.reply)) + describe(both.real.words);
+    const std::string model = describe(remembered(both.model.reply)) + describe(both.model.notifications);
+    const std::string real = describe(remembered(both.real.reply)) + describe(both.real.notifications);
     RC_LOG() << "  -> " << model << "\n";
     RC_ASSERT(model == real);
     for (std::size_t i = 0; i < name_count; ++i) {
@@ -259,19 +259,19 @@ class sequence_run {
 
   static std::string describe(const tickets::reply& r) { return test::describe(r); }
   static std::string describe(const tickets::request& r) { return test::describe(r); }
-  static std::string describe(const std::vector<memory::notification>& words) {
+  static std::string describe(const std::vector<store::client_notification>& notifications) {
     // To each in order; which of them is told first is nobody's business.
-    std::map<owner_id, std::string> notices_of;
-    for (const memory::notification& w : words) {
-      const bool granted = w.notice.kind == store::notice::granted;
-      notices_of[w.client]
+    std::map<owner_id, std::string> text_for;
+    for (const store::client_notification& n : notifications) {
+      const bool granted = n.message.kind == store::notification_kind::granted;
+      text_for[n.client]
           .append(" of ")
-          .append(w.owner.hex().substr(0, 4))
-          .append(granted ? " #" + std::to_string(w.notice.token.value()) : " its end");
+          .append(n.message.owner.hex().substr(0, 4))
+          .append(granted ? " #" + std::to_string(n.message.token.value()) : " its end");
     }
     std::string text;
-    for (const auto& [client, notices] : notices_of) {
-      text.append("; tell ").append(client.hex().substr(0, 2)).append(notices);
+    for (const auto& [client, each] : text_for) {
+      text.append("; tell ").append(client.hex().substr(0, 2)).append(each);
     }
     return text;
   }
@@ -287,15 +287,15 @@ class sequence_run {
     const auto* place = std::get_if<tickets::place>(&answer.reply);
     for (const claim_state& h : after->holders) {
       if (before && has(before->holders, h.token)) continue;
-      // Who holds now and did not before has been told, by the reply or by one word.
+      // Who holds now and did not before has been told, by the reply or by one notification.
       const bool replied =
           request.kind == task::acquire && place != nullptr && place->granted && place->token == h.token;
-      const auto words =
-          std::count_if(answer.words.begin(), answer.words.end(), [&](const memory::notification& w) {
-            return w.owner.hex() == h.owner && w.notice.kind == store::notice::granted &&
-                   w.notice.token == h.token;
+      const auto notifications = std::count_if(
+          answer.notifications.begin(), answer.notifications.end(), [&](const store::client_notification& n) {
+            return n.message.owner.hex() == h.owner && n.message.kind == store::notification_kind::granted &&
+                   n.message.token == h.token;
           });
-      RC_ASSERT(words == (replied ? 0 : 1));
+      RC_ASSERT(notifications == (replied ? 0 : 1));
       // Nobody who came earlier waits on.
       for (const claim_state& w : after->waiters) RC_ASSERT(w.token > h.token);
       if (!before) continue;
@@ -304,7 +304,7 @@ class sequence_run {
       }
     }
     if (request.name != after->name) return;
-    check_words(request, answer, before, *after);
+    check_notifications(request, answer, before, *after);
     // Whoever changes anything sees to it that nobody waits for room that is there.
     const bool serves = std::holds_alternative<tickets::done>(answer.reply) || request.kind == task::evict ||
                         (request.kind == task::look && place != nullptr);
@@ -313,14 +313,14 @@ class sequence_run {
     }
   }
 
-  /// No word goes to anybody but those concerned.
-  static void check_words(const tickets::request& request, const model_comparison::answer& answer,
-                          const state& before, const lock_state& after) {
+  /// No notification goes to anybody but those concerned.
+  static void check_notifications(const tickets::request& request, const model_comparison::answer& answer,
+                                  const state& before, const lock_state& after) {
     std::size_t ended = 0;
-    for (const memory::notification& w : answer.words) {
-      if (w.notice.kind == store::notice::granted) {
-        RC_ASSERT(has(after.holders, w.notice.token));
-        RC_ASSERT(before && has(before->waiters, w.notice.token));
+    for (const store::client_notification& n : answer.notifications) {
+      if (n.message.kind == store::notification_kind::granted) {
+        RC_ASSERT(has(after.holders, n.message.token));
+        RC_ASSERT(before && has(before->waiters, n.message.token));
       } else {
         ++ended;
       }

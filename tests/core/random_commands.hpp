@@ -40,8 +40,8 @@ std::ostream& operator<<(std::ostream& to, const command& c);
 [[nodiscard]] rc::Gen<command> any_command();
 
 /// Several clients with one claim each, at both stores, with two names of their own: after every command the
-/// replies, words and states are the same, and what must be true of them is. Fails as rapidcheck's properties
-/// do.
+/// replies, notifications and states are the same, and what must be true of them is. Fails as rapidcheck's
+/// properties do.
 /// \param number of the sequence: those before have left dead claims behind, of other names.
 void compare_replies(const std::vector<command>& commands, model_comparison& stores, int number);
 

@@ -128,8 +128,7 @@ TEST_F(retried_request, does_not_retry_what_will_not_pass) {
 
 TEST_F(retried_request, is_not_moved_by_what_does_not_concern_it) {
   feed(store::started{});
-  for (const store::event<int>& e :
-       {store::event<int>{word_of_grant(3)}, store::event<int>{store::cancelled{}}}) {
+  for (const store::event<int>& e : {store::event<int>{grant_of(3)}, store::event<int>{store::cancelled{}}}) {
     const auto s = feed(e);
     EXPECT_FALSE(s.send || s.wake_at || s.answer || s.finished);
   }

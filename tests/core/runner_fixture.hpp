@@ -28,9 +28,11 @@ struct runner_fixture {
   void answer(const store::trouble& with, std::size_t which = 0) {
     time.turn([&] { link.answer(with, which); });
   }
-  void tell(std::uint8_t owner, const store::noticed& word) { tell_owner(id(owner), word); }
-  void tell_owner(const owner_id& owner, const store::noticed& word) {
-    time.turn([&] { link.tell(owner, word); });
+  /// The store's notification about a claim of this owner.
+  void notify(std::uint8_t owner, const store::notification& n) { notify(id(owner), n); }
+  void notify(const owner_id& owner, store::notification n) {
+    n.owner = owner;
+    time.turn([&] { link.notify(n); });
   }
   /// What is asked and not answered, oldest first.
   [[nodiscard]] std::vector<tickets::task> pending_tasks() const {

@@ -52,9 +52,11 @@ inline const store::trouble passing_unknown = trouble(true, true);
 inline const store::trouble lasting = trouble(false, false);
 inline const store::trouble lasting_unknown = trouble(false, true);
 
-[[nodiscard]] inline store::noticed word_of_grant(std::uint64_t token) {
-  return {store::notice::granted, fencing_token{token}};
+[[nodiscard]] inline store::notification grant_of(std::uint64_t token) {
+  return {{}, store::notification_kind::granted, fencing_token{token}};
 }
-[[nodiscard]] inline store::noticed word_of_end() { return {store::notice::revoked, {}}; }
+[[nodiscard]] inline store::notification revocation(std::uint64_t token = 0) {
+  return {{}, store::notification_kind::revoked, fencing_token{token}};
+}
 
 }  // namespace holdfast::test

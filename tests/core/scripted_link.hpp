@@ -17,7 +17,7 @@ template <class Request, class Reply>
 class scripted_link final : public store::link<Request, Reply> {
  public:
   using base = store::link<Request, Reply>;
-  using typename base::on_notice;
+  using typename base::on_notification;
   using typename base::on_reply;
   using typename base::outcome;
 
@@ -25,7 +25,7 @@ class scripted_link final : public store::link<Request, Reply> {
     ++sent_;
     open_.push_back({std::move(request), std::move(done)});
   }
-  void on_notices(on_notice handler) override { on_notice_ = std::move(handler); }
+  void on_notifications(on_notification handler) override { on_notification_ = std::move(handler); }
   std::shared_ptr<void> watch(std::function<void()>) override { return nullptr; }
   [[nodiscard]] std::optional<store::time_point> session_until() const override { return session; }
   void on_session(const std::function<void()>& extended) override { extended_ = extended; }
@@ -45,7 +45,7 @@ class scripted_link final : public store::link<Request, Reply> {
     open_.erase(at);
     done(std::move(with));
   }
-  void tell(const owner_id& owner, store::noticed word) { on_notice_(owner, word); }
+  void notify(const store::notification& n) { on_notification_(n); }
 
   void extend_session(store::time_point until) {
     session = until;
@@ -61,7 +61,7 @@ class scripted_link final : public store::link<Request, Reply> {
   };
   std::deque<pending> open_;
   std::size_t sent_ = 0;
-  on_notice on_notice_;
+  on_notification on_notification_;
   std::function<void()> extended_;
 };
 

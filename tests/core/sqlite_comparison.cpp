@@ -28,17 +28,9 @@ model_comparison::answer sqlite_comparison::ask_real(const tickets::request& req
     throw std::runtime_error{"somebody else uses this test's file"};
   }
   answer a;
-  std::vector<sqlite::client_notification> notifications;
-  a.reply = real_.carry_out(request, client, notifications);
+  a.reply = real_.carry_out(request, client, a.notifications);
   if (!reads) real_.sweep_if_due();  // as the link does; it must never be noticed
   real_.commit();
-  for (const sqlite::client_notification& t : notifications) {
-    const auto token = static_cast<std::uint64_t>(t.token > 0 ? t.token : -t.token);
-    a.words.push_back(
-        {t.client,
-         t.owner,
-         {t.token > 0 ? store::notice::granted : store::notice::revoked, fencing_token{token}}});
-  }
   return a;
 }
 

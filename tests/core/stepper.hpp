@@ -24,7 +24,7 @@ class stepper {
   step start() { return feed(store::started{}); }
   step wake() { return feed(store::woken{}); }
   step cancel() { return feed(store::cancelled{}); }
-  step notice(const store::noticed& n) { return feed(n); }
+  step notify(const store::notification& n) { return feed(n); }
   step reply(tickets::reply r) {
     // To find a claim keeps nothing, and nobody knows which of its requests made it.
     if (task_ != tickets::task::find) answered_.push_back(sent_);

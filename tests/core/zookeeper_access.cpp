@@ -36,7 +36,7 @@ TEST_F(zookeeper_contention, notices_the_end_of_its_own_node_that_it_may_not_rea
   wire_.remove(own, session_);
   renew(1, "stock");
   EXPECT_EQ(kept(), std::vector{false});
-  EXPECT_EQ(notices_[owner(0)], std::vector{store::notice::revoked});
+  EXPECT_EQ(received_[owner(0)], std::vector{store::notification_kind::revoked});
 }
 
 TEST_F(zookeeper_contention, waits_behind_a_node_of_its_own_that_may_not_be_read) {

@@ -100,10 +100,10 @@ TEST_F(zookeeper_contention, watches_no_more_than_a_packet_can_set_again) {
   const std::string last = "/" + name + std::to_string(count - 1);
   ASSERT_FALSE(wire_.watched.contains(node_of(0, last)));
   wire_.remove(node_of(0, last), session_);
-  EXPECT_TRUE(notices_.empty());
+  EXPECT_TRUE(received_.empty());
   renew(count, name);
   EXPECT_FALSE(kept().back());
-  EXPECT_EQ(notices_[owner(count - 1)], std::vector{store::notice::revoked});
+  EXPECT_EQ(received_[owner(count - 1)], std::vector{store::notification_kind::revoked});
 }
 
 TEST_F(zookeeper_contention, waits_without_watches_where_there_is_no_room) {
@@ -130,7 +130,7 @@ TEST_F(zookeeper_contention, waits_without_watches_where_there_is_no_room) {
   wire_.remove(node_of(1, before), session_);
   wire_.remove(node_of(0, before), session_);
   pass(10s);
-  EXPECT_EQ(notices_[owner(count - 2)], std::vector{store::notice::revoked});
+  EXPECT_EQ(received_[owner(count - 2)], std::vector{store::notification_kind::revoked});
   EXPECT_FALSE(is_granted(count - 3));
   EXPECT_LT(wire_.watched_bytes(), watch_table::most);
 }

@@ -67,7 +67,7 @@ class zookeeper_session : public testing::Test {
 
   zookeeper_session() {
     session_.connected(session_id, 10s, time_.now());
-    session_.on_notices([](const owner_id&, store::noticed) {});
+    session_.on_notifications([](const store::notification&) {});
   }
 
   void ask(tickets::task task) {
@@ -302,10 +302,10 @@ TEST_F(zookeeper_downgrade, that_is_refused_leaves_a_writer_whose_end_is_noticed
   ask(tickets::task::downgrade);
   wire_.answer_next(answer::refused);
   EXPECT_EQ(std::get<store::trouble>(*got_).reason.code, errc::permission_denied);
-  std::vector<store::notice> notices;
-  session_.on_notices([&](const owner_id&, store::noticed n) { notices.push_back(n.kind); });
+  std::vector<store::notification_kind> received;
+  session_.on_notifications([&](const store::notification& n) { received.push_back(n.kind); });
   session_.happened("/stock/" + nodes_.front(), change::removed);
-  EXPECT_EQ(notices, std::vector{store::notice::revoked});
+  EXPECT_EQ(received, std::vector{store::notification_kind::revoked});
 }
 
 TEST_F(zookeeper_session, has_leases_numbered_anew_when_their_numbers_have_come_to_their_end) {

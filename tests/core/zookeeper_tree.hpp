@@ -162,8 +162,7 @@ class zookeeper_contention : public testing::Test {
 
   zookeeper_contention() {
     session_.connected(session_id, 10s, time_.now());
-    session_.on_notices(
-        [this](const owner_id& owner, store::noticed n) { notices_[owner].push_back(n.kind); });
+    session_.on_notifications([this](const store::notification& n) { received_[n.owner].push_back(n.kind); });
   }
 
   static owner_id owner(std::size_t number) {
@@ -187,8 +186,9 @@ class zookeeper_contention : public testing::Test {
   }
   void acquire(std::size_t number, const std::string& name) { send(tickets::task::acquire, number, name); }
   [[nodiscard]] bool is_granted(std::size_t number) const {
-    const auto found = notices_.find(owner(number));
-    if (found != notices_.end() && found->second.back() == store::notice::granted) return true;
+    const auto received = received_.find(owner(number));
+    if (received != received_.end() && received->second.back() == store::notification_kind::granted)
+      return true;
     const auto* r = std::get_if<tickets::reply>(&got_.at(number));
     const auto* p = r == nullptr ? nullptr : std::get_if<tickets::place>(r);
     return p != nullptr && p->granted;
@@ -228,7 +228,7 @@ class zookeeper_contention : public testing::Test {
   tree wire_;
   session session_{time_, wire_, {}};
   std::map<std::size_t, outcome> got_;
-  std::map<owner_id, std::vector<store::notice>> notices_;
+  std::map<owner_id, std::vector<store::notification_kind>> received_;
   std::optional<outcome> renewed_;
 };
 

@@ -34,10 +34,10 @@ sql::answer routine_caller::carry_out(sql::connection& on, const sql::call& call
   }
 }
 
-std::vector<memory::notification> routine_caller::take_words() {
-  std::vector<memory::notification> all;
+std::vector<store::client_notification> routine_caller::take_notifications() {
+  std::vector<store::client_notification> all;
   for (auto& [client, s] : sessions_) {
-    for (const auto& [owner, notification] : words_of(*s.wire)) all.push_back({client, owner, notification});
+    for (const store::notification& n : notifications_for(*s.wire)) all.push_back({client, n});
   }
   return all;
 }

@@ -25,8 +25,8 @@ class routine_caller {
   /// \return when it has been carried out. \throws runtime::connection_error, or when there is no answer
   /// within a minute.
   [[nodiscard]] sql::answer call(const sql::call& call, const owner_id& client);
-  /// The words that have come since, to all clients that have ever called; to each in order.
-  [[nodiscard]] std::vector<memory::notification> take_words();
+  /// The notifications that have come since, to all clients that have ever called; to each in order.
+  [[nodiscard]] std::vector<store::client_notification> take_notifications();
   /// Has the routines take it to be so many microseconds since the epoch, at all calls that follow.
   void set_clock(std::int64_t now_us);
 
@@ -46,7 +46,7 @@ class routine_caller {
   /// \param stop as sql::dialler has it.
   [[nodiscard]] virtual std::unique_ptr<sql::connection> dial(const owner_id& client, int stop) const = 0;
   /// Those for the client of `wire`, one that has made calls.
-  [[nodiscard]] virtual std::vector<std::pair<owner_id, store::noticed>> words_of(sql::connection& wire) = 0;
+  [[nodiscard]] virtual std::vector<store::notification> notifications_for(sql::connection& wire) = 0;
   /// Called with the tables and routines there: from now on these know no time but what "set_now", a new one,
   /// has told their session; everything else stays as it is.
   virtual void replace_clock() = 0;

@@ -28,7 +28,7 @@ model_comparison::answer server_comparison::answer_of_real(const tickets::reques
   answer a;
   a.reply = sql::reply_of(request, rows_of(real_.call(sql::call_of(request, client), client)));
   const bool reads = request.kind == tickets::task::inspect || request.kind == tickets::task::list;
-  if (!reads) a.words = real_.take_words();
+  if (!reads) a.notifications = real_.take_notifications();
   return a;
 }
 

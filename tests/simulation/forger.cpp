@@ -17,14 +17,13 @@ void forger::next() {
 }
 
 void forger::forge() {
-  using store::notice;
-  constexpr auto all =
-      std::to_array<notice>({notice::granted, notice::granted, notice::revoked, notice::look});
+  using kind = store::notification_kind;
+  constexpr auto all = std::to_array<kind>({kind::granted, kind::granted, kind::revoked, kind::look});
   const standing* const claim = around_.account.any_claim(around_.in.chance);
   if (claim == nullptr) return;
-  const notice kind = all.at(around_.in.chance.below(all.size()));
-  around_.in.note("forged", static_cast<std::uint64_t>(kind), claim->name, claim->token);
-  around_.store.notify_all(claim->owner, {kind, fencing_token{claim->token}});
+  const kind forged = all.at(around_.in.chance.below(all.size()));
+  around_.in.note("forged", static_cast<std::uint64_t>(forged), claim->name, claim->token);
+  around_.store.notify_all({claim->owner, forged, fencing_token{claim->token}});
 }
 
 }  // namespace holdfast::sim

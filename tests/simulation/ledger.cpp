@@ -9,7 +9,7 @@ namespace holdfast::sim {
 using tickets::task;
 
 void ledger::executed(const tickets::request& request, bool late, const tickets::reply& answer,
-                      const std::vector<word>& words) {
+                      const std::vector<store::client_notification>& notifications) {
   ++requests_;
   const std::size_t name = request.name.empty() ? 0 : index_of(request.name);
   in_.note("executed", static_cast<std::uint64_t>(request.kind) << 8U | name, request.token.value(),
@@ -17,8 +17,9 @@ void ledger::executed(const tickets::request& request, bool late, const tickets:
   if (in_.log.prints()) in_.log.line(in_.now, "  by " + request.owner.hex() + (late ? ", late" : ""));
   const bool yes = !std::holds_alternative<tickets::nothing>(answer);
   if (in_.log.prints()) {
-    for (const word& w : words) {
-      in_.log.line(in_.now, "  tells " + w.owner.hex() + ", " + std::to_string(w.notice.token.value()));
+    for (const store::client_notification& n : notifications) {
+      in_.log.line(in_.now,
+                   "  tells " + n.message.owner.hex() + ", " + std::to_string(n.message.token.value()));
     }
   }
   if (heads_[name] == request.owner) ++looks_[name];
@@ -39,7 +40,8 @@ void ledger::executed(const tickets::request& request, bool late, const tickets:
   bool makes_room = true;
   switch (request.kind) {
     case task::acquire:
-      for (const word& w : words) on_notice(name, w);  // those who came before it are served before it
+      for (const store::client_notification& n : notifications)
+        notified(name, n.message);  // those who came before it are served before it
       if (const auto* at = std::get_if<tickets::place>(&answer)) acquired(request, late, *at);
       break;
     case task::find:
@@ -87,7 +89,7 @@ void ledger::executed(const tickets::request& request, bool late, const tickets:
     case task::list: return;
   }
   if (request.kind != task::acquire) {
-    for (const word& w : words) on_notice(name, w);
+    for (const store::client_notification& n : notifications) notified(name, n.message);
   }
   const bool serves = yes && makes_room && request.kind != task::acquire && request.kind != task::find &&
                       request.kind != task::renew;
@@ -131,8 +133,8 @@ void ledger::acquired(const tickets::request& request, bool late, const tickets:
     last_granted_[name] = 0;
     ++eras_[name];
   }
-  // A token drawn anew: words about the first are taken for the second's. That cannot be while the clock or
-  // the last token is there to prevent it.
+  // A token drawn anew: notifications about the first are taken for the second's. That cannot be while the
+  // clock or the last token is there to prevent it.
   if (const auto known = grants_of_.find(request.owner); known != grants_of_.end()) {
     for (const auto& [token, grant] : known->second) {
       if (token == at.token.value()) confused_.insert(request.owner);
@@ -168,10 +170,10 @@ void ledger::ended(fact* f, std::size_t name, bool yes) {
   facts_.erase(facts_.begin() + (f - facts_.data()));
 }
 
-void ledger::on_notice(std::size_t name, const word& w) {
-  if (w.notice.kind != store::notice::granted) return;
-  const std::uint64_t token = w.notice.token.value();
-  fact* const f = find(name, w.owner, token);
+void ledger::notified(std::size_t name, const store::notification& n) {
+  if (n.kind != store::notification_kind::granted) return;
+  const std::uint64_t token = n.token.value();
+  fact* const f = find(name, n.owner, token);
   if (f == nullptr) return violated("a claim was told of a grant that does not live", name, token);
   if (f->granted) return violated("a claim was told twice that it was granted", name, token);
   f->token = token;
@@ -287,7 +289,7 @@ bool ledger::answers_for(const owner_id& owner) const {
 }
 
 bool ledger::surely_lives(const store::hold& h) const {
-  // The word of an end may come late, when there is another claim of that owner.
+  // The notification of an end may come late, when there is another claim of that owner.
   constexpr auto latest_word = std::chrono::seconds{10};
   const std::size_t name = index_of(h.name);
   const bool calm = broken_.at(name) == instant::min() || broken_.at(name) + latest_word < in_.now;

@@ -48,7 +48,7 @@ class ledger {
 
   /// \param late its client has given the request up.
   void executed(const tickets::request& request, bool late, const tickets::reply& answer,
-                const std::vector<word>& words);
+                const std::vector<store::client_notification>& notifications);
 
   /// It was answered with an error, which changes nothing.
   void refused(const tickets::request& request, const store::trouble& reason);
@@ -136,12 +136,12 @@ class ledger {
   void acquired(const tickets::request& request, bool late, const tickets::place& at);
   void kept(fact* f, std::size_t name, std::uint64_t token, duration ttl, bool yes);
   void ended(fact* f, std::size_t name, bool yes);
-  void on_notice(std::size_t name, const word& w);
+  void notified(std::size_t name, const store::notification& n);
   void granted(fact& f);
   void number(std::size_t name, const owner_id& owner, std::uint64_t token);
   [[nodiscard]] bool was_granted_by(std::uint64_t number, std::uint64_t token) const;
   void begin_anew(const tickets::request& request, const tickets::reply& answer,
-                  const std::vector<word>& words);
+                  const std::vector<store::client_notification>& notifications);
   void require_served(std::size_t name);
   void require_noticed(std::size_t name);
   void require_look_after(std::size_t name, duration holder_left);

@@ -20,7 +20,7 @@ class line_link : public tickets::link {
   line_link& operator=(const line_link&) = delete;
 
   void send(tickets::request request, on_reply done) final;
-  void on_notices(on_notice handler) final { on_notice_ = std::move(handler); }
+  void on_notifications(on_notification handler) final { on_notification_ = std::move(handler); }
   void on_gap(const std::function<void()>& missed) final { missed_ = missed; }
   std::shared_ptr<void> watch(std::function<void()> /*changed*/) final { return nullptr; }
   void help(store::caller& /*who*/) final {}
@@ -29,8 +29,8 @@ class line_link : public tickets::link {
 
   /// Of this client, as the store knows it; of this life of its process alone.
   [[nodiscard]] const owner_id& address() const { return address_; }
-  /// A word on its way. \param careless it comes late, perhaps twice, perhaps never.
-  void hear(const word& w, bool careless);
+  /// A notification on its way. \param careless it comes late, perhaps twice, perhaps never.
+  void receive(const store::notification& n, bool careless);
 
  protected:
   struct parcel {
@@ -49,7 +49,7 @@ class line_link : public tickets::link {
   /// There is a new connection.
   virtual void begin_connection() {}
   void deliver(const std::shared_ptr<parcel>& p, outcome o);
-  void tell(const word& w) { on_notice_(w.owner, w.notice); }
+  void deliver(const store::notification& n) { on_notification_(n); }
 
   scene& in_;
   host& from_;
@@ -62,7 +62,7 @@ class line_link : public tickets::link {
 
   duration reply_limit_;
   owner_id address_;
-  on_notice on_notice_;
+  on_notification on_notification_;
   std::function<void()> missed_;
   bool had_connection_ = false;
   std::deque<std::shared_ptr<parcel>> open_;

@@ -17,7 +17,7 @@ class link_shell : public tickets::link {
   void send(tickets::request request, on_reply done) override {
     inner_.send(std::move(request), std::move(done));
   }
-  void on_notices(on_notice handler) override { inner_.on_notices(std::move(handler)); }
+  void on_notifications(on_notification handler) override { inner_.on_notifications(std::move(handler)); }
   void on_gap(const std::function<void()>& missed) override { inner_.on_gap(missed); }
   std::shared_ptr<void> watch(std::function<void()> changed) override {
     return inner_.watch(std::move(changed));

@@ -14,18 +14,15 @@ std::unique_ptr<tickets::link> memory_store::connect(host& from, line& over, dur
 }
 
 counter::outcome memory_store::carry_out(const tickets::request& request, const owner_id& client,
-                                         std::vector<word>& into) {
-  notifications_.clear();
+                                         std::vector<store::client_notification>& into) {
   const store::time_point now{std::chrono::microseconds{at->lease_now()}};
-  tickets::reply answer = table_.carry_out(request, client, now, at->wall_now(), notifications_);
-  for (const memory::notification& w : notifications_) into.push_back({w.client, w.owner, w.notice});
-  return answer;
+  return table_.carry_out(request, client, now, at->wall_now(), into);
 }
 
 std::vector<standing> memory_store::claims() {
   std::vector<standing> all;
   for (std::size_t i = 0; i < names; ++i) {
-    std::vector<word> none;
+    std::vector<store::client_notification> none;
     const auto answer = carry_out(tickets::family::inspection(name_of(i)), owner_id{}, none);
     append_standings(i, std::get<std::optional<lock_state>>(std::get<tickets::reply>(answer)),
                      at->lease_now(), all);

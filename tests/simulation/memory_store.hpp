@@ -17,9 +17,7 @@ class memory_store final : public simulated_store, private counter {
  public:
   void begin(scene& in, site& at, ledger& account) override;
   std::unique_ptr<tickets::link> connect(host& from, line& over, duration reply_limit) override;
-  void notify_all(const owner_id& owner, const store::noticed& notice) override {
-    counter::notify_all(owner, notice);
-  }
+  void notify_all(const store::notification& n) override { counter::notify_all(n); }
   void heal() override { careless = false; }
   [[nodiscard]] ledger::terms terms() const override { return {}; }
   [[nodiscard]] bool clock_goes_back() const override { return false; }
@@ -33,11 +31,10 @@ class memory_store final : public simulated_store, private counter {
 
  private:
   outcome carry_out(const tickets::request& request, const owner_id& client,
-                    std::vector<word>& into) override;
+                    std::vector<store::client_notification>& into) override;
 
   memory::table table_;
   memory::table former_;
-  std::vector<memory::notification> notifications_;
 };
 
 }  // namespace holdfast::sim

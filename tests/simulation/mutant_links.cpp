@@ -110,10 +110,10 @@ class resigned_link final : public link_shell {
 class gullible_link final : public link_shell {
  public:
   using link_shell::link_shell;
-  void on_notices(on_notice handler) override {
-    link_shell::on_notices([this, handler = std::move(handler)](const owner_id& owner, store::noticed n) {
-      if (n.kind == store::notice::granted) granted_[owner] = n.token;
-      handler(owner, n);
+  void on_notifications(on_notification handler) override {
+    link_shell::on_notifications([this, handler = std::move(handler)](const store::notification& n) {
+      if (n.kind == store::notification_kind::granted) granted_[n.owner] = n.token;
+      handler(n);
     });
   }
   void send(tickets::request request, on_reply done) override {
@@ -132,7 +132,7 @@ class gullible_link final : public link_shell {
   std::unordered_map<owner_id, fencing_token> granted_;
 };
 
-/// Relies on the word that its turn has come.
+/// Relies on the notification that its turn has come.
 class trusting_acquisition {
  public:
   explicit trusting_acquisition(store::claim claim) : real_{std::move(claim)} {}
@@ -158,8 +158,8 @@ class deaf_acquisition {
   explicit deaf_acquisition(store::claim claim) : real_{std::move(claim)} {}
   [[nodiscard]] tickets::acquisition::step resume(store::time_point now, std::uint64_t random,
                                                   const store::event<tickets::reply>& e) {
-    const auto* const n = std::get_if<store::noticed>(&e);
-    if (n != nullptr && n->kind == store::notice::look && !n->token) return {};
+    const auto* const n = std::get_if<store::notification>(&e);
+    if (n != nullptr && n->kind == store::notification_kind::look && !n->token) return {};
     return real_.resume(now, random, e);
   }
 

@@ -70,9 +70,9 @@ void redis_link::arrival::answer() const {
 }
 
 /// In order with the replies as a rule, and lost when the connection is.
-void redis_link::push(const word& w) {
-  if (to_.careless && in_.chance.one_in(8)) return hear(w, true);
-  over_.to_client(over_.connection(), [this, w] { tell(w); });
+void redis_link::push(const store::notification& n) {
+  if (to_.careless && in_.chance.one_in(8)) return receive(n, true);
+  over_.to_client(over_.connection(), [this, n] { deliver(n); });
 }
 
 }  // namespace holdfast::sim

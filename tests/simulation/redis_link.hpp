@@ -51,7 +51,7 @@ class redis_link final : public line_link {
 
   [[nodiscard]] std::uint32_t connection() const { return over_.connection(); }
   /// A message for it on its connection.
-  void push(const word& w);
+  void push(const store::notification& n);
 
  private:
   struct talk final : parcel {

@@ -128,9 +128,9 @@ void redis_store::listen_to(const owner_id& client) {
   static_cast<void>(server_.execute({"SUBSCRIBE", redis::channel_of(client)}, listener_));
 }
 
-void redis_store::notify_all(const owner_id& owner, const store::noticed& notice) {
+void redis_store::notify_all(const store::notification& n) {
   for (const known_client& c : known_clients_) {
-    if (c.link != nullptr) c.link->hear({c.client, owner, notice}, careless);
+    if (c.link != nullptr) c.link->receive(n, careless);
   }
 }
 
@@ -235,13 +235,12 @@ void redis_store::hear(std::uint64_t connection, const redis::value& push) {
   // What was done, and what the client makes of it: of a grant that replicas have to acknowledge, less.
   const bool is_listener = connection == listener_.id;
   const auto read = redis::read_notification(push.items[2].text, is_listener ? redis::dialect{} : speech);
-  if (!client || !read) return in_->violated("a word that nobody understands: " + push.items[2].text);
-  const word w{*client, read->first, read->second};
-  if (is_listener) return notifications_.push_back(w);
+  if (!client || !read) return in_->violated("a notification that nobody understands: " + push.items[2].text);
+  if (is_listener) return notifications_.push_back({*client, *read});
   known_client& c = known(*client);
   if (c.link == nullptr || c.sessions.empty()) return;
   const session& now = c.sessions.back();
-  if (now.at_server.id == connection && now.number == c.link->connection()) c.link->push(w);
+  if (now.at_server.id == connection && now.number == c.link->connection()) c.link->push(*read);
 }
 
 std::optional<lock_state> redis_store::inspect(const std::string& name) {

@@ -27,7 +27,7 @@ class redis_store final : public simulated_store, private switchboard, private f
 
   void begin(scene& in, site& at, ledger& account) override;
   std::unique_ptr<tickets::link> connect(host& from, line& over, duration reply_limit) override;
-  void notify_all(const owner_id& owner, const store::noticed& notice) override;
+  void notify_all(const store::notification& n) override;
   void heal() override;
   [[nodiscard]] foreign_commands* commands_for_foreign_clients() override { return this; }
   [[nodiscard]] bool is_a_server() const override { return true; }
@@ -112,7 +112,7 @@ class redis_store final : public simulated_store, private switchboard, private f
   std::array<std::string, names> lock_keys_;
   std::unordered_map<std::string, std::uint32_t, dataset::text_hash, std::equal_to<>> foreign_values_;
   connection foreign_;
-  std::vector<word> notifications_;
+  std::vector<store::client_notification> notifications_;
   std::vector<std::string_view> words_;                   // of the command that is being carried out
   std::map<std::string, std::size_t, std::less<>> ours_;  // keys that we may touch, and whose they are
 };

@@ -27,22 +27,22 @@ duration counter::admit(const tickets::request& request, const owner_id& /*clien
 }
 
 counter::outcome counter::serve(const tickets::request& request, const owner_id& client, bool late) {
-  words.clear();
+  notifications.clear();
   forgotten.clear();
-  outcome answer = carry_out(request, client, words);
+  outcome answer = carry_out(request, client, notifications);
   if (std::holds_alternative<store::trouble>(answer)) return answer;
-  account->executed(request, late, std::get<tickets::reply>(answer), words);
+  account->executed(request, late, std::get<tickets::reply>(answer), notifications);
   for (const std::size_t name : forgotten) account->forgot(name);
-  for (const word& w : words) {
+  for (const store::client_notification& n : notifications) {
     const auto to = std::find_if(links.begin(), links.end(),
-                                 [&](const request_link* l) { return l->address() == w.client; });
-    if (to != links.end()) (*to)->hear(w, careless);
+                                 [&](const request_link* l) { return l->address() == n.client; });
+    if (to != links.end()) (*to)->receive(n.message, careless);
   }
   return answer;
 }
 
-void counter::notify_all(const owner_id& owner, const store::noticed& notice) {
-  for (request_link* const l : links) l->hear({l->address(), owner, notice}, careless);
+void counter::notify_all(const store::notification& n) {
+  for (request_link* const l : links) l->receive(n, careless);
 }
 
 counter::outcome counter::refuse(const tickets::request& request, const owner_id& client,

@@ -29,11 +29,11 @@ class counter {
   /// A request has come. \return how long it waits before it is carried out.
   [[nodiscard]] virtual duration admit(const tickets::request& request, const owner_id& client);
   [[nodiscard]] virtual outcome carry_out(const tickets::request& request, const owner_id& client,
-                                          std::vector<word>& words) = 0;
+                                          std::vector<store::client_notification>& notifications) = 0;
   /// Carries out all of it but the commit.
   virtual void carry_out_in_vain(const tickets::request& /*asked*/, const owner_id& /*client*/) {}
 
-  /// Carries out, accounts for it, and sends the words on their ways.
+  /// Carries out, accounts for it, and sends the notifications on their ways.
   /// \param late its client has given it up.
   [[nodiscard]] outcome serve(const tickets::request& request, const owner_id& client, bool late);
   /// Says no, having changed nothing.
@@ -41,7 +41,7 @@ class counter {
                                store::trouble reason);
 
   /// See simulated_store.
-  void notify_all(const owner_id& owner, const store::noticed& notice);
+  void notify_all(const store::notification& n);
 
   scene* in = nullptr;
   site* at = nullptr;
@@ -51,7 +51,7 @@ class counter {
   transaction_faults* faults = nullptr;  // where there is any
   std::uint32_t process = 0;
   std::vector<request_link*> links;
-  std::vector<word> words;
+  std::vector<store::client_notification> notifications;
   std::vector<std::size_t> forgotten;  // names, by the request that was carried out
 };
 

@@ -33,11 +33,11 @@ class simulated_store {
   /// \param reply_limit how long a request may go without an answer before the connection is given up.
   [[nodiscard]] virtual std::unique_ptr<tickets::link> connect(host& from, line& over,
                                                                duration reply_limit) = 0;
-  /// The words on their way are as safe as the way is now; from here on, none gets lost.
+  /// The notifications on their way are as safe as the way is now; from here on, none gets lost.
   virtual void heal() = 0;
 
   /// Somebody who may send notifications, and nothing else, sends one to every client: it may be false.
-  virtual void notify_all(const owner_id& owner, const store::noticed& notice) = 0;
+  virtual void notify_all(const store::notification& n) = 0;
 
   /// Where clients of others that share its names ask; null, where there are none.
   [[nodiscard]] virtual foreign_commands* commands_for_foreign_clients() { return nullptr; }

@@ -57,12 +57,12 @@ duration sql_store::admit(const tickets::request& request, const owner_id& clien
 }
 
 counter::outcome sql_store::carry_out(const tickets::request& request, const owner_id& client,
-                                      std::vector<word>& into) {
+                                      std::vector<store::client_notification>& into) {
   astray_ = astray(client);
   try {
     sql_tables::result& done = tables_->carry_out(request, client);
     forgotten = done.forgotten;
-    pass_on(done.notifications, into);
+    into.insert(into.end(), done.notifications.begin(), done.notifications.end());
     return std::move(done.answer);
   } catch (const sqlite::broken& b) {
     account_for(b.cause);
@@ -82,17 +82,6 @@ void sql_store::carry_out_in_vain(const tickets::request& request, const owner_i
 /// Two that have drawn the same token get in each other's way. Nothing else does.
 void sql_store::account_for(const store::trouble& refusal) {
   if (with_ != mutant::select_then_update) in->violated("the database refused: " + refusal.reason.message);
-}
-
-void sql_store::pass_on(const std::vector<sqlite::client_notification>& notifications,
-                        std::vector<word>& into) {
-  for (const sqlite::client_notification& t : notifications) {
-    const bool grant = t.token > 0;
-    into.push_back({t.client,
-                    t.owner,
-                    {grant ? store::notice::granted : store::notice::revoked,
-                     fencing_token{static_cast<std::uint64_t>(grant ? t.token : -t.token)}}});
-  }
 }
 
 duration sql_store::astray(const owner_id& client) const {

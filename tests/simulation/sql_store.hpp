@@ -22,9 +22,7 @@ class sql_store final : public simulated_store, private counter {
 
   void begin(scene& in, site& at, ledger& account) override;
   std::unique_ptr<tickets::link> connect(host& from, line& over, duration reply_limit) override;
-  void notify_all(const owner_id& owner, const store::noticed& notice) override {
-    counter::notify_all(owner, notice);
-  }
+  void notify_all(const store::notification& n) override { counter::notify_all(n); }
   void heal() override;
   [[nodiscard]] bool is_a_server() const override { return true; }
   [[nodiscard]] bool has_transactions() const override { return true; }
@@ -45,7 +43,7 @@ class sql_store final : public simulated_store, private counter {
 
  private:
   outcome carry_out(const tickets::request& request, const owner_id& client,
-                    std::vector<word>& into) override;
+                    std::vector<store::client_notification>& into) override;
   void carry_out_in_vain(const tickets::request& request, const owner_id& client) override;
 
   [[nodiscard]] duration admit(const tickets::request& request, const owner_id& client) override;
@@ -53,7 +51,6 @@ class sql_store final : public simulated_store, private counter {
   [[nodiscard]] duration astray(const owner_id& client) const;
 
   void account_for(const store::trouble& refusal);
-  static void pass_on(const std::vector<sqlite::client_notification>& notifications, std::vector<word>& into);
 
   mutant with_;
   transaction_faults faults_;

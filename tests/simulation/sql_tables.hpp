@@ -31,7 +31,7 @@ class sql_tables {
 
   struct result {
     tickets::reply answer;
-    std::vector<sqlite::client_notification> notifications;
+    std::vector<store::client_notification> notifications;
     std::vector<std::size_t> forgotten;  // names, by the sweep after it
   };
   /// One transaction; its result is valid until the next. \throws sqlite::broken; then nothing has been

@@ -48,11 +48,4 @@ struct standing {
 void append_standings(std::size_t name, const std::optional<lock_state>& state, std::int64_t now,
                       std::vector<standing>& all);
 
-/// A word of the store for one client.
-struct word {
-  owner_id client;
-  owner_id owner;
-  store::noticed notice;
-};
-
 }  // namespace holdfast::sim

@@ -304,16 +304,17 @@ TEST(redis_troubles, are_told_apart) {
   EXPECT_FALSE(trouble_of("ERR unknown command").passing);
 }
 
-TEST(redis_notices, are_read_or_ignored) {
+TEST(redis_notifications, are_read_or_ignored) {
   const dialect plain;
   const auto w = read_notification("granted " + owner.hex() + " 00000000000000000012", plain);
   ASSERT_TRUE(w);
-  EXPECT_EQ(w->first, owner);
-  EXPECT_EQ(w->second.kind, store::notice::granted);
-  EXPECT_EQ(w->second.token, fencing_token{12});
+  EXPECT_EQ(w->owner, owner);
+  EXPECT_EQ(w->kind, store::notification_kind::granted);
+  EXPECT_EQ(w->token, fencing_token{12});
   dialect careful;
   careful.replicas = 1;
-  EXPECT_EQ(read_notification("granted " + owner.hex() + " 12", careful)->second.kind, store::notice::look);
+  EXPECT_EQ(read_notification("granted " + owner.hex() + " 12", careful)->kind,
+            store::notification_kind::look);
   const std::vector<std::string> others{"",
                                         "granted",
                                         "granted " + owner.hex(),

@@ -171,7 +171,7 @@ TEST_P(session_mode, that_are_over_are_handed_nothing) {
   await([&] { return server_->living_claimants() == 2; }, "the server has not noticed");
   const auto held_token = held.token();
   EXPECT_FALSE(held.release());
-  // In the very same call: the next word is that one's.
+  // In the very same call: the next notification is that one's.
   EXPECT_EQ(
       server_->number("SELECT count(*) FROM holdfast_locks_claims c JOIN holdfast_locks l ON c.token <= "
                       "l.granted AND c.name = l.name"),

@@ -6,6 +6,7 @@
 
 #include "stores/mariadb/link/dial.hpp"
 #include "stores/mariadb/protocol/schema.hpp"
+#include "stores/sql/protocol/notification.hpp"
 
 namespace holdfast::test {
 
@@ -34,21 +35,21 @@ std::unique_ptr<sql::connection> mariadb_caller::dial(const owner_id& client, in
   return mariadb::dial(settings_, client, std::nullopt, mariadb::role::calls, sql::provision::tables, stop);
 }
 
-std::vector<std::pair<owner_id, store::noticed>> mariadb_caller::words_of(sql::connection& wire) {
+std::vector<store::notification> mariadb_caller::notifications_for(sql::connection& wire) {
   std::string& seen = seen_[wire.client()];
   const sql::call listen{"listen",
                          {sql::parameter::of_bytes(wire.client().bytes()), sql::parameter::of_bytes(seen),
                           sql::parameter::of(std::int64_t{0})}};
-  const auto heard = carry_out(wire, listen);
+  const auto received = carry_out(wire, listen);
   seen.clear();
-  std::vector<std::pair<owner_id, store::noticed>> words;
-  for (const sql::row& r : rows_of(heard)) {
+  std::vector<store::notification> notifications;
+  for (const sql::row& r : rows_of(received)) {
     const owner_id owner = owner_id::from_bytes(sql::text_at(r, 0)).value();
     const std::int64_t token = sql::number_at(r, 1);
-    words.emplace_back(owner, sql::notice_of(token));
-    seen += sql::mariadb::seen_word(owner, token);
+    notifications.push_back(sql::notification_of(owner, token));
+    seen += sql::mariadb::seen_notification(owner, token);
   }
-  return words;
+  return notifications;
 }
 
 void mariadb_caller::replace_clock() {

@@ -19,13 +19,14 @@ class mariadb_caller final : public routine_caller {
 
  private:
   [[nodiscard]] std::unique_ptr<sql::connection> dial(const owner_id& client, int stop) const override;
-  [[nodiscard]] std::vector<std::pair<owner_id, store::noticed>> words_of(sql::connection& wire) override;
+  [[nodiscard]] std::vector<store::notification> notifications_for(sql::connection& wire) override;
   /// By a variable of the session in place of the clock.
   void replace_clock() override;
 
   mariadb_server& server_;
   mariadb::settings settings_;
-  std::map<owner_id, std::string> seen_;  // the words that each client has taken, as `listen` takes them
+  std::map<owner_id, std::string>
+      seen_;  // the notifications that each client has taken, as `listen` takes them
 };
 
 }  // namespace holdfast::test

@@ -128,7 +128,7 @@ TEST_F(mariadb_notifications, a_connection_that_is_not_listening_hinders_nobody)
 /// What the link has, beside a procedure fixture whose claims are its client's.
 class mariadb_listener : public testing::Test {
  protected:
-  using words = mariadb::listener::words;
+  using notifications = mariadb::listener::notifications;
 
   mariadb_listener() {
     to.socket = procedure_fixture::server().socket();
@@ -137,15 +137,15 @@ class mariadb_listener : public testing::Test {
     to.database = to.schema = "holdfast";
     to.table = at.table();
   }
-  void take_in(const owner_id& of, const words& heard) {
+  void take_in(const owner_id& of, const notifications& received) {
     EXPECT_EQ(of, client());
     const std::lock_guard hold{mutex};
-    received.insert(received.end(), heard.begin(), heard.end());
+    received_.insert(received_.end(), received.begin(), received.end());
     changed.notify_all();
   }
   bool hears(std::size_t count) {
     std::unique_lock hold{mutex};
-    return changed.wait_for(hold, 14s, [&] { return received.size() >= count; });
+    return changed.wait_for(hold, 14s, [&] { return received_.size() >= count; });
   }
   static owner_id client() {
     owner_id::bytes_type bytes{};
@@ -160,12 +160,13 @@ class mariadb_listener : public testing::Test {
   mariadb::settings to;
   std::mutex mutex;
   std::condition_variable changed;
-  words received;
+  notifications received_;
 };
 
 /// A lost KILL QUERY would be a notification that comes with the next nap's end, fifteen seconds later.
 TEST_F(mariadb_listener, no_notification_is_lost_whenever_it_comes) {
-  mariadb::listener listener{to, [this](const owner_id& of, const words& heard) { take_in(of, heard); }};
+  mariadb::listener listener{
+      to, [this](const owner_id& of, const notifications& received) { take_in(of, received); }};
   listener.serve(client());
   listener.begin();
   auto holder = at.acquire("stock", 1).at(1);
@@ -175,14 +176,15 @@ TEST_F(mariadb_listener, no_notification_is_lost_whenever_it_comes) {
     at.call("release", procedure_fixture::literal("stock") + ", " + procedure_fixture::id(i) + ", " + holder);
     ASSERT_TRUE(hears(static_cast<std::size_t>(i))) << i;
     const std::lock_guard hold{mutex};
-    ASSERT_EQ(received.back().second.token.value(), static_cast<std::uint64_t>(std::stoll(next)));
+    ASSERT_EQ(received_.back().token.value(), static_cast<std::uint64_t>(std::stoll(next)));
     holder = next;
   }
-  EXPECT_EQ(received.size(), static_cast<std::size_t>(hand_overs));  // and none twice
+  EXPECT_EQ(received_.size(), static_cast<std::size_t>(hand_overs));  // and none twice
 }
 
 TEST_F(mariadb_listener, notifications_of_many_at_once_come_once_each) {
-  mariadb::listener listener{to, [this](const owner_id& of, const words& heard) { take_in(of, heard); }};
+  mariadb::listener listener{
+      to, [this](const owner_id& of, const notifications& received) { take_in(of, received); }};
   listener.serve(client());
   listener.begin();
   const auto writer = at.acquire("stock", 1).at(1);
@@ -191,13 +193,14 @@ TEST_F(mariadb_listener, notifications_of_many_at_once_come_once_each) {
   at.call("release", procedure_fixture::literal("stock") + ", " + procedure_fixture::id(1) + ", " + writer);
   ASSERT_TRUE(hears(readers));
   std::vector<std::uint64_t> tokens;
-  for (const auto& [owner, notification] : received) tokens.push_back(notification.token.value());
+  for (const store::notification& n : received_) tokens.push_back(n.token.value());
   EXPECT_TRUE(std::is_sorted(tokens.begin(), tokens.end()));
   EXPECT_EQ(tokens.size(), static_cast<std::size_t>(readers));
 }
 
 TEST_F(mariadb_listener, a_connection_that_was_killed_hangs_itself_up_again) {
-  mariadb::listener listener{to, [this](const owner_id& of, const words& heard) { take_in(of, heard); }};
+  mariadb::listener listener{
+      to, [this](const owner_id& of, const notifications& received) { take_in(of, received); }};
   listener.serve(client());
   listener.begin();
   expect_soon([this] { return hangs(); });
@@ -217,7 +220,8 @@ TEST_F(mariadb_listener, naps_do_not_fill_the_slow_log) {
   auto& server = procedure_fixture::server();
   server.ask("SET GLOBAL log_output = 'TABLE', GLOBAL slow_query_log = 1, GLOBAL long_query_time = 0.001");
   server.ask("TRUNCATE mysql.slow_log");
-  mariadb::listener listener{to, [this](const owner_id& of, const words& heard) { take_in(of, heard); }};
+  mariadb::listener listener{
+      to, [this](const owner_id& of, const notifications& received) { take_in(of, received); }};
   listener.serve(client());
   listener.begin();
   const auto sleeps = [&] {
@@ -240,7 +244,7 @@ TEST_F(mariadb_listener, naps_do_not_fill_the_slow_log) {
 TEST_F(mariadb_listener, a_connection_that_was_never_wanted_opens_no_session) {
   const auto before = procedure_fixture::server().status("Connections");
   {
-    mariadb::listener listener{to, [](const owner_id&, const words&) {}};
+    mariadb::listener listener{to, [](const owner_id&, const notifications&) {}};
     listener.serve(client());
   }
   EXPECT_EQ(procedure_fixture::server().status("Connections"), before);

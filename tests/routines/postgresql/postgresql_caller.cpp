@@ -26,9 +26,9 @@ std::unique_ptr<sql::connection> postgresql_caller::dial(const owner_id& client,
 }
 
 /// What was told by a call that has been answered comes before the answer to the next, on every connection.
-std::vector<std::pair<owner_id, store::noticed>> postgresql_caller::words_of(sql::connection& wire) {
+std::vector<store::notification> postgresql_caller::notifications_for(sql::connection& wire) {
   rows_of(carry_out(wire, {"layout", {}}));
-  return wire.take_words();
+  return wire.take_notifications();
 }
 
 void postgresql_caller::replace_clock() {

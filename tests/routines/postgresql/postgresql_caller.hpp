@@ -21,7 +21,7 @@ class postgresql_caller final : public routine_caller {
 
  private:
   [[nodiscard]] std::unique_ptr<sql::connection> dial(const owner_id& client, int stop) const override;
-  [[nodiscard]] std::vector<std::pair<owner_id, store::noticed>> words_of(sql::connection& wire) override;
+  [[nodiscard]] std::vector<store::notification> notifications_for(sql::connection& wire) override;
   /// By another `now` beside the other routines.
   void replace_clock() override;
 

@@ -201,11 +201,11 @@ void recipe_ledger::require_beliefs_true(std::size_t name) const {
   }
 }
 
-void recipe_ledger::on_notice(const owner_id& owner, const store::noticed& notice) {
-  if (notice.kind != store::notice::revoked || is_ended_by_hand(owner)) return;
+void recipe_ledger::notified(const store::notification& n) {
+  if (n.kind != store::notification_kind::revoked || is_ended_by_hand(n.owner)) return;
   for (const auto& all : holders_) {
     for (const holder& h : all) {
-      if (h.made_by == maker_of(owner)) in_.violated("told of an end that has not come");
+      if (h.made_by == maker_of(n.owner)) in_.violated("told of an end that has not come");
     }
   }
 }

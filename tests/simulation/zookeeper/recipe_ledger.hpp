@@ -31,7 +31,7 @@ class recipe_ledger final : public ledger {
   /// As which it appears at the servers.
   [[nodiscard]] owner_id alias_of(const owner_id& owner);
   /// An owner is told that its claim has ended.
-  void on_notice(const owner_id& owner, const store::noticed& notice);
+  void notified(const store::notification& n);
   /// Whether the clients' names have no claims left, and which has.
   [[nodiscard]] std::string leftover() const;
 

@@ -74,16 +74,16 @@ void zookeeper_link::send(tickets::request request, on_reply done) {
   session_.send(std::move(request), std::move(done));
 }
 
-void zookeeper_link::on_notices(on_notice handler) {
-  on_notice_ = std::move(handler);
-  session_.on_notices([this](const owner_id& owner, store::noticed notice) { tell(owner, notice); });
+void zookeeper_link::on_notifications(on_notification handler) {
+  on_notification_ = std::move(handler);
+  session_.on_notifications([this](const store::notification& n) { notify(n); });
 }
 
-void zookeeper_link::tell(const owner_id& owner, const store::noticed& notice) {
-  in_.note("word", from_.number(), static_cast<std::uint64_t>(notice.kind), notice.token.value());
-  const owner_id& real = owners_.at(owner);
-  if (on_word) on_word(real, notice);
-  on_notice_(real, notice);
+void zookeeper_link::notify(store::notification n) {
+  in_.note("notification", from_.number(), static_cast<std::uint64_t>(n.kind), n.token.value());
+  n.owner = owners_.at(n.owner);
+  if (observe_notification) observe_notification(n);
+  on_notification_(n);
 }
 
 std::shared_ptr<void> zookeeper_link::watch(std::function<void()> changed) {
@@ -185,7 +185,8 @@ void zookeeper_link::on_cut() {
     return fail_queue();
   }
   failures_ = 0;
-  for (const owner_id& owner : std::exchange(to_be_lost_, {})) tell(owner, {store::notice::revoked, {}});
+  for (const owner_id& owner : std::exchange(to_be_lost_, {}))
+    notify({owner, store::notification_kind::revoked, {}});
   session_.disconnected();
   for (const job& j : std::exchange(unanswered_, {})) j.done(unanswered(j.step, answer::unknown));
 }

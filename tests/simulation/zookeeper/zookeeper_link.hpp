@@ -36,7 +36,7 @@ class zookeeper_link final : public tickets::link, private zookeeper::wire {
   zookeeper_link& operator=(const zookeeper_link&) = delete;
 
   void send(tickets::request request, on_reply done) override;
-  void on_notices(on_notice handler) override;
+  void on_notifications(on_notification handler) override;
   std::shared_ptr<void> watch(std::function<void()> changed) override;
   [[nodiscard]] std::optional<store::time_point> session_until() const override;
   void on_session(const std::function<void()>& extended) override {
@@ -54,7 +54,7 @@ class zookeeper_link final : public tickets::link, private zookeeper::wire {
   [[nodiscard]] std::size_t watches() const { return watched_nodes_.size() + watched_lists_.size(); }
 
   /// Who hears that an owner was told of the end of its claim.
-  std::function<void(const owner_id&, const store::noticed&)> on_word;
+  std::function<void(const store::notification&)> observe_notification;
   /// Likewise, that it may remove others' nodes until then.
   std::function<void(std::size_t name, instant until)> on_eviction;
 
@@ -73,7 +73,7 @@ class zookeeper_link final : public tickets::link, private zookeeper::wire {
   void on_cut();
   void listen();
   void ping_when_idle();
-  void tell(const owner_id& owner, const store::noticed& notice);
+  void notify(store::notification n);
   void let_in(const welcome& w);
   void ended();
   void answered(zookeeper::result r);
@@ -105,7 +105,7 @@ class zookeeper_link final : public tickets::link, private zookeeper::wire {
   std::deque<job> unanswered_;
   std::set<std::string> watched_nodes_;
   std::set<std::string> watched_lists_;
-  on_notice on_notice_;
+  on_notification on_notification_;
   std::unordered_map<owner_id, owner_id> owners_;  // by alias
   std::set<owner_id> to_be_lost_;                  // a mutant's
   std::function<void()> extended_;                 // likewise

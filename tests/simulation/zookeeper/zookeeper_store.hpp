@@ -21,16 +21,14 @@ class zookeeper_store final : public simulated_store {
   void begin(scene& /*in*/, site& /*at*/, ledger& /*account*/) override {}
   std::unique_ptr<tickets::link> connect(host& from, line& over, duration /*reply_limit*/) override {
     auto link = std::make_unique<zookeeper_link>(servers_, in_, from, over, options_);
-    link->on_word = [this](const owner_id& owner, const store::noticed& notice) {
-      counts_.on_notice(owner, notice);
-    };
+    link->observe_notification = [this](const store::notification& n) { counts_.notified(n); };
     link->on_eviction = [this, &from, life = from.life()](std::size_t name, instant until) {
       counts_.evicts(name, {&from, life}, until);
     };
     return link;
   }
   /// They come from the servers alone.
-  void notify_all(const owner_id& /*owner*/, const store::noticed& /*what*/) override {}
+  void notify_all(const store::notification& /*n*/) override {}
   void heal() override {}
   [[nodiscard]] ledger::terms terms() const override { return {}; }
   [[nodiscard]] bool clock_goes_back() const override { return false; }

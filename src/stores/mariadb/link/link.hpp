@@ -7,7 +7,7 @@
 namespace holdfast::mariadb {
 
 /// Carries requests to a MariaDB or MySQL server, over one connection for the calls of a client, and, from
-/// its first wish to acquire, one for the words.
+/// its first wish to acquire, one for the notifications.
 class link final : public sql::link {
  public:
   /// Begins to connect.

@@ -7,6 +7,7 @@
 #include "runtime/signals.hpp"
 #include "stores/mariadb/link/dial.hpp"
 #include "stores/mariadb/protocol/schema.hpp"
+#include "stores/sql/protocol/notification.hpp"
 
 namespace holdfast::mariadb {
 
@@ -21,7 +22,7 @@ constexpr milliseconds longest_pause = 5s;
 
 }  // namespace
 
-listener::listener(settings to, std::function<void(const owner_id&, const words&)> handler)
+listener::listener(settings to, std::function<void(const owner_id&, const notifications&)> handler)
     : to_{std::move(to)}, handler_{std::move(handler)} {
   thread_ = runtime::quiet_thread([this] { work(); });
 }
@@ -95,8 +96,8 @@ void listener::listen(const owner_id& client) {
   while (true) {
     const sql::answer said = ask(*over);
     if (const auto* rows = std::get_if<std::vector<sql::row>>(&said)) {
-      const words heard = take_in(*rows);
-      if (!heard.empty()) handler_(client, heard);
+      const notifications received = take_in(*rows);
+      if (!received.empty()) handler_(client, received);
       continue;
     }
     const auto& reason = std::get<store::trouble>(said);
@@ -117,18 +118,18 @@ sql::answer listener::ask(sql::connection& over) const {
   }
 }
 
-listener::words listener::take_in(const std::vector<sql::row>& rows) {
-  words heard;
+listener::notifications listener::take_in(const std::vector<sql::row>& rows) {
+  notifications received;
   seen_.clear();
   for (const sql::row& r : rows) {
     const auto owner = r.size() == 2 ? owner_id::from_bytes(sql::text_at(r, 0)) : std::nullopt;
     if (!owner)
       throw runtime::connection_error{{errc::corrupt_store, "a notification that Holdfast does not send"}};
     const std::int64_t token = sql::number_at(r, 1);
-    heard.emplace_back(*owner, sql::notice_of(token));
-    seen_ += sql::mariadb::seen_word(*owner, token);
+    received.push_back(sql::notification_of(*owner, token));
+    seen_ += sql::mariadb::seen_notification(*owner, token);
   }
-  return heard;
+  return received;
 }
 
 }  // namespace holdfast::mariadb

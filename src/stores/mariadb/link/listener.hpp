@@ -14,39 +14,40 @@
 
 namespace holdfast::mariadb {
 
-/// Hears the words for a client: a session of its own, which sleeps at the server in the procedure `listen`
-/// until whoever leaves a word rings, by killing that call. See ring.sql and listen.sql.
+/// Receives the notifications for a client: a session of its own, which sleeps at the server in the procedure
+/// `listen` until a client that leaves a notification rings, by killing that call. See ring.sql and
+/// listen.sql.
 ///
-/// Where the session cannot be had, words wait at the server, and claims are looked after by their clients'
-/// own looks meanwhile.
+/// Where the session cannot be had, notifications wait at the server, and claims are looked after by their
+/// clients' own looks meanwhile.
 class listener {
  public:
-  using words = std::vector<std::pair<owner_id, store::noticed>>;
+  using notifications = std::vector<store::notification>;
 
   /// \param handler is called on the listener's thread, without the core lock.
-  listener(settings to, std::function<void(const owner_id& client, const words&)> handler);
+  listener(settings to, std::function<void(const owner_id& client, const notifications&)> handler);
   ~listener() { shut(); }
   listener(const listener&) = delete;
   listener& operator=(const listener&) = delete;
 
-  /// Whose words are listened for from now on. Any thread; does not block.
+  /// Listens for the notifications for this client from now on. Any thread; does not block.
   void serve(const owner_id& client);
   /// Begins, if that has not been done, as soon as there is somebody to serve. Any thread; does not block.
   void begin();
-  /// Nothing is told afterwards. Idempotent.
+  /// Nothing is delivered afterwards. Idempotent.
   void shut();
 
  private:
   void work();
   void listen(const owner_id& client);
   [[nodiscard]] sql::answer ask(sql::connection& over) const;
-  [[nodiscard]] words take_in(const std::vector<sql::row>& rows);
+  [[nodiscard]] notifications take_in(const std::vector<sql::row>& rows);
   [[nodiscard]] std::optional<owner_id> wait_to_begin();
   void pause(const owner_id& client, std::chrono::milliseconds length);
 
   const settings to_;
-  const std::function<void(const owner_id& client, const words&)> handler_;
-  std::string seen_;  // the words that have been told, as `listen` takes them
+  const std::function<void(const owner_id& client, const notifications&)> handler_;
+  std::string seen_;  // the notifications that have been delivered, as `listen` takes them
   annotated::mutex mutex_;
   annotated::condition_variable changed_;
   std::optional<owner_id> client_ HOLDFAST_GUARDED_BY(mutex_);

@@ -150,13 +150,13 @@ std::string lock_of(const owner_id& client, bool bell) {
 
 bool is_writable(std::string_view read_only) { return read_only == "0" || read_only == "OFF"; }
 
-std::string seen_word(const owner_id& owner, std::int64_t token) {
-  std::string word{owner.bytes()};
+std::string seen_notification(const owner_id& owner, std::int64_t token) {
+  std::string entry{owner.bytes()};
   constexpr int highest = 56;
   for (int shift = highest; shift >= 0; shift -= 8) {
-    word += static_cast<char>(static_cast<std::uint64_t>(token) >> static_cast<unsigned>(shift));
+    entry += static_cast<char>(static_cast<std::uint64_t>(token) >> static_cast<unsigned>(shift));
   }
-  return word;
+  return entry;
 }
 
 }  // namespace holdfast::sql::mariadb

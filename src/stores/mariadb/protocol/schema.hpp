@@ -59,6 +59,6 @@ inline constexpr std::string_view procedure_comment = "Holdfast ";
 [[nodiscard]] bool is_writable(std::string_view read_only);
 
 /// A notification that has been received, as the procedure `listen` takes it.
-[[nodiscard]] std::string seen_word(const owner_id& owner, std::int64_t token);
+[[nodiscard]] std::string seen_notification(const owner_id& owner, std::int64_t token);
 
 }  // namespace holdfast::sql::mariadb

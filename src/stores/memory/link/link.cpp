@@ -6,13 +6,9 @@ namespace holdfast::memory {
 
 link::link(runtime::event_loop& on, const std::string& name)
     : batching_link{on}, table_{shared_table::named(name)}, watchers_{on} {
-  table_->join(client_, {[this](const std::vector<memory::notification>& notifications) {
-                           std::vector<word> words;
-                           words.reserve(notifications.size());
-                           for (const auto& n : notifications) words.push_back({n.owner, n.notice});
-                           say_now(words);
-                         },
-                         [this] { watchers_.ring(); }});
+  table_->join(client_,
+               {[this](const std::vector<store::notification>& notifications) { deliver(notifications); },
+                [this] { watchers_.ring(); }});
   start();
 }
 
@@ -24,7 +20,7 @@ void link::shut() {
 std::shared_ptr<void> link::watch(std::function<void()> changed) { return watchers_.add(std::move(changed)); }
 
 bool link::execute(std::vector<job>& batch, bool) {
-  table_->with_table([&](table& t, std::vector<memory::notification>& notifications) {
+  table_->with_table([&](table& t, std::vector<store::client_notification>& notifications) {
     const auto now = boot_clock::now();
     const std::int64_t wall_us = std::chrono::duration_cast<std::chrono::microseconds>(
                                      std::chrono::system_clock::now().time_since_epoch())

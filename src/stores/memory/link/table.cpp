@@ -21,7 +21,8 @@ std::int64_t public_capacity(std::int64_t capacity) { return capacity == store::
 }  // namespace
 
 tickets::reply table::carry_out(const tickets::request& request, const owner_id& client, time_point now,
-                                std::int64_t wall_us, std::vector<notification>& notifications) {
+                                std::int64_t wall_us,
+                                std::vector<store::client_notification>& notifications) {
   switch (request.kind) {
     case tickets::task::acquire: return acquire(request, client, now, wall_us);
     case tickets::task::find: return find(request, now);
@@ -153,7 +154,7 @@ bool table::drop(const std::string& name, std::uint64_t token, const owner_id& o
 }
 
 tickets::reply table::evict(const tickets::request& request, time_point now,
-                            std::vector<notification>& notifications) {
+                            std::vector<store::client_notification>& notifications) {
   const auto found = names_.find(request.name);
   if (found == names_.end()) return tickets::count{0};
   named& n = found->second;
@@ -163,7 +164,7 @@ tickets::reply table::evict(const tickets::request& request, time_point now,
     if (c->second.expires > now) {
       ++holders;
       notifications.push_back(
-          {c->second.client, c->second.owner, {store::notice::revoked, fencing_token{c->first}}});
+          {c->second.client, {c->second.owner, store::notification_kind::revoked, fencing_token{c->first}}});
     }
     c = n.claims.erase(c);
   }
@@ -172,7 +173,8 @@ tickets::reply table::evict(const tickets::request& request, time_point now,
 }
 
 /// Grants to as many of the first waiters as now fit together; see serve.sql.
-void table::serve(const std::string& name, time_point now, std::vector<notification>& notifications) {
+void table::serve(const std::string& name, time_point now,
+                  std::vector<store::client_notification>& notifications) {
   named& n = names_.at(name);
   std::int64_t weight = weight_held(n, now);
   for (auto next = n.claims.upper_bound(n.granted); next != n.claims.end(); ++next) {
@@ -182,7 +184,8 @@ void table::serve(const std::string& name, time_point now, std::vector<notificat
     weight += c.weight;
     n.granted = next->first;
     c.since = now;
-    notifications.push_back({c.client, c.owner, {store::notice::granted, fencing_token{next->first}}});
+    notifications.push_back(
+        {c.client, {c.owner, store::notification_kind::granted, fencing_token{next->first}}});
   }
   std::erase_if(n.claims, [&](const auto& e) { return e.first <= n.granted && e.second.expires <= now; });
 }
@@ -263,13 +266,14 @@ void shared_table::leave(const owner_id& client) {
   listeners_.erase(client);
 }
 
-void shared_table::with_table(const std::function<void(table&, std::vector<notification>&)>& tasks) {
-  std::map<owner_id, std::vector<notification>> by_client;
+void shared_table::with_table(
+    const std::function<void(table&, std::vector<store::client_notification>&)>& tasks) {
+  std::map<owner_id, std::vector<store::notification>> by_client;
   {
     const annotated::lock held{mutex_};
-    std::vector<notification> notifications;
+    std::vector<store::client_notification> notifications;
     tasks(table_, notifications);
-    for (const notification& n : notifications) by_client[n.client].push_back(n);
+    for (const store::client_notification& n : notifications) by_client[n.client].push_back(n.message);
   }
   const annotated::shared_lock held{listeners_mutex_};
   for (const auto& [client, l] : listeners_) {

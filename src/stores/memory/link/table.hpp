@@ -8,16 +8,10 @@
 #include <vector>
 
 #include "base/annotated_mutex.hpp"
+#include "core/notification.hpp"
 #include "core/request.hpp"
 
 namespace holdfast::memory {
-
-/// A grant or a revocation, to be passed to the client that made the claim.
-struct notification {
-  owner_id client;
-  owner_id owner;
-  store::noticed notice;
-};
 
 /// The tables of protocol/sql as C++ containers: defines what each task does, without a database. Tests
 /// compare it with the SQL text, statement by statement.
@@ -27,7 +21,7 @@ class table {
   /// \param wall_us floor of new tokens, microseconds of the wall clock.
   [[nodiscard]] tickets::reply carry_out(const tickets::request& request, const owner_id& client,
                                          store::time_point now, std::int64_t wall_us,
-                                         std::vector<notification>& notifications);
+                                         std::vector<store::client_notification>& notifications);
 
  private:
   struct claim {
@@ -61,10 +55,11 @@ class table {
   bool drop(const std::string& name, std::uint64_t token, const owner_id& owner, store::time_point now);
   std::uint64_t token_of(const tickets::request& request, store::time_point now) const;
   tickets::reply evict(const tickets::request& request, store::time_point now,
-                       std::vector<notification>& notifications);
+                       std::vector<store::client_notification>& notifications);
   [[nodiscard]] std::optional<lock_state> inspect(const std::string& name, store::time_point now) const;
   [[nodiscard]] std::vector<lock_summary> list(bool idle, store::time_point now) const;
-  void serve(const std::string& name, store::time_point now, std::vector<notification>& notifications);
+  void serve(const std::string& name, store::time_point now,
+             std::vector<store::client_notification>& notifications);
 
   std::map<std::string, named> names_;
 };
@@ -73,7 +68,7 @@ class table {
 class shared_table {
  public:
   struct listener {
-    std::function<void(const std::vector<notification>&)> notified;
+    std::function<void(const std::vector<store::notification>&)> notified;
     std::function<void()> changed;
   };
 
@@ -85,7 +80,7 @@ class shared_table {
   /// After this, the client's listener is not running and never called again.
   void leave(const owner_id& client);
   /// Runs `tasks` with the table locked, then passes notifications and changes to the listeners.
-  void with_table(const std::function<void(table&, std::vector<notification>&)>& tasks);
+  void with_table(const std::function<void(table&, std::vector<store::client_notification>&)>& tasks);
 
  private:
   annotated::mutex mutex_;

@@ -7,6 +7,7 @@
 #include <poll.h>
 
 #include "stores/postgresql/protocol/schema.hpp"
+#include "stores/sql/protocol/notification.hpp"
 
 namespace holdfast::postgresql {
 
@@ -73,15 +74,15 @@ std::vector<sql::row> rows_of(const PGresult* r) {
   return rows;
 }
 
-/// "owner token", see notice_of.
-std::optional<std::pair<owner_id, store::noticed>> word_in(std::string_view said) {
+/// Parses "owner token", see sql::notification_of.
+std::optional<store::notification> read_notification(std::string_view said) {
   constexpr std::size_t digits = owner_id::size * 2;
   if (said.size() <= digits) return std::nullopt;
   const auto owner = owner_id::from_hex(said.substr(0, digits));
   std::int64_t token = 0;
   const auto read = std::from_chars(said.data() + digits + 1, said.data() + said.size(), token);
   if (!owner || read.ec != std::errc{}) return std::nullopt;
-  return std::pair{*owner, sql::notice_of(token)};
+  return sql::notification_of(*owner, token);
 }
 
 }  // namespace
@@ -178,7 +179,7 @@ std::vector<sql::answer> connection::proceed() {
     if (r) take_in(r.get());
   }
   if (PQstatus(session_.get()) != CONNECTION_OK) break_off();
-  hear_words();
+  take_in_notifications();
   return std::exchange(answers_, {});
 }
 
@@ -214,18 +215,18 @@ void connection::take_refusal(const PGresult* r) {
   coming_ = no.reason;
 }
 
-void connection::hear_words() {
+void connection::take_in_notifications() {
   while (const std::unique_ptr<PGnotify, finisher> said{PQnotifies(session_.get())}) {
-    if (auto word = word_in(said->extra)) {
-      words_.push_back(*word);
+    if (const auto received = read_notification(said->extra)) {
+      notifications_.push_back(*received);
     } else {
       changed_ = changed_ || *said->extra == '\0';
     }
   }
 }
 
-std::vector<std::pair<owner_id, store::noticed>> connection::take_words() {
-  return std::exchange(words_, {});
+std::vector<store::notification> connection::take_notifications() {
+  return std::exchange(notifications_, {});
 }
 
 std::optional<sql::call> connection::tracking(bool on) const {

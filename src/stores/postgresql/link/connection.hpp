@@ -29,7 +29,7 @@ class connection final : public sql::connection {
   [[nodiscard]] std::size_t depth() const override;
   void send(const sql::call& request) override;
   [[nodiscard]] std::vector<sql::answer> proceed() override;
-  [[nodiscard]] std::vector<std::pair<owner_id, store::noticed>> take_words() override;
+  [[nodiscard]] std::vector<store::notification> take_notifications() override;
   [[nodiscard]] std::optional<runtime::connection_error> ended() const override { return end_; }
   [[nodiscard]] std::optional<sql::call> tracking(bool on) const override;
   /// The server forgets it after a minute.
@@ -44,7 +44,7 @@ class connection final : public sql::connection {
   void flush();
   void take_in(const PGresult* r);
   void take_refusal(const PGresult* r);
-  void hear_words();
+  void take_in_notifications();
   [[noreturn]] void break_off() const;
 
   handle session_;
@@ -58,7 +58,7 @@ class connection final : public sql::connection {
   std::deque<under_way> due_;
   sql::answer coming_;  // to the first of those due
   std::vector<sql::answer> answers_;
-  std::vector<std::pair<owner_id, store::noticed>> words_;
+  std::vector<store::notification> notifications_;
   std::optional<runtime::connection_error> end_;
   const duration idle_limit_;
   bool hears_ = false;                   // what is notified to this client

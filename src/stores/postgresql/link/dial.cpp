@@ -175,8 +175,8 @@ void opening::settle_names(const std::string& path) {
 }
 
 /// A pooler cannot know which process a connection will get, and names one of its own invention at first.
-/// What takes a connection back after each transaction loses what the session has: words, plans, and its
-/// settings, to others.
+/// What takes a connection back after each transaction loses what the session has: notifications, plans, and
+/// its settings, to others.
 void opening::check_line(const std::string& backend) {
   if (backend == std::to_string(PQbackendPID(session_.get()))) return;
   if (to_.link.session) {
@@ -225,7 +225,7 @@ void opening::take_lock() {
 
 /// The server ends it when it has been silent for so long: no sooner, or its client would still believe in
 /// it, and not much later, whatever role, database and system have for others. What was sent and is not
-/// acknowledged may be a word that came after the last answer.
+/// acknowledged may be a notification that came after the last answer.
 void opening::bind_to_session(std::chrono::milliseconds timeout) {
   constexpr int knows_idle_sessions = 140000;
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(timeout).count();

@@ -5,7 +5,7 @@
 
 namespace holdfast::postgresql {
 
-/// Carries requests to a PostgreSQL server, over one connection for the calls and words of a client.
+/// Carries requests to a PostgreSQL server, over one connection for the calls and notifications of a client.
 class link final : public sql::link {
  public:
   /// Begins to connect.

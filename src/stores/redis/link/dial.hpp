@@ -17,14 +17,14 @@ namespace holdfast::redis {
 struct connection {
   std::unique_ptr<redis::stream> stream;
   redis::parser parser;      // with what has come already
-  std::vector<value> early;  // words that came before anybody listened
+  std::vector<value> early;  // notifications that came before anybody listened
   std::string
       kill;  // the command that, sent over another connection, ends this one at the server; may be empty
 };
 
 /// Connects and introduces itself. Blocks, for at most the connect limit.
 /// \param secure null: no TLS.
-/// \param client on whose channel words are to be heard.
+/// \param client on whose channel notifications are to be heard.
 /// \param tracked whether changes of keys are to be told.
 /// \param former the connection before: killed at the server first, so that nothing it sent is carried out
 /// later on.

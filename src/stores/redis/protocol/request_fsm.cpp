@@ -316,8 +316,7 @@ std::vector<std::string_view> all_scripts() {
   return {text::acquire, text::look, text::release, text::renew, text::downgrade, text::evict, text::inspect};
 }
 
-std::optional<std::pair<owner_id, store::noticed>> read_notification(std::string_view payload,
-                                                                     const dialect& in) {
+std::optional<store::notification> read_notification(std::string_view payload, const dialect& in) {
   const std::size_t first = payload.find(' ');
   const std::size_t second = payload.find(' ', first + 1);
   if (first == std::string_view::npos || second == std::string_view::npos) return std::nullopt;
@@ -327,17 +326,18 @@ std::optional<std::pair<owner_id, store::noticed>> read_notification(std::string
   std::uint64_t token = 0;
   const auto [end, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), token);
   if (!owner || problem != std::errc{} || end != digits.data() + digits.size()) return std::nullopt;
-  store::noticed n;
+  store::notification n;
+  n.owner = *owner;
   n.token = fencing_token{token};
   if (kind == "granted")
-    n.kind = in.replicas == 0 ? store::notice::granted : store::notice::look;
+    n.kind = in.replicas == 0 ? store::notification_kind::granted : store::notification_kind::look;
   else if (kind == "revoked")
-    n.kind = store::notice::revoked;
+    n.kind = store::notification_kind::revoked;
   else if (kind == "look")
-    n.kind = store::notice::look;
+    n.kind = store::notification_kind::look;
   else
     return std::nullopt;
-  return std::pair{*owner, n};
+  return n;
 }
 
 store::trouble trouble_of(const std::string& error) {

@@ -75,8 +75,8 @@ class request_fsm {
 
 /// Parses a message on a client's channel; empty where it is no notification. Where replicas have to
 /// acknowledge a grant, the notification of a grant is a reason to look, and no more.
-[[nodiscard]] std::optional<std::pair<owner_id, store::noticed>> read_notification(std::string_view payload,
-                                                                                   const dialect& in);
+[[nodiscard]] std::optional<store::notification> read_notification(std::string_view payload,
+                                                                   const dialect& in);
 
 /// The trouble of a server's error reply. \param error begins with its code, as in "LOADING Redis is loading
 /// ...".

@@ -12,6 +12,7 @@
 
 #include "base/owner_id.hpp"
 #include "core/machine.hpp"
+#include "core/notification.hpp"
 #include "runtime/io_deadline.hpp"
 #include "stores/sql/protocol/call.hpp"
 
@@ -25,8 +26,8 @@ using answer = std::variant<std::vector<row>, store::trouble>;
 /// it owed may have been carried out.
 class connection {
  public:
-  /// \param client whose it is: words for it come here; where claims end with their session, this session
-  /// alone.
+  /// \param client whose it is: notifications for it come here; where claims end with their session, this
+  /// session alone.
   explicit connection(const owner_id& client) : client_{client} {}
   connection(const connection&) = delete;
   connection& operator=(const connection&) = delete;
@@ -46,8 +47,8 @@ class connection {
   virtual void send(const call& request) = 0;
   /// Goes on as far as it can without blocking. \return what has been answered, in the order of sending.
   [[nodiscard]] virtual std::vector<answer> proceed() = 0;
-  /// Takes out the words for this client that came meanwhile.
-  [[nodiscard]] virtual std::vector<std::pair<owner_id, store::noticed>> take_words() { return {}; }
+  /// Takes out the notifications for this client that came meanwhile.
+  [[nodiscard]] virtual std::vector<store::notification> take_notifications() { return {}; }
   /// Why nothing more should be sent, though what was sent is still answered.
   [[nodiscard]] virtual std::optional<runtime::connection_error> ended() const { return std::nullopt; }
 
@@ -78,13 +79,5 @@ enum class provision : std::uint8_t { none, tables };
 /// \throws runtime::connection_error.
 using dialler = std::function<std::unique_ptr<connection>(
     const owner_id& client, const std::optional<owner_id>& former, provision make, int stop)>;
-
-/// "-7" and the like after a claim's owner in a word: a token, or, when negative, a revocation; zero: it has
-/// become the first in the queue.
-[[nodiscard]] inline store::noticed notice_of(std::int64_t token) {
-  if (token == 0) return {store::notice::first, {}};
-  const auto kind = token > 0 ? store::notice::granted : store::notice::revoked;
-  return {kind, fencing_token{static_cast<std::uint64_t>(token > 0 ? token : -token)}};
-}
 
 }  // namespace holdfast::sql

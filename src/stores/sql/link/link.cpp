@@ -221,7 +221,7 @@ void link::read(short /*ready*/) {
       line.finish_first();
       line.heard();
     }
-    received = server.take_words();
+    received = server.take_notifications();
     changed = server.take_change();
   }
   changed = interpret_answers() || changed;

@@ -12,6 +12,7 @@
 #include <utility>
 
 #include "holdfast/error.hpp"
+#include "stores/sql/protocol/notification.hpp"
 #include "stores/sqlite/link/trouble.hpp"
 #include "stores/sqlite/protocol/statements.hpp"
 
@@ -207,7 +208,7 @@ void database::expire_former_boot() {
   read_clocks();  // again: other clients have renewed their claims until now
   inputs in;
   in.set("now", lease_now_us_);
-  std::vector<client_notification> none;
+  std::vector<store::client_notification> none;
   static_cast<void>(run(end, in, none));
   execute("COMMIT");
 }
@@ -240,7 +241,7 @@ void database::commit() {
 void database::roll_back() noexcept { sqlite3_exec(db_, "ROLLBACK", nullptr, nullptr, nullptr); }
 
 tickets::reply database::carry_out(const tickets::request& request, const owner_id& client,
-                                   std::vector<client_notification>& notifications) {
+                                   std::vector<store::client_notification>& notifications) {
   inputs in;
   in.set_text("name", request.name);
   in.set_blob("owner", request.owner.bytes());
@@ -285,7 +286,7 @@ void database::sweep_if_due() {
   in.set("before", wall_now_us_ - settings_.keep_idle.count());
   in.set("every", settings_.sweep_every.count());
   in.set("limit", sweep_rows);
-  std::vector<client_notification> none;
+  std::vector<store::client_notification> none;
   const bool more = run(sweep_, in, none).ended_at == "swept";
   next_sweep_us_ = lease_now_us_ + (more ? sweep_again : settings_.sweep_every).count();
 }
@@ -311,7 +312,8 @@ owner_id id_at(sqlite3_stmt* from, int column) {
 
 }  // namespace
 
-sql::run database::run(script& statements, inputs& in, std::vector<client_notification>& notifications) {
+sql::run database::run(script& statements, inputs& in,
+                       std::vector<store::client_notification>& notifications) {
   sql::run result;
   for (prepared& p : statements) {
     for (std::size_t i = 0; i < p.parameters.size(); ++i) {
@@ -323,7 +325,8 @@ sql::run database::run(script& statements, inputs& in, std::vector<client_notifi
     while ((code = sqlite3_step(p.statement)) == SQLITE_ROW) {
       if (p.is_tell) {
         notifications.push_back(
-            {id_at(p.statement, 0), id_at(p.statement, 1), sqlite3_column_int64(p.statement, 2)});
+            {id_at(p.statement, 0),
+             sql::notification_of(id_at(p.statement, 1), sqlite3_column_int64(p.statement, 2))});
       } else if (p.is_answer) {
         sql::row row;
         for (int c = 0; c < static_cast<int>(p.columns.size()); ++c) row.push_back(value_at(p.statement, c));

@@ -13,18 +13,12 @@
 
 #include "base/owner_id.hpp"
 #include "core/machine.hpp"
+#include "core/notification.hpp"
 #include "stores/sql/protocol/rows.hpp"
 #include "stores/sqlite/link/place.hpp"
 #include "stores/sqlite/protocol/script.hpp"
 
 namespace holdfast::sqlite {
-
-/// A notification for a client, from a statement `tell`.
-struct client_notification {
-  owner_id client;
-  owner_id owner;
-  std::int64_t token = 0;  // negative: revoked
-};
 
 /// Thrown inside the link. Its caller gets the trouble.
 class broken : public std::exception {
@@ -75,7 +69,7 @@ class database {
 
   /// In a transaction. \throws broken.
   [[nodiscard]] tickets::reply carry_out(const tickets::request& request, const owner_id& client,
-                                         std::vector<client_notification>& notifications);
+                                         std::vector<store::client_notification>& notifications);
   /// In a writing transaction: removes some unused rows, if no client has done so for `sweep_every`. \throws
   /// broken.
   void sweep_if_due();
@@ -110,7 +104,8 @@ class database {
   void execute(const char* text);
   [[nodiscard]] std::int64_t number(const char* query);
   [[nodiscard]] script prepare(const std::vector<sql::statement>& statements);
-  [[nodiscard]] sql::run run(script& statements, inputs& in, std::vector<client_notification>& notifications);
+  [[nodiscard]] sql::run run(script& statements, inputs& in,
+                             std::vector<store::client_notification>& notifications);
   [[nodiscard]] broken failed(int code) const;
 
   settings settings_;

@@ -16,11 +16,6 @@ bool only_reads(const tickets::request& r) {
   return r.kind == tickets::task::inspect || r.kind == tickets::task::list;
 }
 
-store::noticed notice_of(std::int64_t token) {
-  const auto notice = token > 0 ? store::notice::granted : store::notice::revoked;
-  return {notice, fencing_token{static_cast<std::uint64_t>(token > 0 ? token : -token)}};
-}
-
 }  // namespace
 
 link::link(runtime::event_loop& on, const database::settings& s, std::function<void()> prepare)
@@ -28,14 +23,7 @@ link::link(runtime::event_loop& on, const database::settings& s, std::function<v
       settings_{s},
       prepare_{std::move(prepare)},
       database_{(fork_guard::close_inherited(), database::find(s))},
-      mailbox_{on, s.path,
-               [this](const std::vector<sqlite::notification>& notifications) {
-                 std::vector<word> words;
-                 words.reserve(notifications.size());
-                 for (const sqlite::notification& n : notifications)
-                   words.push_back({n.owner, notice_of(n.token)});
-                 say_now(words);
-               }},
+      mailbox_{on, s.path, [this](const std::vector<store::notification>& received) { deliver(received); }},
       watchers_{on} {
   if (database_) prepare_ = nullptr;
   fork_guard::add(*this);
@@ -79,7 +67,7 @@ bool link::execute(std::vector<job>& batch, bool last_try) {
     for (job& j : batch) j.result = trouble;
     return true;
   };
-  std::vector<client_notification> notifications;
+  std::vector<store::client_notification> notifications;
   try {
     open_for(batch);
     if (!database_) {
@@ -107,7 +95,7 @@ bool link::execute(std::vector<job>& batch, bool last_try) {
     return fail_all(
         {{e.code(), e.detail()}, e.code() == errc::unavailable || e.code() == errc::exhausted, false});
   }
-  deliver(notifications);
+  distribute(notifications);
   return true;
 }
 
@@ -121,13 +109,13 @@ bool link::begin(database::access mode) {
   return false;
 }
 
-void link::deliver(const std::vector<client_notification>& notifications) {
-  std::map<owner_id, std::vector<sqlite::notification>> away;
-  for (const client_notification& n : notifications) {
+void link::distribute(const std::vector<store::client_notification>& notifications) {
+  std::map<owner_id, std::vector<store::notification>> away;
+  for (const store::client_notification& n : notifications) {
     if (n.client == mailbox_.address()) {
-      say({n.owner, notice_of(n.token)});
+      deliver_after_batch(n.message);
     } else {
-      away[n.client].push_back({n.owner, n.token});
+      away[n.client].push_back(n.message);
     }
   }
   for (const auto& [client, batch] : away) mailbox_.send(client, batch);

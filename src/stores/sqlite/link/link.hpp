@@ -39,7 +39,8 @@ class link final : public runtime::batching_link<tickets::request, tickets::repl
   bool execute(std::vector<job>& batch, bool last_try) override HOLDFAST_REQUIRES(executing());
   void open_for(const std::vector<job>& batch) HOLDFAST_REQUIRES(executing());
   [[nodiscard]] bool begin(database::access mode) HOLDFAST_REQUIRES(executing());
-  void deliver(const std::vector<client_notification>& notifications) HOLDFAST_REQUIRES(executing());
+  void distribute(const std::vector<store::client_notification>& notifications)
+      HOLDFAST_REQUIRES(executing());
 
   const database::settings settings_;
   std::function<void()> prepare_ HOLDFAST_GUARDED_BY(executing());  // null once there has been a file

@@ -13,6 +13,7 @@
 #include <utility>
 
 #include "runtime/signals.hpp"
+#include "stores/sql/protocol/notification.hpp"
 #include "stores/sqlite/link/place.hpp"
 
 namespace holdfast::sqlite {
@@ -154,7 +155,7 @@ void mailbox::make() {
   }
 }
 
-void mailbox::send(const owner_id& to, const std::vector<notification>& notifications) noexcept {
+void mailbox::send(const owner_id& to, const std::vector<store::notification>& notifications) noexcept {
   if (folder_ < 0) return;
   const std::string name = to.hex();
   const auto [out, is_dead] = open_for_writing(folder_, name.c_str());
@@ -165,9 +166,10 @@ void mailbox::send(const owner_id& to, const std::vector<notification>& notifica
     const std::size_t count = std::min(notifications_per_write, notifications.size() - first);
     std::array<char, notifications_per_write * notification_size> bytes{};
     for (std::size_t i = 0; i < count; ++i) {
-      const notification& n = notifications[first + i];
+      const store::notification& n = notifications[first + i];
+      const std::int64_t token = sql::signed_token_of(n);
       std::memcpy(&bytes[i * notification_size], n.owner.bytes().data(), owner_id::size);
-      std::memcpy(&bytes[i * notification_size + owner_id::size], &n.token, sizeof n.token);
+      std::memcpy(&bytes[i * notification_size + owner_id::size], &token, sizeof token);
     }
     static_cast<void>(::write(out, bytes.data(), count * notification_size) >= 0);
   }
@@ -179,12 +181,13 @@ void mailbox::receive() {
   while (true) {
     const ssize_t got = ::read(in_, bytes.data(), bytes.size());
     if (got <= 0) return;
-    std::vector<notification> notifications;
+    std::vector<store::notification> notifications;
     for (std::size_t at = 0; at + notification_size <= static_cast<std::size_t>(got);
          at += notification_size) {
       std::int64_t token = 0;
       std::memcpy(&token, &bytes[at + owner_id::size], sizeof token);
-      notifications.push_back({*owner_id::from_bytes({&bytes[at], owner_id::size}), token});
+      notifications.push_back(
+          sql::notification_of(*owner_id::from_bytes({&bytes[at], owner_id::size}), token));
     }
     read_(notifications);
   }

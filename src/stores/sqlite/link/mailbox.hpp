@@ -1,21 +1,15 @@
 #pragma once
 
-#include <cstdint>
 #include <functional>
 #include <memory>
 #include <string>
 #include <vector>
 
 #include "base/owner_id.hpp"
+#include "core/notification.hpp"
 #include "runtime/event_loop.hpp"
 
 namespace holdfast::sqlite {
-
-/// A notification for a claim: it is granted, or, with its token negative, another client has ended it.
-struct notification {
-  owner_id owner;
-  std::int64_t token = 0;
-};
 
 /// How the clients of a database wake one another: each has a FIFO of its own in the folder
 /// `<database>-wake`, named after the client. The client that grants a claim writes a notification to the
@@ -23,7 +17,7 @@ struct notification {
 /// reader; no lock is lost. docs/adr/0003-wake-up-by-fifo.md says why it is not a watch on the -wal file.
 class mailbox {
  public:
-  using on_notifications = std::function<void(const std::vector<notification>&)>;
+  using on_notifications = std::function<void(const std::vector<store::notification>&)>;
 
   /// \param read called on the loop's thread, without the core lock.
   /// Without a FIFO (on a file system that has none, say) the mailbox works, but receives nothing.
@@ -37,7 +31,7 @@ class mailbox {
   /// The name of this client's FIFO.
   [[nodiscard]] const owner_id& address() const noexcept { return address_; }
   /// Never blocks. The FIFO of a client of this user that is gone is removed on the way.
-  void send(const owner_id& to, const std::vector<notification>& notifications) noexcept;
+  void send(const owner_id& to, const std::vector<store::notification>& notifications) noexcept;
   /// Nothing is received from now on, and the FIFO is removed. Idempotent.
   void close() noexcept;
 

@@ -60,8 +60,8 @@ std::optional<store::time_point> link::session_until() const {
 }
 
 // Set while the client is made, and taken back when its threads have ended: nobody else is there.
-void link::on_notices(on_notice handler) HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
-  session_.on_notices(std::move(handler));
+void link::on_notifications(on_notification handler) HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {
+  session_.on_notifications(std::move(handler));
 }
 
 void link::on_session(const std::function<void()>& extended) HOLDFAST_NO_THREAD_SAFETY_ANALYSIS {

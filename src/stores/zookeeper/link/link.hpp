@@ -35,7 +35,7 @@ class link final : public tickets::link, private wire {
   link& operator=(const link&) = delete;
 
   void send(tickets::request request, on_reply handler) override;
-  void on_notices(on_notice handler) override;
+  void on_notifications(on_notification handler) override;
   std::shared_ptr<void> watch(std::function<void()> changed) override;
   [[nodiscard]] std::optional<store::time_point> session_until() const override;
   void on_session(const std::function<void()>& extended) override;

@@ -49,7 +49,7 @@ void claim_queue::expired() {
   reaper_.expired();
   polling_.clear();
   for (const auto& [owner, c] : claims_.take()) {
-    if (c.now != claim::phase::leaving) tell(c, store::notice::revoked, c.token);
+    if (c.now != claim::phase::leaving) notify(c, store::notification_kind::revoked, c.token);
   }
   arrivals_.expired();
 }
@@ -89,8 +89,8 @@ void claim_queue::node_gone(const std::string& path) {
 
 // ---- claims
 
-void claim_queue::tell(const claim& c, store::notice notice, fencing_token token) const {
-  if (on_notice_) on_notice_(c.request.owner, {notice, token});
+void claim_queue::notify(const claim& c, store::notification_kind kind, fencing_token token) const {
+  if (on_notification_) on_notification_({c.request.owner, kind, token});
 }
 
 /// Those that are known; of a downgrade that has no answer yet, the one that it makes as well.
@@ -134,7 +134,7 @@ void claim_queue::revoke(const claim& gone) {
   if (c.makes_leases()) reaper_.search(orphan_of(c), [](const std::optional<store::trouble>&) {});
   forget(c);
   for (const std::string& path : rest) reaper_.remove(path);
-  if (on_notice_) on_notice_(owner, {store::notice::revoked, token});
+  if (on_notification_) on_notification_({owner, store::notification_kind::revoked, token});
 }
 
 }  // namespace holdfast::zookeeper

@@ -38,7 +38,7 @@ namespace holdfast::zookeeper {
 class claim_queue final : private arrivals::host {
  public:
   using on_reply = tickets::link::on_reply;
-  using on_notice = tickets::link::on_notice;
+  using on_notification = tickets::link::on_notification;
 
   /// \param time must outlive it, and so must `nodes`.
   /// \param root empty, or the path below which the names are.
@@ -47,7 +47,7 @@ class claim_queue final : private arrivals::host {
               std::function<bool(const std::string&)> others_watch);
 
   /// \param handler hears what becomes of claims unasked.
-  void on_notices(on_notice handler) { on_notice_ = std::move(handler); }
+  void on_notifications(on_notification handler) { on_notification_ = std::move(handler); }
 
   // Requests, as tickets::task has them. They answer later, and always.
   void acquire(const tickets::request& request, const on_reply& handler);
@@ -85,7 +85,7 @@ class claim_queue final : private arrivals::host {
   void reply_later(const on_reply& handler, tickets::link::outcome reply);
   [[nodiscard]] std::string top() const { return root_.empty() ? "/" : root_; }
   void node_gone(const std::string& path);
-  void tell(const claim& c, store::notice notice, fencing_token token) const;
+  void notify(const claim& c, store::notification_kind kind, fencing_token token) const;
   [[nodiscard]] line& line_of(const claim& c) { return lines_.try_emplace(c.queue, style_).first->second; }
   void leave_line(claim& c);
   [[nodiscard]] std::vector<std::string> nodes_of(const claim& c) const;
@@ -142,7 +142,7 @@ class claim_queue final : private arrivals::host {
   const std::function<bool(const std::string&)> others_watch_;
   const std::string root_;
   const layout style_;
-  on_notice on_notice_;
+  on_notification on_notification_;
   reaper reaper_;
   arrivals arrivals_;
   polling polling_;

@@ -159,7 +159,7 @@ void claim_queue::have_permits(claim& c, const on_reply& handler) {
   c.place.reset();
   c.gate = gate;
   reaper_.remove(gate);
-  if (!handler) return tell(c, store::notice::look, {});
+  if (!handler) return notify(c, store::notification_kind::look, {});
   handler(tickets::reply{place_of(c.token, true)});
 }
 
@@ -172,7 +172,7 @@ void claim_queue::start_over(claim& c, const on_reply& handler, const store::tro
   const owner_id owner = c.request.owner;
   abandon(c, [this, owner, handler, reason](const tickets::link::outcome&) {
     if (handler) return handler(reason);
-    if (on_notice_) on_notice_(owner, {store::notice::look, {}});
+    if (on_notification_) on_notification_({owner, store::notification_kind::look, {}});
   });
 }
 
@@ -182,7 +182,7 @@ void claim_queue::begin_leases_anew(claim& c, const on_reply& handler) {
   abandon(c, [this, owner, handler, waits = c.request.wait,
               leases = c.leases_path()](const tickets::link::outcome&) {
     nodes_.submit({.kind = kind::remove, .path = leases}, [](const result&) {});
-    if (!handler && on_notice_) on_notice_(owner, {store::notice::look, {}});
+    if (!handler && on_notification_) on_notification_({owner, store::notification_kind::look, {}});
     if (!handler) return;
     if (!waits) return handler(tickets::reply{tickets::refused{}});
     handler(no_numbers_below(leases));

@@ -39,7 +39,7 @@ class session {
     [[nodiscard]] std::string top() const { return root.empty() ? "/" : root; }
   };
   using on_reply = tickets::link::on_reply;
-  using on_notice = tickets::link::on_notice;
+  using on_notification = tickets::link::on_notification;
 
   /// Both must outlive it, and the wire must not answer any more when it goes.
   session(store::scheduler& time, wire& servers, const settings& s);
@@ -48,7 +48,7 @@ class session {
 
   // As in tickets::link.
   void send(const tickets::request& request, const on_reply& handler);
-  void on_notices(on_notice handler) { claims_.on_notices(std::move(handler)); }
+  void on_notifications(on_notification handler) { claims_.on_notifications(std::move(handler)); }
   [[nodiscard]] std::optional<store::time_point> session_until() const { return liveness_.until(); }
   void on_session(std::function<void()> handler) { liveness_.on_extended(std::move(handler)); }
   /// From now on `handler` is called after changes below the root; null: no more.

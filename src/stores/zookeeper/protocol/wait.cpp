@@ -229,7 +229,7 @@ void claim_queue::come_in(claim& c) {
   if (is_semaphore(c.request)) return choose(c, nullptr, 0);
   const fencing_token token = c.token;
   hold(c);
-  tell(c, store::notice::granted, token);
+  notify(c, store::notification_kind::granted, token);
 }
 
 /// It leaves, and asks again at once, by which it is told what is wrong.
@@ -237,7 +237,7 @@ void claim_queue::come_anew(claim& c) {
   const owner_id owner = c.request.owner;
   const fencing_token token = c.token;
   remove(c, [this, owner, token](const tickets::link::outcome&) {
-    if (on_notice_) on_notice_(owner, {store::notice::look, token});
+    if (on_notification_) on_notification_({owner, store::notification_kind::look, token});
   });
 }
 

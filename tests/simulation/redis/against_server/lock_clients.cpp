@@ -65,7 +65,7 @@ value lock_clients::perform(const lock_step& s) {
     }
     outcome = value_of(result);
   }
-  return list({outcome, words_for(0), words_for(1)});
+  return list({outcome, notifications_for(0), notifications_for(1)});
 }
 
 tickets::link::outcome lock_clients::ask(const tickets::request& request, std::size_t client) {
@@ -119,18 +119,18 @@ tickets::request lock_clients::request_of(const lock_step& s) const {
   return r;
 }
 
-value lock_clients::words_for(std::size_t client) {
+value lock_clients::notifications_for(std::size_t client) {
   std::vector<value> all;
   for (const value& push : server_->take_pushes(client)) {
-    const auto word =
+    const auto notification =
         push.items.size() == 3 ? redis::read_notification(push.items[2].text, *in_) : std::nullopt;
-    if (!word) {
+    if (!notification) {
       all.push_back(push);
       continue;
     }
-    const auto& [owner, notice] = *word;
-    all.push_back(list({text(push.items[1].text), text(owner.hex()),
-                        text(std::to_string(static_cast<int>(notice.kind))), text(order_of(notice.token))}));
+    all.push_back(list({text(push.items[1].text), text(notification->owner.hex()),
+                        text(std::to_string(static_cast<int>(notification->kind))),
+                        text(order_of(notification->token))}));
   }
   return list(std::move(all));
 }

@@ -36,7 +36,7 @@ class lock_clients {
   [[nodiscard]] redis::value value_of(const tickets::place& p);
   [[nodiscard]] redis::value value_of(const lock_state& s);
   [[nodiscard]] redis::value value_of(const lock_summary& s);
-  [[nodiscard]] redis::value words_for(std::size_t client);
+  [[nodiscard]] redis::value notifications_for(std::size_t client);
   [[nodiscard]] std::string order_of(fencing_token t);
 
   compared_server* server_;

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <cstdint>
+
+#include "base/owner_id.hpp"
+#include "holdfast/fencing_token.hpp"
+
+namespace holdfast::store {
+
+enum class notification_kind : std::uint8_t {
+  granted,  // a waiter is granted the lock
+  revoked,  // a holder's or waiter's claim was ended by somebody else
+  look,     // a waiter had better look again
+  first,    // nobody waits before a waiter any more
+};
+
+/// A notification of the store about a claim. It is a hint, for anybody may have sent it: a request confirms
+/// it before it counts.
+struct notification {
+  owner_id owner;  // of the claim
+  notification_kind kind{};
+  fencing_token token;  // zero: whichever the claim has; for `look` alone
+};
+
+/// A notification with its destination: the client that made the claim.
+struct client_notification {
+  owner_id client;
+  notification message;
+};
+
+}  // namespace holdfast::store
