@@ -11,10 +11,10 @@
 
 namespace holdfast::store {
 
-/// The link of a family of stores: carries requests to the store, and passes on its notifications.
+/// The link of a store: carries requests to the store, and passes on its notifications.
 ///
-/// `Request` and `Reply` are the family's own. All calls but `help`, `drive` and `kick` are made under the
-/// core lock of the client's scheduler, and all callbacks are called under it.
+/// `Request` and `Reply` are those of tickets, except in tests. All calls but `help`, `drive` and
+/// `kick` are made under the core lock of the client's scheduler, and all callbacks are called under it.
 template <class Request, class Reply>
 class link {
  public:

@@ -28,6 +28,13 @@ enum class task : std::uint8_t {
   inspect,    // name waiters_read -> state
   list,       // idle listed -> summaries, more
 };
+/// Whether the task ends a claim. No caller waits for its reply.
+[[nodiscard]] constexpr bool is_release(task t) { return t == task::release || t == task::withdraw; }
+/// Whether the task changes nothing at the store.
+[[nodiscard]] constexpr bool is_read_only(task t) {
+  return t == task::inspect || t == task::list || t == task::find;
+}
+
 inline constexpr std::size_t task_count = static_cast<std::size_t>(task::list) + 1;
 
 /// The state of a listing that takes several requests. Each store derives its own.

@@ -26,8 +26,8 @@ class backend {
   virtual void shut() = 0;
 };
 
-/// A protocol and a link, put together.
-template <class Family, class Link>
+/// A link and the driver over it.
+template <class Link>
 class connected final : public backend {
  public:
   template <class... Arguments>
@@ -45,7 +45,7 @@ class connected final : public backend {
 
  private:
   Link link_;
-  driver<Family> driver_;
+  driver driver_;
 };
 
 }  // namespace holdfast::runtime

@@ -7,8 +7,8 @@
 #include <set>
 
 #include "core/describe.hpp"
-#include "core/family.hpp"
 #include "core/faulty_link.hpp"
+#include "core/translation.hpp"
 #include "lease/lease_manager.hpp"
 #include "runtime/driver.hpp"
 
@@ -109,7 +109,7 @@ class contender {
   witness& sees_;
   std::uint8_t number_;
   faulty_link link_;
-  runtime::driver<tickets::family> port_{time_, link_};
+  runtime::driver port_{time_, link_};
   lease_core::lease_manager book_{time_, port_, [this](const record_ptr& lease) {
                                     sees_.lost(lease);
                                     if (lease->reason == errc::closed) return;

@@ -165,10 +165,10 @@ TEST(force_release_at_a_store, carried_out_twice_leaves_the_next_holder) {
   };
   const auto first = claim(1);
   const auto second = claim(2);
-  const auto eviction = tickets::family::eviction("stock", first, first);
+  const auto eviction = tickets::force_release_request("stock", first, first);
   EXPECT_EQ(std::get<tickets::count>(carry_out(eviction)).value, 1U);
   EXPECT_EQ(std::get<tickets::count>(carry_out(eviction)).value, 0U);
-  const auto renewal = tickets::family::renewal({{"stock", id(2), second, 30s}});
+  const auto renewal = tickets::renew_request({{"stock", id(2), second, 30s}});
   EXPECT_EQ(std::get<tickets::kept>(carry_out(renewal)).each, std::vector{true});
 }
 

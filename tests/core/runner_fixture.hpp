@@ -6,9 +6,9 @@
 #include <utility>
 #include <vector>
 
-#include "core/family.hpp"
 #include "core/samples.hpp"
 #include "core/scripted_link.hpp"
+#include "core/translation.hpp"
 #include "core/virtual_time.hpp"
 #include "lease/record.hpp"
 #include "runtime/driver.hpp"
@@ -19,7 +19,7 @@ namespace holdfast::test {
 struct runner_fixture {
   virtual_time time;
   scripted_link<tickets::request, tickets::reply> link;
-  runtime::driver<tickets::family> port{time, link};
+  runtime::driver port{time, link};
 
   /// The store's answer, under the core lock.
   void answer(const tickets::reply& with, std::size_t which = 0) {

@@ -1,14 +1,18 @@
 #include <chrono>
+#include <cstdint>
+#include <functional>
+#include <memory>
 #include <optional>
 #include <unordered_map>
 #include <utility>
 #include <variant>
 #include <vector>
 
-#include "core/family.hpp"
+#include "core/translation.hpp"
 #include "runtime/driver.hpp"
 #include "simulation/link_shell.hpp"
 #include "simulation/mutant_ports.hpp"
+#include "simulation/port_shell.hpp"
 #include "simulation/transactions.hpp"
 
 namespace holdfast::sim {
@@ -24,7 +28,7 @@ class two_step_link final : public link_shell {
   void send(tickets::request request, on_reply done) override {
     if (request.kind != task::release) return link_shell::send(std::move(request), std::move(done));
     link_shell::send(
-        tickets::family::inspection(request.name),
+        tickets::inspect_request(request.name),
         [this, request, done = std::move(done)](const outcome& seen) { end(request, seen, done); });
   }
 
@@ -37,10 +41,11 @@ class two_step_link final : public link_shell {
       for (const claim_state& c : state->holders) ours = ours || c.owner == request.owner.hex();
     }
     if (!ours) return done(tickets::reply{tickets::nothing{}});
-    link_shell::send(tickets::family::eviction(request.name, {}, request.last), [done](const outcome& ended) {
-      if (const auto* failed = std::get_if<store::trouble>(&ended)) return done(*failed);
-      done(tickets::reply{tickets::done{}});
-    });
+    link_shell::send(tickets::force_release_request(request.name, {}, request.last),
+                     [done](const outcome& ended) {
+                       if (const auto* failed = std::get_if<store::trouble>(&ended)) return done(*failed);
+                       done(tickets::reply{tickets::done{}});
+                     });
   }
 };
 
@@ -132,73 +137,99 @@ class gullible_link final : public link_shell {
   std::unordered_map<owner_id, fencing_token> granted_;
 };
 
-/// Relies on the notification that its turn has come.
-class trusting_acquisition {
+/// Knows whether the reply that is being handled makes a claim wait.
+class waiting_link final : public link_shell {
  public:
-  explicit trusting_acquisition(store::claim claim) : real_{std::move(claim)} {}
-  [[nodiscard]] tickets::acquisition::step resume(store::time_point now, std::uint64_t random,
-                                                  const store::event<tickets::reply>& e) {
-    auto step = real_.resume(now, random, e);
-    if (const auto* r = std::get_if<store::replied<tickets::reply>>(&e)) {
-      if (std::holds_alternative<tickets::reply>(r->outcome)) step.wake_at.reset();
-    }
-    return step;
+  using link_shell::link_shell;
+  void send(tickets::request request, on_reply done) override {
+    link_shell::send(std::move(request), [this, done = std::move(done)](outcome o) {
+      const auto* const reply = std::get_if<tickets::reply>(&o);
+      const auto* const at = reply == nullptr ? nullptr : std::get_if<tickets::place>(reply);
+      begins_to_wait_ = at != nullptr && !at->granted;
+      done(std::move(o));
+      begins_to_wait_ = false;
+    });
   }
+  [[nodiscard]] bool begins_to_wait() const { return begins_to_wait_; }
 
  private:
-  tickets::acquisition real_;
+  bool begins_to_wait_ = false;
 };
-struct trusting_family : tickets::family {
-  using acquisition = trusting_acquisition;
+
+/// Has no timers for claims that wait.
+class untimed_waits final : public store::scheduler {
+ public:
+  untimed_waits(store::scheduler& inner, const waiting_link& to) : inner_{inner}, link_{to} {}
+  [[nodiscard]] store::time_point now() const override { return inner_.now(); }
+  [[nodiscard]] std::uint64_t random() override { return inner_.random(); }
+  timer at(store::time_point when, std::function<void()> action) override {
+    return link_.begins_to_wait() ? 0 : inner_.at(when, std::move(action));
+  }
+  void cancel(timer which) override { inner_.cancel(which); }
+  void defer_callback(std::function<void()> action) override { inner_.defer_callback(std::move(action)); }
+
+ private:
+  store::scheduler& inner_;
+  const waiting_link& link_;
+};
+
+/// Relies on the notification that its turn has come.
+struct trusting_parts {
+  trusting_parts(store::scheduler& of, tickets::link& over)
+      : link{over}, time{of, link}, driver{time, link} {}
+  waiting_link link;
+  untimed_waits time;
+  runtime::driver driver;
+};
+class trusting_driver final : trusting_parts, public port_shell {
+ public:
+  trusting_driver(store::scheduler& time, tickets::link& over)
+      : trusting_parts{time, over}, port_shell{driver} {}
+};
+
+/// A driver with a mutated link.
+template <class Link>
+struct mutant_parts {
+  mutant_parts(store::scheduler& time, tickets::link& over) : link{over}, driver{time, link} {}
+  Link link;
+  runtime::driver driver;
+};
+template <class Link>
+class mutant_driver final : mutant_parts<Link>, public port_shell {
+ public:
+  mutant_driver(store::scheduler& time, tickets::link& over)
+      : mutant_parts<Link>{time, over}, port_shell{this->driver} {}
 };
 
 /// Does not look when notifications may have been lost.
-class deaf_acquisition {
+class deaf_link final : public link_shell {
  public:
-  explicit deaf_acquisition(store::claim claim) : real_{std::move(claim)} {}
-  [[nodiscard]] tickets::acquisition::step resume(store::time_point now, std::uint64_t random,
-                                                  const store::event<tickets::reply>& e) {
-    const auto* const n = std::get_if<store::notification>(&e);
-    if (n != nullptr && n->kind == store::notification_kind::look && !n->token) return {};
-    return real_.resume(now, random, e);
-  }
-
- private:
-  tickets::acquisition real_;
-};
-struct deaf_family : tickets::family {
-  using acquisition = deaf_acquisition;
+  using link_shell::link_shell;
+  void on_gap(const std::function<void()>& /*missed*/) override {}
 };
 
 /// Reckons with a holder for a second longer than the store says.
-class tardy_acquisition {
+class tardy_link final : public link_shell {
  public:
-  explicit tardy_acquisition(store::claim claim) : real_{std::move(claim)} {}
-  [[nodiscard]] tickets::acquisition::step resume(store::time_point now, std::uint64_t random,
-                                                  store::event<tickets::reply> e) {
-    if (auto* const r = std::get_if<store::replied<tickets::reply>>(&e)) {
-      auto* const reply = std::get_if<tickets::reply>(&r->outcome);
+  using link_shell::link_shell;
+  void send(tickets::request request, on_reply done) override {
+    link_shell::send(std::move(request), [done = std::move(done)](outcome o) {
+      auto* const reply = std::get_if<tickets::reply>(&o);
       auto* const at = reply == nullptr ? nullptr : std::get_if<tickets::place>(reply);
       if (at != nullptr && at->holder_left) *at->holder_left += std::chrono::seconds{1};
-    }
-    return real_.resume(now, random, e);
+      done(std::move(o));
+    });
   }
-
- private:
-  tickets::acquisition real_;
-};
-struct tardy_family : tickets::family {
-  using acquisition = tardy_acquisition;
 };
 
 }  // namespace
 
 std::unique_ptr<store::port> driver_of(mutant which, store::scheduler& time, tickets::link& over) {
   switch (which) {
-    case mutant::never_looks_again: return std::make_unique<runtime::driver<trusting_family>>(time, over);
-    case mutant::gap_ignored: return std::make_unique<runtime::driver<deaf_family>>(time, over);
-    case mutant::holder_not_followed: return std::make_unique<runtime::driver<tardy_family>>(time, over);
-    default: return std::make_unique<runtime::driver<tickets::family>>(time, over);
+    case mutant::never_looks_again: return std::make_unique<trusting_driver>(time, over);
+    case mutant::gap_ignored: return std::make_unique<mutant_driver<deaf_link>>(time, over);
+    case mutant::holder_not_followed: return std::make_unique<mutant_driver<tardy_link>>(time, over);
+    default: return std::make_unique<runtime::driver>(time, over);
   }
 }
 

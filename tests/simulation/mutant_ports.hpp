@@ -9,7 +9,8 @@
 
 namespace holdfast::sim {
 
-/// The driver of tickets::family over a link; of a mutated acquisition, where the mutant is one.
+/// The driver over a link; between them, and before its scheduler, stands what the mutant is made of, where
+/// it concerns acquisitions.
 [[nodiscard]] std::unique_ptr<store::port> driver_of(mutant which, store::scheduler& time,
                                                      tickets::link& over);
 

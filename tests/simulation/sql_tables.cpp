@@ -97,7 +97,7 @@ void sql_tables::carry_out_in_vain(const tickets::request& request, const owner_
 /// A transaction, up to its end.
 void sql_tables::run(const tickets::request& request, const owner_id& client) {
   using access = sqlite::database::access;
-  const bool reads = request.kind == tickets::task::inspect || request.kind == tickets::task::list;
+  const bool reads = tickets::is_read_only(request.kind);
   last_.notifications.clear();
   last_.forgotten.clear();
   if (!database_->begin(reads ? access::read : access::write))

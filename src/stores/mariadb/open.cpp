@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/family.hpp"
 #include "stores/mariadb/link/dial.hpp"
 #include "stores/mariadb/link/link.hpp"
 #include "stores/mariadb/protocol/schema.hpp"
@@ -97,7 +96,7 @@ mariadb::settings settings_of(store_url& url, const client_options& options) {
 
 std::unique_ptr<runtime::backend> open_mariadb(store_url& url, const client_options& options,
                                                runtime::event_loop& on) {
-  return std::make_unique<runtime::connected<tickets::family, mariadb::link>>(on, settings_of(url, options));
+  return std::make_unique<runtime::connected<mariadb::link>>(on, settings_of(url, options));
 }
 
 stores::layout layout_of_mariadb(store_url& url, const client_options& options) {

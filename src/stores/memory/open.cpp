@@ -1,4 +1,3 @@
-#include "core/family.hpp"
 #include "stores/memory/link/link.hpp"
 #include "stores/scheme.hpp"
 
@@ -7,7 +6,7 @@ namespace holdfast::stores {
 std::unique_ptr<runtime::backend> open_memory(store_url& url, const client_options&,
                                               runtime::event_loop& on) {
   url.refuse_rest("no options");
-  return std::make_unique<runtime::connected<tickets::family, memory::link>>(on, url.path());
+  return std::make_unique<runtime::connected<memory::link>>(on, url.path());
 }
 
 }  // namespace holdfast::stores

@@ -2,7 +2,6 @@
 #include <array>
 #include <chrono>
 
-#include "core/family.hpp"
 #include "stores/postgresql/link/dial.hpp"
 #include "stores/postgresql/link/link.hpp"
 #include "stores/postgresql/protocol/schema.hpp"
@@ -125,8 +124,7 @@ postgresql::settings settings_of(store_url& url, const client_options& options) 
 
 std::unique_ptr<runtime::backend> open_postgresql(store_url& url, const client_options& options,
                                                   runtime::event_loop& on) {
-  return std::make_unique<runtime::connected<tickets::family, postgresql::link>>(on,
-                                                                                 settings_of(url, options));
+  return std::make_unique<runtime::connected<postgresql::link>>(on, settings_of(url, options));
 }
 
 stores::layout layout_of_postgresql(store_url& url, const client_options& options) {

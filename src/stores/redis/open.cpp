@@ -2,7 +2,6 @@
 #include <chrono>
 #include <limits>
 
-#include "core/family.hpp"
 #include "stores/redis/link/link.hpp"
 #include "stores/scheme.hpp"
 
@@ -86,7 +85,7 @@ std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_option
   if (speech.replicas > 0 && speech.replicas_wait >= s.answer_limit)
     url.refuse("'replicas_wait' is not shorter than 'answer_timeout'");
   url.refuse_rest(known_options);
-  return std::make_unique<runtime::connected<tickets::family, redis::link>>(on, std::move(s));
+  return std::make_unique<runtime::connected<redis::link>>(on, std::move(s));
 }
 
 }  // namespace holdfast::stores

@@ -1,6 +1,5 @@
 #include <algorithm>
 
-#include "core/family.hpp"
 #include "stores/scheme.hpp"
 #include "stores/sqlite/link/link.hpp"
 #include "stores/sqlite/link/place.hpp"
@@ -41,7 +40,7 @@ std::unique_ptr<runtime::backend> open_sqlite(store_url& url, const client_optio
   s.lease_clock = [ahead = sqlite::boottime_offset()] { return boot_clock::now() - ahead; };
   s.path = path_of(url);
   sqlite::check_place(s.path, anywhere);
-  return std::make_unique<runtime::connected<tickets::family, sqlite::link>>(
+  return std::make_unique<runtime::connected<sqlite::link>>(
       on, s, [path = s.path, anywhere] { sqlite::prepare_place(path, anywhere); });
 }
 

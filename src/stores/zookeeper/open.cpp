@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <chrono>
 
-#include "core/family.hpp"
 #include "stores/scheme.hpp"
 #include "stores/zookeeper/link/link.hpp"
 #include "stores/zookeeper/protocol/paths.hpp"
@@ -71,7 +70,7 @@ std::unique_ptr<runtime::backend> open_zookeeper(store_url& url, const client_op
   s.recipes.layout = take_layout(url);
   take_access(url, options.password(), s);
   url.refuse_rest(known_options);
-  return std::make_unique<runtime::connected<tickets::family, zookeeper::link>>(on, std::move(s));
+  return std::make_unique<runtime::connected<zookeeper::link>>(on, std::move(s));
 }
 
 }  // namespace holdfast::stores

@@ -12,7 +12,7 @@
 namespace holdfast::memory {
 
 /// Carries requests to a table in this process.
-class link final : public runtime::batching_link<tickets::request, tickets::reply> {
+class link final : public runtime::batching_link {
  public:
   /// \param name of the table to share with other clients of this process; empty: one of its own.
   link(runtime::event_loop& on, const std::string& name);

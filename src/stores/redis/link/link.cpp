@@ -18,10 +18,6 @@ constexpr std::size_t buffer_size = std::size_t{64} * 1024;
 /// With more replies due than that, the next requests wait for the reader, and are sent together.
 constexpr std::size_t batch_above = 16;
 
-bool is_release(tickets::task task) {
-  return task == tickets::task::release || task == tickets::task::withdraw;
-}
-
 }  // namespace
 
 link::link(runtime::event_loop& loop, settings s)
@@ -33,7 +29,7 @@ link::link(runtime::event_loop& loop, settings s)
 }
 
 void link::send(tickets::request request, on_reply handler) {
-  const bool urgent = !is_release(request.kind);
+  const bool urgent = !tickets::is_release(request.kind);
   auto c = std::make_unique<pending_command>();
   c->fsm.emplace(std::move(request), settings_.speech, client_);
   c->handler = std::move(handler);

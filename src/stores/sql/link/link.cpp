@@ -24,9 +24,6 @@ std::chrono::milliseconds quiet_limit_of(const link_settings& s) {
   return s.session ? std::min(s.quiet_limit, *s.session / 3) : s.quiet_limit;
 }
 
-bool is_release(task t) { return t == task::release || t == task::withdraw; }
-bool only_reads(task t) { return t == task::inspect || t == task::list || t == task::find; }
-
 }  // namespace
 
 link::link(runtime::event_loop& loop, link_settings s, dialler dial)
@@ -42,7 +39,7 @@ void link::shut() {
 }
 
 void link::send(tickets::request request, on_reply handler) {
-  const bool urgent = !is_release(request.kind);
+  const bool urgent = !tickets::is_release(request.kind);
   if (request.kind == task::acquire) claims_ = true;
   auto c = std::make_unique<pending_call>();
   c->request = std::move(request);
@@ -245,7 +242,7 @@ bool link::interpret_answers() {
       continue;
     }
     if (c.request) {
-      if (!only_reads(c.request->kind)) {
+      if (!tickets::is_read_only(c.request->kind)) {
         changed = changed || is_tracked();
         sweep_if_due();
       }

@@ -10,14 +10,6 @@
 
 namespace holdfast::sqlite {
 
-namespace {
-
-bool only_reads(const tickets::request& r) {
-  return r.kind == tickets::task::inspect || r.kind == tickets::task::list;
-}
-
-}  // namespace
-
 link::link(runtime::event_loop& on, const database::settings& s, std::function<void()> prepare)
     : batching_link{on},
       settings_{s},
@@ -74,8 +66,8 @@ bool link::execute(std::vector<job>& batch, bool last_try) {
       for (job& j : batch) j.result = sql::reply_of_nothing(j.request);
       return true;
     }
-    const bool reads =
-        std::all_of(batch.begin(), batch.end(), [](const job& j) { return only_reads(j.request); });
+    const bool reads = std::all_of(batch.begin(), batch.end(),
+                                   [](const job& j) { return tickets::is_read_only(j.request.kind); });
     if (!begin(reads ? database::access::read : database::access::write)) {
       return last_try &&
              fail_all({{errc::unavailable,

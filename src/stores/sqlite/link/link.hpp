@@ -21,7 +21,7 @@ namespace holdfast::sqlite {
 ///
 /// A file that was deleted or replaced is opened, or made, anew. Leases in the old file are lost then, as
 /// with a server that comes back empty.
-class link final : public runtime::batching_link<tickets::request, tickets::reply> {
+class link final : public runtime::batching_link {
  public:
   /// \param prepare makes the folder for the file, before the file is made.
   /// \throws holdfast::error as `database` does.

@@ -1,4 +1,4 @@
--- What a store of this family is made of. {locks} and {claims} stand for the tables' names.
+-- The tables of a store. {locks} and {claims} stand for the tables' names.
 -- Times are microseconds of the store's own lease clock; tokens, of its wall clock or above.
 
 -- locks

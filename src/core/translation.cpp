@@ -1,4 +1,7 @@
-#include "core/family.hpp"
+#include "core/translation.hpp"
+
+#include <utility>
+#include <variant>
 
 namespace holdfast::tickets {
 
@@ -16,22 +19,22 @@ request about(const store::hold& h, task kind) {
 
 }  // namespace
 
-request family::renewal(std::vector<store::hold> holds) {
+request renew_request(std::vector<store::hold> holds) {
   request r;
   r.kind = task::renew;
   r.batch = std::move(holds);
   return r;
 }
 
-request family::release(const store::hold& h) { return about(h, task::release); }
+request release_request(const store::hold& h) { return about(h, task::release); }
 
-request family::downgrade(const store::hold& h) {
+request downgrade_request(const store::hold& h) {
   request r = about(h, task::downgrade);
   r.weight = 1;
   return r;
 }
 
-request family::inspection(std::string name, std::size_t most_waiters) {
+request inspect_request(std::string name, std::size_t most_waiters) {
   request r;
   r.kind = task::inspect;
   r.waiters_read = most_waiters;
@@ -39,14 +42,14 @@ request family::inspection(std::string name, std::size_t most_waiters) {
   return r;
 }
 
-request family::listing(bool idle) {
+request list_request(bool idle) {
   request r;
   r.kind = task::list;
   r.idle = idle;
   return r;
 }
 
-request family::eviction(std::string name, fencing_token first, fencing_token last) {
+request force_release_request(std::string name, fencing_token first, fencing_token last) {
   request r;
   r.kind = task::evict;
   r.name = std::move(name);
@@ -55,7 +58,7 @@ request family::eviction(std::string name, fencing_token first, fencing_token la
   return r;
 }
 
-std::vector<store::renewed> family::renewed(const reply& r) {
+std::vector<store::renewed> renew_results(const reply& r) {
   std::vector<store::renewed> each;
   for (const bool yes : std::get<kept>(r).each) {
     each.push_back(yes ? store::renewed::yes : store::renewed::lost);
@@ -64,28 +67,28 @@ std::vector<store::renewed> family::renewed(const reply& r) {
   return each;
 }
 
-store::released family::released(const reply& r, bool doubted) {
+store::released release_result(const reply& r, bool doubted) {
   const bool gone = std::holds_alternative<nothing>(r) && !doubted;
   return gone ? store::released::was_gone : store::released::done;
 }
 
-store::lowered family::lowered(const reply& r) {
+store::lowered downgrade_result(const reply& r) {
   if (std::holds_alternative<done>(r)) return std::nullopt;
   return failure{errc::lost, "the lease ended before it was downgraded"};
 }
 
-std::optional<lock_state> family::inspected(const reply& r) { return std::get<std::optional<lock_state>>(r); }
+std::optional<lock_state> inspect_result(const reply& r) { return std::get<std::optional<lock_state>>(r); }
 
-std::vector<lock_summary> family::listed(const reply& r) { return std::get<std::vector<lock_summary>>(r); }
+std::vector<lock_summary> list_result(const reply& r) { return std::get<std::vector<lock_summary>>(r); }
 
-std::optional<store::continuation<request>> family::listing_continued(const reply& r, bool idle) {
+std::optional<store::continuation<request>> next_list_request(const reply& r, bool idle) {
   const auto* const part = std::get_if<more>(&r);
   if (part == nullptr) return std::nullopt;
-  store::continuation<request> next{listing(idle), part->progress};
+  store::continuation<request> next{list_request(idle), part->progress};
   next.request.listed = part->listed;
   return next;
 }
 
-std::size_t family::evicted(const reply& r) { return std::get<count>(r).value; }
+std::size_t force_release_result(const reply& r) { return std::get<count>(r).value; }
 
 }  // namespace holdfast::tickets

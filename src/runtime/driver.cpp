@@ -1,0 +1,313 @@
+#include "runtime/driver.hpp"
+
+#include <algorithm>
+#include <utility>
+#include <variant>
+
+#include "core/acquisition.hpp"
+#include "core/translation.hpp"
+
+namespace holdfast::runtime {
+
+using tickets::reply;
+using tickets::request;
+
+struct driver::operation {
+  operation() = default;
+  operation(const operation&) = delete;
+  operation& operator=(const operation&) = delete;
+  virtual ~operation() = default;
+  /// What the machine wants, its answer already bound to its user, if there is one.
+  struct wants {
+    std::optional<request> send;
+    std::optional<store::time_point> wake_at;
+    std::function<void()> answer;
+    bool finished = false;
+    bool in_vain = false;
+  };
+  virtual wants resume(store::time_point now, std::uint64_t random, const store::event<reply>& e) = 0;
+  virtual void forget_user() = 0;
+  [[nodiscard]] virtual std::optional<failure> last_error() const { return std::nullopt; }
+
+  store::scheduler::timer timer = 0;
+  owner_id owner;  // of acquisitions
+  bool in_vain = false;
+};
+
+template <class Machine, class Result>
+struct driver::operation_of final : operation {
+  operation_of(Machine m, store::handler<Result> d) : machine{std::move(m)}, done{std::move(d)} {}
+  wants resume(store::time_point now, std::uint64_t random, const store::event<reply>& e) override {
+    auto step = machine.resume(now, random, e);
+    wants w;
+    w.send = std::move(step.send);
+    w.wake_at = step.wake_at;
+    w.finished = step.finished;
+    w.in_vain = step.in_vain;
+    if (step.answer && done) {
+      w.answer = [handler = std::exchange(done, nullptr), result = std::move(*step.answer)]() mutable {
+        handler(std::move(result));
+      };
+    }
+    return w;
+  }
+  void forget_user() override { done = nullptr; }
+  [[nodiscard]] std::optional<failure> last_error() const override {
+    if constexpr (requires { machine.last_error(); }) return machine.last_error();
+    return std::nullopt;
+  }
+
+  Machine machine;
+  store::handler<Result> done;
+};
+
+/// The holds to end, in ranges of tokens that have no others between them: a claim that is granted later may
+/// have a token between those of two holds. Each range is one request.
+struct driver::holds {
+  struct range {
+    fencing_token first;
+    fencing_token last;
+  };
+  std::size_t count = 0;
+  std::vector<range> ranges;
+  std::size_t ended = 0;  // as the store says
+  std::size_t parts_done = 0;
+
+  static std::shared_ptr<holds> of(const std::optional<lock_state>& seen, std::optional<fencing_token> token);
+};
+
+std::shared_ptr<driver::holds> driver::holds::of(const std::optional<lock_state>& seen,
+                                                 std::optional<fencing_token> token) {
+  if (!seen) return nullptr;
+  std::vector<fencing_token> tokens;
+  for (const claim_state& holder : seen->holders) {
+    if (!token || holder.token == *token) tokens.push_back(holder.token);
+  }
+  if (token && tokens.empty()) return nullptr;
+  auto found = std::make_shared<holds>();
+  found->count = tokens.size();
+  std::sort(tokens.begin(), tokens.end());
+  for (const fencing_token t : tokens) {
+    const bool is_next = !found->ranges.empty() && t.value() - found->ranges.back().last.value() <= 1;
+    if (!is_next) found->ranges.push_back({t, t});
+    found->ranges.back().last = t;
+  }
+  // Without a holder the store still hands the name on to whoever waits behind dead claims.
+  if (found->ranges.empty()) found->ranges.emplace_back();
+  return found;
+}
+
+namespace {
+
+/// The end of a request whose result is a value or a failure, where it has no reply.
+template <class Value>
+store::answer<Value> failed(const store::trouble& t) {
+  return t.reason;
+}
+
+}  // namespace
+
+driver::driver(store::scheduler& time, tickets::link& to) : time_{time}, link_{to} {
+  link_.on_notifications([this](const store::notification& n) { on_notification(n); });
+  link_.on_gap([this] { everybody_looks(); });
+}
+
+driver::~driver() {
+  for (auto& [id, op] : running_) time_.cancel(op->timer);
+}
+
+template <class Result, class Machine>
+driver::op_id driver::start(Machine m, store::handler<Result> done) {
+  const op_id id = ++last_;
+  running_.emplace(id, std::make_unique<operation_of<Machine, Result>>(std::move(m), std::move(done)));
+  return id;
+}
+
+template <class Result>
+void driver::send_until_answered(retrying_request<Result> m, store::handler<Result> done) {
+  feed(start<Result>(std::move(m), std::move(done)), store::started{});
+}
+
+void driver::acquire(store::claim claim, store::handler<store::acquired> done) {
+  const owner_id owner = claim.owner;
+  const op_id id = start<store::acquired>(tickets::acquisition{std::move(claim)}, std::move(done));
+  running_.at(id)->owner = owner;
+  claiming_.emplace(owner, id);
+  feed(id, store::started{});
+}
+
+void driver::cancel(const owner_id& owner) {
+  const auto found = claiming_.find(owner);
+  if (found == claiming_.end()) return;
+  running_.at(found->second)->forget_user();
+  feed(found->second, store::cancelled{});
+}
+
+std::optional<failure> driver::last_error(const owner_id& owner) const {
+  const auto found = claiming_.find(owner);
+  return found == claiming_.end() ? std::nullopt : running_.at(found->second)->last_error();
+}
+
+void driver::renew(std::vector<store::hold> holds, store::time_point answer_by,
+                   store::handler<store::renewals> done) {
+  const std::size_t n = holds.size();
+  send_until_answered<store::renewals>({tickets::renew_request(std::move(holds)),
+                                        retry_policy{},
+                                        {time_.now(), answer_by},
+                                        [](const reply& r, store::time_point sent, bool) {
+                                          return store::renewals{sent, tickets::renew_results(r)};
+                                        },
+                                        [n](const store::trouble&) {
+                                          return store::renewals{
+                                              {}, std::vector<store::renewed>(n, store::renewed::unknown)};
+                                        }},
+                                       std::move(done));
+}
+
+void driver::release(store::hold hold, store::time_point give_up, store::handler<store::released> done) {
+  send_until_answered<store::released>(
+      {tickets::release_request(hold), retry_policy{}, give_up,
+       [](const reply& r, store::time_point, bool doubted) { return tickets::release_result(r, doubted); },
+       [](const store::trouble&) { return store::released::unknown; }},
+      std::move(done));
+}
+
+void driver::downgrade(store::hold hold, store::time_point give_up, store::handler<store::lowered> done) {
+  send_until_answered<store::lowered>(
+      {tickets::downgrade_request(hold), retry_policy{}, give_up,
+       [](const reply& r, store::time_point, bool) { return tickets::downgrade_result(r); },
+       [](const store::trouble& t) {
+         return store::lowered{
+             {t.unknown ? make_error_code(errc::unknown_outcome) : t.reason.code, t.reason.message}};
+       }},
+      std::move(done));
+}
+
+void driver::inspect(std::string name, std::size_t most_waiters, store::time_point give_up,
+                     store::handler<store::inspected> done) {
+  send_until_answered<store::inspected>(
+      {tickets::inspect_request(std::move(name), most_waiters), retry_policy{}, give_up,
+       [](const reply& r, store::time_point, bool) -> store::inspected { return tickets::inspect_result(r); },
+       failed<std::optional<lock_state>>},
+      std::move(done));
+}
+
+void driver::list(bool idle, store::time_point give_up, store::handler<store::listed> done) {
+  send_until_answered<store::listed>(
+      {tickets::list_request(idle), retry_policy{}, give_up,
+       [](const reply& r, store::time_point, bool) -> store::listed { return tickets::list_result(r); },
+       failed<std::vector<lock_summary>>,
+       [idle](const reply& r) { return tickets::next_list_request(r, idle); }},
+      std::move(done));
+}
+
+void driver::force_release(std::string name, std::optional<fencing_token> token, store::time_point give_up,
+                           store::handler<store::forced> done) {
+  const auto end = [this, name, token, give_up, done = std::move(done)](store::inspected answer) {
+    if (auto* reason = std::get_if<failure>(&answer)) return done(std::move(*reason));
+    const auto seen = holds::of(std::get<std::optional<lock_state>>(answer), token);
+    if (!seen) return done(std::size_t{0});
+    end_holds(name, seen, give_up, done);
+  };
+  inspect(std::move(name), 0, give_up, end);
+}
+
+void driver::end_holds(const std::string& name, const std::shared_ptr<holds>& seen, store::time_point give_up,
+                       store::handler<store::forced> done) {
+  const auto next_request = [name, seen] {
+    const auto& next = seen->ranges.at(seen->parts_done);
+    return tickets::force_release_request(name, next.first, next.last);
+  };
+  send_until_answered<store::forced>(
+      {next_request(), retry_policy{}, give_up,
+       [seen](const reply&, store::time_point, bool doubted) {
+         // An earlier try may have ended them: by now they have ended, one way or another.
+         return store::forced{doubted ? seen->count : seen->ended};
+       },
+       [seen](const store::trouble& t) {
+         if (t.unknown) {
+           return store::forced{failure{make_error_code(errc::unknown_outcome), t.reason.message}};
+         }
+         std::string text = t.reason.message;
+         if (seen->ended != 0) {
+           text.append("; of the holds before it ").append(std::to_string(seen->ended)).append(" ended");
+         }
+         return store::forced{failure{t.reason.code, std::move(text)}};
+       },
+       [seen, next_request](const reply& r) -> std::optional<store::continuation<request>> {
+         seen->ended += tickets::force_release_result(r);
+         if (++seen->parts_done == seen->ranges.size()) return std::nullopt;
+         return store::continuation<request>{next_request()};
+       }},
+      std::move(done));
+}
+
+std::shared_ptr<void> driver::watch(std::function<void()> changed) { return link_.watch(std::move(changed)); }
+
+void driver::on_revoked(std::function<void(const owner_id&, fencing_token)> handler) {
+  revoked_ = std::move(handler);
+}
+
+std::optional<store::time_point> driver::session_until() const { return link_.session_until(); }
+
+void driver::on_session(const std::function<void()>& extended) { link_.on_session(extended); }
+
+std::size_t driver::busy() const { return running_.size() - in_vain_; }
+
+void driver::when_idle(std::function<void()> action) {
+  idle_ = std::move(action);
+  tell_if_idle();
+}
+
+void driver::abandon() {
+  while (!running_.empty()) {
+    feed(running_.begin()->first,
+         store::replied<reply>{store::trouble{{errc::closed, "the client was closed"}, false, true}});
+  }
+}
+
+void driver::feed(op_id id, const store::event<reply>& e) {
+  const auto found = running_.find(id);
+  if (found == running_.end()) return;
+  operation& op = *found->second;
+  auto wants = op.resume(time_.now(), time_.random(), e);
+  if (wants.wake_at || wants.finished) time_.cancel(std::exchange(op.timer, 0));
+  if (wants.send) {
+    link_.send(std::move(*wants.send),
+               [this, id](tickets::link::outcome o) { feed(id, store::replied<reply>{std::move(o)}); });
+  }
+  if (wants.wake_at) op.timer = time_.at(*wants.wake_at, [this, id] { feed(id, store::woken{}); });
+  if (wants.in_vain && !std::exchange(op.in_vain, true)) ++in_vain_;
+  if (wants.finished) {
+    in_vain_ -= op.in_vain ? 1 : 0;
+    claiming_.erase(op.owner);
+    running_.erase(found);
+  }
+  if (wants.answer) wants.answer();
+  if (wants.finished || wants.in_vain) tell_if_idle();
+}
+
+void driver::on_notification(const store::notification& n) {
+  const auto found = claiming_.find(n.owner);
+  if (found != claiming_.end()) {
+    feed(found->second, n);
+  } else if (n.kind == store::notification_kind::revoked && revoked_) {
+    revoked_(n.owner, n.token);
+  }
+}
+
+void driver::everybody_looks() {
+  std::vector<std::pair<op_id, owner_id>> waiting;
+  waiting.reserve(claiming_.size());
+  for (const auto& [owner, id] : claiming_) waiting.emplace_back(id, owner);
+  std::sort(waiting.begin(), waiting.end());  // in the order of asking
+  for (const auto& [id, owner] : waiting) {
+    feed(id, store::notification{owner, store::notification_kind::look, {}});
+  }
+}
+
+void driver::tell_if_idle() {
+  if (busy() == 0 && idle_) std::exchange(idle_, nullptr)();
+}
+
+}  // namespace holdfast::runtime
