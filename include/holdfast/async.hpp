@@ -26,7 +26,7 @@
 /// (before Boost 1.86 as by `use_awaitable`), with diagnostics: its errors are those of the blocking form.
 ///
 /// *Completion signature.* `void(boost::system::error_code, holdfast::lease)`. The code compares with
-/// `holdfast::errc`; tokens that throw throw boost::system::system_error with it. A code has no room for the
+/// `holdfast::errc`; tokens that throw throw boost::system::system_error with it. A code cannot contain the
 /// store, the name and the cause: `with_diagnostics(token)` completes with an exception instead. With an
 /// error, the lease is inert. The try forms complete without an error and with an inert lease where the name
 /// was merely held by another: `if (lease)` tells.
@@ -37,11 +37,11 @@
 ///
 /// *Executor.* The handler is posted to its associated executor (by default Asio's system executor), with
 /// its associated allocator. Outstanding work is counted there, so that `io_context::run()` does not
-/// return before. An executor that does nothing holds up no one else: leases are renewed all the same.
+/// return before. An executor that does not run delays nothing else: leases are renewed all the same.
 ///
-/// *Cancellation.* By the handler's associated cancellation slot: terminal, partial and total all mean
-/// the same. A cancelled acquisition completes with errc::cancelled and leaves nothing at the store: what
-/// was granted meanwhile is given back in the background. Cancelling what is complete has no effect.
+/// *Cancellation.* By the handler's associated cancellation slot: terminal, partial and total mean the same.
+/// A cancelled acquisition completes with errc::cancelled and leaves nothing at the store: a grant that
+/// arrived meanwhile is released in the background. Cancelling a completed operation has no effect.
 /// The code of cancelled operations is errc::cancelled. It equals `std::errc::operation_canceled`, but not
 /// `boost::asio::error::operation_aborted`, which is a code of another category.
 /// For a limit in time, the `async_try_…_for` and `_until` forms wait in the queue no longer than that, and
@@ -147,10 +147,10 @@ auto counting_semaphore::async_try_acquire_permits_until(
 
 // lease ------------------------------------------------------------------------------------------
 
-/// Gives a lease back and completes with the store's confirmation, or with an error as `lease::release()`
+/// Releases a lease and completes with the store's confirmation, or with an error as `lease::release()`
 /// returns it. Its signature is `void(boost::system::error_code)`.
 ///
-/// Cancelling gives up only the waiting (errc::cancelled): the release is on its way and is retried in
+/// Cancelling ends only the wait (errc::cancelled): the release is on its way and is retried in
 /// the background until the store confirms it or the lease has ended.
 ///
 /// \code
@@ -165,12 +165,13 @@ auto async_release(lease held, Token&& token = Token{}) {
       std::forward<Token>(token));
 }
 
-/// From exclusive to shared without letting go, with the errors of `lease::downgrade()`. The lease comes back
-/// with the completion, after an error as what it was before: tokens that throw drop it, and so release it;
+/// Changes a lease from exclusive to shared without releasing it, with the errors of `lease::downgrade()`.
+/// The completion returns the lease, unchanged after an error. Tokens that throw drop the lease, which
+/// releases it;
 /// use `as_tuple(…)` to keep it.
 ///
-/// Cancelling gives up only the waiting: the lease comes back at once, and is shared when the store has
-/// confirmed it.
+/// Cancelling ends only the wait: the lease comes back at once, and is shared when the store has confirmed
+/// the downgrade.
 template <class Token = detail::default_token>
 auto async_downgrade(lease held, Token&& token = Token{}) {
   return detail::initiate<detail::lease_signature>(

@@ -47,8 +47,8 @@ class client_access;
 /// that was moved from may only be destroyed or assigned to.
 class HOLDFAST_EXPORT client {
  public:
-  /// Opens the store. A store behind a network is connected to in the background: the first operation reports
-  /// what is wrong there.
+  /// Opens the store. The client connects to a server in the background, so the first operation reports a
+  /// failure of the connection.
   /// \param url the store; see above.
   /// \param options the defaults of its locks, and more.
   /// \throws holdfast::error errc::invalid_url, errc::unavailable, errc::permission_denied,
@@ -56,7 +56,7 @@ class HOLDFAST_EXPORT client {
   explicit client(std::string_view url, client_options options = {});
   /// Closes it, as `close()`.
   ~client();
-  /// Locks, leases and waits stay with the store that they were made on.
+  /// Locks, leases and waits keep the store on which they were made.
   client(client&&) noexcept;
   /// Closes the store that this client had, then takes the other one's.
   client& operator=(client&&) noexcept;
@@ -95,7 +95,7 @@ class HOLDFAST_EXPORT client {
   /// \throws holdfast::error as above; errc::invalid_argument for a token of zero.
   bool force_release(std::string_view name, fencing_token token) const;
   /// Calls `changed` when the store may have changed: at least once soon after the call, and again after
-  /// every burst of changes. It tells that something happened, and no more: inspect or list then. It runs on
+  /// every burst of changes. The call has no details: use `inspect` or `list` then. It runs on
   /// the client's thread for callbacks, one at a time: one that blocks delays the callbacks of
   /// `lease::on_lost` and nothing else. An exception that it throws ends the process.
   /// \return a handle. Destroying it ends the watch, and waits for a call of `changed` that runs, except when
@@ -118,8 +118,8 @@ class HOLDFAST_EXPORT client {
 /// so it must not run while another thread changes it.
 [[nodiscard]] HOLDFAST_EXPORT std::string default_store();
 
-/// A store URL as it may be shown: its password masked, everything else as it was. Accepts any text; may be
-/// called from any thread, as may the two below.
+/// Returns a store URL with its password masked and everything else unchanged. Accepts any text. May be
+/// called from any thread, as may the two functions below.
 [[nodiscard]] HOLDFAST_EXPORT std::string masked_url(std::string_view url);
 
 /// The version of the library, such as "0.1.0".

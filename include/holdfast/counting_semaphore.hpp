@@ -17,16 +17,16 @@
 namespace holdfast {
 
 /// std::counting_semaphore across processes, as far as the store reaches: at most `capacity` permits of a
-/// name are out at a time, first come first served; a large request at the head of the queue is not starved
-/// by small ones.
+/// name are held at a time, first come first served. Small requests do not starve a large request at the head
+/// of the queue.
 ///
-/// The standard's verbs (`acquire`, `try_acquire` …) keep permits in this object, one each; a permit whose
-/// holder died comes back after its ttl, which no std::counting_semaphore could promise. Unlike std's,
-/// `release()` gives back only what this object acquired: permits are leases, and nobody can release
-/// another's. The verbs for leases are `acquire_permits` and its other forms; see `mutex` for all of them.
+/// The standard's verbs (`acquire`, `try_acquire` …) keep permits in this object, one each. A permit whose
+/// holder died is free again after its ttl. Unlike the standard's, `release()` gives back only what this
+/// object acquired, because permits are leases. The verbs for leases are `acquire_permits` and its other
+/// forms; see `mutex` for all of them.
 ///
-/// All users of a name must say the same capacity: while it is in use, another one fails with
-/// errc::wrong_type. Loss, threads and errors are those of `mutex`.
+/// All users of a name must give the same capacity. While the name is in use, a claim with another capacity
+/// fails with errc::wrong_type. Loss, threads and errors are those of `mutex`.
 class HOLDFAST_EXPORT counting_semaphore : public detail::lock_base {
  public:
   /// Does not ask the store anything yet. The options are those of the client.

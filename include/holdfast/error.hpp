@@ -9,8 +9,8 @@ namespace holdfast {
 
 /// The failures of this library, in its one category; docs/errors.md says what to do about each.
 ///
-/// Calls that block throw `holdfast::error`; asynchronous ones complete with the code. For a try or timed
-/// call it is no error that another holds the name: those return empty, or false.
+/// Calls that block throw `holdfast::error`; asynchronous ones complete with the code. Try and timed calls
+/// report no error when another claim holds the name: they return empty, or false.
 enum class errc {
   timeout = 1,        ///< the wait limit passed while another held the name
   lost,               ///< the lease ended before its holder released it
@@ -29,9 +29,9 @@ enum class errc {
   closed,             ///< the client was closed, or this process is a fork of its owner
 };
 
-/// The category of `errc`, named "holdfast". Its codes compare with their kin of `std::errc`: errc::timeout
-/// with timed_out, errc::cancelled with operation_canceled, errc::permission_denied with permission_denied,
-/// errc::not_owner with operation_not_permitted, the invalid ones with invalid_argument.
+/// The category of `errc`, named "holdfast". Its codes compare equal to those of `std::errc`: errc::timeout
+/// to timed_out, errc::cancelled to operation_canceled, errc::permission_denied to permission_denied,
+/// errc::not_owner to operation_not_permitted, the invalid ones to invalid_argument.
 [[nodiscard]] HOLDFAST_EXPORT const std::error_category& category() noexcept;
 
 /// Found by std::error_code's constructor: `std::error_code code = errc::lost`.
@@ -40,7 +40,7 @@ enum class errc {
 }
 
 /// A failed call: `code()` for programs; `what()` names the operation, the lock, the store and what to
-/// do about it. No secret ever stands in it: passwords of store URLs are masked before they get here.
+/// do about it. It contains no secret: passwords of store URLs are masked.
 class HOLDFAST_EXPORT error : public std::system_error {
  public:
   /// \param message the sentence, which `what()` shows before the code's own text.

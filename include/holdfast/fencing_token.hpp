@@ -8,8 +8,8 @@ namespace holdfast {
 
 /// The number that every grant of a name carries, larger than that of every earlier grant of it.
 ///
-/// A paused client cannot be stopped from acting late; it can only be fenced: hand the token to the
-/// resource with each write, and let the resource refuse a token below the largest it has seen
+/// Nothing stops a paused client from acting late, but the resource can refuse it: pass the token to the
+/// resource with each write, and let the resource refuse a token below the largest that it has seen
 /// (M. Kleppmann, "How to do distributed locking", 2016). Zero means "no grant".
 class fencing_token {
  public:
@@ -20,7 +20,7 @@ class fencing_token {
 
   /// The number; zero for "no grant".
   [[nodiscard]] constexpr std::uint64_t value() const noexcept { return value_; }
-  /// Whether it is of a grant.
+  /// Whether the token belongs to a grant.
   [[nodiscard]] constexpr explicit operator bool() const noexcept { return value_ != 0; }
 
   /// By number: the later grant of a name is the greater. Tokens of different names do not compare.

@@ -41,11 +41,11 @@ enum class loss_reason : std::uint8_t {
 /// Names one registration of `lease::on_lost`.
 enum class loss_callback : std::uint64_t {};
 
-/// A granted claim: a token, a deadline, and a signal for its loss.
+/// A granted claim, with a token, a deadline and a loss signal.
 ///
 /// *Guarantee.* While `held()` answers true, no other client holds a conflicting grant of the name, under
-/// the conditions that the store's page in docs/stores lists. Between that answer and the act, time
-/// passes: pass `token()` to whatever must not be touched by a late holder.
+/// the conditions that the store's page in docs/stores lists. Time passes between that answer and the act, so
+/// pass `token()` to each resource that a late holder must not change.
 ///
 /// *Loss.* `lost()` fires at or before `deadline()`: when the store says that the lease is gone, when the
 /// deadline passes without a confirmed renewal, or when the client is closed. A lost lease stays lost.
@@ -54,8 +54,8 @@ enum class loss_callback : std::uint64_t {};
 /// It may outlive its client, whose closing ends it. In a child after fork() it is inert: it is not held,
 /// and destroying it does nothing.
 ///
-/// *Threads.* Const members may be called from any thread at any time; the others, by one at a time. Only
-/// `release()`, `renew()` and `downgrade()` wait for the store.
+/// *Threads.* Const members may be called from any thread at any time, the others from one thread at a time.
+/// Only `release()`, `renew()` and `downgrade()` wait for the store.
 class HOLDFAST_EXPORT lease {
  public:
   /// An inert lease: holds nothing, and its `lost()` has fired.
@@ -76,7 +76,7 @@ class HOLDFAST_EXPORT lease {
   [[nodiscard]] bool held() const noexcept;
   /// The fencing token; also of a lost lease. Zero for an inert one.
   [[nodiscard]] fencing_token token() const noexcept;
-  /// Until when this process may believe that it holds. Moves with every renewal. The clock's epoch for an
+  /// The time until which this process may rely on its hold. Each renewal moves it. The clock's epoch for an
   /// inert lease.
   [[nodiscard]] boot_clock::time_point deadline() const noexcept;
   /// The time left until the deadline; zero when lost.
@@ -109,8 +109,8 @@ class HOLDFAST_EXPORT lease {
   ///         is lost, or was not registered with this lease.
   bool remove_on_lost(loss_callback callback) noexcept;
 
-  /// Gives the lock back and waits for the store's confirmation, retrying until the ttl has surely ended
-  /// the hold: one ttl after the deadline at most. The lease is inert afterwards in any case.
+  /// Releases the lock and waits for the store's confirmation. Retries until the ttl has surely ended the
+  /// hold, which takes one ttl after the deadline at most. The lease is inert afterwards in any case.
   /// \return no error on success; errc::lost when it had ended before; errc::not_owner for an inert lease;
   ///         errc::closed in a forked child; errc::unknown_outcome when the store could not be asked until
   ///         the ttl had surely ended it.
@@ -118,7 +118,8 @@ class HOLDFAST_EXPORT lease {
   /// Renews now, for one more ttl, and waits for the store's answer until the deadline at most. Needed only
   /// without `lock_options::renewal`.
   [[nodiscard]] renewal renew() noexcept;
-  /// From exclusive to shared without letting go: readers that wait behind are let in, no writer between.
+  /// Changes the hold from exclusive to shared without releasing it: readers that are queued next are
+  /// granted, and no writer in between.
   /// The token stays. Of a lease that is already shared: nothing happens. Waits for the store,
   /// until the deadline at most.
   /// \throws holdfast::error errc::lost; errc::unavailable, when it is exclusive still;

@@ -36,13 +36,13 @@ namespace holdfast {
 /// *Threads.* All members may be called from any thread at any time. The object must outlive all calls that
 /// block; destroying it releases the hold that it keeps.
 ///
-/// *Several at once.* std::scoped_lock takes any number of them, by letting go and trying again. Name them in
-/// the same order everywhere. Threads that name them in opposite orders do not deadlock, but may take turns
-/// in vain: each gets the name that the other has just let go of. That goes on for as long as their steps
-/// take equally long, and there is no bound for it. `shared_mutex` and `recursive_mutex` behave alike.
+/// *Several at once.* std::scoped_lock locks any number of mutexes: it unlocks all of them and tries again
+/// when one is not free. Name them in the same order everywhere. Threads that name them in opposite orders do
+/// not deadlock, but may retry without a bound, as long as their steps take equally long. `shared_mutex` and
+/// `recursive_mutex` behave alike.
 ///
-/// *Loss.* A kept hold may be lost as any lease may (see `lease`): `lost()` and `held()` tell, and the
-/// object stays locked for its own users until `unlock()`, so that nobody unlocks another's hold.
+/// *Loss.* A kept hold may be lost as any lease may (see `lease`): `lost()` and `held()` show it. The object
+/// stays locked for its own users until `unlock()`, so that no user unlocks another's hold.
 ///
 /// *Errors.* The acquiring functions throw holdfast::error: errc::unavailable when the store does not
 /// answer within the retry policy, or could not be asked by the end of a shorter limit,

@@ -29,8 +29,8 @@ using duration = std::chrono::microseconds;
 // must not be changed by a thread while another uses it; clients and locks copy the options that they are
 // given.
 
-/// How often, and for how long, a request that failed for a passing reason is tried again: a store that does
-/// not answer, a file that another process keeps busy. Delays grow exponentially from `first` to `longest`,
+/// How often, and for how long, a request is tried again that failed for a temporary reason: the store does
+/// not answer, or another process keeps the file locked. Delays grow exponentially from `first` to `longest`,
 /// each drawn at random from the upper half of its step.
 class HOLDFAST_EXPORT retry_policy {
  public:

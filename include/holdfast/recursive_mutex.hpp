@@ -20,14 +20,14 @@ namespace holdfast {
 /// again, and the name is given back with its last unlock. Only the first lock and the last unlock reach the
 /// store. Meets TimedLockable.
 ///
-/// The one type whose ownership is a thread of this process: `unlock()` by another thread does nothing.
+/// Only this type is owned by a thread of the process: `unlock()` by another thread does nothing.
 ///
 /// The verbs that return a lease do not nest, because a lease is not bound to a thread: each call is a claim
-/// of its own. `acquire()` by the thread that has locked this object waits for that thread's own `unlock()`,
-/// and so for ever, or until the `wait_limit`; `try_acquire()` answers empty.
+/// of its own. `acquire()` by the thread that has locked this object waits for that thread's own `unlock()`:
+/// for ever, or until the `wait_limit`. `try_acquire()` returns empty.
 ///
-/// *Loss.* Locking again what has been lost meanwhile fails with errc::lost; the earlier locks are still to
-/// be unlocked. Threads, errors and everything else are as `mutex` says.
+/// *Loss.* After a loss, locking again fails with errc::lost; the earlier locks still have to be unlocked.
+/// Threads, errors and everything else are as `mutex` says.
 class HOLDFAST_EXPORT recursive_mutex : public detail::exclusive_leases {
  public:
   /// Does not ask the store anything yet. The options are those of the client.

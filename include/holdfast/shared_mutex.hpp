@@ -59,11 +59,11 @@ class HOLDFAST_EXPORT shared_mutex : public detail::exclusive_lock {
   /// Gives the oldest kept shared hold back, as `unlock()` does an exclusive one.
   void unlock_shared() noexcept { handle_.unlock(mode::shared); }
 
-  /// The writer becomes a reader without letting go (the name is Boost.Thread's): readers queued right
-  /// behind come in, no writer comes between, the token stays. Waits for the store.
+  /// Changes the hold from exclusive to shared without releasing it (the name is Boost.Thread's). Readers
+  /// that are queued next are granted, and no writer in between. The token stays. Waits for the store.
   /// \throws holdfast::error errc::not_owner, errc::lost, errc::unavailable, errc::unknown_outcome,
-  ///         errc::closed; the hold is then what it was, and `unlock()` ends it. With errc::unknown_outcome
-  ///         readers may have come in already.
+  ///         errc::closed; the hold is then unchanged, and `unlock()` ends it. With errc::unknown_outcome
+  ///         readers may have been granted already.
   void unlock_and_lock_shared() { handle_.downgrade(); }
 
   /// Waits in the queue, behind the writers that came earlier, for a shared hold.

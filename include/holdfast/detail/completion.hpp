@@ -128,7 +128,7 @@ class delivery<void(Error, Granted...), Handler> {
 
   void operator()() {
 #if BOOST_VERSION >= 107700
-    // Here and not when the operation ends: a slot may only be touched where its handler runs.
+    // Not when the operation ends, because a slot may only be touched where its handler runs.
     auto slot = boost::asio::get_associated_cancellation_slot(handler_);
     if (slot.is_connected()) slot.clear();
 #endif
@@ -173,9 +173,8 @@ class posted_completion final : public completion {
       : work_{as_work(boost::asio::get_associated_executor(handler, otherwise))},
         handler_{std::move(handler)} {}
 
-  /// Leaves nothing of the handler and its executor behind: once it has been called, its context may be
-  /// destroyed. The work guard goes last, since a context that runs until it is out of work waits
-  /// for that.
+  /// Destroys the handler and its executor: after the call the context may be destroyed. The work guard is
+  /// destroyed last, because a context that runs until it is out of work waits for it.
   void complete(outcome ended) noexcept override {
     const work_type work{std::move(*work_)};
     work_.reset();

@@ -76,7 +76,8 @@ class HOLDFAST_EXPORT handle {
 
   /// Acquires and keeps the lease in the handle. False as `acquire` is empty.
   bool lock(lock_request request);
-  /// Releases the `count` oldest kept holds of that mode without waiting for the store. Fewer kept: those.
+  /// Releases the `count` oldest kept holds of that mode without waiting for the store. If fewer are kept,
+  /// releases those.
   void unlock(mode m, std::ptrdiff_t count = 1) noexcept;
   /// Downgrades the kept exclusive hold and keeps it as a shared one.
   void downgrade();
@@ -105,7 +106,7 @@ HOLDFAST_EXPORT pending async_downgrade(lease held, std::unique_ptr<completion> 
 /// Completes when the lease is lost; see session::start_wait_lost.
 HOLDFAST_EXPORT pending async_wait_lost(const lease& held, std::unique_ptr<completion> handler);
 
-/// A limit of any unit as ours: rounded up, so that no wait ends early, and bounded, so that
+/// Converts a limit of any unit to `duration`: rounded up, so that no wait ends early, and bounded, so that
 /// `duration::max()` means "for ever" instead of overflowing.
 template <class Rep, class Period>
 [[nodiscard]] constexpr duration to_limit(const std::chrono::duration<Rep, Period>& limit) {
