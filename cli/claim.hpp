@@ -9,7 +9,7 @@
 
 namespace holdfast::cli {
 
-/// What `run` asks for, as its options say it.
+/// The claim of `run`, from its options.
 struct claim {
   std::string name;
   holdfast::mode mode = holdfast::mode::exclusive;
@@ -20,7 +20,7 @@ struct claim {
   std::string label;
 };
 
-/// Empty where the text is anything else.
+/// Empty for any other text.
 [[nodiscard]] std::optional<std::int64_t> positive_number(std::string_view text);
 
 /// Reads `n/of`. \throws failure

@@ -22,7 +22,7 @@ namespace holdfast::cli {
 
 namespace {
 
-/// Says less than CLI11 would, and knows of a command line within a command line.
+/// Prints less than CLI11, and handles a command line within a command line.
 class formatter : public CLI::Formatter {
  public:
   formatter() {
@@ -41,7 +41,7 @@ class formatter : public CLI::Formatter {
   }
 };
 
-/// Parses, and says what is wrong with a command line.
+/// Parses a command line; the errors name the mistake.
 class parser {
  public:
   parser() {
@@ -59,7 +59,7 @@ class parser {
     put_subcommand_first(arguments);
     take_command_to_run(arguments);
     const auto first = arguments.empty() ? "" : arguments.front();
-    std::ranges::reverse(arguments);  // as CLI11 wants them
+    std::ranges::reverse(arguments);  // CLI11 expects the reverse order
     try {
       app_.parse(arguments);
     } catch (const CLI::CallForHelp&) {
@@ -140,7 +140,7 @@ class parser {
       std::rotate(arguments.begin(), each, std::next(each));
   }
 
-  /// What follows `--` is another program's business, whatever it looks like.
+  /// Arguments after `--` belong to another program and are not parsed.
   void take_command_to_run(std::vector<std::string>& arguments) {
     if (arguments.empty() || arguments.front() != "run") return;
     const auto dashes = std::ranges::find(arguments, "--");
@@ -172,7 +172,7 @@ class parser {
 
   std::string help_text() const {
     if (commands_.help_topic.empty())
-      return parser{}.app_.help();  // that of app_ explains "help", the chosen one
+      return parser{}.app_.help();  // app_.help() would explain the chosen subcommand "help"
     const auto topics = app_.get_subcommands(
         [this](const CLI::App* each) { return each->get_name() == commands_.help_topic; });
     if (topics.empty()) throw no_command(commands_.help_topic);

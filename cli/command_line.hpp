@@ -15,7 +15,7 @@
 
 namespace holdfast::cli {
 
-/// Something to print, and nothing else to do: a help text, a version, a completion script.
+/// Text to print without further work: a help text, a version, a completion script.
 struct print_command {
   std::string text;
 };
@@ -24,8 +24,8 @@ using any_command =
     std::variant<run_command, ls_command, names_command, show_command, wait_command, release_command,
                  watch_command, schema_command, bench_command, contender_command, print_command>;
 
-/// What the arguments, without the program's own name, ask for.
-/// \throws failure that says what is wrong with them.
+/// Parses the arguments, without the program's name.
+/// \throws failure that names the mistake.
 [[nodiscard]] any_command parse_command_line(std::vector<std::string> arguments);
 
 /// Whether --json is among them; also of a command line that cannot be parsed.

@@ -41,7 +41,7 @@ struct channel {
 /// A pipe.
 [[nodiscard]] channel make_channel();
 
-/// Raised by any thread, noticed by `await_any`.
+/// An event that any thread raises and `await_any` notices.
 class event {
  public:
   event();
@@ -54,7 +54,7 @@ class event {
   descriptor fd_;
 };
 
-/// Becomes readable at a moment of the clock of deadlines, right after a sleep of the machine too.
+/// A timer that becomes readable at a time of the deadline clock, also right after a sleep of the machine.
 class alarm_clock {
  public:
   alarm_clock();
@@ -68,8 +68,8 @@ class alarm_clock {
 /// Waits until one of these can be read; with a limit, at most so long.
 void await_any(const std::vector<int>& descriptors, std::optional<duration> limit = std::nullopt);
 
-/// Waits until `out` takes more, or one of the others can be read, which comes first where both are so.
-/// \return whether out takes more.
+/// Waits until `out` can be written, or one of the others can be read. Reading has precedence.
+/// \return whether `out` can be written.
 [[nodiscard]] bool await_room(int out, const std::vector<int>& others);
 
 }  // namespace holdfast::cli

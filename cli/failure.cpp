@@ -13,7 +13,7 @@ namespace holdfast::cli {
 exit_status status_of(std::error_code code) noexcept {
   if (code.category() != category()) return internal_error;
   switch (static_cast<errc>(code.value())) {
-    case errc::timeout: return not_had_in_time;
+    case errc::timeout: return timed_out;
     case errc::lost:
     case errc::not_owner: return lease_lost;
     case errc::invalid_name:
@@ -33,7 +33,7 @@ exit_status status_of(std::error_code code) noexcept {
 }
 
 failure to_failure(const std::system_error& cause) {
-  // The library's sentence says it all; its category's text would only say it again.
+  // The library's message is complete; the text of the code would repeat it.
   if (const auto* library_error = dynamic_cast<const error*>(&cause);
       library_error && !library_error->detail().empty()) {
     return {status_of(cause.code()), library_error->detail()};
@@ -45,7 +45,7 @@ failure to_failure(const std::system_error& cause) {
 }
 
 void report(const failure& problem, bool as_json) {
-  // It may quote a command line on which somebody put a URL where none belongs.
+  // The message may quote a command line that contains a URL.
   const auto message = without_secrets(problem.what());
   if (as_json) {
     print_line(json{{"error", message}, {"status", static_cast<int>(problem.status())}}, stderr);

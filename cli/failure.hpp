@@ -8,7 +8,7 @@
 
 namespace holdfast::cli {
 
-/// Ends the command: a sentence for people (what, where, what to do) and the exit status.
+/// Ends the command: a message for people (what happened, where, what to do) and the exit status.
 class failure : public std::runtime_error {
  public:
   failure(exit_status status, const std::string& message) : std::runtime_error{message}, status_{status} {}
@@ -18,13 +18,13 @@ class failure : public std::runtime_error {
   exit_status status_;
 };
 
-/// Of what the library or the system reported.
+/// Makes a failure of an error of the library or the system.
 [[nodiscard]] failure to_failure(const std::system_error& cause);
 
-/// Says it on standard error: as a sentence, or as one JSON object.
+/// Writes it to standard error: as a sentence, or as one JSON object.
 void report(const failure& problem, bool as_json);
 
-/// Throws unless a system call succeeded; hands through what it returned.
+/// Throws unless a system call succeeded; returns its result.
 int checked(int result, const char* call);
 
 }  // namespace holdfast::cli

@@ -27,7 +27,7 @@ int flushed(int status) {
   return status;
 }
 
-/// A user without a home, a daemon's say, meets the default store without having heard of it.
+/// A user without a home, such as a daemon's, gets an error about a default store that was not chosen.
 failure with_store_hint(const error& cause, const store_choice& store) {
   const auto plain = to_failure(cause);
   const bool about_store = plain.status() == store_unavailable || plain.status() == permission_denied;

@@ -32,11 +32,11 @@ void add_number(CLI::App* command, const std::string& flag, std::optional<std::i
 /// An exit status.
 void add_status(CLI::App* command, const std::string& flag, int& into, const std::string& help);
 
-/// Refuses an empty URL: it may come from a variable of a script that was never set.
+/// Refuses an empty URL, which may come from an unset variable of a script.
 /// \return the complaint, or an empty text.
 [[nodiscard]] std::string no_empty_url(const std::string& url);
 
-/// The library knows what is allowed; the sentence about it should speak of the command's options.
+/// The library checks the values; this translates its message to the command's options.
 template <class Attempt>
 void check(Attempt attempt, const std::string& complaint) {
   try {

@@ -9,7 +9,8 @@ namespace holdfast::cli {
 
 namespace {
 
-/// What nohup or a shell's & left ignored stays so: blocked, it would be queued and taken for a wish to end.
+/// Signals that nohup or a shell's & ignores stay ignored: a blocked one would be queued and treated as a
+/// request to end.
 bool is_ignored(int number) {
   struct sigaction now{};
   return ::sigaction(number, nullptr, &now) == 0 && (now.sa_flags & SA_SIGINFO) == 0 &&

@@ -22,9 +22,9 @@ class signal_inbox {
   [[nodiscard]] int get() const noexcept { return fd_.get(); }
   /// The oldest signal that has come and was not taken; empty where there is none.
   std::optional<int> take() noexcept;
-  /// What was blocked before: for programs that are to be started as if we were not there.
+  /// The signals that were blocked before, for programs that get the original mask.
   [[nodiscard]] const sigset_t& mask_before() const noexcept { return before_; }
-  /// From now on signals act as if there were no inbox.
+  /// Restores the normal effect of signals.
   void close() noexcept;
 
  private:

@@ -31,7 +31,7 @@ std::string password_of(const store_choice& choice) {
         fmt::format("cannot read the password file '{}': {}", choice.password_file, std::strerror(code))};
   }
   std::string secret;
-  std::getline(file, secret);  // the line feed that every editor leaves is not part of it
+  std::getline(file, secret);  // without the line feed that editors append
   if (file.bad()) {
     throw failure{bad_usage, fmt::format("cannot read the password file '{}': {}", choice.password_file,
                                          std::strerror(errno))};

@@ -6,18 +6,18 @@
 
 namespace holdfast::cli {
 
-/// What every subcommand that asks a store can be told.
+/// The choice of a store, which all subcommands with a store share.
 struct store_choice {
   std::string url;            ///< empty: HOLDFAST_STORE, else the embedded default
   std::string password_file;  ///< empty: HOLDFAST_PASSWORD, else the URL's
   bool json = false;
 };
 
-/// Whether nobody has said where the locks live.
+/// Whether no store was chosen.
 [[nodiscard]] bool is_default(const store_choice& choice);
 /// The store's URL, its password not masked: for the library only.
 [[nodiscard]] std::string url_of(const store_choice& choice);
-/// Empty where none is given beside the URL.
+/// Empty if no password is given beside the URL.
 /// \throws failure when the file cannot be read or is empty.
 [[nodiscard]] std::string password_of(const store_choice& choice);
 

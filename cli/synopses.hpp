@@ -8,7 +8,7 @@
 
 namespace holdfast::cli {
 
-/// What completion scripts need to know of the subcommands that are shown to users.
+/// The subcommands that users see, as completion scripts need them.
 [[nodiscard]] std::vector<command_synopsis> synopses_of(const CLI::App& app);
 
 }  // namespace holdfast::cli

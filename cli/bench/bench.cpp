@@ -34,7 +34,7 @@ constexpr std::array scenarios{
     scenario{"held", bench_held, true, false},
 };
 
-/// An option that would do nothing is refused: a figure must not be taken for what it is not.
+/// Refuses an option without effect, so that no figure is misread.
 const scenario& chosen(const bench_command& request) {
   const auto* found = std::ranges::find(scenarios, request.scenario, &scenario::name);
   if (found == scenarios.end()) {

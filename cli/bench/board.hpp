@@ -18,8 +18,8 @@ namespace holdfast::cli {
   return now.tv_sec * 1'000'000'000 + now.tv_nsec;
 }
 
-/// A counter in shared memory that only the holder of the lock changes: load, then store. On purpose not
-/// one atomic step: if two held the lock at once, increments would get lost, and the sums would tell.
+/// A counter in shared memory that only the holder of the lock changes: load, then store. Deliberately not
+/// one atomic step: if two held the lock at once, increments would get lost, and the sums would show it.
 class guarded_counter {
  public:
   [[nodiscard]] std::int64_t get() const noexcept { return value_.load(std::memory_order_acquire); }
@@ -30,8 +30,8 @@ class guarded_counter {
   std::atomic<std::int64_t> value_ = 0;
 };
 
-/// Closed at first; once open, it stays open. Whoever waits at it sleeps, whichever process it belongs to:
-/// hundreds of contenders that looked every millisecond would take the machine from the store they measure.
+/// Closed at first; once open, it stays open. Threads of all processes sleep while they wait: hundreds of
+/// polling contenders would take processor time from the measured store.
 class shared_gate {
  public:
   void open() noexcept;
@@ -41,7 +41,7 @@ class shared_gate {
   std::atomic<std::uint32_t> open_ = 0;  // a futex
 };
 
-/// What one contender has had.
+/// The results of one contender.
 struct contender_record {
   guarded_counter grants;
   guarded_counter requested_at_ns;
@@ -49,7 +49,7 @@ struct contender_record {
   guarded_counter later_wait_ns;
 };
 
-/// What all processes of `bench handoff` write on. In shared memory; zeroed at first.
+/// The shared memory of all processes of `bench handoff`; zeroed at first.
 struct handoff_board {
   static constexpr std::size_t contenders_max = 4096;
   static constexpr std::size_t samples_max = 1 << 20;
@@ -66,12 +66,12 @@ struct handoff_board {
   std::atomic<bool> stop = false;
   shared_gate begun;  ///< or stopped before it began
 
-  // Touched by who holds the lock.
+  // Used by the holder of the lock only.
   guarded_counter grants;
   guarded_counter last_token;
   guarded_counter token_violations;
   guarded_counter unlocked_at_ns;
-  guarded_counter unlocked_by;  ///< a process, counted from 1; 0: nobody yet
+  guarded_counter unlocked_by;  ///< a process, counted from 1; 0: none yet
   guarded_counter handovers;    ///< from one process to another
   std::array<guarded_counter, samples_max> handover_ns;
   std::array<contender_record, contenders_max> contenders;

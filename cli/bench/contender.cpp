@@ -20,7 +20,7 @@ namespace holdfast::cli {
 
 namespace {
 
-/// What happens while the lock is held, and what is wrong if somebody else holds it too.
+/// The work under the lock, which shows if another contender holds it, too.
 void note_grant(handoff_board& board, contender_record& record, std::int64_t process,
                 std::int64_t granted_at_ns, fencing_token token) {
   const auto drawn = static_cast<std::int64_t>(token.value());
@@ -41,8 +41,8 @@ void note_grant(handoff_board& board, contender_record& record, std::int64_t pro
   board.handovers.add(1);
 }
 
-/// Who began a little earlier could have had all the grants before the others came. Nothing begins where one
-/// could not come.
+/// All contenders begin together: one that began earlier could get all grants before the others start. If one
+/// cannot start, none begins.
 void await_start(const handoff_board& board) {
   board.begun.wait();
   std::this_thread::sleep_for(std::chrono::nanoseconds{board.start_at_ns - monotonic_ns()});
@@ -54,7 +54,7 @@ client open_for(const handoff_board& board) {
 
 void contend(handoff_board& board, contender_record& record, std::int64_t process, client& locks) {
   mutex lock{locks, board.name.data()};
-  lock.lock();  // ready is who is connected, and has said all that is said once
+  lock.lock();  // a contender is ready after its first lock, which connects
   lock.unlock();
   ++board.ready;
   await_start(board);
@@ -75,7 +75,7 @@ void contend(handoff_board& board, contender_record& record, std::int64_t proces
 }  // namespace
 
 int perform(const contender_command& request) {
-  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // nobody is left to say stop when the parent is gone
+  ::prctl(PR_SET_PDEATHSIG, SIGKILL);  // without the parent no process would stop this one
   const shared_board board{request.board};
   std::atomic<int> status = success;
   std::once_flag opened;

@@ -21,7 +21,7 @@ namespace holdfast::cli {
 
 namespace {
 
-/// The contending processes; killed if they are still there when this goes.
+/// The contending processes; the destructor kills those that still run.
 class contending_processes {
  public:
   contending_processes(const std::string& board, std::int64_t count) {
@@ -36,7 +36,7 @@ class contending_processes {
   contending_processes(const contending_processes&) = delete;
   contending_processes& operator=(const contending_processes&) = delete;
 
-  /// Reaps who has ended. \return whether all have. \throws failure when one failed.
+  /// Reaps ended processes. \return whether all have. \throws failure when one failed.
   bool all_ended() {
     std::erase_if(pids_, [](pid_t pid) {
       int status = 0;
@@ -67,7 +67,7 @@ struct fairness {
   std::int64_t grants_max = 0;
 };
 
-/// The mean wait of one contender. Who got the lock at most once is still waiting for its turn: for so long.
+/// The mean wait of one contender. For a contender with at most one grant, the time that it has waited.
 double mean_wait_ns(const contender_record& contender, std::int64_t stopped_at_ns) {
   const auto waits = contender.later_waits.get();
   if (waits > 0) return static_cast<double>(contender.later_wait_ns.get()) / static_cast<double>(waits);
@@ -75,7 +75,8 @@ double mean_wait_ns(const contender_record& contender, std::int64_t stopped_at_n
 }
 
 fairness fairness_of(std::span<const contender_record> contenders, std::int64_t stopped_at_ns) {
-  constexpr double clock_noise_ns = 1'000;  // below it, waits are as good as none, and ratios mean nothing
+  constexpr double clock_noise_ns =
+      1'000;  // shorter waits count as none, because ratios of noise mean nothing
   std::vector<double> waits;
   std::vector<std::int64_t> grants;
   for (const auto& each : contenders) {
@@ -127,7 +128,7 @@ void prepare(handoff_board& board, const scale& size, const bench_command& reque
   board.grants_limit = size.grants_limit;
 }
 
-/// By environment and not by arguments, which everybody on the machine can read.
+/// In the environment and not in arguments, which all users of the machine can read.
 void hand_down_store(const store_choice& store) {
   ::setenv("HOLDFAST_STORE", url_of(store).c_str(), 1);
   if (const auto secret = password_of(store); !secret.empty())
@@ -161,7 +162,7 @@ run_times contend(handoff_board& board, const scale& size, contending_processes&
 
 bench_result bench_handoff(const bench_command& request) {
   const auto size = scale_of(request);
-  open_for_bench(request).close();  // a store that does not work is better reported once than by everybody
+  open_for_bench(request).close();  // reports a store that does not work once, and not in each process
   hand_down_store(request.store);
 
   const shared_board board;

@@ -79,7 +79,7 @@ bench_result bench_held(const bench_command& request) {
   const auto length = std::max(request.length.value_or(10s), renewal_period + 1s);
 
   auto locks = open_for_bench(request);
-  collector{locks, 1}.collect(1);  // what the first lease sets up once is not charged to each
+  collector{locks, 1}.collect(1);  // the set-up of the first lease does not count
   collector leases{locks, count};
   const double bytes_before = resident_bytes();
   leases.collect(request.concurrency.value_or(256));

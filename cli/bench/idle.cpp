@@ -14,7 +14,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Until the store has all of them, and a while longer for what queueing has stirred up.
+/// Waits until the store has all of them, and a while longer for the work that queueing causes.
 void let_settle(const client& locks, const std::string& name, std::int64_t waiters, first_problem& problem) {
   progress shown{"idle"};
   std::int64_t queued = 0;

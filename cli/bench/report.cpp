@@ -85,7 +85,7 @@ double cpu_percent_over(duration length, progress shown) {
   const auto start = bench_clock::now();
   const auto elapsed = [&] { return std::chrono::duration_cast<duration>(bench_clock::now() - start); };
   while (elapsed() < length) {
-    // Woken as rarely as can be: our own looking around is measured too.
+    // Wakes rarely, because its own work is measured, too.
     std::this_thread::sleep_for(std::min<duration>(length - elapsed(), 1s));
     shown.step(fmt::format("{:.0f} s of {:.0f} s", to_seconds(elapsed()), to_seconds(length)));
   }

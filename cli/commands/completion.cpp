@@ -33,8 +33,8 @@ std::string flags_of(const command_synopsis& command) {
   return fmt::format("{}", fmt::join(flags, " "));
 }
 
-// Names of locks are data from others: they are never handed to anything that would expand them, such as
-// compgen -W does, and are quoted when they are put on the line.
+// Names of locks are data of other users: nothing may expand them, as compgen -W does, and they are quoted on
+// the line.
 constexpr std::string_view bash_head = R"sh(# bash completion for holdfast
 _holdfast_offer_names() {
   local name i quote before typed

@@ -6,14 +6,14 @@
 
 namespace holdfast::cli {
 
-/// What a completion needs to know of one option.
+/// The data of one option for completion.
 struct option_synopsis {
   std::vector<std::string> flags;  ///< `--store`
   std::string help;
   std::string value;  ///< `URL`, `FILE`, `DURATION` …; empty for plain flags
 };
 
-/// What a completion needs to know of one subcommand.
+/// The data of one subcommand for completion.
 struct command_synopsis {
   std::string name;
   std::string help;

@@ -11,7 +11,7 @@ namespace holdfast::cli {
 
 namespace {
 
-/// \param idle whether names are shown that nobody holds: all that is told of them is their last token.
+/// \param idle whether free names are shown, of which the store knows only the last token.
 std::vector<std::string> row_of(const lock_summary& lock, bool idle) {
   const bool held = lock.holders != 0;
   auto mode_text = std::string{to_string(lock.mode)};
@@ -56,7 +56,7 @@ int perform(const ls_command& request) {
 
 int perform(const names_command& request) {
   using namespace std::chrono_literals;
-  // Somebody waits with a finger on the tab key.
+  // A user waits for the completion.
   const auto hasty = lock_options{}.retry(retry_policy{}.limit(300ms));
   const auto locks = open_client(request.store, client_options{}.locks(hasty));
   for (const auto& lock : locks.list(true)) {

@@ -10,7 +10,7 @@ struct ls_command {
   bool all = false;
 };
 
-/// What completions ask: the names, one a line, none that a shell could take for more than a name.
+/// The output for completions: the names, one a line, without those that a shell could misinterpret.
 struct names_command {
   store_choice store;
 };

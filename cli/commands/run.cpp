@@ -22,7 +22,7 @@ namespace holdfast::cli {
 
 namespace {
 
-/// What there is to tell when it is over.
+/// The result of a run, for its messages.
 struct run_record {
   std::uint64_t token = 0;
   boot_clock::time_point requested_at;
@@ -30,37 +30,38 @@ struct run_record {
   boot_clock::time_point ended_at;
 };
 
-// After a wait in vain it takes at most the sum of these two until the command has ended.
+// After a timeout the command ends within the sum of these two.
 /// For the answer to who holds the lock.
 constexpr std::chrono::seconds inspection_limit{1};
 /// For withdrawing the claim, when the client is closed. An answer may still come meanwhile.
 constexpr std::chrono::seconds flush_limit{1};
 
-/// The state of a lock after a wait for it in vain. A store that does not answer is not waited for any longer
-/// than the limits say: closing the client ends the attempt.
+/// The state of a lock after a timeout. The limits also hold for a store that does not answer: closing the
+/// client ends the attempt.
 lock_state inspect_in_time(client& locks, const std::string& name) {
-  // Deferred where no thread is to be had: then the retry policy of the client is the limit.
+  // Deferred if no thread can be created: then the retry policy of the client is the limit.
   auto answer = std::async(std::launch::async | std::launch::deferred,
                            [&] { return locks.inspect(name, 0).value_or(lock_state{}); });
   if (answer.wait_for(inspection_limit) == std::future_status::timeout) locks.close();
   return answer.get();
 }
 
-/// Others hold it, or the store has not answered: scripts have to tell these apart.
+/// Scripts have to distinguish a held lock from a store that does not answer.
 failure denial_of(client& locks, const claim& wish) {
   const bool once = *wish.wait == duration::zero();
   const auto within = once ? "" : " within " + to_whole_text(*wish.wait);
   std::string holders;
   try {
     auto lock = inspect_in_time(locks, wish.name);
-    if (std::erase_if(lock.holders, is_own) != 0) {  // given back behind us
+    if (std::erase_if(lock.holders, is_own) != 0) {  // granted to this process and released meanwhile
       return {store_unavailable,
               fmt::format("the lock '{}' was granted too late and was released: the store did not answer{}",
                           wish.name, once ? " in time" : within)};
     }
     holders = ": it is " + holders_text(lock);
   } catch (const error& failed) {
-    // Who holds it is a courtesy, which not everybody may be granted; that nobody answers is the message.
+    // The holder is optional information, which the user may not be allowed to read. A store that does not
+    // answer is the message.
     const bool unanswered = failed.code() == errc::closed;
     if (unanswered || status_of(failed.code()) == store_unavailable) {
       return {store_unavailable,
@@ -68,25 +69,25 @@ failure denial_of(client& locks, const claim& wish) {
                           within, unanswered ? locks.url() + " does not answer" : to_failure(failed).what())};
     }
   }
-  return {not_had_in_time, fmt::format("the lock '{}' was not free{}{}{}", wish.name, within, holders,
-                                       once ? "" : ". A longer --wait may help")};
+  return {timed_out, fmt::format("the lock '{}' was not free{}{}{}", wish.name, within, holders,
+                                 once ? "" : ". A longer --wait may help")};
 }
 
-/// \return the status for scripts, which may have asked for another than ours.
+/// \return the status for scripts, which may have chosen another one.
 int conclude_denied(const run_command& request, const failure& denial) {
-  if (denial.status() != not_had_in_time) throw denial;
+  if (denial.status() != timed_out) throw denial;
   if (request.store.json || !request.quiet) {
     report({static_cast<exit_status>(request.conflict_status), denial.what()}, request.store.json);
   }
   return request.conflict_status;
 }
 
-/// Runs the command under the lease, and lets go of it.
+/// Runs the command under the lease, and releases it.
 ending run_under(lease& held, const run_command& request, const program& command, signal_inbox& signals,
                  const inherited_signals& inherited, run_record& record) {
   guardian guard;
   child_process child{command, environment_for(held.token(), request.wish.name), inherited};
-  // Where a lease lives with a session, that one's reach, if it is less, decides what there is time for.
+  // If a lease ends with a session, the shorter lifetime decides the grace period.
   const auto ttl = std::min<duration>(request.wish.ttl.value_or(lock_options{}.ttl()),
                                       std::chrono::ceil<duration>(held.remaining()));
   auto end = supervisor{held, ttl, child, guard, signals}.run();
@@ -94,8 +95,8 @@ ending run_under(lease& held, const run_command& request, const program& command
   return end;
 }
 
-/// Why the command had to end. A command is asked to end some time before a deadline that no renewal moves:
-/// the lease is not lost then, but would be.
+/// The reason why the command had to end. The command is asked to end some time before a deadline that no
+/// renewal moves: the lease is not lost then, but would be.
 loss_reason reason_of(const lease& held, bool ended_at_store) {
   if (const auto reason = held.loss()) return *reason;
   return ended_at_store ? loss_reason::ended_at_store : loss_reason::not_renewed;
@@ -123,11 +124,11 @@ std::string_view sentence_of(loss_reason reason) {
   return "";
 }
 
-/// Whether the store says that the lease had ended before. A store that cannot be asked is worth a warning
-/// only, and not a long wait: the command has ended, under a lease that was good, which ends by itself.
+/// Whether the store reports that the lease had ended before. A store that does not answer causes a warning
+/// only, after a short wait: the command has ended under a valid lease, which ends by itself.
 bool lost_at_release(client& locks, lease& held, const run_command& request) {
   constexpr std::chrono::seconds patience{5};
-  // Deferred where no thread is to be had: the command's status is worth more than our haste.
+  // Deferred if no thread can be created: the command's status matters more than a short wait.
   auto released = std::async(std::launch::async | std::launch::deferred, [&] { return held.release(); });
   if (released.wait_for(patience) == std::future_status::timeout) locks.close();  // which ends the attempt
   const auto code = released.get();
@@ -169,8 +170,8 @@ int conclude(const run_command& request, const ending& end, bool ended, loss_rea
 }  // namespace
 
 int perform(const run_command& request) {
-  ::signal(SIGCHLD, SIG_DFL);  // ignored, as some parents leave it, it would take our child's status away
-  // A guardian that was killed reads its pipe no more: that must not end us.
+  ::signal(SIGCHLD, SIG_DFL);  // if a parent left it ignored, the child's status would be lost
+  // A killed guardian does not read its pipe: SIGPIPE must not end this process.
   const auto pipe_signal = ::signal(SIGPIPE, SIG_IGN);
   signal_inbox signals{SIGHUP,  SIGINT,   SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
                        SIGALRM, SIGWINCH, SIGTSTP, SIGCONT, SIGCHLD, SIGTTOU};
@@ -195,7 +196,7 @@ int perform(const run_command& request) {
   record.held_at = boot_clock::now();
   record.token = held.token().value();
   auto end = run_under(held, request, command, signals, {signals.mask_before(), pipe_signal}, record);
-  signals.close();  // from here on, whoever is impatient may end us: the command is over
+  signals.close();  // from here on signals end this process: the command is over
   const bool ended = end.lost;
   const auto reason = reason_of(held, !ended);
   end.lost = lost_at_release(locks, held, request) || end.lost;

@@ -14,7 +14,7 @@ struct run_command {
   store_choice store;
   claim wish;
   bool quiet = false;  ///< no message when the lock is not granted in time
-  int conflict_status = not_had_in_time;
+  int conflict_status = timed_out;
   int lost_status = lease_lost;
   std::vector<std::string> command;
 };

@@ -53,7 +53,7 @@ void print_text(const lock_state& lock) {
 }  // namespace
 
 int perform(const show_command& request) {
-  // A name that the store has never heard of is a free lock like any other.
+  // A name that the store does not know is a free lock.
   lock_state unheard_of;
   unheard_of.name = request.name;
   const auto lock = open_client(request.store).inspect(request.name).value_or(unheard_of);

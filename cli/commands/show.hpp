@@ -10,7 +10,7 @@ namespace holdfast::cli {
 struct show_command {
   store_choice store;
   std::string name;
-  bool quiet = false;  ///< only the status: whether somebody holds it
+  bool quiet = false;  ///< only the status: whether the lock is held
 };
 
 int perform(const show_command& request);

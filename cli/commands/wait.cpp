@@ -20,7 +20,7 @@ namespace holdfast::cli {
 
 namespace {
 
-/// How much longer than the limit the store's answer is waited for.
+/// The additional time for the store's answer after the limit.
 constexpr std::chrono::seconds answer_limit{1};
 
 int conclude(const wait_command& request, bool free, boot_clock::time_point since) {
@@ -28,7 +28,7 @@ int conclude(const wait_command& request, bool free, boot_clock::time_point sinc
     const auto waited = std::chrono::duration_cast<duration>(boot_clock::now() - since);
     print_line({{"name", request.name}, {"free", free}, {"waited_s", to_seconds(waited)}});
   }
-  return free ? success : not_had_in_time;
+  return free ? success : timed_out;
 }
 
 }  // namespace
@@ -64,7 +64,7 @@ int perform(const wait_command& request) {
     }
     if (!watch) {
       watch = locks.watch([changed] { changed->raise(); });
-      continue;  // what changed before the watch began is not notified
+      continue;  // the watch does not report changes from before its start
     }
     // A hold that ends with its ttl changes nothing at the store: look now and then.
     await_any({signals.get(), changed->get()},

@@ -7,7 +7,7 @@
 
 namespace holdfast::cli {
 
-/// `holdfast wait NAME`: until nobody holds it, without taking it.
+/// `holdfast wait NAME`: waits until the lock is free, without acquiring it.
 struct wait_command {
   store_choice store;
   std::string name;

@@ -14,7 +14,7 @@ namespace holdfast::cli {
 
 namespace {
 
-/// How many claims are queued before ours.
+/// The number of claims in the queue before this process's claim.
 std::ptrdiff_t claims_ahead(const lock_state& lock) {
   return std::ranges::find_if(lock.waiters, is_own) - lock.waiters.begin();
 }

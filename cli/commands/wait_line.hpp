@@ -9,12 +9,12 @@
 
 namespace holdfast::cli {
 
-/// Tells somebody at a terminal whom they are waiting for, since when it is held, and how many are ahead.
+/// Shows on a terminal who holds the lock, since when, and how many waiters are ahead.
 class wait_line {
  public:
   wait_line(const client& locks, std::string name);
 
-  /// Becomes readable when the line should be drawn again; -1 where nobody is looking.
+  /// Becomes readable when the line should be drawn again; -1 without a terminal.
   [[nodiscard]] int get() const noexcept;
   void draw();
   void clear() noexcept { line_.clear(); }
@@ -30,7 +30,7 @@ class wait_line {
   std::shared_ptr<void> watch_;
 };
 
-/// Whether this process has made it: by its host and process id, which are all that is told of it.
+/// Whether this process made the claim: by host and process id, because the claim has no other mark.
 [[nodiscard]] bool is_own(const claim_state& claim);
 
 /// `held by backup on alpha, pid 4711 (nightly), for 2m05s`, and how many others hold it too.

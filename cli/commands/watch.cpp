@@ -22,8 +22,8 @@ namespace {
 
 using wall_clock = std::chrono::system_clock;
 
-/// What there was at the first look shows since when; all else happened just now, so that those lines are in
-/// order.
+/// Claims of the first look are shown with their age. All other lines have the current time, so that they are
+/// in order.
 wall_clock::time_point time_of(const change& seen, bool first_look) {
   return wall_clock::now() - (first_look ? seen.claim.age : duration::zero());
 }
@@ -62,19 +62,19 @@ void print_json(const std::string& name, const change& seen, wall_clock::time_po
   json object{{"time", to_seconds(when.time_since_epoch())}, {"event", to_string(seen.kind)}, {"name", name}};
   object.update(describe(seen.claim));
   if (seen.kind == happening::released || seen.kind == happening::gone) {
-    object.erase("age_s");  // as it was at the look before
+    object.erase("age_s");  // the age at the look before
     object.erase("expires_in_s");
   }
   print_line(object);
 }
 
-/// Remembers what was seen last of each name, and tells what is new.
+/// Remembers the last state of each name, and prints the changes.
 class observer {
  public:
   observer(const client& locks, const watch_command& request, const signal_inbox& signals)
       : locks_{locks}, request_{request}, signals_{signals} {}
 
-  /// Ends early where a signal comes.
+  /// Ends early after a signal.
   void look() {
     look_at_all();
     first_ = false;
@@ -92,7 +92,7 @@ class observer {
     }
   }
 
-  /// Every grant draws a larger token; so with nobody waiting, these numbers tell holders apart.
+  /// Every grant has a larger token, so without waiters these numbers distinguish holders.
   [[nodiscard]] bool may_have_changed(const lock_summary& now) const {
     const auto last = seen_.find(now.name);
     return last == seen_.end() || now.waiters > 0 || !last->second.waiters.empty() ||
@@ -102,7 +102,7 @@ class observer {
   void look_at(const std::string& name) {
     const auto now = locks_.inspect(name).value_or(lock_state{});
     for (const auto& seen : changes_between(seen_[name], now)) {
-      // Whoever reads may be slow, or have stopped: a full pipe must not keep signals out.
+      // The reader may be slow or stopped: a full pipe must not block signals.
       if (!await_room(STDOUT_FILENO, {signals_.get()})) return;
       const auto when = time_of(seen, first_);
       if (request_.store.json) {

@@ -7,11 +7,11 @@
 
 namespace holdfast::cli {
 
-/// What can happen to a claim, as far as two looks at the store can tell.
+/// The changes of a claim between two looks at the store.
 enum class happening {
-  released,  ///< it held and holds no more: released, expired, or ended by force
+  released,  ///< it held before: released, expired, or ended by force
   granted,
-  gone,  ///< it waited and waits no more, and neither look saw it hold
+  gone,  ///< it waited before, and neither look saw it hold
   waiting,
 };
 
@@ -22,8 +22,8 @@ struct change {
   claim_state claim;
 };
 
-/// In the order in which they can have happened: holds end before others begin. What was granted and
-/// released between the two looks was in neither.
+/// In a possible order: holds end before others begin. A hold that was granted and released between two looks
+/// is in neither.
 [[nodiscard]] std::vector<change> changes_between(const lock_state& before, const lock_state& after);
 
 }  // namespace holdfast::cli

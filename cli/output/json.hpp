@@ -9,7 +9,7 @@
 
 namespace holdfast::cli {
 
-/// Keeps its members in the order in which they were put in.
+/// Keeps its members in the order of insertion.
 using json = nlohmann::ordered_json;
 
 /// Durations appear as seconds in members whose names end in `_s`.
@@ -22,8 +22,8 @@ template <class Rep, class Period>
 [[nodiscard]] json describe(const lock_state& lock);
 [[nodiscard]] json describe(const lock_summary& lock);
 
-/// One object, one line, flushed. Pure ASCII: what others put into names and labels cannot reach a
-/// terminal as an escape sequence, and bytes that are not UTF-8 cannot make the line unreadable.
+/// One object, one line, flushed. Pure ASCII: names and labels of other users cannot reach a terminal as
+/// escape sequences, and bytes that are not UTF-8 cannot make the line unreadable.
 void print_line(const json& object, std::FILE* where = stdout);
 
 }  // namespace holdfast::cli

@@ -40,7 +40,7 @@ void complain(std::string_view text) noexcept {
 void flush_output() {
   errno = 0;
   if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return;
-  // An earlier write may have failed, whose reason is gone by now.
+  // An earlier write may have failed; its reason is not known any more.
   throw failure{output_failed, fmt::format("cannot write the output{}{}", errno == 0 ? "" : ": ",
                                            errno == 0 ? "" : std::strerror(errno))};
 }

@@ -8,15 +8,15 @@
 namespace holdfast::cli {
 
 [[nodiscard]] bool is_terminal(std::FILE* stream) noexcept;
-/// To be called first. Standard streams that are closed become ones that can be neither read nor written: the
-/// next file or socket would have their number, a store's say, and would be sent what is meant for them.
+/// To be called first. Replaces closed standard streams by descriptors that can be neither read nor written.
+/// Otherwise the next file or socket, such as a store's, would get their number and the output.
 void occupy_standard_descriptors() noexcept;
-/// Writes to standard error. That it cannot be written (a full disk, a closed descriptor) is no reason to
-/// fail: there is nobody left to tell, and the exit status still speaks.
+/// Writes to standard error. Ignores write errors (a full disk, a closed descriptor), because the exit status
+/// still reports the result.
 void complain(std::string_view text) noexcept;
-/// Ends the writing of one piece of output. \throws failure (output_failed) when it did not get out.
+/// Flushes the output. \throws failure (output_failed) if it could not be written.
 void flush_output();
-/// 80 where the terminal does not say.
+/// 80 if the terminal does not report it.
 [[nodiscard]] std::size_t terminal_width(std::FILE* stream) noexcept;
 
 /// Colours for one stream: real ones only on a terminal that has them, unless NO_COLOR is set.
@@ -37,8 +37,8 @@ class palette {
   bool on_;
 };
 
-/// One line on standard error that is written over and over and leaves nothing behind. Where standard
-/// error is not a terminal, nothing happens.
+/// One line on standard error that is rewritten, and erased at the end. Does nothing if standard error is not
+/// a terminal.
 class status_line {
  public:
   status_line() noexcept : on_{is_terminal(stderr)} {}

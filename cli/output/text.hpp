@@ -9,23 +9,23 @@
 
 namespace holdfast::cli {
 
-/// Foreign text as it may be shown: control characters, characters that are invisible or turn the
+/// Makes foreign text printable: control characters, characters that are invisible or turn the
 /// direction of writing, and bytes that are not UTF-8 appear as \x1b or \u{202e}.
 [[nodiscard]] std::string printable(std::string_view foreign);
-/// The same, but line feeds stay: for our own messages, which may quote foreign text.
+/// The same, but line feeds stay: for the command's own messages, which may quote foreign text.
 [[nodiscard]] std::string printable_lines(std::string_view message);
 /// Passwords of all URLs in a text masked: for messages that quote the command line.
 [[nodiscard]] std::string without_secrets(std::string_view text);
 
 /// How many columns of a terminal a printable text takes.
 [[nodiscard]] std::size_t columns(std::string_view text);
-/// The longest beginning of a printable text that fits, with an ellipsis where something was cut off.
+/// The longest prefix of a printable text that fits, with an ellipsis if the text was cut.
 [[nodiscard]] std::string shortened(std::string_view text, std::size_t width);
 
 /// Two units at most: `250ms`, `3s`, `2m05s`, `1h04m`, `3d02h`.
 [[nodiscard]] std::string to_text(duration length);
-/// All of them, down to milliseconds, as `parse_duration` reads it: `1s500ms`, `1d1m`; for what somebody
-/// asked for.
+/// All units, down to milliseconds, in the format of `parse_duration`: `1s500ms`, `1d1m`. For durations that
+/// the user gave.
 [[nodiscard]] std::string to_whole_text(duration length);
 
 /// `backup on alpha, pid 4711 (nightly)`, printable.

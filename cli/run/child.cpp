@@ -14,7 +14,7 @@ namespace holdfast::cli {
 
 namespace {
 
-/// All that the child needs, made ready before the fork: after it, nothing may be allocated.
+/// The data of the child, prepared before the fork, because nothing may be allocated after it.
 struct image {
   const char* path;
   char* const* arguments;
@@ -70,7 +70,7 @@ child_process::child_process(const program& command, std::vector<std::string> en
     ::close(gate.writing.get());
     become(executable);
   }
-  ::setpgid(pid_, pid_);  // by whoever comes first
+  ::setpgid(pid_, pid_);  // parent and child both do this, whichever is first
   gate_ = std::move(gate.writing);
   failure_ = std::move(outcome.reading);
 }

@@ -10,14 +10,14 @@
 
 namespace holdfast::cli {
 
-/// What a program is to find of its signals: what the wrapper found when it was started.
+/// The signal state for a program: the one with which the wrapper was started.
 struct inherited_signals {
   sigset_t mask;
   void (*pipe)(int);  ///< of SIGPIPE, which the wrapper ignores
 };
 
-/// The command: a child process that leads a process group of its own. It exists, but waits at a gate,
-/// from construction until start(): the time to put a guard beside it and to hand it the terminal.
+/// The command: a child process that leads a process group of its own. From construction until start() it
+/// exists and waits, so that the guardian can be started and the terminal handed over.
 ///
 /// It dies when the thread that made it ends; make it on the main thread.
 class child_process {
@@ -36,7 +36,7 @@ class child_process {
 
   /// The signal that stopped it, if it was stopped since the last time.
   [[nodiscard]] std::optional<int> take_stop() const noexcept;
-  /// Whether it has ended. It still is a zombie then, so that its number belongs to nobody else.
+  /// Whether it has ended. It is a zombie then, so that no other process gets its id.
   [[nodiscard]] bool ended() const noexcept;
   /// Its exit status, or 128 and the signal's number. To be called once, when it has ended.
   int reap() noexcept;

@@ -17,7 +17,7 @@ namespace holdfast::cli {
 
 namespace {
 
-/// What the wrapper writes: fits into a pipe in one piece. A group of zero: go home.
+/// An order of the wrapper, small enough for an atomic write to a pipe. A group of zero: end.
 struct order {
   pid_t group = 0;
   boot_clock::time_point kill_at;
@@ -31,8 +31,8 @@ constexpr int struck_status = 1;
 constexpr int orders_fd = 0;
 constexpr int alarm_fd = 1;
 
-/// Moves the two descriptors that are needed to 0 and 1 and lets go of all else that the wrapper has open:
-/// whoever reads one of its pipes to the end must not wait for us.
+/// Moves the two needed descriptors to 0 and 1 and closes all others: a reader of one of the wrapper's pipes
+/// must not wait for the guardian's end.
 void keep_only(int orders, int alarm) noexcept {
   // Through numbers that are surely neither 0 nor 1, so that one move does not overwrite the other.
   const int orders_copy = ::fcntl(orders, F_DUPFD, 2);
@@ -54,8 +54,7 @@ void kill_group(pid_t group) noexcept {
   if (group > 1) ::kill(-group, SIGKILL);
 }
 
-/// A new order goes before the alarm: the wrapper may have written that the time is not up after all
-/// while both were stopped.
+/// A new order has precedence over the alarm: the wrapper may have moved the time while both were stopped.
 [[noreturn]] void stand_guard() noexcept {
   pid_t group = 0;
   bool struck = false;
@@ -79,10 +78,10 @@ void kill_group(pid_t group) noexcept {
   }
 }
 
-/// Out of reach of what is sent to the wrapper's terminal, session or group.
+/// Leaves the wrapper's terminal, session and group, so that their signals do not reach the guardian.
 void step_aside() noexcept {
   ::setsid();
-  // Not "holdfast…": `pkill -9 holdfast` is meant for wrappers, and must leave somebody who ends the command.
+  // Not "holdfast…": `pkill -9 holdfast` must not kill the guardian, which then ends the command.
   ::prctl(PR_SET_NAME, "lease-guard");
   sigset_t all;
   sigfillset(&all);
@@ -94,8 +93,8 @@ void step_aside() noexcept {
 guardian::guardian() {
   auto readiness = make_channel();
   begin();
-  // Until it has let go of its end. Before that, what is sent to the wrapper's group or name would hit it
-  // too. One that takes the place of another has its orders first.
+  // Waits until the guardian has closed its end. Before that, a signal to the wrapper's group or name would
+  // hit the guardian, too. A replacement gets its orders first.
   readiness.writing.close();
   pollfd ready{readiness.reading.get(), 0, 0};
   ::poll(&ready, 1, longest_start);
@@ -131,7 +130,7 @@ void guardian::guard(pid_t group, boot_clock::time_point kill_at) noexcept {
   [[maybe_unused]] const auto written = ::write(orders_.get(), &next, sizeof next);
 }
 
-/// One that was stopped would end never, and the lock would be held as long.
+/// A stopped guardian would never end, and the lock would stay held.
 int guardian::await_end() noexcept {
   int status = 0;
   ::kill(pid_, SIGCONT);

@@ -7,29 +7,29 @@
 
 namespace holdfast::cli {
 
-/// A tiny process beside the wrapper that kills the command's process group with SIGKILL when its time is
-/// up, or when the wrapper is gone. It keeps the promise that the command does not outlive the lease in
-/// the two cases where the wrapper cannot: when it was killed itself, and when it is stopped. The wrapper has
-/// to ignore SIGPIPE: a guardian that was killed reads its pipe no more.
+/// A small process beside the wrapper that kills the command's process group with SIGKILL when its time is
+/// up, or when the wrapper has ended. So the command does not outlive the lease, even if the wrapper was
+/// killed or stopped. The wrapper has to ignore SIGPIPE, because a killed guardian does not read its pipe.
 ///
-/// It is a fork without an exec: it has nothing to load, allocates nothing, and shares no thread, lock or
-/// descriptor with the wrapper but one end of a pipe.
+/// It is a fork without an exec: it loads and allocates nothing, and shares only one end of a pipe with the
+/// wrapper.
 class guardian {
  public:
-  /// Starts it; it guards nobody yet.
+  /// Starts it, without a group to guard.
   guardian();
-  /// Without dismiss(): the end of the pipe makes it kill whom it guards.
+  /// Without dismiss(), the end of the pipe makes it kill the group that it guards.
   ~guardian();
   guardian(const guardian&) = delete;
   guardian& operator=(const guardian&) = delete;
 
-  /// Puts another in the place of one that was killed: by the kernel for want of memory, or by somebody.
-  /// \return whether it did; it guards nobody yet. \throws std::system_error where no process can be made.
+  /// Replaces a guardian that was killed, by the kernel for lack of memory or by a user.
+  /// \return whether it was replaced; the new one guards no group yet. \throws std::system_error if no
+  /// process can be made.
   bool replace_if_killed();
-  /// From now on `group` dies at `kill_at`. The newest word counts.
+  /// Makes it kill `group` at `kill_at`. The last call counts.
   void guard(pid_t group, boot_clock::time_point kill_at) noexcept;
-  /// Sends it home and waits until it is gone. To be called before the group's leader is reaped, so that
-  /// it never signals a group whose number belongs to others by then.
+  /// Ends it and waits for its end. To be called before the group's leader is reaped, so that it never
+  /// signals another group with the same number.
   /// \return whether it had to kill.
   bool dismiss() noexcept;
 

@@ -20,7 +20,7 @@ void job_control::begin() noexcept {
 }
 
 void job_control::stopped(int by) noexcept {
-  if (!terminal_) return;  // nobody would tell us to go on; keep the lease alive meanwhile
+  if (!terminal_) return;  // no shell would continue this process; renew the lease meanwhile
   const bool turned_to_terminal = by == SIGTTIN || by == SIGTTOU;
   wants_terminal_ = wants_terminal_ || turned_to_terminal;
   if (turned_to_terminal && in_foreground()) return resumed();
@@ -45,8 +45,8 @@ void job_control::take_back() noexcept {
   }
 }
 
-/// Whether we were stopped, and told to go on since. The kernel does not stop a job that no shell could
-/// continue, such as the command of `ssh -t`.
+/// Stops this job; returns whether it was stopped and continued. The kernel does not stop a job that no
+/// shell could continue, such as the command of `ssh -t`.
 bool job_control::stop_whole_job() noexcept {
   sigset_t stop;
   sigemptyset(&stop);

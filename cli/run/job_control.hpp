@@ -17,14 +17,14 @@ class job_control {
   job_control(const job_control&) = delete;
   job_control& operator=(const job_control&) = delete;
 
-  /// Before the command starts. It is handed the terminal only when both its input and its output are
-  /// there: in `holdfast run … | less` the pager needs it more. If the command does turn to the
-  /// terminal later, it gets it then.
+  /// To be called before the command starts. Hands it the terminal only if both its input and its output are
+  /// the terminal: in `holdfast run … | less` the pager needs it. If the command uses the terminal later, it
+  /// gets it then.
   void begin() noexcept;
-  /// The command was stopped by a signal: hands it the terminal if that was all it wanted, else stops
-  /// with it, the whole job, as the keyboard would have. Leases are not renewed by who is stopped.
+  /// Called when a signal stopped the command: hands it the terminal if it was stopped for using it, else
+  /// stops the whole job, as the keyboard does. A stopped process renews no leases.
   void stopped(int by) noexcept;
-  /// We were told to go on: so does the command, in the foreground if that is where we are.
+  /// Called after SIGCONT: continues the command, in the foreground if the job is there.
   void resumed() noexcept;
 
  private:

@@ -15,7 +15,7 @@ struct lease_plan {
 };
 
 /// How long a command has between SIGTERM and SIGKILL: a sixth of the ttl, at most 10 s. Renewals begin
-/// at a third of the ttl, so by then at least half of it has gone by without a word from the store.
+/// at a third of the ttl, so by then at least half of it has passed without an answer of the store.
 [[nodiscard]] constexpr boot_clock::duration grace_of(duration ttl) {
   return std::min<boot_clock::duration>(ttl / 6, std::chrono::seconds{10});
 }

@@ -18,15 +18,15 @@ class pointer_list {
   std::vector<char*> pointers_;
 };
 
-/// A command line that is known to be executable. Looked up before anything is locked: a mistyped
-/// command should neither wait for its turn nor keep others from theirs.
+/// An executable command line. It is looked up before the lock is acquired: a mistyped command must not wait
+/// for a lock, or keep others waiting.
 class program {
  public:
   /// \throws failure 127 where there is no such command, 126 where it cannot be executed.
   explicit program(std::vector<std::string> arguments);
 
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
-  /// What it was called as, without folders.
+  /// Its name on the command line, without folders.
   [[nodiscard]] std::string name() const;
   [[nodiscard]] const std::vector<std::string>& arguments() const noexcept { return arguments_; }
 
@@ -35,9 +35,9 @@ class program {
   std::string path_;
 };
 
-/// Our environment with HOLDFAST_TOKEN and HOLDFAST_NAME, and without secrets: HOLDFAST_PASSWORD is taken
-/// out, and a password within HOLDFAST_STORE is masked. (Leaving that variable out would be worse: a
-/// nested `holdfast run` would then quietly lock in another store.)
+/// This process's environment with HOLDFAST_TOKEN and HOLDFAST_NAME, and without secrets: HOLDFAST_PASSWORD
+/// is removed, and a password in HOLDFAST_STORE is masked. (Without that variable, a nested `holdfast run`
+/// would silently lock in another store.)
 [[nodiscard]] std::vector<std::string> environment_for(fencing_token token, std::string_view name);
 
 }  // namespace holdfast::cli

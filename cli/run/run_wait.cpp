@@ -11,7 +11,7 @@ namespace holdfast::cli {
 
 namespace {
 
-/// A blocking acquire that can be looked at while it blocks.
+/// A blocking acquire on a thread of its own.
 class background_acquire {
  public:
   background_acquire(client& locks, const claim& wish)
@@ -55,7 +55,7 @@ void stop_now(wait_line& line) {
   ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);
 }
 
-/// The first signal that asks us to end. What was meant for a command that does not run yet is dropped.
+/// The first signal that requests the end. Other signals are dropped, because the command does not run yet.
 std::optional<int> take_interruption(signal_inbox& signals, wait_line& line) {
   while (const auto number = signals.take()) {
     switch (*number) {
@@ -75,7 +75,7 @@ std::optional<int> take_interruption(signal_inbox& signals, wait_line& line) {
 wait_result await_grant(client& locks, const claim& wish, signal_inbox& signals) {
   using namespace std::chrono_literals;
   background_acquire attempt{locks, wish};
-  // Nobody wants to see a line flash up for a lock that is free.
+  // Avoids a line that flashes up for a free lock.
   await_any({signals.get(), attempt.get()}, 150ms);
   wait_line line{locks, wish.name};
   while (!attempt.ended()) {

@@ -8,15 +8,15 @@
 
 namespace holdfast::cli {
 
-/// How waiting for a claim ended: with a lease, with a signal that asked us to end, or with neither,
+/// How waiting for a claim ended: with a lease, with a signal that requests the end, or with neither,
 /// because the time was up.
 struct wait_result {
   std::optional<lease> held;
   std::optional<int> interrupted_by;
 };
 
-/// Waits on a thread of its own, so that signals are heard and a terminal is kept informed. A wait that is
-/// interrupted closes the client, which withdraws the claim from the queue.
+/// Waits on a thread of its own, so that signals are handled and the line on the terminal is updated. A wait
+/// that is interrupted closes the client, which withdraws the claim from the queue.
 [[nodiscard]] wait_result await_grant(client& locks, const claim& wish, signal_inbox& signals);
 
 }  // namespace holdfast::cli

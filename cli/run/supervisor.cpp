@@ -19,7 +19,7 @@ supervisor::supervisor(lease& held, duration ttl, child_process& command, guardi
 }
 
 ending supervisor::run() {
-  follow_lease();  // guarded before it begins
+  follow_lease();  // guards it before it begins
   terminal_.begin();
   command_.start();
   while (!command_.ended()) {
@@ -27,7 +27,7 @@ ending supervisor::run() {
     take_signals();
     follow_lease();
   }
-  // Who was asked to end, and left processes behind, has had its time.
+  // A command that was asked to end and left processes has had its time.
   if (terminated_deadline_) command_.signal_group(SIGKILL);
   const bool killed = guard_.dismiss();
   return {command_.reap(), killed || terminated_deadline_};
@@ -43,8 +43,8 @@ void supervisor::follow_lease() {
   if (now >= plan.term_at && terminated_deadline_ != deadline_) ask_to_end();
   if (now >= plan.kill_at) command_.signal_group(SIGKILL);
 
-  // Renewals move the deadline without a word; looking once in each grace period is often enough to
-  // see it in time, and keeps the guardian's idea of it fresh.
+  // Renewals move the deadline without a notification. One look in each grace period is enough, and updates
+  // the guardian.
   const auto next = now < plan.term_at   ? plan.term_at
                     : now < plan.kill_at ? plan.kill_at
                                          : now + grace_of(ttl_);
@@ -59,7 +59,7 @@ void supervisor::take_signals() {
         take_child_change();
         break;
       case SIGCONT: terminal_.resumed(); break;
-      case SIGTTOU: break;  // ours alone
+      case SIGTTOU: break;  // for the wrapper only
       default: command_.signal_group(*number);
     }
   }
@@ -75,7 +75,7 @@ void supervisor::keep_guarded() {
 
 void supervisor::take_child_change() {
   if (const auto by = command_.take_stop()) {
-    follow_lease();  // the last word to the guardian before we may be stopped ourselves
+    follow_lease();  // updates the guardian before this process may be stopped
     terminal_.stopped(*by);
   }
 }
@@ -83,7 +83,7 @@ void supervisor::take_child_change() {
 void supervisor::ask_to_end() noexcept {
   terminated_deadline_ = deadline_;
   command_.signal_group(SIGTERM);
-  command_.signal_group(SIGCONT);  // who is stopped cannot heed a signal
+  command_.signal_group(SIGCONT);  // a stopped process handles no signal
 }
 
 }  // namespace holdfast::cli

@@ -13,18 +13,18 @@
 
 namespace holdfast::cli {
 
-/// What became of a supervised command.
+/// The end of a supervised command.
 struct ending {
-  int status = 0;     ///< as a shell would have it
+  int status = 0;     ///< as in a shell
   bool lost = false;  ///< it was made to end because the lease was lost, or could not be renewed in time
 };
 
-/// Lets a command run for as long as it may, and not longer.
+/// Runs a command for no longer than its lease.
 class supervisor {
  public:
   supervisor(lease& held, duration ttl, child_process& command, guardian& guard, signal_inbox& signals);
 
-  /// Starts the command, and returns when it has ended and nobody needs to be guarded any more.
+  /// Starts the command, and returns when it has ended and its process group needs no guardian any more.
   /// \throws failure where the command cannot be executed.
   [[nodiscard]] ending run();
 

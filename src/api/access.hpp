@@ -10,7 +10,7 @@
 
 namespace holdfast::detail {
 
-/// The doors through which the types reach each other's insides.
+/// Gives the lock types access to one another's private members.
 class lease_access {
  public:
   [[nodiscard]] static lease make(lease_core::record_ptr record) { return lease{std::move(record)}; }

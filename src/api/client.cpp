@@ -16,7 +16,7 @@ namespace holdfast {
 
 namespace {
 
-/// The value of an answer, or its failure thrown.
+/// Returns the value of an answer, or throws its failure.
 template <class Value>
 Value value_of(store::answer<Value> answer, const std::string& attempt, const detail::session& owner) {
   if (const auto* failed = std::get_if<failure>(&answer)) throw detail::explained(*failed, attempt, owner);
@@ -63,7 +63,7 @@ std::size_t client::force_release(std::string_view name) const {
 
 bool client::force_release(std::string_view name, fencing_token token) const {
   const lock_name checked{name};
-  if (!token) throw error{errc::invalid_argument, "client::force_release: a fencing token of zero"};
+  if (!token) throw error{errc::invalid_argument, "client::force_release: the fencing token is zero"};
   return value_of(session_->force_release(checked.str(), token),
                   "cannot force the release of '" + checked.str() + "' with token " +
                       std::to_string(token.value()),
@@ -71,7 +71,7 @@ bool client::force_release(std::string_view name, fencing_token token) const {
 }
 
 std::shared_ptr<void> client::watch(std::function<void()> changed) const {
-  if (!changed) throw error{errc::invalid_argument, "client::watch: an empty function"};
+  if (!changed) throw error{errc::invalid_argument, "client::watch: the function is empty"};
   return session_->watch(std::move(changed));
 }
 

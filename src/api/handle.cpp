@@ -32,7 +32,8 @@ struct handle::state {
 
   std::shared_ptr<session> locks;
   std::string name;
-  std::shared_ptr<const std::string> attempt;  // "cannot lock 'stock' on redis://host", as errors begin
+  std::shared_ptr<const std::string>
+      attempt;  // the beginning of errors: "cannot lock 'stock' on redis://host"
   std::int64_t capacity = 0;
   bool shareable = false;
   lock_options options;
@@ -55,7 +56,7 @@ struct handle::state {
     if (!locks->is_ours()) locks->require_open();
   }
   [[nodiscard]] error timed_out() const {
-    return {errc::timeout, *attempt + ": it was held by another for all of the wait limit"};
+    return {errc::timeout, *attempt + ": others held it for the whole wait limit"};
   }
   /// A hold that was lost keeps its place here until its user unlocks it, so that no user unlocks another's
   /// hold.
@@ -63,7 +64,7 @@ struct handle::state {
     return std::none_of(kept.begin(), kept.end(),
                         [](const kept_lease& k) { return k.locked_as == mode::exclusive && !k.held.held(); });
   }
-  /// Waits until there is room for what is wanted, and calls `then` with the kept leases.
+  /// Waits until the object can keep one more lease of that mode, and calls `then` with the kept leases.
   /// \return false when the time was up or the wait was stopped. \throws holdfast::error errc::closed.
   template <class Then>
   bool when_vacant(const lock_request& request, std::optional<clock::time_point> until, Then then) {
@@ -107,8 +108,8 @@ struct handle::state {
 
 lease_core::wish handle::state::wish_for(const lock_request& request) const {
   if (request.mode == mode::permits && (request.permits < 1 || request.permits > capacity)) {
-    throw error{errc::invalid_argument, std::to_string(request.permits) + " permits of '" + name +
-                                            "', which has " + std::to_string(capacity)};
+    throw error{errc::invalid_argument, "cannot take " + std::to_string(request.permits) + " permits of '" +
+                                            name + "': its capacity is " + std::to_string(capacity)};
   }
   lease_core::wish wish;
   wish.margin = options.drift_margin();
@@ -144,8 +145,8 @@ handle::handle(client& locks, std::string_view name, std::int64_t capacity,
 }
 
 handle::~handle() {
-  // A condition variable waits in its destructor for the threads that wait on it: in a child, for threads
-  // that are not there.
+  // The destructor of a condition variable waits for its waiting threads, which do not exist in a child after
+  // fork().
   if (is_inherited()) {
     [[maybe_unused]] const state* const left_alone = state_.release();
   }
@@ -194,8 +195,7 @@ pending handle::async_acquire(const lock_request& request, std::unique_ptr<compl
         } else if (may_be_empty) {
           shared->complete({});
         } else {
-          shared->complete(
-              {errc::timeout, *attempt + ": it was held by another for all of the wait limit", {}});
+          shared->complete({errc::timeout, *attempt + ": others held it for the whole wait limit", {}});
         }
       });
   return p;
@@ -242,7 +242,7 @@ void handle::unlock(mode m, std::ptrdiff_t count) noexcept {
       released = std::move(found->held);
       s.kept.erase(found);
     }
-    // All of them: the first to wake may be one whose time is up.
+    // Wakes all of them, because the first to wake may have reached its time limit.
     s.unlocked.notify_all();
   }
 }
@@ -254,11 +254,11 @@ void handle::downgrade() {
   {
     const annotated::lock held{s.mutex};
     if (s.kept.empty() || s.kept.back().locked_as != mode::exclusive) {
-      throw error{errc::not_owner, "no exclusive hold of '" + s.name + "' is kept here"};
+      throw error{errc::not_owner, "this object does not hold '" + s.name + "' exclusively"};
     }
     own = lease_access::record(s.kept.back().held);
   }
-  // It stays where it is meanwhile: other threads go on to see it held.
+  // The lease stays in its place, so that other threads see it held.
   if (const auto failed = s.locks->downgrade(own)) {
     throw explained(*failed, "cannot downgrade the hold of '" + s.name + "'", *s.locks);
   }
@@ -275,14 +275,14 @@ fencing_token handle::token() const {
   state_->require_ours();
   const annotated::lock held{state_->mutex};
   if (const lease* newest = state_->newest()) return newest->token();
-  throw error{errc::not_owner, "no hold of '" + state_->name + "' is kept here"};
+  throw error{errc::not_owner, "this object does not hold '" + state_->name + "'"};
 }
 
 std::stop_token handle::lost() const {
   state_->require_ours();
   const annotated::lock held{state_->mutex};
   if (const lease* newest = state_->newest()) return newest->lost();
-  throw error{errc::not_owner, "no hold of '" + state_->name + "' is kept here"};
+  throw error{errc::not_owner, "this object does not hold '" + state_->name + "'"};
 }
 
 bool handle::held() const noexcept {

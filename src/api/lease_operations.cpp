@@ -12,10 +12,10 @@ namespace holdfast::detail {
 
 namespace {
 
-/// Of an operation on a lease that has no client any more, or never had one.
+/// The error of an operation on a lease without a client.
 outcome without_client(const lease_core::record_ptr& record, const std::string& attempt) {
   if (record) return {errc::lost, attempt + ": the lease ended with its client", {}};
-  return {errc::not_owner, attempt + ": the lease is inert", {}};
+  return {errc::not_owner, attempt + ": the lease holds nothing, because it was released or moved from", {}};
 }
 
 std::string attempt_on(const char* verb, const lease_core::record_ptr& record) {
@@ -78,7 +78,7 @@ pending async_wait_lost(const lease& held, std::unique_ptr<completion> handler) 
   const auto session = client_of(record);
   std::string attempt = attempt_on("cannot wait for the loss of", record);
   if (!session) {
-    // A lease that outlived its client was lost when that was closed.
+    // A lease that outlived its client was lost when the client was closed.
     auto ended = without_client(record, attempt);
     if (record) ended.code = errc::closed;
     handler->complete(std::move(ended));

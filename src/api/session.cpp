@@ -15,15 +15,15 @@ using runtime::core_lock;
 
 namespace {
 
-/// Where a blocked caller finds its result. Shared, because the thread that wakes the caller may still use it
-/// when the caller has returned.
+/// The result of a blocked caller. Shared, because the thread that wakes the caller may still use it when the
+/// caller has returned.
 template <class Result>
 struct slot {
   store::caller blocked;
   std::optional<Result> value;
 };
 
-/// The same for a caller that does not wait for ever.
+/// A latch for a wait with a limit.
 struct idle_latch {
   annotated::mutex mutex;
   annotated::condition_variable changed;
@@ -44,7 +44,7 @@ struct idle_latch {
   }
 };
 
-/// How a wait for a loss ends.
+/// The result of a wait for a loss.
 std::optional<failure> loss_of(const lease_core::record& lease) {
   if (lease.reason == errc::lost) return std::nullopt;
   return failure{lease.reason, "the client was closed"};
@@ -64,7 +64,7 @@ session::session(std::string_view url, client_options options)
   url_ = parsed.masked();
   parts_->store = stores::open(std::move(parsed), options_, parts_->loop);
   {
-    const core_lock now{parts_->loop};  // the store may have something to say by now
+    const core_lock now{parts_->loop};  // the store may deliver replies from now on
     parts_->leases = std::make_unique<lease_core::lease_manager>(parts_->loop, parts_->store->port(),
                                                                  [this](const record_ptr& lease) {
                                                                    parts_->loop.assert_core_locked();
@@ -83,17 +83,18 @@ session::~session() {
   close();
   const auto take_apart = [](std::unique_ptr<parts> p) {
     p->store->shut();  // no reply arrives any more
-    p->loop.stop();    // no timer fires; users have heard everything
+    p->loop.stop();    // no timer fires; users have been notified of everything
   };
   if (!runtime::is_own_thread()) {
     take_apart(std::move(parts_));
   } else {
-    // The last user let go in a callback of ours; a thread cannot wait for its own end.
+    // A callback of this client dropped the last reference, and a thread cannot wait for its own end.
     parts* const all = parts_.release();
     try {
       runtime::quiet_thread([take_apart, all] { take_apart(std::unique_ptr<parts>{all}); }).detach();
     } catch (const std::exception&) {
-      // Out of threads or memory. Everything has been given back; what is left idles until the process ends.
+      // Out of threads or memory. Everything has been released; the remaining threads idle until the process
+      // ends.
     }
   }
 }
@@ -102,14 +103,15 @@ bool session::is_ours() const noexcept { return generation_ == runtime::process_
 
 void session::require_open() const {
   if (!is_ours()) {
-    throw error{errc::closed, "the client of " + url_ +
-                                  " belongs to the parent process; after fork() a child opens its own"};
+    throw error{errc::closed,
+                "the client of " + url_ +
+                    " belongs to the parent process; open a client of its own in the child of a fork()"};
   }
   if (closed_) throw error{errc::closed, "the client of " + url_ + " has been closed"};
 }
 
-/// Starts an operation and helps the store along until its result is there.
-/// \param cancel is called when `stop` is, with what `start` returned.
+/// Starts an operation and performs I/O for the store until the operation has its result.
+/// \param cancel is called after a request of `stop`, with the return value of `start`.
 template <class Result, class Start, class Cancel>
 Result session::wait_for(Start start, const std::stop_token& stop, Cancel cancel) {
   const auto result = std::make_shared<slot<Result>>();
@@ -253,10 +255,10 @@ session::op_id session::start_release(const record_ptr& lease, on_ended handler)
   const op_id id = add_wait(std::move(handler));
   parts_->leases->release(lease, [this, id](std::error_code code) {
     parts_->loop.assert_core_locked();
-    end_wait(id,
-             code ? std::optional{failure{code, code == errc::lost ? "the lease had ended before"
-                                                                   : "the store did not confirm it in time"}}
-                  : std::nullopt);
+    end_wait(id, code ? std::optional{failure{code, code == errc::lost
+                                                        ? "the lease had ended before"
+                                                        : "the store did not confirm the release in time"}}
+                      : std::nullopt);
   });
   unused = forget_loss(lease);
   return id;
@@ -304,9 +306,9 @@ void session::check(const record_ptr& lease) {
 }
 
 void session::announce_loss(const record_ptr& lease) {
-  // The parts and not the session: this may run while the session is being taken apart.
+  // Captures the parts and not the session, because this may run while the session is being destroyed.
   const auto give_back = [p = parts_.get(), lease] {
-    if (lease->reason == errc::closed) return;  // closing gives back by itself
+    if (lease->reason == errc::closed) return;  // closing releases all leases
     const core_lock now{p->loop};
     p->leases->after_loss(lease);
   };
@@ -331,7 +333,7 @@ void session::announce_loss(const record_ptr& lease) {
 
 std::variant<std::error_code, session::op_id> session::on_lost(
     const record_ptr& lease, const std::function<void(std::error_code)>& action) {
-  std::function<void(std::error_code)> copy{action};  // here: copying is user code as well
+  std::function<void(std::error_code)> copy{action};  // copied here, because copying is user code, too
   const core_lock now{parts_->loop};
   parts_->leases->check(lease);
   if (lease->state() == lease_core::record::phase::lost) return lease->reason;

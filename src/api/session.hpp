@@ -21,9 +21,9 @@
 
 namespace holdfast::detail {
 
-/// One client, as its locks and leases know it: the store, the loop and the lease manager behind functions
-/// that any thread may call. Blocking calls and asynchronous ones start the same operation; they differ in
-/// the receiver of its end.
+/// One client, as its locks and leases use it: the store, the event loop and the lease manager behind
+/// functions that any thread may call. Blocking and asynchronous calls start the same operations; only the
+/// receiver of the result differs.
 class session : public std::enable_shared_from_this<session> {
  public:
   using op_id = lease_core::lease_manager::claim_id;
@@ -69,11 +69,11 @@ class session : public std::enable_shared_from_this<session> {
   op_id start_wait_lost(const lease_core::record_ptr& lease, on_ended handler);
   /// Declares a loss that is due, on this thread.
   void check(const lease_core::record_ptr& lease);
-  /// The reason, for a lease that is lost already; `action` is then left to the caller. Else the number of
-  /// the registration.
+  /// Returns the reason if the lease is lost already; the caller then calls `action`. Otherwise returns the
+  /// number of the registration.
   [[nodiscard]] std::variant<std::error_code, op_id> on_lost(
       const lease_core::record_ptr& lease, const std::function<void(std::error_code)>& action);
-  /// \return whether the action was registered still, and so is never called.
+  /// \return whether the action was still registered, and so is never called.
   bool remove_on_lost(const lease_core::record_ptr& lease, op_id id);
 
   [[nodiscard]] store::inspected inspect(std::string name, std::size_t most_waiters);
@@ -87,7 +87,7 @@ class session : public std::enable_shared_from_this<session> {
   /// A handler that waits for the end of an operation. The operation goes on without it.
   struct wait {
     on_ended handler;
-    std::weak_ptr<lease_core::record> lease;  // whose loss is waited for
+    std::weak_ptr<lease_core::record> lease;  // the lease whose loss is awaited
   };
   struct parts {
     runtime::event_loop loop;

@@ -12,12 +12,12 @@ using runtime::core_lock;
 
 std::shared_ptr<void> session::watch(std::function<void()> changed) {
   require_open();
-  /// Between a callback that runs and the thread that ends the watch: as with std::stop_callback, ending it
-  /// waits, unless the callback itself does it.
+  /// Synchronizes a running callback with the thread that ends the watch. As with std::stop_callback, ending
+  /// the watch waits for the callback, unless the callback itself ends it.
   struct gate {
     annotated::recursive_mutex mutex;
     std::function<void()> changed HOLDFAST_GUARDED_BY(mutex);
-    std::atomic<bool> due{false};  // a call is under way that has not begun; it covers all changes until then
+    std::atomic<bool> due{false};  // a call is posted and has not begun; it covers all changes until then
   };
   const auto shared = std::make_shared<gate>();
   {

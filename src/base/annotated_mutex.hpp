@@ -6,7 +6,8 @@
 #include <shared_mutex>
 
 // What clang checks with -Wthread-safety: which member belongs to which mutex, and which function is called
-// with it locked. Other compilers see nothing of it. https://clang.llvm.org/docs/ThreadSafetyAnalysis.html
+// with it locked. Other compilers ignore the annotations.
+// https://clang.llvm.org/docs/ThreadSafetyAnalysis.html
 #if defined(__clang__)
 #define HOLDFAST_ANNOTATION(x) __attribute__((x))
 #else

@@ -27,7 +27,7 @@ class errc_category final : public std::error_category {
     }
     return "unknown error " + std::to_string(value);
   }
-  /// So that `code == std::errc::timed_out` and its kin work for programs that know only the standard's.
+  /// Lets programs compare with the standard's conditions, as in `code == std::errc::timed_out`.
   [[nodiscard]] std::error_condition default_error_condition(int value) const noexcept override {
     switch (static_cast<errc>(value)) {
       case errc::timeout: return std::errc::timed_out;

@@ -7,8 +7,8 @@
 
 namespace holdfast {
 
-/// An error on its way through the layers: each may add to the sentence; the outermost throws or
-/// completes with it. Never holds a secret.
+/// An error that is passed through the layers. Each layer may add to the message; the outermost throws it or
+/// completes with it. It contains no secret.
 struct failure {
   std::error_code code;
   std::string message;

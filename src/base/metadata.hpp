@@ -7,7 +7,7 @@
 
 namespace holdfast {
 
-/// A claimant as the one line of JSON that stores keep beside a claim.
+/// Writes a claimant as the line of JSON that stores keep beside a claim.
 [[nodiscard]] std::string to_metadata(const claimant& source);
 
 /// The reverse. Never fails: what is missing or of another type stays empty, and text that is not JSON is

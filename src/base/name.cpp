@@ -61,10 +61,11 @@ std::optional<std::string> problem_of_text(std::string_view text, std::size_t lo
 }
 
 lock_name::lock_name(std::string_view text) : text_{text} {
-  if (text.empty()) throw error{errc::invalid_name, "a lock needs a name of 1 to 512 bytes"};
-  // The name itself is left out of the message: it may hold anything, and messages reach terminals.
+  if (text.empty()) throw error{errc::invalid_name, "the name is empty; a lock's name has 1 to 512 bytes"};
+  // The message does not contain the name, which may contain escape sequences, because messages reach
+  // terminals.
   if (const auto problem = problem_of_text(text, longest)) {
-    throw error{errc::invalid_name, "this name cannot be locked: " + *problem};
+    throw error{errc::invalid_name, "the name is not allowed: " + *problem};
   }
 }
 

@@ -25,7 +25,7 @@ void fill(pool& p, pid_t self) {
     if (n > 0) {
       have += static_cast<std::size_t>(n);
     } else if (errno != EINTR) {
-      throw error{errc::exhausted, "the kernel gives no random bytes (getrandom)"};
+      throw error{errc::exhausted, "the kernel returned no random bytes (getrandom)"};
     }
   }
   p.used = 0;

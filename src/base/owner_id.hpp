@@ -12,8 +12,8 @@
 
 namespace holdfast {
 
-/// 128 random bits that name one claim for ever, or one client. Nobody else can know a claim's, so only
-/// its maker releases it.
+/// 128 random bits that identify one claim, or one client. No other client can guess the id of a claim, so
+/// only its owner can release the claim.
 class owner_id {
  public:
   static constexpr std::size_t size = 16;

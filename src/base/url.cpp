@@ -35,7 +35,7 @@ int hex_digit(char c) {
   return -1;
 }
 
-/// Nothing where an escape is broken or hides a NUL.
+/// Empty if an escape is broken or encodes a NUL.
 std::optional<std::string> decoded(std::string_view text) {
   std::string plain;
   plain.reserve(text.size());
@@ -66,15 +66,15 @@ bool is_secret(std::string_view raw_key) {
                      [&](std::string_view w) { return key.find(w) != std::string::npos; });
 }
 
-/// Whether the rest of the URL is a path, in which an @ is nothing special.
+/// Whether the rest of the URL is a path, in which an @ has no meaning.
 bool is_path_scheme(std::string_view scheme) {
   return scheme == "sqlite" || scheme == "memory" || scheme == "unix";
 }
 
 std::string masked_once(std::string_view url) {
-  // Read as generously as any driver might, and rather too much masked than too little: a password is all
-  // from the first colon of the user part to the last @, and all from the = of a secret option, wherever one
-  // might begin, to the next &.
+  // Masks too much rather than too little, because drivers differ in what they accept: all from the first
+  // colon of the user part to the last @, and all from the = of a secret option, wherever one may begin, to
+  // the next &.
   std::vector<bool> hidden(url.size(), false);
   const auto hide = [&](std::size_t from, std::size_t to) {
     std::fill(hidden.begin() + static_cast<std::ptrdiff_t>(from),
@@ -83,7 +83,7 @@ std::string masked_once(std::string_view url) {
   const std::size_t scheme = scheme_end(url);
   std::size_t start = scheme == std::string_view::npos ? 0 : scheme + 1;
   if (start != 0 && !url.substr(start).starts_with("//") && !is_path_scheme(url.substr(0, scheme))) {
-    start = 0;  // what seems to be a scheme may be a user: "app:password@host"
+    start = 0;  // the apparent scheme may be a user: "app:password@host"
   }
   if (const std::size_t at = url.rfind('@'); at != std::string_view::npos && at > start) {
     const std::size_t colon = url.find(':', start);
@@ -139,7 +139,7 @@ store_url::store_url(std::string_view text) : masked_{masked_url(text)} {
   has_masked_password_ = has_mask && masked_ == text;
   const std::size_t colon = scheme_end(text);
   if (colon == std::string_view::npos) {
-    refuse("it does not begin with a scheme, as sqlite:locks.db does");
+    refuse("it has no scheme; write for example sqlite:locks.db");
   }
   scheme_ = text.substr(0, colon);
   text.remove_prefix(colon + 1);
@@ -149,7 +149,7 @@ store_url::store_url(std::string_view text) : masked_{masked_url(text)} {
     text = text.substr(0, question);
   }
   const auto path = decoded(text);
-  if (!path) refuse("a % in it is not followed by two hexadecimal digits, or hides a NUL");
+  if (!path) refuse("a % is not followed by two hexadecimal digits, or encodes a NUL byte");
   path_ = *path;
   raw_path_ = text;
   while (!query.empty()) {
@@ -159,32 +159,33 @@ store_url::store_url(std::string_view text) : masked_{masked_url(text)} {
     const auto key = decoded(part.substr(0, equals));
     const auto value =
         decoded(equals == std::string_view::npos ? std::string_view{} : part.substr(equals + 1));
-    if (!key || !value) refuse("a % in its options is not followed by two hexadecimal digits");
-    if (key->empty()) refuse("an option in it has no name");
-    if (problem_of_text(*key, 4096)) refuse("the name of an option in it hides control characters");
-    if (!options_.emplace(*key, *value).second) refuse("the option '" + *key + "' stands in it twice");
+    if (!key || !value)
+      refuse("a % in an option is not followed by two hexadecimal digits, or encodes a NUL byte");
+    if (key->empty()) refuse("an option has no name");
+    if (problem_of_text(*key, 4096)) refuse("an option's name contains control characters");
+    if (!options_.emplace(*key, *value).second) refuse("the option '" + *key + "' is given twice");
   }
 }
 
 /// `host[:port]`, or `[v6][:port]`.
 std::pair<std::string, std::string> store_url::host_and_port(std::string_view text) const {
   const bool is_v6 = text.starts_with('[');
-  if (is_v6 && text.find(']') == std::string_view::npos) refuse("the [ before its address is not closed");
+  if (is_v6 && text.find(']') == std::string_view::npos) refuse("the [ before the address has no ]");
   const std::string_view host = is_v6 ? text.substr(1, text.find(']') - 1) : text.substr(0, text.find(':'));
   text.remove_prefix(is_v6 ? host.size() + 2 : host.size());
-  if (!text.empty() && !text.starts_with(':')) refuse("its host is not a name or an address");
+  if (!text.empty() && !text.starts_with(':')) refuse("the host is neither a name nor an address");
   const std::string_view port = text.empty() ? text : text.substr(1);
   const bool digits = std::all_of(port.begin(), port.end(), [](char c) { return c >= '0' && c <= '9'; });
   const bool fits = digits && port.size() <= 5 &&
                     (text.empty() || (!port.empty() && std::stoi(std::string{port}) > 0 &&
                                       std::stoi(std::string{port}) <= 65535));
-  if (!fits) refuse("its port is not a number from 1 to 65535");
+  if (!fits) refuse("the port is not a number from 1 to 65535");
   return {plain(host), plain(port)};
 }
 
 store_url::authority store_url::split() const {
   std::string_view left = raw_path_;
-  if (!left.starts_with("//")) refuse("after the scheme it does not go on with //host");
+  if (!left.starts_with("//")) refuse("//host is missing after the scheme");
   left.remove_prefix(2);
   const std::size_t slash = left.find('/', left.rfind('@') == std::string_view::npos ? 0 : left.rfind('@'));
   const std::string_view rest = slash == std::string_view::npos ? std::string_view{} : left.substr(slash + 1);
@@ -205,17 +206,17 @@ store_url::authority store_url::split() const {
 
 store_url::ensemble store_url::split_many() const {
   std::string_view left = raw_path_;
-  if (!left.starts_with("//")) refuse("after the scheme it does not go on with //host");
+  if (!left.starts_with("//")) refuse("//host is missing after the scheme");
   left.remove_prefix(2);
   const std::size_t slash = left.find('/');
   ensemble all;
   if (slash != std::string_view::npos) all.rest = plain(left.substr(slash + 1));
   left = left.substr(0, slash);
-  if (left.find('@') != std::string_view::npos) refuse("a user has no place in it");
+  if (left.find('@') != std::string_view::npos) refuse("this store takes no user before its hosts");
   while (!left.empty()) {
     const std::size_t comma = left.find(',');
     all.hosts.push_back(host_and_port(left.substr(0, comma)));
-    if (all.hosts.back().first.empty()) refuse("one of its hosts has no name");
+    if (all.hosts.back().first.empty()) refuse("one of its hosts is empty");
     left = comma == std::string_view::npos ? std::string_view{} : left.substr(comma + 1);
   }
   return all;
@@ -276,7 +277,7 @@ std::chrono::milliseconds store_url::take_milliseconds(const std::string& key,
 
 void store_url::refuse_rest(std::string_view known) const {
   if (options_.empty()) return;
-  refuse("the option '" + options_.begin()->first + "' is unknown; " + scheme_ + ": has " +
+  refuse("unknown option '" + options_.begin()->first + "'; " + scheme_ + ": has " +
          (known.empty() ? std::string{"none"} : std::string{known}));
 }
 

@@ -24,7 +24,7 @@ class store_url {
   [[nodiscard]] const std::string& path() const noexcept { return path_; }
   /// The path as `//[user[:password]@]host[:port][/rest]`, each part decoded on its own; parts not given stay
   /// empty.
-  /// \throws errc::invalid_url where it is not like that.
+  /// \throws errc::invalid_url if it has another form.
   struct authority {
     std::string user;
     std::string password;
@@ -39,10 +39,10 @@ class store_url {
     std::string rest;
   };
   [[nodiscard]] ensemble split_many() const;
-  /// Whether it has a password, and that is what a masked one is shown as: this is a URL for people to read,
-  /// such as `holdfast run` leaves to its program.
+  /// Whether its password is the mask `***`: then it is a URL for people, such as `holdfast run` leaves to
+  /// its program.
   [[nodiscard]] bool has_masked_password() const noexcept { return has_masked_password_; }
-  /// As it may be shown.
+  /// The URL with its password masked.
   [[nodiscard]] const std::string& masked() const noexcept { return masked_; }
 
   /// Takes an option out; `refuse_rest()` then refuses those that are left.
@@ -59,10 +59,10 @@ class store_url {
                                                             std::chrono::milliseconds otherwise,
                                                             std::chrono::milliseconds least,
                                                             std::chrono::milliseconds most);
-  /// \throws errc::invalid_url naming the first option left, and those that there are.
+  /// \throws errc::invalid_url with the first unknown option, and the list of known ones.
   void refuse_rest(std::string_view known) const;
 
-  /// An error about this URL.
+  /// Throws an error about this URL.
   [[noreturn]] void refuse(const std::string& reason) const;
 
  private:

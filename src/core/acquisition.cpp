@@ -79,9 +79,9 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
       if (const auto* other = std::get_if<other_capacity>(&r)) {
         const bool semaphore = other->capacity != store::whole_room;
         maybe_there_ = false;
-        return fail(now, {errc::wrong_type, semaphore ? "it is in use as a semaphore of " +
+        return fail(now, {errc::wrong_type, semaphore ? "the name is in use as a semaphore of " +
                                                             std::to_string(other->capacity) + " permits"
-                                                      : "it is in use as a mutex"});
+                                                      : "the name is in use as a mutex"});
       }
       if (std::holds_alternative<refused>(r)) {
         step s = over();
@@ -123,7 +123,7 @@ acquisition::step acquisition::take_place(time_point now, std::uint64_t random, 
     return old ? look(now) : grant();
   }
   // The claim asked not to be queued, and has no wait limit: a faulty store must not let it hang.
-  if (!claim_.wait) return fail(now, {errc::corrupt_store, "the store has queued what did not want to wait"});
+  if (!claim_.wait) return fail(now, {errc::corrupt_store, "the store queued a claim that does not wait"});
   if (heard.look_at_any || heard.look == token_ || heard.revoked == token_) return look(now);
   state_ = state::waiting;
   place current = at;
@@ -153,8 +153,9 @@ acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, 
   const duration tries = claim_.wait ? claim_.retry.limit() : duration::zero();
   if (t.passing && next <= silent_since_.value_or(now) + tries) return wake(next);
   if (state_ != state::finding || t.granted) return fail(now, t.reason);
-  return fail(
-      now, {errc::unknown_outcome, "it may have been granted, and is being withdrawn: " + t.reason.message});
+  return fail(now,
+              {errc::unknown_outcome,
+               "the claim may have been granted, and is withdrawn in the background: " + t.reason.message});
 }
 
 acquisition::step acquisition::on_notification(time_point now, std::uint64_t random,
@@ -207,7 +208,7 @@ acquisition::step acquisition::give_up() {
   const failure reason = last_error_.value_or(store::no_answer().reason);
   step s;
   s.answer = may_hold ? failure{errc::unknown_outcome,
-                                "it may be granted, and will be withdrawn then: " + reason.message}
+                                "the claim may still be granted, and is then withdrawn: " + reason.message}
                       : reason;
   return s;
 }

@@ -17,8 +17,8 @@ namespace holdfast::lease_core {
 /// depends on no reply declares a lease lost at its deadline.
 ///
 /// A lease is renewed at a third of its ttl, and again and again until its deadline when no answer comes.
-/// Its deadline is moved by nothing but a confirmed renewal that arrives before it, so an expired hold never
-/// comes back. Called under the core lock.
+/// Only a confirmed renewal that arrives before the deadline moves it, so an expired hold never comes back.
+/// Called under the core lock.
 class keeper {
  public:
   using on_loss = std::function<void(const record_ptr&, loss_reason)>;
@@ -30,7 +30,7 @@ class keeper {
   keeper& operator=(const keeper&) = delete;
 
   void add(const record_ptr& lease, store::time_point valid_from);
-  /// Nothing is sent for the lease from now on; answers still under way are ignored.
+  /// Sends nothing for the lease from now on, and ignores answers in flight.
   void remove(const record_ptr& lease);
   /// Renews one lease now, whether or not it renews by itself.
   void renew(const record_ptr& lease, std::function<void(renewal)> done);
@@ -55,7 +55,7 @@ class keeper {
 
   void tick();
   void arm();
-  /// Why leases are renewed.
+  /// The reason of a renewal.
   enum class cause : std::uint8_t { time, user, notification };
   void send(batch leases, cause reason, std::function<void(renewal)> done);
   renewal settle(const record_ptr& lease, store::renewed outcome, store::time_point sent, cause reason);

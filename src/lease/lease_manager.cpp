@@ -11,8 +11,8 @@ namespace {
 
 failure in_doubt() {
   return {errc::unavailable,
-          "it was granted, and is given back: the store has not confirmed in time that the client's session "
-          "lives"};
+          "the lock was granted and is released again: the store did not confirm in time that the client's "
+          "session lives"};
 }
 
 }  // namespace
@@ -25,7 +25,7 @@ lease_manager::lease_manager(store::scheduler& time, store::port& port, on_loss 
   port_.on_revoked([this](const owner_id& owner, fencing_token token) {
     const auto found = by_owner_.find(owner);
     const record_ptr lease = found == by_owner_.end() ? nullptr : found->second.lock();
-    // Anybody may have sent the notification: the store is asked.
+    // Any client may have sent the notification, so the store is asked.
     if (lease && (!token || token == lease->hold.token)) keeper_.confirm_end(lease);
   });
 }
@@ -132,7 +132,7 @@ void lease_manager::wait_for_proof(claim_id id, const wish& request) {
 
 void lease_manager::on_proof(claim_id id, const wish& request, const store::renewals& answer) {
   const auto found = pending_.find(id);
-  if (found == pending_.end()) return;  // given up meanwhile, and given back
+  if (found == pending_.end()) return;  // the claim was given up meanwhile, and its grant is released
   const record_ptr lease = found->second.doubtful;
   const time_point now = time_.now();
   if (answer.each.at(0) == store::renewed::lost) {
@@ -254,7 +254,8 @@ void lease_manager::lose(const record_ptr& lease, loss_reason reason) {
 }
 
 void lease_manager::after_loss(const record_ptr& lease) {
-  // A late renewal may have reached the store: do not leave others waiting for the rest of its ttl.
+  // A late renewal may have reached the store. Releases the hold, so that others do not wait for the rest of
+  // its ttl.
   give_back(lease, nullptr);
 }
 

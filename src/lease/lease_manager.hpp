@@ -67,7 +67,7 @@ class lease_manager {
     std::function<void(taken)> done;
     store::scheduler::timer limit = 0;
     int too_late = 0;  // grants that arrived after their deadline
-    /// Granted, but it is not known whether its session still lives.
+    /// The grant arrived, but it is not known whether the session still lives.
     record_ptr doubtful;
     store::time_point doubted_until;
     store::scheduler::timer next_proof = 0;

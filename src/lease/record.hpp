@@ -64,7 +64,7 @@ class lease_record {
   store::backoff pause;
   store::time_point valid_until;  // by its own ttl, without regard to its session
   store::time_point attention;    // when to look at it next
-  store::time_point renew_at;     // time_point::max(): not by itself, or an answer is under way
+  store::time_point renew_at;     // time_point::max(): no automatic renewal, or a renewal in flight
 
  private:
   std::atomic<std::chrono::nanoseconds::rep> deadline_ = 0;

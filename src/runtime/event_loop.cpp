@@ -51,7 +51,7 @@ std::uint64_t mix(std::uint64_t& state) {
 class event_loop::timers {
  public:
   timers() : descriptor_{::timerfd_create(CLOCK_BOOTTIME, TFD_CLOEXEC | TFD_NONBLOCK)} {
-    if (descriptor_ < 0) exhausted("no timer (timerfd_create)", errno);
+    if (descriptor_ < 0) exhausted("cannot create a timer (timerfd_create)", errno);
   }
   ~timers() { ::close(descriptor_); }
   timers(const timers&) = delete;
@@ -179,7 +179,7 @@ event_loop::event_loop() : timers_{std::make_unique<timers>()} {
     io_->own.start();
   } catch (const std::exception& e) {  // Boost's, or a thread's: out of descriptors, memory or threads
     if (io_) stop();
-    throw error{errc::exhausted, std::string{"no event loop for the client: "} + e.what()};
+    throw error{errc::exhausted, std::string{"cannot create the event loop of the client: "} + e.what()};
   }
 }
 

@@ -33,7 +33,7 @@ template <class Function>
       body();
     }};
   } catch (const std::system_error& e) {
-    throw error{errc::exhausted, std::string{"no thread can be made for the client: "} + e.code().message()};
+    throw error{errc::exhausted, std::string{"cannot create a thread of the client: "} + e.code().message()};
   }
 }
 

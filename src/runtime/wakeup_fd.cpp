@@ -9,7 +9,8 @@
 namespace holdfast::runtime {
 
 wakeup_fd::wakeup_fd() : fd_{::eventfd(0, EFD_CLOEXEC | EFD_NONBLOCK)} {
-  if (fd_ < 0) throw error{errc::exhausted, "no descriptor is left for a connection"};
+  if (fd_ < 0)
+    throw error{errc::exhausted, "cannot create an eventfd; raise the limit of open files (ulimit -n)"};
 }
 
 wakeup_fd::~wakeup_fd() { ::close(fd_); }

@@ -48,13 +48,14 @@ const entry& entry_of(const store_url& url) {
   if (found != entries.end()) return *found;
   std::string known;
   for (const entry& e : entries) known.append(known.empty() ? "" : ", ").append(e.scheme);
-  url.refuse("its scheme is not one of " + known);
+  url.refuse("unknown scheme; this build has " + known);
 }
 
 /// A server would count a masked password as a failed log-in, and may lock the account.
 void require_password(const store_url& url, const client_options& options) {
   if (!url.has_masked_password() || !options.password().empty()) return;
-  url.refuse("its password was masked by an outer holdfast run; use --password-file, or HOLDFAST_PASSWORD");
+  url.refuse(
+      "an outer holdfast run has masked its password; give it with --password-file or HOLDFAST_PASSWORD");
 }
 
 }  // namespace

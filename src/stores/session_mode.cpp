@@ -15,9 +15,10 @@ void take_mode(store_url& url, sql::link_settings& s) {
   } else if (mode != "table") {
     url.refuse("the option 'mode' is neither 'table' nor 'session'");
   } else if (url.take("session_timeout")) {
-    url.refuse("the option 'session_timeout' is for mode=session");
+    url.refuse("the option 'session_timeout' needs mode=session");
   }
-  // A client that hangs up loses every lock of the session, so it does not do so before their deadline.
+  // A client that closes its connection loses every lock of the session, so it does not close it before their
+  // deadline.
   s.answer_limit = url.take_milliseconds("answer_timeout", s.session.value_or(s.answer_limit), 100ms, 1h);
 }
 

@@ -30,8 +30,8 @@ table_name take_qualified_table(store_url& url) {
   t.name = dot == std::string::npos ? given : given.substr(dot + 1);
   if (!is_plain(t.name) || (dot != std::string::npos && !is_plain(t.schema))) {
     url.refuse(
-        "the option 'table' is not [schema.]name, each 1 to 48 letters, digits and underscores that "
-        "begin with no digit");
+        "the option 'table' is not [schema.]name, where each part has 1 to 48 letters, digits and "
+        "underscores and begins with no digit");
   }
   return t;
 }
@@ -39,7 +39,9 @@ table_name take_qualified_table(store_url& url) {
 std::string take_table(store_url& url) {
   const std::string given = url.take("table").value_or(usual_name);
   if (!is_plain(given)) {
-    url.refuse("the option 'table' is not 1 to 48 letters, digits and underscores that begin with no digit");
+    url.refuse(
+        "the option 'table' is not a name of 1 to 48 letters, digits and underscores that begins with no "
+        "digit");
   }
   return given;
 }

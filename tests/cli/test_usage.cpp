@@ -104,7 +104,7 @@ INSTANTIATE_TEST_SUITE_P(
         bad_line{{"schema", "sqlite:locks.db", "--apply"}, "has no schema"},
         bad_line{{"schema", ""}, "the URL is empty"}, bad_line{{"schema", "gopher://x"}, "gopher"},
         bad_line{{"schema", "sqlite:a", "--store", "sqlite:b"}, "URL excludes --store"},
-        bad_line{{"schema", "postgresql://x/y?sslmode=foo"}, "'sslmode' is not disable"},
+        bad_line{{"schema", "postgresql://x/y?sslmode=foo"}, "'sslmode' is none of disable"},
         bad_line{{"completion", "tcsh"}, "bash, zsh or fish"}, bad_line{{"help", "frob"}, "frob"}));
 
 TEST_F(usage, durations_are_written_alike_in_options_and_in_urls) {

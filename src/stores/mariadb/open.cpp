@@ -21,7 +21,7 @@ constexpr std::string_view known_options =
     "session_timeout, connect_timeout, answer_timeout, socket (the path of a Unix socket), "
     "tls, ca, cert, key, tls_verify";
 
-/// `mysql://[user[:password]@]host[:port]/database`, or with `?socket=` and whatever host.
+/// `mysql://[user[:password]@]host[:port]/database`, or with `?socket=` and any host.
 void read_place(store_url& url, mariadb::settings& s) {
   const auto parts = url.split();
   s.socket = url.take("socket").value_or("");
@@ -35,7 +35,7 @@ void read_place(store_url& url, mariadb::settings& s) {
   const bool digits =
       parts.port.size() <= 5 && parts.port.find_first_not_of("0123456789") == std::string::npos;
   const unsigned long port = digits ? std::stoul(parts.port) : 0;
-  if (port == 0 || port > 65'535) url.refuse("its port is no number from 1 to 65535");
+  if (port == 0 || port > 65'535) url.refuse("the port is not a number from 1 to 65535");
   s.port = static_cast<std::uint16_t>(port);
 }
 
@@ -49,7 +49,8 @@ void require_plain_database(const store_url& url, const std::string& name) {
   constexpr std::size_t longest = 64;
   if (!plain || name.size() > longest) {
     url.refuse(
-        "the name of its database is longer than 64 bytes, or holds quotes, slashes or control characters");
+        "the name of its database is longer than 64 bytes, or contains quotes, slashes or control "
+        "characters");
   }
 }
 
@@ -60,11 +61,11 @@ void read_tls(store_url& url, mariadb::settings& s) {
   const bool files = !s.tls.ca.empty() || !s.tls.cert.empty() || !s.tls.key.empty();
   s.tls.on = url.take_flag("tls", files);
   s.tls.verify = url.take_flag("tls_verify", true);
-  if (files && !s.tls.on) url.refuse("there are certificates in it, and 'tls=0'");
-  if (s.tls.key.empty() != s.tls.cert.empty()) url.refuse("of 'cert' and 'key' there is only one in it");
+  if (files && !s.tls.on) url.refuse("it has certificates and 'tls=0'; remove one of them");
+  if (s.tls.key.empty() != s.tls.cert.empty()) url.refuse("the options 'cert' and 'key' need each other");
 }
 
-/// The place as errors name it: "db.example:3306/orders".
+/// The name of the place in errors: "db.example:3306/orders".
 std::string place_of(const mariadb::settings& s) {
   std::string place = s.socket;
   if (place.empty()) {

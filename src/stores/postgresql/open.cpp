@@ -32,7 +32,7 @@ constexpr std::string_view known_options =
     "and of libpq: host, hostaddr, port, user, password, dbname, target_session_attrs, sslmode, sslrootcert, "
     "sslcert, sslkey, sslcrl, channel_binding, service, passfile";
 
-/// `postgresql://[user[:password]@]host[:port][/database]`, or without a host, as libpq reads it: a Unix
+/// `postgresql://[user[:password]@]host[:port][/database]`, or without a host, which libpq reads as a Unix
 /// socket.
 void read_place(store_url& url, postgresql::settings& s) {
   auto& to = s.connection;
@@ -52,17 +52,17 @@ void read_place(store_url& url, postgresql::settings& s) {
   for (const char* name : passed_on) {
     if (const auto given = url.take(name)) set(name, *given);
   }
-  // libpq says so only when it connects, and then it looks as if the server were away.
+  // libpq reports that only when it connects, and then as if the server were unreachable.
   if (const auto given = to.find("sslmode");
       given != to.end() && std::ranges::find(sslmodes, given->second) == sslmodes.end()) {
-    url.refuse("the option 'sslmode' is not disable, allow, prefer, require, verify-ca or verify-full");
+    url.refuse("the option 'sslmode' is none of disable, allow, prefer, require, verify-ca and verify-full");
   }
 }
 
-/// `pooler=session`: nothing else behind which there could be a session.
+/// Reads `pooler`. Only a pooler of sessions keeps a session for one client.
 bool take_pooler(store_url& url) {
   const auto given = url.take("pooler");
-  if (given && *given != "session") url.refuse("the option 'pooler' is not session");
+  if (given && *given != "session") url.refuse("the option 'pooler' can only be 'session'");
   return given.has_value();
 }
 
@@ -75,7 +75,7 @@ std::vector<std::string> take_roles(store_url& url, const char* option) {
   while (true) {
     const std::string_view role = rest.substr(0, rest.find(','));
     if (!sql::postgresql::is_plain_role(role)) {
-      url.refuse("the option '" + std::string{option} + "' is not a list of roles, with commas between them");
+      url.refuse("the option '" + std::string{option} + "' is not a list of roles separated by commas");
     }
     roles.emplace_back(role);
     if (role.size() == rest.size()) return roles;
@@ -83,7 +83,7 @@ std::vector<std::string> take_roles(store_url& url, const char* option) {
   }
 }
 
-/// The place as errors name it: "db.example:5432/orders".
+/// The name of the place in errors: "db.example:5432/orders".
 std::string place_of(const std::map<std::string, std::string>& to) {
   const auto get = [&](const char* name, const char* otherwise) {
     const auto found = to.find(name);
@@ -113,7 +113,8 @@ postgresql::settings settings_of(store_url& url, const client_options& options) 
   take_mode(url, s.link);
   if (s.link.session && s.pooled) {
     url.refuse(
-        "with mode=session a lock ends with the connection, which a pooler may keep: connect directly");
+        "mode=session does not work through a pooler, because a lock ends with the connection; remove "
+        "'pooler' and connect directly");
   }
   s.link.keep_idle = url.take_duration("keep_idle", 30 * 24h);
   url.refuse_rest(known_options);
@@ -131,7 +132,7 @@ stores::layout layout_of_postgresql(store_url& url, const client_options& option
   const auto lockers = take_roles(url, "grant_lock");
   const auto lookers = take_roles(url, "grant_look");
   postgresql::settings s = settings_of(url, options);
-  s.create = s.renew = true;  // a layout is made on request
+  s.create = s.renew = true;  // `holdfast schema --apply` always makes the layout
   s.lockers = lockers;
   s.lookers = lookers;
   return make_schema(url, sql::postgresql::script(s.names, s.lockers, s.lookers, s.owner),

@@ -34,7 +34,7 @@ void read_host(const store_url& url, redis::settings& s) {
   if (parts.rest.empty()) return;
   const bool digits =
       parts.rest.find_first_not_of("0123456789") == std::string::npos && parts.rest.size() <= 5;
-  if (!digits) url.refuse("what follows its host is not the number of a database");
+  if (!digits) url.refuse("the path after the host is not the number of a database, as in redis://host/0");
   s.database = static_cast<std::uint32_t>(std::stoul(parts.rest));
 }
 
@@ -42,7 +42,7 @@ void read_host(const store_url& url, redis::settings& s) {
 void read_path(store_url& url, redis::settings& s) {
   s.path = url.path().starts_with("//") ? url.path().substr(2) : url.path();
   if (!s.path.starts_with('/'))
-    url.refuse("it is not the whole path of a socket, such as unix:/run/redis/redis.sock");
+    url.refuse("it has no absolute path of a socket; write for example unix:/run/redis/redis.sock");
   s.user = url.take("user").value_or(s.user);
   s.password = url.take("password").value_or("");
 }
@@ -54,7 +54,7 @@ void read_tls(store_url& url, redis::settings& s) {
   s.tls.key = url.take("key").value_or("");
   s.tls.name = url.take("tls_name").value_or("");
   s.tls.verify = url.take_flag("tls_verify", true);
-  if (!s.tls.key.empty() && s.tls.cert.empty()) url.refuse("there is a 'key' in it, and no 'cert'");
+  if (!s.tls.key.empty() && s.tls.cert.empty()) url.refuse("the option 'key' needs a 'cert'");
 }
 
 }  // namespace
@@ -77,13 +77,13 @@ std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_option
   const bool plain = std::none_of(speech.prefix.begin(), speech.prefix.end(),
                                   [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; });
   if (!plain || speech.prefix.size() > 512) {
-    url.refuse("the option 'prefix' is longer than 512 bytes, or holds control characters");
+    url.refuse("the option 'prefix' is longer than 512 bytes, or contains control characters");
   }
   speech.keep = url.take_milliseconds("keep_idle", speech.keep, 1s, 24h * 3650);
   speech.replicas = static_cast<unsigned>(url.take_number("replicas", 0, 0, 100));
   speech.replicas_wait = url.take_milliseconds("replicas_wait", speech.replicas_wait, 1ms, 1h);
   if (speech.replicas > 0 && speech.replicas_wait >= s.answer_limit)
-    url.refuse("'replicas_wait' is not shorter than 'answer_timeout'");
+    url.refuse("the option 'replicas_wait' is not shorter than 'answer_timeout'");
   url.refuse_rest(known_options);
   return std::make_unique<runtime::connected<redis::link>>(on, std::move(s));
 }

@@ -13,7 +13,7 @@ using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
 constexpr std::string_view known_options =
-    "session_timeout (how long the servers wait for a client that is silent; they have bounds of their own), "
+    "session_timeout (how long the servers wait for a silent client, within their own bounds), "
     "connect_timeout, layout (curator or kazoo), auth (digest:user:password), acl (world, auth, or "
     "digest:user:hash: who may touch the nodes)";
 
@@ -24,23 +24,23 @@ zookeeper::layout take_layout(store_url& url) {
   url.refuse("the option 'layout' is neither 'curator' nor 'kazoo'");
 }
 
-/// The password may come with the client's options, and is then better left out of the URL.
+/// The password may come from the client's options instead of the URL.
 void take_access(store_url& url, const std::string& password, zookeeper::settings& s) {
   constexpr std::string_view scheme = "digest:";
   if (const auto auth = url.take("auth")) {
     s.auth = auth->starts_with(scheme) ? auth->substr(scheme.size()) : std::string{};
     if (!password.empty() && s.auth.find(':') == std::string::npos) s.auth += ':' + password;
     if (s.auth.find(':') == std::string::npos || s.auth.starts_with(':')) {
-      url.refuse("the option 'auth' is not like digest:user:password");
+      url.refuse("the option 'auth' is not of the form digest:user:password");
     }
     s.auth_scheme = "digest";
   } else if (!password.empty()) {
-    url.refuse("there is a password, and no user that it is for; give auth=digest:user");
+    url.refuse("a password is given without a user; add auth=digest:user");
   }
   const std::string acl = url.take("acl").value_or("world");
   using access = zookeeper::settings::access;
   if (acl == "auth") {
-    if (s.auth.empty()) url.refuse("the option 'acl=auth' needs an 'auth', too");
+    if (s.auth.empty()) url.refuse("the option 'acl=auth' needs the option 'auth'");
     s.acl = access::creator;
   } else if (acl.starts_with("digest:") && acl.find(':', 7) != std::string::npos) {
     s.acl = access::digest;
@@ -61,7 +61,7 @@ std::unique_ptr<runtime::backend> open_zookeeper(store_url& url, const client_op
   if (!where.rest.empty()) s.recipes.root = '/' + where.rest;
   if (s.recipes.root.ends_with('/')) s.recipes.root.pop_back();
   if (const auto problem = zookeeper::problem_of_root(s.recipes.root)) {
-    url.refuse("what follows its servers is no path of a node: " + *problem);
+    url.refuse("the path after its servers is no path of a node: " + *problem);
   }
   const auto ttl = std::clamp(std::chrono::duration_cast<milliseconds>(options.locks().ttl()),
                               milliseconds{100}, milliseconds{24h});

@@ -72,7 +72,7 @@ TEST_F(postgresql_read_only, as_a_standby_it_is_named_so_and_serves_when_it_is_p
     mutex{other, "stock", hasty()}.lock();
   });
   EXPECT_EQ(at_opening.code, errc::unavailable) << at_opening.text;
-  EXPECT_THAT(at_opening.text, HasSubstr("read-only standby; name the primary"));
+  EXPECT_THAT(at_opening.text, HasSubstr("read-only standby; the store's URL has to lead to the primary"));
   await(
       [&] {
         return failure_of([&] { mutex{locks, "other", hasty()}.lock(); }).text.find("standby") !=

@@ -26,7 +26,7 @@ TEST_P(database_disk, that_is_full_is_told_and_ends_with_it) {
         known_failure_of([&] { mutex{locks, std::string(500, 'n') + std::to_string(turn), hasty()}.lock(); });
   }
   EXPECT_EQ(failed.code, errc::exhausted) << failed.text;
-  EXPECT_THAT(failed.text, HasSubstr("make room"));
+  EXPECT_THAT(failed.text, HasSubstr("free disk space"));
   EXPECT_TRUE(held.held()) << "a full disk alone ends no lease before its deadline";
 
   server_->clear_disk();

@@ -11,14 +11,14 @@ namespace holdfast::mariadb {
 
 namespace {
 
-/// What the library takes parameters from while it sends them.
+/// The memory of parameters while the library sends them.
 MYSQL_BIND bound(sql::parameter& p) {
   MYSQL_BIND b{};
   const bool is_number = p.type == sql::parameter::kind::number || p.type == sql::parameter::kind::flag;
   if (is_number) {
     b.buffer_type = MYSQL_TYPE_LONGLONG;
     b.buffer = &p.number;
-  } else {  // texts, too: as bytes no character set touches them
+  } else {  // texts, too: the server converts no bytes to a character set
     b.buffer_type = MYSQL_TYPE_BLOB;
     b.buffer = p.text.data();
     b.buffer_length = p.text.size();
@@ -26,7 +26,7 @@ MYSQL_BIND bound(sql::parameter& p) {
   return b;
 }
 
-/// One column of the rows that come: a number at once, bytes when their length is known.
+/// One column of the result: a number at once, bytes when their length is known.
 struct column {
   bool is_number = false;
   long long number = 0;
@@ -123,7 +123,7 @@ class quiet_writes {
 
 }  // namespace
 
-/// The session first: a statement that is closed before would wait for what it is owed.
+/// Closes the session first: closing a statement before would wait for its answer.
 connection::~connection() {
   const quiet_writes guard{session_.get()};
   if (stage_ != stage::idle && stage_ != stage::answered) ::shutdown(descriptor(), SHUT_RDWR);
@@ -133,7 +133,7 @@ connection::~connection() {
 
 short connection::events() const {
   if (stage_ == stage::answered)
-    return static_cast<short>(POLLIN | POLLOUT);  // at once, then: there is an answer
+    return static_cast<short>(POLLIN | POLLOUT);  // returns at once: there is an answer
   return stage_ == stage::idle ? static_cast<short>(POLLIN) : events_of(waiting_);
 }
 
@@ -151,7 +151,7 @@ void connection::send(const sql::call& request) {
 }
 
 std::vector<sql::answer> connection::proceed() {
-  if (stage_ == stage::idle) {  // nothing was asked, and yet there is something: the last word of a session
+  if (stage_ == stage::idle) {  // input without a call: the last message of a session that ends
     throw runtime::connection_error{{errc::unavailable, "the server ended the session"}};
   }
   if (stage_ != stage::answered) {
@@ -203,7 +203,7 @@ int connection::resume(int ready) {
   return 0;
 }
 
-/// From stage to stage, until one has to wait.
+/// Runs the stages until one has to wait.
 void connection::advance() {
   while (waiting_ == 0 && stage_ != stage::answered) {
     if (failed_ > 0) return fail();
@@ -212,7 +212,7 @@ void connection::advance() {
   }
 }
 
-/// A procedure gives its rows, and then its status, which may be that it failed after all.
+/// A procedure returns its rows and then its status, which may be an error.
 connection::stage connection::next_stage() {
   if (stage_ == stage::preparing) return stage::executing;
   const bool rows_follow = stage_ != stage::storing && mysql_stmt_field_count(current()) > 0;
@@ -239,7 +239,7 @@ void connection::fail() {
     return;
   }
   refusal r = refusal_of(number, sentence);
-  stage_ = stage::answered;  // where there is an answer: what ended without one never gives any
+  stage_ = stage::answered;  // if there is an answer: a call that ended without one never gets it
   if (r.over) ended_ = runtime::connection_error{r.reason.reason, r.reason.passing};
   answer_ = std::move(r.reason);
 }

@@ -11,11 +11,11 @@
 
 namespace holdfast::mariadb {
 
-/// A session with calls one after another, by those functions of libmariadb that do not block. Each routine
-/// is prepared when it is first called.
+/// A session with one call at a time, by libmariadb's non-blocking functions. Each routine is prepared before
+/// its first call.
 class connection final : public sql::connection {
  public:
-  /// Takes over a session that is ready, with nothing under way.
+  /// Takes over a session that is ready and has no call in flight.
   connection(handle session, const owner_id& client, const sql::naming& names);
   ~connection() override;
 
@@ -30,7 +30,7 @@ class connection final : public sql::connection {
   enum class stage : std::uint8_t { idle, preparing, executing, storing, going_on, answered };
   class binding;
 
-  // Each begins or goes on with the function of a stage, and says what that waits for; zero: it is done.
+  // Each begins or continues the function of a stage, and returns the events to wait for; zero: done.
   int begin(stage s);
   int resume(int ready);
   void advance();
@@ -46,7 +46,7 @@ class connection final : public sql::connection {
   sql::call call_;
   stage stage_ = stage::idle;
   int waiting_ = 0;
-  int failed_ = 0;  // what the function of the stage gave back
+  int failed_ = 0;  // the return value of the stage's function
   my_bool failed_short_ = 0;
   bool has_rows_ = false;  // the first result has been taken; what follows is the procedure's status
   sql::answer answer_;

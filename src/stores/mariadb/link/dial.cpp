@@ -21,19 +21,18 @@ using runtime::connection_error;
 
 namespace {
 
-constexpr unsigned long packet_limit = 16UL << 20U;  // what a hostile server may make us keep at once
-constexpr std::size_t stack_size = 256UL << 10U;  // of calls that do not block: TLS and name look-ups need it
+constexpr unsigned long packet_limit = 16UL << 20U;  // the memory that a hostile server may use
+constexpr std::size_t stack_size = 256UL << 10U;     // of non-blocking calls: TLS and name look-ups need it
 constexpr unsigned no_such_variable = 1193;
 
-/// Plugins of authentication, by which the server sees no password in the clear.
+/// Authentication plugins that do not show the server the password.
 constexpr const char* hiding_plugins = "mysql_native_password,client_ed25519";
-/// And those by which it may see one: over TLS, or else encrypted with a key that it sends itself, which
-/// keeps nothing from whoever answers in its place.
+/// Authentication plugins that show the server the password: over TLS, or encrypted with a key that the
+/// server sends, which does not protect against a fake server.
 constexpr const char* all_plugins =
     "mysql_native_password,client_ed25519,caching_sha2_password,sha256_password";
 
-/// The library shakes hands for TLS on a socket that it lets block, and leaves it so: until then the kernel
-/// ends its waits.
+/// The library does the TLS handshake on a blocking socket: until then the kernel limits its waits.
 void limit_blocking(int socket, std::chrono::milliseconds limit) {
   const auto seconds = std::chrono::ceil<std::chrono::seconds>(limit);
   const timeval longest{seconds.count(), 0};
@@ -48,7 +47,7 @@ void end_blocking(int socket) {
 
 }  // namespace
 
-/// \param go_on takes what is ready, and tells what is waited for next; zero: it is done.
+/// \param go_on gets the events that are ready, and returns the events to wait for; zero: done.
 template <class Function>
 void opening::wait_while(int waiting, Function go_on) {
   while (waiting != 0) {
@@ -82,7 +81,7 @@ void opening::set_options() {
   mysql_optionsv(m, MYSQL_OPT_CONNECT_TIMEOUT, &limit_s);
   mysql_optionsv(m, MYSQL_OPT_PROTOCOL, &protocol);
   mysql_optionsv(m, MYSQL_SET_CHARSET_NAME, "utf8mb4");
-  mysql_optionsv(m, MYSQL_OPT_LOCAL_INFILE, &no);  // or a server could ask for our files
+  mysql_optionsv(m, MYSQL_OPT_LOCAL_INFILE, &no);  // otherwise a server could request files of this host
   mysql_optionsv(m, MYSQL_OPT_MAX_ALLOWED_PACKET, &packet_limit);
   const bool server_is_known = !to_.socket.empty() || (to_.tls.on && to_.tls.verify);
   mysql_optionsv(m, MARIADB_OPT_RESTRICTED_AUTH, server_is_known ? all_plugins : hiding_plugins);
@@ -105,9 +104,9 @@ void opening::set_tls() {
 }
 
 void opening::connect() {
-  static std::once_flag begun;  // the library would begin itself, but not for two threads at once
+  static std::once_flag begun;  // the library initializes itself, but not safely for two threads
   std::call_once(begun, [] {
-    // It would have the whole process ignore SIGPIPE, and the programs that this one starts.
+    // The library would make the whole process ignore SIGPIPE, and the programs that it starts.
     struct sigaction before{};
     sigaction(SIGPIPE, nullptr, &before);
     mysql_library_init(0, nullptr, nullptr);
@@ -132,9 +131,10 @@ void opening::connect() {
     throw refused_entry(answer.number, answer.sentence);
   }
   end_blocking(mysql_get_socket(session_.get()));
-  // Where it is not to be verified, the library goes on without, for a server that has none.
+  // Without verification, the library continues without TLS if the server has none.
   if (to_.tls.on && mysql_get_ssl_cipher(session_.get()) == nullptr) {
-    throw connection_error{{errc::permission_denied, "the server does not speak TLS"}, false};
+    throw connection_error{
+        {errc::permission_denied, "the server does not offer TLS, and the URL asks for it"}, false};
   }
   limit_.begin("the server's first answers");
 }
@@ -157,36 +157,39 @@ void opening::check_server() {
         false};
   }
   if (!sql::mariadb::is_writable(text("SELECT @@global.read_only"))) {
-    throw connection_error{{errc::unavailable, "the server is a read-only replica; name the primary"}};
+    throw connection_error{
+        {errc::unavailable, "the server is a read-only replica; the store's URL has to lead to the primary"}};
   }
 }
 
-/// Each session holds a lock with the client's name, which is random, in its role: who has it is the one to
-/// end. It is let go when that session is over, whatever that was doing; and stays ours where it is of our
-/// own name.
+/// Each session holds a lock with the client's random id and the role: the session that holds the lock is the
+/// one to end. The server frees the lock at the end of that session. A lock of this session's own id stays
+/// held.
 void opening::end_session(const owner_id& of) {
   const std::string lock = lock_of(of);
   const std::string former = text("SELECT IS_USED_LOCK(" + lock + ")");
-  if (!former.empty()) static_cast<void>(try_to_ask("KILL " + former));  // it may have gone meanwhile
+  if (!former.empty())
+    static_cast<void>(try_to_ask("KILL " + former));  // the session may have ended meanwhile
   if (text("SELECT GET_LOCK(" + lock + ", 5)") != "1") {
-    throw connection_error{{errc::unavailable, "a former session of this client does not end"}};
+    throw connection_error{
+        {errc::unavailable, "the server has not ended a former session of this client in time"}};
   }
   if (of != client_) ask("DO RELEASE_LOCK(" + lock + ")");
 }
 
-/// By which others find this session, and know that it lives.
+/// Takes the lock by which others find this session and know that it lives.
 void opening::take_lock() {
   if (text("SELECT GET_LOCK(" + lock_of(client_) + ", 0)") == "1") return;
-  throw connection_error{{errc::unavailable, "the lock of this session's name is taken"}};
+  throw connection_error{{errc::unavailable, "another session holds the lock of this session's name"}};
 }
 
-/// A bell sleeps in a statement, which the slow log would take each time. Where the server does not let one
-/// set it, it does.
+/// The session for notifications sleeps in a statement, which would be in the slow log each time. If the user
+/// may not change that setting, it is.
 void opening::stay_out_of_slow_log() {
   static_cast<void>(try_to_ask("SET SESSION long_query_time = 31536000"));
 }
 
-/// The nodes of a Galera cluster share the tables, and not the locks by which sessions are known to live.
+/// The nodes of a Galera cluster share the tables, but not the locks that show which sessions live.
 void opening::refuse_cluster() {
   const auto refused =
       try_to_ask("SELECT @@global.wsrep_on = 1 AND @@global.wsrep_provider NOT IN ('', 'none')");
@@ -196,16 +199,15 @@ void opening::refuse_cluster() {
     throw connection_error{refusal};
   }
   if (!clustered) return;
-  throw connection_error{
-      {errc::foreign_store,
-       "the server is a node of a Galera cluster, whose nodes do not know of one another's sessions: "
-       "mode=session is not possible there; use mode=table"},
-      false};
+  throw connection_error{{errc::foreign_store,
+                          "the server is a node of a Galera cluster, whose nodes do not know one another's "
+                          "sessions; use mode=table"},
+                         false};
 }
 
-/// The server ends it when it has been silent for so long: no sooner, or its client would still believe in
-/// it, whatever the server has for others. It counts whole seconds. The times for the rest of what has begun
-/// to be read or written may begin right after the last answer.
+/// Makes the server end the session after this time without a request, and not before, because the client
+/// relies on the session until then. The server counts whole seconds. Its limits for reading and writing the
+/// rest of a packet may start right after the last answer.
 void opening::bind_to_session(std::chrono::milliseconds timeout) {
   refuse_cluster();
   const std::string seconds = std::to_string(std::chrono::ceil<std::chrono::seconds>(timeout).count());
@@ -213,7 +215,7 @@ void opening::bind_to_session(std::chrono::milliseconds timeout) {
       ", net_write_timeout = " + seconds + ", @holdfast_session = x'" + client_.hex() + '\'');
 }
 
-/// Leaves the first column of the answer in `column_`. \throws connection_error where the session is over.
+/// Stores the first column of the answer in `column_`. \throws connection_error if the session is over.
 std::optional<error_answer> opening::try_to_ask(std::string_view statement) {
   MYSQL* const m = session_.get();
   column_.clear();

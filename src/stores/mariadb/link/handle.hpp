@@ -18,20 +18,20 @@ using handle = std::unique_ptr<MYSQL, closer>;
 using statement = std::unique_ptr<MYSQL_STMT, closer>;
 using result = std::unique_ptr<MYSQL_RES, closer>;
 
-/// What the library's functions that do not block wait for, as poll's events; zero when they are done.
+/// The events that the library's non-blocking functions wait for, as poll's events; zero: done.
 [[nodiscard]] short events_of(int waiting);
-/// Which of that has come by now, as these functions take it; zero when nothing has.
+/// The events that are ready now, in the format of these functions; zero: none.
 [[nodiscard]] int ready_of(MYSQL* connection, int waiting);
 
-/// Why the server refused something, and whether the session is of no more use for that reason. What ends it
-/// without a clear answer throws instead: \throws runtime::connection_error.
+/// The reason of a refusal, and whether the session is over. \throws runtime::connection_error if the session
+/// ended without a clear answer.
 struct refusal {
   store::trouble reason;
   bool over = false;
 };
 [[nodiscard]] refusal refusal_of(unsigned number, const std::string& sentence);
 
-/// Why a session could not be had.
+/// The reason why a session could not be made.
 [[nodiscard]] runtime::connection_error refused_entry(unsigned number, const std::string& sentence);
 
 }  // namespace holdfast::mariadb

@@ -16,7 +16,8 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
-constexpr std::chrono::seconds nap{15};  // at the server; then it is asked again, to know whether it lives
+constexpr std::chrono::seconds nap{
+    15};  // the time of one call; then the next call shows that the server lives
 constexpr milliseconds first_pause = 50ms;
 constexpr milliseconds longest_pause = 5s;
 
@@ -54,16 +55,16 @@ void listener::shut() {
   if (thread_.joinable()) thread_.join();
 }
 
-/// \return whom to serve; nobody: it is over.
+/// \return the client to serve; empty: stop.
 std::optional<owner_id> listener::wait_to_begin() {
   const annotated::lock held{mutex_};
   while (!stopping_ && !(wanted_ && client_)) changed_.wait(mutex_);
   if (stopping_) return std::nullopt;
-  interrupt_.drain();  // with the mutex locked: it was for what is known by now
+  interrupt_.drain();  // with the mutex locked: it was for changes that are known by now
   return client_;
 }
 
-/// Shorter, when there is somebody else to serve.
+/// Pauses; ends early if there is another client to serve.
 void listener::pause(const owner_id& client, milliseconds length) {
   const auto end = std::chrono::steady_clock::now() + length;
   const annotated::lock held{mutex_};
@@ -79,17 +80,17 @@ void listener::work() {
       listen(*client);
     } catch (const runtime::connection_error& c) {
       if (c.reason.code == errc::closed) continue;  // interrupted: to stop, or to serve another
-    } catch (const std::exception&) {               // out of memory: as good as no connection
+    } catch (const std::exception&) {               // out of memory: the same as no connection
       wait = longest_pause;
     }
     if (std::chrono::steady_clock::now() - since > longest_pause)
-      wait = first_pause;  // it was good for something
+      wait = first_pause;  // the connection worked
     pause(*client, wait);
     wait = std::min(longest_pause, wait * 2);
   }
 }
 
-/// Until the session breaks, or somebody else is to be served.
+/// Listens until the session breaks, or another client is to be served.
 void listener::listen(const owner_id& client) {
   const auto over =
       dial(to_, client, client, role::notifications, sql::provision::none, interrupt_.descriptor());
@@ -101,7 +102,8 @@ void listener::listen(const owner_id& client) {
       continue;
     }
     const auto& reason = std::get<store::trouble>(said);
-    if (!reason.unknown) throw runtime::connection_error{reason.reason};  // else cut short: somebody has rung
+    if (!reason.unknown)
+      throw runtime::connection_error{reason.reason};  // otherwise interrupted: there is a notification
   }
 }
 
@@ -124,7 +126,8 @@ listener::notifications listener::take_in(const std::vector<sql::row>& rows) {
   for (const sql::row& r : rows) {
     const auto owner = r.size() == 2 ? owner_id::from_bytes(sql::text_at(r, 0)) : std::nullopt;
     if (!owner)
-      throw runtime::connection_error{{errc::corrupt_store, "a notification that Holdfast does not send"}};
+      throw runtime::connection_error{
+          {errc::corrupt_store, "the server sent a notification that is not Holdfast's"}};
     const std::int64_t token = sql::number_at(r, 1);
     received.push_back(sql::notification_of(*owner, token));
     seen_ += sql::mariadb::seen_notification(*owner, token);

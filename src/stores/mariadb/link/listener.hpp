@@ -32,7 +32,7 @@ class listener {
 
   /// Listens for the notifications for this client from now on. Any thread; does not block.
   void serve(const owner_id& client);
-  /// Begins, if that has not been done, as soon as there is somebody to serve. Any thread; does not block.
+  /// Begins to listen, unless it has begun, as soon as a client is set. Any thread; does not block.
   void begin();
   /// Nothing is delivered afterwards. Idempotent.
   void shut();
@@ -53,7 +53,7 @@ class listener {
   std::optional<owner_id> client_ HOLDFAST_GUARDED_BY(mutex_);
   bool wanted_ HOLDFAST_GUARDED_BY(mutex_) = false;
   bool stopping_ HOLDFAST_GUARDED_BY(mutex_) = false;
-  runtime::wakeup_fd interrupt_;  // it is to stop, or to serve another
+  runtime::wakeup_fd interrupt_;  // to stop, or to serve another client
   std::thread thread_;
 };
 

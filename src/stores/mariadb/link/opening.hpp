@@ -15,13 +15,13 @@
 
 namespace holdfast::mariadb {
 
-/// An error that the server answers with.
+/// An error that the server returned.
 struct error_answer {
   unsigned number;
   std::string sentence;
 };
 
-/// A session on its way to readiness.
+/// A session that is being set up.
 class opening {
  public:
   opening(const settings& to, const owner_id& client, role as, int stop)
@@ -29,7 +29,7 @@ class opening {
 
   [[nodiscard]] handle run(const std::optional<owner_id>& former, sql::provision make);
 
-  /// Whether there are no tables, and it was not to make them.
+  /// Whether there are no tables, and none were to be made.
   [[nodiscard]] bool is_bare() const { return bare_; }
 
   /// \return whether it has made any.
@@ -58,8 +58,8 @@ class opening {
   [[nodiscard]] std::string listed(const std::vector<std::string_view>& parts) const;
   struct found_procedures {
     bool complete = false;
-    bool current = false;   // as this Holdfast makes them
-    std::string untrusted;  // one of another user that would run with our rights
+    bool current = false;   // the same as this Holdfast makes
+    std::string untrusted;  // a procedure of another user that would run with this user's rights
   };
   [[nodiscard]] found_procedures look_at_procedures();
   void check_tables();
@@ -82,7 +82,7 @@ class opening {
   sql::provision make_ = sql::provision::tables;
   bool bare_ = false;
   handle session_;
-  std::vector<std::string> column_;  // the first, of the answer to the last statement
+  std::vector<std::string> column_;  // the first column of the last answer
 };
 
 }  // namespace holdfast::mariadb

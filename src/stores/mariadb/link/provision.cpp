@@ -1,4 +1,4 @@
-// What a session finds of our tables and procedures, and how it makes them.
+// How a session checks and makes Holdfast's tables and procedures.
 
 #include <algorithm>
 #include <cstdlib>
@@ -20,7 +20,7 @@ constexpr unsigned no_such_table = 1146;
 
 }  // namespace
 
-/// \return the layout at the server, zero where there is none, or a table is missing.
+/// \return the layout at the server; zero if there is none, or if a table is missing.
 std::int64_t opening::layout() {
   const auto refused = try_to_ask("CALL " + names_.quoted("layout") + "()");
   if (!refused) return column_.empty() ? 0 : std::strtoll(column_.front().c_str(), nullptr, 10);
@@ -35,10 +35,9 @@ bool opening::provide_tables(sql::mariadb::existing procedures_there) {
   const found_procedures procedures = look_at_procedures();
   if (!procedures.untrusted.empty() && !replaces) {
     throw connection_error{
-        {errc::permission_denied,
-         "the procedure " + procedures.untrusted +
-             " is another user's and would run with the rights of this one; have a trusted user "
-             "bring the store up to date: holdfast schema URL --apply"},
+        {errc::permission_denied, "the procedure " + procedures.untrusted +
+                                      " belongs to another user and would run with this user's rights; run "
+                                      "as a trusted user: holdfast schema URL --apply"},
         false};
   }
   const std::int64_t found = procedures.untrusted.empty() ? layout() : 0;
@@ -46,8 +45,8 @@ bool opening::provide_tables(sql::mariadb::existing procedures_there) {
   const bool outdated = found > 0 && behind > 0;
   if (found > sql::mariadb::layout || (outdated && !replaces)) {
     throw connection_error{
-        {errc::foreign_store, "the table " + names_.plain() + " is of layout " + std::to_string(found) +
-                                  ", and this Holdfast's is " + std::to_string(sql::mariadb::layout) +
+        {errc::foreign_store, "the table " + names_.plain() + " has layout " + std::to_string(found) +
+                                  ", and this Holdfast needs layout " + std::to_string(sql::mariadb::layout) +
                                   (outdated ? "; bring it up to date: holdfast schema URL --apply" : "")},
         false};
   }
@@ -56,9 +55,10 @@ bool opening::provide_tables(sql::mariadb::existing procedures_there) {
   if (usable && procedures.complete && (procedures.current || !replaces)) return false;
   if (usable && !to_.create) return false;
   if (!to_.create) {
-    throw connection_error{{errc::unavailable, "there is no table " + names_.plain() +
-                                                   ", and create=0 forbids to make it; see holdfast schema"},
-                           false};
+    throw connection_error{
+        {errc::unavailable, "the table " + names_.plain() +
+                                " does not exist, and create=0 forbids to create it; see holdfast schema"},
+        false};
   }
   if (make_ == sql::provision::none) {
     bare_ = !usable;
@@ -67,14 +67,14 @@ bool opening::provide_tables(sql::mariadb::existing procedures_there) {
   try {
     make_tables(procedures_there);
   } catch (const connection_error& c) {
-    // A user does not see a procedure that it may not call. It can do all else.
+    // A user does not see procedures that it may not call. It needs the others only.
     if (usable && !replaces && c.reason.code == errc::permission_denied) return false;
     throw;
   }
   return true;
 }
 
-/// The names of these tables or procedures, for a statement.
+/// The names of these tables or procedures, quoted for a statement.
 std::string opening::listed(const std::vector<std::string_view>& parts) const {
   std::string all;
   for (const std::string_view part : parts) {
@@ -84,7 +84,7 @@ std::string opening::listed(const std::vector<std::string_view>& parts) const {
   return all;
 }
 
-/// Asked before any is called, since nobody knows what another's does.
+/// Runs before any procedure is called, because a procedure of another program may do anything.
 /// \throws connection_error where there are others of these names.
 opening::found_procedures opening::look_at_procedures() {
   const auto& parts = sql::mariadb::procedure_parts();
@@ -100,8 +100,8 @@ opening::found_procedures opening::look_at_procedures() {
                         [&](const std::string& said) { return said.starts_with(mark); });
   };
   if (const auto foreign = marked("! "); foreign != column_.end()) {
-    throw connection_error{{errc::foreign_store, "there is a procedure " + foreign->substr(2) +
-                                                     " that is not ours; name another table with table="},
+    throw connection_error{{errc::foreign_store, "the procedure " + foreign->substr(2) +
+                                                     " is not Holdfast's; name another table with table="},
                            false};
   }
   found_procedures found{column_.size() == parts.size(), true, {}};
@@ -110,8 +110,8 @@ opening::found_procedures opening::look_at_procedures() {
   return found;
 }
 
-/// Ours say so in their comments, also where somebody did not come to the end of making them. Who may only
-/// call the procedures sees none.
+/// Holdfast's tables have a comment that says so, also if their creation was interrupted. A user that may
+/// only call the procedures sees no tables.
 /// \throws connection_error where there are others of these names.
 void opening::check_tables() {
   std::vector<std::string> comments;
@@ -125,19 +125,21 @@ void opening::check_tables() {
   });
   if (ours) return;
   throw connection_error{
-      {errc::foreign_store, "there is a table " + names_.plain() +
-                                ", or one named after it, that is not ours; name another with table="},
+      {errc::foreign_store,
+       "the table " + names_.plain() +
+           ", or a table named after it, is not Holdfast's; name another table with table="},
       false};
 }
 
-/// Several clients may be at it at once: each statement leaves alone what is there, or puts the same there.
+/// Several clients may do this at once: each statement keeps existing objects, or replaces them by the same.
 void opening::make_tables(sql::mariadb::existing procedures_there) {
   constexpr unsigned is_there = 1304;
   for (const std::string& statement : sql::mariadb::schema_of(names_, procedures_there)) {
     auto refused = try_to_ask(statement);
     if (refused && refused->number == is_there) {
       if (procedures_there == sql::mariadb::existing::kept) continue;
-      ask("DROP PROCEDURE IF EXISTS " + sql::mariadb::procedure_in(statement));  // MySQL cannot replace one
+      ask("DROP PROCEDURE IF EXISTS " +
+          sql::mariadb::procedure_in(statement));  // MySQL cannot replace a procedure
       refused = try_to_ask(statement);
     }
     if (!refused) continue;
@@ -145,9 +147,9 @@ void opening::make_tables(sql::mariadb::existing procedures_there) {
     if (refusal.reason.code != errc::permission_denied) throw connection_error{refusal};
     throw connection_error{
         {errc::permission_denied,
-         "there is no table " + names_.plain() +
-             " whose procedures this user may call, and it may not make it; grant it those that there are, "
-             "or have one who may run: holdfast schema URL --apply (" +
+         "there is no lock table " + names_.plain() +
+             " whose procedures this user may call, and the user may not create one; grant the procedures, "
+             "or run as a user with the rights: holdfast schema URL --apply (" +
              refusal.reason.message + ")"},
         false};
   }

@@ -8,7 +8,7 @@
 
 namespace holdfast::mariadb {
 
-/// Where a database is, and how to get in.
+/// The address of a database, and the credentials.
 struct settings {
   sql::link_settings link;
   std::string host = "127.0.0.1";
@@ -17,14 +17,14 @@ struct settings {
   std::string user;
   std::string password;
   std::string database;
-  std::string schema;  // where the table is; as errors and the catalogue name it
+  std::string schema;  // the database of the table, as errors and the catalogue name it
   std::string table = "holdfast_locks";
-  bool create = true;  // tables and procedures that are not there
+  bool create = true;  // whether missing tables and procedures are made
 
   struct {
     bool on = false;
-    std::string ca;    // a file of certificates to trust; empty: those of the system
-    std::string cert;  // our own, for servers that ask for one
+    std::string ca;    // a file of trusted certificates; empty: those of the system
+    std::string cert;  // the client's, for servers that ask for one
     std::string key;
     bool verify = true;
   } tls;

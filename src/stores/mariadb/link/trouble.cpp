@@ -8,39 +8,39 @@ namespace holdfast::mariadb {
 
 namespace {
 
-/// How an error is taken, by its number in the manual of MariaDB or MySQL.
+/// The classification of an error, by its number in the manual of MariaDB or MySQL.
 struct verdict {
   unsigned number;
   errc code;
   const char* advice;
   bool passing;
-  bool over = false;  // the session is of no more use
+  bool over = false;  // the session cannot be used any more
 };
 
-constexpr auto busy = "others were at it at the same moment";
+constexpr auto busy = "other sessions changed the same rows at the same moment";
 constexpr auto entry = "check the user and the password";
 constexpr auto grants = "grant this user the tables and procedures";
 constexpr auto plugin =
-    "this way of authentication is not one of those allowed here; those that show the server the password "
-    "need verified TLS (ca=)";
-constexpr auto many = "raise max_connections, or put a limit on clients";
-constexpr auto room = "make room at the server";
-constexpr auto replica = "the server is a read-only replica, or has been made read-only";
-constexpr auto cut_short = "it was cut short; look for a limit on the time of statements";
-constexpr auto gone = "the lock table is gone, or a part of it";
-constexpr auto shape = "the table of this name is of another shape; name another with table=";
+    "Holdfast does not allow this authentication plugin here; plugins that show the server the password need "
+    "verified TLS (ca=)";
+constexpr auto many = "raise max_connections, or use fewer clients";
+constexpr auto room = "free disk space at the server";
+constexpr auto replica = "the server is a read-only replica, or was set read-only; connect to the primary";
+constexpr auto cut_short = "the statement was interrupted; look for a limit on the time of statements";
+constexpr auto gone = "the lock table, or a part of it, is gone";
+constexpr auto shape = "the table of this name has other columns; name another table with table=";
 constexpr auto ended = "the server ended the session";
 
-/// Of libmariadb, for a way of authentication that it was not allowed. Its sentence has the name of that from
-/// where nothing stands any more.
+/// Of libmariadb, for an authentication plugin that is not allowed. Its message is not used, because it reads
+/// the plugin's name from freed memory.
 constexpr unsigned not_listed = 5010;
 
 constexpr auto verdicts = std::to_array<verdict>({
     {1213, errc::unavailable, busy, true},
     {1205, errc::unavailable, busy, true},
     {1020, errc::unavailable, busy, true},
-    {1180, errc::unavailable, busy, true},  // the commit failed: a cluster certified another
-    {1047, errc::unavailable, "the node is not of the cluster now", true, true},
+    {1180, errc::unavailable, busy, true},  // the commit failed: a cluster certified another transaction
+    {1047, errc::unavailable, "the node is not part of the cluster now", true, true},
     {1045, errc::permission_denied, entry, false},
     {1698, errc::permission_denied, entry, false},
     {1275, errc::permission_denied, entry, false},
@@ -53,11 +53,13 @@ constexpr auto verdicts = std::to_array<verdict>({
     {1227, errc::permission_denied, grants, false},
     {1370, errc::permission_denied, grants, false},
     {1449, errc::permission_denied,
-     "the user who made the procedures is gone; make them anew: holdfast schema URL --apply", false},
+     "the user who made the procedures does not exist any more; make them anew: holdfast schema URL --apply",
+     false},
     {1040, errc::exhausted, many, true, true},
     {1203, errc::exhausted, many, true, true},
     {1226, errc::exhausted, many, true, true},
-    {1129, errc::unavailable, "the server has blocked this host after many errors: FLUSH HOSTS", true, true},
+    {1129, errc::unavailable,
+     "the server has blocked this host after many connection errors; run FLUSH HOSTS there", true, true},
     {1461, errc::exhausted, "raise max_prepared_stmt_count", true},
     {3, errc::exhausted, room, true},
     {28, errc::exhausted, room, true},
@@ -72,8 +74,8 @@ constexpr auto verdicts = std::to_array<verdict>({
     {1317, errc::unavailable, cut_short, true},
     {1969, errc::unavailable, cut_short, true},
     {3024, errc::unavailable, cut_short, true},
-    {1243, errc::unavailable, "its preparation was lost", true, true},
-    {1615, errc::unavailable, "its preparation was lost", true, true},
+    {1243, errc::unavailable, "the prepared statement is gone", true, true},
+    {1615, errc::unavailable, "the prepared statement is gone", true, true},
     {1665, errc::unavailable, "set the server's binlog_format to MIXED or ROW", false},
     {1049, errc::unavailable, "create the database, or name another", false},
     {1146, errc::unavailable, gone, true, true},
@@ -85,8 +87,8 @@ constexpr auto verdicts = std::to_array<verdict>({
     {1366, errc::foreign_store, shape, false},
     {1406, errc::foreign_store, shape, false},
     {1030, errc::unavailable, "the server's disk failed", true},
-    {1194, errc::corrupt_store, "the server's data are damaged", false},
-    {1712, errc::corrupt_store, "the server's data are damaged", false},
+    {1194, errc::corrupt_store, "the server's data is damaged", false},
+    {1712, errc::corrupt_store, "the server's data is damaged", false},
     {1053, errc::unavailable, ended, true, true},
     {1152, errc::unavailable, ended, true, true},
     {1158, errc::unavailable, ended, true, true},
@@ -116,7 +118,8 @@ std::string one_line(std::string text) {
 }
 
 failure failure_of(const verdict& v, unsigned number, const std::string& sentence) {
-  std::string message = number == not_listed ? "the server was not given the password" : one_line(sentence);
+  std::string message =
+      number == not_listed ? "the client did not give the server the password" : one_line(sentence);
   message.append("; ").append(v.advice).append(" (error ").append(std::to_string(number)).append(")");
   return {v.code, message};
 }
@@ -128,7 +131,7 @@ refusal refusal_of(unsigned number, const std::string& sentence) {
   failure reason = failure_of(v, number, sentence);
   if (v.over && (v.advice == ended || &v == &lost))
     throw runtime::connection_error{std::move(reason), v.passing};
-  // Cut short, it may have been past its commit.
+  // An interrupted statement may have committed before.
   const bool unknown = v.advice == cut_short;
   return {{std::move(reason), v.passing, unknown}, v.over};
 }

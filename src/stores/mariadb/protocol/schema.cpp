@@ -37,9 +37,9 @@ void append_statements(std::vector<std::string>& to, std::string_view file) {
   }
 }
 
-/// `{FOREVER}`; and, of a claim `c`, `{GONE c}`: it was to end with a session that is over. Such a session
-/// holds the lock of a client's calls, which the server frees when it ends, however it ends. (No function:
-/// where the server writes a binary log, few may make one.)
+/// Replaces `{FOREVER}`, and `{GONE c}`: the claim `c` ends with a session that is over. Such a session holds
+/// the lock of its client's calls, which the server frees at the end of the session. (Not a stored function:
+/// on a server with a binary log few users may make one.)
 void spell_out(std::string& statement) {
   constexpr std::string_view mark = "{GONE ";
   const auto replace = [&](std::size_t at, std::size_t size, const std::string& with) {
@@ -71,7 +71,7 @@ std::vector<std::string> schema_of(const naming& names, existing procedures_ther
     const std::string mark = "COMMENT '" + plain + std::to_string(layout) + '\'';
     statement.replace(statement.find(mark), mark.size(), "COMMENT '" + current_comment() + '\'');
     constexpr std::string_view kept = "CREATE PROCEDURE IF NOT EXISTS";
-    // A comment for MySQL, which cannot replace one.
+    // MySQL, which cannot replace a procedure, reads this as a comment.
     constexpr std::string_view replaced = "CREATE /*M! OR REPLACE */ PROCEDURE";
     if (procedures_there == existing::replaced)
       statement.replace(statement.find(kept), kept.size(), replaced);
@@ -98,7 +98,7 @@ std::string current_comment() {
 }
 
 std::string script(const naming& names) {
-  constexpr std::string_view end = "$$\n";  // nowhere in the statements, which have semicolons
+  constexpr std::string_view end = "$$\n";  // does not occur in the statements, which contain semicolons
   std::string all = "DELIMITER $$\n";
   for (const auto& statements : {session_settings(), schema_of(names, existing::replaced)}) {
     for (const std::string& statement : statements) {

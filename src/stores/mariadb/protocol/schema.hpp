@@ -16,20 +16,19 @@ inline constexpr std::int64_t layout = 1;
 /// How existing procedures are treated.
 enum class existing : std::uint8_t { kept, replaced };
 
-/// All that makes a store, each to be sent as one statement, in this order: tables, then procedures, `layout`
-/// last. Tables that are there already stay as they are.
+/// Returns the statements that make a store, to be sent one by one in this order: tables, then procedures,
+/// `layout` last. Existing tables stay as they are.
 [[nodiscard]] std::vector<std::string> schema_of(const naming& names,
                                                  existing procedures_there = existing::kept);
 
 /// The comment of a procedure as this Holdfast makes it: "Holdfast 1" and a hash of the texts of all
-/// procedures. One that has another hash is of an older or newer Holdfast with the same layout.
+/// procedures. Another hash shows an older or newer Holdfast with the same layout.
 [[nodiscard]] std::string current_comment();
 
-/// The same as `schema_of`, replacing procedures, with what a session is to be set to, for the server's own
-/// command line client to run.
+/// As `schema_of`, with replaced procedures and the session's settings, for the server's command line client.
 [[nodiscard]] std::string script(const naming& names);
 
-/// What a session is set to before anything else, each to be sent as one statement.
+/// The settings of a session, to be sent first, one by one.
 [[nodiscard]] std::vector<std::string> session_settings();
 
 /// The comment of a table of Holdfast: "Holdfast claims 1". Other tables are not touched.
@@ -50,11 +49,11 @@ inline constexpr std::string_view procedure_comment = "Holdfast ";
 /// The text of a call with a question mark for each parameter, to be prepared.
 [[nodiscard]] std::string text_of(const sql::call& call, const naming& names);
 
-/// The lock that a client's session holds at the server for as long as it lives, by which others find it:
-/// the one for calls, or its bell. See ring.sql.
+/// The lock that a client's session holds at the server while it lives, by which others find the session: the
+/// session for calls, or the one that sleeps in `listen`. See ring.sql.
 [[nodiscard]] std::string lock_of(const owner_id& client, bool bell);
 
-/// Whether a server that answers this to `SELECT @@global.read_only` may be written. Up to MariaDB 12.0 and
+/// Whether a server with this value of `@@global.read_only` accepts writes. Up to MariaDB 12.0 and
 /// in MySQL it is a number; from then on a name: OFF, ON, NO_LOCK, NO_LOCK_NO_ADMIN.
 [[nodiscard]] bool is_writable(std::string_view read_only);
 

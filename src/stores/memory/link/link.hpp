@@ -14,7 +14,7 @@ namespace holdfast::memory {
 /// Carries requests to a table in this process.
 class link final : public runtime::batching_link {
  public:
-  /// \param name of the table to share with other clients of this process; empty: one of its own.
+  /// \param name of the table to share with other clients of this process; empty: a private table.
   link(runtime::event_loop& on, const std::string& name);
   ~link() override = default;
   link(const link&) = delete;

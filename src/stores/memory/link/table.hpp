@@ -33,8 +33,8 @@ class table {
     std::shared_ptr<const std::string> metadata;
   };
   struct named {
-    std::uint64_t token = 0;    // the last one drawn
-    std::uint64_t granted = 0;  // the last one granted: claims above it wait
+    std::uint64_t token = 0;    // the last token that was drawn
+    std::uint64_t granted = 0;  // the last token that was granted; claims above it wait
     std::int64_t capacity = 0;
     std::map<std::uint64_t, claim> claims;
   };
@@ -72,8 +72,8 @@ class shared_table {
     std::function<void()> changed;
   };
 
-  /// The table of that name in this process, which lives as long as a client has it; without a name, a new
-  /// one.
+  /// Returns the table of that name in this process, which lives as long as a client uses it; without a name,
+  /// a new table.
   [[nodiscard]] static std::shared_ptr<shared_table> named(const std::string& name);
 
   void join(const owner_id& client, listener l);

@@ -16,10 +16,10 @@ namespace {
 // Types by their numbers in pg_type, which never change.
 enum type : Oid { oid_bool = 16, oid_bytea = 17, oid_int8 = 20, oid_int4 = 23, oid_text = 25 };
 
-constexpr std::size_t pipeline_depth = 1024;  // what is under way may fill both ends' buffers
+constexpr std::size_t pipeline_depth = 1024;  // calls in flight may fill the buffers of both ends
 constexpr std::size_t int8_size = 8;
 
-/// Numbers travel with their highest byte first.
+/// Numbers are sent with their highest byte first.
 std::string to_network(std::int64_t n) {
   std::string bytes(int8_size, '\0');
   for (std::size_t i = 0; i < int8_size; ++i) {
@@ -98,7 +98,7 @@ short connection::events() const { return static_cast<short>(unsent_ ? POLLIN | 
 
 std::size_t connection::depth() const { return pipeline_depth; }
 
-/// Planned once a session: the server keeps the plans inside its routines likewise.
+/// Planned once in each session. The server also keeps the plans inside its routines.
 void connection::prepare(const sql::call& request) {
   std::vector<Oid> types;
   types.reserve(request.in.size());
@@ -110,9 +110,9 @@ void connection::prepare(const sql::call& request) {
   }
 }
 
-/// The server wakes every session that listens, whatever it listens to, for each commit that notifies. So
-/// only a client does that may have a claim: it listens before the call that makes one is sent, so that no
-/// notification is missed.
+/// For each commit with a notification, the server wakes every session that listens to any channel. So only a
+/// client that may have a claim listens. It begins before it sends the call that makes a claim, so that it
+/// misses no notification.
 void connection::hear_while_needed(const sql::call& next) {
   const auto now = boot_clock::now();
   std::optional<duration> ttl;
@@ -124,7 +124,7 @@ void connection::hear_while_needed(const sql::call& next) {
     return;
   }
   longest_ttl_ = std::max(longest_ttl_, *ttl);
-  constexpr duration most = std::chrono::hours{24 * 365};  // of claims that end with their session
+  constexpr duration most = std::chrono::hours{24 * 365};  // for claims that end with their session
   needed_until_ = std::max(needed_until_, now + idle_limit_ + std::min(longest_ttl_, most));
   if (!hears_) begin_or_end_hearing(true);
 }
@@ -201,8 +201,7 @@ void connection::take_in(const PGresult* r) {
   }
 }
 
-/// After an error the server still answers; where it ended the session instead, what it did before nobody
-/// knows.
+/// After an error the server still answers. If it ended the session instead, the outcome is unknown.
 void connection::take_refusal(const PGresult* r) {
   if (is_bare() && is_missing(r)) {
     coming_ = std::vector<sql::row>{};

@@ -14,13 +14,13 @@
 
 namespace holdfast::postgresql {
 
-/// A session in libpq's pipeline mode: calls go out without waiting for the answers to those before, each of
-/// them a transaction of its own.
+/// A session in libpq's pipeline mode: calls are sent without waiting for earlier answers. Each call is a
+/// transaction.
 class connection final : public sql::connection {
  public:
-  /// Takes over a session that is ready, with nothing under way.
-  /// \param idle_limit for how long after the last call about a claim, and the end of its ttl, it goes on to
-  /// hear what is notified.
+  /// Takes over a session that is ready and has no call in flight.
+  /// \param idle_limit how long the session continues to listen after the last call about a claim and the end
+  /// of its ttl.
   /// \throws runtime::connection_error.
   connection(handle session, const owner_id& client, const sql::naming& names, duration idle_limit);
 
@@ -32,7 +32,7 @@ class connection final : public sql::connection {
   [[nodiscard]] std::vector<store::notification> take_notifications() override;
   [[nodiscard]] std::optional<runtime::connection_error> ended() const override { return end_; }
   [[nodiscard]] std::optional<sql::call> tracking(bool on) const override;
-  /// The server forgets it after a minute.
+  /// The server ends the notifications of changes after a minute.
   [[nodiscard]] duration tracking_lasts() const override { return std::chrono::seconds{60}; }
   [[nodiscard]] std::int64_t page_size() const override { return 500; }
   [[nodiscard]] bool take_change() override { return std::exchange(changed_, false); }
@@ -53,17 +53,17 @@ class connection final : public sql::connection {
   struct under_way {
     std::string routine;
     bool preparing = false;
-    bool own = false;  // of the connection's own: nobody is owed the answer
+    bool own = false;  // a call of the connection itself: its answer is dropped
   };
   std::deque<under_way> due_;
-  sql::answer coming_;  // to the first of those due
+  sql::answer coming_;  // the answer to the first call in flight
   std::vector<sql::answer> answers_;
   std::vector<store::notification> notifications_;
   std::optional<runtime::connection_error> end_;
   const duration idle_limit_;
-  bool hears_ = false;                   // what is notified to this client
-  duration longest_ttl_{};               // of the claims that were made or kept here
-  boot_clock::time_point needed_until_;  // until then there may be a claim
+  bool hears_ = false;                   // whether it listens to the client's channel
+  duration longest_ttl_{};               // the longest ttl of claims made or kept over this connection
+  boot_clock::time_point needed_until_;  // until then the client may have a claim
   bool changed_ = false;
   bool unsent_ = false;
 };

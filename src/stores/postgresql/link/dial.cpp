@@ -21,27 +21,26 @@ using runtime::connection_error;
 
 namespace {
 
-/// Whatever role, database and server have for others.
+/// The settings of each session, which override those of role, database and server.
 constexpr const char* session_settings =
-    // Who comes by a row's lock has to see what the one before has written.
+    // A transaction that gets a row's lock has to see the changes of the one before.
     "SET default_transaction_isolation = 'read committed';"
     "SET client_min_messages = warning;"
-    // Calls go one behind another, renewals among them: none waits for long for a row that somebody else has
-    // locked. It is asked for again. A shorter limit of the role or the database stays.
+    // Calls run one after another, renewals among them, so none waits long for a row that another transaction
+    // has locked. The call is repeated. A shorter limit of the role or the database stays.
     "SELECT set_config('lock_timeout', '1s', false)"
     " WHERE current_setting('lock_timeout')::interval NOT BETWEEN '1 ms' AND '1 s';"
-    // Plans are made once a session, and stay while the tables grow: the first of them may not be for tables
-    // of a page, which are cheapest read from end to end.
+    // Plans are made once in a session and stay while the tables grow. They must not be made for tables of
+    // one page, for which a full scan is the cheapest.
     "SET plan_cache_mode = force_generic_plan;"
     "SET enable_seqscan = off;"
-    "SET jit = off;"  // which would take a forbidden scan, of the table of one row, for an expensive one
-    // Dead clients and lines are noticed by the server itself within about 25 seconds, less than the usual
-    // ttl: it would keep for hours what they left half done.
+    "SET jit = off;"  // which would treat the forbidden scan of a one-row table as expensive
+    // The server itself notices dead clients and connections within about 25 seconds, less than the usual
+    // ttl. By default it would keep their open transactions for hours.
     "SET tcp_keepalives_idle = 10; SET tcp_keepalives_interval = 5; SET tcp_keepalives_count = 3;"
     "SET tcp_user_timeout = 25000";
 
-/// The first of the schemas in $1 that has the table or the routine `layout` of the names in $2 and $3; or
-/// else the first of them.
+/// Finds the first of the schemas in $1 that has the table $2 or the routine $3; or else the first schema.
 constexpr const char* schema_query = R"sql(
 SELECT n.nspname
   FROM unnest($1::name[]) WITH ORDINALITY AS s(name, place) JOIN pg_namespace n ON n.nspname = s.name
@@ -52,14 +51,14 @@ SELECT n.nspname
  LIMIT 1
 )sql";
 
-/// Ends the sessions of an application name, and has a row for each that is not over yet. Anybody may bear
-/// that name, but only those count that have logged in as this one has: a role that the login takes on is
-/// something else.
+/// Ends the sessions with an application name, and returns a row for each that is not over yet. Any session
+/// may use that name, so only sessions with the same login role count. The login role is not the current
+/// role.
 constexpr const char* ending_query =
     "SELECT pg_terminate_backend(a.pid) FROM pg_stat_get_activity(NULL) a WHERE a.application_name = $1 AND "
     "a.pid <> pg_backend_pid() AND a.usesysid = (SELECT oid FROM pg_roles WHERE rolname = session_user)";
 
-/// Of the advisory lock of a session, by its client's id.
+/// The key of the advisory lock of a session, by its client's id.
 constexpr const char* key = "('x' || left($1, 16))::bit(64)::bigint";
 
 }  // namespace
@@ -119,8 +118,8 @@ void opening::connect() {
   limit_.begin("the server's first answers");
 }
 
-/// What is asked before anything is written, with every name in full: until `settle_names` the search_path is
-/// that of the role and the database, in which others may have functions and operators of any name.
+/// Checks the server before anything is written, with every name in full: until `settle_names` the
+/// search_path is that of the role and the database, and may contain functions and operators of other users.
 void opening::check_server() {
   constexpr int oldest = 130000;
   const int version = PQserverVersion(session_.get());
@@ -138,23 +137,26 @@ void opening::check_server() {
   const auto said = [&](column which) { return std::string{PQgetvalue(r.get(), 0, which)}; };
   check_line(said(backend));
   if (said(standby) == "t") {
-    throw connection_error{{errc::unavailable, "the server is a read-only standby; name the primary"}};
+    throw connection_error{
+        {errc::unavailable, "the server is a read-only standby; the store's URL has to lead to the primary"}};
   }
   if (said(read_only) == "on") {
     throw connection_error{
-        {errc::unavailable, "transactions are read-only here; look for a default_transaction_read_only"}};
+        {errc::unavailable,
+         "the session's transactions are read-only; look for default_transaction_read_only in the settings "
+         "of the role, database and server"}};
   }
   if (said(encoding) != "UTF8" && said(encoding) != "SQL_ASCII") {
     throw connection_error{
         {errc::foreign_store, "the database's encoding is " + said(encoding) +
-                                  ", which cannot hold every name; name one whose is UTF8"},
+                                  ", which cannot represent every name; use a database in UTF8"},
         false};
   }
   settle_names(said(path));
 }
 
-/// From now on nothing is looked for but in pg_catalog, and what is ours in its schema. A table whose schema
-/// the URL does not name is looked for along the search_path that this user had until now.
+/// Restricts the search_path to pg_catalog; Holdfast's objects are named with their schema. If the URL names
+/// no schema, the table is searched along the user's former search_path.
 void opening::settle_names(const std::string& path) {
   ask("SET search_path = pg_catalog, pg_temp");
   if (!names_.schema().empty()) return;
@@ -162,13 +164,14 @@ void opening::settle_names(const std::string& path) {
   if (schema.empty()) {
     throw connection_error{
         {errc::foreign_store,
-         "no schema of this user's search_path is there: create the schema, or name another with table="},
+         "no schema of this user's search_path exists; create one, or name a schema with table="},
         false};
   }
   if (schema.find_first_of("$\"'{}\\") != std::string::npos) {
     throw connection_error{
-        {errc::foreign_store, "the name of the schema " + schema +
-                                  " has characters that ours cannot have; name another with table="},
+        {errc::foreign_store,
+         "the name of the schema " + schema +
+             " contains characters that Holdfast does not accept in a schema; name another with table="},
         false};
   }
   names_ = names_.in(schema);
@@ -180,47 +183,46 @@ void opening::settle_names(const std::string& path) {
 void opening::check_line(const std::string& backend) {
   if (backend == std::to_string(PQbackendPID(session_.get()))) return;
   if (to_.link.session) {
-    throw connection_error{
-        {errc::unavailable,
-         "there is a connection pooler before the server, and with mode=session locks end with the "
-         "session: connect directly"},
-        false};
+    throw connection_error{{errc::unavailable,
+                            "a connection pooler is in front of the server, and with mode=session locks end "
+                            "with the session; connect directly"},
+                           false};
   }
   if (!to_.pooled) {
-    throw connection_error{
-        {errc::unavailable,
-         "there is a connection pooler before the server: connect directly, or, where it pools sessions "
-         "and not transactions or statements, say so with pooler=session"},
-        false};
+    throw connection_error{{errc::unavailable,
+                            "a connection pooler is in front of the server; connect directly, or add "
+                            "pooler=session if it pools sessions and not transactions or statements"},
+                           false};
   }
   backend_ = backend;
 }
 
-/// A pooler of transactions is likely to have shown itself by now where others use it.
+/// Detects a pooler of transactions, if other clients use it at the same time.
 void opening::check_session() {
   if (backend_.empty() || text("SELECT pg_backend_pid()") == backend_) return;
-  throw connection_error{
-      {errc::unavailable,
-       "the connection pooler has changed the session in between: it does not pool sessions, as "
-       "pooler=session says; connect directly"},
-      false};
+  throw connection_error{{errc::unavailable,
+                          "the connection pooler switched the session, so it does not pool sessions as "
+                          "pooler=session claims; connect directly"},
+                         false};
 }
 
-/// So that nothing that was sent there is carried out later on. The server ends a session when it gets to it,
-/// and shows it until all that it held is free. No lock is waited for, which a stranger could have.
+/// Ends former sessions, so that no request of them is carried out later. The server ends a session with a
+/// delay, and shows it until all its locks are free. This waits for no lock, because another user could hold
+/// it.
 void opening::end_sessions(const owner_id& of) {
   limit_.begin("the end of the former connection at the server");
-  // The login may end its own sessions; a role that it takes on need not have that right.
+  // The login role may end its own sessions; the current role may lack that right.
   ask("SET ROLE NONE");
   while (!text(ending_query, {application(of)}).empty()) std::this_thread::sleep_for(asking_interval);
   ask("RESET ROLE");
   limit_.begin("the server's answers");
 }
 
-/// By which others know that this session lives.
+/// Takes the lock that shows others that this session lives.
 void opening::take_lock() {
   if (text(std::string{"SELECT pg_try_advisory_lock("} + key + ')', {client_.hex()}) == "t") return;
-  throw connection_error{{errc::unavailable, "the advisory lock of this session's number is taken"}};
+  throw connection_error{
+      {errc::unavailable, "another session holds the advisory lock of this session's number"}};
 }
 
 /// The server ends it when it has been silent for so long: no sooner, or its client would still believe in
@@ -241,13 +243,13 @@ void opening::bind_to_session(std::chrono::milliseconds timeout) {
   if (PQserverVersion(session_.get()) >= knows_idle_sessions) set("idle_session_timeout", timeout.count());
 }
 
-/// \return the last statement's result. \throws connection_error where one is refused.
+/// \return the last statement's result. \throws connection_error if a statement is refused.
 result opening::ask(const std::string& statement, const std::vector<std::string>& values) {
   std::vector<const char*> texts;
   texts.reserve(values.size());
   for (const std::string& v : values) texts.push_back(v.c_str());
   PGconn* const to = session_.get();
-  const int sent = values.empty() ? PQsendQuery(to, statement.c_str())  // may be several statements
+  const int sent = values.empty() ? PQsendQuery(to, statement.c_str())  // allows several statements
                                   : PQsendQueryParams(to, statement.c_str(), static_cast<int>(texts.size()),
                                                       nullptr, texts.data(), nullptr, nullptr, 0);
   if (sent != 1) throw connection_error{failure_of(to)};

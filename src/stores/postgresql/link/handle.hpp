@@ -17,23 +17,23 @@ struct finisher {
 using handle = std::unique_ptr<PGconn, finisher>;
 using result = std::unique_ptr<PGresult, finisher>;
 
-/// What libpq says of its connection, in one line.
+/// libpq's message about its connection, in one line.
 [[nodiscard]] failure failure_of(PGconn* connection);
 
-/// Why a connection could not be had. The connection has been `talkative`.
+/// The reason why a connection could not be made, from a connection after `make_talkative`.
 [[nodiscard]] runtime::connection_error refused_entry(PGconn* connection);
-/// Before it connects: errors with the codes by which they are known in every language; and warnings to
-/// nobody, where libpq would write them to the program's standard error.
+/// To be called before connecting: errors get codes, which do not depend on the language, and warnings are
+/// dropped, which libpq would write to the program's standard error.
 void make_talkative(PGconn* connection);
 
-/// Why the server refused a statement.
+/// The reason why the server refused a statement.
 struct refusal {
   store::trouble reason;
-  bool over = false;   // it would refuse the session's next ones likewise
+  bool over = false;   // it would refuse the next statements of the session, too
   bool fatal = false;  // it has ended the session
 };
 [[nodiscard]] refusal refusal_of(const PGresult* refused);
-/// Whether that was since a routine, a table or their schema is not there.
+/// Whether the reason is a missing routine, table or schema.
 [[nodiscard]] bool is_missing(const PGresult* refused);
 
 }  // namespace holdfast::postgresql

@@ -13,31 +13,31 @@
 
 namespace holdfast::postgresql {
 
-/// A session on its way to readiness.
+/// A session that is being set up.
 class opening {
  public:
   opening(const settings& to, const owner_id& client, int stop)
       : to_{to}, names_{to.names}, client_{client}, limit_{to.link.connect_limit, stop} {}
 
   [[nodiscard]] handle run(const std::optional<owner_id>& former, sql::provision make);
-  /// With the schema in which the tables are; once `run`.
+  /// With the schema of the tables; after `run`.
   [[nodiscard]] const sql::naming& names() const { return names_; }
 
-  /// Whether there are no tables, and it was not to make them.
+  /// Whether there are no tables, and none were to be made.
   [[nodiscard]] bool is_bare() const { return bare_; }
 
   /// \return whether it has made tables.
   [[nodiscard]] bool provide();
 
  private:
-  /// Until the server is asked again. Not at the server, whose clock may be set back meanwhile.
+  /// The pause before the next query. Not a sleep at the server, whose clock may be set back meanwhile.
   static constexpr std::chrono::milliseconds asking_interval{5};
 
-  /// Half of the id, as everybody can read it there; the other half stays secret, so that nobody knows the
-  /// channel.
+  /// Half of the id, because everybody can read it at the server. The other half stays secret, so that no
+  /// other user knows the channel.
   static std::string application(const owner_id& client) { return "holdfast " + client.hex().substr(0, 16); }
 
-  /// What there is at the server, and all of it of somebody who is trusted.
+  /// Reads the objects at the server, and checks that trusted roles own them.
   struct inventory {
     bool has_layout = false;
     bool has_revision = false;
@@ -58,7 +58,7 @@ class opening {
   [[nodiscard]] inventory look_around();
   [[nodiscard]] std::int64_t layout(const inventory& there);
   [[nodiscard]] sql::postgresql::revision revision(const inventory& there);
-  /// Whether this client can do with what there is; where it must not, throws.
+  /// Whether the objects suffice for this client; throws if the client must not use them.
   [[nodiscard]] bool suffices(const inventory& there);
   void await_makers();
   [[nodiscard]] std::string definitions();

@@ -1,4 +1,4 @@
-// What a session finds of our tables and routines, and how it makes them.
+// How a session checks and makes Holdfast's tables and routines.
 
 #include <charconv>
 #include <chrono>
@@ -16,8 +16,8 @@ using runtime::connection_error;
 
 namespace {
 
-/// Behind `owners`: how many tables and routines there are, whether `layout` ($2) and `revision` ($3) are,
-/// and what is not trusted, with its owner.
+/// Follows `owners`: the number of tables and routines, whether `layout` ($2) and `revision` ($3) exist, and
+/// the untrusted objects with their owners.
 constexpr const char* inventory_query = R"sql(
 SELECT count(*) FILTER (WHERE kind = 'table'), count(*) FILTER (WHERE kind = 'routine'),
        count(*) FILTER (WHERE kind = 'routine' AND name = $2::text),
@@ -29,9 +29,8 @@ SELECT count(*) FILTER (WHERE kind = 'table'), count(*) FILTER (WHERE kind = 'ro
 
 }  // namespace
 
-/// Nothing of ours is called before this: a routine of a stranger would run with the rights of this user, and
-/// a table of his runs his triggers and defaults. The owner of the schema can put his own in the place of
-/// what is there.
+/// Runs before any routine is called: a routine of an untrusted role would run with the rights of this user,
+/// and so would the triggers and defaults of its tables. The owner of the schema can replace objects in it.
 opening::inventory opening::look_around() {
   std::string query = sql::postgresql::owners(names_);
   constexpr std::string_view owner = "{OWNER}";
@@ -51,7 +50,7 @@ opening::inventory opening::look_around() {
               is(routines_found, sql::postgresql::routines.size())};
 }
 
-/// \return the layout at the server, zero where there is none.
+/// \return the layout at the server; zero if there is none.
 std::int64_t opening::layout(const inventory& there) {
   if (!there.has_layout) return 0;
   const std::string said = text("SELECT " + names_.quoted("layout") + "()");
@@ -65,7 +64,7 @@ sql::postgresql::revision opening::revision(const inventory& there) {
   return sql::postgresql::revision::parse(text("SELECT " + names_.quoted("revision") + "()"));
 }
 
-/// A table that has one of our names, but not our columns.
+/// Finds a table with one of Holdfast's names and other columns.
 std::optional<std::string> opening::foreign_table() {
   for (const auto part : sql::postgresql::tables) {
     const std::string columns = text(
@@ -77,23 +76,25 @@ std::optional<std::string> opening::foreign_table() {
   return std::nullopt;
 }
 
-/// Newer routines do for older clients; older ones are replaced.
+/// Newer routines serve older clients; older routines are replaced.
 bool opening::suffices(const inventory& there) {
   const std::int64_t found = layout(there);
   const auto routines = revision(there);
   const auto& own = sql::postgresql::own_revision();
   const bool newer = routines.number > own.number;
   if (found > sql::postgresql::layout_number || (newer && !there.is_complete)) {
-    throw connection_error{
-        {errc::foreign_store, "the table " + names_.plain() + " was made by a newer Holdfast"}, false};
+    throw connection_error{{errc::foreign_store,
+                            "the table " + names_.plain() + " was made by a newer Holdfast; update this one"},
+                           false};
   }
   if (found != sql::postgresql::layout_number || !there.is_complete) return false;
   return newer || (routines.number == own.number && !to_.renew);
 }
 
 std::string opening::shortage(const inventory& there) const {
-  if (!there.has_layout) return "there is no table " + names_.plain() + ", or some part of it is missing";
-  return "the tables and routines of " + names_.plain() + " are an older version's, or some part is missing";
+  if (!there.has_layout) return "the table " + names_.plain() + " does not exist, or a part of it is missing";
+  return "the tables and routines of " + names_.plain() +
+         " are those of an older version, or a part is missing";
 }
 
 /// \return whether it has made any.
@@ -102,27 +103,27 @@ bool opening::provide_tables() {
   if (suffices(there)) return false;
   if (const auto theirs = foreign_table()) {
     throw connection_error{
-        {errc::foreign_store, "there is a table " + *theirs + " that is not ours; name another with table="},
+        {errc::foreign_store, "the table " + *theirs + " is not Holdfast's; name another table with table="},
         false};
   }
   if (!to_.create) {
     throw connection_error{
-        {errc::unavailable, shortage(there) + ", and create=0 forbids to make it; see holdfast schema"},
+        {errc::unavailable, shortage(there) + ", and create=0 forbids to create it; see holdfast schema"},
         false};
   }
   bare_ = make_ == sql::provision::none && !there.has_layout;
   return !bare_ && make_tables(there);
 }
 
-/// One client at a time, and those who come meanwhile find them made. Anybody may have that lock, so it is
-/// not waited for without limit: two who make the same at once get in each other's way, and try again.
+/// One client at a time makes the tables, and the others find them made. Any user may hold this lock, so the
+/// wait is limited. Two clients that make the tables at once fail and try again.
 void opening::await_makers() {
   const auto enough = boot_clock::now() + to_.link.connect_limit / 2;
   const std::string attempt = "SELECT pg_try_advisory_xact_lock(" + sql::postgresql::making_key(names_) + ")";
   while (text(attempt) != "t" && boot_clock::now() < enough) std::this_thread::sleep_for(asking_interval);
 }
 
-/// All that the tables and routines are, as the server has it.
+/// The definitions of the tables and routines at the server.
 std::string opening::definitions() {
   return text(
       "SELECT concat("
@@ -152,17 +153,16 @@ bool opening::make_tables(const inventory& there) {
     return changed;
   } catch (const connection_error& c) {
     if (c.reason.code ==
-        errc::foreign_store) {  // a routine of somebody else's, say, or a schema that is missing
+        errc::foreign_store) {  // for example a routine of another program, or a missing schema
       throw connection_error{
-          {c.reason.code, "the table " + names_.plain() + " cannot be made: " + c.reason.message}, false};
+          {c.reason.code, "the table " + names_.plain() + " cannot be created: " + c.reason.message}, false};
     }
     if (c.reason.code != errc::permission_denied) throw;
-    throw connection_error{
-        {errc::permission_denied,
-         shortage(there) +
-             ", and this user may not make it; have one who may run: holdfast schema URL --apply (" +
-             c.reason.message + ")"},
-        false};
+    throw connection_error{{errc::permission_denied, shortage(there) +
+                                                         ", and this user may not create it; run as a user "
+                                                         "with the rights: holdfast schema URL --apply (" +
+                                                         c.reason.message + ")"},
+                           false};
   }
 }
 

@@ -10,19 +10,18 @@
 
 namespace holdfast::postgresql {
 
-/// Where a database is, and how to get in.
+/// The address of a database, and the credentials.
 struct settings {
   sql::link_settings link;
   std::map<std::string, std::string> connection;  // libpq's own parameters, by their names
   sql::naming names{"", "holdfast_locks", '"'};
-  std::string owner;   // a role whose routines and tables are trusted, besides those that always are
-  bool create = true;  // tables and routines that are not there
-  bool renew = false;  // routines of this very text, where they are of this revision
-  std::vector<std::string> lockers{};  // roles that get the right to lock
-  std::vector<std::string> lookers{};  // and to look
-  duration idle_limit =
-      std::chrono::minutes{1};  // for how long an idle session goes on to hear what is notified
-  bool pooled = false;          // through a pooler, which is known to leave a session to one client
+  std::string owner;   // a further role whose routines and tables are trusted
+  bool create = true;  // whether missing tables and routines are made
+  bool renew = false;  // whether routines of the same revision are replaced by those of this version
+  std::vector<std::string> lockers{};             // roles that get the right to lock
+  std::vector<std::string> lookers{};             // roles that get the right to look
+  duration idle_limit = std::chrono::minutes{1};  // how long an idle session continues to listen
+  bool pooled = false;                            // through a pooler that keeps a session for one client
 };
 
 }  // namespace holdfast::postgresql

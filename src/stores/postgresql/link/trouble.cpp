@@ -10,46 +10,48 @@ namespace holdfast::postgresql {
 
 namespace {
 
-/// How a SQLSTATE is taken, or all of a class of them; see appendix A of PostgreSQL's manual.
+/// The classification of a SQLSTATE, or of a class of them; see appendix A of PostgreSQL's manual.
 struct verdict {
   std::string_view state;
   errc code;
   std::string_view advice;
   bool passing;
-  bool over = false;  // the connection is
+  bool over = false;  // the connection is over
 };
 
 constexpr auto verdicts = std::to_array<verdict>({
-    {"40", errc::unavailable, "others were at it at the same moment", true},  // deadlock, serialization
-    {"23505", errc::unavailable, "others were making the same tables at the same moment", true},
-    {"26000", errc::unavailable, "its preparation failed", true},
+    {"40", errc::unavailable, "other sessions changed the same rows at the same moment",
+     true},  // deadlock, serialization
+    {"23505", errc::unavailable, "other sessions were making the same tables at the same moment", true},
+    {"26000", errc::unavailable, "the prepared statement is gone", true},
     {"55P03", errc::unavailable, "another session holds a lock on the row or the table", true},
-    {"57014", errc::unavailable, "it was cancelled; look for a statement_timeout", true},
-    {"42501", errc::permission_denied, "have the owner of the tables grant it; see holdfast schema", false},
+    {"57014", errc::unavailable, "the statement was cancelled; look for a statement_timeout", true},
+    {"42501", errc::permission_denied, "the owner of the tables has to grant it; see holdfast schema", false},
     {"28P01", errc::permission_denied, "check the user and the password", false},
-    {"28", errc::permission_denied, "check the user, and what the server's pg_hba.conf says of it", false},
-    {"25006", errc::unavailable, "the server is a read-only standby, or has been made read-only", true, true},
+    {"28", errc::permission_denied, "check the user, and the server's pg_hba.conf", false},
+    {"25006", errc::unavailable,
+     "the server is a read-only standby, or was set read-only; connect to the primary", true, true},
     {"42P01", errc::unavailable, "the lock table is gone", true, true},
     {"42883", errc::unavailable, "a routine of the lock table is gone", true, true},
-    {"42704", errc::foreign_store, "create it, or name another", false},  // a role
+    {"42704", errc::foreign_store, "create the role, or name another", false},  // a role
     {"3F000", errc::foreign_store, "create the schema, or name another with table=", false},
     {"3D000", errc::unavailable, "create the database, or name another", false},
     {"42P13", errc::foreign_store,
-     "there is a routine of this name that is not ours; name another with table=", false},
+     "a routine of this name is not Holdfast's; name another table with table=", false},
     {"42", errc::foreign_store,
-     "the table of this name is of another shape; name another with table=", false},
+     "the table of this name has other columns; name another table with table=", false},
     {"HF001", errc::foreign_store, "see holdfast schema", false},  // a stranger's table, say
-    {"53300", errc::exhausted, "raise max_connections, or put a limit on clients", true},
-    {"53", errc::exhausted, "make room at the server", true},
-    {"57P03", errc::unavailable, "it is on its way up or down", true, true},
+    {"53300", errc::exhausted, "raise max_connections, or use fewer clients", true},
+    {"53", errc::exhausted, "free disk space or memory at the server", true},
+    {"57P03", errc::unavailable, "the server is starting or shutting down", true, true},
     {"57", errc::unavailable, "the server ended the session", true, true},
     {"08", errc::unavailable, "the connection failed", true, true},
     {"XX000", errc::unavailable, "the server could not do that now", true},  // "tuple concurrently updated"
-    {"XX", errc::corrupt_store, "the server's data are damaged", false},
+    {"XX", errc::corrupt_store, "the server's data is damaged", false},
     {"", errc::unavailable, "the server refused a statement", false},
 });
 
-/// In one line; without those that name places in the server's own source, which a talkative libpq adds.
+/// Joins the lines; leaves out those with places in the server's source, which a verbose libpq adds.
 std::string one_line(std::string_view text) {
   std::string all;
   while (!text.empty()) {
@@ -70,7 +72,8 @@ const verdict& verdict_of(std::string_view state) {
                        [&](const verdict& v) { return state.starts_with(v.state); });
 }
 
-/// Behind the severity, which is in the language of the server: "FATAL:  28P01: password …".
+/// Finds the SQLSTATE after the severity, which is in the language of the server: "FATAL:  28P01: password
+/// …".
 std::string state_in(std::string_view said) {
   constexpr std::size_t length = 5;
   constexpr std::string_view before = ":  ";
@@ -92,7 +95,7 @@ void make_talkative(PGconn* connection) {
   PQsetNoticeProcessor(connection, [](void*, const char*) {}, nullptr);
 }
 
-/// libpq tells the SQLSTATE of a connection that fails within its sentence alone: "FATAL:  28P01: …".
+/// For a failed connection, libpq has the SQLSTATE in its message only: "FATAL:  28P01: …".
 runtime::connection_error refused_entry(PGconn* connection) {
   failure said = failure_of(connection);
   const auto says = [&](std::string_view text) { return said.message.find(text) != std::string::npos; };
@@ -121,7 +124,7 @@ refusal refusal_of(const PGresult* refused) {
   };
   const std::string severity = field(PG_DIAG_SEVERITY_NONLOCALIZED);
   std::string state = field(PG_DIAG_SQLSTATE);
-  if (state.empty()) state = "08";  // libpq's own: the connection is gone
+  if (state.empty()) state = "08";  // an error of libpq: the connection is gone
   const verdict& v = verdict_of(state);
   std::string message = one_line(field(PG_DIAG_MESSAGE_PRIMARY));
   if (message.empty()) message = one_line(PQresultErrorMessage(refused));

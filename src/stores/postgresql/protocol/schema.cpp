@@ -11,7 +11,7 @@ namespace holdfast::sql::postgresql {
 
 namespace {
 
-/// FNV-1a: tables of one database with the same number get one another's changes, no more.
+/// FNV-1a. Tables of one database with the same number notify one another's watchers, which is harmless.
 std::uint32_t number_of(const naming& names) {
   std::uint32_t hash = 2166136261U;
   for (const char c : names.plain()) hash = (hash ^ static_cast<unsigned char>(c)) * 16777619U;
@@ -24,12 +24,12 @@ void replace(std::string& text, std::string_view from, std::string_view to) {
   }
 }
 
-/// The two numbers of an advisory lock. Other programs use other numbers.
+/// The two numbers of an advisory lock.
 std::string key_of(std::int32_t purpose, const naming& names) {
   return std::to_string(purpose) + ", " + std::to_string(static_cast<std::int32_t>(number_of(names)));
 }
 
-/// Routines that others call come first; the last file says that all of them are there.
+/// Routines come before their callers. The last file makes `layout`, which shows that all of them exist.
 constexpr auto files = std::to_array<std::string_view>(
     {text::former,   text::schema,    text::now,    text::changed, text::gone,  text::bury,   text::serve,
      text::place,    text::acquire,   text::find,   text::look,    text::renew, text::extend, text::release,
@@ -65,7 +65,7 @@ std::string functions(const naming& names, access from, access upto) {
   return all;
 }
 
-/// In lines, as the catalog has them: names without quotes.
+/// In lines, in the catalogue's format: names without quotes.
 std::string bare_tables(const naming& names) {
   std::string all;
   for (const auto part : tables) all.append(names.bare(part)) += '\n';

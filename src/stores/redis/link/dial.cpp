@@ -60,8 +60,8 @@ address unix_address(const std::string& path) {
   return found;
 }
 
-/// Looking a name up blocks for as long as name servers like, and cannot be stopped: it has a thread of its
-/// own, which is left behind when that takes too long.
+/// A name look-up blocks without a limit and cannot be stopped. It has its own thread, which is abandoned
+/// when it takes too long.
 std::vector<address> look_up(const std::string& host, const std::string& port, const io_deadline& limit) {
   struct question {
     std::string host;
@@ -141,7 +141,7 @@ int connect_any(const settings& to, io_deadline& limit) {
   limit.begin("the host to answer");
   int problem = 0;
   for (std::size_t i = 0; i < addresses.size(); ++i) {
-    try {  // an address that swallows everything must leave time for the others
+    try {  // an address that does not answer must leave time for the others
       const int fd = connect_to(addresses[i], limit.share(addresses.size() - i));
       if (fd >= 0) return fd;
       problem = errno;
@@ -153,14 +153,13 @@ int connect_any(const settings& to, io_deadline& limit) {
   const errc as = problem == EACCES                        ? errc::permission_denied
                   : problem == EMFILE || problem == ENFILE ? errc::exhausted
                                                            : errc::unavailable;
-  throw connection_error{{as, std::string{"no connection: "} + std::strerror(problem)},
+  throw connection_error{{as, std::string{"cannot connect: "} + std::strerror(problem)},
                          as != errc::permission_denied};
 }
 
-/// Our end's address, as the server sees it; empty for Unix sockets, which all look alike.
-/// \param client_info what CLIENT INFO answers, if the server knows it (6.2) and we may ask: there may be a
-/// proxy in
-///        between.
+/// The client's address as the server sees it; empty for Unix sockets, which have none.
+/// \param client_info the reply to CLIENT INFO, if the server has the command (6.2) and the user may call it:
+/// a proxy may be in between.
 std::string own_address(const value& client_info, int fd) {
   const std::string& info = client_info.text;
   const std::size_t begin = info.find(" addr=");
@@ -216,10 +215,10 @@ class introduction {
   const io_deadline& limit_;
 };
 
-/// An error that a server gave to the greeting, without the password: servers and proxies repeat what they
-/// were asked, some of them cut short.
+/// The server's error reply to the greeting, without the password: servers and proxies repeat the command,
+/// some of them shortened.
 std::string without_password(std::string error, const std::string& password) {
-  constexpr std::size_t shortest_part = 4;  // of a password that is cut short
+  constexpr std::size_t shortest_part = 4;  // of a shortened password
   if (password.empty()) return error;
   const std::string_view begin = std::string_view{password}.substr(0, shortest_part);
   for (auto at = error.find(begin); at != std::string::npos; at = error.find(begin, at + 3)) {
@@ -234,8 +233,7 @@ std::string without_password(std::string error, const std::string& password) {
   if (error.starts_with("ERR unknown command") || error.starts_with("NOPROTO")) {
     throw connection_error{
         {errc::unavailable,
-         "Holdfast needs Redis 6 or newer, or Valkey: the server does not speak RESP3 (it does not "
-         "know HELLO 3)"},
+         "the server does not speak RESP3 (HELLO 3); Holdfast needs Redis 6 or newer, or Valkey"},
         false};
   }
   store::trouble t = trouble_of(error);
@@ -262,15 +260,15 @@ std::int64_t id_in(const value& hello) {
 
 /// Refuses a server on which leases would be lost.
 void require_primary(const value& hello) {
-  // Its keys are in slots, those of several names in several: a renewal of all of them would be refused.
+  // A cluster refuses a renewal of several names, because their keys are in different slots.
   if (const value* const mode = field_of(hello, "mode"); mode != nullptr && mode->text == "cluster") {
-    throw connection_error{
-        {errc::foreign_store,
-         "the server runs in cluster mode, which Holdfast does not support yet; use a server with "
-         "'cluster-enabled no', with replicas if need be (docs/stores/redis.md)"},
-        false};
+    throw connection_error{{errc::foreign_store,
+                            "the server runs in cluster mode, which Holdfast does not support yet; use a "
+                            "server with 'cluster-enabled no' (docs/stores/redis.md)"},
+                           false};
   }
-  // Nothing can be renewed there. A failover may be under way, and the host's name lead to the primary soon.
+  // A replica renews nothing. Trying again makes sense: after a failover the host's name may lead to the
+  // primary.
   const value* const role = field_of(hello, "role");
   if (role != nullptr && (role->text == "replica" || role->text == "slave")) {
     throw connection_error{
@@ -308,8 +306,8 @@ connection dial(const settings& to, const tls_context* secure, const owner_id& c
   require_fine(greeting, to.password);
   require_primary(greeting);
 
-  // What may be refused costs something, or is done when it is needed; without the rest there is no working
-  // here.
+  // If the server refuses an optional command, that costs performance only, or the command is repeated when
+  // needed. It must accept the others.
   std::string rest;
   std::vector<bool> needed;
   const auto ask = [&](bool is_needed, std::initializer_list<std::string_view> words) {
@@ -317,11 +315,12 @@ connection dial(const settings& to, const tls_context* secure, const owner_id& c
     needed.push_back(is_needed);
   };
   ask(false, {"CLIENT", "INFO"});
-  if (!former.empty()) {  // before anything of ours
+  if (!former.empty()) {  // before any other command
     rest += former;
     needed.push_back(false);
   }
-  // Here, and not when the server first misses one: what is sent again comes behind what was sent after it.
+  // Loads the scripts here and not at the first NOSCRIPT: a request that is sent again would run after
+  // requests that were sent later.
   for (const std::string_view script : all_scripts()) ask(false, {"SCRIPT", "LOAD", script});
   if (to.database != 0) ask(true, {"SELECT", std::to_string(to.database)});
   if (tracked) {

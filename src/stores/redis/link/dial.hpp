@@ -13,7 +13,8 @@
 
 namespace holdfast::redis {
 
-/// A connection that is ready for commands: it speaks RESP3, has been let in, and hears our channel.
+/// A connection that is ready for commands: it speaks RESP3, is authenticated, and is subscribed to the
+/// client's channel.
 struct connection {
   std::unique_ptr<redis::stream> stream;
   redis::parser parser;      // with what has come already
@@ -33,7 +34,7 @@ struct connection {
 [[nodiscard]] connection dial(const settings& to, const tls_context* secure, const owner_id& client,
                               bool tracked, const std::string& former, int stop);
 
-/// The command that has changes told.
+/// Appends the command that makes the server report changes of keys.
 void append_tracking(std::string& out, const std::string& prefix);
 
 }  // namespace holdfast::redis

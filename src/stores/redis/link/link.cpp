@@ -15,7 +15,7 @@ namespace holdfast::redis {
 namespace {
 
 constexpr std::size_t buffer_size = std::size_t{64} * 1024;
-/// With more replies due than that, the next requests wait for the reader, and are sent together.
+/// While more replies than this are due, new requests wait for the reader, and are sent together.
 constexpr std::size_t batch_above = 16;
 
 }  // namespace
@@ -97,8 +97,11 @@ void link::handle(std::vector<value> messages) {
   deliver(notifications_in(all.pushes));
   if (has_changes(all.pushes)) ring_watchers();
   if (all.surplus) throw parser::garbage{"an answer without a request"};
-  // After a failover the name of the host may lead to another server, this connection never will.
-  if (demoted) throw connection_error{{errc::unavailable, "the server is a replica (READONLY)"}};
+  // After a failover the host's name may lead to another server, but this connection does not.
+  if (demoted)
+    throw connection_error{
+        {errc::unavailable,
+         "the server is a read-only replica (READONLY); the store's URL has to lead to the primary"}};
 }
 
 /// Gives each reply to the first request in flight.
@@ -122,7 +125,7 @@ link::received link::match(std::vector<value> messages) {
   return all;
 }
 
-/// Sets the outcomes of completed requests, and sends those again that need more commands.
+/// Sets the outcomes of completed requests, and queues requests again that need more commands.
 /// \return whether a reply says that the server is a replica.
 bool link::interpret_replies() {
   bool demoted = false;

@@ -27,7 +27,7 @@ class link final : public runtime::multiplexed_link<tickets::request, tickets::r
   void send(tickets::request request, on_reply handler) override;
 
  private:
-  /// What came in, sorted.
+  /// The messages that were read, by kind.
   struct received {
     std::vector<value> pushes;
     bool surplus = false;  // replies to no request

@@ -8,7 +8,7 @@
 
 namespace holdfast::redis {
 
-/// Where a server is, and how to get in.
+/// The address of a server, and the credentials.
 struct settings {
   std::string host = "127.0.0.1";
   std::string port = "6379";
@@ -19,17 +19,16 @@ struct settings {
 
   struct {
     bool on = false;
-    std::string ca;    // a file of certificates to trust; empty: those of the system
-    std::string cert;  // our own, for servers that ask for one
+    std::string ca;    // a file of trusted certificates; empty: those of the system
+    std::string cert;  // the client's, for servers that ask for one
     std::string key;
-    std::string name;  // that the server's certificate has to bear; empty: the host
+    std::string name;  // the name in the server's certificate; empty: the host
     bool verify = true;
   } tls;
 
-  std::chrono::milliseconds connect_limit{5000};  // for all of connecting, names and handshakes included
-  std::chrono::milliseconds answer_limit{5000};   // a server that owes an answer for longer is taken for gone
-  std::chrono::milliseconds quiet_limit{
-      15000};  // after that long without a word it is asked whether it lives
+  std::chrono::milliseconds connect_limit{5000};  // for connecting, with name look-ups and handshakes
+  std::chrono::milliseconds answer_limit{5000};   // a reply that takes longer closes the connection
+  std::chrono::milliseconds quiet_limit{15000};   // after so long without a reply the client sends a PING
 
   dialect speech;
 

@@ -15,8 +15,7 @@ namespace holdfast::redis {
 
 using runtime::connection_error;
 
-/// Bytes to a server and back, without blocking. Reading and writing may go on in two threads at once; each
-/// of them in one.
+/// Bytes to a server and back, without blocking. One thread may read while another writes.
 class stream {
  public:
   stream() = default;
@@ -29,15 +28,14 @@ class stream {
   /// \return how many bytes went; fewer than given: no more now. \throws connection_error.
   [[nodiscard]] virtual std::size_t write_some(std::string_view bytes) = 0;
   [[nodiscard]] virtual int descriptor() const = 0;
-  /// Whether it stands still until the descriptor can be written, for all that it was to read (TLS
-  /// negotiates).
+  /// Whether reading waits until the descriptor can be written (TLS negotiates).
   [[nodiscard]] virtual bool reading_wants_to_write() const { return false; }
 };
 
 /// Takes a connected, non-blocking socket over.
 [[nodiscard]] std::unique_ptr<stream> plain_stream(int socket);
 
-/// What TLS needs once, whatever the number of connections.
+/// The TLS settings that all connections of a client share.
 class tls_context {
  public:
   /// \throws holdfast::error errc::invalid_url where a file is missing or unreadable.

@@ -30,8 +30,8 @@ std::string first_error() {
   throw error{errc::invalid_url, "the " + item + " " + file + " cannot be used for TLS: " + first_error()};
 }
 
-/// OpenSSL would ask at the terminal, or read a line of stdin, which is not ours to take: a program that
-/// locks would stand still, or lose what was meant for it.
+/// Refuses to ask for a pass phrase. OpenSSL would ask at the terminal or read a line of stdin, and the
+/// program would stop, or lose its own input.
 int refuse_to_ask(char* /*passphrase*/, int /*size*/, int /*writing*/, void* flag) {
   if (flag != nullptr) *static_cast<bool*>(flag) = true;
   return -1;
@@ -47,8 +47,8 @@ class secured final : public stream {
     }
   }
   ~secured() override {
-    // Without the closing words of TLS: nothing is cut short by it, and they could fail in a thread of a
-    // user's, whose own calls of OpenSSL would then find the error.
+    // No TLS close message: no data is lost without it. Sending it could fail in a user's thread, and leave
+    // an error in the thread's OpenSSL error queue.
     SSL_free(ssl_);
     ::shutdown(socket_, SHUT_RDWR);  // a child after fork() may have it open, too
     ::close(socket_);
@@ -64,7 +64,9 @@ class secured final : public stream {
     if (is_address) return;
     if ((verify && SSL_set1_host(ssl_, name.c_str()) != 1) ||
         SSL_set_tlsext_host_name(ssl_, name.c_str()) != 1) {
-      throw connection_error{{errc::invalid_url, "no certificate can bear the name " + name}, false};
+      throw connection_error{
+          {errc::invalid_url, "the TLS name is not valid in a certificate; check 'tls_name': " + name},
+          false};
     }
   }
 
@@ -116,7 +118,7 @@ class secured final : public stream {
     }
   }
 
-  /// Who is not who it should be will not become it by trying again.
+  /// A retry does not help a server with a wrong certificate.
   [[noreturn]] void refused() {
     const long verdict = SSL_get_verify_result(ssl_);
     if (verdict != X509_V_OK) {
@@ -126,7 +128,7 @@ class secured final : public stream {
           false};
     }
     throw connection_error{
-        {errc::unavailable, "no TLS: " + first_error() + " (does the server speak TLS on this port?)"}};
+        {errc::unavailable, "TLS failed: " + first_error() + " (does the server speak TLS on this port?)"}};
   }
 
   int socket_;
@@ -141,7 +143,7 @@ tls_context::tls_context(const settings& s)
     : context_{SSL_CTX_new(TLS_client_method())},
       name_{s.tls.name.empty() ? s.host : s.tls.name},
       verify_{s.tls.verify} {
-  if (context_ == nullptr) throw error{errc::exhausted, "no TLS: " + first_error()};
+  if (context_ == nullptr) throw error{errc::exhausted, "TLS failed: " + first_error()};
   try {
     SSL_CTX_set_min_proto_version(context_, TLS1_2_VERSION);
     SSL_CTX_set_mode(context_, SSL_MODE_ENABLE_PARTIAL_WRITE | SSL_MODE_ACCEPT_MOVING_WRITE_BUFFER);
@@ -162,8 +164,8 @@ tls_context::tls_context(const settings& s)
         if (is_encrypted) {
           ERR_clear_error();
           throw error{errc::invalid_url, "the key " + key +
-                                             " is encrypted, and Holdfast asks for no pass phrase; give a "
-                                             "copy without one that only this user can read"};
+                                             " is encrypted, and Holdfast cannot ask for its pass phrase; "
+                                             "give a copy without one, readable by this user only"};
         }
         unusable("key", key);
       }

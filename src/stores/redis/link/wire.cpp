@@ -29,7 +29,7 @@ void wire::write_out() {
     }
     unsent_.erase(0, unsent_.size() - left.size());
   } catch (const connection_error&) {     // replies that came before that can still be read
-    ::shutdown(descriptor(), SHUT_RDWR);  // the reader learns of it
+    ::shutdown(descriptor(), SHUT_RDWR);  // the reader notices it
   }
 }
 

@@ -14,7 +14,7 @@
 
 namespace holdfast::redis {
 
-/// A request, or a command of the link's own, in whose reply nobody is interested.
+/// A request, or a command of the link itself, whose reply is ignored.
 struct pending_command final : runtime::pending_request<request_fsm::outcome> {
   std::optional<request_fsm> fsm;
   std::string command;

@@ -11,7 +11,7 @@ namespace holdfast::redis {
 struct dialect {
   std::string prefix = "holdfast:";              // of every lock's key
   std::chrono::milliseconds keep{3600 * 1000};   // how long an unused name's token is remembered
-  unsigned replicas = 0;                         // that have to acknowledge a grant
+  unsigned replicas = 0;                         // how many replicas have to acknowledge a grant
   std::chrono::milliseconds replicas_wait{200};  // their time limit; every other request waits meanwhile
 };
 

@@ -28,7 +28,7 @@ std::uint16_t crc16(std::string_view bytes) {
   return static_cast<std::uint16_t>(crc);
 }
 
-/// What stands between the first brace and the one that closes it; empty: the whole key counts.
+/// The text between the first brace and the brace that closes it; empty: the slot depends on the whole key.
 std::string_view tag_of(std::string_view key) {
   const std::size_t open = key.find('{');
   if (open == std::string_view::npos) return {};
@@ -52,7 +52,7 @@ std::string number_in(std::uint16_t slot) {
   return std::to_string(table.at(slot));
 }
 
-/// Everything of a side key but its last word.
+/// A side key without its last word.
 std::string stem_of(const std::string& lock) {
   if (lock.find('}') == std::string::npos) return "{" + lock + "}" + separator;
   std::string tag{tag_of(lock)};

@@ -7,9 +7,9 @@
 
 namespace holdfast::redis {
 
-/// The keys of one name (see lua/queue.lua). The lock's is prefix + name, byte for byte, so that foreign
-/// clients share it. The others are in its hash slot, whatever bytes it has, and can be no lock's key: names
-/// hold no control characters.
+/// The keys of one name (see lua/queue.lua). The lock's key is prefix + name, byte for byte, so that foreign
+/// clients share it. The side keys are in the hash slot of the lock's key, whatever its bytes. No side key is
+/// a lock's key, because names contain no control characters.
 ///
 ///     lock's key           key of its fence                hash tag
 ///     holdfast:nightly     {holdfast:nightly}<US>fence     the lock's key
@@ -25,9 +25,9 @@ struct keys {
   [[nodiscard]] static keys of(std::string_view prefix, std::string_view name);
 };
 
-/// The lock's key that a fence belongs to; empty for any other key.
+/// Returns the lock's key of a fence's key; empty for any other key.
 [[nodiscard]] std::optional<std::string> lock_of_fence(std::string_view key);
-/// Likewise for any side key.
+/// Returns the lock's key of any side key; empty for any other key.
 [[nodiscard]] std::optional<std::string> lock_of_side_key(std::string_view key);
 
 /// The hash slot of a key, as Redis Cluster defines it: CRC-16/XMODEM of the tag, if there is one, modulo

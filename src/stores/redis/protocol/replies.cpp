@@ -42,7 +42,7 @@ std::int64_t number_of(const value& v) {
   throw misunderstood{};
 }
 
-/// Limits a server's number, which may be anything, to two centuries, whatever the unit.
+/// Limits a number from the server, which is not trusted, to two centuries in any unit.
 template <class Unit>
 Unit bounded(std::int64_t n) {
   constexpr Unit for_ever = std::chrono::years{200};
@@ -98,7 +98,7 @@ kept kept_in(const value& v, std::size_t holds) {
   return k;
 }
 
-/// A claim as the server keeps it, without its first letter: "token since client weight ttl metadata".
+/// A claim in the server's format, without its first character: "token since client weight ttl metadata".
 struct recorded {
   fencing_token token;
   std::chrono::microseconds since{};
@@ -138,7 +138,7 @@ claim_state claim_of(std::string owner, const recorded& r, std::int64_t room, mi
   return c;
 }
 
-/// The lock's only holder: ours, if the fence knows it, or a foreign one.
+/// The lock's only holder: a Holdfast client if the fence knows it, else a foreign client.
 claim_state lone_holder(const std::string& owner, std::string_view known, milliseconds now,
                         milliseconds left) {
   if (known.starts_with(owner + ' ')) {
@@ -163,7 +163,7 @@ std::optional<lock_state> state_of(std::string name, const value& v) {
 
   lock_state state;
   state.name = std::move(name);
-  std::string_view known;  // "owner claim" of who drew the lock alone last
+  std::string_view known;  // "owner claim" of the last exclusive holder
   if (!fence.is(value::kind::null)) {
     known = text_of(fence);
     const std::string_view last = known.substr(0, known.find(' '));
@@ -208,7 +208,7 @@ tickets::link::outcome outcome_of(const tickets::request& request, const value& 
     case task::find:
     case task::look: {
       reply r = place_in(v);
-      // An answer that another script gives is of no use to an acquisition.
+      // An acquisition cannot use the answer of another script.
       const bool none = std::holds_alternative<nothing>(r);
       const bool fits = std::holds_alternative<place>(r) || (request.kind == task::acquire) != none;
       if (!fits) throw misunderstood{};
@@ -220,10 +220,9 @@ tickets::link::outcome outcome_of(const tickets::request& request, const value& 
     case task::downgrade: return number_of(v) != 0 ? reply{done{}} : reply{nothing{}};
     case task::evict:
       if (v.is(value::kind::list) && v.items.size() == 1) {
-        return store::trouble{
-            {errc::wrong_type,
-             "a client that is not Holdfast's holds it, and its key is left alone; delete the key if you are "
-             "sure that no program works under it"}};
+        return store::trouble{{errc::wrong_type,
+                               "a client of another library holds the lock, and Holdfast leaves its key "
+                               "alone; delete the key if no program works under that lock"}};
       }
       return reply{count{static_cast<std::size_t>(number_of(v))}};
     case task::inspect: return reply{state_of(request.name, v)};

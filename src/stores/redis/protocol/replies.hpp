@@ -16,7 +16,7 @@ class misunderstood : public std::exception {};
 /// \throws misunderstood.
 [[nodiscard]] tickets::link::outcome outcome_of(const tickets::request& request, const value& v);
 
-/// The result of inspect.lua. Empty for a name that is not in use and has not been of late.
+/// The result of inspect.lua. Empty for a name that is not in use, and was not in use for `keep_idle`.
 /// \throws misunderstood.
 [[nodiscard]] std::optional<lock_state> state_of(std::string name, const value& v);
 

@@ -45,13 +45,13 @@ void append_number(std::string& out, std::int64_t n) {
   append_word(out, {digits.data(), static_cast<std::size_t>(end - digits.data())});
 }
 
-/// As the scripts write and compare it.
+/// The format in which the scripts write and compare a token.
 std::string text_of(fencing_token token) {
   const std::string digits = std::to_string(token.value());
   return std::string(20 - digits.size(), '0') + digits;
 }
 
-/// Rounded up: the server must not end before we do.
+/// Rounded up: the server must not end a hold before the client does.
 std::int64_t milliseconds_in(duration d) { return std::chrono::ceil<std::chrono::milliseconds>(d).count(); }
 
 void begin(std::string& out, const script& s, bool in_full, std::size_t key_count, std::size_t arguments) {
@@ -65,7 +65,7 @@ void append_keys(std::string& out, const keys& k) {
   for (const std::string* key : {&k.lock, &k.fence, &k.queue, &k.claims, &k.expiries}) append_word(out, *key);
 }
 
-/// As a pattern of SCAN that means just these bytes.
+/// Returns a pattern of SCAN that matches exactly these bytes.
 std::string literally(std::string_view bytes) {
   std::string pattern;
   for (const char c : bytes) {
@@ -76,7 +76,7 @@ std::string literally(std::string_view bytes) {
 }
 
 store::trouble nonsense() {
-  return {{errc::corrupt_store, "the server's answer is not one that the script gives"}, false, true};
+  return {{errc::corrupt_store, "the server's reply has not the form that the script returns"}, false, true};
 }
 
 constexpr std::size_t names_at_once = 64;
@@ -133,18 +133,18 @@ std::optional<request_fsm::outcome> request_fsm::refusal(const std::string& erro
   return std::nullopt;
 }
 
-/// \param type of the lock's key; empty where that must not be asked.
+/// \param type of the lock's key; empty if the user may not ask for it.
 store::trouble request_fsm::wrong_type(const std::string& type) const {
   const std::string key = keys::of(in_->prefix, request_.name).lock;
   if (type.empty() || type == "string" || type == "none") {
-    return {
-        {errc::wrong_type,
-         "the key " + key + ", or a side key of it, holds something that is no lock; it is left untouched"}};
+    return {{errc::wrong_type, "the key " + key +
+                                   ", or a side key of it, contains something that is no lock; Holdfast "
+                                   "leaves it untouched: take another name, or another 'prefix' in the URL"}};
   }
   const std::string owner = type == "hash" ? " (Redisson keeps its locks as hashes)" : "";
-  return {
-      {errc::wrong_type, "the key " + key + " is a " + type + ", and no lock that Holdfast shares" + owner +
-                             "; it is left untouched: take another name, or another 'prefix' in the URL"}};
+  return {{errc::wrong_type,
+           "the key " + key + " is a " + type + ", which is no lock that Holdfast can share" + owner +
+               "; Holdfast leaves it untouched: take another name, or another 'prefix' in the URL"}};
 }
 
 std::optional<request_fsm::outcome> request_fsm::hear_script(const value& reply) {
@@ -157,17 +157,17 @@ std::optional<request_fsm::outcome> request_fsm::hear_script(const value& reply)
   return std::nullopt;
 }
 
-/// A grant that too few replicas acknowledged stays at the server, and the machine looks for it again: that
-/// writes anew, and there is another WAIT. It is not released from here. Such a release could be late, on a
-/// connection that has broken meanwhile, and end a hold that is believed since then; a claim that is
-/// withdrawn is never asked for again.
+/// A grant that too few replicas acknowledged stays at the server. The machine looks for it again, which
+/// writes the grant again and is followed by another WAIT. The grant is not released here: such a release
+/// could arrive late, over a connection that has broken meanwhile, and end a hold that a client relies on by
+/// then. A withdrawn claim is never looked for again.
 request_fsm::outcome request_fsm::hear_replicas(const value& reply) const {
   if (reply.is(value::kind::number) && reply.number >= std::int64_t{in_->replicas}) {
     return tickets::reply{granted_};
   }
   return store::trouble{
-      {errc::unavailable, "it was granted, and is given back: fewer than " + std::to_string(in_->replicas) +
-                              " replicas acknowledged it within " +
+      {errc::unavailable, "the lock was granted and is withdrawn: fewer than " +
+                              std::to_string(in_->replicas) + " replicas acknowledged it within " +
                               std::to_string(in_->replicas_wait.count()) + " ms"},
       true,
       false,
@@ -182,18 +182,17 @@ request_fsm::outcome request_fsm::hear_scan(const value& reply) {
     const bool is_lock = !in_->prefix.empty() && !lock_of_side_key(key.text);
     if (!of_fence && !is_lock) continue;
     const std::string& lock = of_fence ? *of_fence : key.text;
-    // Other keys of the server that happen to fit are no locks.
+    // Other keys that match the pattern are no locks.
     if (lock.starts_with(in_->prefix) && lock.size() > in_->prefix.size()) listing_->found.insert(lock);
   }
   const std::string& cursor = reply.items[0].text;
   listing_->scanned = cursor == "0";
-  const bool progress =
-      listing_->scanned || cursor != listing_->cursor;  // else it would never come to an end
+  const bool progress = listing_->scanned || cursor != listing_->cursor;  // otherwise the scan would not end
   listing_->cursor = cursor;
   return so_far(progress);
 }
 
-/// The listing, or the part of it that is there.
+/// The listing, or the part of it that is complete.
 request_fsm::outcome request_fsm::so_far(bool progress) const {
   if (listing_->scanned && listing_->found.empty()) return tickets::reply{std::move(listing_->summaries)};
   return tickets::reply{tickets::more{listing_, progress}};
@@ -207,7 +206,7 @@ request_fsm::outcome request_fsm::hear_details(const std::vector<value>& replies
     }
     const std::string lock = *listing_->found.begin();
     listing_->found.erase(listing_->found.begin());
-    if (reply.is(value::kind::error)) continue;  // not a lock, in spite of its name
+    if (reply.is(value::kind::error)) continue;  // the key is no lock, although its name matches
     std::optional<lock_state> state;
     try {
       state = state_of(lock.substr(in_->prefix.size()), reply);
@@ -220,7 +219,7 @@ request_fsm::outcome request_fsm::hear_details(const std::vector<value>& replies
   return so_far(true);
 }
 
-/// One pass finds both kinds of keys, since a fence's key has its lock's in it.
+/// One pass finds both kinds of keys, because a fence's key contains the lock's key.
 void request_fsm::say_scan(std::string& out) const {
   std::string pattern{"*"};
   if (in_->prefix.empty()) {
@@ -235,7 +234,7 @@ std::size_t request_fsm::say_details(std::string& out) const {
   const script s = script_of(task::inspect);
   std::size_t n = 0;
   for (auto lock = listing_->found.begin(); lock != listing_->found.end() && n < names_at_once; ++lock, ++n) {
-    begin(out, s, n == 0, 5, 0);  // in full once: the server may not know it
+    begin(out, s, n == 0, 5, 0);  // one script in full, because the server may not have it
     append_keys(out, keys::of({}, *lock));
   }
   return n;
@@ -271,9 +270,9 @@ void request_fsm::say_script(std::string& out, bool in_full) const {
         append_word(out, text_of(request_.token));
       else
         append_word(out, "");
-      // A claim that is found begins a new ttl, too: an earlier request may have been carried out late, and
-      // its ttl began at a time that the client cannot know. And WAIT waits for what this connection wrote: a
-      // script that writes nothing has nothing for replicas to acknowledge.
+      // A claim that is found begins a new ttl, because an earlier request may have been carried out late,
+      // and its ttl began at a time unknown to the client. Also, WAIT waits for writes of this connection: a
+      // script without a write gives replicas nothing to acknowledge.
       append_number(out, milliseconds_in(request_.ttl));
       append_number(out, keep);
       break;
@@ -349,9 +348,9 @@ store::trouble trouble_of(const std::string& error) {
   };
   constexpr std::array<known, 15> all{{
       {"WRONGTYPE", errc::wrong_type, false},
-      {"NOAUTH", errc::permission_denied, false, "; give the password, and in the store's URL maybe a user"},
-      {"WRONGPASS", errc::permission_denied, false,
-       "; see the user in the store's URL, and the password, there or wherever it is given"},
+      {"NOAUTH", errc::permission_denied, false,
+       "; give the password, and the user in the store's URL if it is not 'default'"},
+      {"WRONGPASS", errc::permission_denied, false, "; check the user in the store's URL, and the password"},
       {"NOPERM", errc::permission_denied, false},
       {"OOM", errc::exhausted, true},
       {"LOADING", errc::unavailable, true},
@@ -379,8 +378,8 @@ store::trouble trouble_of(const std::string& error) {
   const auto found = std::find_if(all.begin(), all.end(), [&](const known& k) { return is(k.code); });
   if (found == all.end()) return {{errc::unavailable, "the server answers: " + error}, false, false};
   if (found->as == errc::wrong_type) {
-    return {
-        {errc::wrong_type, "a key holds something that is no lock; it is left untouched (" + error + ")"}};
+    return {{errc::wrong_type,
+             "a key contains something that is no lock; Holdfast leaves it untouched (" + error + ")"}};
   }
   return {{found->as, "the server answers: " + error + std::string{found->advice}}, found->passing, false};
 }

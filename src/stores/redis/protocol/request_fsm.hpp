@@ -15,11 +15,11 @@
 
 namespace holdfast::redis {
 
-/// One request to a server: commands to send, then a reply to each, until the outcome is there. Most requests
+/// One request to a server: commands to send and a reply to each, until there is an outcome. Most requests
 /// take one command. A request takes more where the server does not have the script, where replicas have to
 /// acknowledge a grant, and where a key is of a wrong type. A listing is several requests, each for a part of
-/// the database or of the names, so that it ends when its caller gives up. Pure: a link carries the bytes,
-/// the real one or the simulator's.
+/// the database or of the names, so that it ends when its caller gives up. It performs no I/O: the link, or
+/// the simulator, carries the bytes.
 class request_fsm {
  public:
   using outcome = tickets::link::outcome;
@@ -27,16 +27,16 @@ class request_fsm {
   /// \param in must outlive the object.
   request_fsm(tickets::request request, const dialect& in, const owner_id& client);
 
-  /// Appends what is to be sent now. \return how many replies will come.
+  /// Appends the commands to send now. \return the number of replies to expect.
   [[nodiscard]] std::size_t say(std::string& out);
-  /// Takes all replies to the commands that `say` appended last; without an outcome, `say` has more.
+  /// Takes all replies to the commands that `say` appended last. Without an outcome, call `say` again.
   [[nodiscard]] std::optional<outcome> hear(std::vector<value> replies);
 
  private:
   enum class stage : std::uint8_t {
     script,    // by its digest
     text,      // in full: the server did not know it
-    replicas,  // granted: do enough of them acknowledge it?
+    replicas,  // granted; waits for enough acknowledgements
     type,      // of the lock's key, which is no lock of Holdfast
     scan,      // a part of the names
     details,   // of each of a batch of names
@@ -58,7 +58,7 @@ class request_fsm {
   struct listing final : tickets::listing_state {
     std::string cursor = "0";
     bool scanned = false;         // all of the database
-    std::set<std::string> found;  // locks' keys not looked at yet
+    std::set<std::string> found;  // locks' keys that are not read yet
     std::vector<lock_summary> summaries;
   };
 
@@ -70,7 +70,7 @@ class request_fsm {
   std::shared_ptr<listing> listing_;
 };
 
-/// The text of every script there is.
+/// The texts of all scripts.
 [[nodiscard]] std::vector<std::string_view> all_scripts();
 
 /// Parses a message on a client's channel; empty where it is no notification. Where replicas have to

@@ -9,7 +9,7 @@ namespace holdfast::redis {
 namespace {
 
 constexpr std::size_t longest_line = std::size_t{64} * 1024;
-constexpr std::int64_t longest_text = 512LL * 1024 * 1024;  // what a server limits itself to
+constexpr std::int64_t longest_text = 512LL * 1024 * 1024;  // the limit of a server
 constexpr std::int64_t most_elements = 1LL << 32U;
 constexpr std::size_t deepest = 16;
 
@@ -147,7 +147,7 @@ parser::step parser::open(value& element, value::kind kind, std::string_view hea
   return step::element;
 }
 
-/// Puts an element where it belongs; gives the message when that completes it.
+/// Adds an element to its list; returns the message when the element completes it.
 std::optional<value> parser::close(value element) {
   while (!open_.empty()) {
     frame& last = open_.back();

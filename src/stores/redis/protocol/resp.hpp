@@ -18,7 +18,7 @@ void append_word(std::string& out, std::string_view word);
 /// A whole command.
 void append(std::string& out, std::initializer_list<std::string_view> words);
 
-/// Parses RESP3 (and RESP2, as far as servers still send it) as it comes in, in pieces of any size. The
+/// Parses RESP3 (and RESP2, as far as servers still send it) from pieces of any size. The
 /// server is not trusted: sizes limit the input, and never reserve memory.
 class parser {
  public:

@@ -14,7 +14,7 @@ struct value {
     text,   // simple, bulk and verbatim strings, doubles, big numbers
     error,  // `text` begins with its code: "WRONGTYPE ...", "NOSCRIPT ..."
     list,   // arrays and sets; a map's keys and values in turn
-    push,   // out of turn: a message, an invalidation
+    push,   // not a reply: a message, an invalidation
   };
   kind type = kind::null;
   std::int64_t number = 0;

@@ -18,12 +18,12 @@
 
 namespace holdfast::sql {
 
-/// What a call gave: its rows, or why the server would not.
+/// The result of a call: its rows, or the reason of the refusal.
 using answer = std::variant<std::vector<row>, store::trouble>;
 
-/// A connection to a database server that is ready for calls. Used by one thread at a time, though not
-/// always by the same. Everything may throw runtime::connection_error: the connection is over then, and what
-/// it owed may have been carried out.
+/// A connection to a database server that is ready for calls. Used by one thread at a time. All functions may
+/// throw runtime::connection_error: the connection is over then, and calls without an answer may have been
+/// carried out.
 class connection {
  public:
   /// \param client whose it is: notifications for it come here; where claims end with their session, this
@@ -34,32 +34,32 @@ class connection {
   virtual ~connection() = default;
 
   [[nodiscard]] const owner_id& client() const { return client_; }
-  /// Whether the store has no tables yet, as far as this session knows: then a call of a routine that is not
-  /// there is answered with no rows. Nothing can be claimed.
+  /// Whether the store has no tables yet, as far as this session knows. Calls of missing routines then return
+  /// no rows, and nothing can be claimed.
   [[nodiscard]] bool is_bare() const { return bare_; }
   void expect_nothing() { bare_ = true; }
   [[nodiscard]] virtual int descriptor() const = 0;
-  /// What it waits for, as poll's events. Also without a call under way it hears what the server says.
+  /// The events to poll for. Also without a call in flight the connection receives messages of the server.
   [[nodiscard]] virtual short events() const = 0;
-  /// How many calls may be under way at once.
+  /// How many calls may be in flight at once.
   [[nodiscard]] virtual std::size_t depth() const = 0;
   /// Begins a call; does not block.
   virtual void send(const call& request) = 0;
-  /// Goes on as far as it can without blocking. \return what has been answered, in the order of sending.
+  /// Continues as far as possible without blocking. \return the answers, in the order of sending.
   [[nodiscard]] virtual std::vector<answer> proceed() = 0;
   /// Takes out the notifications for this client that came meanwhile.
   [[nodiscard]] virtual std::vector<store::notification> take_notifications() { return {}; }
   /// Why nothing more should be sent, though what was sent is still answered.
   [[nodiscard]] virtual std::optional<runtime::connection_error> ended() const { return std::nullopt; }
 
-  /// The call after which the server tells of every change, or no longer; none where it cannot.
+  /// The call that starts or stops the server's notifications of changes; none if the server has no such
+  /// notifications.
   [[nodiscard]] virtual std::optional<call> tracking(bool /*on*/) const { return std::nullopt; }
-  /// How long the server does so, unless it is called again; zero: as long as the session lasts.
+  /// How long the server notifies of changes after such a call; zero: as long as the session lasts.
   [[nodiscard]] virtual duration tracking_lasts() const { return duration::zero(); }
-  /// How many names at a time are listed, so that no listing holds up renewals; zero: the server lists all at
-  /// once.
+  /// The number of names in a page of a listing, so that no listing delays renewals; zero: no pages.
   [[nodiscard]] virtual std::int64_t page_size() const { return 0; }
-  /// Whether it has told of one since it was asked last.
+  /// Whether the server has notified of a change since the last call of this function.
   [[nodiscard]] virtual bool take_change() { return false; }
 
  private:
@@ -67,14 +67,14 @@ class connection {
   bool bare_ = false;
 };
 
-/// Whether tables and routines that are not there are made. Who only looks makes none.
+/// Whether missing tables and routines are made. A client that only inspects makes none.
 enum class provision : std::uint8_t { none, tables };
 
 /// Makes a connection. Blocks, within the link's limits.
-/// \param client whose it is to be.
-/// \param former whose connections are ended at the server first; the same, but where each has an id of its
-/// own.
-/// \param make with `none`, where there are no tables, the connection is bare.
+/// \param client the client that owns the connection.
+/// \param former the client whose connections are ended at the server first: the same, unless each connection
+/// has its own id.
+/// \param make with `none` and without tables, the connection is bare.
 /// \param stop an eventfd: gives up as soon as it can be read.
 /// \throws runtime::connection_error.
 using dialler = std::function<std::unique_ptr<connection>(

@@ -15,11 +15,11 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr duration sweep_every = 1h;
-constexpr duration sweep_again = 100ms;  // where there was more than one sweep takes
+constexpr duration sweep_again = 100ms;  // if one sweep did not remove everything
 constexpr std::int64_t sweep_rows = 256;
-constexpr duration look_every = 500ms;  // for changes, where the server cannot tell of them
+constexpr duration look_every = 500ms;  // looks for changes if the server does not notify of them
 
-/// A session that is silent is asked for often enough that an answer may get lost in time.
+/// The interval of requests on a silent session: short enough that one answer may be lost.
 std::chrono::milliseconds quiet_limit_of(const link_settings& s) {
   return s.session ? std::min(s.quiet_limit, *s.session / 3) : s.quiet_limit;
 }
@@ -60,7 +60,7 @@ std::unique_ptr<pending_call> link::ping() const {
   return c;
 }
 
-// ---- the session that claims end with
+// ---- the session with which claims end
 
 std::optional<store::time_point> link::session_until() const {
   if (!settings_.session) return std::nullopt;
@@ -76,10 +76,10 @@ void link::begin_session(const owner_id& client, store::time_point since) {
 void link::end_session() {
   session_.reset();
   proven_.reset();
-  if (on_session_) on_session_();  // finds that it has ended
+  if (on_session_) on_session_();  // notices that the session has ended
 }
 
-/// The handler is called in steps: answers come often, and it may have many deadlines to move.
+/// Calls the handler in steps, because answers arrive often, and the handler may have to move many deadlines.
 void link::extend_session(store::time_point sent_at) {
   if (!proven_ || sent_at <= *proven_) return;
   proven_ = sent_at;
@@ -88,8 +88,8 @@ void link::extend_session(store::time_point sent_at) {
   if (on_session_) on_session_();
 }
 
-/// All that the session held is lost, before there is another. A grant whose handler has not run must not be
-/// believed in the next session.
+/// All holds of the session are lost before the next session begins. A grant whose handler has not run must
+/// not be used in the next session.
 void link::on_disconnect() {
   if (!settings_.session) return;
   const runtime::core_lock now{loop(), true};
@@ -99,9 +99,9 @@ void link::on_disconnect() {
   }
 }
 
-/// Those of a session that is over may come late, and are not believed either.
+/// Ignores late notifications for a session that is over.
 void link::deliver_notifications_of(const owner_id& client, const notifications& received) {
-  // With a kick: this thread does not drive the connection of the calls.
+  // With a kick, because this thread does not drive the connection of the calls.
   const runtime::core_lock now{loop()};
   if (session_ == client) pass_on(received);
 }
@@ -129,7 +129,7 @@ void link::track(bool on) {
   }
 }
 
-/// The call after which the server notifies of changes, or no longer; none without a connection.
+/// Sends the call that starts or stops the server's notifications of changes, if there is a connection.
 std::optional<call> link::tracking_call(bool on) {
   const auto line = connection().lock();
   return line.get() == nullptr ? std::nullopt : line->get().tracking(on);
@@ -148,7 +148,7 @@ void link::track_again() {
     next_track_ = 0;
     if (!is_tracked()) return;
     if (loop().now() > due + lasts / 2) {
-      track(true);  // this process has been stopped: changes may have been missed
+      track(true);  // this process was stopped, and may have missed changes
     } else {
       if (auto tracking = tracking_call(true)) call_own(std::move(*tracking));
       track_again();
@@ -157,7 +157,7 @@ void link::track_again() {
   });
 }
 
-/// Under the core lock. Until the server notifies, there may have been changes, as far as anybody knows.
+/// Under the core lock. Assumes changes until the server notifies of them.
 void link::look_later() {
   next_look_ = loop().at(loop().now() + look_every, [this] {
     loop().defer([this] { ring_watchers(); });
@@ -165,8 +165,8 @@ void link::look_later() {
   });
 }
 
-/// From now on. Not of what was changed before, nor of calls that were in flight: their clients either have
-/// an answer before `answer_limit`, or believe that there will be none.
+/// Notifies of changes from now on, not of earlier ones, and not of those by calls in flight: their clients
+/// have an answer within `answer_limit`, or give up.
 void link::server_notifies() {
   const runtime::core_lock now{loop(), true};
   loop().cancel(std::exchange(next_look_, 0));
@@ -231,7 +231,7 @@ void link::read(short /*ready*/) {
 }
 
 /// Sets the outcomes of completed requests, and asks for the next page of a listing.
-/// \return whether there are changes by this client, of which the server does not notify it.
+/// \return whether this client made changes, of which the server does not notify it.
 bool link::interpret_answers() {
   bool changed = false;
   for (std::size_t i = 0; i < connection().completed().size();) {
@@ -250,7 +250,7 @@ bool link::interpret_answers() {
     }
     ++i;
   }
-  // Last, since a handler throws where it does not understand the rows: all requests have outcomes by then.
+  // Last, because a handler throws if it does not understand the rows. All requests have outcomes by then.
   for (const auto& each : connection().completed()) {
     const auto* const rows = std::get_if<std::vector<row>>(&*each->result);
     if (each->on_rows && rows != nullptr) each->on_rows(*rows);
@@ -258,7 +258,7 @@ bool link::interpret_answers() {
   return changed;
 }
 
-/// A listing that comes in pages ends with an empty one. Between two of them other calls have their turn.
+/// A listing in pages ends with an empty page. Other calls run between two pages.
 bool link::has_more(pending_call& c) {
   auto* const rows = std::get_if<std::vector<row>>(&*c.result);
   if (c.call.routine != "page" || rows == nullptr) return false;
@@ -283,14 +283,16 @@ link::outcome link::outcome_of(const pending_call& c) const {
     return rows.empty() && connection().wire().get().is_bare() ? reply_of_nothing(*c.request)
                                                                : reply_of(*c.request, rows);
   } catch (const std::exception&) {
-    return store::trouble{{errc::corrupt_store, settings_.place + ": the routine '" + c.call.routine +
-                                                    "' answers what none of ours does"},
-                          false,
-                          true};
+    return store::trouble{
+        {errc::corrupt_store,
+         settings_.place + ": the routine '" + c.call.routine +
+             "' returned rows of an unexpected form; check that it is Holdfast's (holdfast schema)"},
+        false,
+        true};
   }
 }
 
-/// Between other calls: whichever client gets to it first sweeps for all.
+/// Between other calls. The first client that does it sweeps for all clients.
 void link::sweep_if_due() {
   const auto now = clock::now();
   if (now < next_sweep_) return;

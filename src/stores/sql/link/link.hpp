@@ -17,29 +17,29 @@
 
 namespace holdfast::sql {
 
-/// What links to all database servers want to know.
+/// The settings of links to all database servers.
 struct link_settings {
-  std::string place;  // as errors name the server
+  std::string place;  // the name of the server in errors
   std::chrono::milliseconds connect_limit{5000};
-  std::chrono::milliseconds answer_limit{5000};  // a server that owes an answer for longer is taken for gone
-  std::chrono::milliseconds quiet_limit{15000};  // after so long without a word it is asked whether it lives
+  std::chrono::milliseconds answer_limit{5000};  // an answer that takes longer closes the connection
+  std::chrono::milliseconds quiet_limit{15000};  // after so long without an answer the client asks the server
   duration keep_idle{};                          // how long an unused name's last token is remembered
   std::optional<std::chrono::milliseconds> session{};  // claims end with their session: its timeout
 };
 
 /// Carries requests to a database server, over one multiplexed connection for all calls of a client.
 ///
-/// What the server refuses because of others (a deadlock's victim, a serialization failure) has not been
-/// carried out; it is told as passing trouble, and tried again, with jitter, by the machines.
+/// A statement that the server refuses because of other sessions (deadlock, serialization failure) has not
+/// been carried out. It is reported as trouble that passes, and the machines try again, with jitter.
 ///
-/// Where claims end with their session, each connection is one, under an id of its own. It is believed in for
-/// the session's timeout from the sending of the last request that was answered, and asked for whenever it
-/// has been silent for a third of that. When the connection breaks, all that it held is lost.
+/// With `mode=session` each connection is a session with its own id. The client relies on a session for its
+/// timeout, counted from the sending of the last answered request. After a third of the timeout without a
+/// request, the client sends one. When the connection breaks, all holds of the session are lost.
 ///
-/// Tables that are not there are made before the first claim: a client that only looks makes nothing, and
-/// finds nothing.
+/// Missing tables are made before the first claim. A client that only inspects makes no tables, and finds no
+/// locks.
 ///
-/// See runtime::multiplexed_link for what a derived class has to do.
+/// See runtime::multiplexed_link for the duties of a derived class.
 class link : public runtime::multiplexed_link<tickets::request, tickets::reply, wire> {
  public:
   void send(tickets::request request, on_reply handler) override;
@@ -50,8 +50,8 @@ class link : public runtime::multiplexed_link<tickets::request, tickets::reply, 
  protected:
   link(runtime::event_loop& loop, link_settings s, dialler dial);
 
-  /// Notifications that came on another connection. Any thread, without the core lock.
-  /// \param client the one that they are for.
+  /// Delivers notifications that arrived on another connection. Any thread, without the core lock.
+  /// \param client the client to which they are addressed.
   void deliver_notifications_of(const owner_id& client, const notifications& received);
 
  private:
@@ -84,20 +84,20 @@ class link : public runtime::multiplexed_link<tickets::request, tickets::reply, 
   void extend_session(store::time_point sent_at);
 
   const link_settings settings_;
-  const owner_id client_ = owner_id::random();  // of all connections, but where each has an id of its own
+  const owner_id client_ = owner_id::random();  // of all connections, unless each has its own id
   const dialler dial_;
   // Under the core lock:
-  store::scheduler::timer next_look_ = 0;   // for changes of which the server does not notify
-  store::scheduler::timer next_track_ = 0;  // where the server forgets that changes are to be notified
+  store::scheduler::timer next_look_ = 0;   // looks for changes of which the server does not notify
+  store::scheduler::timer next_track_ = 0;  // asks the server to go on with notifications
   clock::time_point next_sweep_;            // the reader's
   std::optional<owner_id> former_client_;   // of the former connection; the connecting thread's
   std::optional<owner_id> to_abandon_;      // whose claims are removed over the new connection; likewise
 
-  std::atomic<bool> claims_ = false;  // somebody has wanted to hold something
+  std::atomic<bool> claims_ = false;  // a claim was made
   // Under the core lock:
-  std::optional<owner_id> session_;          // whose notifications are believed
-  std::optional<store::time_point> proven_;  // the last sending that the session is known to have lived at
-  store::time_point extended_by_;            // as it was when on_session_ was last called
+  std::optional<owner_id> session_;          // whose notifications are valid
+  std::optional<store::time_point> proven_;  // the last time at which the session is known to have lived
+  store::time_point extended_by_;            // the value at the last call of on_session_
   std::function<void()> on_session_;
 };
 

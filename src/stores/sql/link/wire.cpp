@@ -7,7 +7,7 @@ namespace holdfast::sql {
 std::optional<runtime::connection_error> wire::retirement() const {
   if (auto end = connection_->ended()) return end;
   if (!connection_->is_bare() || !claims_) return std::nullopt;
-  return runtime::connection_error{{errc::unavailable, "there are no tables yet"}, true, true};
+  return runtime::connection_error{{errc::unavailable, "the store has no tables yet"}, true, true};
 }
 
 void wire::put(pending_call& c) {

@@ -16,14 +16,15 @@
 
 namespace holdfast::sql {
 
-/// A request, or a call of the link's own.
+/// A request, or a call of the link itself.
 struct pending_call final : runtime::pending_request<tickets::link::outcome> {
-  std::optional<tickets::request> request;  // none: the call is the link's own
+  std::optional<tickets::request> request;  // none: a call of the link itself
   sql::call call;                           // of a request: set when it is sent
   store::time_point sent_at;
-  std::optional<answer> result;                          // set when it is completed
-  std::vector<row> listed;                               // of a listing: the rows of the pages before
-  std::function<void(const std::vector<row>&)> on_rows;  // of the link's own; null: nobody is interested
+  std::optional<answer> result;  // set when it is completed
+  std::vector<row> listed;       // of a listing: the rows of the pages before
+  std::function<void(const std::vector<row>&)>
+      on_rows;  // for a call of the link itself; null: the rows are ignored
 };
 
 /// An established connection to a server: see runtime::pipelined_wire.
@@ -32,7 +33,7 @@ class wire {
   using request = pending_call;
 
   /// \param session where claims end with their session: its timeout.
-  /// \param claims whether somebody has wanted to hold something; has to outlive the wire.
+  /// \param claims whether a claim was made; has to outlive the wire.
   wire(std::unique_ptr<connection> established, std::optional<duration> session,
        const std::atomic<bool>& claims)
       : connection_{std::move(established)}, session_{session}, claims_{claims} {}
@@ -42,7 +43,7 @@ class wire {
   [[nodiscard]] int descriptor() const { return connection_->descriptor(); }
   [[nodiscard]] short events() const { return connection_->events(); }
   [[nodiscard]] std::size_t depth() const { return retirement() ? 0 : connection_->depth(); }
-  /// Without tables, the next connection makes them before the first claim.
+  /// The reason to connect again: without tables, the next connection makes them before the first claim.
   [[nodiscard]] std::optional<runtime::connection_error> retirement() const;
   void put(pending_call& c);
   void write_out() {}  // `put` has

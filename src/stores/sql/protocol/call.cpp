@@ -18,13 +18,13 @@ void append_number(std::string& to, std::uint64_t n, int bytes) {
   for (int shift = (bytes - 1) * 8; shift >= 0; shift -= 8) to += static_cast<char>(n >> shift);
 }
 
-/// The ttl as the server takes it.
+/// The ttl for the server.
 duration ttl_of(duration wanted, std::optional<duration> session) {
   return session ? forever + std::min(wanted, *session) : wanted;
 }
 
-/// One after another: the name's length in 2 bytes, the name, 16 bytes of owner, the token and the ttl in 8
-/// bytes each, the numbers with their highest byte first.
+/// Packs holds one after another: the name's length in 2 bytes, the name, 16 bytes of owner, the token and
+/// the ttl in 8 bytes each, the numbers with their highest byte first.
 std::string packed(const std::vector<store::hold>& holds, std::optional<duration> session) {
   std::string all;
   for (const store::hold& h : holds) {
@@ -61,7 +61,7 @@ tickets::kept renewed(const tickets::request& request, const std::vector<row>& r
   const auto order = order_of(request.batch);
   for (std::size_t i = 0; i < order.size(); ++i) {
     answer.each[order[i]] = each.at(i) == '1';
-    if (each.at(i) == '2') answer.unsure.push_back(order[i]);  // another transaction keeps its row locked
+    if (each.at(i) == '2') answer.unsure.push_back(order[i]);  // the row is locked by another transaction
   }
   return answer;
 }

@@ -25,22 +25,23 @@ struct parameter {
   static parameter of_bytes(std::string_view b) { return {kind::bytes, 0, std::string{b}}; }
 };
 
-/// One routine that a database server keeps beside its tables, to be called with these parameters.
+/// One call of a routine that a database server keeps beside its tables.
 ///
-/// Servers carry out each task as a routine of their own: in one round trip, and in a transaction that ends
-/// with it, so that no client ever holds a row's lock longer than a few statements take, however long it is
-/// paused. The statements in the routines do what those for SQLite do, and give the same answers.
+/// The server carries out each task in a routine: in one round trip, and in a transaction that ends with the
+/// routine. So a paused client never keeps a row locked for longer than a few statements take. The routines
+/// do the same as the statements for SQLite, and return the same rows.
 struct call {
   std::string routine;  // "acquire", without the table's name
   std::vector<parameter> in;
 };
 
-/// A claim whose ttl is this or longer ends with the session that made it, and not before: the server ends
-/// the session long before that ttl. The part of the ttl beyond `forever` is the client's time limit, for
+/// A claim with this ttl or a longer one ends with the session that made it, because the server ends the
+/// session long before that ttl. The part of the ttl beyond `forever` is the client's time limit, for
 /// display.
 inline constexpr duration forever{std::int64_t{1} << 62U};
 
-/// A task as a call. The routines, their parameters and their rows:
+// clang-format off
+/// Returns a task as a call of a routine. The routines, their parameters and their rows:
 ///
 ///     acquire(name, owner, client, weight,
 ///             capacity, ttl, metadata, wait)     -> outcome, token, granted, head, left
@@ -53,14 +54,16 @@ inline constexpr duration forever{std::int64_t{1} << 62U};
 ///     evict(name, token, last token)             -> how many
 ///     inspect(name), list(idle)                  -> as inspect.sql, list.sql
 ///
-/// where outcome is 0 for a place, 1 for refused, 2 for a name in use with another capacity, which then
-/// stands in token's column; flags are 0 and 1; times are microseconds.
-/// \param client receives notifications; with `session` the very session that makes the call.
-/// \param session where claims end with their session: how long the server keeps a silent session.
+/// An outcome is 0 for a place, 1 for refused, 2 for a name in use with another capacity, which is then in the
+/// column of the token. Flags are 0 and 1; times are microseconds.
+/// \param client receives notifications; with `session`, the session that makes the call.
+/// \param session the server's limit for a silent session, if claims end with their session.
+// clang-format on
 [[nodiscard]] call call_of(const tickets::request& request, const owner_id& client,
                            std::optional<duration> session = std::nullopt);
 
-/// A part of a listing: page(idle, after, limit) -> as list.sql; no row: nothing is left.
+/// Returns the call for a part of a listing: page(idle, after, limit) -> as list.sql; no row: the listing is
+/// complete.
 /// \param after the last name of the page before; empty: from the beginning.
 [[nodiscard]] call page_call(bool idle, std::string_view after, std::int64_t limit);
 
@@ -73,11 +76,11 @@ inline constexpr duration forever{std::int64_t{1} << 62U};
 /// Removes names that have not been used for long: sweep(keep_idle, every, limit) -> whether there is more.
 /// See sweep.sql.
 /// \param keep_idle how long an unused name's last token is remembered.
-/// \param every how long no client looks again, once nothing was left.
+/// \param every how long no client sweeps again after a complete sweep.
 /// \param limit rows at a time.
 [[nodiscard]] call sweep_call(duration keep_idle, duration every, std::int64_t limit);
 
-/// The table's name, and those of what belongs to it, for servers that quote names.
+/// The names of the lock table and of the objects that belong to it, for servers that quote names.
 class naming {
  public:
   /// \param schema empty: the one that the server chooses.
@@ -86,9 +89,9 @@ class naming {
   [[nodiscard]] std::string quoted(std::string_view part) const;
   /// A statement's text with `{part}` replaced by quoted names.
   [[nodiscard]] std::string fill(std::string_view text) const;
-  /// As people write it: "public.locks".
+  /// The name as people write it: "public.locks".
   [[nodiscard]] std::string plain() const;
-  /// Empty where the server chooses it.
+  /// Empty if the server chooses it.
   [[nodiscard]] const std::string& schema() const { return schema_; }
   /// The same table in this schema.
   [[nodiscard]] naming in(std::string schema) const { return {std::move(schema), table_, quote_}; }

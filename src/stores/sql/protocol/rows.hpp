@@ -30,12 +30,12 @@ using row = std::vector<value>;
 
 /// The result of a task's statements.
 struct run {
-  std::string_view ended_at;  // the label of the statement that found nothing; empty: all were carried out
-  std::vector<row> rows;      // of all its queries but `next` and `tell`
+  std::string_view ended_at;  // the label of the statement that found no row; empty: all statements ran
+  std::vector<row> rows;      // of all queries except `next` and `tell`
 };
 
-/// The statements' results as the reply that the machines understand. For every task but renew, which is a
-/// run for each hold.
+/// Returns the statements' results as a reply for the machines. For all tasks except renew, which runs once
+/// for each hold.
 [[nodiscard]] tickets::reply to_reply(const tickets::request& request, const run& result);
 
 }  // namespace holdfast::sql

@@ -153,7 +153,7 @@ void database::close() noexcept {
 
 void database::open_file() {
   check_neighbours(settings_.path);
-  // The path was resolved when the store was opened. A link in it by now was made by somebody else.
+  // The path was resolved when the store was opened. A link that is in it now was made by another process.
   const int flags = SQLITE_OPEN_READWRITE | (make_ == creation::allowed ? SQLITE_OPEN_CREATE : 0) |
                     SQLITE_OPEN_NOMUTEX | SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW;
   const int code = sqlite3_open_v2(settings_.path.c_str(), &db_, flags, nullptr);
@@ -173,8 +173,8 @@ void database::open_file() {
                                          std::to_string(schema_version) + ")"};
   }
   if (objects == 0 && make_ == creation::forbidden) throw absent{};
-  // WAL: readers and one writer do not block each other, and a commit survives a crash of any process without
-  // waiting for the disk. A crash of the machine may undo commits; the boot check ends those leases.
+  // WAL: readers and one writer do not block one another, and a commit survives a crash of any process
+  // without waiting for the disk. A crash of the machine may undo commits; the boot check ends those leases.
   // Pages are small, since a commit writes whole pages and touches a row in each.
   if (objects == 0) execute("PRAGMA page_size = 1024");
   execute("PRAGMA journal_mode = WAL");
@@ -259,7 +259,7 @@ tickets::reply database::carry_out(const tickets::request& request, const owner_
   script& statements = tasks_[static_cast<std::size_t>(request.kind)];
   if (request.kind != tickets::task::renew) {
     sql::run result = run(statements, in, notifications);
-    if (result.ended_at == "room") {  // nobody has used this name before
+    if (result.ended_at == "room") {  // the name was never used before
       static_cast<void>(run(open_, in, notifications));
       result = run(statements, in, notifications);
     }

@@ -69,12 +69,11 @@ bool link::execute(std::vector<job>& batch, bool last_try) {
     const bool reads = std::all_of(batch.begin(), batch.end(),
                                    [](const job& j) { return tickets::is_read_only(j.request.kind); });
     if (!begin(reads ? database::access::read : database::access::write)) {
-      return last_try &&
-             fail_all({{errc::unavailable,
-                        settings_.path +
-                            ": another process keeps it busy; look for one that holds a transaction open"},
-                       true,
-                       false});
+      return last_try && fail_all({{errc::unavailable,
+                                    settings_.path + ": another process keeps the file locked; look for a "
+                                                     "process with an open transaction (fuser FILE)"},
+                                   true,
+                                   false});
     }
     for (job& j : batch) j.result = database_->carry_out(j.request, mailbox_.address(), notifications);
     if (!reads) database_->sweep_if_due();

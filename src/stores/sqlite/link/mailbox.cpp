@@ -30,7 +30,7 @@ void close_if_open(int descriptor) {
 
 struct opened {
   int descriptor = -1;
-  bool is_dead = false;  // a FIFO that nobody reads
+  bool is_dead = false;  // a FIFO without a reader
 };
 
 /// Opens a FIFO for writing. Any other file that somebody has put in its place is not opened.
@@ -49,7 +49,7 @@ bool is_own_fifo(int folder, const char* name) {
   return S_ISFIFO(info.st_mode) && info.st_uid == ::geteuid();
 }
 
-/// Removes nothing else: a socket that nobody listens at looks as dead as a FIFO that nobody reads.
+/// Removes FIFOs only: a socket without a listener fails like a FIFO without a reader.
 void remove_own_fifo(int folder, const char* name) {
   if (is_own_fifo(folder, name)) ::unlinkat(folder, name, 0);
 }

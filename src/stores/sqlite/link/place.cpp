@@ -71,7 +71,8 @@ std::string default_path() {
   }
   if (home == nullptr || *home != '/') {
     refuse(errc::invalid_url,
-           "sqlite: without a path means a file below XDG_STATE_HOME or HOME, and neither is set");
+           "sqlite: without a path needs XDG_STATE_HOME or HOME, and neither is set; give a path or set one "
+           "of them");
   }
   return std::string{home} + "/.local/state/holdfast/locks.db";
 }
@@ -129,9 +130,9 @@ std::string resolved(const std::string& path) {
       continue;
     }
     if (info.st_uid != ::geteuid() && info.st_uid != 0) {
-      refuse(errc::permission_denied,
-             next + " is a symbolic link of another user (uid " + std::to_string(info.st_uid) +
-                 "), who could make it lead anywhere; name the file that is meant by its own path");
+      refuse(errc::permission_denied, next + " is a symbolic link of another user (uid " +
+                                          std::to_string(info.st_uid) +
+                                          "), who could redirect it; give the path of the file itself");
     }
     if (++links > links_at_most) {
       errno = ELOOP;
@@ -188,9 +189,9 @@ void check_place(const std::string& path, bool anywhere) {
   struct statfs fs{};
   if (!anywhere && ::statfs(folder.c_str(), &fs) == 0) {
     if (const char* name = network_filesystem(fs.f_type)) {
-      refuse(errc::unavailable,
-             folder + " is on a network file system (" + name +
-                 "), where SQLite's locks are not safe; choose a local folder, or insist with ?network_fs=1");
+      refuse(errc::unavailable, folder + " is on a network file system (" + name +
+                                    "), where SQLite's locks are not safe; choose a local folder, or accept "
+                                    "the risk with ?network_fs=1");
     }
   }
   struct stat info{};
@@ -204,7 +205,7 @@ void check_place(const std::string& path, bool anywhere) {
   }
   if (info.st_nlink > 1) {
     refuse(errc::unavailable, path + " has " + std::to_string(info.st_nlink) +
-                                  " names (hard links), and SQLite is safe only with one; remove the others");
+                                  " names (hard links), and SQLite is safe with one only; remove the others");
   }
   if (::access(folder.c_str(), R_OK | W_OK | X_OK) != 0) {
     refuse(code_of(errno),

@@ -35,8 +35,8 @@ void prepare_place(const std::string& path, bool anywhere);
 [[nodiscard]] bool is_of_a_writer(const struct ::stat& neighbour, const struct ::stat& database,
                                   const struct ::stat& folder) noexcept;
 
-/// Checks the files beside a database that SQLite reads: the content of a journal, a -wal or a -shm that
-/// somebody else has put there ends up in the database.
+/// Checks the files beside a database that SQLite reads: SQLite would bring the content of another user's
+/// journal, -wal or -shm into the database.
 /// \throws holdfast::error errc::permission_denied for a file of a user who may not write the database, a
 /// symbolic link, a file with several names, and anything but a plain file.
 void check_neighbours(const std::string& path);

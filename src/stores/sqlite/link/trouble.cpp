@@ -15,38 +15,41 @@ struct verdict {
 
 verdict verdict_of(int code, int system_error) {
   if (code == SQLITE_CANTOPEN_SYMLINK) {
-    return {
-        errc::permission_denied,
-        "a symbolic link has taken the place of the file or of a folder above it; check who may write there",
-        false};
+    return {errc::permission_denied,
+            "a symbolic link has replaced the file or a folder above it; check who may write there", false};
   }
   switch (code & 0xFF) {
     case SQLITE_BUSY:
     case SQLITE_LOCKED:
-      return {errc::unavailable, "another process keeps it busy; look for one that holds a transaction open",
-              true};
+      return {
+          errc::unavailable,
+          "another process keeps the file locked; look for a process with an open transaction (fuser FILE)",
+          true};
     case SQLITE_READONLY:
     case SQLITE_PERM:
     case SQLITE_AUTH:
       return {errc::permission_denied,
-              "this user may not write it; check the file, its -wal and -shm, and their folder", false};
+              "this user may not write the file; check the permissions of the file, of its -wal and -shm, "
+              "and of their folder",
+              false};
     case SQLITE_CANTOPEN:
       if (system_error == EMFILE || system_error == ENFILE) {
         return {errc::exhausted, "out of file descriptors; raise the limit (ulimit -n)", true};
       }
       if (system_error == EACCES || system_error == EPERM || system_error == EROFS) {
-        return {errc::permission_denied, "this user may not open it; check the file and its folder", false};
+        return {errc::permission_denied,
+                "this user may not open the file; check the permissions of the file and its folder", false};
       }
-      return {errc::unavailable, "it cannot be opened; check its folder", true};
-    case SQLITE_FULL: return {errc::exhausted, "the disk is full; make room on it", true};
+      return {errc::unavailable, "the file cannot be opened; check that its folder exists", true};
+    case SQLITE_FULL: return {errc::exhausted, "the disk is full; free space on it", true};
     case SQLITE_NOMEM: return {errc::exhausted, "out of memory", true};
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
       return {errc::corrupt_store,
-              "it is no SQLite file, or a damaged one; choose another path, or move it away if it was a lock "
-              "file",
+              "the file is no SQLite database, or is damaged; choose another path, or move the file away if "
+              "it was a lock file",
               false};
-    case SQLITE_IOERR: return {errc::unavailable, "reading or writing it failed; check the disk", true};
+    case SQLITE_IOERR: return {errc::unavailable, "reading or writing the file failed; check the disk", true};
     default: return {errc::unavailable, "SQLite refused a statement", false};
   }
 }

@@ -10,8 +10,8 @@ namespace holdfast::sql {
 
 /// One statement of a task, ready to be prepared but for its `:parameters`.
 ///
-/// Statements run in order, in one transaction. What a query returns is bound, by the names of its columns,
-/// in the statements after it. A task ends at the first statement that finds nothing (no row returned, none
+/// Statements run in order, in one transaction. The columns of a query's row are parameters, by name, of the
+/// statements after it. A task ends at the first statement that finds nothing (no row returned, none
 /// changed), unless that one is optional. The rows of `tell` (client, owner, token) are notifications for
 /// clients: a grant, or, with its token negative, a revocation.
 struct statement {

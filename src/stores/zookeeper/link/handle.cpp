@@ -16,7 +16,7 @@ namespace holdfast::zookeeper {
 
 namespace {
 
-// Of newer servers; the library's header lacks them.
+// Codes of newer servers, which the library's header lacks.
 constexpr int quota_exceeded = -125;
 
 answer answer_of(int code) {
@@ -49,18 +49,18 @@ failure failure_of(int code, const operation& step) {
                                               "listing",
                                               "writing",
                                               "removing",
-                                              "putting another node's place over to",
-                                              "asking the leader at",
-                                              "no longer watching",
-                                              "looking for",
-                                              "having the servers agree at"};
+                                              "replacing the node",
+                                              "syncing with the leader at",
+                                              "removing the watch of",
+                                              "looking up",
+                                              "asking for a vote at"};
   const std::string doing = std::string{verbs[static_cast<std::size_t>(step.kind)]} + " " + step.path;
   switch (answer_of(code)) {
     case answer::refused:
-      return {errc::permission_denied, code == ZINVALIDACL
-                                           ? "the servers do not accept the ACL for " + step.path +
-                                                 "; with acl=auth there has to be an 'auth', too"
-                                           : doing + " is refused by an ACL; give an 'auth' that may do it"};
+      return {errc::permission_denied,
+              code == ZINVALIDACL
+                  ? "the servers refused the ACL for " + step.path + "; acl=auth needs an 'auth' in the URL"
+                  : doing + " is refused by an ACL; give an 'auth' with that permission in the URL"};
     case answer::over_quota:
       return {errc::exhausted, doing + " would exceed a quota; raise it or remove nodes"};
     case answer::unknown:
@@ -73,8 +73,8 @@ failure failure_of(int code, const operation& step) {
   return {errc::unavailable, doing + " failed: " + zerror(code)};
 }
 
-/// How many addresses there are for the library, which goes on by two after a failure (ZOOKEEPER-2466) and
-/// would never come to every second one of an even number.
+/// The number of addresses for the library. After a failure it skips one (ZOOKEEPER-2466), and with an even
+/// number it would never try every second one.
 std::size_t tried_in_turn(const addresses& at) { return at.count | 1U; }
 
 std::string list_of(const addresses& at) {
@@ -94,12 +94,12 @@ status status_of(const Stat* s) {
 
 }  // namespace
 
-/// What is remembered of an operation until it is answered.
+/// The data of an operation until it is answered.
 struct handle::pending {
   handle* owner;
   operation step;
   wire::on_result handler;
-  std::array<zoo_op_result_t, 2> steps{};  // of those that have several; the library writes there
+  std::array<zoo_op_result_t, 2> steps{};  // for operations of several steps; the library writes there
 };
 
 struct handle::callbacks {
@@ -172,14 +172,14 @@ struct handle::callbacks {
     if (type == ZOO_CHANGED_EVENT) h.news_.emplace_back(happening{path, change::data});
     if (type == ZOO_CHILD_EVENT) h.news_.emplace_back(happening{path, change::children});
   }
-  // Their refusal ends the session's state, which tells it.
+  // A refusal shows in the session's state.
   static void authenticated(int, const void*) {}
   static void keep_quiet(const char*) {}
 };
 
 handle::handle(const settings& s, const addresses& at)
     : settings_{s}, attempt_{boot_clock::now()}, servers_{tried_in_turn(at)} {
-  // It words each message in one buffer for all threads, also where nobody wants to read it.
+  // The library formats each log message in one buffer for all threads, even if logging is off.
   [[maybe_unused]] static const bool silent = (zoo_set_debug_level(ZooLogLevel{}), true);
   zk_ = zookeeper_init2(list_of(at).c_str(), &callbacks::session_event,
                         static_cast<int>(s.session_timeout.count()), nullptr, this, ZOO_NO_LOG_CLIENTENV,
@@ -200,7 +200,7 @@ void handle::move_to(const addresses& at) {
   zoo_set_servers(zk_, list_of(at).c_str());
   servers_ = tried_in_turn(at);
   if (zoo_state(zk_) == ZOO_NOTCONNECTED_STATE)
-    dialled_.reset();  // the one that was being tried is not among them
+    dialled_.reset();  // the server that was being tried is not among them
 }
 
 const ACL_vector* handle::acl() const {
@@ -262,9 +262,9 @@ int handle::submit(const operation& step, pending* p) {
     case operation_kind::remove: return zoo_adelete(zk_, path, -1, &callbacks::ended, p);
     case operation_kind::sync: return zoo_async(zk_, path, &callbacks::synced, p);
     case operation_kind::unwatch: {
-      // All, for there is one for each path and kind; what is there to end a single one ends it here alone,
-      // and has the servers check that they have it. Its declaration asks for a pointer to the function's
-      // pointer; it calls what it was given.
+      // Removes all watches, because there is one for each path and kind. The call for a single watch ends it
+      // in this client only, and lets the servers check that they have it. The declaration has a pointer to a
+      // function pointer, but the library calls the given pointer itself.
       auto* const ended = reinterpret_cast<void_completion_t*>(&callbacks::ended);
       return zoo_aremove_all_watches(zk_, path, step.children ? ZWATCHTYPE_CHILD : ZWATCHTYPE_DATA, 0, ended,
                                      p);
@@ -275,7 +275,7 @@ int handle::submit(const operation& step, pending* p) {
 
 bool handle::is_cut() const { return connected_ && zoo_state(zk_) != ZOO_CONNECTED_STATE; }
 
-/// The library tells nobody of a connection that it finds broken when it sends.
+/// The library does not report a connection that broke while sending.
 void handle::notice_cut() {
   if (!is_cut()) return;
   connected_ = false;
@@ -294,7 +294,8 @@ handle::interest handle::wants() {
   i.patience = std::chrono::milliseconds{patience.tv_sec * 1000 + patience.tv_usec / 1000};
   if (code != ZOK) return i;
   i.descriptor = descriptor;
-  // The library may not have asked for it; commands that this process starts must not inherit it.
+  // The library may not have set close-on-exec; commands that this process starts must not inherit the
+  // socket.
   if (descriptor >= 0) ::fcntl(descriptor, F_SETFD, FD_CLOEXEC);
   if ((wanted & ZOOKEEPER_READ) != 0) i.events |= POLLIN;
   if ((wanted & ZOOKEEPER_WRITE) != 0) i.events |= POLLOUT;
@@ -302,8 +303,8 @@ handle::interest handle::wants() {
   return i;
 }
 
-/// As ZooKeeper's client for Java has it: all servers can be tried in the time that there is. Twice as long
-/// in each round of servers that were left, for they may all be slow.
+/// As in ZooKeeper's Java client: all servers can be tried within the time that is left. Twice as long in
+/// each further round, because all servers may be slow.
 std::chrono::milliseconds handle::patience_with_each() const {
   constexpr std::chrono::milliseconds least{100};
   constexpr std::size_t rounds_max = 10;
@@ -312,26 +313,26 @@ std::chrono::milliseconds handle::patience_with_each() const {
   return std::max<std::chrono::milliseconds>(all / servers_, least) * (1U << rounds);
 }
 
-/// Apache's client would stay for two thirds of the session with a server that takes its connection, or not
-/// even that, and says nothing, while the others serve.
+/// Apache's client would wait for two thirds of the session's timeout for a server that does not answer,
+/// while the others serve.
 void handle::go_to_the_next_in_time(interest& i) {
   const auto now = boot_clock::now();
   if (!dialled_) dialled_ = now;
   const auto left = std::chrono::ceil<std::chrono::milliseconds>(*dialled_ + patience_with_each() - now);
   i.patience = std::clamp(left, std::chrono::milliseconds{0}, i.patience);
   pollfd answer{i.descriptor, i.events, 0};
-  if (left.count() > 0 || ::poll(&answer, 1, 0) != 0) return;  // what is there only has to be read
+  if (left.count() > 0 || ::poll(&answer, 1, 0) != 0) return;  // an answer has arrived
   ++left_;
-  ::shutdown(i.descriptor, SHUT_RDWR);  // the library takes it for the server's doing
+  ::shutdown(i.descriptor, SHUT_RDWR);  // the library sees it as closed by the server
 }
 
 void handle::go_on(short events) {
-  notice_cut();  // before what was sent is answered that it was cut off
+  notice_cut();  // before requests in flight fail
   if (!connected_ && zoo_state(zk_) != ZOO_ASSOCIATING_STATE) attempt_ = boot_clock::now();
   int wanted = 0;
   if ((events & (POLLIN | POLLHUP | POLLERR)) != 0) wanted |= ZOOKEEPER_READ;
   if ((events & POLLOUT) != 0) wanted |= ZOOKEEPER_WRITE;
-  // A packet a call; more of them are there, as a rule, when there is much to do.
+  // The library reads one packet with each call; under load more of them are there.
   int code = zookeeper_process(zk_, wanted);
   while (code == ZOK && (wanted & ZOOKEEPER_READ) != 0) code = zookeeper_process(zk_, ZOOKEEPER_READ);
   note(code);

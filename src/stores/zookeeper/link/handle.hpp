@@ -20,8 +20,8 @@ struct ACL_vector;
 
 namespace holdfast::zookeeper {
 
-/// One session, through Apache's C client (its single-threaded variant). Used by one thread at a time; it
-/// calls nobody: what comes of an operation, and what the servers say, is gathered as news.
+/// One session, through Apache's C client (its single-threaded variant). Used by one thread at a time. It
+/// calls no handlers: results of operations and events are collected as news.
 class handle {
  public:
   struct answered {
@@ -38,8 +38,8 @@ class handle {
     store::time_point began;
   };
   struct disconnected {};
-  struct ended {};     // by the servers: no connection comes of this handle any more
-  struct shut_out {};  // the servers do not accept who we are; likewise
+  struct ended {};     // by the servers: this handle cannot connect any more
+  struct shut_out {};  // the servers refused the credentials; this handle cannot connect any more
   using news = std::variant<answered, happening, connected, disconnected, ended, shut_out>;
 
   /// \throws runtime::connection_error.
@@ -50,26 +50,26 @@ class handle {
   handle& operator=(const handle&) = delete;
 
   void move_to(const addresses& at);
-  /// Sends it, as far as the socket takes it.
+  /// Sends the operation, as far as the socket accepts it.
   void start(const operation& step, wire::on_result handler);
 
   struct interest {
     int descriptor = -1;
-    short events = 0;  // as poll(2) has them
+    short events = 0;  // for poll(2)
     std::chrono::milliseconds patience{};
   };
-  /// What to wait for, and how long at most.
+  /// The events to wait for, and the time limit.
   [[nodiscard]] interest wants();
   /// \param events that poll(2) reported.
   void go_on(short events);
-  /// A sending has found the connection broken, which `wants` and `go_on` have as news.
+  /// Whether sending found the connection broken, which `wants` and `go_on` report as news.
   [[nodiscard]] bool is_cut() const;
   [[nodiscard]] bool has_news() const { return !news_.empty(); }
   [[nodiscard]] std::vector<news> take_news() { return std::exchange(news_, {}); }
 
-  /// As many connections in a row could not be made as there are servers.
+  /// Whether as many connections in a row have failed as there are servers.
   [[nodiscard]] bool has_tried_all() const { return failures_ >= servers_; }
-  /// Why the last one could not.
+  /// The reason why the last connection failed.
   [[nodiscard]] const std::string& last_problem() const { return problem_; }
 
  private:
@@ -86,12 +86,12 @@ class handle {
   const settings& settings_;
   _zhandle* zk_ = nullptr;
   std::vector<news> news_;
-  store::time_point attempt_;                 // since when it has been trying to connect
-  std::optional<store::time_point> dialled_;  // since when it has been trying this server
+  store::time_point attempt_;                 // the begin of the current attempt to connect
+  std::optional<store::time_point> dialled_;  // the begin of the attempt with this server
   bool connected_ = false;
-  std::size_t servers_;       // that are tried in turn
+  std::size_t servers_;       // the number of servers
   std::size_t failures_ = 0;  // connections in a row that could not be made
-  std::size_t left_ = 0;      // of these, because the server said nothing
+  std::size_t left_ = 0;      // of these, those without an answer of the server
   std::string problem_;
 };
 

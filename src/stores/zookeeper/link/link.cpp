@@ -15,7 +15,7 @@ namespace {
 
 using namespace std::chrono_literals;
 
-/// Names are looked up anew where no server has answered for that long: an ensemble may have moved.
+/// After so long without an answer of any server, names are looked up again: the ensemble may have moved.
 constexpr auto names_hold = 10s;
 
 session::settings recipes_of(const settings& s) {
@@ -120,13 +120,13 @@ void link::flush() {
   }
   if (failed) deliver();
   if (!connected_) fail_queue();
-  if (cut) {  // whoever listens finds out, or else the link's own thread
+  if (cut) {  // wakes the reader, or else the link's own thread
     baton_.ring();
     baton_.wake();
   }
 }
 
-/// What was sent to no connection fails, for now.
+/// Fails requests that were sent without a connection.
 void link::fail_queue() {
   failure reason;
   {
@@ -172,7 +172,7 @@ void link::wait_for_bytes(store::caller* caller) {
   }
   deliver();
   if (over_ || stopping_) return;
-  if (caller != nullptr && !connected_) return;  // connecting is not for callers
+  if (caller != nullptr && !connected_) return;  // callers do not connect
   if (caller == nullptr && !connected_) stay_or_give_up();
   flush();
   if (caller != nullptr && !caller->begin_polling(bell_.descriptor())) return;
@@ -191,7 +191,7 @@ void link::wait_for_bytes(store::caller* caller) {
   deliver();
 }
 
-/// Passes on what the servers said, under one core lock.
+/// Delivers messages of the servers, under one core lock.
 void link::deliver() {
   annotated::lock in_order{news_mutex_};
   std::vector<handle::news> news;
@@ -215,18 +215,20 @@ void link::deliver() {
         over_ = true;
         lost_ = clock::now();
         if (std::holds_alternative<handle::shut_out>(each)) {
-          down_ = failure{errc::permission_denied,
-                          settings_.place() + ": the servers do not accept the 'auth' of the URL"};
+          down_ = failure{
+              errc::permission_denied,
+              settings_.place() + ": the servers refused the 'auth' of the URL; check user and password"};
         }
       }
     }
   }
-  // A caller that listened has lost it. Only the link's own thread connects anew, and it may be asleep.
+  // A caller that read has lost the connection. Only the link's own thread connects again, and it may be
+  // asleep.
   if (lost) baton_.wake();
   if (news.empty() || stopping_) return;
   const runtime::core_lock now{loop_, true};
   for (handle::news& each : news) pass_on(each);
-  in_order.unlock();  // before the core lock is released, which may want to send something
+  in_order.unlock();  // before the release of the core lock, which may send
 }
 
 void link::pass_on(handle::news& news) {
@@ -243,8 +245,8 @@ void link::pass_on(handle::news& news) {
   }
 }
 
-/// What still waits to be sent was meant for the session that has ended: in the next one it would make nodes
-/// that nobody knows of.
+/// Drops queued requests of the session that has ended: in the next session they would create nodes without
+/// an owner.
 void link::end_session() {
   const std::vector<job> late = take_queue();
   session_.expired();
@@ -263,16 +265,16 @@ void link::work() {
   while (!stopping_) {
     if (connected_) baton_.rest();
     if (stopping_) break;
-    // Without a connection there is nobody else who could listen, whoever waits to.
+    // Without a connection no caller reads.
     if (!baton_.take_in_background(!connected_)) {
-      if (!connected_) pause(1ms);  // one who has just lost it is about to leave
+      if (!connected_) pause(1ms);  // the caller that has just lost it is about to leave
       continue;
     }
     if (!has_handle() || over_) open();
     if (has_handle() && !over_) listen(nullptr);
     baton_.leave();
   }
-  // The servers hear that it is over, so that nobody waits for what it still had.
+  // Ends the session at the servers, so that no client waits for its nodes.
   const annotated::lock held{handle_mutex_};
   connected_ = false;
   handle_.reset();
@@ -294,7 +296,7 @@ void link::open() {
   }
   former.reset();
   fail_queue();
-  if (refused) pause(1000ms);  // who we are will not be accepted the next moment either
+  if (refused) pause(1000ms);  // the servers would refuse the credentials again
   const name_lookup::outcome found = look_up();
   const auto* const unknown = std::get_if<failure>(&found);
   if (unknown != nullptr) return no_session(*unknown);
@@ -330,14 +332,15 @@ name_lookup::outcome link::look_up() {
   return lookup->wait(settings_.connect_limit);
 }
 
-/// Without a connection: who asks hears why as soon as every server has been tried, or the limit has passed.
+/// Without a connection, requests fail with the reason as soon as every server was tried, or the limit has
+/// passed.
 void link::stay_or_give_up() {
   const auto now = clock::now();
   bool session_is_over = false;
   {
     const annotated::lock held{handle_mutex_};
-    // By now the servers have ended it, if they are the same ones. They would not let it in if they had lost
-    // what they knew: then only a new session can go on.
+    // By now the servers have ended the session, if they are the same servers. Servers that have lost their
+    // data would never accept it: only a new session can go on.
     session_is_over = timeout_.count() > 0 && now >= lost_ + 2 * timeout_;
     if (handle_->has_tried_all() || now >= lost_ + settings_.connect_limit) {
       const std::string& reason = handle_->last_problem();
@@ -356,7 +359,7 @@ void link::stay_or_give_up() {
   const name_lookup::outcome found = look_up();
   resolved_ = clock::now();
   const auto* at = std::get_if<addresses>(&found);
-  if (at == nullptr) return;  // those that are known will do until then
+  if (at == nullptr) return;  // the known addresses stay in use
   const annotated::lock held{handle_mutex_};
   handle_->move_to(*at);
 }

@@ -23,9 +23,9 @@ namespace holdfast::zookeeper {
 
 /// Carries a session's operations to a ZooKeeper ensemble.
 ///
-/// Whoever sends writes to the socket itself; one thread at a time listens (see runtime::reader_baton). While
-/// there is no connection only the link's own thread does, which also looks up names and begins sessions, so
-/// that nobody else is ever held up by that.
+/// A thread that sends writes to the socket itself. One thread at a time reads (see runtime::reader_baton).
+/// Without a connection, the link's own thread looks up names and begins sessions, so that no other thread is
+/// delayed by that.
 class link final : public tickets::link, private wire {
  public:
   /// Begins to connect.
@@ -60,7 +60,7 @@ class link final : public tickets::link, private wire {
   void pass_on(handle::news& news) HOLDFAST_REQUIRES(loop_);
   void end_session() HOLDFAST_REQUIRES(loop_);
 
-  // The leader:
+  // The reader:
   void listen(store::caller* caller);
   void wait_for_bytes(store::caller* caller);
 
@@ -85,23 +85,23 @@ class link final : public tickets::link, private wire {
   annotated::mutex queue_mutex_;
   std::vector<job> queue_ HOLDFAST_GUARDED_BY(queue_mutex_);
   std::atomic<std::size_t> queued_ = 0;
-  std::atomic<bool> urgent_ = false;  // something else than a removal was sent since somebody last listened
+  std::atomic<bool> urgent_ = false;  // a request other than a removal was sent since the last read
 
-  annotated::mutex news_mutex_;  // locked while news is delivered, so that it stays in order
+  annotated::mutex news_mutex_;  // locked while news are delivered, so that they stay in order
   annotated::mutex handle_mutex_;
-  /// Replaced by the link's own thread only, while nobody else may listen.
+  /// Replaced by the link's own thread only, while no other thread may read.
   std::unique_ptr<handle> handle_ HOLDFAST_GUARDED_BY(handle_mutex_);
   std::atomic<bool> connected_ = false;
-  std::atomic<bool> over_ = false;  // the handle is of no use any more
-  /// Why there is no connection, once that is known.
+  std::atomic<bool> over_ = false;  // the handle cannot be used any more
+  /// The reason why there is no connection, once it is known.
   std::optional<failure> down_ HOLDFAST_GUARDED_BY(handle_mutex_);
-  /// Of the session, as the servers have it; zero: there was none yet.
+  /// The timeout of the session, as the servers set it; zero: there was no session yet.
   std::chrono::milliseconds timeout_ HOLDFAST_GUARDED_BY(handle_mutex_){};
   clock::time_point lost_ HOLDFAST_GUARDED_BY(handle_mutex_);  // since when there has been no connection
   clock::time_point resolved_;                                 // the link's own thread's
   std::shared_ptr<name_lookup> lookup_ HOLDFAST_GUARDED_BY(pause_mutex_);
   std::minstd_rand chance_{
-      std::random_device{}()};  // the leader's, with no connection: the link's own thread
+      std::random_device{}()};  // used by the reader; without a connection, by the link's own thread
 
   runtime::wakeup_fd bell_;
   runtime::reader_baton baton_{bell_.descriptor()};

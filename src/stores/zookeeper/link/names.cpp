@@ -32,7 +32,8 @@ name_lookup::outcome name_lookup::wait(std::chrono::milliseconds limit) {
   const annotated::lock held{mutex_};
   while (!outcome_ && changed_.wait_until(mutex_, end) == std::cv_status::no_timeout) {
   }
-  if (!outcome_) return failure{errc::unavailable, "looking up the names of the servers takes too long"};
+  if (!outcome_)
+    return failure{errc::unavailable, "looking up the servers' names took too long; check the DNS"};
   return *outcome_;
 }
 
@@ -63,7 +64,7 @@ name_lookup::outcome name_lookup::ask(const std::vector<settings::server>& serve
       std::array<char, NI_MAXHOST> host{};
       if (::getnameinfo(a->ai_addr, a->ai_addrlen, host.data(), host.size(), nullptr, 0, NI_NUMERICHOST) != 0)
         continue;
-      // The library takes what is before the last colon for the address, so IPv6 needs no brackets.
+      // The library splits the address from the port at the last colon, so IPv6 addresses need no brackets.
       all.list.append(all.list.empty() ? "" : ",").append(host.data()).append(":").append(each.port);
       ++all.count;
     }

@@ -13,20 +13,20 @@
 
 namespace holdfast::zookeeper {
 
-/// The servers by their addresses, as the client library takes them.
+/// The addresses of the servers, in the format of the client library.
 struct addresses {
   std::string list;
   std::size_t count = 0;
 };
 
-/// A look for the addresses behind names, which may block for long, and cannot be stopped: it goes on by
-/// itself where nobody waits for it any more.
+/// A look-up of the addresses of names. It may block for long and cannot be stopped, so it goes on by itself
+/// when no thread waits for it any more.
 class name_lookup {
  public:
   [[nodiscard]] static std::shared_ptr<name_lookup> begin(const std::vector<settings::server>& servers);
 
   using outcome = std::variant<addresses, failure>;
-  /// Waits until it is known, for at most `limit`, or `cancel`. Names that cannot be found are left out.
+  /// Waits for the result, for at most `limit`, or until `cancel`. Names that cannot be found are left out.
   [[nodiscard]] outcome wait(std::chrono::milliseconds limit);
   /// Any thread.
   void cancel();

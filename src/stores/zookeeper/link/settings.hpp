@@ -9,14 +9,14 @@
 
 namespace holdfast::zookeeper {
 
-/// A pause between two rounds of connecting, half as long to half as long again: clients that a server's end
-/// has cut off all at once do not come back all at once, again and again.
+/// A pause between two rounds of connecting, drawn from 50 % to 150 % of its length, so that the clients of a
+/// failed server do not all reconnect at the same moment.
 [[nodiscard]] constexpr std::chrono::milliseconds spread(std::chrono::milliseconds pause,
                                                          std::uint64_t random) {
   return pause / 2 + std::chrono::milliseconds{random % (static_cast<std::uint64_t>(pause.count()) + 1)};
 }
 
-/// Where the servers of an ensemble are, and how to get in.
+/// The addresses of the servers of an ensemble, and the credentials.
 struct settings {
   struct server {
     std::string host;
@@ -24,15 +24,16 @@ struct settings {
   };
   std::vector<server> servers;
   session::settings recipes;
-  std::chrono::milliseconds session_timeout{30'000};  // asked for; the servers decide within their bounds
-  std::chrono::milliseconds connect_limit{10'000};    // after that long without a connection, requests fail
+  std::chrono::milliseconds session_timeout{
+      30'000};  // the requested timeout; the servers keep it within their bounds
+  std::chrono::milliseconds connect_limit{10'000};  // after that long without a connection, requests fail
 
-  std::string auth_scheme;  // empty: nobody in particular
+  std::string auth_scheme;  // empty: no authentication
   std::string auth;
   enum class access : std::uint8_t { world, creator, digest } acl = access::world;
   std::string acl_id;  // for access::digest: user:hash
 
-  /// As errors name it.
+  /// The name of the ensemble in errors.
   [[nodiscard]] std::string place() const {
     std::string all;
     for (const server& s : servers) {

@@ -1,4 +1,4 @@
-// How a claim comes, and is found again where the answer was lost.
+// How a claim enters its queue, and is found again after a lost answer.
 
 #include <algorithm>
 #include <utility>
@@ -14,20 +14,20 @@ using kind = operation_kind;
 namespace {
 
 role role_of(const tickets::request& r) {
-  if (is_semaphore(r)) return role::mutex;  // in the queue; leases are what holds
+  if (is_semaphore(r)) return role::mutex;  // its role in the queue; its leases make the hold
   if (r.weight != store::whole_room) return role::reader;
   return r.shareable ? role::writer : role::mutex;
 }
 
 store::trouble mixed_layout(const std::string& path, const std::string& node) {
   return {{errc::wrong_type, "contenders of another layout (" + node + ") stand below " + path +
-                                 "; give all clients of it the same 'layout'"},
+                                 "; give all clients of this lock the same 'layout'"},
           false,
           false};
 }
 
-/// Another for each time that an owner comes anew, so that what is left of the last time is never taken for
-/// it.
+/// A different guid for each new entry of an owner, so that a node of the last entry is never mistaken for
+/// the new one.
 owner_id guid_of(const owner_id& owner, std::uint64_t serial) {
   owner_id::bytes_type bytes{};
   std::copy_n(owner.bytes().begin(), owner_id::size, bytes.begin());
@@ -67,7 +67,7 @@ listing claim_queue::read_queue(const std::string& queue, std::vector<result> li
   const auto line = lines_.find(queue);
   if (l.queue.code == answer::done && is_current && line != lines_.end())
     l.stranger = line->second.ahead.read(children);
-  if (lists.size() > 1) {  // of permits, beside which a mutex or its readers may queue
+  if (lists.size() > 1) {  // of permits: contenders for a mutex may be in the lock's node, too
     const std::vector<std::string>& beside = lists[1].children;
     l.other_kind = std::any_of(beside.begin(), beside.end(), looks_like_contender);
   } else {
@@ -81,9 +81,9 @@ listing claim_queue::read_queue(const std::string& queue, std::vector<result> li
 void claim_queue::entered(const arrival& a, const listing& l) {
   const auto& [ref, handler, tries, made] = a;
   claim* const c = claims_.find(ref);
-  // The session has ended meanwhile, and what came about with it.
+  // The session has ended meanwhile, and the new node with it.
   if (c == nullptr) return handler(session_ended(true));
-  // It is answered before the listing, which was sent later; where it is not, the connection has broken.
+  // The creation is answered before the later listing; otherwise the connection has broken.
   const result own_node = made ? *made
                                : result{.code = answer::unknown,
                                         .path = c->queue,
@@ -107,9 +107,9 @@ void claim_queue::entered(const arrival& a, const listing& l) {
   c->place = parse(style_, std::string_view{own_node.path}.substr(c->queue.size() + 1));
   c->token = token_of(own_node.about);
   claims_.own(own_node.path, *c);
-  // Who may not see its place may not stand there: others would wait behind it for nothing.
+  // A client that may not list the queue must not be in it: others would wait behind it without need.
   if (l.queue.code == answer::refused) return fail_entry(*c, handler, trouble_of(l.queue));
-  if (l.queue.code != answer::done) {  // the connection broke in between; where it stands will be found
+  if (l.queue.code != answer::done) {  // the connection broke in between; the place will be found later
     c->now = claim::phase::unsure;
     return handler(store::trouble{trouble_of(l.queue).reason, true, true});
   }
@@ -121,13 +121,13 @@ void claim_queue::entered(const arrival& a, const listing& l) {
   refuse_other_kind(*c, handler, l.queue.children);
 }
 
-/// Leaves nothing behind.
+/// Removes its nodes.
 void claim_queue::fail_entry(claim& c, const on_reply& handler, tickets::link::outcome reply) {
   remove(c, [handler, reply = std::move(reply)](const tickets::link::outcome&) { handler(reply); });
 }
 
-/// The numbers of its queue have come to their end. It comes again later, and has the counting begin anew if
-/// nobody is there by then: the servers remove no node that has children.
+/// The numbers of its queue are used up. It comes again later, and removes the parent, so that counting
+/// begins anew, if the queue is empty by then: the servers remove no node with children.
 void claim_queue::make_room(claim& c, const on_reply& handler) {
   const std::string queue = c.queue;
   if (!c.request.wait) {
@@ -138,7 +138,7 @@ void claim_queue::make_room(claim& c, const on_reply& handler) {
   nodes_.submit({.kind = kind::remove, .path = queue}, [](const result&) {});
 }
 
-/// It stands in its queue, which has just been read.
+/// The claim is in its queue, which has just been read.
 void claim_queue::settle(claim& c, const on_reply& handler) {
   if (line_of(c).ahead.before(*c.place, 1).count == 0) {
     if (is_semaphore(c.request)) return choose(c, handler, 0);
@@ -158,21 +158,21 @@ void claim_queue::hold(claim& c) {
   leave_line(c);
 }
 
-/// Whether a claim whose answer was lost came about: its guid is in its node's name, and the node must be of
-/// this session. One of a former session is gone or going, whatever it looks like.
+/// Finds out whether a claim with a lost answer was created: its guid is in its node's name, and the node
+/// must be of this session. A node of a former session is gone or will go.
 void claim_queue::retrace(const tickets::request& request, const on_reply& handler) {
   claim* const found = claims_.find(request.owner);
   if (found == nullptr) return reply_later(handler, tickets::reply{tickets::nothing{}});
   claim& c = *found;
-  if (is_semaphore(c.request)) {  // there may be leases as well: all of it goes, and the claim comes anew
+  if (is_semaphore(c.request)) {  // it may have leases, too: removes all nodes, and comes anew
     return abandon(c, [handler](const tickets::link::outcome& o) {
       if (std::holds_alternative<store::trouble>(o)) return handler(o);
       handler(tickets::reply{tickets::nothing{}});
     });
   }
-  // The server that answers may not know yet of what another one was asked: it has to catch up first. A
-  // `sync` would not do, since a leader that has been deposed and does not know it answers it by itself. A
-  // node that is missed here stays as long as the session, and everybody waits behind it.
+  // The server that answers may lag behind the one that got the request, so it has to catch up first. A
+  // `sync` is not enough: a deposed leader that does not know it yet answers a `sync` by itself. A node that
+  // is missed here would stay for the session, and all contenders would wait behind it.
   nodes_.submit_all({{.kind = kind::agree, .path = "/"}, {.kind = kind::list, .path = c.queue}},
                     [this, ref = claim_table::ref_of(c), handler](const std::vector<result>& results) {
                       claim* const unsure = claims_.find(ref);
@@ -180,7 +180,7 @@ void claim_queue::retrace(const tickets::request& request, const on_reply& handl
                       if (!is_agreed(results[0])) return handler(trouble_of(results[0]));
                       const result& queue = results[1];
                       if (is_trouble(queue)) return handler(trouble_of(queue));
-                      // Now: by the time of the next answer another claim may have read a later list.
+                      // At once: before the next answer another claim may read a later list.
                       line_of(*unsure).ahead.read(queue.children);
                       const std::vector<contender> there = made_with(style_, unsure->guid, queue.children);
                       if (there.empty()) return forget_unsure(*unsure, handler);
@@ -188,7 +188,7 @@ void claim_queue::retrace(const tickets::request& request, const on_reply& handl
                     });
 }
 
-/// A node with the guid of the claim stands in its queue.
+/// A node with the guid of the claim is in its queue.
 void claim_queue::retrace_node(claim& c, const contender& place, const on_reply& handler) {
   nodes_.submit_all({{.kind = kind::exists, .path = c.queue + '/' + place.node}},
                     [this, ref = claim_table::ref_of(c), handler, place](const std::vector<result>& results) {
@@ -203,7 +203,7 @@ void claim_queue::retrace_node(claim& c, const contender& place, const on_reply&
                       claims_.own(found->place_path(), *found);
                       if (line_of(*found).ahead.cannot_order(place)) return make_room(*found, handler);
                       settle(*found, [handler](const tickets::link::outcome& o) {
-                        // One that did not want to wait has left by now, and asks anew to hear that.
+                        // A claim that does not wait has left by now, and asks again to get its refusal.
                         const auto* r = std::get_if<tickets::reply>(&o);
                         if (r != nullptr && std::holds_alternative<tickets::refused>(*r))
                           return handler(tickets::reply{tickets::nothing{}});
@@ -212,7 +212,7 @@ void claim_queue::retrace_node(claim& c, const contender& place, const on_reply&
                     });
 }
 
-/// Nothing of it is there.
+/// The claim has no node.
 void claim_queue::forget_unsure(claim& c, const on_reply& handler) {
   leave_line(c);
   forget(c);

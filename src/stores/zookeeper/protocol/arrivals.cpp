@@ -4,7 +4,7 @@ namespace holdfast::zookeeper {
 
 namespace {
 
-/// In flight at once, of all queues together.
+/// The limit of creations in flight, for all queues together.
 constexpr std::size_t most_creations = 256;
 
 }  // namespace
@@ -25,7 +25,7 @@ void arrivals::create_next() {
     const arrival_ptr a = std::move(coming_.front());
     coming_.pop_front();
     std::optional<creation> begun = host_.begin_creation(a->ref);
-    if (!begun) {  // given up, or its session has ended
+    if (!begun) {  // given up, or the session has ended
       fail(a, false);
       continue;
     }
@@ -45,7 +45,7 @@ void arrivals::expired() {
   ++sessions_ended_;
   creations_ = 0;
   for (const auto& [queue, waiting] : std::exchange(lines_, {})) {
-    for (const arrival_ptr& a : waiting.next) fail(a, true);  // a listing answers the others
+    for (const arrival_ptr& a : waiting.next) fail(a, true);  // the listing in flight answers the others
   }
   create_next();
 }

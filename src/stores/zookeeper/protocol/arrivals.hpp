@@ -16,7 +16,7 @@
 
 namespace holdfast::zookeeper {
 
-/// A claim that comes: its node's creation, and whom to answer.
+/// A new claim: the creation of its node, and the handler of the answer.
 struct arrival {
   claim_ref ref;
   tickets::link::on_reply handler;
@@ -24,18 +24,17 @@ struct arrival {
   std::optional<result> made{};  // none: the creation was not answered
 };
 
-/// What one listing of a queue says to all claims whose nodes were sent before it.
+/// The result of one listing of a queue, for all claims whose nodes were sent before it.
 struct listing {
   result queue;
   std::optional<std::string> stranger{};  // a contender of the other layout
-  bool other_kind = false;                // the queue of what may be another kind of lock
+  bool other_kind = false;                // the queue of possibly another kind of lock
 };
 
-/// How claims come into their queues: a claim's node is created and the queue listed after it, both in one
-/// round trip.
+/// Puts claims into their queues: it creates a claim's node and then lists the queue, in one round trip.
 ///
-/// Where many come at once, so many creations are in flight, and one listing a queue, which serves all whose
-/// creation was sent before it: a listing for each would cost n * n names.
+/// If many claims come at once, a bounded number of creations is in flight, and one listing for each queue.
+/// It serves all claims whose creation was sent before it: a listing for each claim would cost n * n names.
 class arrivals {
  public:
   /// A node to be created.
@@ -44,18 +43,18 @@ class arrivals {
     std::string base;  // the lock's node: the queue itself, but for permits
     operation step;
   };
-  /// Whose claims they are.
+  /// The owner of the claims.
   class host {
    public:
     host() = default;
     host(const host&) = delete;
     host& operator=(const host&) = delete;
 
-    /// The claim's node is sent now.
+    /// Called when the claim's node is sent.
     /// \return nothing if the claim was given up.
     virtual std::optional<creation> begin_creation(const claim_ref& ref) = 0;
     /// \param children of the queue, and of the lock's node for permits.
-    /// \param is_current the session is the one that was asked.
+    /// \param is_current the answer is from the current session.
     virtual listing read_queue(const std::string& queue, std::vector<result> children, bool is_current) = 0;
     virtual void entered(const arrival& a, const listing& l) = 0;
 
@@ -70,14 +69,14 @@ class arrivals {
   arrivals& operator=(const arrivals&) = delete;
 
   void add(arrival a);
-  /// The session has ended, and its answers may never come: the next one begins without them.
+  /// The session has ended, and its answers may never arrive: the next session begins without them.
   void expired();
 
  private:
   using arrival_ptr = std::shared_ptr<arrival>;
   struct line {
     bool listing = false;
-    std::vector<arrival_ptr> next;  // whom the next listing serves
+    std::vector<arrival_ptr> next;  // served by the next listing
   };
 
   void create_next();
@@ -88,7 +87,7 @@ class arrivals {
   ordered_nodes& nodes_;
   host& host_;
   std::uint64_t sessions_ended_ = 0;
-  std::deque<arrival_ptr> coming_;     // whose creation has not been sent yet
+  std::deque<arrival_ptr> coming_;     // creation not sent yet
   std::size_t creations_ = 0;          // in flight, of this session
   std::map<std::string, line> lines_;  // by queue
 };

@@ -27,7 +27,7 @@ std::optional<time_point> beats::answered(std::uint64_t number, time_point now, 
     if (*earlier->answered + half_a_tick <= third->sent) third->second_to = earlier->sent;
     if (earlier->second_to && *earlier->answered <= third->sent) proven = earlier->second_to;
   }
-  // What is older proves no more than is known now.
+  // Older beats prove nothing new.
   if (proven) std::erase_if(all_, [&](const beat& b) { return b.sent < *proven; });
   return proven;
 }

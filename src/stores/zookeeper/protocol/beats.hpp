@@ -9,25 +9,24 @@
 
 namespace holdfast::zookeeper {
 
-/// What the answers to a session's beats prove. A beat is a `sync`, which the leader answers; they are
-/// answered in the order of sending.
+/// Computes what the answers to a session's beats prove. A beat is a `sync`, which the leader answers. Beats
+/// are answered in the order of sending.
 ///
-/// A follower reports the sessions that it has heard of to the leader at every half tick. So the leader knows
-/// of a beat where a second one was sent at least half a tick after its answer, and a third one after the
-/// answer to the second, and all have been answered: the follower's report with the first has then reached
-/// the leader before the third did. Any three such beats of one connection prove it, whatever was sent in
-/// between.
+/// A follower reports the sessions that it has seen to the leader at every half tick. So three beats of one
+/// connection prove that the leader knows of the first: the second was sent at least half a tick after the
+/// answer to the first, the third after the answer to the second, and all were answered. Then the follower's
+/// report with the first beat reached the leader before the third beat. Other beats in between do not matter.
 class beats {
  public:
-  /// A new connection: what was sent before proves nothing over this one.
+  /// Begins a new connection: earlier beats prove nothing over it.
   void clear() { all_.clear(); }
   [[nodiscard]] std::size_t in_flight() const;
 
   /// \return its number.
   std::uint64_t sent(store::time_point now);
   /// \param number of the beat that is answered.
-  /// \param half_a_tick at most, by a clock that may be slower.
-  /// \return the last sending that the leader is now known to have heard of.
+  /// \param half_a_tick at most, even by a slower clock.
+  /// \return the sending time of the last beat that has surely reached the leader.
   std::optional<store::time_point> answered(std::uint64_t number, store::time_point now,
                                             duration half_a_tick);
 

@@ -10,41 +10,42 @@
 
 namespace holdfast::zookeeper {
 
-/// A claim of the client, and how far it is.
+/// A claim of the client, and its phase.
 struct claim {
   enum class phase : std::uint8_t {
-    entering,  // its node is being made
-    unsure,    // its node may have been made
-    waiting,   // behind somebody
-    choosing,  // permits: first in the queue, with leases made, until there are few enough of them
+    entering,  // its node is being created
+    unsure,    // its node may have been created
+    waiting,   // behind another contender
+    choosing,  // permits: first in the queue, with its leases created; waits until the leases fit into the
+               // capacity
     holding,
     leaving
   };
 
-  std::uint64_t serial = 0;  // an answer to a former claim of the same owner is not taken for this one's
+  std::uint64_t serial = 0;  // distinguishes it from a former claim of the same owner
   tickets::request request;
-  owner_id guid;  // in the names of its nodes: the owner's, made different for each time that it comes anew
+  owner_id guid;  // in the names of its nodes: derived from the owner id, different for each new entry
   phase now = phase::entering;
-  bool queued = true;  // and not holding or leaving yet
+  bool queued = true;  // in the queue: neither holding nor leaving
   bool sent = false;   // the creation of its node
   std::string base;    // the lock's node
-  std::string queue;   // whose children queue: the lock's node, or `locks` below it
+  std::string queue;   // the parent of the contenders: the lock's node, or `locks` below it
   std::optional<contender> place;
-  std::vector<std::string> leases;  // of permits: the nodes that hold
-  std::string gate;                 // of permits that hold: the place that it had
+  std::vector<std::string> leases;  // of permits: the nodes of the hold
+  std::string gate;                 // of permits that hold: the former place in the queue
   fencing_token token;
-  bool settled = false;   // waiting or choosing: what it waits for is watched, or looked at from time to time
-  bool watched = false;   // its own nodes are, or will be by what has been sent
-  bool polled = false;    // stands in the line of those who look from time to time
+  bool settled = false;   // waiting or choosing: the awaited node is watched or polled
+  bool watched = false;   // its own nodes are watched, or will be by requests in flight
+  bool polled = false;    // is in the line of polling claims
   bool lowering = false;  // a downgrade may have been carried out
-  std::string awaited;    // the node whose end it waits for
+  std::string awaited;    // the node whose removal it waits for
 
-  /// The path of its place in the queue, which it must have.
+  /// The path of its place in the queue. It must have one.
   [[nodiscard]] std::string place_path() const { return queue + '/' + place->node; }
   [[nodiscard]] std::string leases_path() const { return base + "/leases"; }
   /// A downgrade has no answer yet.
   [[nodiscard]] bool lowers() const { return lowering && place && place->excludes(); }
-  /// Under numbers that are not known yet.
+  /// Whether it may have leases with unknown numbers.
   [[nodiscard]] bool makes_leases() const { return now == phase::choosing && leases.empty(); }
 };
 

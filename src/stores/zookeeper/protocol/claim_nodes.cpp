@@ -31,7 +31,7 @@ tickets::place place_of(fencing_token token, bool granted) {
 
 store::trouble no_numbers_below(const std::string& parent) {
   return {{errc::unavailable, "ZooKeeper has no more numbers for the children of " + parent +
-                                  "; remove it while nobody uses it"},
+                                  "; remove that node while nobody uses it"},
           true,
           false};
 }

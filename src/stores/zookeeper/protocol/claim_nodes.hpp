@@ -10,30 +10,30 @@
 
 namespace holdfast::zookeeper {
 
-// What a claim is in nodes, and the reverse. Pure functions.
+// Translates between claims and their nodes. Pure functions.
 
 [[nodiscard]] bool is_semaphore(const tickets::request& request);
 
-/// What its nodes hold.
-/// \param token zero, or the one that it keeps (see note).
+/// The data of a claim's nodes.
+/// \param token zero, or the token that it keeps (see note).
 [[nodiscard]] std::string data_of(const tickets::request& request, fencing_token token = {});
 
 [[nodiscard]] fencing_token token_of(const status& node);
 
 [[nodiscard]] tickets::place place_of(fencing_token token, bool granted);
 
-/// Of a parent that cannot count on; that passes when it has been removed.
+/// The trouble of a parent whose numbers are used up; it passes when the parent has been removed.
 [[nodiscard]] store::trouble no_numbers_below(const std::string& parent);
 
-/// The session, and all nodes of it, ended before the claim was answered.
+/// The trouble of a session that ended, with all its nodes, before the claim was answered.
 /// \param unknown the claim may have been made.
 [[nodiscard]] store::trouble session_ended(bool unknown);
 
-/// Those among `children` that bear a guid.
+/// The nodes among `children` with this guid.
 [[nodiscard]] std::vector<contender> made_with(layout style, const owner_id& guid,
                                                const std::vector<std::string>& children);
 
-/// Parents may be swept between their making and that of what they are for; not for ever.
+/// How often a node is created again, because the servers have removed its new parent meanwhile.
 inline constexpr int most_tries = 5;
 
 }  // namespace holdfast::zookeeper

@@ -42,7 +42,7 @@ void claim_queue::connected() {
   }
 }
 
-/// Nothing of the old session is taken over into a new one: its nodes are gone, or going.
+/// A new session takes over nothing of the old one, whose nodes are gone or will go.
 void claim_queue::expired() {
   lines_.clear();
   awaited_.clear();
@@ -59,7 +59,7 @@ void claim_queue::happened(const std::string& path, change event) {
   if (owner != nullptr && event == change::removed) {
     revoke(*owner);
   } else if (owner != nullptr) {
-    owner->watched = false;  // somebody wrote into it; it is watched again with the next renewal or wait
+    owner->watched = false;  // the node was written to; the next renewal or wait watches it again
     if (owner->now == claim::phase::waiting) watch_own(*owner);
   }
   const auto waited_for = awaited_.find(path);
@@ -81,7 +81,7 @@ void claim_queue::happened(const std::string& path, change event) {
   }
 }
 
-/// A node is gone that no event has told of.
+/// Handles the end of a node of which no event was delivered.
 void claim_queue::node_gone(const std::string& path) {
   nodes_.forget_watch(path);
   happened(path, change::removed);
@@ -93,10 +93,10 @@ void claim_queue::notify(const claim& c, store::notification_kind kind, fencing_
   if (on_notification_) on_notification_({c.request.owner, kind, token});
 }
 
-/// Those that are known; of a downgrade that has no answer yet, the one that it makes as well.
+/// The known nodes of a claim, with the reader's node of a downgrade without an answer.
 std::vector<std::string> claim_queue::nodes_of(const claim& c) const {
   std::vector<std::string> all = c.leases;
-  if (reaper_.is_pending(c.gate)) all.push_back(c.gate);  // others wait behind it still
+  if (reaper_.is_pending(c.gate)) all.push_back(c.gate);  // other contenders still wait behind it
   if (!c.place) return all;
   all.push_back(c.place_path());
   if (c.lowers()) {
@@ -119,7 +119,7 @@ void claim_queue::leave_line(claim& c) {
   if (--found->second.claims == 0) lines_.erase(found);
 }
 
-/// Somebody else removed a node of it.
+/// Handles the removal of one of its nodes by another client.
 void claim_queue::revoke(const claim& gone) {
   if (gone.now == claim::phase::leaving || gone.now == claim::phase::entering ||
       gone.now == claim::phase::unsure)
@@ -129,7 +129,7 @@ void claim_queue::revoke(const claim& gone) {
   const fencing_token token = c.token;
   stop_waiting(c);
   leave_line(c);
-  // What is left of it, such as the other permits, is not to stay behind.
+  // Removes its other nodes, such as those of other permits.
   const std::vector<std::string> rest = nodes_of(c);
   if (c.makes_leases()) reaper_.search(orphan_of(c), [](const std::optional<store::trouble>&) {});
   forget(c);

@@ -20,21 +20,22 @@
 
 namespace holdfast::zookeeper {
 
-/// The claims of a client, in their queues at the store: how they come, wait, hold and go. It grants by what
-/// the nodes of a queue say, since no server does.
+/// The claims of a client in their queues at the store: they arrive, wait, hold and leave. It decides grants
+/// from the nodes of a queue, because no server does.
 ///
 /// These are the recipes of Apache Curator (InterProcessMutex, InterProcessReadWriteLock,
-/// InterProcessSemaphoreV2) over ordered nodes, with two differences that others do not see: who is ahead is
-/// read once and remembered (see `contender_queue`), and a wait for permits takes all of them at once.
+/// InterProcessSemaphoreV2) over ordered nodes, with two differences that other clients do not notice: the
+/// contenders ahead are read once and remembered (see `contender_queue`), and a wait for permits takes all of
+/// them at once.
 ///
-/// - A claim creates a node in its queue (see `arrivals`). It holds when nobody is ahead that it has to wait
-///   for. Until then it watches the nearest ahead, and moves up when that node goes.
-/// - A claim for permits that is first makes one lease for each permit, and waits until all leases together
-///   are no more than the capacity. Only then the next one in the queue comes.
-/// - Where a watch cannot be had, waiters look in turn (see `polling`), and holders with each renewal.
-/// - The guid in the nodes' names tells what became of a request whose answer was lost. What has to go is
-///   removed, however long it takes (see `reaper`).
-/// - With the session all its nodes end, and so do all claims.
+/// - A claim creates a node in its queue (see `arrivals`). It holds when no conflicting contender is ahead.
+/// Until then it watches the nearest one ahead, and moves up when that node is removed.
+/// - The first claim for permits creates one lease for each permit, and waits until all leases together fit
+/// into the capacity. Only then the next claim of the queue comes.
+/// - If a watch cannot be set, waiters poll in turn (see `polling`), and holders look with each renewal.
+/// - The guid in the nodes' names shows the outcome of a request whose answer was lost. Nodes that have to go
+/// are removed, with retries (see `reaper`).
+/// - The end of the session ends all its nodes and claims.
 class claim_queue final : private arrivals::host {
  public:
   using on_reply = tickets::link::on_reply;
@@ -42,14 +43,14 @@ class claim_queue final : private arrivals::host {
 
   /// \param time must outlive it, and so must `nodes`.
   /// \param root empty, or the path below which the names are.
-  /// \param others_watch whether somebody else needs the watch of a node's children.
+  /// \param others_watch whether another part of the session needs the watch of a node's children.
   claim_queue(store::scheduler& time, ordered_nodes& nodes, std::string root, layout style,
               std::function<bool(const std::string&)> others_watch);
 
   /// \param handler hears what becomes of claims unasked.
   void on_notifications(on_notification handler) { on_notification_ = std::move(handler); }
 
-  // Requests, as tickets::task has them. They answer later, and always.
+  // Requests, as tickets::task has them. They always answer, after the call.
   void acquire(const tickets::request& request, const on_reply& handler);
   /// tickets::task::find
   void retrace(const tickets::request& request, const on_reply& handler);
@@ -68,20 +69,20 @@ class claim_queue final : private arrivals::host {
   [[nodiscard]] bool awaits(const std::string& path) const { return awaited_.contains(path); }
 
  private:
-  /// A queue at the store that claims of ours stand in.
+  /// A queue at the store with claims of this client.
   struct line {
     explicit line(layout style) : ahead{style} {}
     contender_queue ahead;
-    std::size_t claims = 0;  // that queue in it
+    std::size_t claims = 0;  // the number of claims in the queue
   };
-  /// How much a waiter reads anew.
+  /// How many contenders a waiter reads again.
   enum class extent : std::uint8_t {
-    fresh,    // all who are remembered were there a moment ago
-    nearest,  // the one that it waits for
-    all       // all who are ahead
+    fresh,    // none: all remembered contenders were read just now
+    nearest,  // the one for which it waits
+    all       // all that are ahead
   };
 
-  // claim_queue.cpp: what all have in common
+  // claim_queue.cpp: shared by the others
   void reply_later(const on_reply& handler, tickets::link::outcome reply);
   [[nodiscard]] std::string top() const { return root_.empty() ? "/" : root_; }
   void node_gone(const std::string& path);
@@ -149,7 +150,7 @@ class claim_queue final : private arrivals::host {
 
   claim_table claims_;
   std::map<std::string, line> lines_;                  // by the path of the queue
-  std::map<std::string, std::set<owner_id>> awaited_;  // watched nodes, and who waits for each
+  std::map<std::string, std::set<owner_id>> awaited_;  // watched nodes, and the claims that wait for each
 };
 
 }  // namespace holdfast::zookeeper

@@ -10,12 +10,12 @@
 
 namespace holdfast::zookeeper {
 
-/// All claims of a client, by their owners and by the nodes that are theirs.
+/// All claims of a client, by owner and by node.
 class claim_table {
  public:
   using claims = std::unordered_map<owner_id, claim>;
 
-  /// Of one owner there is one claim: a former one is replaced.
+  /// Each owner has one claim: a new one replaces the former.
   claim& add(const tickets::request& request) {
     claim& c = claims_[request.owner];
     c = {};
@@ -23,7 +23,7 @@ class claim_table {
     c.request = request;
     return c;
   }
-  /// Null if it is not there any more.
+  /// Null if the claim has gone.
   [[nodiscard]] claim* find(const claim_ref& ref) {
     claim* const c = find(ref.owner);
     return c != nullptr && c->serial == ref.serial ? c : nullptr;
@@ -33,18 +33,18 @@ class claim_table {
     return found == claims_.end() ? nullptr : &found->second;
   }
   [[nodiscard]] static claim_ref ref_of(const claim& c) { return {c.request.owner, c.serial}; }
-  /// The end of `c`. Its nodes are disowned before.
+  /// Removes `c`. Its nodes have to be disowned before.
   void erase(const claim& c) { claims_.erase(owner_id{c.request.owner}); }
 
   void own(const std::string& path, const claim& c) { nodes_[path] = ref_of(c); }
   void disown(const std::string& path) { nodes_.erase(path); }
-  /// If it is not another claim's by now.
+  /// Unless the node belongs to another claim by now.
   void disown(const std::string& path, const claim& c) {
     const auto found = nodes_.find(path);
     if (found != nodes_.end() && found->second.serial == c.serial) nodes_.erase(found);
   }
   [[nodiscard]] bool owns(const std::string& path) const { return nodes_.contains(path); }
-  /// The claim that a node is of; null for others' nodes.
+  /// The claim of a node; null for nodes of others.
   [[nodiscard]] claim* owner_of(const std::string& path) {
     const auto found = nodes_.find(path);
     return found == nodes_.end() ? nullptr : find(found->second);

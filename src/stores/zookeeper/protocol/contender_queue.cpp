@@ -84,7 +84,7 @@ void contender_queue::holds(const contender& c) {
 contender_queue::ahead contender_queue::before(const contender& c, std::size_t enough) const {
   const queue& waited_for = waited_for_by(c.wants);
   ahead result;
-  // Of the same number there is none but its own former node, which it was downgraded from.
+  // The only other node with this number is the claim's former node, from before its downgrade.
   auto it = waited_for.lower_bound({c.number, {}});
   while (it != waited_for.begin() && result.count < enough) {
     --it;

@@ -13,41 +13,42 @@
 
 namespace holdfast::zookeeper {
 
-/// Who may be in one queue, as far as one client knows: what it read once, less those whose end it has
-/// noticed or can conclude. Whoever is ahead of a contender can only become fewer, so a list once read serves
-/// all that come after, and nobody lists again at every hand-over.
+/// The contenders of one queue, as one client knows them: those that it has read, less those whose end it has
+/// noticed or can conclude. The contenders ahead of another can only become fewer, so one listing serves all
+/// later claims of the client, and no hand-over needs a new one.
 ///
-/// It may name some that have gone; it never lacks one that is there and ahead of a contender of ours.
+/// It may contain contenders that have gone. It never lacks one that is ahead of a claim of this client.
 class contender_queue {
  public:
   explicit contender_queue(layout style) : style_{style} {}
 
-  /// The children of the lock's node, all of them, as they were just now.
+  /// Takes all children of the lock's node, which were read just now.
   /// \return a contender of the other layout among them.
   std::optional<std::string> read(const std::vector<std::string>& children);
-  /// A node is gone.
+  /// Called when a node is gone.
   void gone(std::string_view node);
-  /// A contender holds: nobody that it would have had to wait for is ahead of it any more.
+  /// Called when a contender holds: no conflicting contender is ahead of it any more.
   void holds(const contender& c);
 
-  /// How many may be ahead of one that it has to wait for.
+  /// The contenders ahead of a claim for which it has to wait.
   struct ahead {
     std::size_t count = 0;             // counted up to `enough`
     std::vector<std::string> nearest;  // their nodes, the last of them first, up to `enough`
   };
   [[nodiscard]] ahead before(const contender& c, std::size_t enough) const;
 
-  /// Whether who came first cannot be told, for `c` and another have numbers of the end (see
-  /// is_of_the_end). Whoever sees nobody else of the end when it comes, came first: all others see that one.
+  /// Whether the order is unknown, because `c` and another contender have numbers from the end of the counter
+  /// (see is_of_the_end). A contender that sees no other such number when it arrives came first: all others
+  /// see its node.
   [[nodiscard]] bool cannot_order(const contender& c) const;
 
-  /// A writer that went may have become a reader under its own number, whose node was not there when this was
-  /// read. Whoever waits for readers, too, has to read anew.
+  /// Whether readers may be missing: a writer that has gone may have become a reader with its own number,
+  /// after the last read. A claim that also waits for readers has to read again.
   [[nodiscard]] bool may_lack_readers() const { return may_lack_readers_; }
 
-  /// Likewise, where the writer was made by this library, which gives the reader's node the writer's guid:
-  /// the only nodes that may be lacking, of those that `c` has to wait for. Whoever is sent to look reports
-  /// `came` or `did_not_come`.
+  /// The nodes of such readers, for writers of this library, which gives the reader's node the writer's guid.
+  /// `c` has to wait for them, and no other nodes may be missing. After a read of one, report `came` or
+  /// `did_not_come`.
   [[nodiscard]] std::vector<std::string> possible_readers(const contender& c) const;
   [[nodiscard]] bool is_possible_reader(const std::string& node) const {
     return possible_readers_.contains(node);
@@ -69,13 +70,13 @@ class contender_queue {
   struct known {
     std::int32_t number;
     role wants;
-    std::uint64_t read;  // in which reading it was last seen
+    std::uint64_t read;  // the number of the read that saw it last
   };
   struct hash {
     using is_transparent = void;
     std::size_t operator()(std::string_view text) const { return std::hash<std::string_view>{}(text); }
   };
-  // A list of thousands is read at every coming, and nearly all of it is known: that is looked up, no more.
+  // Each arrival reads a list of possibly thousands. Nearly all of it is known, and costs a look-up only.
   using nodes = std::unordered_map<std::string, known, hash, std::equal_to<>>;
 
   [[nodiscard]] const queue& waited_for_by(role wants) const {

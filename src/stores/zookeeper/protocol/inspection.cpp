@@ -14,14 +14,14 @@ namespace holdfast::zookeeper {
 
 namespace {
 
-/// Claims of one name that are read at once.
+/// The number of claims of one name that are read at once.
 constexpr std::size_t claims_at_once = 256;
-/// Names, and nodes of the tree, that are read at once.
+/// The number of names, and of nodes of the tree, that are read at once.
 constexpr std::size_t names_at_once = 64;
 
 }  // namespace
 
-/// What is read after it knows of whatever anybody was told until now.
+/// Runs a vote. Later reads see everything that any client has been told until now.
 void inspection::catch_up(std::function<void(std::optional<store::trouble>)> handler) {
   nodes_.submit({.kind = operation_kind::agree, .path = "/"},
                 [handler = std::move(handler)](const result& r) {
@@ -29,7 +29,7 @@ void inspection::catch_up(std::function<void(std::optional<store::trouble>)> han
                 });
 }
 
-/// Any number of steps, so many at once.
+/// Runs any number of steps, a bounded number at once.
 void inspection::read_in_parts(const std::shared_ptr<std::vector<operation>>& steps,
                                std::vector<result> so_far, ordered_nodes::on_results handler) {
   if (so_far.size() == steps->size()) return handler(std::move(so_far));
@@ -44,8 +44,8 @@ void inspection::read_in_parts(const std::shared_ptr<std::vector<operation>>& st
                     });
 }
 
-/// Reads a name: who claims it by its children's names, and what the nodes of its holders and of so many
-/// waiters say.
+/// Reads a name: its claims, by the names of its children, and the nodes of its holders and of the first
+/// waiters.
 void inspection::look_at(const std::string& name, std::size_t waiters_read, int tries, on_survey handler) {
   const std::string base = path_of(root_, name);
   nodes_.submit_all(reads_of(base), [this, name, base, waiters_read, tries,
@@ -58,7 +58,8 @@ void inspection::look_at(const std::string& name, std::size_t waiters_read, int 
     read_claims(std::move(all), waiters_read,
                 [this, name, waiters_read, tries, had_holders, handler](outcome<survey> seen) {
                   const auto* const s = std::get_if<survey>(&seen);
-                  // They have gone in between: whoever came next holds, and not nobody.
+                  // The holders have gone between the two reads. Reads again, because the next waiter holds
+                  // by now.
                   const bool stale = s != nullptr && had_holders && s->holders.empty();
                   if (stale && tries < most_tries) return look_at(name, waiters_read, tries + 1, handler);
                   handler(std::move(seen));
@@ -89,7 +90,7 @@ void inspection::inspect(const tickets::request& request, const on_reply& handle
   });
 }
 
-/// \param handler hears how many wait as well, read or not.
+/// \param handler gets the number of waiters, too, read or not.
 void inspection::describe(const std::string& name, std::size_t waiters_read, on_state handler) {
   look_at(name, waiters_read, 0, [this, name, handler = std::move(handler)](const outcome<survey>& seen) {
     if (const auto* trouble = std::get_if<store::trouble>(&seen)) return handler(*trouble, 0);
@@ -97,7 +98,7 @@ void inspection::describe(const std::string& name, std::size_t waiters_read, on_
     if (all.holders.empty() && all.waiters.empty() && !all.ours) {
       return handler(std::optional<lock_state>{}, 0);
     }
-    // Whatever the others' sessions are.
+    // The timeouts of other sessions are not known.
     handler(std::optional{state_of(all, name, timeout_())}, all.waiters.size());
   });
 }
@@ -116,8 +117,8 @@ void inspection::find_holds(const tickets::request& request, std::function<void(
                 found.nodes.insert(found.nodes.end(), c.nodes.begin(), c.nodes.end());
                 if (is_ours(c)) continue;
                 return handler(store::trouble{
-                    {errc::wrong_type, "it is held by a client of another library (" + c.nodes.front() +
-                                           "), whose nodes are not ours to remove"},
+                    {errc::wrong_type, "a client of another library holds the lock (" + c.nodes.front() +
+                                           "), whose nodes Holdfast does not remove"},
                     false,
                     false});
               }
@@ -128,7 +129,8 @@ void inspection::find_holds(const tickets::request& request, std::function<void(
 
 // ---- all names
 
-/// Over the tree: what is still to be listed, and the names found so far; then over those.
+/// The state of a listing: the nodes of the tree still to list, and the names found so far; then the names
+/// still to read.
 struct inspection::walk {
   bool idle = false;
   on_reply handler;

@@ -14,14 +14,14 @@
 
 namespace holdfast::zookeeper {
 
-/// Reads what people are shown: one name, or all names, and the holds that an operator wants to end. It
-/// changes nothing at the servers, and knows nothing of the client's own claims.
+/// Reads the state of one name or of all names, and the holds that an operator wants to end. It changes
+/// nothing at the servers, and does not use the client's own claims.
 ///
-/// - It reads after a vote, so it knows of whatever anybody was told before the question. A `sync` would not
-///   do: the leader answers those of its own clients at once (CommitProcessor), and may carry out later than
-///   its followers what these have told theirs.
+/// - It reads after a vote, so it sees everything that any client was told before the call. A `sync` is not
+/// enough: the leader answers a `sync` of its own clients at once (CommitProcessor), and may carry out a
+/// change later than a follower that has acknowledged it.
 /// - Holders are decided from the nodes alone, as every recipe decides it (see `survey`).
-/// - What is read at once is bounded, whatever the number of claims and names.
+/// - The number of reads in flight is bounded, whatever the number of claims and names.
 class inspection {
  public:
   using on_reply = tickets::link::on_reply;
@@ -30,7 +30,7 @@ class inspection {
 
   /// \param nodes must outlive it.
   /// \param root empty, or the path below which the names are.
-  /// \param timeout of the client's session: how long a dead holder is taken for a living one.
+  /// \param timeout of the client's session: how long a dead holder may be shown.
   inspection(ordered_nodes& nodes, std::string root, layout style, std::function<duration()> timeout)
       : nodes_{nodes}, root_{std::move(root)}, style_{style}, timeout_{std::move(timeout)} {}
   inspection(const inspection&) = delete;
@@ -44,8 +44,8 @@ class inspection {
     std::size_t count = 0;
     std::vector<std::string> nodes;
   };
-  /// The holds that a request names by their tokens; it is trouble if another library's are among them, whose
-  /// nodes are not ours to remove.
+  /// Finds the holds that a request names by their tokens. Fails if a hold of another library is among them,
+  /// because Holdfast does not remove its nodes.
   void find_holds(const tickets::request& request, std::function<void(outcome<holds>)> handler);
 
  private:

@@ -21,8 +21,8 @@ constexpr auto curator_markers = std::to_array<marker>({
     {"-__READ__", role::reader},
     {"-lease-", role::lease},
 });
-// kazoo's WriteLock and Lock are the same to look at, so each may be a writer. It has no leases of this kind;
-// ours get a name that its locks do not count.
+// kazoo's WriteLock and Lock have the same node names, so each may be a writer. kazoo has no leases of this
+// kind; Holdfast's get a name that kazoo's locks do not count.
 constexpr auto kazoo_markers = std::to_array<marker>({
     {"__lock__", role::writer},
     {"__lock__", role::mutex},
@@ -39,7 +39,7 @@ std::string_view marker_of(layout style, role wants) {
   return std::find_if(all.begin(), all.end(), [&](const marker& m) { return m.wants == wants; })->text;
 }
 
-/// As java.util.UUID writes it.
+/// The format of java.util.UUID.
 std::string uuid_of(const owner_id& guid) {
   std::string text = guid.hex();
   for (const std::size_t at : {8U, 13U, 18U, 23U}) text.insert(at, 1, '-');
@@ -91,7 +91,7 @@ std::string node_name(layout style, role wants, const owner_id& guid) {
 
 std::string downgraded(layout style, std::int32_t number, const owner_id& guid) {
   std::array<char, 16> digits{};
-  std::snprintf(digits.data(), digits.size(), "%010d", number);  // as the server writes them
+  std::snprintf(digits.data(), digits.size(), "%010d", number);  // the server's format
   return node_name(style, role::reader, guid) + digits.data();
 }
 

@@ -10,9 +10,9 @@ using store::time_point;
 
 namespace {
 
-/// Beats in a timeout. Three of them span half a tick, by a clock that may be slower.
+/// Beats in a timeout. Three of them span half a tick, even by a slower clock.
 constexpr int beats_in_a_timeout = 11;
-/// While the servers do not answer, no more are sent than may be of use.
+/// The limit of unanswered beats: more of them prove nothing.
 constexpr std::size_t most_beats_in_flight = 12;
 
 }  // namespace
@@ -53,9 +53,10 @@ void liveness::heard_of(time_point sending) {
   if (extended_) extended_();
 }
 
-/// Being let in again touches the session at the leader; but one that has been deposed, and does not know
-/// yet, lets clients in too. So nothing is proven before a majority has voted on what was sent after that:
-/// the leader that let the session in was the only one then, and any later one gives it its whole timeout.
+/// A reconnect touches the session at the leader, but a deposed leader that does not know it yet accepts
+/// clients, too. So a reconnect proves nothing until a majority has voted on a request that was sent after
+/// it: then the leader that accepted the session was the only one, and any later leader gives the session its
+/// whole timeout.
 void liveness::confirm_contact(time_point began) {
   wire_.submit({.kind = operation_kind::agree, .path = "/"},
                [this, began, contact = contact_](const result& r) {
@@ -71,16 +72,16 @@ void liveness::confirm_contact(time_point began) {
                });
 }
 
-/// Of the shortest session that the servers allow, half a tick may be a whole quarter; a leader that stands
-/// still for a moment between two of its questions would then be believed too much. A session that is longer
-/// than what was asked for is such a one, and there twice the time is left to it.
+/// In the shortest session that the servers allow, half a tick may be a quarter of the timeout. A leader that
+/// stops for a moment between two of its polls would then be trusted for too long. A session that is longer
+/// than requested may be such a session; twice the time is subtracted there.
 duration liveness::half_a_tick() const {
   const bool is_shortest = requested_ != duration::zero() && timeout_ > requested_;
   return timeout_ / (is_shortest ? 2 : 4) + timeout_ / 50;
 }
 
-/// Beats go on while others are unanswered: after a stall, those that were sent in the middle of it prove at
-/// once that the session has survived it.
+/// Beats are sent while earlier ones are unanswered: after a stall, the answers to beats from the middle of
+/// it prove at once that the session has survived.
 void liveness::beat() {
   const duration usual = timeout_ / beats_in_a_timeout;
   const bool after_silence = time_.now() - last_beat_ > usual * 3 / 2;
@@ -94,7 +95,7 @@ void liveness::beat() {
                  if (is_trouble(r)) return beats_.clear();
                  if (const auto proven = beats_.answered(number, time_.now(), half_a_tick()))
                    heard_of(*proven);
-                 // The third of a proof has to be sent after the answer to the second: after a stall, at
+                 // The third beat of a proof has to be sent after the answer to the second: after a stall, at
                  // once.
                  stalled_ = stalled_ || after_silence || time_.now() - sent > usual;
                  if (stalled_ && beats_.in_flight() == 0) {

@@ -10,13 +10,13 @@
 
 namespace holdfast::zookeeper {
 
-/// Until when a client's session is known to live at the servers. It knows nothing of locks and their nodes.
+/// Computes until when a client's session is known to live at the servers. It does not depend on locks and
+/// their nodes.
 ///
-/// The servers keep a session until they have heard nothing of it for its timeout. They count from what
-/// reached the leader, which asks the others at every half tick what reached them, and no session is shorter
-/// than two ticks. The deadline of all leases counts from the last sending that the leader is known to have
-/// heard of (see `beats`). Beats that are merely sent in time prove nothing: held up on the way, they arrive
-/// together.
+/// The servers end a session that was silent for its timeout. The leader counts the timeout. It learns at
+/// every half tick which sessions its followers have seen, and no session is shorter than two ticks. The
+/// deadline of all leases counts from the last request that is known to have reached the leader (see
+/// `beats`). Beats that are only sent in time prove nothing, because delayed beats may arrive together.
 ///
 /// - A new session is proven by its own beginning, which the servers have voted on.
 /// - A new connection of the same session proves nothing by itself. A vote after it does.
@@ -26,8 +26,8 @@ namespace holdfast::zookeeper {
 class liveness {
  public:
   /// \param time must outlive it, and so must `servers`.
-  /// \param top the node that beats name; it need not exist.
-  /// \param requested the timeout that is asked for; zero: not known.
+  /// \param top the node that beats name; it does not have to exist.
+  /// \param requested the requested timeout; zero: not known.
   liveness(store::scheduler& time, wire& servers, std::string top, duration requested);
   ~liveness();
   liveness(const liveness&) = delete;
@@ -44,7 +44,7 @@ class liveness {
   /// The servers have ended the session.
   void expired();
 
-  /// The deadline, less a margin for clocks that run at different rates.
+  /// Returns the deadline, less a margin for clocks that run at different rates.
   [[nodiscard]] store::time_point until() const;
   [[nodiscard]] duration timeout() const { return timeout_; }
 
@@ -62,11 +62,11 @@ class liveness {
   std::function<void()> extended_;
 
   duration timeout_{};
-  store::time_point heard_of_;  // the last sending that the leader is known to know of
+  store::time_point heard_of_;  // the sending time of the last request that has surely reached the leader
   beats beats_;
   store::time_point last_beat_;
   bool stalled_ = false;       // a beat was late, or its answer
-  std::uint64_t contact_ = 0;  // a number for each connection; a proof does not outlast its own
+  std::uint64_t contact_ = 0;  // the number of the connection; a proof is valid for its own connection only
   store::scheduler::timer next_beat_ = 0;
 };
 

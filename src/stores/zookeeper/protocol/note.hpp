@@ -10,13 +10,13 @@
 
 namespace holdfast::zookeeper {
 
-/// What our nodes hold: one line for us, and the claimant as every store keeps it. Recipes that read nodes'
-/// data, as Curator's do, see text; what they wrote themselves is no note.
+/// The data of Holdfast's nodes: one line for Holdfast, and the claimant in the format of every store.
+/// Recipes that read nodes' data, as Curator's do, see text. Data that other libraries wrote is no note.
 struct note {
   std::int64_t permits = 0;   // of a semaphore; zero for other locks
   std::int64_t capacity = 0;  // likewise
   duration ttl{};
-  fencing_token token;  // of a hold that was downgraded: its former node's, which it keeps
+  fencing_token token;  // of a hold that was downgraded: the token of its former node, which it keeps
   std::string metadata;
 };
 

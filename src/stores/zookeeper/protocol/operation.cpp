@@ -9,7 +9,8 @@ store::trouble trouble_of(const result& r) {
     case answer::no_node:
       return {{errc::unavailable, "the lock's node is gone: " + r.reason.message}, true, false};
     case answer::no_children:
-      return {{errc::wrong_type, "where the lock's node should be is an ephemeral one: " + r.reason.message},
+      return {{errc::wrong_type, "an ephemeral node is in the place of the lock's node; take another name: " +
+                                     r.reason.message},
               false,
               false};
     case answer::refused: return {{errc::permission_denied, r.reason.message}, false, false};

@@ -17,29 +17,31 @@ enum class operation_kind : std::uint8_t {
   set,      // path data
   remove,   // path
   replace,  // path data former: creates an ephemeral node and removes another, both or neither
-  sync,     // answered by the leader: whoever hears the answer, the leader has heard of lately
-  unwatch,  // path of a get (or of a list: `children`) whose watch is not wanted any more
-  exists,   // path -> about, as get without the data: needs no right
-  agree     // path of a node that is there: voted on, and changes nothing. Who reads after the answer reads
-            // whatever anybody was told before the question; after a sync, not if the leader itself answers
+  sync,     // answered by the leader: an answer shows that the leader has seen the session lately
+  unwatch,  // path of a get (or of a list: `children`) whose watch is not needed any more
+  exists,   // path -> about, as get without the data; needs no permission
+  agree     // path of an existing node: a vote without a change. A read after its answer sees everything that
+            // was acknowledged before the vote was sent. A sync does not ensure that if the leader itself
+            // answers the read
 };
 
-/// One step at the servers, which nobody comes between. Steps are carried out and answered in the order of
-/// sending, and the event of a watched node is delivered before any answer that already knows of it: the
-/// guarantees of ZooKeeper's own protocol, on which everything above relies.
+/// One atomic step at the servers. Steps are carried out and answered in the order of sending. The event of a
+/// watched node is delivered before any answer that includes the change. Both are guarantees of ZooKeeper's
+/// protocol, on which the recipes rely.
 struct operation {
   enum class made : std::uint8_t {
-    container,  // goes away by itself some time after the last child
-    ephemeral,  // goes away with the session
-    sequential  // ephemeral, with a number put behind its name that its parent counts
+    container,  // the servers remove it some time after its last child
+    ephemeral,  // removed with the session
+    sequential  // ephemeral, with a number from its parent's counter appended to its name
   };
 
   operation_kind kind{};
   std::string path;
   std::string data{};
-  std::string former{};  // replace: the node that goes
+  std::string former{};  // replace: the node that is removed
   made make{};
-  bool watch = false;     // tell once when it changes or goes; for a list: when a child comes or goes
+  bool watch =
+      false;  // notify once when the node changes or is removed; for a list: when a child comes or goes
   bool children = false;  // unwatch: the watch of a list
 };
 
@@ -57,11 +59,11 @@ enum class answer : std::uint8_t {
   other
 };
 
-/// What a node says of itself.
+/// The metadata of a node.
 struct status {
   std::int64_t created = 0;     // czxid
   std::int64_t last_child = 0;  // pzxid: the last coming or going of a child
-  std::int64_t session = 0;     // of an ephemeral node: whose end is its end
+  std::int64_t session = 0;     // the owner of an ephemeral node; zero for others
   std::int64_t created_ms = 0;  // by the server's wall clock
 };
 
@@ -71,31 +73,31 @@ struct result {
   std::string data{};
   std::vector<std::string> children{};
   status about{};
-  failure reason{};  // where it is not done: what a person should know
+  failure reason{};  // if it failed: the message for people
 };
 using on_result = std::function<void(result)>;
 
-/// A watch is of a node, its data and its end, or of the names of its children.
+/// A watch concerns a node (its data and its end), or the names of its children.
 enum class watch_kind : std::uint8_t { node, children };
 
 /// What happened to a node that was watched.
 enum class change : std::uint8_t { removed, data, children };
 
-/// The connection broke, or there was none: the session and its watches may be there still.
+/// The connection broke, or there was none. The session and its watches may still exist.
 [[nodiscard]] inline bool is_unanswered(const result& r) {
   return r.code == answer::unknown || r.code == answer::not_sent;
 }
 
-/// Not an answer, not even that nothing is there.
+/// Neither a result nor the answer that there is no node.
 [[nodiscard]] inline bool is_trouble(const result& r) {
   return r.code != answer::done && r.code != answer::no_node;
 }
 
-/// Of `agree`: a majority of the servers has voted on what was sent before, so that what is read next is no
-/// older. A refusal is voted on, too.
+/// Of `agree`: a majority of the servers has voted after the request was sent, so a later read is at least as
+/// new. The servers vote on a refusal, too.
 [[nodiscard]] inline bool is_agreed(const result& r) { return !is_trouble(r) || r.code == answer::refused; }
 
-/// As the machines of the core take it.
+/// The failure for the machines of the core.
 [[nodiscard]] store::trouble trouble_of(const result& r);
 
 }  // namespace holdfast::zookeeper

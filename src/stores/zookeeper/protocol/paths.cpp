@@ -30,8 +30,8 @@ std::vector<std::string_view> parts_of(std::string_view text) {
   }
 }
 
-/// How many bytes of UTF-8 are a character that ZooKeeper refuses: what is beyond U+FFFF, of which Java sees
-/// the halves, U+E000 to U+F8FF and U+FFF0 to U+FFFF. Of the others that it refuses, names have none.
+/// The length of a character that ZooKeeper refuses, in bytes of UTF-8: beyond U+FFFF, which Java sees as two
+/// halves, U+E000 to U+F8FF, and U+FFF0 to U+FFFF. Names contain no other characters that it refuses.
 std::size_t refused_at_begin(std::string_view rest) {
   const auto at = [&](std::size_t i) { return i < rest.size() ? static_cast<unsigned char>(rest[i]) : 0U; };
   if (at(0) >= 0xF0) return 4;
@@ -41,10 +41,10 @@ std::size_t refused_at_begin(std::string_view rest) {
 }
 
 std::string escaped_part(std::string_view part, bool first, bool last) {
-  if (part.empty()) return "%";  // no escaped byte looks like this
+  if (part.empty()) return "%";  // not the escape of any byte
   const bool reserved = part == "." || part == ".." || (first && part == "zookeeper") ||
                         (!first && last && (part == "locks" || part == "leases"));
-  // Of a contender the number is what makes it one: whatever comes before is anybody's.
+  // The number makes a node a contender, whatever is before it.
   const std::size_t digit = looks_like_contender(part) ? part.size() - 1 : part.size();
   std::string out;
   for (std::size_t i = 0; i < part.size(); ++i) {

@@ -1,6 +1,6 @@
-// Permits, by the recipe of Curator's InterProcessSemaphoreV2: whoever is first in the queue `locks` makes
-// its leases below `leases`, and waits there until they are no more than the capacity all in all. Only the
-// first watches the leases, so that a release wakes one.
+// Permits, by the recipe of Curator's InterProcessSemaphoreV2: the first claim in the queue `locks` creates
+// its leases below `leases`, and waits until all leases together fit into the capacity. Only the first claim
+// watches the leases, so a release wakes one client.
 
 #include <algorithm>
 #include <utility>
@@ -15,7 +15,7 @@ using kind = operation_kind;
 
 namespace {
 
-/// The capacity that others have agreed on stays in the data of `leases`.
+/// The capacity is in the data of `leases`, where other clients read it.
 std::optional<std::int64_t> capacity_in(const result& leases) {
   const auto n = read_note(leases.data);
   return n && n->capacity != 0 ? std::optional{n->capacity} : std::nullopt;
@@ -29,11 +29,11 @@ std::string capacity_note(std::int64_t capacity) {
 
 }  // namespace
 
-/// It is first in the queue.
+/// The claim is first in the queue.
 void claim_queue::choose(claim& c, const on_reply& handler, int tries) {
   c.now = claim::phase::choosing;
   c.settled = false;
-  c.watched = false;  // its place in the queue may be, its leases are not yet
+  c.watched = false;  // its place may be watched, its leases are not yet
   const std::string leases = c.leases_path();
   std::vector<operation> steps;
   steps.reserve(static_cast<std::size_t>(c.request.weight) + 2);
@@ -100,7 +100,7 @@ void claim_queue::chosen(const claim_ref& ref, const on_reply& handler, int trie
   }
 }
 
-/// Watches the leases, and counts them once more: some may have gone before the watch was set.
+/// Watches the leases, and counts them again: some may have gone before the watch was set.
 void claim_queue::count_leases(claim& c) {
   const std::string leases = c.leases_path();
   c.settled = false;
@@ -122,7 +122,7 @@ void claim_queue::count_leases(claim& c) {
                       for (const result& r : results) {
                         if (r.code == answer::no_node) return revoke(*waiting);
                         if (r.code == answer::refused && &r == results.data())
-                          return come_anew(*waiting);  // which tells why
+                          return come_anew(*waiting);  // the next request reports the reason
                         if (r.code == answer::refused) {
                           unread = nodes_.set_unreadable(r.path) || unread;
                         } else if (r.code != answer::done) {
@@ -137,8 +137,8 @@ void claim_queue::count_leases(claim& c) {
                     });
 }
 
-/// Whether these nodes of its own can be watched, all of them, besides those that are planned already.
-/// \param planned has them as well, if so.
+/// Whether all of these nodes of the claim can be watched, besides those that are planned already.
+/// \param planned gets them added, if so.
 bool claim_queue::can_watch(const std::vector<std::string>& paths, watch_load& planned) const {
   watch_load together = planned;
   for (const std::string& path : paths) {
@@ -150,7 +150,7 @@ bool claim_queue::can_watch(const std::vector<std::string>& paths, watch_load& p
   return true;
 }
 
-/// The next in the queue may come.
+/// Grants the permits, and lets the next claim of the queue come.
 void claim_queue::have_permits(claim& c, const on_reply& handler) {
   stop_waiting(c);
   const std::string gate = c.place_path();
@@ -163,9 +163,9 @@ void claim_queue::have_permits(claim& c, const on_reply& handler) {
   handler(tickets::reply{place_of(c.token, true)});
 }
 
-/// In the middle of it something failed; what came about goes, and the claim, if it still waits, comes anew.
+/// Starts over after a failure: removes the nodes that may exist. If the claim still waits, it comes anew.
 void claim_queue::start_over(claim& c, const on_reply& handler, const store::trouble& reason) {
-  if (handler && reason.unknown) {  // whoever asked will ask whether it came about
+  if (handler && reason.unknown) {  // the caller will ask for the outcome
     c.now = claim::phase::unsure;
     return handler(reason);
   }
@@ -176,7 +176,7 @@ void claim_queue::start_over(claim& c, const on_reply& handler, const store::tro
   });
 }
 
-/// Two of its leases were to have one number: those of `leases` have come to their end. As in `make_room`.
+/// Two of its leases got the same number, because the numbers of `leases` are used up. As in `make_room`.
 void claim_queue::begin_leases_anew(claim& c, const on_reply& handler) {
   const owner_id owner = c.request.owner;
   abandon(c, [this, owner, handler, waits = c.request.wait,
@@ -189,7 +189,7 @@ void claim_queue::begin_leases_anew(claim& c, const on_reply& handler) {
   });
 }
 
-/// A name that has been a semaphore is another kind of lock only while nobody uses it as that.
+/// Refuses a claim of another kind while the name is in use as a semaphore.
 void claim_queue::refuse_other_kind(claim& c, const on_reply& handler,
                                     const std::vector<std::string>& children) {
   std::vector<operation> steps;

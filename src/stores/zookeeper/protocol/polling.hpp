@@ -12,15 +12,16 @@
 
 namespace holdfast::zookeeper {
 
-/// Claims that wait for what cannot be watched look in turn: so many of a client, so often.
+/// Polls in turn for claims whose awaited nodes cannot be watched: a bounded number at a time, at a fixed
+/// interval.
 class polling {
  public:
   static constexpr std::size_t most_at_once = 128;
   static constexpr std::chrono::milliseconds pause{200};
 
   /// \param time must outlive it.
-  /// \param is_connected whether looking is of use now.
-  /// \param look is called with each claim in its turn, which then stands in the line no more.
+  /// \param is_connected whether there is a connection.
+  /// \param look is called with each claim in its turn, after its removal from the line.
   polling(store::scheduler& time, std::function<bool()> is_connected,
           std::function<void(const claim_ref&)> look)
       : time_{time}, is_connected_{std::move(is_connected)}, look_{std::move(look)} {}

@@ -16,7 +16,7 @@ void reaper::remove(const std::string& path) {
 }
 
 void reaper::search(const orphan& lost, const on_searched& handler) {
-  // A `sync` would not do, since a leader that has been deposed and does not know it answers it by itself.
+  // A `sync` is not enough: a deposed leader that does not know it yet answers a `sync` by itself.
   std::vector<operation> steps{{.kind = operation_kind::agree, .path = "/"},
                                {.kind = operation_kind::list, .path = lost.queue}};
   if (!lost.leases.empty()) steps.push_back({.kind = operation_kind::list, .path = lost.leases});

@@ -1,4 +1,4 @@
-// How a claim goes, with all that is its, or may be.
+// How a claim leaves, with all nodes that it has or may have.
 
 #include <algorithm>
 #include <utility>
@@ -14,7 +14,7 @@ void claim_queue::leave(const tickets::request& request, const on_reply& handler
   claim* const found = claims_.find(request.owner);
   if (found == nullptr) return reply_later(handler, tickets::reply{tickets::nothing{}});
   claim& c = *found;
-  if (!c.sent) {  // nothing of it is on its way
+  if (!c.sent) {  // its node was not sent
     leave_line(c);
     forget(c);
     return reply_later(handler, tickets::reply{tickets::nothing{}});
@@ -24,8 +24,8 @@ void claim_queue::leave(const tickets::request& request, const on_reply& handler
   remove(c, handler);
 }
 
-/// Removes what is known of it. What could not be removed for lack of a connection is removed with the next
-/// one, whether or not anybody still asks.
+/// Removes its known nodes. Nodes that could not be removed without a connection are removed over the next
+/// one.
 void claim_queue::remove(claim& c, on_reply handler) {
   stop_waiting(c);
   leave_line(c);
@@ -54,7 +54,7 @@ void claim_queue::remove(claim& c, on_reply handler) {
       failed = &results[i];
       if (claims_.find(ref) != nullptr) reaper_.remove_again_later(paths[i]);
     }
-    if (failed != nullptr) {  // it will be carried out some time: unknown until then
+    if (failed != nullptr) {  // it will be carried out some time; the outcome is unknown until then
       store::trouble trouble = trouble_of(*failed);
       trouble.unknown = true;
       return handler(trouble);
@@ -65,7 +65,7 @@ void claim_queue::remove(claim& c, on_reply handler) {
   });
 }
 
-/// Its nodes may be there, or come to be, under numbers that are not known.
+/// Its nodes may exist, or may still be created, under unknown numbers.
 void claim_queue::abandon(claim& c, on_reply handler) {
   stop_waiting(c);
   leave_line(c);
@@ -75,8 +75,8 @@ void claim_queue::abandon(claim& c, on_reply handler) {
   reaper_.search(lost,
                  [this, known, handler = std::move(handler)](const std::optional<store::trouble>& failed) {
                    if (!failed) return handler(tickets::reply{tickets::done{}});
-                   // Who may not list finds nothing; what is known goes all the same, and is not left in the
-                   // way of others.
+                   // A client without the permission to list finds nothing. The known nodes are removed all
+                   // the same, so that others do not wait behind them.
                    if (failed->reason.code == errc::permission_denied) {
                      for (const std::string& path : known) reaper_.remove(path);
                    }
@@ -88,8 +88,7 @@ reaper::orphan claim_queue::orphan_of(const claim& c) {
   return {c.guid, c.queue, is_semaphore(c.request) ? c.leases_path() : std::string{}};
 }
 
-/// A node of ours that had to go is gone. A claim has left when the last of its nodes is gone, and not
-/// before.
+/// Called when a node is removed. A claim has left only when the last of its nodes is gone.
 void claim_queue::removed(const std::string& path) {
   went(path);
   claim* const c = claims_.owner_of(path);

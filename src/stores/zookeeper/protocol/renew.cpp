@@ -1,4 +1,4 @@
-// How a claim holds: renewal, and the downgrade.
+// Renewal and downgrade of holding claims.
 
 #include <iterator>
 #include <utility>
@@ -10,9 +10,8 @@ namespace holdfast::zookeeper {
 
 using kind = operation_kind;
 
-/// What is renewed is the knowledge that it still holds: its nodes are watched, and one answer of the leader
-/// proves that whatever befell them before has been told. Nodes that cannot be watched are looked at
-/// after that.
+/// Confirms that the claims still hold. Their nodes are watched, and one answer of the leader proves that all
+/// earlier events have been delivered. Nodes that cannot be watched are read after that.
 void claim_queue::renew(const tickets::request& request, const on_reply& handler) {
   struct look {
     claim_ref ref;
@@ -27,7 +26,7 @@ void claim_queue::renew(const tickets::request& request, const on_reply& handler
     claim* const found = claims_.find(h.owner);
     if (found == nullptr || found->now != claim::phase::holding || found->watched) continue;
     claim& c = *found;
-    if (c.lowers()) continue;  // its writer's node goes by our own hand, and is no sign of an end
+    if (c.lowers()) continue;  // this client itself removes the writer's node, which is no loss
     std::vector<std::string> paths = c.leases;
     if (paths.empty()) paths.push_back(c.place_path());
     c.watched = can_watch(paths, planned);
@@ -60,12 +59,11 @@ void claim_queue::renew(const tickets::request& request, const on_reply& handler
                         }
                         if (r.code == answer::no_node) {
                           if (c != nullptr) revoke(*c);
-                          node_gone(looks[i].path);  // others may rely on this watch
+                          node_gone(looks[i].path);  // waiters may rely on this watch
                         }
                       }
                       if (failed != nullptr) return handler(trouble_of(*failed));
-                      if (unread)
-                        return renew(request, handler);  // whether they are there may be asked by everybody
+                      if (unread) return renew(request, handler);  // `exists` needs no permission
                       tickets::kept kept;
                       for (const store::hold& h : request.batch) {
                         const claim* const found = claims_.find(h.owner);
@@ -75,8 +73,9 @@ void claim_queue::renew(const tickets::request& request, const on_reply& handler
                     });
 }
 
-/// Curator's way, a reader's node with the writer's own number for the writer's, but in one step: somebody
-/// may have ended the hold, and a reader's node of it would then come before those who have seen it gone.
+/// As Curator does, replaces the writer's node by a reader's node with the same number, but in one step: if
+/// the hold was ended by force meanwhile, a reader's node would be ahead of contenders that have seen the
+/// end.
 void claim_queue::downgrade(const tickets::request& request, const on_reply& handler) {
   claim* const held = claims_.find(request.owner);
   if (held == nullptr || held->now != claim::phase::holding)
@@ -85,16 +84,17 @@ void claim_queue::downgrade(const tickets::request& request, const on_reply& han
   if (c.place->wants == role::reader) return reply_later(handler, tickets::reply{tickets::done{}});
   if (c.place->wants == role::mutex) {
     return reply_later(
-        handler, store::trouble{{errc::wrong_type,
-                                 "a mutex has no readers on this store; take it through a shared_mutex"},
-                                false,
-                                false});
+        handler,
+        store::trouble{{errc::wrong_type,
+                        "a mutex cannot be downgraded to a reader on this store; lock it by a shared_mutex"},
+                       false,
+                       false});
   }
   const std::string reader = downgraded(style_, c.place->number, c.guid);
   const std::string former = c.place_path();
   c.lowering = true;
   claims_.own(c.queue + '/' + reader, c);
-  claims_.disown(former);  // it goes by our own hand
+  claims_.disown(former);  // this client removes it
   nodes_.submit_all(
       {{.kind = kind::replace,
         .path = c.queue + '/' + reader,
@@ -105,7 +105,7 @@ void claim_queue::downgrade(const tickets::request& request, const on_reply& han
         if (found == nullptr) return handler(tickets::reply{tickets::nothing{}});
         const result& r = results[0];
         if (is_unanswered(r)) return handler(trouble_of(r));
-        // It exists where an earlier try was carried out, whose answer was lost.
+        // The reader's node exists if an earlier try was carried out and its answer was lost.
         if (r.code == answer::done || r.code == answer::node_exists) {
           found->place = parse(style_, reader);
           found->watched = false;
@@ -113,12 +113,12 @@ void claim_queue::downgrade(const tickets::request& request, const on_reply& han
         }
         found->lowering = false;
         claims_.disown(found->queue + '/' + reader);
-        if (r.code == answer::no_node) {  // somebody has ended it
+        if (r.code == answer::no_node) {  // the hold was ended by force
           forget(*found);
           return handler(tickets::reply{tickets::nothing{}});
         }
         claims_.own(former, *found);
-        found->watched = false;  // what has been told of it since was not taken in
+        found->watched = false;  // events since then were ignored
         handler(trouble_of(r));
       });
 }

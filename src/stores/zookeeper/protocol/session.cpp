@@ -47,7 +47,7 @@ void session::expired() {
   nodes_.expired();
   liveness_.expired();
   tree_watch_.expired();
-  claims_.expired();  // last: those who hear of it may begin to use the next session
+  claims_.expired();  // last: users that are notified may begin to use the next session
 }
 
 void session::happened(const std::string& path, change event) {
@@ -56,7 +56,7 @@ void session::happened(const std::string& path, change event) {
   tree_watch_.happened(path, event);
 }
 
-/// What an operator ends. Whoever held it hears it from its own watch.
+/// Removes the nodes of holds that an operator ends. The holders notice it by their own watches.
 void session::evict(const tickets::request& request, const on_reply& handler) {
   inspection_.find_holds(request, [this, handler](const inspection::outcome<inspection::holds>& found) {
     if (const auto* trouble = std::get_if<store::trouble>(&found)) return handler(*trouble);

@@ -17,31 +17,31 @@
 
 namespace holdfast::zookeeper {
 
-/// A client's session at an ensemble. It answers what tickets::link is asked, and passes each request on to
-/// the part that has the answer:
+/// A client's session at an ensemble. It implements the requests of tickets::link, and passes each one on to
+/// a part:
 ///
-/// - `liveness`: until when the session may be believed to live;
+/// - `liveness`: until when the session is known to live;
 /// - `wire_nodes`: the nodes at the servers, with the bounded watches of the client;
-/// - `claim_queue`: the client's own claims, with `reaper`, which removes what they may have left;
-/// - `inspection`: what people are shown of all claims, and which holds an operator ends;
-/// - `tree_watch`: that claims come or go.
+/// - `claim_queue`: the client's own claims, with `reaper`, which removes nodes that may be left;
+/// - `inspection`: the state of all claims, for people, and the holds that an operator ends;
+/// - `tree_watch`: notices that claims come or go.
 ///
-/// Neither socket nor thread nor clock inside: the real link and the simulator drive the very same code.
-/// Every call is made under the client's core lock, and so is every reply and notification.
+/// It has no socket, thread or clock: the real link and the simulator run the same code. Every call, reply
+/// and notification happens under the client's core lock.
 class session {
  public:
   struct settings {
     std::string root;  // empty, or a path
     zookeeper::layout layout = zookeeper::layout::curator;
-    duration timeout{};  // the session's timeout that is asked for; zero: not known
+    duration timeout{};  // the requested timeout of the session; zero: not known
 
-    /// The node above all others of the library.
+    /// The topmost node of the library.
     [[nodiscard]] std::string top() const { return root.empty() ? "/" : root; }
   };
   using on_reply = tickets::link::on_reply;
   using on_notification = tickets::link::on_notification;
 
-  /// Both must outlive it, and the wire must not answer any more when it goes.
+  /// Both must outlive the session, and the wire must not answer after its destruction.
   session(store::scheduler& time, wire& servers, const settings& s);
   session(const session&) = delete;
   session& operator=(const session&) = delete;
@@ -54,8 +54,8 @@ class session {
   /// From now on `handler` is called after changes below the root; null: no more.
   void watch(std::function<void()> handler) { tree_watch_.watch(std::move(handler)); }
 
-  // What the wire's owner has to tell, in the order in which it happened among the answers.
-  /// There is a connection; `began` is before the asking for it was sent. Watches of the same session are
+  // Events of the wire, which its owner reports in their order among the answers.
+  /// A connection was made; `began` is a time before its request was sent. Watches of the same session are
   /// still set.
   void connected(std::int64_t id, duration timeout, store::time_point began);
   void disconnected();

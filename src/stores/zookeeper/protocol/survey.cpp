@@ -18,8 +18,8 @@ namespace {
 /// In the order of `reads_of`.
 enum read_index : std::uint8_t { name_node, name_list, lease_list, gate_list, lease_node };
 
-/// The holders among those who queue: the first, and where that is a reader, all readers before the first
-/// writer. As every recipe decides it.
+/// The holders among the contenders: the first one, and if it is a reader, all readers before the first
+/// writer. Every recipe decides it in this way.
 std::size_t holders_among(const std::vector<claimed>& queue) {
   if (queue.empty() || queue.front().place.excludes()) return std::min<std::size_t>(queue.size(), 1);
   const auto writer =
@@ -32,7 +32,7 @@ void append(std::vector<claimed>& to, layout style, const result& list, const st
   const layout other = style == layout::curator ? layout::kazoo : layout::curator;
   for (const std::string& child : list.children) {
     auto place = parse(style, child);
-    if (!place) place = parse(other, child);  // shown, though nobody of this layout counts it
+    if (!place) place = parse(other, child);  // shown, although clients of this layout do not count it
     if (place) to.push_back({std::move(*place), {std::string{below}.append("/").append(child)}, {}, {}});
   }
   std::sort(to.begin(), to.end(), [](const claimed& one, const claimed& two) {
@@ -40,8 +40,8 @@ void append(std::vector<claimed>& to, layout style, const result& list, const st
   });
 }
 
-/// Leases of one guid are one claim. Who still queues for permits has none yet, though its leases may be
-/// there.
+/// Leases with the same guid are one claim. A claim that still queues for permits does not hold, even if its
+/// leases exist.
 void sort_out_permits(survey& all, std::vector<claimed> queue, std::vector<claimed> leases) {
   std::unordered_set<owner_id> queued;
   for (claimed& c : queue) {
@@ -71,7 +71,7 @@ mode mode_of(role wants) {
   }
 }
 
-/// By our own clock, which is good enough for the eye.
+/// By the client's clock, which is exact enough for people.
 duration age_of(const status& s) {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::max<duration>(
@@ -180,7 +180,7 @@ lock_state state_of(const survey& all, const std::string& name, duration most) {
   for (const auto* list : {&s.holders, &s.waiters}) {
     for (const claim_state& c : *list) s.last_token = std::max(s.last_token, c.token);
   }
-  // Of a name that nobody claims only the last coming or going is known, which is later than any token.
+  // For a name without claims only the last change of its children is known, which is later than any token.
   if (!s.last_token) s.last_token = fencing_token{static_cast<std::uint64_t>(all.last_child)};
   return s;
 }

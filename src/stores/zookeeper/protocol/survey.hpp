@@ -11,7 +11,7 @@
 
 namespace holdfast::zookeeper {
 
-/// One claim on a name, ours or a foreign one: one node, or those of its permits.
+/// One claim on a name, of Holdfast or another library: one node, or the nodes of its permits.
 struct claimed {
   contender place;
   std::vector<std::string> nodes;  // paths
@@ -19,37 +19,39 @@ struct claimed {
   std::string data;
 };
 
-/// What the nodes of a name say of it: who holds and who waits, as every recipe decides it.
+/// The state of a name, from its nodes: the holders and the waiters, as every recipe decides it.
 struct survey {
-  bool ours = false;            // somebody used it with this library
+  bool ours = false;            // the name was used with this library
   std::int64_t last_child = 0;  // the last coming or going of a claim
   std::int64_t capacity = 0;    // of a semaphore that has holders
   std::vector<claimed> holders;
   std::vector<claimed> waiters;
-  std::size_t waiters_read = 0;  // so many of them, the first; the others have a place and no more
+  std::size_t waiters_read =
+      0;  // how many of the first waiters were read; of the others only the place is known
 };
 
 // Pure functions. Below, `base` is the path of a name.
 
-/// What a survey begins with, all read at once: the name's node, who queues there, its leases, who queues for
-/// these, and what their node says.
+/// The first reads of a survey, sent together: the name's node, its contenders, its leases, the contenders
+/// for leases, and the data of the leases' node.
 [[nodiscard]] std::vector<operation> reads_of(const std::string& base);
-/// Who claims the name, by its children's names.
+/// Finds the claims by the names of the children.
 /// \param reads the results of `reads_of`, none of which is trouble.
 [[nodiscard]] survey survey_of(layout style, const std::string& base, const std::vector<result>& reads);
 
-/// The claims' own nodes: those of all holders and of so many waiters.
+/// The reads of the claims' own nodes: those of all holders, and of the first `waiters` waiters.
 [[nodiscard]] std::vector<operation> claim_reads_of(const survey& name, std::size_t waiters);
-/// Takes what they say. Claims that are gone by then are left out.
+/// Takes the results. Claims that are gone by then are left out.
 /// \param reads the results of `claim_reads_of` with the same `waiters`, none of which is trouble.
 void fill(survey& name, std::size_t waiters, const std::vector<result>& reads);
 
-/// By what it says, or, where others have written into it (as Curator's Revoker does), by its name.
+/// Decides by the node's data, or by its name if others have written into the node (as Curator's Revoker
+/// does).
 [[nodiscard]] bool is_ours(const claimed& c);
 [[nodiscard]] fencing_token token_of(const claimed& c);
 
-/// As people are shown it.
-/// \param most the time within which a holder is found dead, at most.
+/// The state for `client::inspect`.
+/// \param most the longest time until a dead holder is noticed.
 [[nodiscard]] lock_state state_of(const survey& all, const std::string& name, duration most);
 
 }  // namespace holdfast::zookeeper

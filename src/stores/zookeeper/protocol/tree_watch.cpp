@@ -39,7 +39,7 @@ void tree_watch::happened(const std::string& path, change event) {
   if (is_root_gone || has_other_children) watch_below(path);
 }
 
-/// Of what there is no room to watch.
+/// Calls the handler after a second, for nodes without room for a watch.
 void tree_watch::look_later() {
   if (next_look_ != 0) return;
   next_look_ = time_.at(time_.now() + std::chrono::seconds{1}, [this] {
@@ -60,7 +60,7 @@ void tree_watch::watch_below(const std::string& path) {
     if (r.code != answer::done) {
       watched_.erase(path);
       if (r.code != answer::no_node || path != root_) return;
-      // Nobody has locked anything yet. What is not there cannot be watched.
+      // No lock was ever used. A missing node cannot be watched.
       nodes_.make_parents(path, [this, path](const std::optional<store::trouble>& failed) {
         if (!failed) watch_below(path);
       });

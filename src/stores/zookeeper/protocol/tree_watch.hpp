@@ -9,16 +9,16 @@
 
 namespace holdfast::zookeeper {
 
-/// Tells when claims come or go anywhere below a root, for those who show locks to people.
+/// Notices when claims come or go anywhere below a root, for programs that show locks to people.
 ///
-/// The servers tell of one node's children at a time, so each node that may have some is watched. Whoever
-/// looks when the handler is called sees all that happened before the watch was there. Where there is no room
-/// for a watch, the handler is called once a second.
+/// A watch covers the children of one node, so each node that may have children is watched. A read after the
+/// call of the handler sees all changes from before the watch was set. If there is no room for a watch, the
+/// handler is called once a second.
 class tree_watch {
  public:
   /// \param time must outlive it, and so must `nodes`.
   /// \param root empty, or a path.
-  /// \param is_needed whether somebody else needs the watch of a node's children.
+  /// \param is_needed whether another part of the session needs the watch of a node's children.
   tree_watch(store::scheduler& time, ordered_nodes& nodes, std::string root,
              std::function<bool(const std::string&)> is_needed);
   ~tree_watch();

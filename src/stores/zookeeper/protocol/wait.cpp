@@ -1,4 +1,4 @@
-// How a claim waits: behind whom, and what is watched meanwhile.
+// How a claim waits: behind which contender, and with which watches.
 
 #include <algorithm>
 #include <utility>
@@ -12,13 +12,13 @@ using kind = operation_kind;
 
 namespace {
 
-/// Those ahead that are asked after one by one. Where there are more, one list says it as well.
+/// The number of contenders ahead that are read one by one. If there are more, one listing is cheaper.
 constexpr std::size_t few = 16;
 
 }  // namespace
 
-/// Watches its own node and the nearest ahead, and asks after the others where they may have gone since they
-/// were seen.
+/// Watches its own node and the nearest contender ahead, and reads the others if they may have gone since the
+/// last read.
 void claim_queue::wait_behind(claim& c, extent reads) {
   c.settled = false;
   watch_own(c);
@@ -32,7 +32,7 @@ void claim_queue::wait_behind(claim& c, extent reads) {
   };
   if (!ahead.nearest.empty()) {
     const std::string path = c.queue + '/' + ahead.nearest.front();
-    // One watch of a node serves all that wait for it, and its own claim.
+    // One watch of a node serves all claims that wait for it, and the claim of the node.
     const bool armed = (awaited_.contains(path) || is_watched_by_its_claim(path)) &&
                        nodes_.is_watched(path, watch_kind::node);
     const bool room = nodes_.is_readable(path) && nodes_.has_room(path, watch_kind::node);
@@ -54,14 +54,14 @@ void claim_queue::wait_behind(claim& c, extent reads) {
     }
   }
   if (steps.empty()) {
-    if (ahead.count == 0) return move_up(c);  // another claim's list has told so meanwhile
+    if (ahead.count == 0) return move_up(c);  // another claim's listing has shown it meanwhile
     c.settled = true;
     return;
   }
   nodes_.submit_all(std::move(steps), [this, ref = claim_table::ref_of(c), looked_at = std::move(looked_at),
                                        watched = std::move(watched)](const std::vector<result>& results) {
     waited(ref, looked_at, watched, results);
-    // Whoever wanted it may have given up meanwhile, when there was no watch yet that could have been ended.
+    // The claim that needed the watch may have given up before there was a watch to end.
     if (!watched.empty() && !awaited_.contains(watched)) unwatch(watched, watch_kind::node);
   });
 }
@@ -72,7 +72,7 @@ void claim_queue::waited(const claim_ref& ref, const std::vector<std::string>& l
     const claim* const waiter = claims_.find(ref);
     return waiter != nullptr && waiter->now == claim::phase::waiting;
   };
-  // Others may rely on the watch that it has asked for, first of all, and does not need any more.
+  // Other claims may rely on the watch that this claim requested and does not need any more.
   const bool is_for_others = !watched.empty() && awaited_.contains(watched);
   if (is_for_others && (!waits() || claims_.find(ref)->awaited != watched)) {
     watch_answered(watched, results.front().code);
@@ -86,10 +86,11 @@ void claim_queue::waited(const claim_ref& ref, const std::vector<std::string>& l
     const result& r = results[i];
     if (is_unanswered(r)) return unsettle(*c);
     if (i >= looked_at.size()) {
-      // Where the nearest is gone, others have to know first; it comes here again as it moves up.
+      // If the nearest is gone, other claims are notified first. This claim comes here again when it moves
+      // up.
       if (r.code == answer::refused && !nearest_is_gone) {
         if (nearest_is_unread) unsettle_behind(std::string{c->awaited});
-        return come_anew(*c);  // which tells why
+        return come_anew(*c);  // the next request reports the reason
       }
       if (r.code == answer::done) ahead.read(r.children);
       continue;
@@ -107,23 +108,23 @@ void claim_queue::waited(const claim_ref& ref, const std::vector<std::string>& l
       ahead.gone(looked_at[i]);
       nearest_is_gone = nearest_is_gone || is_nearest;
     } else if (r.code == answer::refused && is_nearest) {
-      // It is there, and cannot be watched: the servers send no event of a node to those who may not read it.
-      // Whether it is there may be asked by everybody.
+      // The node exists and cannot be watched: the servers send a client no events of a node that it may not
+      // read. `exists` needs no permission.
       nodes_.set_unreadable(c->awaited);
       nearest_is_unread = c->awaited == watched;
     }
   }
-  // There is no watch on what is not there: whoever else relies on it has to know.
+  // A missing node has no watch: other claims that rely on the watch are notified.
   if (nearest_is_gone) return node_gone(std::string{c->awaited});
   if (nearest_is_unread) {
-    unsettle_behind(std::string{c->awaited});  // whoever relies on the watch looks for itself
+    unsettle_behind(std::string{c->awaited});  // claims that rely on the watch look themselves
     return wait_behind(*c, extent::nearest);
   }
   if (c->awaited.empty()) return move_up(*c);
   c->settled = true;
 }
 
-/// Whoever relies on a watch hears that it could not be set.
+/// Notifies all claims that rely on a watch that it could not be set.
 void claim_queue::watch_answered(const std::string& path, answer code) {
   switch (code) {
     case answer::no_node: return node_gone(path);
@@ -139,7 +140,7 @@ bool claim_queue::is_watched_by_its_claim(const std::string& path) {
   return c != nullptr && c->watched;
 }
 
-/// The node of a claim that waits. Where it cannot be watched, it is looked at when its turn comes.
+/// Watches the node of a waiting claim. If it cannot be watched, the claim polls it when its turn comes.
 void claim_queue::watch_own(claim& c) {
   if (c.watched) return;
   const std::string path = c.place_path();
@@ -155,12 +156,12 @@ void claim_queue::watch_own(claim& c) {
       const bool is_anothers = r.code == answer::done && r.about.session != nodes_.session();
       if (r.code == answer::no_node || is_anothers) revoke(*found);
     }
-    watch_answered(path, r.code);  // those behind it rely on this watch
+    watch_answered(path, r.code);  // claims behind it rely on this watch
   });
 }
 
-/// Whether what it waits for is watched is not known: it looks again with the next connection, and so do all
-/// that rely on the same watch.
+/// Marks a claim whose watch has an unknown outcome: it looks again over the next connection, and so do all
+/// claims that rely on the same watch.
 void claim_queue::unsettle(claim& c) {
   if (c.now != claim::phase::waiting && c.now != claim::phase::choosing) return;
   c.settled = false;
@@ -182,7 +183,7 @@ void claim_queue::unsettle_behind(const std::string& path) {
   }
 }
 
-/// Looks at what cannot be watched.
+/// Reads a node that cannot be watched.
 void claim_queue::poll(const claim_ref& ref) {
   claim* const c = claims_.find(ref);
   if (c == nullptr) return;
@@ -194,18 +195,19 @@ void claim_queue::poll(const claim_ref& ref) {
   }
 }
 
-/// A node of ours is gone. Who waits for it and has no watch of it need not find that out.
+/// Called when a node of this client is gone. Claims of this client that wait for it without a watch move up
+/// at once.
 void claim_queue::went(const std::string& path) {
   if (awaited_.contains(path) && !nodes_.is_watched(path, watch_kind::node)) {
     node_gone(path);
   }
 }
 
-/// Whoever it waited for is gone: to the next ahead, or in.
+/// The awaited contender is gone: waits for the next one ahead, or holds.
 void claim_queue::move_up(claim& c) {
   if (!is_first(c)) return wait_behind(c, extent::all);
   if (c.watched) return come_in(c);
-  // Nobody has noticed what became of its own node meanwhile.
+  // Without a watch, its own node may have been removed meanwhile.
   nodes_.submit_all({{.kind = kind::exists, .path = c.place_path()}},
                     [this, ref = claim_table::ref_of(c)](const std::vector<result>& results) {
                       claim* const found = claims_.find(ref);
@@ -232,7 +234,7 @@ void claim_queue::come_in(claim& c) {
   notify(c, store::notification_kind::granted, token);
 }
 
-/// It leaves, and asks again at once, by which it is told what is wrong.
+/// Leaves the queue and asks again at once. The answer to that request reports the failure.
 void claim_queue::come_anew(claim& c) {
   const owner_id owner = c.request.owner;
   const fencing_token token = c.token;
@@ -256,13 +258,13 @@ void claim_queue::stop_waiting(claim& c) {
 
 void claim_queue::unwatch(const std::string& path, watch_kind kind) {
   nodes_.forget_unreadable(path);
-  if (claims_.owns(path)) return;  // the claim that it belongs to needs the same watch
+  if (claims_.owns(path)) return;  // the claim of the node needs the same watch
   if (kind == watch_kind::children && others_watch_(path)) return;
   if (nodes_.is_watched(path, kind)) nodes_.end_watch(path, kind);
 }
 
-/// A claim that waits keeps its place without asking, as long as the session lives; where there is no
-/// connection, whoever waits has to hear of that.
+/// Answers a look. A waiting claim keeps its place without requests while the session lives. Without a
+/// connection the look fails, so that the waiter notices it.
 void claim_queue::look(const tickets::request& request, const on_reply& handler) {
   const auto place_now = [this, owner = request.owner, handler] {
     const claim* const found = claims_.find(owner);

@@ -12,43 +12,42 @@ namespace holdfast::zookeeper {
 /// The watches that a client has at the servers, and how large the packet is that sets them again after a
 /// reconnect.
 ///
-/// Apache's C client puts all watched paths into one packet. The servers refuse a packet above
-/// `jute.maxbuffer`, 1 MiB by default, and hang up; the client then connects and sends it again, for ever. So
-/// their sum has a limit.
+/// Apache's C client puts all watched paths into one packet. The servers close the connection on a packet
+/// above `jute.maxbuffer`, 1 MiB by default. The client then connects and sends it again, for ever. So the
+/// sum of the paths has a limit.
 class watch_table {
  public:
-  /// All watches together, in bytes.
+  /// The limit of all watches together, in bytes.
   static constexpr std::size_t most = 900'000;
-  /// Likewise, where a watch is only for one of the client's own nodes: what its waiters wait for matters
-  /// more.
+  /// The lower limit for watches of the client's own nodes: the watches of its waiters matter more.
   static constexpr std::size_t most_with_own = 600'000;
 
-  /// Whether a watch can be set: it is there already, or there is room.
+  /// Whether a watch can be set: it is set already, or there is room.
   [[nodiscard]] bool has_room(const std::string& path, watch_kind kind, std::size_t limit = most) const {
     return contains(path, kind) || bytes_ + size_of(path) <= limit;
   }
-  /// Of several paths together that are not watched yet.
+  /// The same for several paths together that are not watched yet.
   [[nodiscard]] bool has_room(std::size_t paths, std::size_t bytes_of_paths, std::size_t limit) const {
     return bytes_ + bytes_of_paths + 4 * paths <= limit;
   }
   [[nodiscard]] bool contains(const std::string& path, watch_kind kind) const {
     return all_.contains(key{path, kind});
   }
-  /// It was sent to the servers.
+  /// Called when a watch was sent to the servers.
   void sent(const std::string& path, watch_kind kind) {
     if (all_.try_emplace(key{path, kind}, false).second) bytes_ += size_of(path);
   }
-  /// The servers have it.
+  /// Called when the servers have confirmed it.
   void set(const std::string& path, watch_kind kind) {
     sent(path, kind);
     all_[key{path, kind}] = true;
   }
-  /// The servers did not take it; one that they have had before stays.
+  /// Called when the servers refused it. A watch that was confirmed before stays.
   void failed(const std::string& path, watch_kind kind) {
     const auto found = all_.find(key{path, kind});
     if (found != all_.end() && !found->second) remove(path, kind);
   }
-  /// It was delivered or ended.
+  /// Called when it was delivered or ended.
   void remove(const std::string& path, watch_kind kind) {
     if (all_.erase(key{path, kind}) != 0) bytes_ -= size_of(path);
   }
@@ -60,7 +59,7 @@ class watch_table {
 
  private:
   using key = std::pair<std::string, watch_kind>;
-  /// A path in the packet has its length before it.
+  /// In the packet each path has its length before it.
   [[nodiscard]] static std::size_t size_of(const std::string& path) { return path.size() + 4; }
 
   std::map<key, bool> all_;  // whether the servers have confirmed it

@@ -4,7 +4,7 @@
 
 namespace holdfast::zookeeper {
 
-/// The way to the servers. All calls are made, and all answers given, under the client's core lock.
+/// The connection to the servers. All calls and all answers happen under the client's core lock.
 class wire {
  public:
   using on_result = zookeeper::on_result;
@@ -14,8 +14,8 @@ class wire {
   wire& operator=(const wire&) = delete;
   virtual ~wire() = default;
 
-  /// Never answers within the call; answers always, and in order. Carried out in the session that there is
-  /// now, or the next if there is none yet, and in no other.
+  /// Never answers within the call; answers always, and in order. The step is carried out in the current
+  /// session, or in the next one if there is none yet, and in no other.
   virtual void submit(operation step, on_result done) = 0;
 };
 

@@ -69,7 +69,7 @@ void wire_nodes::make_parents(const std::string& path, on_made handler) {
   paths.push_back(path);
   steps.reserve(paths.size());
   for (std::string& each : paths) {
-    // What it says tells people that a lock was here, when nobody claims it any more.
+    // The data shows people that the node was a lock, when it has no claims any more.
     const bool is_lock = &each == &paths.back();
     steps.push_back({.kind = operation_kind::create,
                      .path = std::move(each),
@@ -80,7 +80,7 @@ void wire_nodes::make_parents(const std::string& path, on_made handler) {
     const auto is_there = [](const result& r) {
       return r.code == answer::done || r.code == answer::node_exists;
     };
-    // Above a chroot, nobody may create and nothing has to be created; the lowest one counts.
+    // Nodes above a chroot exist and cannot be created; only the lowest result counts.
     if (is_there(results.back())) return handler(std::nullopt);
     handler(trouble_of(*std::find_if_not(results.begin(), results.end(), is_there)));
   });
@@ -91,8 +91,8 @@ operation wire_nodes::look_at(const std::string& path, bool watch) const {
   return {.kind = operation_kind::get, .path = path, .watch = watch};
 }
 
-/// Where it could not be ended for lack of a connection, it is with the next, or a release would wake many in
-/// the end.
+/// Ends a watch; without a connection, over the next one. Watches that are not needed any more would make a
+/// release wake many clients.
 void wire_nodes::end_watch(const std::string& path, watch_kind kind) {
   const bool is_of_children = kind == watch_kind::children;
   wire_.submit({.kind = operation_kind::unwatch, .path = path, .children = is_of_children},

@@ -10,15 +10,15 @@ namespace holdfast::zookeeper {
 
 /// The nodes of a ZooKeeper ensemble, over a wire, in the client's session.
 ///
-/// All watches of a client together are bounded (see `watch_table`). A node whose read was refused is looked
-/// at by `exists`, which needs no right and sets no watch: the servers send no event of a node to those who
-/// may not read it.
+/// All watches of a client together are bounded (see `watch_table`). A node whose read was refused is polled
+/// by `exists`, which needs no permission and sets no watch: the servers send a client no events of a node
+/// that it may not read.
 class wire_nodes final : public ordered_nodes {
  public:
-  /// \param servers must outlive it, and must not answer any more when it goes.
+  /// \param servers must outlive it, and must not answer after its destruction.
   explicit wire_nodes(wire& servers) : wire_{servers} {}
 
-  // Of the session, in the order in which it happened among the answers.
+  // Events of the session, in their order among the answers.
   /// Watches of the same session are still set.
   void connected(std::int64_t session);
   void disconnected() { connected_ = false; }
