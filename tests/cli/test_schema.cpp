@@ -71,7 +71,7 @@ TEST_P(schema_command, leaves_what_is_not_ours) {
   place_->make_foreign_table();
   const auto said = holdfast({"schema", place_->url(), "--apply"});
   EXPECT_EQ(said.status, 69);
-  EXPECT_THAT(said.err, HasSubstr("not ours"));
+  EXPECT_THAT(said.err, HasSubstr("not Holdfast's"));
 }
 
 TEST_P(schema_command, takes_its_url_from_the_environment_and_its_password_from_a_file) {

@@ -157,7 +157,7 @@ TEST(urls, of_several_servers_have_a_port_each_or_none_and_one_root) {
 
 TEST(urls, of_several_servers_say_what_is_wrong_with_one_of_them) {
   EXPECT_THAT(refusal_of_servers("zk:a,b"), testing::HasSubstr("//host"));
-  EXPECT_THAT(refusal_of_servers("zk://a,,b"), testing::HasSubstr("no name"));
+  EXPECT_THAT(refusal_of_servers("zk://a,,b"), testing::HasSubstr("hosts is empty"));
   EXPECT_THAT(refusal_of_servers("zk://a,b:0"), testing::HasSubstr("port"));
   EXPECT_THAT(refusal_of_servers("zk://a,b:65536"), testing::HasSubstr("port"));
   EXPECT_THAT(refusal_of_servers("zk://a,[::1"), testing::HasSubstr("["));

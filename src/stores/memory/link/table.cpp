@@ -120,7 +120,7 @@ tickets::reply table::find(const tickets::request& request, time_point now) {
   return place_of(names_.at(request.name), token, now);
 }
 
-/// A waiting claim does not hold, whatever its owner believes.
+/// A waiting claim holds nothing, even if its owner was granted it before.
 bool table::holds(const store::hold& h) const {
   const auto n = names_.find(h.name);
   return n != names_.end() && h.token.value() <= n->second.granted;

@@ -164,7 +164,7 @@ void opening::settle_names(const std::string& path) {
   if (schema.empty()) {
     throw connection_error{
         {errc::foreign_store,
-         "no schema of this user's search_path exists; create one, or name a schema with table="},
+         "no schema of this user's search_path exists; create the schema, or name another with table="},
         false};
   }
   if (schema.find_first_of("$\"'{}\\") != std::string::npos) {
