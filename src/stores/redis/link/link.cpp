@@ -151,7 +151,7 @@ link::notifications link::notifications_in(const std::vector<value>& pushes) con
   notifications all;
   for (const value& p : pushes) {
     if (p.items.size() < 3 || p.items[0].text != "message") continue;
-    if (auto n = read_notification(p.items[2].text, settings_.speech)) all.push_back(std::move(*n));
+    if (const auto n = read_notification(p.items[2].text, settings_.speech)) all.push_back(*n);
   }
   return all;
 }
