@@ -110,6 +110,13 @@ inline std::string hear_answer(actor& other) {
   return line;
 }
 
+/// The token of "held TOKEN", which it says next; zero, and the test fails, for any other answer.
+inline fencing_token hear_token(actor& other) {
+  const std::string answer = hear_answer(other);
+  EXPECT_TRUE(token_in(answer)) << answer;
+  return token_in(answer);
+}
+
 /// When, and why, a lease is lost.
 class loss {
  public:

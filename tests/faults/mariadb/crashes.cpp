@@ -28,7 +28,7 @@ TEST_F(mariadb_crashes, of_all_sessions_at_once_cost_nobody_anything) {
   }
   const auto held_token = held.token();
   EXPECT_FALSE(held.release());
-  EXPECT_GT(token_in(hear_answer(*waiter)), held_token);
+  EXPECT_GT(hear_token(*waiter), held_token);
 }
 
 /// What a client that stands still had asked for was carried out in one transaction: no row stays locked with

@@ -111,7 +111,7 @@ TEST_F(postgresql_clients, stopped_again_and_again_write_nothing_stale_where_tok
   for (int turn = 0; turn < 12; ++turn) {
     auto& sleeper = *sleepers[turn % sleepers.size()];
     sleeper.tell("hold stock ttl=200");
-    const auto stale = token_in(hear_answer(sleeper));  // what it lost before, it may say only now
+    const auto stale = hear_token(sleeper);  // what it lost before, it may say only now
     sleeper.send(SIGSTOP);
     auto next = mutex{locks, "stock"}.acquire();
     EXPECT_EQ(write(next.token()), std::to_string(next.token().value()));

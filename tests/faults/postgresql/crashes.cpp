@@ -23,7 +23,7 @@ TEST_F(postgresql_crashes, of_one_backend_restart_all_and_cost_nobody_anything) 
   EXPECT_EQ(renew(held), renewal::renewed);
   const auto held_token = held.token();
   EXPECT_FALSE(held.release());
-  EXPECT_GT(token_in(hear_answer(*waiter)), held_token);
+  EXPECT_GT(hear_token(*waiter), held_token);
 }
 
 class postgresql_sessions : public on_postgresql {};
@@ -56,7 +56,7 @@ TEST_F(postgresql_sessions, ended_by_an_operator_leave_waiters_their_places_and_
                         "SELECT done FROM holdfast_locks_release('stock', decode('" +
                         owner + "', 'hex'), " + std::to_string(held.token().value()) + ")"),
             "1");
-  EXPECT_EQ(std::to_string(token_in(hear_answer(*waiter)).value()), place);
+  EXPECT_EQ(std::to_string(hear_token(*waiter).value()), place);
   EXPECT_LT(boot_clock::now() - before, 15s) << "it was found by chance";
 }
 

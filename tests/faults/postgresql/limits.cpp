@@ -172,7 +172,7 @@ TEST_F(postgresql_timeouts, by_an_idle_session_timeout_it_costs_nothing) {
   EXPECT_EQ(renew(held), renewal::renewed);
   const auto held_token = held.token();
   EXPECT_FALSE(held.release());
-  EXPECT_GT(token_in(hear_answer(*waiter)), held_token);
+  EXPECT_GT(hear_token(*waiter), held_token);
 }
 
 // Somebody has a table locked as a whole: for a VACUUM FULL, say.

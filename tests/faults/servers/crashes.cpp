@@ -44,7 +44,7 @@ class in_crashes : public on_each<Server> {
     EXPECT_EQ(locks.inspect("stock")->waiters.size(), 1U) << "its place is lost";
     EXPECT_EQ(locks.inspect("stock")->holders[0].token, seen->holders[0].token);
     EXPECT_FALSE(held.release());
-    EXPECT_GT(token_in(hear_answer(*waiter)), first);
+    EXPECT_GT(hear_token(*waiter), first);
     EXPECT_EQ(waiter->ask("release"), "released");
   }
 };
@@ -88,7 +88,7 @@ TEST_P(server_crashes, stopped_for_longer_than_the_ttl_it_is_left_in_time_and_fo
   loss_signal.expect_by(stopped + brief);
   EXPECT_FALSE(held.held());
   server_->go_on();
-  EXPECT_GT(token_in(hear_answer(*waiter)), first);
+  EXPECT_GT(hear_token(*waiter), first);
   EXPECT_EQ(held.release(), errc::lost);
   EXPECT_EQ(waiter->ask("release"), "released");
   EXPECT_TRUE(mutex(locks, "stock").try_lock_for(60s));
@@ -102,7 +102,7 @@ TEST_P(server_crashes, that_last_longer_than_the_ttl_cost_the_lease_at_its_deadl
   loss_signal.expect_by(deadline);
   EXPECT_FALSE(held.held());
   server_->start();
-  EXPECT_GT(token_in(hear_answer(*waiter)), first);
+  EXPECT_GT(hear_token(*waiter), first);
   EXPECT_EQ(held.release(), errc::lost);
 }
 
@@ -117,7 +117,7 @@ TEST_P(server_crashes_that_lose_everything, lose_the_lease_and_give_the_next_a_h
   server_->kill();
   const auto deadline = held.deadline();  // what it knew when the server was gone
   server_->start_empty();
-  EXPECT_GT(token_in(hear_answer(*waiter)), first);
+  EXPECT_GT(hear_token(*waiter), first);
   loss_signal.expect_by(deadline);
   EXPECT_FALSE(held.held());
 }

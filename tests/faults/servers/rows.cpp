@@ -40,7 +40,7 @@ TEST_P(database_rows, of_waiters_are_found_whoever_holds_and_gives_up_before_the
   EXPECT_EQ(oldest(), held.token().value());
   const auto held_token = held.token();
   EXPECT_FALSE(held.release());
-  const auto token = token_in(hear_answer(*waiter));
+  const auto token = hear_token(*waiter);
   EXPECT_GT(token, held_token);
   EXPECT_FALSE(mutex(locks, "stock").try_lock()) << "it holds";
   EXPECT_EQ(waiter->ask("release"), "released");

@@ -86,7 +86,7 @@ TEST_P(session_mode, that_an_operator_ends_are_lost_and_told_at_once) {
   EXPECT_EQ(loss_signal.wait().reason, errc::lost);
   EXPECT_LT(boot_clock::now() - before, at_once);
   EXPECT_FALSE(other.held()) << "it was of the same session";
-  EXPECT_GT(token_in(hear_answer(*waiter)), held.token()) << "who waits queues again, in a new session";
+  EXPECT_GT(hear_token(*waiter), held.token()) << "who waits queues again, in a new session";
   EXPECT_TRUE(mutex(locks, "other").try_lock_for(60s));
   EXPECT_EQ(held.release(), errc::lost);
   await([&] { return server_->claims() <= 2; }, "what the former sessions held is still there");
@@ -113,7 +113,7 @@ TEST_P(session_mode, end_with_the_server_and_those_who_wait_go_on_waiting) {
   server_->kill();
   EXPECT_EQ(loss_signal.wait().reason, errc::lost);
   server_->start();
-  EXPECT_GT(token_in(hear_answer(*waiter)), held.token());
+  EXPECT_GT(hear_token(*waiter), held.token());
 }
 
 // Whoever cannot hear that its session has ended knows until when it may believe in it.
@@ -149,12 +149,12 @@ TEST_P(session_mode, queue_with_those_whose_locks_have_a_ttl) {
   await([&] { return with_session.inspect("stock")->waiters.size() == 2; }, "the third does not wait");
   const auto first_token = first.token();
   EXPECT_FALSE(first.release());
-  const auto token = token_in(hear_answer(*second));
+  const auto token = hear_token(*second);
   EXPECT_GT(token, first_token);
   EXPECT_FALSE(mutex(with_ttl, "stock").try_lock());
   EXPECT_FALSE(mutex(with_session, "stock").try_lock());
   second->kill();
-  EXPECT_GT(token_in(hear_answer(*third)), token);
+  EXPECT_GT(hear_token(*third), token);
   EXPECT_FALSE(mutex(with_session, "stock").try_lock());
 }
 
@@ -176,7 +176,7 @@ TEST_P(session_mode, that_are_over_are_handed_nothing) {
       server_->number("SELECT count(*) FROM holdfast_locks_claims c JOIN holdfast_locks l ON c.token <= "
                       "l.granted AND c.name = l.name"),
       1);
-  EXPECT_GT(token_in(hear_answer(*next)), held_token);
+  EXPECT_GT(hear_token(*next), held_token);
 }
 
 HOLDFAST_ON_EACH_SERVER(session_mode, database_kinds, any_kind<database>);
@@ -199,7 +199,7 @@ TEST_P(session_mode_and_clocks, have_nothing_to_do_with_one_another) {
   }
   const auto held_token = held.token();
   EXPECT_FALSE(held.release());
-  EXPECT_GT(token_in(hear_answer(*waiter)), held_token);
+  EXPECT_GT(hear_token(*waiter), held_token);
 }
 
 HOLDFAST_ON_EACH_SERVER(session_mode_and_clocks, database_kinds, any_kind<database>);

@@ -46,7 +46,7 @@ TEST_F(processes, stopped_while_they_claim_to_hold_claim_it_no_more_when_they_wa
   mutex lock{locks, "stock"};
   const auto is_renewed = [&] {
     sleeper->tell("hold stock ttl=2000");
-    EXPECT_TRUE(token_in(hear_answer(*sleeper)));
+    EXPECT_TRUE(hear_token(*sleeper));
     sleeper->tell("claim");  // asks held() as fast as it can
     if (!lock.try_lock_for(2500ms)) return true;
     lock.unlock();

@@ -64,7 +64,7 @@ TEST_F(zookeeper_clients, stopped_while_holding_are_told_and_do_not_believe_it_a
   EXPECT_EQ(hear_answer(*holder), "lost");
   // It lives on, in another session.
   holder->tell("hold other");
-  EXPECT_TRUE(token_in(hear_answer(*holder)));
+  EXPECT_TRUE(hear_token(*holder));
   EXPECT_EQ(next.renew(), renewal::renewed);
   EXPECT_THAT(expect_contenders(1), testing::Not(testing::Contains(node)));
 }
@@ -106,7 +106,7 @@ TEST_F(zookeeper_clients, whose_turn_comes_while_they_stand_still_take_it_not_la
   EXPECT_EQ(next.renew(), renewal::renewed);
   const auto next_token = next.token();
   EXPECT_FALSE(next.release());
-  EXPECT_GT(token_in(hear_answer(*waiter)), next_token) << "it believed what came while it stood still";
+  EXPECT_GT(hear_token(*waiter), next_token) << "it believed what came while it stood still";
 }
 
 TEST_F(zookeeper_clients, whose_session_ends_while_they_hold_are_told_in_time) {

@@ -26,7 +26,7 @@ TEST_F(zookeeper_alone, that_is_killed_and_comes_back_costs_nobody_anything) {
   EXPECT_EQ(zookeeper_console{server_.port()}.children("/stock").size(), 2U);
   const auto held_token = held.token();
   EXPECT_FALSE(held.release());
-  EXPECT_GT(token_in(hear_answer(*waiter)), held_token);
+  EXPECT_GT(hear_token(*waiter), held_token);
 }
 
 TEST_F(zookeeper_alone, that_loses_everything_loses_the_lease_and_the_session) {
@@ -61,7 +61,7 @@ TEST_F(zookeeper_alone, that_stands_still_for_longer_than_the_session_is_left_in
   loss_signal.expect_by(stopped + 3s);
   EXPECT_FALSE(held.held());
   server_.go_on();
-  EXPECT_TRUE(token_in(hear_answer(*waiter)));
+  EXPECT_TRUE(hear_token(*waiter));
   EXPECT_EQ(held.release(), errc::lost);
   waiter->tell("report");
   EXPECT_EQ(hear_answer(*waiter), "holding");
@@ -149,7 +149,7 @@ TEST_F(zookeeper_three, two_or_all_of_them_down_and_back_cost_those_whose_sessio
   const auto failed = failure_of([&] { mutex{patient, "other", hasty()}.lock(); });
   EXPECT_TRUE(failed.code == errc::unavailable || failed.code == errc::unknown_outcome) << failed.text;
   three_.start({&one, &two});
-  EXPECT_GT(token_in(hear_answer(*waiter)), brief.token());
+  EXPECT_GT(hear_token(*waiter), brief.token());
   EXPECT_EQ(renew(kept), renewal::renewed);
 
   for (std::size_t each = 0; each < zookeeper_ensemble::size; ++each) three_[each].kill();
