@@ -18,7 +18,7 @@
 namespace holdfast {
 
 namespace detail {
-class session;
+class client_core;
 class client_access;
 }  // namespace detail
 
@@ -111,7 +111,7 @@ class HOLDFAST_EXPORT client {
 
  private:
   friend class detail::client_access;
-  std::shared_ptr<detail::session> session_;
+  std::shared_ptr<detail::client_core> core_;
 };
 
 /// The URL of the default store: the environment's `HOLDFAST_STORE`, else `sqlite:`. Reads the environment,

@@ -2,7 +2,7 @@
 
 #include <memory>
 
-#include "api/session.hpp"
+#include "api/client_core.hpp"
 #include "holdfast/client.hpp"
 #include "holdfast/lease.hpp"
 #include "lease/record.hpp"
@@ -20,21 +20,22 @@ class lease_access {
 
 class client_access {
  public:
-  [[nodiscard]] static const std::shared_ptr<session>& session_of(const client& c) { return c.session_; }
+  [[nodiscard]] static const std::shared_ptr<client_core>& core_of(const client& c) { return c.core_; }
 };
 
 /// Every lease is made known to its client here, before any other thread can have it.
-inline void set_client(lease_core::record& lease, const std::weak_ptr<session>& client) {
+inline void set_client(lease_core::record& lease, const std::weak_ptr<client_core>& client) {
   lease.client = client;
   lease.generation = runtime::process_generation();
 }
 /// The client of a lease; null where it has gone, or for an inert lease.
-[[nodiscard]] inline std::shared_ptr<session> client_of(const lease_core::record_ptr& lease) {
-  return lease ? std::static_pointer_cast<detail::session>(lease->client.lock()) : nullptr;
+[[nodiscard]] inline std::shared_ptr<client_core> client_of(const lease_core::record_ptr& lease) {
+  return lease ? std::static_pointer_cast<detail::client_core>(lease->client.lock()) : nullptr;
 }
 
 /// "cannot lock 'stock/sku-42' on sqlite:/var/lib/app.db: the disk is full"
-[[nodiscard]] inline error explained(const failure& cause, const std::string& attempt, const session& owner) {
+[[nodiscard]] inline error explained(const failure& cause, const std::string& attempt,
+                                     const client_core& owner) {
   return {cause.code, attempt + " on " + owner.url() + ": " + cause.message};
 }
 

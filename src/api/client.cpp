@@ -18,7 +18,7 @@ namespace {
 
 /// Returns the value of an answer, or throws its failure.
 template <class Value>
-Value value_of(store::answer<Value> answer, const std::string& attempt, const detail::session& owner) {
+Value value_of(store::answer<Value> answer, const std::string& attempt, const detail::client_core& owner) {
   if (const auto* failed = std::get_if<failure>(&answer)) throw detail::explained(*failed, attempt, owner);
   return std::get<Value>(std::move(answer));
 }
@@ -26,7 +26,7 @@ Value value_of(store::answer<Value> answer, const std::string& attempt, const de
 }  // namespace
 
 client::client(std::string_view url, client_options options)
-    : session_{detail::session::open(url, std::move(options))} {}
+    : core_{detail::client_core::open(url, std::move(options))} {}
 
 client::~client() { close(); }
 client::client(client&&) noexcept = default;
@@ -34,7 +34,7 @@ client::client(client&&) noexcept = default;
 client& client::operator=(client&& other) noexcept {
   if (this != &other) {
     close();
-    session_ = std::move(other.session_);
+    core_ = std::move(other.core_);
   }
   return *this;
 }
@@ -45,40 +45,40 @@ std::optional<lock_state> client::inspect(std::string_view name) const {
 
 std::optional<lock_state> client::inspect(std::string_view name, std::size_t most_waiters) const {
   const lock_name checked{name};
-  auto state = value_of(session_->inspect(checked.str(), most_waiters),
-                        "cannot inspect '" + checked.str() + "'", *session_);
+  auto state =
+      value_of(core_->inspect(checked.str(), most_waiters), "cannot inspect '" + checked.str() + "'", *core_);
   if (state && state->waiters.size() > most_waiters) state->waiters.resize(most_waiters);
   return state;
 }
 
 std::vector<lock_summary> client::list(bool idle) const {
-  return value_of(session_->list(idle), "cannot list the locks", *session_);
+  return value_of(core_->list(idle), "cannot list the locks", *core_);
 }
 
 std::size_t client::force_release(std::string_view name) const {
   const lock_name checked{name};
-  return value_of(session_->force_release(checked.str(), std::nullopt),
-                  "cannot force the release of '" + checked.str() + "'", *session_);
+  return value_of(core_->force_release(checked.str(), std::nullopt),
+                  "cannot force the release of '" + checked.str() + "'", *core_);
 }
 
 bool client::force_release(std::string_view name, fencing_token token) const {
   const lock_name checked{name};
   if (!token) throw error{errc::invalid_argument, "client::force_release: the fencing token is zero"};
-  return value_of(session_->force_release(checked.str(), token),
+  return value_of(core_->force_release(checked.str(), token),
                   "cannot force the release of '" + checked.str() + "' with token " +
                       std::to_string(token.value()),
-                  *session_) != 0;
+                  *core_) != 0;
 }
 
 std::shared_ptr<void> client::watch(std::function<void()> changed) const {
   if (!changed) throw error{errc::invalid_argument, "client::watch: the function is empty"};
-  return session_->watch(std::move(changed));
+  return core_->watch(std::move(changed));
 }
 
-const std::string& client::url() const noexcept { return session_->url(); }
+const std::string& client::url() const noexcept { return core_->url(); }
 
 void client::close() noexcept {
-  if (session_) session_->close();
+  if (core_) core_->close();
 }
 
 std::string default_store() {

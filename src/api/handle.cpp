@@ -15,7 +15,7 @@ namespace holdfast::detail {
 completion::~completion() = default;
 
 void pending::cancel() noexcept {
-  if (const auto session = owner.lock()) session->cancel(id);
+  if (const auto core = owner.lock()) core->cancel(id);
 }
 
 namespace {
@@ -30,7 +30,7 @@ struct kept_lease {
 struct handle::state {
   using clock = std::chrono::steady_clock;
 
-  std::shared_ptr<session> locks;
+  std::shared_ptr<client_core> locks;
   std::string name;
   std::shared_ptr<const std::string>
       attempt;  // the beginning of errors: "cannot lock 'stock' on redis://host"
@@ -132,7 +132,7 @@ handle::handle(client& locks, std::string_view name, std::int64_t capacity,
                const std::optional<lock_options>& options, bool shareable)
     : state_{std::make_unique<state>()} {
   state& s = *state_;
-  s.locks = client_access::session_of(locks);
+  s.locks = client_access::core_of(locks);
   s.name = lock_name{name}.str();
   s.capacity = capacity;
   s.shareable = shareable;

@@ -38,7 +38,7 @@ lease& lease::operator=(lease&& other) noexcept {
 
 lease::~lease() {
   if (!record_) return;
-  if (const auto session = detail::client_of(record_)) session->drop(record_);
+  if (const auto core = detail::client_of(record_)) core->drop(record_);
 }
 
 bool lease::held() const noexcept {
@@ -70,7 +70,7 @@ std::stop_token lease::lost() const noexcept {
   if (!record_ || !is_ours(*record_)) return fired();
   // After a long pause this call may come before the keeper's timer.
   if (record_->state() == lease_record::phase::held && !record_->held_at(boot_clock::now())) {
-    if (const auto session = detail::client_of(record_)) session->check(record_);
+    if (const auto core = detail::client_of(record_)) core->check(record_);
   }
   return record_->state() == lease_record::phase::lost ? fired() : record_->lost.get_token();
 }
@@ -82,39 +82,40 @@ std::optional<loss_reason> lease::loss() const noexcept {
 
 loss_callback lease::on_lost(const std::function<void(std::error_code)>& action) {
   if (!action) throw error{errc::invalid_argument, "lease::on_lost: an empty function"};
-  const auto session = detail::client_of(record_);
-  if (!session || !is_ours(*record_)) {
+  const auto core = detail::client_of(record_);
+  if (!core || !is_ours(*record_)) {
     action(errc::closed);
     return {};
   }
-  const auto registered = session->on_lost(record_, action);
-  if (const auto* number = std::get_if<detail::session::op_id>(&registered)) return loss_callback{*number};
+  const auto registered = core->on_lost(record_, action);
+  if (const auto* number = std::get_if<detail::client_core::op_id>(&registered))
+    return loss_callback{*number};
   action(std::get<std::error_code>(registered));
   return {};
 }
 
 bool lease::remove_on_lost(loss_callback callback) noexcept {
-  const auto session = detail::client_of(record_);
-  return session && session->remove_on_lost(record_, static_cast<detail::session::op_id>(callback));
+  const auto core = detail::client_of(record_);
+  return core && core->remove_on_lost(record_, static_cast<detail::client_core::op_id>(callback));
 }
 
 std::error_code lease::release() noexcept {
   const auto record = std::exchange(record_, nullptr);
   if (!record) return errc::not_owner;
-  const auto session = detail::client_of(record);
-  return session ? session->release(record) : make_error_code(errc::lost);
+  const auto core = detail::client_of(record);
+  return core ? core->release(record) : make_error_code(errc::lost);
 }
 
 renewal lease::renew() noexcept {
-  const auto session = detail::client_of(record_);
-  return session ? session->renew(record_) : renewal::lost;
+  const auto core = detail::client_of(record_);
+  return core ? core->renew(record_) : renewal::lost;
 }
 
 void lease::downgrade() {
-  const auto session = detail::client_of(record_);
-  if (!session) throw error{errc::not_owner, "nothing is held that could be downgraded"};
-  if (const auto failed = session->downgrade(record_)) {
-    throw detail::explained(*failed, "cannot downgrade the hold of '" + record_->hold.name + "'", *session);
+  const auto core = detail::client_of(record_);
+  if (!core) throw error{errc::not_owner, "nothing is held that could be downgraded"};
+  if (const auto failed = core->downgrade(record_)) {
+    throw detail::explained(*failed, "cannot downgrade the hold of '" + record_->hold.name + "'", *core);
   }
 }
 

@@ -3,14 +3,14 @@
 #include <memory>
 #include <utility>
 
-#include "api/session.hpp"
+#include "api/client_core.hpp"
 #include "base/annotated_mutex.hpp"
 
 namespace holdfast::detail {
 
 using runtime::core_lock;
 
-std::shared_ptr<void> session::watch(std::function<void()> changed) {
+std::shared_ptr<void> client_core::watch(std::function<void()> changed) {
   require_open();
   /// Synchronizes a running callback with the thread that ends the watch. As with std::stop_callback, ending
   /// the watch waits for the callback, unless the callback itself ends it.
@@ -38,7 +38,7 @@ std::shared_ptr<void> session::watch(std::function<void()> changed) {
   }
   /// The registration lives in the store's link, which has to outlive it.
   struct ending {
-    std::shared_ptr<session> self;
+    std::shared_ptr<client_core> self;
     std::shared_ptr<gate> shared;
     std::shared_ptr<void> registration;
   };

@@ -17,7 +17,7 @@ client::process::process(surroundings& around, client& of)
       port{seams.port ? *seams.port : *driver, around, of.at, watched},
       leases{seams.time ? *seams.time : static_cast<store::scheduler&>(of.at), port,
              [this, h = &of.at](const lease_core::record_ptr& lease) {
-               // As session::announce_loss.
+               // As client_core::announce_loss.
                h->defer_callback([this, h, lease, actions = std::exchange(lease->on_lost, {})] {
                  for (const auto& [number, action] : actions) action(lease->reason);
                  if (lease->reason == errc::closed) return;

@@ -54,7 +54,7 @@ class HOLDFAST_EXPORT pending {
   /// and what an acquisition may have left at the store is withdrawn. Any thread; never waits.
   void cancel() noexcept;
 
-  std::weak_ptr<session> owner;
+  std::weak_ptr<client_core> owner;
   std::uint64_t id = 0;
 };
 
@@ -103,7 +103,7 @@ class HOLDFAST_EXPORT handle {
 /// completion: empty after a release, still held after a downgrade.
 HOLDFAST_EXPORT pending async_release(lease held, std::unique_ptr<completion> handler);
 HOLDFAST_EXPORT pending async_downgrade(lease held, std::unique_ptr<completion> handler);
-/// Completes when the lease is lost; see session::start_wait_lost.
+/// Completes when the lease is lost; see client_core::start_wait_lost.
 HOLDFAST_EXPORT pending async_wait_lost(const lease& held, std::unique_ptr<completion> handler);
 
 /// Converts a limit of any unit to `duration`: rounded up, so that no wait ends early, and bounded, so that

@@ -24,7 +24,7 @@ namespace holdfast::detail {
 /// One client, as its locks and leases use it: the store, the event loop and the lease manager behind
 /// functions that any thread may call. Blocking and asynchronous calls start the same operations; only the
 /// receiver of the result differs.
-class session : public std::enable_shared_from_this<session> {
+class client_core : public std::enable_shared_from_this<client_core> {
  public:
   using op_id = lease_core::lease_manager::claim_id;
   /// Called once, without the core lock.
@@ -33,11 +33,11 @@ class session : public std::enable_shared_from_this<session> {
   using on_ended = std::function<void(std::optional<failure>)>;
 
   /// \throws holdfast::error.
-  [[nodiscard]] static std::shared_ptr<session> open(std::string_view url, client_options options);
-  session(std::string_view url, client_options options);
-  ~session();
-  session(const session&) = delete;
-  session& operator=(const session&) = delete;
+  [[nodiscard]] static std::shared_ptr<client_core> open(std::string_view url, client_options options);
+  client_core(std::string_view url, client_options options);
+  ~client_core();
+  client_core(const client_core&) = delete;
+  client_core& operator=(const client_core&) = delete;
 
   [[nodiscard]] const std::string& url() const noexcept { return url_; }
   [[nodiscard]] const client_options& options() const noexcept { return options_; }

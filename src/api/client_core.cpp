@@ -1,4 +1,4 @@
-#include "api/session.hpp"
+#include "api/client_core.hpp"
 
 #include <algorithm>
 #include <exception>
@@ -52,11 +52,11 @@ std::optional<failure> loss_of(const lease_core::record& lease) {
 
 }  // namespace
 
-std::shared_ptr<session> session::open(std::string_view url, client_options options) {
-  return std::make_shared<session>(url, std::move(options));
+std::shared_ptr<client_core> client_core::open(std::string_view url, client_options options) {
+  return std::make_shared<client_core>(url, std::move(options));
 }
 
-session::session(std::string_view url, client_options options)
+client_core::client_core(std::string_view url, client_options options)
     : options_{std::move(options)},
       generation_{runtime::process_generation()},
       parts_{std::make_unique<parts>()} {
@@ -74,7 +74,7 @@ session::session(std::string_view url, client_options options)
   parts_->loop.on_core_lock_released([store = parts_->store.get()] { store->kick(); });
 }
 
-session::~session() {
+client_core::~client_core() {
   if (!is_ours()) {
     // The parent's threads and connections: leave everything as it is.
     [[maybe_unused]] const parts* const left_alone = parts_.release();
@@ -99,9 +99,9 @@ session::~session() {
   }
 }
 
-bool session::is_ours() const noexcept { return generation_ == runtime::process_generation(); }
+bool client_core::is_ours() const noexcept { return generation_ == runtime::process_generation(); }
 
-void session::require_open() const {
+void client_core::require_open() const {
   if (!is_ours()) {
     throw error{errc::closed,
                 "the client of " + url_ +
@@ -113,7 +113,7 @@ void session::require_open() const {
 /// Starts an operation and performs I/O for the store until the operation has its result.
 /// \param cancel is called after a request of `stop`, with the return value of `start`.
 template <class Result, class Start, class Cancel>
-Result session::wait_for(Start start, const std::stop_token& stop, Cancel cancel) {
+Result client_core::wait_for(Start start, const std::stop_token& stop, Cancel cancel) {
   const auto result = std::make_shared<slot<Result>>();
   op_id id = 0;
   {
@@ -130,7 +130,7 @@ Result session::wait_for(Start start, const std::stop_token& stop, Cancel cancel
 }
 
 template <class Result, class Start>
-Result session::wait_for(Start start) {
+Result client_core::wait_for(Start start) {
   return wait_for<Result>(
       [&](auto handler) {
         start(std::move(handler));
@@ -140,14 +140,14 @@ Result session::wait_for(Start start) {
 }
 
 template <class Function>
-auto session::outside(Function action) {
+auto client_core::outside(Function action) {
   return [this, action = std::move(action)](auto value) {
     parts_->loop.defer_signal([action, value = std::move(value)]() mutable { action(std::move(value)); });
   };
 }
 
-lease_core::taken session::acquire(lease_core::wish wish, std::optional<duration> limit,
-                                   const std::stop_token& stop) {
+lease_core::taken client_core::acquire(lease_core::wish wish, std::optional<duration> limit,
+                                       const std::stop_token& stop) {
   return wait_for<lease_core::taken>(
       [&](auto handler) -> op_id {
         if (closed_) {
@@ -162,8 +162,8 @@ lease_core::taken session::acquire(lease_core::wish wish, std::optional<duration
       stop, [this](op_id id) { cancel(id); });
 }
 
-session::op_id session::start_acquire(lease_core::wish wish, std::optional<duration> limit,
-                                      on_acquired handler) {
+client_core::op_id client_core::start_acquire(lease_core::wish wish, std::optional<duration> limit,
+                                              on_acquired handler) {
   const core_lock now{parts_->loop};
   auto later = outside(std::move(handler));
   if (closed_) {
@@ -175,20 +175,20 @@ session::op_id session::start_acquire(lease_core::wish wish, std::optional<durat
   return parts_->leases->acquire(std::move(wish), until, std::move(later));
 }
 
-void session::cancel(op_id id) {
+void client_core::cancel(op_id id) {
   if (!is_ours()) return;
   const core_lock now{parts_->loop};
   if (id < first_wait) return parts_->leases->cancel(id);
   end_wait(id, failure{errc::cancelled, "the wait was cancelled"});
 }
 
-session::op_id session::add_wait(on_ended handler) {
+client_core::op_id client_core::add_wait(on_ended handler) {
   const op_id id = first_wait + ++parts_->last_wait;
   parts_->waits.emplace(id, wait{std::move(handler), {}});
   return id;
 }
 
-void session::end_wait(op_id id, std::optional<failure> result) {
+void client_core::end_wait(op_id id, std::optional<failure> result) {
   const auto found = parts_->waits.find(id);
   if (found == parts_->waits.end()) return;
   if (const auto lease = found->second.lease.lock()) {
@@ -199,7 +199,7 @@ void session::end_wait(op_id id, std::optional<failure> result) {
   parts_->waits.erase(found);
 }
 
-session::loss_actions session::forget_loss(const record_ptr& lease) {
+client_core::loss_actions client_core::forget_loss(const record_ptr& lease) {
   auto actions = std::exchange(lease->on_lost, {});
   for (const auto& [number, action] : actions) {
     end_wait(number, failure{errc::not_owner, "the lease was released"});
@@ -207,7 +207,7 @@ session::loss_actions session::forget_loss(const record_ptr& lease) {
   return actions;
 }
 
-void session::drop(const record_ptr& lease) noexcept {
+void client_core::drop(const record_ptr& lease) noexcept {
   if (!is_ours()) return;
   loss_actions unused;  // destroyed after the core lock is released: they are user code
   const core_lock now{parts_->loop};
@@ -215,7 +215,7 @@ void session::drop(const record_ptr& lease) noexcept {
   unused = forget_loss(lease);
 }
 
-std::error_code session::release(const record_ptr& lease) {
+std::error_code client_core::release(const record_ptr& lease) {
   if (!is_ours()) return errc::closed;
   loss_actions unused;
   return wait_for<std::error_code>([&](auto handler) {
@@ -225,7 +225,7 @@ std::error_code session::release(const record_ptr& lease) {
   });
 }
 
-renewal session::renew(const record_ptr& lease) {
+renewal client_core::renew(const record_ptr& lease) {
   if (!is_ours()) return renewal::lost;
   return wait_for<renewal>([&](auto handler) {
     parts_->loop.assert_core_locked();
@@ -233,7 +233,7 @@ renewal session::renew(const record_ptr& lease) {
   });
 }
 
-std::optional<failure> session::downgrade(const record_ptr& lease) {
+std::optional<failure> client_core::downgrade(const record_ptr& lease) {
   require_open();
   return wait_for<std::optional<failure>>([&](auto handler) {
     parts_->loop.assert_core_locked();
@@ -245,7 +245,7 @@ namespace {
 failure parents_lease() { return {errc::closed, "the lease belongs to the parent process"}; }
 }  // namespace
 
-session::op_id session::start_release(const record_ptr& lease, on_ended handler) {
+client_core::op_id client_core::start_release(const record_ptr& lease, on_ended handler) {
   if (!is_ours()) {
     handler(parents_lease());
     return 0;
@@ -264,7 +264,7 @@ session::op_id session::start_release(const record_ptr& lease, on_ended handler)
   return id;
 }
 
-session::op_id session::start_downgrade(const record_ptr& lease, on_ended handler) {
+client_core::op_id client_core::start_downgrade(const record_ptr& lease, on_ended handler) {
   if (!is_ours()) {
     handler(parents_lease());
     return 0;
@@ -278,7 +278,7 @@ session::op_id session::start_downgrade(const record_ptr& lease, on_ended handle
   return id;
 }
 
-session::op_id session::start_wait_lost(const record_ptr& lease, on_ended handler) {
+client_core::op_id client_core::start_wait_lost(const record_ptr& lease, on_ended handler) {
   if (!is_ours()) {
     handler(parents_lease());
     return 0;
@@ -299,14 +299,14 @@ session::op_id session::start_wait_lost(const record_ptr& lease, on_ended handle
   return id;
 }
 
-void session::check(const record_ptr& lease) {
+void client_core::check(const record_ptr& lease) {
   if (!is_ours()) return;
   const core_lock now{parts_->loop};
   parts_->leases->check(lease);
 }
 
-void session::announce_loss(const record_ptr& lease) {
-  // Captures the parts and not the session, because this may run while the session is being destroyed.
+void client_core::announce_loss(const record_ptr& lease) {
+  // Captures the parts and not `this`, because this may run while the client is being destroyed.
   const auto give_back = [p = parts_.get(), lease] {
     if (lease->reason == errc::closed) return;  // closing releases all leases
     const core_lock now{p->loop};
@@ -331,7 +331,7 @@ void session::announce_loss(const record_ptr& lease) {
   for (const op_id each : waits) end_wait(each, loss_of(*lease));
 }
 
-std::variant<std::error_code, session::op_id> session::on_lost(
+std::variant<std::error_code, client_core::op_id> client_core::on_lost(
     const record_ptr& lease, const std::function<void(std::error_code)>& action) {
   std::function<void(std::error_code)> copy{action};  // copied here, because copying is user code, too
   const core_lock now{parts_->loop};
@@ -342,7 +342,7 @@ std::variant<std::error_code, session::op_id> session::on_lost(
   return number;
 }
 
-bool session::remove_on_lost(const record_ptr& lease, op_id id) {
+bool client_core::remove_on_lost(const record_ptr& lease, op_id id) {
   if (!is_ours()) return false;
   std::function<void(std::error_code)> unused;  // destroyed after the core lock is released
   const core_lock now{parts_->loop};
@@ -354,29 +354,31 @@ bool session::remove_on_lost(const record_ptr& lease, op_id id) {
   return true;
 }
 
-store::time_point session::give_up() const { return parts_->loop.now() + options_.locks().retry().limit(); }
+store::time_point client_core::give_up() const {
+  return parts_->loop.now() + options_.locks().retry().limit();
+}
 
-store::inspected session::inspect(std::string name, std::size_t most_waiters) {
+store::inspected client_core::inspect(std::string name, std::size_t most_waiters) {
   require_open();
   return wait_for<store::inspected>([&](auto handler) {
     parts_->store->port().inspect(std::move(name), most_waiters, give_up(), std::move(handler));
   });
 }
 
-store::listed session::list(bool idle) {
+store::listed client_core::list(bool idle) {
   require_open();
   return wait_for<store::listed>(
       [&](auto handler) { parts_->store->port().list(idle, give_up(), std::move(handler)); });
 }
 
-store::forced session::force_release(std::string name, std::optional<fencing_token> token) {
+store::forced client_core::force_release(std::string name, std::optional<fencing_token> token) {
   require_open();
   return wait_for<store::forced>([&](auto handler) {
     parts_->store->port().force_release(std::move(name), token, give_up(), std::move(handler));
   });
 }
 
-void session::close() noexcept {
+void client_core::close() noexcept {
   if (!is_ours() || closed_.exchange(true)) return;
   closing_.request_stop();
   const auto limit = std::chrono::steady_clock::now() + options_.flush_limit();
