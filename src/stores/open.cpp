@@ -16,7 +16,7 @@ namespace {
 struct entry {
   std::string_view scheme;
   std::unique_ptr<runtime::backend> (*open)(store_url&, const client_options&, runtime::event_loop&);
-  layout (*layout_of)(store_url&, const client_options&) = nullptr;  // of stores in database servers
+  database_schema (*schema_of)(store_url&, const client_options&) = nullptr;  // of stores in database servers
 };
 
 constexpr auto entries = std::to_array<entry>({
@@ -33,12 +33,12 @@ constexpr auto entries = std::to_array<entry>({
     {"zk", open_zookeeper},
 #endif
 #ifdef HOLDFAST_WITH_POSTGRESQL
-    {"postgresql", open_postgresql, layout_of_postgresql},
-    {"postgres", open_postgresql, layout_of_postgresql},
+    {"postgresql", open_postgresql, schema_of_postgresql},
+    {"postgres", open_postgresql, schema_of_postgresql},
 #endif
 #ifdef HOLDFAST_WITH_MARIADB
-    {"mariadb", open_mariadb, layout_of_mariadb},
-    {"mysql", open_mariadb, layout_of_mariadb},
+    {"mariadb", open_mariadb, schema_of_mariadb},
+    {"mysql", open_mariadb, schema_of_mariadb},
 #endif
 });
 
@@ -66,10 +66,10 @@ std::unique_ptr<runtime::backend> open(store_url url, const client_options& opti
   return entry_of(url).open(url, options, on);
 }
 
-layout layout_of(store_url url, const client_options& options) {
+database_schema schema_of(store_url url, const client_options& options) {
   const entry& found = entry_of(url);
-  if (found.layout_of != nullptr) {
-    layout known = found.layout_of(url, options);
+  if (found.schema_of != nullptr) {
+    database_schema known = found.schema_of(url, options);
     known.provide = [url, options, provide = std::move(known.provide)] {
       require_password(url, options);
       return provide();
@@ -79,7 +79,7 @@ layout layout_of(store_url url, const client_options& options) {
   throw error{errc::invalid_argument, url.masked() + " has no schema: only stores in database servers do"};
 }
 
-layout make_schema(const store_url& url, std::string text, std::function<bool(int stop)> provide) {
+database_schema make_schema(const store_url& url, std::string text, std::function<bool(int stop)> provide) {
   return {std::move(text), [provide = std::move(provide), masked_url = url.masked()] {
             const runtime::wakeup_fd never;
             try {

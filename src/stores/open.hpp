@@ -19,13 +19,13 @@ namespace holdfast::stores {
                                                      runtime::event_loop& on);
 
 /// What a store needs in a database server: tables, and routines.
-struct layout {
+struct database_schema {
   std::string text;               // statements, for the server's own client to run as they are
   std::function<bool()> provide;  // creates it; false if it was there. \throws holdfast::error
 };
-/// The layout of the store of a URL.
+/// The schema of the store of a URL.
 /// \throws holdfast::error, errc::invalid_argument where the store needs none.
-[[nodiscard]] layout layout_of(store_url url, const client_options& options);
+[[nodiscard]] database_schema schema_of(store_url url, const client_options& options);
 
 /// The schemes of this build.
 [[nodiscard]] std::vector<std::string_view> known_schemes();

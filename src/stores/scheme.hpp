@@ -23,12 +23,13 @@ std::unique_ptr<runtime::backend> open_postgresql(store_url& url, const client_o
 std::unique_ptr<runtime::backend> open_mariadb(store_url& url, const client_options& options,
                                                runtime::event_loop& on);
 
-/// Likewise, the layout of a store in a database server.
-stores::layout layout_of_postgresql(store_url& url, const client_options& options);
-stores::layout layout_of_mariadb(store_url& url, const client_options& options);
+/// Likewise, the schema of a store in a database server.
+stores::database_schema schema_of_postgresql(store_url& url, const client_options& options);
+stores::database_schema schema_of_mariadb(store_url& url, const client_options& options);
 /// Makes the schema of such a store.
 /// \param provide creates the tables; gives up as soon as the descriptor can be read.
 ///        \throws runtime::connection_error.
-stores::layout make_schema(const store_url& url, std::string text, std::function<bool(int stop)> provide);
+stores::database_schema make_schema(const store_url& url, std::string text,
+                                    std::function<bool(int stop)> provide);
 
 }  // namespace holdfast::stores

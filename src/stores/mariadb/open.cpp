@@ -100,9 +100,9 @@ std::unique_ptr<runtime::backend> open_mariadb(store_url& url, const client_opti
   return std::make_unique<runtime::connected<mariadb::link>>(on, settings_of(url, options));
 }
 
-stores::layout layout_of_mariadb(store_url& url, const client_options& options) {
+stores::database_schema schema_of_mariadb(store_url& url, const client_options& options) {
   mariadb::settings s = settings_of(url, options);
-  s.create = true;  // a layout is made on request
+  s.create = true;  // a schema is made on request
   return make_schema(url, sql::mariadb::script(s.names()),
                      [s](int stop) { return mariadb::provide(s, stop); });
 }

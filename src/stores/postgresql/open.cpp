@@ -128,11 +128,11 @@ std::unique_ptr<runtime::backend> open_postgresql(store_url& url, const client_o
   return std::make_unique<runtime::connected<postgresql::link>>(on, settings_of(url, options));
 }
 
-stores::layout layout_of_postgresql(store_url& url, const client_options& options) {
+stores::database_schema schema_of_postgresql(store_url& url, const client_options& options) {
   const auto lockers = take_roles(url, "grant_lock");
   const auto lookers = take_roles(url, "grant_look");
   postgresql::settings s = settings_of(url, options);
-  s.create = s.renew = true;  // `holdfast schema --apply` always makes the layout
+  s.create = s.renew = true;  // `holdfast schema --apply` always makes the schema
   s.lockers = lockers;
   s.lookers = lookers;
   return make_schema(url, sql::postgresql::script(s.names, s.lockers, s.lookers, s.owner),
