@@ -17,16 +17,16 @@ namespace holdfast::tickets {
 
 /// The tasks of a store that queues claims itself. Each is carried out atomically.
 enum class task : std::uint8_t {
-  acquire,    // name owner weight capacity shareable ttl wait metadata -> place, refused, other_capacity
-  find,       // name owner -> place, nothing                  where a claim stands whose reply was lost
-  look,       // name owner token ttl -> place, nothing        keep a waiting claim, and serve
-  renew,      // batch of (name owner token ttl) -> kept
-  release,    // name owner token -> done, nothing
-  withdraw,   // name owner -> done, nothing                   as release, for a token not known
-  downgrade,  // name owner token -> done, nothing
-  evict,      // name token last -> count                      the holds with a token from `token` to `last`
-  inspect,    // name waiters_read -> state
-  list,       // idle listed -> summaries, more
+  acquire,        // name owner weight capacity shareable ttl wait metadata -> place, refused, other_capacity
+  find,           // name owner -> place, nothing                  where a claim stands whose reply was lost
+  look,           // name owner token ttl -> place, nothing        keep a waiting claim, and serve
+  renew,          // batch of (name owner token ttl) -> kept
+  release,        // name owner token -> done, nothing
+  withdraw,       // name owner -> done, nothing                   as release, for a token not known
+  downgrade,      // name owner token -> done, nothing
+  force_release,  // name token last -> count                      the holds from `token` to `last`
+  inspect,        // name waiters_read -> state
+  list,           // idle listed -> summaries, more
 };
 /// Whether the task ends a claim. No caller waits for its reply.
 [[nodiscard]] constexpr bool is_release(task t) { return t == task::release || t == task::withdraw; }
@@ -50,7 +50,7 @@ struct request {
   std::string name;
   owner_id owner;
   fencing_token token;
-  fencing_token last{std::numeric_limits<std::int64_t>::max()};  // of those to evict
+  fencing_token last{std::numeric_limits<std::int64_t>::max()};  // of those to end by force
   std::int64_t weight = 0;
   std::int64_t capacity = 0;
   bool shareable = false;

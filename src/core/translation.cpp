@@ -51,7 +51,7 @@ request list_request(bool idle) {
 
 request force_release_request(std::string name, fencing_token first, fencing_token last) {
   request r;
-  r.kind = task::evict;
+  r.kind = task::force_release;
   r.name = std::move(name);
   r.token = first;
   r.last = last;

@@ -76,14 +76,14 @@ TEST_F(dead_claims, are_not_withdrawn_in_the_place_of_the_living) {
   EXPECT_TRUE(std::holds_alternative<tickets::nothing>(ask(task::look, 2, anew)));
 }
 
-TEST_F(dead_claims, hide_nobody_when_a_name_is_evicted) {
+TEST_F(dead_claims, hide_nobody_when_a_name_is_released_by_force) {
   place(1);
   pass(500ms);
   const fencing_token waiter = place(2);
   pass(600ms);
   place(3);  // buries the dead holder on its way
-  EXPECT_EQ(std::get<tickets::count>(ask(task::evict, 9)).value, 0U);
-  ASSERT_EQ(notifications.size(), 1U) << "whoever evicts hands on";
+  EXPECT_EQ(std::get<tickets::count>(ask(task::force_release, 9)).value, 0U);
+  ASSERT_EQ(notifications.size(), 1U) << "a release by force hands on";
   EXPECT_EQ(notifications[0].message.token, waiter);
 }
 

@@ -41,7 +41,7 @@ TEST_F(force_release, ends_the_holds_that_it_has_seen) {
   force();
   ASSERT_EQ(it.pending_tasks(), tasks{task::inspect});
   it.answer(held_with({7, 8}));
-  ASSERT_EQ(it.pending_tasks(), tasks{task::evict});
+  ASSERT_EQ(it.pending_tasks(), tasks{task::force_release});
   EXPECT_EQ(it.link.request().token, fencing_token{7});
   EXPECT_EQ(it.link.request().last, fencing_token{8});
   it.answer(tickets::count{2});
@@ -53,15 +53,15 @@ TEST_F(force_release, ends_the_holds_that_it_has_seen) {
 TEST_F(force_release, names_no_token_between_those_of_the_holds_that_it_has_seen) {
   force();
   it.answer(held_with({12, 7, 9, 8}));  // in any order
-  ASSERT_EQ(it.pending_tasks(), tasks{task::evict});
+  ASSERT_EQ(it.pending_tasks(), tasks{task::force_release});
   EXPECT_EQ(it.link.request().token, fencing_token{7});
   EXPECT_EQ(it.link.request().last, fencing_token{9});
   it.answer(passing_unknown);
   it.time.run_for(1s);
-  ASSERT_EQ(it.pending_tasks(), tasks{task::evict});
+  ASSERT_EQ(it.pending_tasks(), tasks{task::force_release});
   EXPECT_EQ(it.link.request().last, fencing_token{9});
   it.answer(tickets::count{3});
-  ASSERT_EQ(it.pending_tasks(), tasks{task::evict});
+  ASSERT_EQ(it.pending_tasks(), tasks{task::force_release});
   EXPECT_EQ(it.link.request().token, fencing_token{12});
   EXPECT_EQ(it.link.request().last, fencing_token{12});
   EXPECT_EQ(count(), std::nullopt);
@@ -82,7 +82,7 @@ TEST_F(force_release, counts_what_each_request_ended) {
 TEST_F(force_release, lets_a_store_without_living_holders_hand_the_name_on) {
   force();
   it.answer(held_with({}));
-  ASSERT_EQ(it.pending_tasks(), tasks{task::evict});
+  ASSERT_EQ(it.pending_tasks(), tasks{task::force_release});
   EXPECT_EQ(it.link.request().last, fencing_token{});
   it.answer(tickets::count{0});
   EXPECT_EQ(count(), 0U);
@@ -103,7 +103,7 @@ TEST_F(force_release, repeated_ends_no_hold_that_was_granted_meanwhile) {
   it.answer(held_with({7}));
   it.answer(passing_unknown);
   it.time.run_for(1s);
-  ASSERT_EQ(it.pending_tasks(), tasks{task::evict});
+  ASSERT_EQ(it.pending_tasks(), tasks{task::force_release});
   EXPECT_EQ(it.link.request().last, fencing_token{7});
   it.answer(tickets::count{0});
   EXPECT_EQ(count(), 1U) << "the first request has ended it";
@@ -112,7 +112,7 @@ TEST_F(force_release, repeated_ends_no_hold_that_was_granted_meanwhile) {
 TEST_F(force_release, ends_one_holder_by_its_token) {
   force(fencing_token{8});
   it.answer(held_with({7, 8, 9}));
-  ASSERT_EQ(it.pending_tasks(), tasks{task::evict});
+  ASSERT_EQ(it.pending_tasks(), tasks{task::force_release});
   EXPECT_EQ(it.link.request().token, fencing_token{8});
   EXPECT_EQ(it.link.request().last, fencing_token{8});
   it.answer(tickets::count{1});
@@ -165,9 +165,9 @@ TEST(force_release_at_a_store, carried_out_twice_leaves_the_next_holder) {
   };
   const auto first = claim(1);
   const auto second = claim(2);
-  const auto eviction = tickets::force_release_request("stock", first, first);
-  EXPECT_EQ(std::get<tickets::count>(carry_out(eviction)).value, 1U);
-  EXPECT_EQ(std::get<tickets::count>(carry_out(eviction)).value, 0U);
+  const auto repeated = tickets::force_release_request("stock", first, first);
+  EXPECT_EQ(std::get<tickets::count>(carry_out(repeated)).value, 1U);
+  EXPECT_EQ(std::get<tickets::count>(carry_out(repeated)).value, 0U);
   const auto renewal = tickets::renew_request({{"stock", id(2), second, 30s}});
   EXPECT_EQ(std::get<tickets::kept>(carry_out(renewal)).each, std::vector{true});
 }

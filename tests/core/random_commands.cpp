@@ -21,8 +21,8 @@ constexpr std::size_t name_count = 2;
 constexpr duration forget_after = 50ms;
 
 constexpr std::array<std::string_view, 15> act_names = {
-    "acquire",   "ask_again", "look",  "renew", "renew_all", "release",   "withdraw", "find",
-    "downgrade", "steal",     "evict", "list",  "pass",      "step_wall", "forget"};
+    "acquire",   "ask_again", "look",          "renew", "renew_all", "release",   "withdraw", "find",
+    "downgrade", "steal",     "force_release", "list",  "pass",      "step_wall", "forget"};
 
 std::int64_t weight_of(const claim_state& c) {
   switch (c.mode) {
@@ -84,9 +84,9 @@ class sequence_run {
           ask(r);
         return;
       }
-      case act::evict: {
+      case act::force_release: {
         tickets::request r;
-        r.kind = task::evict;
+        r.kind = task::force_release;
         r.name = names_.at(c.name);
         if (c.wait) r.token = r.last = current_->token;
         return static_cast<void>(ask(r));
@@ -306,7 +306,8 @@ class sequence_run {
     if (request.name != after->name) return;
     check_notifications(request, answer, before, *after);
     // Whoever changes anything sees to it that nobody waits for room that is there.
-    const bool serves = std::holds_alternative<tickets::done>(answer.reply) || request.kind == task::evict ||
+    const bool serves = std::holds_alternative<tickets::done>(answer.reply) ||
+                        request.kind == task::force_release ||
                         (request.kind == task::look && place != nullptr);
     if (serves && !after->waiters.empty()) {
       RC_ASSERT(weight_of(after->holders) + weight_of(after->waiters.front()) > room);
@@ -325,13 +326,13 @@ class sequence_run {
         ++ended;
       }
     }
-    std::size_t evicted = 0;
-    if (request.kind == task::evict && before) {
+    std::size_t meant = 0;
+    if (request.kind == task::force_release && before) {
       for (const claim_state& h : before->holders) {
-        evicted += h.token >= request.token && h.token <= request.last ? 1 : 0;
+        meant += h.token >= request.token && h.token <= request.last ? 1 : 0;
       }
     }
-    RC_ASSERT(ended == evicted);
+    RC_ASSERT(ended == meant);
   }
 
   model_comparison& stores_;
@@ -361,7 +362,7 @@ rc::Gen<command> any_command() {
                                                    {3, act::find},
                                                    {2, act::downgrade},
                                                    {1, act::steal},
-                                                   {1, act::evict},
+                                                   {1, act::force_release},
                                                    {1, act::list},
                                                    {8, act::pass},
                                                    {1, act::step_wall},

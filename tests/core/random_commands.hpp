@@ -20,7 +20,7 @@ enum class act : std::uint8_t {
   find,
   downgrade,
   steal,
-  evict,
+  force_release,
   list,
   pass,
   step_wall,

@@ -70,7 +70,7 @@ TEST_F(zookeeper_contention, takes_its_nodes_for_its_own_whatever_others_have_wr
   acquire(0, "stock");
   wire_.serve(session_);
   wire_.all.at(node_of(0, "/stock")).data = "__REVOKE__";
-  send(tickets::task::evict, 9, "stock");
+  send(tickets::task::force_release, 9, "stock");
   wire_.serve(session_);
   const auto* r = std::get_if<tickets::reply>(&got_.at(9));
   ASSERT_TRUE(r);
@@ -78,7 +78,7 @@ TEST_F(zookeeper_contention, takes_its_nodes_for_its_own_whatever_others_have_wr
   // Java's are left alone.
   wire_.create("/stock/_c_00000000-0000-4000-8000-000000000000-lock-", other_session,
                operation::made::sequential);
-  send(tickets::task::evict, 9, "stock");
+  send(tickets::task::force_release, 9, "stock");
   wire_.serve(session_);
   EXPECT_TRUE(std::holds_alternative<store::trouble>(got_.at(9)));
 }

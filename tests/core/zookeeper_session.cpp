@@ -120,7 +120,8 @@ class zookeeper_survey : public zookeeper_session {
 };
 
 TEST_F(zookeeper_survey, reads_only_after_the_servers_have_agreed) {
-  for (const tickets::task task : {tickets::task::inspect, tickets::task::evict, tickets::task::list}) {
+  for (const tickets::task task :
+       {tickets::task::inspect, tickets::task::force_release, tickets::task::list}) {
     ask(task);
     ASSERT_EQ(wire_.kinds(), std::vector{kind::agree});
     wire_.answer_next(answer::done);

@@ -37,13 +37,20 @@ tickets::request renew(const std::string& name) {
 }  // namespace
 
 std::vector<tickets::request> tasks_about(const std::string& name) {
-  return {acquire(name, 1, false),         acquire(name, 2, true),
-          acquire(name, 3, true),          acquire(name, 4, false),
-          about(name, task::find, 2),      about(name, task::look, 2),
-          about(name, task::downgrade, 1), renew(name),
-          about(name, task::inspect, 1),   about(name, task::release, 1),
-          about(name, task::withdraw, 3),  about(name, task::withdraw, 1),
-          about(name, task::evict, 1),     about(name, task::withdraw, 2)};
+  return {acquire(name, 1, false),
+          acquire(name, 2, true),
+          acquire(name, 3, true),
+          acquire(name, 4, false),
+          about(name, task::find, 2),
+          about(name, task::look, 2),
+          about(name, task::downgrade, 1),
+          renew(name),
+          about(name, task::inspect, 1),
+          about(name, task::release, 1),
+          about(name, task::withdraw, 3),
+          about(name, task::withdraw, 1),
+          about(name, task::force_release, 1),
+          about(name, task::withdraw, 2)};
 }
 
 std::int64_t number_in(routine_caller& real, const std::string& routine) {

@@ -74,8 +74,8 @@ void ledger::executed(const tickets::request& request, bool late, const tickets:
       if (yes && f != nullptr) f->weight = 1;
       break;
     }
-    case task::evict:
-      if (evictions_allowed) broken(name);
+    case task::force_release:
+      if (force_release_allowed) broken(name);
       std::erase_if(facts_, [&](const fact& f) {
         const bool meant = f.token >= request.token.value() && f.token <= request.last.value();
         const bool ended = f.name == name && f.granted && meant;

@@ -91,7 +91,7 @@ class ledger {
   /// What holds may end early from now on, for one name or for all.
   void broken(std::optional<std::size_t> name);
   /// Somebody who may is about to end holds of others.
-  bool evictions_allowed = true;
+  bool force_release_allowed = true;
   [[nodiscard]] instant broken_at(std::size_t name) const { return broken_[name]; }
 
   /// Whether a claim lives at the store that its owner is answerable for.

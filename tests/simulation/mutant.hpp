@@ -50,8 +50,8 @@ enum class mutant : std::uint8_t {
   gap_ignored,
   release_not_repeated,
   holder_not_followed,
-  eviction_unbounded,
-  eviction_by_highest_token,
+  force_release_unbounded,
+  force_release_by_highest_token,
   notification_believed,
 };
 
@@ -109,8 +109,9 @@ inline constexpr auto mutants = std::to_array<named_mutant>({
     {"release-not-repeated", mutant::release_not_repeated, "a release is tried once"},
     {"holder-not-followed", mutant::holder_not_followed,
      "the head of the queue looks a second after the holder's time is up"},
-    {"eviction-unbounded", mutant::eviction_unbounded, "who ends holds by force ends whoever holds by then"},
-    {"eviction-by-highest-token", mutant::eviction_by_highest_token,
+    {"force-release-unbounded", mutant::force_release_unbounded,
+     "who ends holds by force ends whoever holds by then"},
+    {"force-release-by-highest-token", mutant::force_release_by_highest_token,
      "who ends holds by force ends whoever has a token up to theirs by then"},
     {"notification-believed", mutant::notification_believed, "a notification of a grant is believed"},
 });

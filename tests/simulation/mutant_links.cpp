@@ -67,7 +67,7 @@ class forceful_link final : public link_shell {
  public:
   using link_shell::link_shell;
   void send(tickets::request request, on_reply done) override {
-    if (request.kind == task::evict) {
+    if (request.kind == task::force_release) {
       request.token = {};
       request.last = tickets::request{}.last;
     }
@@ -80,7 +80,7 @@ class crude_link final : public link_shell {
  public:
   using link_shell::link_shell;
   void send(tickets::request request, on_reply done) override {
-    if (request.kind == task::evict) request.token = {};
+    if (request.kind == task::force_release) request.token = {};
     link_shell::send(std::move(request), std::move(done));
   }
 };
@@ -103,7 +103,7 @@ class resigned_link final : public link_shell {
     switch (request.kind) {
       case task::acquire: return tickets::refused{};
       case task::renew: return tickets::kept{std::vector<bool>(request.batch.size())};
-      case task::evict:
+      case task::force_release:
       case task::inspect:
       case task::list: return std::nullopt;
       default: return tickets::nothing{};
@@ -237,8 +237,8 @@ std::unique_ptr<tickets::link> spoiled_link(mutant which, tickets::link& inner) 
   switch (which) {
     case mutant::get_then_delete: return std::make_unique<two_step_link>(inner);
     case mutant::timeout_means_no: return std::make_unique<rash_link>(inner);
-    case mutant::eviction_unbounded: return std::make_unique<forceful_link>(inner);
-    case mutant::eviction_by_highest_token: return std::make_unique<crude_link>(inner);
+    case mutant::force_release_unbounded: return std::make_unique<forceful_link>(inner);
+    case mutant::force_release_by_highest_token: return std::make_unique<crude_link>(inner);
     case mutant::notification_believed: return std::make_unique<gullible_link>(inner);
     case mutant::victim_means_no: return std::make_unique<resigned_link>(inner);
     default: return nullptr;

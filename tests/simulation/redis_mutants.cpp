@@ -18,11 +18,11 @@ struct script {
 constexpr auto release = std::to_array<script>({{text::release_sha1, text::release}});
 constexpr auto renew = std::to_array<script>({{text::renew_sha1, text::renew}});
 constexpr auto look = std::to_array<script>({{text::look_sha1, text::look}});
-constexpr auto evict = std::to_array<script>({{text::evict_sha1, text::evict}});
+constexpr auto force_release = std::to_array<script>({{text::force_release_sha1, text::force_release}});
 /// Those that include queue.lua.
 constexpr auto queueing = std::to_array<script>({{text::acquire_sha1, text::acquire},
                                                  {text::downgrade_sha1, text::downgrade},
-                                                 {text::evict_sha1, text::evict},
+                                                 {text::force_release_sha1, text::force_release},
                                                  {text::look_sha1, text::look},
                                                  {text::release_sha1, text::release}});
 
@@ -77,7 +77,7 @@ lua_mutation::lua_mutation(mutant which) {
       change_all(queueing, {{"math.max(0, held - parts_of(claim).weight)", "math.max(0, held)"}}, texts_);
       break;
     case mutant::foreign_holder_ended:
-      change_all(evict,
+      change_all(force_release,
                  {{"if not its then return { holder } end\n", ""},
                   {"tell_end(holder, its)", "if its then tell_end(holder, its) end"}},
                  texts_);

@@ -202,7 +202,8 @@ void redis_store::account_for(const tickets::request& request, bool late, const 
   const auto answer = redis::outcome_of(request, reply);
   if (const auto* heard = std::get_if<tickets::reply>(&answer)) {
     account_->executed(request, late, *heard, notifications_);
-  } else if (request.kind != tickets::task::evict) {  // without its fence, a holder looks like a foreign one
+  } else if (request.kind != tickets::task::force_release) {
+    // To that task, a holder without its fence looks like a foreign one.
     in_->violated("the server refused: " + std::get<store::trouble>(answer).reason.message);
   }
 }

@@ -27,8 +27,8 @@ server_fault_injector::server_fault_injector(surroundings& around, std::deque<cl
 
 bool server_fault_injector::can_be(fault which) const {
   switch (which) {
-    // That mutant evicts others: nobody else may, or it could not be told apart.
-    case fault::eviction: return around_.with != mutant::get_then_delete;
+    // That mutant ends holds of others: nobody else may, or it could not be told apart.
+    case fault::holds_ended: return around_.with != mutant::get_then_delete;
     // That one's tokens begin anew wherever a name is forgotten: that sweeps do it has to show by itself.
     case fault::restart_some:
     case fault::restart_empty:
@@ -53,7 +53,7 @@ void server_fault_injector::strike_servers(kind number, client& c, std::size_t /
       if (!crashing_) go_down(cause, up_to(1500ms));
       return;
     case fault::failover: return crash(cause, up_to(100ms));
-    case fault::eviction: return evict(c);
+    case fault::holds_ended: return end_holds(c);
     case fault::lease_clock_step: return step(in.chance.between(0ms, 3s) - duration{1s});
     case fault::wall_clock_step: {
       const duration by = in.chance.between(0ms, 10s) - duration{5s};
@@ -98,7 +98,7 @@ void server_fault_injector::step(duration by) {
 }
 
 /// Ends a hold, as somebody does who may; or lets the store throw away what it likes, where stores do that.
-void server_fault_injector::evict(client& c) {
+void server_fault_injector::end_holds(client& c) {
   if (around_.in.chance.one_in(2)) return c.force_release(around_.in.chance.below(names));
   if (around_.server.is_down()) return;
   if (const auto name = around_.store.evict()) around_.account.evicted(*name);

@@ -16,7 +16,7 @@ class server_fault_injector final : public fault_injector {
     restart_some,      // keeping what was there a moment ago
     restart_empty,     // keeping nothing
     failover,          // to a replica that was some writes behind
-    eviction,          // a hold is ended by somebody who may
+    holds_ended,       // by somebody who may, or by the eviction of a key
     lease_clock_step,  // of the server
     wall_clock_step,   // likewise
     refusals,          // the server answers with errors
@@ -35,7 +35,7 @@ class server_fault_injector final : public fault_injector {
   void heal_servers() override;
   [[nodiscard]] bool can_be(fault which) const;
   void step(duration by);
-  void evict(client& c);
+  void end_holds(client& c);
   void crash(fault cause, duration down);
   void go_down(fault cause, duration down);
 

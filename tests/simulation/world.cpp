@@ -35,7 +35,7 @@ class world {
         forger_{around_, instant{time_of_faults}},
         fault_injector_{around_, clients_.all(), instant{time_of_faults}, under.only} {
     store.begin(in_, server_, account_);
-    account_.evictions_allowed = under.with != mutant::get_then_delete;
+    account_.force_release_allowed = under.with != mutant::get_then_delete;
     clients_.gather(3 + in_.chance.below(3), rates_);
     forges_ = under.has_false_notifications && under.only.empty() && in_.chance.one_in(3);
     foreign_commands* const commands = store.commands_for_foreign_clients();

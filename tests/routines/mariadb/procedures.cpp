@@ -164,7 +164,7 @@ TEST_F(procedures, a_look_tells_the_place_from_before_it_serves) {
               IsEmpty());
 }
 
-TEST_F(procedures, evicted_holders_are_told_and_the_next_are_granted) {
+TEST_F(procedures, holders_released_by_force_are_told_and_the_next_are_granted) {
   const auto first = at.acquire("stock", 1);
   const auto second = at.acquire("stock", 2);
   const std::string upto_first = ", 0, " + first.at(1);

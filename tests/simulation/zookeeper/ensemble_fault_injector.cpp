@@ -12,9 +12,9 @@ ensemble_fault_injector::ensemble_fault_injector(surroundings& around, ensemble&
   choose(faults, [this](kind which) { return can_be(static_cast<fault>(which)); });
 }
 
-/// That mutant evicts others: nobody else may, or it could not be told apart.
+/// That mutant ends holds of others: nobody else may, or it could not be told apart.
 bool ensemble_fault_injector::can_be(fault which) const {
-  const bool by_hand = which == fault::eviction || which == fault::node_removed;
+  const bool by_hand = which == fault::force_release || which == fault::node_removed;
   return !by_hand || around_.with != mutant::get_then_delete;
 }
 
@@ -58,7 +58,7 @@ void ensemble_fault_injector::strike_servers(kind fault_kind, client& c, std::si
       disturb(length);
       return servers_.hold_back(server, false, true, in.now + length);
     }
-    case fault::eviction: return c.force_release(in.chance.below(names));
+    case fault::force_release: return c.force_release(in.chance.below(names));
     case fault::node_removed: return remove_a_node();
     case fault::empty_swept: return servers_.sweep();
     case fault::wall_clock_step:

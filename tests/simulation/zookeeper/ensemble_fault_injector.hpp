@@ -15,11 +15,11 @@ class ensemble_fault_injector final : public fault_injector {
     server_crash,  // keeping all, as all do
     restart_of_all,
     leader_change,
-    partition,     // of a follower from the leader
-    one_way,       // what a client sends waits, and it hears of others all the same
-    lag,           // what the leader tells a follower comes late
-    eviction,      // a hold is ended by somebody who may
-    node_removed,  // by an operator
+    partition,      // of a follower from the leader
+    one_way,        // what a client sends waits, and it hears of others all the same
+    lag,            // what the leader tells a follower comes late
+    force_release,  // a hold is ended by somebody who may
+    node_removed,   // by an operator
     empty_swept,
     wall_clock_step,
     former_leader,  // goes on after another was elected, and a client reaches it alone

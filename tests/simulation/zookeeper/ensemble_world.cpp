@@ -73,7 +73,7 @@ class ensemble_world {
         fault_injector_{around_, servers_, clients_.all(), instant{time_of_faults}} {
     counts_.compare_with(sees_);
     sees_.expect_renewal_within(std::max<duration>(of_.timeout, 1500ms));
-    counts_.evictions_allowed = under.with != mutant::get_then_delete;
+    counts_.force_release_allowed = under.with != mutant::get_then_delete;
     clients_.gather(2 + in_.chance.below(3), of_.clocks);
     if (of_.layout != zookeeper::layout::curator || under.with == mutant::get_then_delete) return;
     for (std::size_t i = in_.chance.below(3); i > 0; --i)

@@ -90,15 +90,15 @@ void recipe_ledger::went(const transaction& t, const std::string& path) {
   gone_[path] = session;
   if (--nodes_of_[made_by] == 0) nodes_of_.erase(made_by);
   const std::size_t name = name_at(path);
-  const bool forced = name != names && is_evicted(name) && t.type == transaction::kind::remove;
+  const bool forced = name != names && is_force_released(name) && t.type == transaction::kind::remove;
   if (session == t.by && !forced) return;
-  if (!evictions_allowed && t.by != 0) return in_.violated("a node of another was removed: " + path);
+  if (!force_release_allowed && t.by != 0) return in_.violated("a node of another was removed: " + path);
   ended_by_hand_.insert(made_by);
   if (name != names) broken(name);
 }
 
-bool recipe_ledger::is_evicted(std::size_t name) const {
-  const auto& all = evicted_until_[name];
+bool recipe_ledger::is_force_released(std::size_t name) const {
+  const auto& all = force_released_until_[name];
   return std::any_of(all.begin(), all.end(), [&](const auto& each) {
     const auto& [by, until] = each;
     return in_.now < until && (until != never || by.first->life() == by.second);

@@ -52,7 +52,9 @@ class recipe_ledger final : public ledger {
   [[nodiscard]] const std::string& path_of(std::size_t name) const { return paths_.at(name); }
   /// One of our clients is about to end the holds of a name, its own included.
   using process = std::pair<const host*, std::uint32_t>;
-  void evicts(std::size_t name, process by, instant until) { evicted_until_.at(name)[by] = until; }
+  void force_releases(std::size_t name, process by, instant until) {
+    force_released_until_.at(name)[by] = until;
+  }
 
  private:
   using maker = std::uint64_t;
@@ -67,7 +69,7 @@ class recipe_ledger final : public ledger {
   void changed(const transaction& t);
   void went(const transaction& t, const std::string& path);
   void woken(const std::string& path, std::int64_t session);
-  [[nodiscard]] bool is_evicted(std::size_t name) const;
+  [[nodiscard]] bool is_force_released(std::size_t name) const;
   [[nodiscard]] std::size_t name_at(const std::string& path) const;
   void decide_anew(std::size_t name);
   [[nodiscard]] std::vector<holder> holders_of_lock(std::size_t name) const;
@@ -94,7 +96,7 @@ class recipe_ledger final : public ledger {
   std::unordered_map<std::uint64_t, std::uint64_t> grants_;  // token -> which grant
   std::unordered_map<maker, std::uint64_t> last_of_;
   std::uint64_t last_grant_ = 0;
-  std::array<std::map<process, instant>, names> evicted_until_;
+  std::array<std::map<process, instant>, names> force_released_until_;
   std::unordered_map<std::string, std::int64_t> gone_;  // nodes, and whose they were
   std::unordered_map<std::string, std::set<std::int64_t>> woken_;
 };

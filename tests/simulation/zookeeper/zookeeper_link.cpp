@@ -48,7 +48,8 @@ zookeeper_link::~zookeeper_link() {
 void zookeeper_link::send(tickets::request request, on_reply done) {
   if (in_.log.prints()) {
     constexpr std::array<const char*, tickets::task_count> verbs{
-        "acquire", "find", "look", "renew", "release", "withdraw", "downgrade", "evict", "inspect", "list"};
+        "acquire",  "find",      "look",          "renew",   "release",
+        "withdraw", "downgrade", "force_release", "inspect", "list"};
     in_.log.line(in_.now, "client " + std::to_string(from_.number()) + " sends " +
                               verbs.at(static_cast<std::size_t>(request.kind)) + " " + request.name + " " +
                               request.owner.hex());
@@ -63,11 +64,11 @@ void zookeeper_link::send(tickets::request request, on_reply done) {
     if (request.kind == tickets::task::acquire) to_be_lost_.insert(request.owner);
     if (request.kind == tickets::task::release) to_be_lost_.erase(request.owner);
   }
-  if (request.kind == tickets::task::evict && on_eviction) {
+  if (request.kind == tickets::task::force_release && on_force_release) {
     const std::size_t name = index_of(request.name);
-    on_eviction(name, never);
+    on_force_release(name, never);
     return session_.send(std::move(request), [this, name, done = std::move(done)](outcome o) {
-      on_eviction(name, in_.now + 1s);
+      on_force_release(name, in_.now + 1s);
       done(std::move(o));
     });
   }

@@ -56,7 +56,7 @@ class zookeeper_link final : public tickets::link, private zookeeper::wire {
   /// Who hears that an owner was told of the end of its claim.
   std::function<void(const store::notification&)> observe_notification;
   /// Likewise, that it may remove others' nodes until then.
-  std::function<void(std::size_t name, instant until)> on_eviction;
+  std::function<void(std::size_t name, instant until)> on_force_release;
 
  private:
   struct job {

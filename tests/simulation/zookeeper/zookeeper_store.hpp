@@ -22,8 +22,8 @@ class zookeeper_store final : public simulated_store {
   std::unique_ptr<tickets::link> connect(host& from, line& over, duration /*reply_limit*/) override {
     auto link = std::make_unique<zookeeper_link>(servers_, in_, from, over, options_);
     link->observe_notification = [this](const store::notification& n) { counts_.notified(n); };
-    link->on_eviction = [this, &from, life = from.life()](std::size_t name, instant until) {
-      counts_.evicts(name, {&from, life}, until);
+    link->on_force_release = [this, &from, life = from.life()](std::size_t name, instant until) {
+      counts_.force_releases(name, {&from, life}, until);
     };
     return link;
   }

@@ -50,7 +50,7 @@ tickets::reply table::carry_out(const tickets::request& request, const owner_id&
       serve(request.name, now, notifications);
       return tickets::done{};
     }
-    case tickets::task::evict: return evict(request, now, notifications);
+    case tickets::task::force_release: return force_release(request, now, notifications);
     case tickets::task::inspect: return inspect(request.name, now);
     case tickets::task::list: return list(request.idle, now);
   }
@@ -153,8 +153,8 @@ bool table::drop(const std::string& name, std::uint64_t token, const owner_id& o
   return true;
 }
 
-tickets::reply table::evict(const tickets::request& request, time_point now,
-                            std::vector<store::client_notification>& notifications) {
+tickets::reply table::force_release(const tickets::request& request, time_point now,
+                                    std::vector<store::client_notification>& notifications) {
   const auto found = names_.find(request.name);
   if (found == names_.end()) return tickets::count{0};
   named& n = found->second;

@@ -54,8 +54,8 @@ class table {
   bool keep(const store::hold& h, store::time_point now);
   bool drop(const std::string& name, std::uint64_t token, const owner_id& owner, store::time_point now);
   std::uint64_t token_of(const tickets::request& request, store::time_point now) const;
-  tickets::reply evict(const tickets::request& request, store::time_point now,
-                       std::vector<store::client_notification>& notifications);
+  tickets::reply force_release(const tickets::request& request, store::time_point now,
+                               std::vector<store::client_notification>& notifications);
   [[nodiscard]] std::optional<lock_state> inspect(const std::string& name, store::time_point now) const;
   [[nodiscard]] std::vector<lock_summary> list(bool idle, store::time_point now) const;
   void serve(const std::string& name, store::time_point now,

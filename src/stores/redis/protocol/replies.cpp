@@ -218,7 +218,7 @@ tickets::link::outcome outcome_of(const tickets::request& request, const value& 
     case task::release:
     case task::withdraw:
     case task::downgrade: return number_of(v) != 0 ? reply{done{}} : reply{nothing{}};
-    case task::evict:
+    case task::force_release:
       if (v.is(value::kind::list) && v.items.size() == 1) {
         return store::trouble{{errc::wrong_type,
                                "a client of another library holds the lock, and Holdfast leaves its key "

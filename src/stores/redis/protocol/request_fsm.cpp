@@ -32,7 +32,7 @@ script script_of(task kind) {
     case task::release:
     case task::withdraw: return {text::release_sha1, text::release};
     case task::downgrade: return {text::downgrade_sha1, text::downgrade};
-    case task::evict: return {text::evict_sha1, text::evict};
+    case task::force_release: return {text::force_release_sha1, text::force_release};
     case task::inspect:
     case task::list: break;
   }
@@ -283,7 +283,7 @@ void request_fsm::say_script(std::string& out, bool in_full) const {
       append_word(out, request_.owner.hex());
       append_number(out, keep);
       break;
-    case task::evict:
+    case task::force_release:
       begin_with_keys(3);
       append_number(out, keep);
       append_word(out, text_of(request_.token));
@@ -312,7 +312,8 @@ void request_fsm::say_claim(std::string& out, bool in_full, std::int64_t keep) c
 }
 
 std::vector<std::string_view> all_scripts() {
-  return {text::acquire, text::look, text::release, text::renew, text::downgrade, text::evict, text::inspect};
+  return {text::acquire,   text::look,          text::release, text::renew,
+          text::downgrade, text::force_release, text::inspect};
 }
 
 std::optional<store::notification> read_notification(std::string_view payload, const dialect& in) {

@@ -102,7 +102,8 @@ call call_of(const tickets::request& request, const owner_id& client, std::optio
     case task::release: return {"release", {name, owner, token}};
     case task::withdraw: return {"withdraw", {name, owner}};
     case task::downgrade: return {"downgrade", {name, owner, token, parameter::of(request.weight)}};
-    case task::evict: return {"evict", {name, token, token_of(request.last)}};
+    // The routine has the name that users of the servers know.
+    case task::force_release: return {"evict", {name, token, token_of(request.last)}};
     case task::inspect: return {"inspect", {name}};
     case task::list: return {"list", {parameter::of(request.idle)}};
   }
@@ -123,7 +124,7 @@ tickets::reply reply_of(const tickets::request& request, const std::vector<row>&
     case task::withdraw:
     case task::downgrade:
       return number_at(rows.at(0), 0) != 0 ? tickets::reply{tickets::done{}} : tickets::nothing{};
-    case task::evict: return tickets::count{static_cast<std::size_t>(number_at(rows.at(0), 0))};
+    case task::force_release: return tickets::count{static_cast<std::size_t>(number_at(rows.at(0), 0))};
     case task::inspect: return state_of(request, rows);
     case task::list: return summaries(rows);
   }
@@ -133,7 +134,7 @@ tickets::reply reply_of(const tickets::request& request, const std::vector<row>&
 tickets::reply reply_of_nothing(const tickets::request& request) {
   switch (request.kind) {
     case task::renew: return tickets::kept{std::vector<bool>(request.batch.size(), false)};
-    case task::evict: return tickets::count{0};
+    case task::force_release: return tickets::count{0};
     case task::inspect: return std::optional<lock_state>{};
     case task::list: return std::vector<lock_summary>{};
     default: return tickets::nothing{};

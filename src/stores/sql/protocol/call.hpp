@@ -51,7 +51,7 @@ inline constexpr duration forever{std::int64_t{1} << 62U};
 ///     release(name, owner, token)                -> 0 or 1
 ///     withdraw(name, owner)                      -> 0 or 1
 ///     downgrade(name, owner, token, weight)      -> 0 or 1
-///     evict(name, token, last token)             -> how many
+///     evict(name, token, last token)             -> how many  (the task force_release)
 ///     inspect(name), list(idle)                  -> as inspect.sql, list.sql
 ///
 /// An outcome is 0 for a place, 1 for refused, 2 for a name in use with another capacity, which is then in the

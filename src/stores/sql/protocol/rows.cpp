@@ -122,7 +122,7 @@ reply to_reply(const tickets::request& request, const run& result) {
       const bool none = result.ended_at == "drop" || result.ended_at == "find" || result.ended_at == "lower";
       return none ? reply{nothing{}} : reply{done{}};
     }
-    case task::evict: return count{static_cast<std::size_t>(number_at(result.rows.at(0), 0))};
+    case task::force_release: return count{static_cast<std::size_t>(number_at(result.rows.at(0), 0))};
     case task::inspect: return state_of(request, result.rows);
     case task::list: return summaries(result.rows);
     case task::renew: break;

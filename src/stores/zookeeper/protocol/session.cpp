@@ -23,7 +23,7 @@ void session::send(const tickets::request& request, const on_reply& handler) {
     case tickets::task::release:
     case tickets::task::withdraw: return claims_.leave(request, handler);
     case tickets::task::downgrade: return claims_.downgrade(request, handler);
-    case tickets::task::evict: return evict(request, handler);
+    case tickets::task::force_release: return force_release(request, handler);
     case tickets::task::inspect: return inspection_.inspect(request, handler);
     case tickets::task::list: return inspection_.list(request, handler);
   }
@@ -57,7 +57,7 @@ void session::happened(const std::string& path, change event) {
 }
 
 /// Removes the nodes of holds that an operator ends. The holders notice it by their own watches.
-void session::evict(const tickets::request& request, const on_reply& handler) {
+void session::force_release(const tickets::request& request, const on_reply& handler) {
   inspection_.find_holds(request, [this, handler](const inspection::outcome<inspection::holds>& found) {
     if (const auto* trouble = std::get_if<store::trouble>(&found)) return handler(*trouble);
     const auto& holds = std::get<inspection::holds>(found);

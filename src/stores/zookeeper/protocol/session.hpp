@@ -64,7 +64,7 @@ class session {
   void happened(const std::string& path, change event);
 
  private:
-  void evict(const tickets::request& request, const on_reply& handler);
+  void force_release(const tickets::request& request, const on_reply& handler);
 
   liveness liveness_;
   wire_nodes nodes_;

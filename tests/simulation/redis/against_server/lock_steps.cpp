@@ -10,10 +10,11 @@ using tickets::task;
 using trick = lock_step::trick;
 
 // The more often a task stands here, the more often it comes.
-constexpr std::array tasks = {task::acquire, task::acquire, task::acquire,   task::acquire,  task::acquire,
-                              task::release, task::release, task::release,   task::withdraw, task::find,
-                              task::look,    task::look,    task::renew,     task::renew,    task::downgrade,
-                              task::evict,   task::inspect, task::downgrade, task::list};
+constexpr std::array tasks = {task::acquire,  task::acquire,   task::acquire,   task::acquire,
+                              task::acquire,  task::release,   task::release,   task::release,
+                              task::withdraw, task::find,      task::look,      task::look,
+                              task::renew,    task::renew,     task::downgrade, task::force_release,
+                              task::inspect,  task::downgrade, task::list};
 constexpr std::array tricks = {trick::foreign_lock, trick::foreign_lock, trick::lock_gone,
                                trick::lock_gone,    trick::claim_over,   trick::claim_over,
                                trick::claim_over,   trick::fence_gone,   trick::high_fence,
@@ -68,7 +69,8 @@ std::vector<lock_step> draw_lock_steps(std::uint64_t seed, std::size_t count) {
 
 std::string describe(const lock_step& s) {
   constexpr std::array<const char*, tickets::task_count> task_names = {
-      "acquire", "find", "look", "renew", "release", "withdraw", "downgrade", "evict", "inspect", "list"};
+      "acquire",  "find",      "look",          "renew",   "release",
+      "withdraw", "downgrade", "force_release", "inspect", "list"};
   constexpr std::array trick_names = {"none",       "foreign lock", "lock gone",
                                       "claim over", "fence gone",   "high fence",
                                       "wrong lock", "wrong queue",  "names forgotten"};

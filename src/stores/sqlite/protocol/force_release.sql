@@ -15,7 +15,7 @@ SELECT client, owner, -token
  WHERE c.name = :name AND c.expires > :now AND c.token BETWEEN :token AND :last
    AND c.token <= (SELECT granted FROM {locks} WHERE name = :name);
 
--- evict?
+-- end?
 DELETE FROM {claims}
  WHERE name = :name AND token BETWEEN :token AND :last
    AND token <= (SELECT granted FROM {locks} WHERE name = :name);
