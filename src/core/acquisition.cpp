@@ -77,7 +77,7 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
   switch (state_) {
     case state::asking:
       if (const auto* other = std::get_if<other_capacity>(&r)) {
-        const bool semaphore = other->capacity != store::whole_room;
+        const bool semaphore = other->capacity != store::full_capacity;
         maybe_there_ = false;
         return fail(now, {errc::wrong_type, semaphore ? "the name is in use as a semaphore of " +
                                                             std::to_string(other->capacity) + " permits"
@@ -225,7 +225,7 @@ acquisition::step acquisition::on_cancelled(time_point now) {
 acquisition::step acquisition::ask(time_point now) {
   request r = place_of(claim_, task::acquire);
   r.weight = store::weight_of(claim_);
-  r.capacity = store::room_of(claim_);
+  r.capacity = store::capacity_of(claim_);
   r.shareable = claim_.shareable;
   r.wait = claim_.wait;
   r.metadata = claim_.metadata;

@@ -25,11 +25,11 @@ namespace holdfast::tickets {
 ///                         \--nothing--> asking
 ///     any --cancelled--> leaving --done--> (finished)
 ///
-/// A claim that waits is granted by whoever makes room, in the same transaction. A notification of that is a
-/// hint: anybody may have sent it. It makes the machine look, and the answer to a request of its own is what
-/// it believes. A grant counts from the sending of the request that it is the answer to: a place is kept for
-/// one more ttl by the look that finds it. So a claim found again after a lost reply is looked at before it
-/// is believed, too: an earlier request may have started its ttl.
+/// A claim that waits is granted by whoever frees capacity, in the same transaction. A notification of that
+/// is a hint: anybody may have sent it. It makes the machine look, and the answer to a request of its own is
+/// what it believes. A grant counts from the sending of the request that it is the answer to: a place is kept
+/// for one more ttl by the look that finds it. So a claim found again after a lost reply is looked at before
+/// it is believed, too: an earlier request may have started its ttl.
 class acquisition {
  public:
   using step = store::actions<request, store::acquired>;

@@ -37,26 +37,26 @@ struct hold {
 };
 
 /// One mechanism for the three modes: every claim weighs something, and the claims that hold a name weigh
-/// at most its room together. A writer fills the room, a reader takes one unit of it, permits take their
-/// number of a room that is the semaphore's capacity.
-inline constexpr std::int64_t whole_room = std::int64_t{1} << 30U;
+/// at most its capacity together. A writer takes the full capacity, a reader one unit of it, permits their
+/// number of the semaphore's capacity.
+inline constexpr std::int64_t full_capacity = std::int64_t{1} << 30U;
 
-[[nodiscard]] constexpr std::int64_t room_of(const claim& c) {
-  return c.mode == mode::permits ? c.capacity : whole_room;
+[[nodiscard]] constexpr std::int64_t capacity_of(const claim& c) {
+  return c.mode == mode::permits ? c.capacity : full_capacity;
 }
 
 [[nodiscard]] constexpr std::int64_t weight_of(const claim& c) {
   switch (c.mode) {
-    case mode::exclusive: return whole_room;
+    case mode::exclusive: return full_capacity;
     case mode::shared: return 1;
     case mode::permits: return c.permits;
   }
-  return whole_room;
+  return full_capacity;
 }
 
-[[nodiscard]] constexpr mode mode_of(std::int64_t weight, std::int64_t room) {
-  if (room != whole_room) return mode::permits;
-  return weight == whole_room ? mode::exclusive : mode::shared;
+[[nodiscard]] constexpr mode mode_of(std::int64_t weight, std::int64_t capacity) {
+  if (capacity != full_capacity) return mode::permits;
+  return weight == full_capacity ? mode::exclusive : mode::shared;
 }
 
 }  // namespace holdfast::store

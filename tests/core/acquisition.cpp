@@ -60,7 +60,7 @@ TEST(acquisition, is_refused_without_a_trace) {
 
 TEST(acquisition, says_what_else_the_name_is_used_as) {
   for (const auto& [capacity, word] :
-       {std::pair<std::int64_t, const char*>{5, "semaphore of 5"}, {store::whole_room, "mutex"}}) {
+       {std::pair<std::int64_t, const char*>{5, "semaphore of 5"}, {store::full_capacity, "mutex"}}) {
     stepper it;
     it.start();
     const auto s = it.reply(tickets::other_capacity{capacity});

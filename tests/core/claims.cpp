@@ -17,25 +17,25 @@ store::claim claim_of(mode mode, std::int64_t permits = 1, std::int64_t capacity
 }
 
 TEST(claims, weigh_what_their_mode_needs) {
-  EXPECT_EQ(store::weight_of(claim_of(mode::exclusive)), store::whole_room);
+  EXPECT_EQ(store::weight_of(claim_of(mode::exclusive)), store::full_capacity);
   EXPECT_EQ(store::weight_of(claim_of(mode::shared)), 1);
   EXPECT_EQ(store::weight_of(claim_of(mode::permits, 3, 5)), 3);
-  EXPECT_EQ(store::room_of(claim_of(mode::exclusive)), store::whole_room);
-  EXPECT_EQ(store::room_of(claim_of(mode::shared)), store::whole_room);
-  EXPECT_EQ(store::room_of(claim_of(mode::permits, 3, 5)), 5);
+  EXPECT_EQ(store::capacity_of(claim_of(mode::exclusive)), store::full_capacity);
+  EXPECT_EQ(store::capacity_of(claim_of(mode::shared)), store::full_capacity);
+  EXPECT_EQ(store::capacity_of(claim_of(mode::permits, 3, 5)), 5);
 }
 
 TEST(claims, show_their_mode_by_their_weight) {
   for (const store::claim& c : {claim_of(mode::exclusive), claim_of(mode::shared),
                                 claim_of(mode::permits, 1, 1), claim_of(mode::permits, 5, 5)}) {
-    EXPECT_EQ(store::mode_of(store::weight_of(c), store::room_of(c)), c.mode);
+    EXPECT_EQ(store::mode_of(store::weight_of(c), store::capacity_of(c)), c.mode);
   }
 }
 
 TEST(claims, leave_no_room_beside_a_writer_and_plenty_beside_a_reader) {
   EXPECT_GT(store::weight_of(claim_of(mode::exclusive)) + store::weight_of(claim_of(mode::shared)),
-            store::whole_room);
-  EXPECT_LT(1'000'000 * store::weight_of(claim_of(mode::shared)), store::whole_room);
+            store::full_capacity);
+  EXPECT_LT(1'000'000 * store::weight_of(claim_of(mode::shared)), store::full_capacity);
 }
 
 }  // namespace

@@ -22,8 +22,8 @@ class claims_made_twice : public testing::Test {
     r.kind = kind;
     r.name = "stock";
     r.owner = id(1);
-    r.weight = store::whole_room;
-    r.capacity = store::whole_room;
+    r.weight = store::full_capacity;
+    r.capacity = store::full_capacity;
     r.ttl = 1s;
     r.wait = true;
     r.metadata = std::make_shared<const std::string>();

@@ -23,8 +23,8 @@ class dead_claims : public testing::Test {
     r.name = "stock";
     r.owner = id(owner);
     r.token = token;
-    r.weight = store::whole_room;
-    r.capacity = store::whole_room;
+    r.weight = store::full_capacity;
+    r.capacity = store::full_capacity;
     r.ttl = 1s;
     r.wait = true;
     r.metadata = std::make_shared<const std::string>();

@@ -158,7 +158,7 @@ TEST(force_release_at_a_store, carried_out_twice_leaves_the_next_holder) {
     r.kind = task::acquire;
     r.name = "stock";
     r.owner = id(owner);
-    r.weight = r.capacity = store::whole_room;
+    r.weight = r.capacity = store::full_capacity;
     r.ttl = 30s;
     r.wait = true;
     return std::get<tickets::place>(carry_out(r)).token;

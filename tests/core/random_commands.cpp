@@ -26,7 +26,7 @@ constexpr std::array<std::string_view, 15> act_names = {
 
 std::int64_t weight_of(const claim_state& c) {
   switch (c.mode) {
-    case mode::exclusive: return store::whole_room;
+    case mode::exclusive: return store::full_capacity;
     case mode::shared: return 1;
     case mode::permits: return c.permits;
   }
@@ -80,7 +80,7 @@ class sequence_run {
         r.weight = 1;
         const auto before = state_of(current_->name);
         // Asked for only by those who hold the whole.
-        if (before && has(before->holders, r.token) && weight_of(before->holders) == store::whole_room)
+        if (before && has(before->holders, r.token) && weight_of(before->holders) == store::full_capacity)
           ask(r);
         return;
       }
@@ -136,7 +136,7 @@ class sequence_run {
     tickets::request r = about(task::acquire);
     r.token = {};
     r.weight = store::weight_of(claim);
-    r.capacity = store::room_of(claim);
+    r.capacity = store::capacity_of(claim);
     r.ttl = ttl_of(c.kind);
     r.wait = c.wait;
     r.metadata = std::make_shared<const std::string>("{\"label\":\"l" + std::to_string(owners_) + "\"}");
@@ -280,8 +280,8 @@ class sequence_run {
   static void check(const tickets::request& request, const model_comparison::answer& answer,
                     const state& before, const state& after) {
     if (!after) return;
-    const std::int64_t room = after->capacity == 0 ? store::whole_room : after->capacity;
-    RC_ASSERT(weight_of(after->holders) <= room);
+    const std::int64_t capacity = after->capacity == 0 ? store::full_capacity : after->capacity;
+    RC_ASSERT(weight_of(after->holders) <= capacity);
     RC_ASSERT(!before || before->last_token <= after->last_token);
 
     const auto* place = std::get_if<tickets::place>(&answer.reply);
@@ -305,12 +305,12 @@ class sequence_run {
     }
     if (request.name != after->name) return;
     check_notifications(request, answer, before, *after);
-    // Whoever changes anything sees to it that nobody waits for room that is there.
+    // Whoever changes anything sees to it that nobody waits for capacity that is free.
     const bool serves = std::holds_alternative<tickets::done>(answer.reply) ||
                         request.kind == task::force_release ||
                         (request.kind == task::look && place != nullptr);
     if (serves && !after->waiters.empty()) {
-      RC_ASSERT(weight_of(after->holders) + weight_of(after->waiters.front()) > room);
+      RC_ASSERT(weight_of(after->holders) + weight_of(after->waiters.front()) > capacity);
     }
   }
 

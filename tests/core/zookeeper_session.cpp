@@ -76,8 +76,8 @@ class zookeeper_session : public testing::Test {
     r.kind = task;
     r.name = "stock";
     r.owner = owner_id{{1, 2, 3}};
-    r.weight = permits_ == 0 ? store::whole_room : permits_;
-    r.capacity = permits_ == 0 ? store::whole_room : 10;
+    r.weight = permits_ == 0 ? store::full_capacity : permits_;
+    r.capacity = permits_ == 0 ? store::full_capacity : 10;
     r.shareable = true;
     r.ttl = 30s;
     r.wait = true;

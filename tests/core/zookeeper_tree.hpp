@@ -177,8 +177,8 @@ class zookeeper_contention : public testing::Test {
     r.kind = task;
     r.name = name;
     r.owner = owner(number);
-    r.capacity = store::whole_room;
-    r.weight = wants_ == role::reader ? 1 : store::whole_room;
+    r.capacity = store::full_capacity;
+    r.weight = wants_ == role::reader ? 1 : store::full_capacity;
     r.ttl = 30s;
     r.wait = waits_;
     r.shareable = wants_ != role::mutex;

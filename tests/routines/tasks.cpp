@@ -12,8 +12,8 @@ tickets::request about(const std::string& name, task kind, std::uint8_t owner) {
   r.name = name;
   r.owner = id(owner);
   r.token = fencing_token{7};
-  r.weight = store::whole_room;
-  r.capacity = store::whole_room;
+  r.weight = store::full_capacity;
+  r.capacity = store::full_capacity;
   r.ttl = 30s;
   r.metadata = std::make_shared<const std::string>("{}");
   return r;

@@ -37,7 +37,7 @@ void ledger::executed(const tickets::request& request, bool late, const tickets:
     }
   }
   if (std::holds_alternative<tickets::refused>(answer)) turned_away_.insert(request.owner);
-  bool makes_room = true;
+  bool frees_capacity = true;
   switch (request.kind) {
     case task::acquire:
       for (const store::client_notification& n : notifications)
@@ -70,7 +70,7 @@ void ledger::executed(const tickets::request& request, bool late, const tickets:
       fact* const f = find(name, request.owner, request.token.value());
       const bool wrong = yes ? f == nullptr : f != nullptr && f->granted && lives(*f);
       if (wrong) violated("a downgrade was answered wrongly", name, request.token.value());
-      makes_room = yes && f != nullptr && f->weight != 1;  // or it was lowered by an earlier try
+      frees_capacity = yes && f != nullptr && f->weight != 1;  // or it was lowered by an earlier try
       if (yes && f != nullptr) f->weight = 1;
       break;
     }
@@ -91,7 +91,7 @@ void ledger::executed(const tickets::request& request, bool late, const tickets:
   if (request.kind != task::acquire) {
     for (const store::client_notification& n : notifications) notified(name, n.message);
   }
-  const bool serves = yes && makes_room && request.kind != task::acquire && request.kind != task::find &&
+  const bool serves = yes && frees_capacity && request.kind != task::acquire && request.kind != task::find &&
                       request.kind != task::renew;
   if (serves) require_served(name);
   std::erase_if(facts_, [&](const fact& f) { return f.name == name && is_gone(f); });
@@ -202,7 +202,7 @@ void ledger::granted(fact& f) {
   for (const fact& other : facts_) {
     if (other.name == f.name && other.granted && lives(other)) held += other.weight;
   }
-  if (held > room_of(f.name)) violated("the store granted more than there is room for", f.name, f.token);
+  if (held > capacity_of(f.name)) violated("the store granted more than the capacity", f.name, f.token);
 }
 
 /// A store that came back with old contents grants a seen hold anew, and may draw a seen token anew.

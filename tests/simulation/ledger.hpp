@@ -19,7 +19,7 @@
 namespace holdfast::sim {
 
 /// Keeps account of everything that a store has carried out, and holds it to what every store
-/// owes: whoever makes room serves the first who fits, and tells exactly those; what has ended never
+/// owes: whoever frees capacity serves the first who fits, and tells exactly those; what has ended never
 /// lives again; what lives is not denied; tokens rise from grant to grant.
 ///
 /// It sees requests and replies where they are carried out, so that no fault of the network hides anything,

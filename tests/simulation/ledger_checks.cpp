@@ -23,8 +23,8 @@ void ledger::require_served(std::size_t name) {
       first = &f;
     }
   }
-  if (first != nullptr && held + first->weight <= room_of(name)) {
-    violated("room was made, and the first who fits was not served", name, first->token);
+  if (first != nullptr && held + first->weight <= capacity_of(name)) {
+    violated("capacity was freed, and the first who fits was not served", name, first->token);
   }
 }
 

@@ -97,7 +97,7 @@ inline constexpr auto mutants = std::to_array<named_mutant>({
     {"listing-too-early", mutant::listing_too_early,
      "a claim takes a listing that was sent before its node was made"},
     {"select-then-update", mutant::select_then_update,
-     "the room is read in one transaction, and taken in another"},
+     "the capacity is read in one transaction, and taken in another"},
     {"row-deleted-on-release", mutant::row_deleted_on_release, "a name's row goes with its last claim"},
     {"token-not-floored", mutant::token_not_floored, "a forgotten name's tokens begin anew"},
     {"client-clock-expiry", mutant::client_clock_expiry,

@@ -30,7 +30,7 @@ additions additions_of(mutant which) {
   switch (which) {
     case mutant::select_then_update:
       return {
-          "CREATE TEMP TABLE seen_rooms"
+          "CREATE TEMP TABLE seen_capacities"
           " (owner PRIMARY KEY, token, head, held, holder_left, dead, other)",
           ""};
     case mutant::row_deleted_on_release:
@@ -42,12 +42,13 @@ additions additions_of(mutant which) {
   }
 }
 
-room_reader::room_reader(sqlite3* db) : db_{db} {
+capacity_reader::capacity_reader(sqlite3* db) : db_{db} {
   const auto names = sql::tables::named("holdfast_locks");
-  std::string room = sql::statements_of(tickets::task::acquire, names).front().text;
-  room.erase(room.rfind(';'));
+  std::string capacity = sql::statements_of(tickets::task::acquire, names).front().text;
+  capacity.erase(capacity.rfind(';'));
   const std::string open = sql::statements_of(sql::text::open, names).front().text;
-  for (const std::string& text : {open, "REPLACE INTO seen_rooms SELECT :owner, r.* FROM (" + room + ") r"}) {
+  for (const std::string& text :
+       {open, "REPLACE INTO seen_capacities SELECT :owner, r.* FROM (" + capacity + ") r"}) {
     sqlite3_stmt*& next = statements_.emplace_back();
     if (sqlite3_prepare_v2(db_, text.c_str(), -1, &next, nullptr) != SQLITE_OK) {
       throw std::runtime_error{sqlite3_errmsg(db_)};
@@ -55,11 +56,11 @@ room_reader::room_reader(sqlite3* db) : db_{db} {
   }
 }
 
-room_reader::~room_reader() {
+capacity_reader::~capacity_reader() {
   for (sqlite3_stmt* const s : statements_) sqlite3_finalize(s);
 }
 
-void room_reader::read(const tickets::request& request, std::int64_t now, std::int64_t floor) {
+void capacity_reader::read(const tickets::request& request, std::int64_t now, std::int64_t floor) {
   const auto owner = request.owner.bytes();
   for (sqlite3_stmt* const s : statements_) {
     const auto place = [s](const char* name) { return sqlite3_bind_parameter_index(s, name); };
@@ -86,15 +87,15 @@ text_mutation mutation_of(mutant which) {
       return text_mutation{changes{{"next", "w.token > s.token AND w.expires > :now", "w.token > s.token"}}};
     case mutant::reader_leaked:
       // One that died is never taken off the sum.
-      return text_mutation{changes{{"room", "sum(CASE WHEN h.expires > :now THEN h.weight END)",
+      return text_mutation{changes{{"capacity", "sum(CASE WHEN h.expires > :now THEN h.weight END)",
                                     "sum(CASE WHEN h.expires > :now OR h.weight = 1 THEN h.weight END)"},
                                    {"next", "h.token <= l.granted AND h.expires > :now",
                                     "h.token <= l.granted AND (h.expires > :now OR h.weight = 1)"}}};
     case mutant::token_not_floored:
-      return text_mutation{changes{{"room", "max(l.token + 1, :floor)", "l.token + 1"}}};
+      return text_mutation{changes{{"capacity", "max(l.token + 1, :floor)", "l.token + 1"}}};
     case mutant::select_then_update:
-      return text_mutation{changes{{"room", "SELECT max(l.token + 1, :floor) AS token,",
-                                    "SELECT token, head, held, holder_left, dead, other FROM seen_rooms"
+      return text_mutation{changes{{"capacity", "SELECT max(l.token + 1, :floor) AS token,",
+                                    "SELECT token, head, held, holder_left, dead, other FROM seen_capacities"
                                     " WHERE owner = :owner /* "}}};
     default: return {};
   }

@@ -40,13 +40,14 @@ struct additions {
 };
 [[nodiscard]] additions additions_of(mutant which);
 
-/// Reads the room of an acquisition as a transaction of its own, for the `room` of select_then_update.
-class room_reader {
+/// Reads the capacity for an acquisition in a transaction of its own, for the statement `capacity` of
+/// select_then_update.
+class capacity_reader {
  public:
-  explicit room_reader(sqlite3* db);
-  ~room_reader();
-  room_reader(const room_reader&) = delete;
-  room_reader& operator=(const room_reader&) = delete;
+  explicit capacity_reader(sqlite3* db);
+  ~capacity_reader();
+  capacity_reader(const capacity_reader&) = delete;
+  capacity_reader& operator=(const capacity_reader&) = delete;
 
   /// \param now, floor as those of a transaction.
   void read(const tickets::request& request, std::int64_t now, std::int64_t floor);

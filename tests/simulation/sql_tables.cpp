@@ -48,7 +48,7 @@ sql_tables::sql_tables(mutant with, clocks by, duration keep_idle, duration swee
   db_ = opened;
   make_what_is_not_ours();
   execute(prepare(additions_of(with).after));
-  if (with == mutant::select_then_update) reads_before_ = std::make_unique<room_reader>(db_);
+  if (with == mutant::select_then_update) reads_before_ = std::make_unique<capacity_reader>(db_);
   every_claim_ = prepare(
       "SELECT c.name, c.owner, c.token, c.weight, c.expires, c.token <= l.granted"
       "  FROM holdfast_locks_claims c JOIN holdfast_locks l ON l.name = c.name ORDER BY c.name, c.token");
@@ -113,7 +113,7 @@ void sql_tables::run(const tickets::request& request, const owner_id& client) {
   }
 }
 
-void sql_tables::read_room(const tickets::request& request) {
+void sql_tables::read_capacity(const tickets::request& request) {
   const auto micros = [](auto t) {
     return std::chrono::duration_cast<std::chrono::microseconds>(t.time_since_epoch()).count();
   };

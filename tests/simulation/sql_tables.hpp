@@ -42,7 +42,7 @@ class sql_tables {
   void carry_out_in_vain(const tickets::request& request, const owner_id& client);
 
   /// A transaction of the mutant that reads in one what it writes in another.
-  void read_room(const tickets::request& request);
+  void read_capacity(const tickets::request& request);
 
   /// What stands there, for whoever compares.
   [[nodiscard]] std::vector<standing> claims();
@@ -63,7 +63,7 @@ class sql_tables {
   text_mutation change_;
   std::unique_ptr<sqlite::database> database_;
   sqlite3* db_ = nullptr;  // its own handle
-  std::unique_ptr<room_reader> reads_before_;
+  std::unique_ptr<capacity_reader> reads_before_;
   result last_;
   bool sweeps_now_ = false;
   recipe every_claim_;

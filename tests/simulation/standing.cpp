@@ -9,11 +9,11 @@ namespace {
 
 std::int64_t weight_of(const claim_state& c) {
   switch (c.mode) {
-    case mode::exclusive: return store::whole_room;
+    case mode::exclusive: return store::full_capacity;
     case mode::shared: return 1;
     case mode::permits: return c.permits;
   }
-  return store::whole_room;
+  return store::full_capacity;
 }
 
 }  // namespace

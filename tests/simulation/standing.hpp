@@ -27,8 +27,8 @@ inline constexpr duration longest_ttl = std::chrono::seconds{3};
 [[nodiscard]] inline std::size_t index_of(const std::string& name) {
   return static_cast<std::size_t>(name.back() - '0');
 }
-[[nodiscard]] inline std::int64_t room_of(std::size_t index) {
-  return index < locks ? store::whole_room : permits_in_all;
+[[nodiscard]] inline std::int64_t capacity_of(std::size_t index) {
+  return index < locks ? store::full_capacity : permits_in_all;
 }
 
 [[nodiscard]] owner_id drawn(randomness& chance);

@@ -24,11 +24,11 @@ bool witness::is_held(const belief& b) { return b.at->life() == b.life && b.leas
 
 std::int64_t witness::weight_of(const belief& b) {
   switch (b.lease->mode()) {
-    case mode::exclusive: return b.lowered ? 1 : store::whole_room;
+    case mode::exclusive: return b.lowered ? 1 : store::full_capacity;
     case mode::shared: return 1;
     case mode::permits: return b.lease->permits;
   }
-  return store::whole_room;
+  return store::full_capacity;
 }
 
 void witness::granted(const host& at, const record_ptr& lease) {
@@ -111,11 +111,11 @@ void witness::compare(std::size_t name) {
   bool outsider_believes = false;
   for (const outsider& o : outsiders_) {
     if (o.name != name || o.at->now() >= o.until) continue;
-    together += room_of(name);
+    together += capacity_of(name);
     outsider_believes = true;
     excused = excused || o.at->true_time_of(o.requested) <= account_.broken_at(name);
   }
-  if (together <= room_of(name)) return;
+  if (together <= capacity_of(name)) return;
   if (excused || account_.is_suspect(name)) {
     ++excused_;
     in_.note("excused overlap", name);

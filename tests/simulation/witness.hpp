@@ -11,7 +11,7 @@
 
 namespace holdfast::sim {
 
-/// What the clients believe, compared in true time: that no more is believed at once than there is room for,
+/// What the clients believe, compared in true time: that no more is believed at once than the capacity,
 /// that tokens rise, that a resource which checks them takes nothing stale, and that every loss is told in
 /// time.
 class witness {

@@ -32,7 +32,7 @@ tickets::request request_for(tickets::task task) {
   r.kind = task;
   r.name = "stock";
   r.owner = owner;
-  r.weight = r.capacity = store::whole_room;
+  r.weight = r.capacity = store::full_capacity;
   r.ttl = 30s;
   r.wait = true;
   return r;

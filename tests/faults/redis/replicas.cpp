@@ -77,7 +77,7 @@ TEST_F(redis_replicas, have_the_grant_when_the_call_returns) {
                       "{holdfast:papers}\x1f"
                       "claims"}),
             "3")
-      << "its claim, the room and what holds";
+      << "its claim, the capacity and what holds";
 }
 
 TEST_F(redis_replicas, know_nothing_of_a_grant_that_nobody_waited_for) {

@@ -152,7 +152,7 @@ std::vector<recipe_ledger::holder> recipe_ledger::holders_of_lock(std::size_t na
     if (excludes && !holding.empty()) break;
     const std::string path = paths_[name] + '/' + c->as->node;
     const auto token = static_cast<std::uint64_t>(servers_.decided().find(path)->created);
-    holding.push_back({c->made_by, excludes ? store::whole_room : 1, token, {path}});
+    holding.push_back({c->made_by, excludes ? store::full_capacity : 1, token, {path}});
     if (excludes) break;
   }
   return holding;
@@ -176,10 +176,10 @@ std::vector<recipe_ledger::holder> recipe_ledger::holders_of_permits(std::size_t
     same->token = std::max(same->token, static_cast<std::uint64_t>(n.created));
     same->nodes.push_back(path);
   }
-  const bool room = leases->children.size() <= static_cast<std::size_t>(permits_in_all);
+  const bool fits = leases->children.size() <= static_cast<std::size_t>(permits_in_all);
   std::erase_if(all, [&](const holder& h) {
     const bool complete = h.nodes.size() == static_cast<std::size_t>(h.weight);
-    return !complete || (!room && !grants_.contains(h.token));
+    return !complete || (!fits && !grants_.contains(h.token));
   });
   return all;
 }
@@ -191,9 +191,9 @@ void recipe_ledger::require_beliefs_true(std::size_t name) const {
     if (!witness::is_held(b)) continue;
     const maker made_by = maker_of(b.lease->hold.owner);
     if (ended_by_hand_.contains(made_by)) continue;
-    const bool alone = name < locks && witness::weight_of(b) == store::whole_room;
+    const bool alone = name < locks && witness::weight_of(b) == store::full_capacity;
     const auto held = std::find_if(holders_[name].begin(), holders_[name].end(), [&](const holder& h) {
-      return h.made_by == made_by && (!alone || h.weight == store::whole_room);
+      return h.made_by == made_by && (!alone || h.weight == store::full_capacity);
     });
     if (held != holders_[name].end()) continue;
     in_.violated("believed, and not held any more at the servers: " + name_of(name) + ", token " +

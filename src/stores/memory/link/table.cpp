@@ -16,7 +16,9 @@ namespace {
 
 duration between(time_point from, time_point to) { return std::chrono::duration_cast<duration>(to - from); }
 
-std::int64_t public_capacity(std::int64_t capacity) { return capacity == store::whole_room ? 0 : capacity; }
+std::int64_t public_capacity(std::int64_t capacity) {
+  return capacity == store::full_capacity ? 0 : capacity;
+}
 
 }  // namespace
 

@@ -125,11 +125,11 @@ recorded recorded_in(std::string_view text) {
   return r;
 }
 
-claim_state claim_of(std::string owner, const recorded& r, std::int64_t room, milliseconds now,
+claim_state claim_of(std::string owner, const recorded& r, std::int64_t capacity, milliseconds now,
                      milliseconds left) {
   claim_state c;
   c.owner = std::move(owner);
-  c.mode = store::mode_of(r.weight, room);
+  c.mode = store::mode_of(r.weight, capacity);
   c.permits = c.mode == mode::permits ? r.weight : 0;
   c.token = r.token;
   c.age = std::max<duration>(duration::zero(), now - r.since);
@@ -143,7 +143,7 @@ claim_state lone_holder(const std::string& owner, std::string_view known, millis
                         milliseconds left) {
   if (known.starts_with(owner + ' ')) {
     known.remove_prefix(owner.size() + 1);
-    return claim_of(owner, recorded_in(known), store::whole_room, now, left);
+    return claim_of(owner, recorded_in(known), store::full_capacity, now, left);
   }
   claim_state foreign;
   foreign.owner = owner;
@@ -176,9 +176,9 @@ std::optional<lock_state> state_of(std::string name, const value& v) {
 
   std::map<std::string, std::string, std::less<>> fields;
   for (std::size_t i = 0; i + 1 < claims.size(); i += 2) fields[text_of(claims[i])] = text_of(claims[i + 1]);
-  const std::int64_t room =
-      fields.contains("room") ? number_in<std::int64_t>(fields["room"]) : store::whole_room;
-  state.capacity = room == store::whole_room ? 0 : room;
+  const std::int64_t capacity =
+      fields.contains("room") ? number_in<std::int64_t>(fields["room"]) : store::full_capacity;
+  state.capacity = capacity == store::full_capacity ? 0 : capacity;
   std::map<std::string, milliseconds, std::less<>> ends;
   const auto& expiries = items_of(item(v, 6));
   for (std::size_t i = 0; i + 1 < expiries.size(); i += 2)
@@ -190,7 +190,7 @@ std::optional<lock_state> state_of(std::string name, const value& v) {
     if (entry == fields.end() || end == ends.end() || end->second <= now) return;
     const std::string_view claim = entry->second;
     auto& side = claim.starts_with('h') ? state.holders : state.waiters;
-    side.push_back(claim_of(owner, recorded_in(claim.substr(1)), room, now, end->second - now));
+    side.push_back(claim_of(owner, recorded_in(claim.substr(1)), capacity, now, end->second - now));
   };
   for (const value& owner : items_of(item(v, 5))) {
     add(text_of(owner));

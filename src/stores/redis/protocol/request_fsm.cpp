@@ -294,7 +294,7 @@ void request_fsm::say_script(std::string& out, bool in_full) const {
 }
 
 void request_fsm::say_claim(std::string& out, bool in_full, std::int64_t keep) const {
-  const bool alone = request_.weight == store::whole_room && request_.capacity == store::whole_room;
+  const bool alone = request_.weight == store::full_capacity && request_.capacity == store::full_capacity;
   begin(out, script_of(task::acquire), in_full, 5, alone ? 5 : 7);
   append_keys(out, keys::of(in_->prefix, request_.name));
   const std::string ttl = std::to_string(milliseconds_in(request_.ttl));

@@ -40,14 +40,14 @@ std::optional<duration> time_if_any(const row& r, std::size_t column) {
   return time(r, column);
 }
 
-/// room: token, head, held, holder_left, dead, other
+/// capacity: token, head, held, holder_left, dead, other
 reply placed(const tickets::request& request, const run& result) {
-  const row& room = result.rows.at(0);
-  if (!is_null(room, 5)) return other_capacity{number_at(room, 5)};
+  const row& found = result.rows.at(0);
+  if (!is_null(found, 5)) return other_capacity{number_at(found, 5)};
   if (!result.ended_at.empty()) return refused{};
-  const bool head = number_at(room, 1) != 0;
-  const bool fits = number_at(room, 2) + request.weight <= request.capacity;
-  return place{token(room, 0), head && fits, head, time_if_any(room, 3)};
+  const bool head = number_at(found, 1) != 0;
+  const bool fits = number_at(found, 2) + request.weight <= request.capacity;
+  return place{token(found, 0), head && fits, head, time_if_any(found, 3)};
 }
 
 /// place: granted, head, holder_left
@@ -70,7 +70,7 @@ std::optional<lock_state> state_of(const tickets::request& request, const std::v
   state.last_token = token(rows[0], 0);
   const std::int64_t granted = number_at(rows[0], 1);
   const std::int64_t capacity = number_at(rows[0], 2);
-  state.capacity = capacity == store::whole_room ? 0 : capacity;
+  state.capacity = capacity == store::full_capacity ? 0 : capacity;
   for (const row& r : rows) {
     if (is_null(r, 3)) continue;
     claim_state c;
@@ -95,7 +95,7 @@ std::vector<lock_summary> summaries(const std::vector<row>& rows) {
     s.name = text_at(r, 0);
     s.last_token = token(r, 1);
     const std::int64_t capacity = number_at(r, 2);
-    s.capacity = capacity == store::whole_room ? 0 : capacity;
+    s.capacity = capacity == store::full_capacity ? 0 : capacity;
     s.holders = static_cast<std::uint64_t>(number_at(r, 3));
     s.waiters = static_cast<std::uint64_t>(number_at(r, 4));
     s.mode = store::mode_of(is_null(r, 5) ? capacity : number_at(r, 5), capacity);

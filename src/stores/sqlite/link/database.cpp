@@ -259,7 +259,7 @@ tickets::reply database::carry_out(const tickets::request& request, const owner_
   script& statements = tasks_[static_cast<std::size_t>(request.kind)];
   if (request.kind != tickets::task::renew) {
     sql::run result = run(statements, in, notifications);
-    if (result.ended_at == "room") {  // the name was never used before
+    if (result.ended_at == "capacity") {  // the name was never used before
       static_cast<void>(run(open_, in, notifications));
       result = run(statements, in, notifications);
     }

@@ -4,9 +4,9 @@
 -- Out: token, head (nobody waits before it), held (what the holders weigh), holder_left (until the first of
 --      them expires), dead (expired holds to bury), other (in use with that capacity)
 -- Served at once is: head, and held + weight within the capacity.
--- Ends at room: the name has never been used; see open.sql. Ends at draw: refused; nothing was written.
+-- Ends at capacity: the name has never been used; see open.sql. Ends at draw: refused; nothing was written.
 
--- room
+-- capacity
 SELECT max(l.token + 1, :floor) AS token,
        NOT EXISTS (SELECT 1 FROM {claims} w
                     WHERE w.name = :name AND w.token > l.granted AND w.expires > :now) AS head,

@@ -1,5 +1,5 @@
 -- Hand a name on: grant it to as many of the first waiters as now fit together, and tell exactly those.
--- Runs after whatever made room. Dead claims are passed over, and deleted once they have been.
+-- Runs after whatever freed capacity. Dead claims are passed over, and deleted once they have been.
 -- What it does not do is look at the waiters behind: the recursion ends at the first who does not fit, so
 -- the cost does not grow with the queue.
 --

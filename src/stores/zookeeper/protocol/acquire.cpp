@@ -15,7 +15,7 @@ namespace {
 
 role role_of(const tickets::request& r) {
   if (is_semaphore(r)) return role::mutex;  // its role in the queue; its leases make the hold
-  if (r.weight != store::whole_room) return role::reader;
+  if (r.weight != store::full_capacity) return role::reader;
   return r.shareable ? role::writer : role::mutex;
 }
 
@@ -117,7 +117,7 @@ void claim_queue::entered(const arrival& a, const listing& l) {
   if (line_of(*c).ahead.cannot_order(*c->place)) return make_room(*c, handler);
   if (!l.other_kind) return settle(*c, handler);
   if (is_semaphore(c->request))
-    return fail_entry(*c, handler, tickets::reply{tickets::other_capacity{store::whole_room}});
+    return fail_entry(*c, handler, tickets::reply{tickets::other_capacity{store::full_capacity}});
   refuse_other_kind(*c, handler, l.queue.children);
 }
 

@@ -6,7 +6,7 @@
 
 namespace holdfast::zookeeper {
 
-bool is_semaphore(const tickets::request& request) { return request.capacity != store::whole_room; }
+bool is_semaphore(const tickets::request& request) { return request.capacity != store::full_capacity; }
 
 std::string data_of(const tickets::request& request, fencing_token token) {
   note n;

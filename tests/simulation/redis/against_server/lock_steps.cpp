@@ -22,7 +22,7 @@ constexpr std::array tricks = {trick::foreign_lock, trick::foreign_lock, trick::
 
 void draw_mode(lock_step& s, random_choices& d) {
   constexpr std::array<std::int64_t, 3> rooms = {3, 3, 5};
-  s.capacity = s.weight = store::whole_room;
+  s.capacity = s.weight = store::full_capacity;
   // Two names are mutexes mostly, the third a semaphore.
   if (d.one_in(12) ? s.name != 2 : s.name == 2) {
     s.capacity = d.of(rooms);
