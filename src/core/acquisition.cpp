@@ -57,7 +57,7 @@ acquisition::step acquisition::resume(time_point now, std::uint64_t random, cons
   }
   if (const auto* r = std::get_if<store::replied<reply>>(&e)) {
     in_flight_ = false;
-    if (const auto* t = std::get_if<store::trouble>(&r->outcome)) return on_trouble(now, random, *t);
+    if (const auto* t = std::get_if<store::request_error>(&r->outcome)) return on_error(now, random, *t);
     // A reply that says only that a request was not carried out does not show that the next one will be.
     const bool in_vain =
         state_ == state::finding && std::holds_alternative<nothing>(std::get<reply>(r->outcome));
@@ -131,13 +131,13 @@ acquisition::step acquisition::take_place(time_point now, std::uint64_t random, 
   return wake(next_look(current, kept_, claim_.ttl, now, random));
 }
 
-acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, const store::trouble& t) {
+acquisition::step acquisition::on_error(time_point now, std::uint64_t random, const store::request_error& t) {
   last_error_ = t.reason;
-  if (state_ == state::asking && (t.unknown || t.granted)) {
+  if (state_ == state::asking && (t.maybe_executed || t.granted)) {
     // The claim may be in the queue by now, or even hold. Only the store knows: never guess.
     state_ = state::finding;
   }
-  if (state_ == state::asking && !t.unknown) maybe_there_ = false;
+  if (state_ == state::asking && !t.maybe_executed) maybe_there_ = false;
   const time_point next = now + pause_.next(random);
   if (state_ == state::leaving) {
     if (!withdrawing_) return leave(now);
@@ -146,12 +146,12 @@ acquisition::step acquisition::on_trouble(time_point now, std::uint64_t random, 
     // it: a key of a wrong type goes away again, and a claim that is left would be granted then, to nobody.
     if (t.reason.code == errc::closed || next > withdraws_since_ + 2 * claim_.ttl) return over();
     step s = wake(next);
-    s.in_vain = !t.passing;
+    s.in_vain = !t.retryable;
     return s;
   }
   // A claim that does not wait asks once. Without an answer it is withdrawn in the background.
   const duration tries = claim_.wait ? claim_.retry.limit() : duration::zero();
-  if (t.passing && next <= silent_since_.value_or(now) + tries) return wake(next);
+  if (t.retryable && next <= silent_since_.value_or(now) + tries) return wake(next);
   if (state_ != state::finding || t.granted) return fail(now, t.reason);
   return fail(now,
               {errc::unknown_outcome,

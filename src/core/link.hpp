@@ -18,7 +18,7 @@ namespace holdfast::store {
 template <class Request, class Reply>
 class link {
  public:
-  using outcome = std::variant<Reply, trouble>;
+  using outcome = std::variant<Reply, request_error>;
   using on_reply = std::function<void(outcome)>;
   using on_notification = std::function<void(const notification&)>;
 
@@ -28,7 +28,7 @@ class link {
   virtual ~link() = default;
 
   /// Requests are carried out in the order of sending. Never answers within the call. Always answers: a
-  /// request cut off is trouble, `unknown` where it may have been carried out.
+  /// request cut off ends with a request_error, marked `maybe_executed` where it may have been carried out.
   virtual void send(Request request, on_reply done) = 0;
   /// Sets the handler of the store's notifications about claims. Once, before the first request.
   virtual void on_notifications(on_notification handler) = 0;

@@ -11,15 +11,15 @@
 namespace holdfast::store {
 
 /// Why a request has no reply.
-struct trouble {
+struct request_error {
   failure reason;
-  bool passing = false;  // worth another try
-  bool unknown = false;  // it may have been carried out all the same
-  bool granted = false;  // of a claim: it is granted there, and must not be believed yet
+  bool retryable = false;       // worth another try
+  bool maybe_executed = false;  // it may have been carried out all the same
+  bool granted = false;         // of a claim: it is granted there, and must not be believed yet
 };
 
 /// The store has not answered within the time limit.
-[[nodiscard]] inline trouble no_answer() {
+[[nodiscard]] inline request_error no_answer() {
   return {{errc::unavailable, "the store does not answer"}, true, true};
 }
 
@@ -30,7 +30,7 @@ struct started {};
 /// The answer to its last request; at most one request of a machine is under way.
 template <class Reply>
 struct replied {
-  std::variant<Reply, trouble> outcome;
+  std::variant<Reply, request_error> outcome;
 };
 /// The time of the last `wake_at` has come.
 struct woken {};

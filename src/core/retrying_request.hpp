@@ -27,7 +27,7 @@ struct continuation {
 };
 
 /// The machine of every operation that is one request and one reply, and that may safely be carried out
-/// twice: send, retry after passing trouble, give up at a time given, also while an answer is due.
+/// twice: send, retry after retryable errors, give up at a time given, also while an answer is due.
 ///
 /// An operation may also be several such requests, each made of the reply before. Each reply that makes
 /// progress begins the patience anew: a store that answers is not given up because the operation is long.
@@ -37,7 +37,7 @@ class retrying_request {
  public:
   /// \param doubted an earlier try may have been carried out, so "not there" may be its doing.
   using read = std::function<Result(const Reply&, time_point sent, bool doubted)>;
-  using give_up = std::function<Result(const trouble&)>;
+  using give_up = std::function<Result(const request_error&)>;
   using follow = std::function<std::optional<continuation<Request>>(const Reply&)>;
   using step = actions<Request, Result>;
 
@@ -58,7 +58,7 @@ class retrying_request {
     const auto* reply = std::get_if<replied<Reply>>(&e);
     if (reply == nullptr) return {};
     in_flight_ = false;
-    if (const auto* failed = std::get_if<trouble>(&reply->outcome)) return retry(now, random, *failed);
+    if (const auto* failed = std::get_if<request_error>(&reply->outcome)) return retry(now, random, *failed);
     if (follow_) {
       if (auto next = follow_(std::get<Reply>(reply->outcome))) return go_on(now, std::move(*next));
     }
@@ -83,11 +83,11 @@ class retrying_request {
     request_ = std::move(next.request);
     return send(now);
   }
-  step retry(time_point now, std::uint64_t random, trouble t) {
-    doubted_ = doubted_ || t.unknown;
-    t.unknown = doubted_;  // that the last try was in vain says nothing about those before
+  step retry(time_point now, std::uint64_t random, request_error t) {
+    doubted_ = doubted_ || t.maybe_executed;
+    t.maybe_executed = doubted_;  // that the last try was in vain says nothing about those before
     const time_point next = now + pause_.next(random);
-    if (!t.passing || next > until_.last_try) return end(give_up_(t));
+    if (!t.retryable || next > until_.last_try) return end(give_up_(t));
     step s;
     s.wake_at = next;
     return s;

@@ -101,7 +101,7 @@ namespace {
 
 /// The end of a request whose result is a value or a failure, where it has no reply.
 template <class Value>
-store::answer<Value> failed(const store::trouble& t) {
+store::answer<Value> failed(const store::request_error& t) {
   return t.reason;
 }
 
@@ -157,7 +157,7 @@ void driver::renew(std::vector<store::hold> holds, store::time_point answer_by,
                                         [](const reply& r, store::time_point sent, bool) {
                                           return store::renewals{sent, tickets::renew_results(r)};
                                         },
-                                        [n](const store::trouble&) {
+                                        [n](const store::request_error&) {
                                           return store::renewals{
                                               {}, std::vector<store::renewed>(n, store::renewed::unknown)};
                                         }},
@@ -168,7 +168,7 @@ void driver::release(store::hold hold, store::time_point give_up, store::handler
   send_until_answered<store::released>(
       {tickets::release_request(hold), retry_policy{}, give_up,
        [](const reply& r, store::time_point, bool doubted) { return tickets::release_result(r, doubted); },
-       [](const store::trouble&) { return store::released::unknown; }},
+       [](const store::request_error&) { return store::released::unknown; }},
       std::move(done));
 }
 
@@ -176,9 +176,9 @@ void driver::downgrade(store::hold hold, store::time_point give_up, store::handl
   send_until_answered<store::lowered>(
       {tickets::downgrade_request(hold), retry_policy{}, give_up,
        [](const reply& r, store::time_point, bool) { return tickets::downgrade_result(r); },
-       [](const store::trouble& t) {
+       [](const store::request_error& t) {
          return store::lowered{
-             {t.unknown ? make_error_code(errc::unknown_outcome) : t.reason.code, t.reason.message}};
+             {t.maybe_executed ? make_error_code(errc::unknown_outcome) : t.reason.code, t.reason.message}};
        }},
       std::move(done));
 }
@@ -224,8 +224,8 @@ void driver::end_holds(const std::string& name, const std::shared_ptr<holds>& se
          // An earlier try may have ended them: by now they have ended, one way or another.
          return store::forced{doubted ? seen->count : seen->ended};
        },
-       [seen](const store::trouble& t) {
-         if (t.unknown) {
+       [seen](const store::request_error& t) {
+         if (t.maybe_executed) {
            return store::forced{failure{make_error_code(errc::unknown_outcome), t.reason.message}};
          }
          std::string text = t.reason.message;
@@ -262,7 +262,7 @@ void driver::when_idle(std::function<void()> action) {
 void driver::abandon() {
   while (!running_.empty()) {
     feed(running_.begin()->first,
-         store::replied<reply>{store::trouble{{errc::closed, "the client was closed"}, false, true}});
+         store::replied<reply>{store::request_error{{errc::closed, "the client was closed"}, false, true}});
   }
 }
 

@@ -17,11 +17,11 @@ class connection_error : public std::exception {
   /// yet waits for that.
   // NOLINTNEXTLINE(google-explicit-constructor): as any failure is one
   connection_error(failure reason, bool worth_retrying = true, bool is_planned = false)
-      : reason{std::move(reason)}, passing{worth_retrying}, planned{is_planned} {}
+      : reason{std::move(reason)}, retryable{worth_retrying}, planned{is_planned} {}
   [[nodiscard]] const char* what() const noexcept override { return reason.message.c_str(); }
 
   failure reason;
-  bool passing;
+  bool retryable;
   bool planned;
 };
 

@@ -187,7 +187,7 @@ class multiplexed_connection final : private readable_connection {
   void disconnect_if_it_throws(Action action);
   [[nodiscard]] clock::duration check_health() HOLDFAST_REQUIRES(wire_mutex_);
   void disconnect(const connection_error& error);
-  void complete_failed(const store::trouble& no_reply);
+  void complete_failed(const store::request_error& no_reply);
 
   // The thread that connects:
   void connect_once();

@@ -84,7 +84,7 @@ void multiplexed_connection<Wire>::count_in_flight() {
 
 template <class Wire>
 void multiplexed_connection<Wire>::fail_queued(const connection_error& error) {
-  const store::trouble reason{at_place(error.reason), error.passing, false};
+  const store::request_error reason{at_place(error.reason), error.retryable, false};
   std::deque<request_ptr> failed;
   {
     const annotated::lock held{queue_mutex_};
@@ -176,7 +176,7 @@ void multiplexed_connection<Wire>::restart(std::size_t index) {
 /// \throws what handlers throw, when all is done.
 template <class Wire>
 void multiplexed_connection<Wire>::disconnect(const connection_error& error) {
-  const store::trouble no_reply{at_place(error.reason), true, true};
+  const store::request_error no_reply{at_place(error.reason), true, true};
   contain_exceptions([this] { protocol_.on_disconnect(); });  // the requests have to fail all the same
   {
     const annotated::lock held{wire_mutex_};
@@ -201,7 +201,7 @@ void multiplexed_connection<Wire>::disconnect(const connection_error& error) {
 
 /// Forgets them also where a handler throws: they are not to be taken for requests of the next connection.
 template <class Wire>
-void multiplexed_connection<Wire>::complete_failed(const store::trouble& no_reply) {
+void multiplexed_connection<Wire>::complete_failed(const store::request_error& no_reply) {
   if (pipeline_.completed().empty()) return;
   struct forget {
     ~forget() { of.forget_completed(); }

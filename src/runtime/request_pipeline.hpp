@@ -22,7 +22,7 @@ class pending_request {
   std::optional<Outcome> outcome;
 
   /// There will be no reply. An outcome that is known already stays.
-  void fail(const store::trouble& reason) {
+  void fail(const store::request_error& reason) {
     if (handler && !outcome) outcome = reason;
   }
   /// Runs the handler, the first time.
@@ -64,7 +64,7 @@ void complete_all(const Requests& requests) {
 ///
 /// Not synchronized. A stage may have a mutex of its own: each function says which stages it uses.
 ///
-/// `Request` has `fail(const store::trouble&)` and `complete()`: see pending_request.
+/// `Request` has `fail(const store::request_error&)` and `complete()`: see pending_request.
 template <class Request>
 class request_pipeline {
  public:
@@ -74,7 +74,7 @@ class request_pipeline {
   void push(request_ptr r) { queued_.push_back(std::move(r)); }
   [[nodiscard]] std::size_t queued() const { return queued_.size(); }
   /// Fails all that are queued. \return them: they still have to be completed.
-  [[nodiscard]] std::deque<request_ptr> fail_queued(const store::trouble& reason) {
+  [[nodiscard]] std::deque<request_ptr> fail_queued(const store::request_error& reason) {
     for (const request_ptr& each : queued_) each->fail(reason);
     return std::exchange(queued_, {});
   }
@@ -122,7 +122,7 @@ class request_pipeline {
   // Completed:
   [[nodiscard]] const std::vector<request_ptr>& completed() const { return completed_; }
   /// Fails those without an outcome.
-  void fail_completed(const store::trouble& reason) const {
+  void fail_completed(const store::request_error& reason) const {
     for (const request_ptr& each : completed_) each->fail(reason);
   }
   /// Runs the handlers. A handler may push new requests.

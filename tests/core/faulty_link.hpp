@@ -39,7 +39,7 @@ class faulty_link final : public store::link<tickets::request, tickets::reply> {
     const bool answers = arrives && !loses();
     const bool refused = !arrives && one_in(3);  // and the client knows
     time_.at(arrival_, [=, this, request = std::move(request), done = std::move(done)] {
-      outcome result = refused ? passing : passing_unknown;
+      outcome result = refused ? retryable : retryable_maybe_executed;
       if (arrives) {
         tickets::reply reply = carry_out(request);
         if (answers) result = std::move(reply);

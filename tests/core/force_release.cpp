@@ -56,7 +56,7 @@ TEST_F(force_release, names_no_token_between_those_of_the_holds_that_it_has_seen
   ASSERT_EQ(it.pending_tasks(), tasks{task::force_release});
   EXPECT_EQ(it.link.request().token, fencing_token{7});
   EXPECT_EQ(it.link.request().last, fencing_token{9});
-  it.answer(passing_unknown);
+  it.answer(retryable_maybe_executed);
   it.time.run_for(1s);
   ASSERT_EQ(it.pending_tasks(), tasks{task::force_release});
   EXPECT_EQ(it.link.request().last, fencing_token{9});
@@ -92,16 +92,16 @@ TEST_F(force_release, that_is_refused_after_a_part_says_why_and_how_many_it_has_
   force();
   it.answer(held_with({7, 9}));
   it.answer(tickets::count{1});
-  it.answer(lasting);
+  it.answer(permanent);
   ASSERT_EQ(ends.size(), 1U);
-  EXPECT_EQ(std::get<failure>(ends[0]).code, lasting.reason.code);
+  EXPECT_EQ(std::get<failure>(ends[0]).code, permanent.reason.code);
   EXPECT_THAT(std::get<failure>(ends[0]).message, testing::HasSubstr("of the holds before it 1 ended"));
 }
 
 TEST_F(force_release, repeated_ends_no_hold_that_was_granted_meanwhile) {
   force();
   it.answer(held_with({7}));
-  it.answer(passing_unknown);
+  it.answer(retryable_maybe_executed);
   it.time.run_for(1s);
   ASSERT_EQ(it.pending_tasks(), tasks{task::force_release});
   EXPECT_EQ(it.link.request().last, fencing_token{7});
@@ -141,7 +141,7 @@ TEST_F(force_release, says_that_it_may_have_ended_them) {
 
 TEST_F(force_release, says_that_it_could_not_look) {
   force();
-  it.answer(lasting);
+  it.answer(permanent);
   ASSERT_EQ(ends.size(), 1U);
   EXPECT_EQ(std::get<failure>(ends[0]).code, errc::unavailable);
 }

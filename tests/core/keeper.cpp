@@ -130,7 +130,7 @@ TEST_F(keeper, tries_until_the_deadline_with_growing_pauses) {
   std::vector<duration> pauses;
   while (losses.empty()) {
     ASSERT_EQ(it.link.open(), 1U);
-    it.answer(passing_unknown);
+    it.answer(retryable_maybe_executed);
     const auto failed = it.time.now();
     ASSERT_EQ(lease->deadline(), epoch + 30s - margin) << "no answer moves nothing";
     it.time.run_until(it.time.next_timer());
@@ -153,9 +153,9 @@ TEST_F(keeper, tries_until_the_deadline_with_growing_pauses) {
 TEST_F(keeper, survives_a_store_that_does_not_answer_for_a_while) {
   const record_ptr lease = keep(1);
   it.time.run_for(10s);
-  it.answer(passing_unknown);
+  it.answer(retryable_maybe_executed);
   it.time.run_for(5ms);
-  it.answer(lasting);
+  it.answer(permanent);
   it.time.run_for(10ms);
   const auto sent = it.time.now();
   ASSERT_EQ(it.link.open(), 1U);
@@ -273,7 +273,7 @@ TEST_F(keeper, tells_who_renews_by_hand_what_became_of_it) {
   std::vector<renewal> renewals;
   const auto note = [&](renewal outcome) { renewals.push_back(outcome); };
   kept.renew(lease, note);
-  it.answer(passing_unknown);
+  it.answer(retryable_maybe_executed);
   EXPECT_EQ(renewals.back(), renewal::unknown);
   EXPECT_EQ(lease->deadline(), epoch + 30s - margin);
   kept.renew(lease, note);

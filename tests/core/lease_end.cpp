@@ -34,13 +34,13 @@ TEST_F(managed_leases, reports_what_became_of_a_release) {
   EXPECT_EQ(released.back(), errc::lost);
 
   release(hold());
-  it.answer(passing_unknown);
+  it.answer(retryable_maybe_executed);
   it.time.run_for(5ms);
   it.answer(tickets::nothing{});
   EXPECT_EQ(released.back(), std::error_code{}) << "gone, by the try that was not answered";
 
   release(hold());
-  it.answer(passing);
+  it.answer(retryable);
   it.time.run_for(5ms);
   it.answer(tickets::nothing{});
   EXPECT_EQ(released.back(), errc::lost) << "gone, and not by us";
@@ -52,7 +52,7 @@ TEST_F(managed_leases, tries_to_release_until_the_ttl_has_surely_ended_the_hold)
   release(lease);
   while (released.empty()) {
     ASSERT_EQ(it.pending_tasks(), tasks{task::release});
-    it.answer(passing_unknown);
+    it.answer(retryable_maybe_executed);
     while (released.empty() && it.link.open() == 0) it.time.run_until(it.time.next_timer());
   }
   EXPECT_EQ(released.back(), errc::unknown_outcome);
@@ -149,7 +149,7 @@ TEST_F(managed_leases, does_not_prolong_a_fixed_lease_because_of_a_notification)
   it.answer(tickets::kept{{true}});
   EXPECT_EQ(lease->deadline(), epoch + 30s - margin);
   it.notify(1, revocation());
-  it.answer(passing_unknown);
+  it.answer(retryable_maybe_executed);
   it.time.run_for(1s);
   ASSERT_EQ(it.pending_tasks(), tasks{task::renew}) << "the question is still open";
   it.answer(tickets::kept{{false}});
@@ -254,7 +254,7 @@ TEST_F(downgrading, finds_out_that_the_lease_was_lost) {
 TEST_F(downgrading, leaves_a_writer_where_the_store_surely_did_nothing) {
   const record_ptr lease = hold();
   downgrade(lease);
-  it.answer(lasting);
+  it.answer(permanent);
   EXPECT_EQ(results, std::vector{make_error_code(errc::unavailable)});
   EXPECT_EQ(lease->mode(), mode::exclusive);
   EXPECT_EQ(lease->state(), phase::held);
@@ -263,7 +263,7 @@ TEST_F(downgrading, leaves_a_writer_where_the_store_surely_did_nothing) {
 TEST_F(downgrading, is_tried_again_until_it_is_answered) {
   const record_ptr lease = hold();
   downgrade(lease);
-  it.answer(passing_unknown);
+  it.answer(retryable_maybe_executed);
   it.time.run_for(5ms);
   it.answer(tickets::done{});
   EXPECT_EQ(results, std::vector<std::error_code>(1));
@@ -273,7 +273,7 @@ TEST_F(downgrading, is_tried_again_until_it_is_answered) {
 TEST_F(downgrading, of_unknown_outcome_is_asked_for_again) {
   const record_ptr lease = hold();
   downgrade(lease);
-  it.answer(lasting_unknown);
+  it.answer(permanent_maybe_executed);
   EXPECT_EQ(results.back(), errc::unknown_outcome);
   EXPECT_EQ(lease->mode(), mode::shared) << "no more can be relied on";
   downgrade(lease);

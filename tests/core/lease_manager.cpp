@@ -35,7 +35,7 @@ TEST_F(managed_leases, says_not_had_or_what_failed) {
   it.answer(tickets::other_capacity{4});
   EXPECT_EQ(failure_at_end(), errc::wrong_type);
   ask();
-  it.answer(lasting);
+  it.answer(permanent);
   EXPECT_EQ(failure_at_end(), errc::unavailable);
   EXPECT_EQ(ends.size(), 3U);
   EXPECT_EQ(it.port.busy(), 0U);
@@ -70,14 +70,14 @@ TEST_F(managed_leases, does_not_wait_for_a_silent_store_longer_than_its_limit) {
 
 TEST_F(managed_leases, does_not_say_not_had_where_the_store_could_not_be_asked) {
   ask(a_wish(), epoch + 2s);
-  it.answer(passing);  // nobody knows whether it is free
+  it.answer(retryable);  // nobody knows whether it is free
   it.time.run_until(epoch + 2s);
   EXPECT_EQ(failure_at_end(), errc::unavailable);
 }
 
 TEST_F(managed_leases, says_not_had_where_the_store_could_be_asked_in_the_end) {
   ask(a_wish(), epoch + 2s);
-  it.answer(passing);
+  it.answer(retryable);
   it.time.run_for(1s);
   it.answer(waiting_at(7));  // by now somebody does
   it.time.run_for(1s);
@@ -113,7 +113,7 @@ TEST_F(managed_leases, withdraws_in_the_background_until_it_is_confirmed) {
   it.answer(waiting_at(7));
   all.cancel(which);
   for (int i = 0; i < 10; ++i) {
-    it.answer(passing_unknown);
+    it.answer(retryable_maybe_executed);
     it.time.run_for(1s);
     ASSERT_EQ(it.pending_tasks(), tasks{task::withdraw});
   }

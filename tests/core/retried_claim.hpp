@@ -19,7 +19,7 @@ inline store::claim retried_claim() {
 
 /// Fails what is under way until the machine no longer asks; the moments at which it asked.
 inline std::vector<duration> request_times_until_it_gives_up(stepper& it, stepper::step s,
-                                                             const store::trouble& t) {
+                                                             const store::request_error& t) {
   std::vector<duration> moments;
   for (int i = 0; i < 1000 && s.wake_at; ++i) {
     it.pass_until(s.wake_at);

@@ -24,12 +24,12 @@ class retried_request : public testing::Test {
  protected:
   machine::step feed(const store::event<int>& e) { return it.resume(now, 0, e); }
   machine::step reply(int r) { return feed(store::replied<int>{r}); }
-  machine::step fail(const store::trouble& t) { return feed(store::replied<int>{t}); }
+  machine::step fail(const store::request_error& t) { return feed(store::replied<int>{t}); }
 
   store::time_point now = epoch;
   machine it{"how many?", retry_policy{}.first(10ms).longest(80ms), epoch + 1s,
              [](int r, store::time_point sent, bool doubted) { return result{r, sent, doubted}; },
-             [](const store::trouble& t) { return result{-1, {}, t.unknown}; }};
+             [](const store::request_error& t) { return result{-1, {}, t.maybe_executed}; }};
 };
 
 TEST_F(retried_request, sends_and_ends_with_the_reply) {
@@ -56,20 +56,20 @@ TEST_F(retried_request, waits_for_an_answer_no_longer_than_it_may_try) {
 TEST_F(retried_request, waits_for_an_answer_longer_than_it_tries_where_it_may) {
   machine once{"how many?", retry_policy{}, store::limits{epoch, epoch + 1s},
                [](int r, store::time_point sent, bool doubted) { return result{r, sent, doubted}; },
-               [](const store::trouble& t) { return result{-1, {}, t.unknown}; }};
+               [](const store::request_error& t) { return result{-1, {}, t.maybe_executed}; }};
   machine refused = once;
   EXPECT_EQ(once.resume(now, 0, store::started{}).wake_at, epoch + 1s);
   now += 1s;
   EXPECT_TRUE(once.resume(now, 0, store::woken{}).finished);
   now = epoch;
   EXPECT_TRUE(refused.resume(now, 0, store::started{}).send);
-  EXPECT_TRUE(refused.resume(now, 0, store::replied<int>{passing}).finished) << "it asks once";
+  EXPECT_TRUE(refused.resume(now, 0, store::replied<int>{retryable}).finished) << "it asks once";
 }
 
 TEST_F(retried_request, tries_again_after_growing_pauses_and_counts_from_the_last_try) {
   feed(store::started{});
   for (const duration pause : {10ms, 20ms, 40ms, 80ms, 80ms}) {
-    const auto s = fail(passing);
+    const auto s = fail(retryable);
     EXPECT_EQ(s.wake_at, now + pause);
     EXPECT_FALSE(s.answer || s.finished || s.send);
     now += pause;
@@ -82,19 +82,19 @@ TEST_F(retried_request, tries_again_after_growing_pauses_and_counts_from_the_las
 
 TEST_F(retried_request, says_that_an_earlier_try_may_have_been_carried_out) {
   feed(store::started{});
-  fail(passing_unknown);
+  fail(retryable_maybe_executed);
   feed(store::woken{});
-  fail(passing);  // the doubt stays
+  fail(retryable);  // the doubt stays
   feed(store::woken{});
   EXPECT_TRUE(reply(3).answer->doubted);
 }
 
 TEST_F(retried_request, ends_in_doubt_when_an_earlier_try_may_have_been_carried_out) {
   feed(store::started{});
-  fail(passing_unknown);
+  fail(retryable_maybe_executed);
   now = epoch + 1s;
   feed(store::woken{});
-  const auto s = fail(passing);  // this one was not, for sure; which tells nothing about the first
+  const auto s = fail(retryable);  // this one was not, for sure; which tells nothing about the first
   ASSERT_TRUE(s.answer);
   EXPECT_TRUE(s.answer->doubted);
 }
@@ -102,7 +102,7 @@ TEST_F(retried_request, ends_in_doubt_when_an_earlier_try_may_have_been_carried_
 TEST_F(retried_request, ends_without_doubt_when_no_try_was_carried_out) {
   feed(store::started{});
   now = epoch + 1s;
-  const auto s = fail(passing);
+  const auto s = fail(retryable);
   ASSERT_TRUE(s.answer);
   EXPECT_FALSE(s.answer->doubted);
 }
@@ -110,10 +110,10 @@ TEST_F(retried_request, ends_without_doubt_when_no_try_was_carried_out) {
 TEST_F(retried_request, begins_no_try_after_its_time) {
   feed(store::started{});
   now = epoch + 1s - 10ms;
-  EXPECT_EQ(fail(passing).wake_at, epoch + 1s) << "just in time";
+  EXPECT_EQ(fail(retryable).wake_at, epoch + 1s) << "just in time";
   now = epoch + 1s;
   feed(store::woken{});
-  const auto s = fail(passing);
+  const auto s = fail(retryable);
   EXPECT_TRUE(s.finished);
   EXPECT_EQ(s.answer->reply, -1);
   EXPECT_FALSE(s.wake_at);
@@ -121,7 +121,7 @@ TEST_F(retried_request, begins_no_try_after_its_time) {
 
 TEST_F(retried_request, does_not_retry_what_will_not_pass) {
   feed(store::started{});
-  const auto s = fail(lasting);
+  const auto s = fail(permanent);
   EXPECT_TRUE(s.finished && s.answer);
   EXPECT_FALSE(s.wake_at);
 }
@@ -142,7 +142,7 @@ class request_in_parts : public retried_request {
                  retry_policy{}.first(10ms).longest(80ms),
                  epoch + 1s,
                  [](int r, store::time_point sent, bool doubted) { return result{r, sent, doubted}; },
-                 [](const store::trouble& t) { return result{-1, {}, t.unknown}; },
+                 [](const store::request_error& t) { return result{-1, {}, t.maybe_executed}; },
                  [](int r) -> std::optional<store::continuation<std::string>> {
                    if (r == 0) return std::nullopt;
                    return store::continuation<std::string>{"after " + std::to_string(r), r % 2 == 0};
@@ -165,7 +165,7 @@ TEST_F(request_in_parts, waits_anew_for_each_part_of_a_store_that_goes_on) {
 TEST_F(request_in_parts, asks_for_the_same_part_again) {
   feed(store::started{});
   reply(20);
-  now = *fail(passing).wake_at;
+  now = *fail(retryable).wake_at;
   EXPECT_EQ(feed(store::woken{}).send, "after 20");
 }
 

@@ -25,7 +25,7 @@ struct runner_fixture {
   void answer(const tickets::reply& with, std::size_t which = 0) {
     time.turn([&] { link.answer(with, which); });
   }
-  void answer(const store::trouble& with, std::size_t which = 0) {
+  void answer(const store::request_error& with, std::size_t which = 0) {
     time.turn([&] { link.answer(with, which); });
   }
   /// The store's notification about a claim of this owner.

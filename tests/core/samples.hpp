@@ -43,14 +43,14 @@ inline constexpr store::time_point epoch{std::chrono::hours{1}};
   return {fencing_token{token}, true, true, {}};
 }
 
-/// The four kinds of trouble, by what they leave open.
-[[nodiscard]] inline store::trouble trouble(bool passing, bool unknown) {
-  return {{errc::unavailable, "the store does not answer"}, passing, unknown};
+/// The four kinds of request_error, by what they leave open.
+[[nodiscard]] inline store::request_error no_reply(bool retryable, bool maybe_executed) {
+  return {{errc::unavailable, "the store does not answer"}, retryable, maybe_executed};
 }
-inline const store::trouble passing = trouble(true, false);
-inline const store::trouble passing_unknown = trouble(true, true);
-inline const store::trouble lasting = trouble(false, false);
-inline const store::trouble lasting_unknown = trouble(false, true);
+inline const store::request_error retryable = no_reply(true, false);
+inline const store::request_error retryable_maybe_executed = no_reply(true, true);
+inline const store::request_error permanent = no_reply(false, false);
+inline const store::request_error permanent_maybe_executed = no_reply(false, true);
 
 [[nodiscard]] inline store::notification grant_of(std::uint64_t token) {
   return {{}, store::notification_kind::granted, fencing_token{token}};

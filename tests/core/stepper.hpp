@@ -31,7 +31,7 @@ class stepper {
     under_way_ = false;
     return feed(store::replied<tickets::reply>{std::move(r)});
   }
-  step fail(const store::trouble& t) {
+  step fail(const store::request_error& t) {
     under_way_ = false;
     return feed(store::replied<tickets::reply>{t});
   }

@@ -58,10 +58,10 @@ TEST_F(zookeeper_contention, leaves_nothing_where_it_may_not_list) {
   wire_.unreadable.insert("/stock");
   acquire(1, "stock");
   wire_.serve(session_);
-  const auto* failed = std::get_if<store::trouble>(&got_.at(1));
+  const auto* failed = std::get_if<store::request_error>(&got_.at(1));
   ASSERT_TRUE(failed);
   EXPECT_EQ(failed->reason.code, errc::permission_denied);
-  EXPECT_FALSE(failed->unknown);
+  EXPECT_FALSE(failed->maybe_executed);
   EXPECT_TRUE(wire_.all.at("/stock").children.empty());
 }
 
@@ -80,7 +80,7 @@ TEST_F(zookeeper_contention, takes_its_nodes_for_its_own_whatever_others_have_wr
                operation::made::sequential);
   send(tickets::task::force_release, 9, "stock");
   wire_.serve(session_);
-  EXPECT_TRUE(std::holds_alternative<store::trouble>(got_.at(9)));
+  EXPECT_TRUE(std::holds_alternative<store::request_error>(got_.at(9)));
 }
 
 TEST_F(zookeeper_contention, is_inspected_no_further_than_was_asked_for) {

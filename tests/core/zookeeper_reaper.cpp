@@ -51,7 +51,7 @@ class zookeeper_reaper : public testing::Test {
   }
   void search() {
     reaper_.search({guid_, "/stock", {}},
-                   [this](std::optional<store::trouble> t) { trouble_ = std::move(t); });
+                   [this](std::optional<store::request_error> t) { error_ = std::move(t); });
   }
   [[nodiscard]] std::string node_of(const owner_id& guid) const {
     return node_name(layout::curator, role::mutex, guid) + "0000000001";
@@ -62,7 +62,7 @@ class zookeeper_reaper : public testing::Test {
   wire_nodes nodes_{wire_};
   std::vector<std::string> removed_;
   reaper reaper_{nodes_, layout::curator, [this](const std::string& path) { removed_.push_back(path); }};
-  std::optional<store::trouble> trouble_;
+  std::optional<store::request_error> error_;
 };
 
 TEST_F(zookeeper_reaper, removes_a_node_again_until_the_servers_answer) {
@@ -91,7 +91,7 @@ TEST_F(zookeeper_reaper, removes_after_a_vote_the_nodes_of_one_guid_alone) {
   wire_.answer_next(answer::done);
   ASSERT_EQ(wire_.next().kind, kind::list);
   wire_.answer_next(answer::done, {node_of(owner_id{{9, 9, 9}}), node_of(guid_)});
-  EXPECT_FALSE(trouble_);
+  EXPECT_FALSE(error_);
   ASSERT_EQ(wire_.next().kind, kind::remove);
   EXPECT_EQ(wire_.next().path, "/stock/" + node_of(guid_));
   wire_.answer_next(answer::done);
@@ -102,7 +102,7 @@ TEST_F(zookeeper_reaper, searches_again_over_the_next_connection_of_the_session)
   search();
   wire_.answer_next(answer::unknown);
   wire_.answer_next(answer::unknown);
-  EXPECT_TRUE(trouble_);
+  EXPECT_TRUE(error_);
   reconnect();
   ASSERT_EQ(wire_.next().kind, kind::agree);
 }

@@ -144,7 +144,7 @@ TEST_F(zookeeper_survey, tells_nothing_where_they_have_not_agreed) {
     ask(tickets::task::inspect);
     wire_.answer_next(code);
     EXPECT_TRUE(wire_.kinds().empty());
-    EXPECT_TRUE(got_ && std::holds_alternative<store::trouble>(*got_));
+    EXPECT_TRUE(got_ && std::holds_alternative<store::request_error>(*got_));
   }
 }
 
@@ -244,7 +244,7 @@ TEST_F(zookeeper_lost_reply, takes_nothing_for_known_where_the_vote_did_not_come
   ask(tickets::task::find);
   wire_.answer_next(answer::other);
   wire_.answer_next({.code = answer::done, .children = {}});
-  EXPECT_TRUE(got_ && std::holds_alternative<store::trouble>(*got_));
+  EXPECT_TRUE(got_ && std::holds_alternative<store::request_error>(*got_));
 }
 
 TEST_F(zookeeper_lost_reply, leaves_no_node_behind_that_a_vote_may_bring_to_light) {
@@ -278,7 +278,7 @@ TEST_F(zookeeper_downgrade, puts_a_reader_in_the_writers_place_in_one_step) {
 TEST_F(zookeeper_downgrade, that_was_carried_out_and_not_answered_is_one) {
   ask(tickets::task::downgrade);
   wire_.answer_next(answer::unknown);
-  ASSERT_TRUE(std::get<store::trouble>(*got_).unknown);
+  ASSERT_TRUE(std::get<store::request_error>(*got_).maybe_executed);
   ask(tickets::task::downgrade);
   wire_.answer_next(answer::node_exists);
   EXPECT_TRUE(got<tickets::done>());
@@ -302,7 +302,7 @@ TEST_F(zookeeper_downgrade, of_a_hold_that_somebody_has_ended_meanwhile_is_none)
 TEST_F(zookeeper_downgrade, that_is_refused_leaves_a_writer_whose_end_is_noticed) {
   ask(tickets::task::downgrade);
   wire_.answer_next(answer::refused);
-  EXPECT_EQ(std::get<store::trouble>(*got_).reason.code, errc::permission_denied);
+  EXPECT_EQ(std::get<store::request_error>(*got_).reason.code, errc::permission_denied);
   std::vector<store::notification_kind> received;
   session_.on_notifications([&](const store::notification& n) { received.push_back(n.kind); });
   session_.happened("/stock/" + nodes_.front(), change::removed);
@@ -330,9 +330,9 @@ TEST_F(zookeeper_session, has_leases_numbered_anew_when_their_numbers_have_come_
   EXPECT_EQ(wire_.next().path, "/stock/leases/" + nodes_.front());
   wire_.answer_next(answer::done);
   EXPECT_EQ(wire_.next().path, "/stock/leases");
-  const auto& reason = std::get<store::trouble>(*got_);
-  EXPECT_TRUE(reason.passing);
-  EXPECT_FALSE(reason.unknown);
+  const auto& reason = std::get<store::request_error>(*got_);
+  EXPECT_TRUE(reason.retryable);
+  EXPECT_FALSE(reason.maybe_executed);
 }
 
 // Whoever waits for permits watches the leases of a name, and so does whoever watches the client's locks.

@@ -68,6 +68,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   (void)redis::read_notification(bytes, plain);
   (void)redis::lock_of_side_key(bytes);
-  (void)redis::trouble_of(std::string{bytes});
+  (void)redis::request_error_of(std::string{bytes});
   return 0;
 }

@@ -51,7 +51,7 @@ void routine_caller::set_clock(std::int64_t now_us) {
 }
 
 const std::vector<sql::row>& rows_of(const sql::answer& a) {
-  if (const auto* refused = std::get_if<store::trouble>(&a))
+  if (const auto* refused = std::get_if<store::request_error>(&a))
     throw std::runtime_error{refused->reason.message};
   return std::get<std::vector<sql::row>>(a);
 }

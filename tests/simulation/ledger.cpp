@@ -97,7 +97,7 @@ void ledger::executed(const tickets::request& request, bool late, const tickets:
   std::erase_if(facts_, [&](const fact& f) { return f.name == name && is_gone(f); });
 }
 
-void ledger::refused(const tickets::request& request, const store::trouble& reason) {
+void ledger::refused(const tickets::request& request, const store::request_error& reason) {
   ++refusals_;
   in_.note("refused", static_cast<std::uint64_t>(request.kind));
   if (in_.log.prints()) in_.log.line(in_.now, "  " + request.owner.hex() + ": " + reason.reason.message);

@@ -51,7 +51,7 @@ class ledger {
                 const std::vector<store::client_notification>& notifications);
 
   /// It was answered with an error, which changes nothing.
-  void refused(const tickets::request& request, const store::trouble& reason);
+  void refused(const tickets::request& request, const store::request_error& reason);
   /// Whether it has told that owner that others hold.
   [[nodiscard]] virtual bool has_turned_away(const owner_id& owner) const {
     return turned_away_.contains(owner);

@@ -12,8 +12,8 @@ using namespace std::chrono_literals;
 
 namespace {
 
-const store::trouble not_sent{{errc::unavailable, "not connected"}, true, false};
-const store::trouble unanswered{{errc::unavailable, "the connection is gone"}, true, true};
+const store::request_error not_sent{{errc::unavailable, "not connected"}, true, false};
+const store::request_error unanswered{{errc::unavailable, "the connection is gone"}, true, true};
 
 owner_id address_of(const host& h) {
   owner_id::bytes_type bytes{};

@@ -34,7 +34,7 @@ class two_step_link final : public link_shell {
 
  private:
   void end(const tickets::request& request, const outcome& seen, const on_reply& done) {
-    if (const auto* failed = std::get_if<store::trouble>(&seen)) return done(*failed);
+    if (const auto* failed = std::get_if<store::request_error>(&seen)) return done(*failed);
     const auto& state = std::get<std::optional<lock_state>>(std::get<tickets::reply>(seen));
     bool ours = false;
     if (state) {
@@ -43,7 +43,8 @@ class two_step_link final : public link_shell {
     if (!ours) return done(tickets::reply{tickets::nothing{}});
     link_shell::send(tickets::force_release_request(request.name, {}, request.last),
                      [done](const outcome& ended) {
-                       if (const auto* failed = std::get_if<store::trouble>(&ended)) return done(*failed);
+                       if (const auto* failed = std::get_if<store::request_error>(&ended))
+                         return done(*failed);
                        done(tickets::reply{tickets::done{}});
                      });
   }
@@ -56,7 +57,7 @@ class rash_link final : public link_shell {
   void send(tickets::request request, on_reply done) override {
     if (request.kind != task::acquire) return link_shell::send(std::move(request), std::move(done));
     link_shell::send(std::move(request), [done = std::move(done)](outcome o) {
-      if (auto* failed = std::get_if<store::trouble>(&o)) failed->unknown = false;
+      if (auto* failed = std::get_if<store::request_error>(&o)) failed->maybe_executed = false;
       done(std::move(o));
     });
   }
@@ -92,7 +93,7 @@ class resigned_link final : public link_shell {
   void send(tickets::request request, on_reply done) override {
     const auto found = nothing_found_by(request);
     link_shell::send(std::move(request), [found, done = std::move(done)](outcome o) {
-      const auto* const failed = std::get_if<store::trouble>(&o);
+      const auto* const failed = std::get_if<store::request_error>(&o);
       if (failed != nullptr && found && is_victims(*failed)) o = *found;
       done(std::move(o));
     });

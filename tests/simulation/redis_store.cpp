@@ -204,7 +204,7 @@ void redis_store::account_for(const tickets::request& request, bool late, const 
     account_->executed(request, late, *heard, notifications_);
   } else if (request.kind != tickets::task::force_release) {
     // To that task, a holder without its fence looks like a foreign one.
-    in_->violated("the server refused: " + std::get<store::trouble>(answer).reason.message);
+    in_->violated("the server refused: " + std::get<store::request_error>(answer).reason.message);
   }
 }
 

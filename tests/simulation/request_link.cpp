@@ -30,7 +30,7 @@ counter::outcome counter::serve(const tickets::request& request, const owner_id&
   notifications.clear();
   forgotten.clear();
   outcome answer = carry_out(request, client, notifications);
-  if (std::holds_alternative<store::trouble>(answer)) return answer;
+  if (std::holds_alternative<store::request_error>(answer)) return answer;
   account->executed(request, late, std::get<tickets::reply>(answer), notifications);
   for (const std::size_t name : forgotten) account->forgot(name);
   for (const store::client_notification& n : notifications) {
@@ -46,7 +46,7 @@ void counter::notify_all(const store::notification& n) {
 }
 
 counter::outcome counter::refuse(const tickets::request& request, const owner_id& client,
-                                 store::trouble reason) {
+                                 store::request_error reason) {
   account->refused(request, reason);
   // What it had done until then is undone.
   if (in->chance.one_in(2)) carry_out_in_vain(request, client);

@@ -38,7 +38,7 @@ class counter {
   [[nodiscard]] outcome serve(const tickets::request& request, const owner_id& client, bool late);
   /// Says no, having changed nothing.
   [[nodiscard]] outcome refuse(const tickets::request& request, const owner_id& client,
-                               store::trouble reason);
+                               store::request_error reason);
 
   /// See simulated_store.
   void notify_all(const store::notification& n);

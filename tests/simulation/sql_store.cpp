@@ -66,7 +66,7 @@ counter::outcome sql_store::carry_out(const tickets::request& request, const own
     return std::move(done.answer);
   } catch (const sqlite::broken& b) {
     account_for(b.cause);
-    return store::trouble{b.cause.reason, true, false};
+    return store::request_error{b.cause.reason, true, false};
   }
 }
 
@@ -80,7 +80,7 @@ void sql_store::carry_out_in_vain(const tickets::request& request, const owner_i
 }
 
 /// Two that have drawn the same token get in each other's way. Nothing else does.
-void sql_store::account_for(const store::trouble& refusal) {
+void sql_store::account_for(const store::request_error& refusal) {
   if (with_ != mutant::select_then_update) in->violated("the database refused: " + refusal.reason.message);
 }
 

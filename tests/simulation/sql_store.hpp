@@ -50,7 +50,7 @@ class sql_store final : public simulated_store, private counter {
   /// How far from the server's clock the time is that decides on a client's requests.
   [[nodiscard]] duration astray(const owner_id& client) const;
 
-  void account_for(const store::trouble& refusal);
+  void account_for(const store::request_error& refusal);
 
   mutant with_;
   transaction_faults faults_;

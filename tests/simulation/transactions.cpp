@@ -17,7 +17,7 @@ namespace {
 struct error_answer {
   errc code;
   std::string_view text;
-  bool passing;
+  bool retryable;
   bool of_all;  // not of writes alone
 };
 
@@ -32,7 +32,7 @@ constexpr auto victims = std::to_array<error_answer>({
 });
 
 /// Those of a server that is in trouble, or of one that was set up wrongly.
-constexpr auto troubles = std::to_array<error_answer>({
+constexpr auto errors = std::to_array<error_answer>({
     {errc::exhausted, "53300: sorry, too many clients already", true, true},
     {errc::exhausted, "53100: could not extend file: No space left on device", true, false},
     {errc::unavailable, "57P03: the database system is starting up", true, true},
@@ -40,7 +40,9 @@ constexpr auto troubles = std::to_array<error_answer>({
     {errc::permission_denied, "42501: permission denied for table holdfast_locks", false, true},
 });
 
-store::trouble trouble_of(const error_answer& r) { return {{r.code, std::string{r.text}}, r.passing, false}; }
+store::request_error request_error_of(const error_answer& r) {
+  return {{r.code, std::string{r.text}}, r.retryable, false};
+}
 
 }  // namespace
 
@@ -53,7 +55,7 @@ void transaction_faults::heal() { refuses_until_ = contends_until_ = breaks_off_
 
 void transaction_faults::refuse_until(instant when) {
   refuses_until_ = when;
-  refusal_ = in_->chance.below(victims.size() + troubles.size());
+  refusal_ = in_->chance.below(victims.size() + errors.size());
   refuses_one_in_ = 1 + in_->chance.below(3);
 }
 
@@ -62,12 +64,12 @@ duration transaction_faults::wait() {
   return in_->chance.between(1ms, in_->chance.one_in(4) ? longest_wait : 20ms);
 }
 
-std::optional<store::trouble> transaction_faults::refusal(bool waited, bool writes) {
+std::optional<store::request_error> transaction_faults::refusal(bool waited, bool writes) {
   randomness& chance = in_->chance;
-  if (waited && chance.one_in(2)) return trouble_of(victims.at(chance.below(victims.size())));
+  if (waited && chance.one_in(2)) return request_error_of(victims.at(chance.below(victims.size())));
   if (in_->now >= refuses_until_ || !chance.one_in(refuses_one_in_)) return std::nullopt;
-  const auto& r = refusal_ < victims.size() ? victims.at(refusal_) : troubles.at(refusal_ - victims.size());
-  return r.of_all || writes ? std::optional{trouble_of(r)} : std::nullopt;
+  const auto& r = refusal_ < victims.size() ? victims.at(refusal_) : errors.at(refusal_ - victims.size());
+  return r.of_all || writes ? std::optional{request_error_of(r)} : std::nullopt;
 }
 
 transaction_faults::fate transaction_faults::commit() {
@@ -75,7 +77,7 @@ transaction_faults::fate transaction_faults::commit() {
   return in_->chance.one_in(2) ? fate::committed_unheard : fate::undone_unheard;
 }
 
-bool is_victims(const store::trouble& t) {
+bool is_victims(const store::request_error& t) {
   return std::any_of(victims.begin(), victims.end(),
                      [&](const auto& v) { return t.reason.message == v.text; });
 }

@@ -27,7 +27,7 @@ class transaction_faults {
   /// What a transaction is answered instead of being committed, for which it may be tried again or not.
   /// \param waited for locks of others.
   /// \param writes it is more than a look.
-  [[nodiscard]] std::optional<store::trouble> refusal(bool waited, bool writes);
+  [[nodiscard]] std::optional<store::request_error> refusal(bool waited, bool writes);
   enum class fate : std::uint8_t { answered, committed_unheard, undone_unheard };
   /// What becomes of a commit.
   [[nodiscard]] fate commit();
@@ -44,6 +44,6 @@ class transaction_faults {
 };
 
 /// Whether a transaction was given up for the sake of others, so that it should be tried again.
-[[nodiscard]] bool is_victims(const store::trouble& t);
+[[nodiscard]] bool is_victims(const store::request_error& t);
 
 }  // namespace holdfast::sim

@@ -97,8 +97,8 @@ void watched_link::send(tickets::request request, on_reply done) {
 }
 
 void watched_link::heard(const owner_id& owner, bool claims, const outcome& o) {
-  const auto* const failed = std::get_if<store::trouble>(&o);
-  if (failed != nullptr && !failed->passing) refused_.insert(owner);
+  const auto* const failed = std::get_if<store::request_error>(&o);
+  if (failed != nullptr && !failed->retryable) refused_.insert(owner);
   const auto* const reply = std::get_if<tickets::reply>(&o);
   const auto* const at = claims && reply != nullptr ? std::get_if<tickets::place>(reply) : nullptr;
   if (at != nullptr && !at->granted) waiting_.insert(owner);

@@ -53,8 +53,8 @@ struct program {
 };
 
 /// What the child does until it is another program: nothing that another thread's lock may stand in the way
-/// of. Its errno comes back through `trouble`.
-[[noreturn]] void become(const program& p, ::pid_t parent, int trouble) {
+/// of. Its errno comes back through `exec_error`.
+[[noreturn]] void become(const program& p, ::pid_t parent, int exec_error) {
   const int out = ::open(p.output, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC, 0600);  // ours, whoever runs
   const bool right_user = !p.user || run_as(*p.user);
   ::prctl(PR_SET_PDEATHSIG, SIGKILL);     // another user would forget it
@@ -69,7 +69,7 @@ struct program {
                      ::chdir(p.folder) == 0;
   if (ready) ::execvpe(p.arguments[0], p.arguments, p.environment);
   const int reason = errno;
-  [[maybe_unused]] const auto written = ::write(trouble, &reason, sizeof reason);
+  [[maybe_unused]] const auto written = ::write(exec_error, &reason, sizeof reason);
   ::_exit(127);
 }
 
@@ -82,19 +82,19 @@ child_process::child_process(std::vector<std::string> arguments, settings option
   const program p{argument_pointers.data(), variable_pointers.data(),
                   options.folder.empty() ? "." : options.folder.c_str(),
                   options.output.empty() ? "/dev/null" : options.output.c_str(), options.user};
-  int trouble[2];
-  if (::pipe2(trouble, O_CLOEXEC) != 0) fail("pipe2");
+  int exec_error[2];
+  if (::pipe2(exec_error, O_CLOEXEC) != 0) fail("pipe2");
   const auto parent = ::getpid();
   pid_ = ::fork();
-  if (pid_ == 0) become(p, parent, trouble[1]);
-  const int fork_trouble = errno;
-  ::close(trouble[1]);
-  int reason = pid_ < 0 ? fork_trouble : 0;
+  if (pid_ == 0) become(p, parent, exec_error[1]);
+  const int fork_error = errno;
+  ::close(exec_error[1]);
+  int reason = pid_ < 0 ? fork_error : 0;
   if (pid_ > 0) {
-    if (::read(trouble[0], &reason, sizeof reason) > 0) ::waitpid(pid_, nullptr, 0);
+    if (::read(exec_error[0], &reason, sizeof reason) > 0) ::waitpid(pid_, nullptr, 0);
     gone_ = static_cast<int>(::syscall(SYS_pidfd_open, pid_, 0));  // glibc 2.36 hides its own from C++
   }
-  ::close(trouble[0]);
+  ::close(exec_error[0]);
   if (reason != 0) throw std::system_error{reason, std::generic_category(), arguments.front()};
 }
 

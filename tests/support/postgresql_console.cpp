@@ -57,7 +57,7 @@ postgresql_console::postgresql_console(const std::string& where)
 
 bool postgresql_console::connected() const { return ::PQstatus(connection_.get()) == CONNECTION_OK; }
 
-std::string postgresql_console::trouble() const { return ::PQerrorMessage(connection_.get()); }
+std::string postgresql_console::last_error() const { return ::PQerrorMessage(connection_.get()); }
 
 ::pid_t postgresql_console::backend() const { return ::PQbackendPID(connection_.get()); }
 

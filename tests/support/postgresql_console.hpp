@@ -19,7 +19,7 @@ class postgresql_console {
 
   [[nodiscard]] bool connected() const;
   /// Why not; what the server said last.
-  [[nodiscard]] std::string trouble() const;
+  [[nodiscard]] std::string last_error() const;
   /// The server's process for this connection.
   [[nodiscard]] ::pid_t backend() const;
 

@@ -53,7 +53,7 @@ class connection_reader : public testing::Test {
   }
   [[nodiscard]] static bool fails(std::future<line_outcome>& coming) {
     return coming.wait_for(30s) == std::future_status::ready &&
-           std::holds_alternative<store::trouble>(coming.get());
+           std::holds_alternative<store::request_error>(coming.get());
   }
   /// A request fails at once while the connection is known to be broken.
   [[nodiscard]] static bool is_answered_again(line_node& node) {
@@ -71,7 +71,8 @@ class connection_reader : public testing::Test {
   [[nodiscard]] std::jthread block(line_node& node, line_server& server) {
     server.mute(true);
     const auto before = server.requests();
-    std::jthread blocked{[&node] { EXPECT_TRUE(std::holds_alternative<store::trouble>(node.ask("a"))); }};
+    std::jthread blocked{
+        [&node] { EXPECT_TRUE(std::holds_alternative<store::request_error>(node.ask("a"))); }};
     EXPECT_TRUE(comes_true([&] { return server.requests() != before; }));
     return blocked;
   }
@@ -265,7 +266,7 @@ TEST_F(connection_reader, handlers_that_throw_while_a_connection_is_given_up_con
     if (!in_background) blocked = block(*mute, servers_[1]);
     for (int i = 0; i < 3; ++i) {
       broken->send("a", [&](const line_outcome& o) {
-        failed += static_cast<int>(std::holds_alternative<store::trouble>(o));
+        failed += static_cast<int>(std::holds_alternative<store::request_error>(o));
         throw std::runtime_error{"badly received"};
       });
     }
@@ -336,7 +337,7 @@ class reader_schedule : public connection_reader {
     if (const auto* const answer = std::get_if<std::string>(&reply)) {
       EXPECT_EQ(*answer, text);
     } else {
-      EXPECT_EQ(std::get<store::trouble>(reply).reason.code, errc::unavailable);
+      EXPECT_EQ(std::get<store::request_error>(reply).reason.code, errc::unavailable);
     }
   }
 };

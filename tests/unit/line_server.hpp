@@ -89,7 +89,7 @@ class line_server {
   int end_ = -1;
 };
 
-using line_outcome = std::variant<std::string, store::trouble>;
+using line_outcome = std::variant<std::string, store::request_error>;
 
 struct line_request final : runtime::pending_request<line_outcome> {
   std::string text;

@@ -128,8 +128,10 @@ std::vector<outcome> ask(const std::vector<std::string>& requests) {
 std::vector<std::string> gist(const std::vector<outcome>& all) {
   std::vector<std::string> each;
   for (const outcome& o : all) {
-    const auto* reason = std::get_if<store::trouble>(&o);
-    each.push_back(reason == nullptr ? std::get<std::string>(o) : reason->unknown ? "unknown" : "trouble");
+    const auto* reason = std::get_if<store::request_error>(&o);
+    each.push_back(reason == nullptr        ? std::get<std::string>(o)
+                   : reason->maybe_executed ? "unknown"
+                                            : "error");
   }
   return each;
 }
@@ -160,7 +162,7 @@ TEST(multiplexed_connection, tells_everybody_where_nothing_can_be_sent_and_someb
     for (int i = 0; i < 3; ++i) {
       line.send("a", [&](const outcome& o) {
         ++count;
-        EXPECT_EQ(gist({o}), texts{"trouble"});
+        EXPECT_EQ(gist({o}), texts{"error"});
         throw std::runtime_error{"badly received"};
       });
     }

@@ -60,8 +60,8 @@ std::vector<value> one(value v) {
   return all;
 }
 
-const store::trouble& trouble_in(const std::optional<outcome>& o) {
-  return std::get<store::trouble>(o.value());
+const store::request_error& request_error_in(const std::optional<outcome>& o) {
+  return std::get<store::request_error>(o.value());
 }
 template <class Reply>
 const Reply& reply_in(const std::optional<outcome>& o) {
@@ -138,10 +138,10 @@ TEST_F(redis_request_fsm, says_of_a_grant_that_too_few_replicas_know_that_it_sta
   EXPECT_FALSE(talk.hear(one(text("00000000000000000007"))));
   said(talk);
   const auto o = talk.hear(one(number(1)));
-  EXPECT_EQ(trouble_in(o).reason.code, errc::unavailable);
-  EXPECT_TRUE(trouble_in(o).passing && trouble_in(o).granted);
-  EXPECT_FALSE(trouble_in(o).unknown);
-  EXPECT_THAT(trouble_in(o).reason.message, HasSubstr("2 replicas"));
+  EXPECT_EQ(request_error_in(o).reason.code, errc::unavailable);
+  EXPECT_TRUE(request_error_in(o).retryable && request_error_in(o).granted);
+  EXPECT_FALSE(request_error_in(o).maybe_executed);
+  EXPECT_THAT(request_error_in(o).reason.message, HasSubstr("2 replicas"));
 }
 
 TEST_F(redis_request_fsm, does_not_ask_replicas_about_a_place_in_the_queue) {
@@ -174,8 +174,8 @@ TEST_F(redis_request_fsm, says_so_when_an_answer_makes_no_sense) {
     request_fsm talk{request_for(tickets::task::acquire), in, client};
     said(talk);
     const auto o = talk.hear(one(nonsense));
-    EXPECT_EQ(trouble_in(o).reason.code, errc::corrupt_store);
-    EXPECT_TRUE(trouble_in(o).unknown) << "something was carried out";
+    EXPECT_EQ(request_error_in(o).reason.code, errc::corrupt_store);
+    EXPECT_TRUE(request_error_in(o).maybe_executed) << "something was carried out";
   }
 }
 
@@ -213,10 +213,10 @@ TEST_F(redis_request_fsm, names_the_key_that_is_of_another_type_and_the_type) {
     EXPECT_FALSE(talk.hear(one(error_of("WRONGTYPE Operation against a key"))));
     EXPECT_THAT(said(talk), ElementsAre(ElementsAre("TYPE", "holdfast:stock")));
     const auto o = talk.hear(one(type));
-    EXPECT_EQ(trouble_in(o).reason.code, errc::wrong_type);
-    EXPECT_FALSE(trouble_in(o).passing || trouble_in(o).unknown);
-    EXPECT_THAT(trouble_in(o).reason.message, HasSubstr("holdfast:stock"));
-    return trouble_in(o).reason.message;
+    EXPECT_EQ(request_error_in(o).reason.code, errc::wrong_type);
+    EXPECT_FALSE(request_error_in(o).retryable || request_error_in(o).maybe_executed);
+    EXPECT_THAT(request_error_in(o).reason.message, HasSubstr("holdfast:stock"));
+    return request_error_in(o).reason.message;
   };
   EXPECT_THAT(told_of(text("hash")), AllOf(HasSubstr("is a hash"), HasSubstr("Redisson")));
   EXPECT_THAT(told_of(text("zset")), AllOf(HasSubstr("is a zset"), Not(HasSubstr("Redisson"))));
@@ -232,7 +232,7 @@ TEST_F(redis_request_fsm, lists_a_part_at_a_time_by_scanning_and_then_looking_at
     request_fsm talk{request, in, client};
     commands = said(talk);
     auto o = talk.hear(std::move(answers));
-    if (std::holds_alternative<store::trouble>(o.value())) return tickets::more{nullptr, false};
+    if (std::holds_alternative<store::request_error>(o.value())) return tickets::more{nullptr, false};
     auto part = reply_in<tickets::more>(o);
     request.listed = part.listed;
     return part;
@@ -279,29 +279,29 @@ TEST_F(redis_request_fsm, lists_no_text_of_others_where_there_is_no_prefix) {
   EXPECT_EQ(said(details).size(), 1U);
 }
 
-TEST(redis_troubles, are_told_apart) {
-  EXPECT_EQ(trouble_of("WRONGTYPE Operation against a key").reason.code, errc::wrong_type);
-  EXPECT_EQ(
-      trouble_of("ERR Error running script (call to f_1): @user_script:3: WRONGTYPE Operation").reason.code,
-      errc::wrong_type)
+TEST(redis_request_errors, are_told_apart) {
+  EXPECT_EQ(request_error_of("WRONGTYPE Operation against a key").reason.code, errc::wrong_type);
+  EXPECT_EQ(request_error_of("ERR Error running script (call to f_1): @user_script:3: WRONGTYPE Operation")
+                .reason.code,
+            errc::wrong_type)
       << "as Redis 6 puts it";
   for (const char* code : {"NOAUTH", "WRONGPASS", "NOPERM"}) {
-    const auto t = trouble_of(std::string{code} + " no");
+    const auto t = request_error_of(std::string{code} + " no");
     EXPECT_EQ(t.reason.code, errc::permission_denied);
-    EXPECT_FALSE(t.passing || t.unknown);
+    EXPECT_FALSE(t.retryable || t.maybe_executed);
   }
   for (const char* code : {"NOAUTH", "WRONGPASS"}) {
     const std::string said = std::string{code} + " no";
-    EXPECT_THAT(trouble_of(said).reason.message, testing::AllOf(HasSubstr(said), HasSubstr("URL")));
+    EXPECT_THAT(request_error_of(said).reason.message, testing::AllOf(HasSubstr(said), HasSubstr("URL")));
   }
   for (const char* code : {"LOADING", "BUSY", "READONLY", "MASTERDOWN", "MISCONF"}) {
-    const auto t = trouble_of(std::string{code} + " not now");
+    const auto t = request_error_of(std::string{code} + " not now");
     EXPECT_EQ(t.reason.code, errc::unavailable);
-    EXPECT_TRUE(t.passing);
-    EXPECT_FALSE(t.unknown) << "it was refused";
+    EXPECT_TRUE(t.retryable);
+    EXPECT_FALSE(t.maybe_executed) << "it was refused";
   }
-  EXPECT_EQ(trouble_of("OOM command not allowed").reason.code, errc::exhausted);
-  EXPECT_FALSE(trouble_of("ERR unknown command").passing);
+  EXPECT_EQ(request_error_of("OOM command not allowed").reason.code, errc::exhausted);
+  EXPECT_FALSE(request_error_of("ERR unknown command").retryable);
 }
 
 TEST(redis_notifications, are_read_or_ignored) {

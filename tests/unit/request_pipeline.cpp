@@ -18,7 +18,7 @@
 namespace holdfast::test {
 namespace {
 
-using numbered_outcome = std::variant<int, store::trouble>;
+using numbered_outcome = std::variant<int, store::request_error>;
 
 struct numbered_request final : runtime::pending_request<numbered_outcome> {
   int number = 0;
@@ -39,7 +39,7 @@ std::unique_ptr<numbered_request> numbered(int number, handler_journal& heard) {
   return r;
 }
 
-store::trouble connection_broke() { return {{errc::unavailable, "broken"}, true, true}; }
+store::request_error connection_broke() { return {{errc::unavailable, "broken"}, true, true}; }
 
 constexpr std::size_t no_depth_limit = 1000;
 

@@ -63,7 +63,7 @@ TEST(postgresql_server_itself, asks_for_its_password) {
   EXPECT_EQ(server.console("holdfast", "open sesame")->ask("SELECT 1"), "1");
   const auto stranger = server.console("holdfast", "open barley");
   EXPECT_FALSE(stranger->connected());
-  EXPECT_THAT(stranger->trouble(), HasSubstr("password authentication failed"));
+  EXPECT_THAT(stranger->last_error(), HasSubstr("password authentication failed"));
 }
 
 TEST(postgresql_server_itself, keeps_what_it_has_confirmed) {

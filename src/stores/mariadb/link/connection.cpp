@@ -240,7 +240,7 @@ void connection::fail() {
   }
   refusal r = refusal_of(number, sentence);
   stage_ = stage::answered;  // if there is an answer: a call that ended without one never gets it
-  if (r.over) ended_ = runtime::connection_error{r.reason.reason, r.reason.passing};
+  if (r.over) ended_ = runtime::connection_error{r.reason.reason, r.reason.retryable};
   answer_ = std::move(r.reason);
 }
 

@@ -26,7 +26,7 @@ using result = std::unique_ptr<MYSQL_RES, closer>;
 /// The reason of a refusal, and whether the session is over. \throws runtime::connection_error if the session
 /// ended without a clear answer.
 struct refusal {
-  store::trouble reason;
+  store::request_error reason;
   bool over = false;
 };
 [[nodiscard]] refusal refusal_of(unsigned number, const std::string& sentence);

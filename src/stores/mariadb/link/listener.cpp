@@ -101,8 +101,8 @@ void listener::listen(const owner_id& client) {
       if (!received.empty()) handler_(client, received);
       continue;
     }
-    const auto& reason = std::get<store::trouble>(said);
-    if (!reason.unknown)
+    const auto& reason = std::get<store::request_error>(said);
+    if (!reason.maybe_executed)
       throw runtime::connection_error{reason.reason};  // otherwise interrupted: there is a notification
   }
 }

@@ -188,7 +188,7 @@ void connection::take_in(const PGresult* r) {
     case PGRES_TUPLES_OK: coming_ = rows_of(r); break;
     case PGRES_PIPELINE_SYNC:
       if (due_.front().own) {
-        if (std::holds_alternative<store::trouble>(std::exchange(coming_, {}))) hears_ = false;
+        if (std::holds_alternative<store::request_error>(std::exchange(coming_, {}))) hears_ = false;
       } else {
         answers_.push_back(std::exchange(coming_, {}));
       }
@@ -208,7 +208,7 @@ void connection::take_refusal(const PGresult* r) {
     return;
   }
   const refusal no = refusal_of(r);
-  const runtime::connection_error end{no.reason.reason, no.reason.passing};
+  const runtime::connection_error end{no.reason.reason, no.reason.retryable};
   if (no.fatal) throw runtime::connection_error{end};
   if (no.over) end_ = end;
   coming_ = no.reason;

@@ -263,8 +263,8 @@ result opening::ask(const std::string& statement, const std::vector<std::string>
     if (!next) return last;
     const auto status = PQresultStatus(next.get());
     if (status != PGRES_TUPLES_OK && status != PGRES_COMMAND_OK) {
-      const store::trouble reason = refusal_of(next.get()).reason;
-      throw connection_error{reason.reason, reason.passing};
+      const store::request_error reason = refusal_of(next.get()).reason;
+      throw connection_error{reason.reason, reason.retryable};
     }
     last = std::move(next);
   }

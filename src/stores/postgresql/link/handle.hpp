@@ -28,7 +28,7 @@ void make_talkative(PGconn* connection);
 
 /// The reason why the server refused a statement.
 struct refusal {
-  store::trouble reason;
+  store::request_error reason;
   bool over = false;   // it would refuse the next statements of the session, too
   bool fatal = false;  // it has ended the session
 };

@@ -236,9 +236,9 @@ std::string without_password(std::string error, const std::string& password) {
          "the server does not speak RESP3 (HELLO 3); Holdfast needs Redis 6 or newer, or Valkey"},
         false};
   }
-  store::trouble t = trouble_of(error);
+  store::request_error t = request_error_of(error);
   const bool full = error.find("max number of clients") != std::string::npos;
-  throw connection_error{std::move(t.reason), t.passing || full};
+  throw connection_error{std::move(t.reason), t.retryable || full};
 }
 
 void require_fine(const value& answer, const std::string& password) {

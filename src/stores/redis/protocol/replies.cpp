@@ -220,9 +220,10 @@ tickets::link::outcome outcome_of(const tickets::request& request, const value& 
     case task::downgrade: return number_of(v) != 0 ? reply{done{}} : reply{nothing{}};
     case task::force_release:
       if (v.is(value::kind::list) && v.items.size() == 1) {
-        return store::trouble{{errc::wrong_type,
-                               "a client of another library holds the lock, and Holdfast leaves its key "
-                               "alone; delete the key if no program works under that lock"}};
+        return store::request_error{
+            {errc::wrong_type,
+             "a client of another library holds the lock, and Holdfast leaves its key "
+             "alone; delete the key if no program works under that lock"}};
       }
       return reply{count{static_cast<std::size_t>(number_of(v))}};
     case task::inspect: return reply{state_of(request.name, v)};

@@ -75,7 +75,7 @@ std::string literally(std::string_view bytes) {
   return pattern;
 }
 
-store::trouble nonsense() {
+store::request_error nonsense() {
   return {{errc::corrupt_store, "the server's reply has not the form that the script returns"}, false, true};
 }
 
@@ -127,14 +127,14 @@ std::optional<request_fsm::outcome> request_fsm::hear(std::vector<value> replies
 
 /// A server does not say which key is of a wrong type: TYPE finds it, so that the message can name it.
 std::optional<request_fsm::outcome> request_fsm::refusal(const std::string& error) {
-  store::trouble t = trouble_of(error);
+  store::request_error t = request_error_of(error);
   if (t.reason.code != errc::wrong_type || request_.name.empty()) return t;
   stage_ = stage::type;
   return std::nullopt;
 }
 
 /// \param type of the lock's key; empty if the user may not ask for it.
-store::trouble request_fsm::wrong_type(const std::string& type) const {
+store::request_error request_fsm::wrong_type(const std::string& type) const {
   const std::string key = keys::of(in_->prefix, request_.name).lock;
   if (type.empty() || type == "string" || type == "none") {
     return {{errc::wrong_type, "the key " + key +
@@ -165,7 +165,7 @@ request_fsm::outcome request_fsm::hear_replicas(const value& reply) const {
   if (reply.is(value::kind::number) && reply.number >= std::int64_t{in_->replicas}) {
     return tickets::reply{granted_};
   }
-  return store::trouble{
+  return store::request_error{
       {errc::unavailable, "the lock was granted and is withdrawn: fewer than " +
                               std::to_string(in_->replicas) + " replicas acknowledged it within " +
                               std::to_string(in_->replicas_wait.count()) + " ms"},
@@ -201,7 +201,7 @@ request_fsm::outcome request_fsm::so_far(bool progress) const {
 request_fsm::outcome request_fsm::hear_details(const std::vector<value>& replies) {
   for (const value& reply : replies) {
     if (reply.is(value::kind::error)) {
-      store::trouble t = trouble_of(reply.text);
+      store::request_error t = request_error_of(reply.text);
       if (t.reason.code != errc::wrong_type) return t;  // the key stays in `found`, for the next try
     }
     const std::string lock = *listing_->found.begin();
@@ -340,11 +340,11 @@ std::optional<store::notification> read_notification(std::string_view payload, c
   return n;
 }
 
-store::trouble trouble_of(const std::string& error) {
+store::request_error request_error_of(const std::string& error) {
   struct known {
     std::string_view code;
     errc as;
-    bool passing;
+    bool retryable;
     std::string_view advice{};
   };
   constexpr std::array<known, 15> all{{
@@ -382,7 +382,7 @@ store::trouble trouble_of(const std::string& error) {
     return {{errc::wrong_type,
              "a key contains something that is no lock; Holdfast leaves it untouched (" + error + ")"}};
   }
-  return {{found->as, "the server answers: " + error + std::string{found->advice}}, found->passing, false};
+  return {{found->as, "the server answers: " + error + std::string{found->advice}}, found->retryable, false};
 }
 
 }  // namespace holdfast::redis

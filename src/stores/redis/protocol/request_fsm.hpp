@@ -43,7 +43,7 @@ class request_fsm {
   };
 
   std::optional<outcome> refusal(const std::string& error);
-  [[nodiscard]] store::trouble wrong_type(const std::string& type) const;
+  [[nodiscard]] store::request_error wrong_type(const std::string& type) const;
   std::optional<outcome> hear_script(const value& reply);
   [[nodiscard]] outcome hear_replicas(const value& reply) const;
   outcome hear_scan(const value& reply);
@@ -78,8 +78,9 @@ class request_fsm {
 [[nodiscard]] std::optional<store::notification> read_notification(std::string_view payload,
                                                                    const dialect& in);
 
-/// The trouble of a server's error reply. \param error begins with its code, as in "LOADING Redis is loading
+/// The request_error of a server's error reply. \param error begins with its code, as in "LOADING Redis is
+/// loading
 /// ...".
-[[nodiscard]] store::trouble trouble_of(const std::string& error);
+[[nodiscard]] store::request_error request_error_of(const std::string& error);
 
 }  // namespace holdfast::redis

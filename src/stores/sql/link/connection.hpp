@@ -19,7 +19,7 @@
 namespace holdfast::sql {
 
 /// The result of a call: its rows, or the reason of the refusal.
-using answer = std::variant<std::vector<row>, store::trouble>;
+using answer = std::variant<std::vector<row>, store::request_error>;
 
 /// A connection to a database server that is ready for calls. Used by one thread at a time. All functions may
 /// throw runtime::connection_error: the connection is over then, and calls without an answer may have been

@@ -273,8 +273,8 @@ bool link::has_more(pending_call& c) {
 }
 
 link::outcome link::outcome_of(const pending_call& c) const {
-  if (const auto* refusal = std::get_if<store::trouble>(&*c.result)) {
-    store::trouble reason = *refusal;
+  if (const auto* refusal = std::get_if<store::request_error>(&*c.result)) {
+    store::request_error reason = *refusal;
     reason.reason.message.insert(0, settings_.place + ": ");
     return reason;
   }
@@ -283,7 +283,7 @@ link::outcome link::outcome_of(const pending_call& c) const {
     return rows.empty() && connection().wire().get().is_bare() ? reply_of_nothing(*c.request)
                                                                : reply_of(*c.request, rows);
   } catch (const std::exception&) {
-    return store::trouble{
+    return store::request_error{
         {errc::corrupt_store,
          settings_.place + ": the routine '" + c.call.routine +
              "' returned rows of an unexpected form; check that it is Holdfast's (holdfast schema)"},

@@ -30,7 +30,7 @@ struct link_settings {
 /// Carries requests to a database server, over one multiplexed connection for all calls of a client.
 ///
 /// A statement that the server refuses because of other sessions (deadlock, serialization failure) has not
-/// been carried out. It is reported as trouble that passes, and the machines try again, with jitter.
+/// been carried out. It is reported as a retryable error, and the machines try again, with jitter.
 ///
 /// With `mode=session` each connection is a session with its own id. The client relies on a session for its
 /// timeout, counted from the sending of the last answered request. After a third of the timeout without a

@@ -13,7 +13,7 @@
 
 #include "holdfast/error.hpp"
 #include "stores/sql/protocol/notification.hpp"
-#include "stores/sqlite/link/trouble.hpp"
+#include "stores/sqlite/link/request_error.hpp"
 #include "stores/sqlite/protocol/statements.hpp"
 
 namespace holdfast::sqlite {
@@ -388,6 +388,6 @@ std::int64_t database::number(const char* query) {
   return value;
 }
 
-broken database::failed(int code) const { return broken{trouble_of(db_, code, settings_.path)}; }
+broken database::failed(int code) const { return broken{request_error_of(db_, code, settings_.path)}; }
 
 }  // namespace holdfast::sqlite

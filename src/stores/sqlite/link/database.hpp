@@ -20,13 +20,13 @@
 
 namespace holdfast::sqlite {
 
-/// Thrown inside the link. Its caller gets the trouble.
+/// Thrown inside the link. Its caller gets the request_error.
 class broken : public std::exception {
  public:
-  explicit broken(store::trouble t) : cause{std::move(t)} {}
+  explicit broken(store::request_error t) : cause{std::move(t)} {}
   [[nodiscard]] const char* what() const noexcept override { return cause.reason.message.c_str(); }
 
-  store::trouble cause;
+  store::request_error cause;
 };
 
 /// An open database with Holdfast's tables, and the prepared statements of the tasks. Used by one thread at a

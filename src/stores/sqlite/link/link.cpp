@@ -55,8 +55,8 @@ void link::open_for(const std::vector<job>& batch) {
 }
 
 bool link::execute(std::vector<job>& batch, bool last_try) {
-  const auto fail_all = [&](const store::trouble& trouble) {
-    for (job& j : batch) j.result = trouble;
+  const auto fail_all = [&](const store::request_error& reason) {
+    for (job& j : batch) j.result = reason;
     return true;
   };
   std::vector<store::client_notification> notifications;

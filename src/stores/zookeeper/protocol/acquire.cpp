@@ -19,7 +19,7 @@ role role_of(const tickets::request& r) {
   return r.shareable ? role::writer : role::mutex;
 }
 
-store::trouble mixed_layout(const std::string& path, const std::string& node) {
+store::request_error mixed_layout(const std::string& path, const std::string& node) {
   return {{errc::wrong_type, "contenders of another layout (" + node + ") stand below " + path +
                                  "; give all clients of this lock the same 'layout'"},
           false,
@@ -90,28 +90,29 @@ void claim_queue::entered(const arrival& a, const listing& l) {
                                         .reason = {errc::unavailable, "the connection broke"}};
   if (own_node.code == answer::no_node && tries < most_tries) {
     return nodes_.make_parents(c->queue, [this, again = arrival{ref, handler, tries + 1}](
-                                             const std::optional<store::trouble>& failed) {
+                                             const std::optional<store::request_error>& failed) {
       claim* const entering = claims_.find(again.ref);
       if (entering == nullptr) return again.handler(session_ended(false));
       if (failed)
-        return fail_entry(*entering, again.handler, store::trouble{failed->reason, failed->passing, false});
+        return fail_entry(*entering, again.handler,
+                          store::request_error{failed->reason, failed->retryable, false});
       arrivals_.add(again);
     });
   }
   if (own_node.code == answer::unknown) {
     c->now = claim::phase::unsure;
-    return handler(trouble_of(own_node));
+    return handler(request_error_of(own_node));
   }
-  if (own_node.code != answer::done) return fail_entry(*c, handler, trouble_of(own_node));
+  if (own_node.code != answer::done) return fail_entry(*c, handler, request_error_of(own_node));
 
   c->place = parse(style_, std::string_view{own_node.path}.substr(c->queue.size() + 1));
   c->token = token_of(own_node.about);
   claims_.own(own_node.path, *c);
   // A client that may not list the queue must not be in it: others would wait behind it without need.
-  if (l.queue.code == answer::refused) return fail_entry(*c, handler, trouble_of(l.queue));
+  if (l.queue.code == answer::refused) return fail_entry(*c, handler, request_error_of(l.queue));
   if (l.queue.code != answer::done) {  // the connection broke in between; the place will be found later
     c->now = claim::phase::unsure;
-    return handler(store::trouble{trouble_of(l.queue).reason, true, true});
+    return handler(store::request_error{request_error_of(l.queue).reason, true, true});
   }
   if (l.stranger) return fail_entry(*c, handler, mixed_layout(c->queue, *l.stranger));
   if (line_of(*c).ahead.cannot_order(*c->place)) return make_room(*c, handler);
@@ -166,7 +167,7 @@ void claim_queue::retrace(const tickets::request& request, const on_reply& handl
   claim& c = *found;
   if (is_semaphore(c.request)) {  // it may have leases, too: removes all nodes, and comes anew
     return abandon(c, [handler](const tickets::link::outcome& o) {
-      if (std::holds_alternative<store::trouble>(o)) return handler(o);
+      if (std::holds_alternative<store::request_error>(o)) return handler(o);
       handler(tickets::reply{tickets::nothing{}});
     });
   }
@@ -177,9 +178,9 @@ void claim_queue::retrace(const tickets::request& request, const on_reply& handl
                     [this, ref = claim_table::ref_of(c), handler](const std::vector<result>& results) {
                       claim* const unsure = claims_.find(ref);
                       if (unsure == nullptr) return handler(tickets::reply{tickets::nothing{}});
-                      if (!is_agreed(results[0])) return handler(trouble_of(results[0]));
+                      if (!is_agreed(results[0])) return handler(request_error_of(results[0]));
                       const result& queue = results[1];
-                      if (is_trouble(queue)) return handler(trouble_of(queue));
+                      if (is_error(queue)) return handler(request_error_of(queue));
                       // At once: before the next answer another claim may read a later list.
                       line_of(*unsure).ahead.read(queue.children);
                       const std::vector<contender> there = made_with(style_, unsure->guid, queue.children);
@@ -195,7 +196,7 @@ void claim_queue::retrace_node(claim& c, const contender& place, const on_reply&
                       claim* const found = claims_.find(ref);
                       if (found == nullptr) return handler(tickets::reply{tickets::nothing{}});
                       const result& node = results[0];
-                      if (is_unanswered(node)) return handler(trouble_of(node));
+                      if (is_unanswered(node)) return handler(request_error_of(node));
                       if (node.code != answer::done || node.about.session != nodes_.session())
                         return forget_unsure(*found, handler);
                       found->place = place;

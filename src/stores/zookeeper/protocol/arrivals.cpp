@@ -14,9 +14,9 @@ void arrivals::add(arrival a) {
   create_next();
 }
 
-void arrivals::fail(const arrival_ptr& a, bool unknown) {
-  time_.at(time_.now(), [a, unknown] {
-    a->handler(store::trouble{{errc::unavailable, "the session ended"}, true, unknown});
+void arrivals::fail(const arrival_ptr& a, bool maybe_executed) {
+  time_.at(time_.now(), [a, maybe_executed] {
+    a->handler(store::request_error{{errc::unavailable, "the session ended"}, true, maybe_executed});
   });
 }
 

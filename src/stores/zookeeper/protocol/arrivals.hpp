@@ -81,7 +81,7 @@ class arrivals {
 
   void create_next();
   void list_next(const std::string& queue, const std::string& base);
-  void fail(const arrival_ptr& a, bool unknown);
+  void fail(const arrival_ptr& a, bool maybe_executed);
 
   store::scheduler& time_;
   ordered_nodes& nodes_;

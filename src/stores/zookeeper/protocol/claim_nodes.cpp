@@ -29,15 +29,15 @@ tickets::place place_of(fencing_token token, bool granted) {
   return at;
 }
 
-store::trouble no_numbers_below(const std::string& parent) {
+store::request_error no_numbers_below(const std::string& parent) {
   return {{errc::unavailable, "ZooKeeper has no more numbers for the children of " + parent +
                                   "; remove that node while nobody uses it"},
           true,
           false};
 }
 
-store::trouble session_ended(bool unknown) {
-  return {{errc::unavailable, "the session ended"}, true, unknown};
+store::request_error session_ended(bool maybe_executed) {
+  return {{errc::unavailable, "the session ended"}, true, maybe_executed};
 }
 
 std::vector<contender> made_with(layout style, const owner_id& guid,

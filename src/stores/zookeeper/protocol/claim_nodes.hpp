@@ -22,12 +22,12 @@ namespace holdfast::zookeeper {
 
 [[nodiscard]] tickets::place place_of(fencing_token token, bool granted);
 
-/// The trouble of a parent whose numbers are used up; it passes when the parent has been removed.
-[[nodiscard]] store::trouble no_numbers_below(const std::string& parent);
+/// The error of a parent whose numbers are used up; a retry succeeds when the parent has been removed.
+[[nodiscard]] store::request_error no_numbers_below(const std::string& parent);
 
-/// The trouble of a session that ended, with all its nodes, before the claim was answered.
-/// \param unknown the claim may have been made.
-[[nodiscard]] store::trouble session_ended(bool unknown);
+/// The error of a session that ended, with all its nodes, before the claim was answered.
+/// \param maybe_executed the claim may have been made.
+[[nodiscard]] store::request_error session_ended(bool maybe_executed);
 
 /// The nodes among `children` with this guid.
 [[nodiscard]] std::vector<contender> made_with(layout style, const owner_id& guid,

@@ -131,7 +131,7 @@ void claim_queue::revoke(const claim& gone) {
   leave_line(c);
   // Removes its other nodes, such as those of other permits.
   const std::vector<std::string> rest = nodes_of(c);
-  if (c.makes_leases()) reaper_.search(orphan_of(c), [](const std::optional<store::trouble>&) {});
+  if (c.makes_leases()) reaper_.search(orphan_of(c), [](const std::optional<store::request_error>&) {});
   forget(c);
   for (const std::string& path : rest) reaper_.remove(path);
   if (on_notification_) on_notification_({owner, store::notification_kind::revoked, token});

@@ -129,7 +129,7 @@ class claim_queue final : private arrivals::host {
   [[nodiscard]] bool can_watch(const std::vector<std::string>& paths, watch_load& planned) const;
   void have_permits(claim& c, const on_reply& handler);
   void begin_leases_anew(claim& c, const on_reply& handler);
-  void start_over(claim& c, const on_reply& handler, const store::trouble& reason);
+  void start_over(claim& c, const on_reply& handler, const store::request_error& reason);
   void refuse_other_kind(claim& c, const on_reply& handler, const std::vector<std::string>& children);
 
   // release.cpp

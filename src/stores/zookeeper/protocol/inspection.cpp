@@ -22,10 +22,10 @@ constexpr std::size_t names_at_once = 64;
 }  // namespace
 
 /// Runs a vote. Later reads see everything that any client has been told until now.
-void inspection::catch_up(std::function<void(std::optional<store::trouble>)> handler) {
+void inspection::catch_up(std::function<void(std::optional<store::request_error>)> handler) {
   nodes_.submit({.kind = operation_kind::agree, .path = "/"},
                 [handler = std::move(handler)](const result& r) {
-                  handler(is_agreed(r) ? std::nullopt : std::optional{trouble_of(r)});
+                  handler(is_agreed(r) ? std::nullopt : std::optional{request_error_of(r)});
                 });
 }
 
@@ -50,8 +50,8 @@ void inspection::look_at(const std::string& name, std::size_t waiters_read, int 
   const std::string base = path_of(root_, name);
   nodes_.submit_all(reads_of(base), [this, name, base, waiters_read, tries,
                                      handler = std::move(handler)](const std::vector<result>& reads) {
-    const auto failed = std::find_if(reads.begin(), reads.end(), is_trouble);
-    if (failed != reads.end()) return handler(trouble_of(*failed));
+    const auto failed = std::find_if(reads.begin(), reads.end(), is_error);
+    if (failed != reads.end()) return handler(request_error_of(*failed));
     survey all = survey_of(style_, base, reads);
     if (all.holders.empty() && all.waiters.empty()) return handler(std::move(all));
     const bool had_holders = !all.holders.empty();
@@ -72,8 +72,8 @@ void inspection::read_claims(survey all, std::size_t waiters_read, on_survey han
   read_in_parts(steps, {},
                 [all = std::make_shared<survey>(std::move(all)), waiters_read,
                  handler = std::move(handler)](const std::vector<result>& reads) {
-                  const auto failed = std::find_if(reads.begin(), reads.end(), is_trouble);
-                  if (failed != reads.end()) return handler(trouble_of(*failed));
+                  const auto failed = std::find_if(reads.begin(), reads.end(), is_error);
+                  if (failed != reads.end()) return handler(request_error_of(*failed));
                   fill(*all, waiters_read, reads);
                   handler(std::move(*all));
                 });
@@ -81,10 +81,10 @@ void inspection::read_claims(survey all, std::size_t waiters_read, on_survey han
 
 void inspection::inspect(const tickets::request& request, const on_reply& handler) {
   catch_up([this, name = request.name, most = request.waiters_read,
-            handler](const std::optional<store::trouble>& failed) {
+            handler](const std::optional<store::request_error>& failed) {
     if (failed) return handler(*failed);
     describe(name, most, [handler](outcome<std::optional<lock_state>> seen, std::size_t /*waiters*/) {
-      if (const auto* trouble = std::get_if<store::trouble>(&seen)) return handler(*trouble);
+      if (const auto* reason = std::get_if<store::request_error>(&seen)) return handler(*reason);
       handler(tickets::reply{std::get<std::optional<lock_state>>(std::move(seen))});
     });
   });
@@ -93,7 +93,7 @@ void inspection::inspect(const tickets::request& request, const on_reply& handle
 /// \param handler gets the number of waiters, too, read or not.
 void inspection::describe(const std::string& name, std::size_t waiters_read, on_state handler) {
   look_at(name, waiters_read, 0, [this, name, handler = std::move(handler)](const outcome<survey>& seen) {
-    if (const auto* trouble = std::get_if<store::trouble>(&seen)) return handler(*trouble, 0);
+    if (const auto* reason = std::get_if<store::request_error>(&seen)) return handler(*reason, 0);
     const survey& all = std::get<survey>(seen);
     if (all.holders.empty() && all.waiters.empty() && !all.ours) {
       return handler(std::optional<lock_state>{}, 0);
@@ -104,11 +104,11 @@ void inspection::describe(const std::string& name, std::size_t waiters_read, on_
 }
 
 void inspection::find_holds(const tickets::request& request, std::function<void(outcome<holds>)> handler) {
-  catch_up([this, request, handler = std::move(handler)](const std::optional<store::trouble>& failed) {
+  catch_up([this, request, handler = std::move(handler)](const std::optional<store::request_error>& failed) {
     if (failed) return handler(*failed);
     look_at(request.name, 0, 0,
             [first = request.token, last = request.last, handler](const outcome<survey>& seen) {
-              if (const auto* trouble = std::get_if<store::trouble>(&seen)) return handler(*trouble);
+              if (const auto* reason = std::get_if<store::request_error>(&seen)) return handler(*reason);
               holds found;
               for (const claimed& c : std::get<survey>(seen).holders) {
                 const fencing_token token = token_of(c);
@@ -116,7 +116,7 @@ void inspection::find_holds(const tickets::request& request, std::function<void(
                 ++found.count;
                 found.nodes.insert(found.nodes.end(), c.nodes.begin(), c.nodes.end());
                 if (is_ours(c)) continue;
-                return handler(store::trouble{
+                return handler(store::request_error{
                     {errc::wrong_type, "a client of another library holds the lock (" + c.nodes.front() +
                                            "), whose nodes Holdfast does not remove"},
                     false,
@@ -139,7 +139,7 @@ struct inspection::walk {
   std::size_t described = 0;
   std::size_t open = 0;
   std::vector<lock_summary> lines;
-  std::optional<store::trouble> failed;
+  std::optional<store::request_error> failed;
 };
 
 void inspection::list(const tickets::request& request, const on_reply& handler) {
@@ -147,7 +147,7 @@ void inspection::list(const tickets::request& request, const on_reply& handler) 
   all->idle = request.idle;
   all->handler = handler;
   all->paths.emplace_back(root_.empty() ? "/" : root_);
-  catch_up([this, all](const std::optional<store::trouble>& failed) {
+  catch_up([this, all](const std::optional<store::request_error>& failed) {
     if (failed) return all->handler(*failed);
     visit_next(all);
   });
@@ -166,7 +166,7 @@ void inspection::visit_next(const std::shared_ptr<walk>& all) {
           if (r.code == answer::done) {
             visited(*all, path, r.children, read_note(results[1].data).has_value());
           } else if (r.code != answer::no_node && r.code != answer::refused) {
-            all->failed = trouble_of(r);
+            all->failed = request_error_of(r);
           }
           visit_next(all);
         });
@@ -195,8 +195,8 @@ void inspection::describe_next(const std::shared_ptr<walk>& all) {
     describe(all->names[all->described++], 1,
              [this, all](outcome<std::optional<lock_state>> seen, std::size_t waiters) {
                --all->open;
-               if (const auto* trouble = std::get_if<store::trouble>(&seen)) {
-                 all->failed = *trouble;
+               if (const auto* reason = std::get_if<store::request_error>(&seen)) {
+                 all->failed = *reason;
                } else if (auto& s = std::get<std::optional<lock_state>>(seen)) {
                  lock_summary line = store::summary_of(*s);
                  line.waiters = waiters;  // whether or not they have been read

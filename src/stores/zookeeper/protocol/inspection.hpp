@@ -26,7 +26,7 @@ class inspection {
  public:
   using on_reply = tickets::link::on_reply;
   template <class Value>
-  using outcome = std::variant<Value, store::trouble>;
+  using outcome = std::variant<Value, store::request_error>;
 
   /// \param nodes must outlive it.
   /// \param root empty, or the path below which the names are.
@@ -53,7 +53,7 @@ class inspection {
   using on_state = std::function<void(outcome<std::optional<lock_state>>, std::size_t waiters)>;
   struct walk;
 
-  void catch_up(std::function<void(std::optional<store::trouble>)> handler);
+  void catch_up(std::function<void(std::optional<store::request_error>)> handler);
   void look_at(const std::string& name, std::size_t waiters_read, int tries, on_survey handler);
   void read_claims(survey all, std::size_t waiters_read, on_survey handler);
   void describe(const std::string& name, std::size_t waiters_read, on_state handler);

@@ -92,7 +92,7 @@ void liveness::beat() {
                [this, contact = contact_, after_silence, usual, sent = time_.now(),
                 number = beats_.sent(time_.now())](const result& r) {
                  if (contact != contact_ || r.code == answer::unknown) return;
-                 if (is_trouble(r)) return beats_.clear();
+                 if (is_error(r)) return beats_.clear();
                  if (const auto proven = beats_.answered(number, time_.now(), half_a_tick()))
                    heard_of(*proven);
                  // The third beat of a proof has to be sent after the answer to the second: after a stall, at

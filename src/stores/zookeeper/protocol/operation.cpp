@@ -2,7 +2,7 @@
 
 namespace holdfast::zookeeper {
 
-store::trouble trouble_of(const result& r) {
+store::request_error request_error_of(const result& r) {
   switch (r.code) {
     case answer::unknown:
     case answer::not_sent: return {r.reason, r.reason.code == errc::unavailable, r.code == answer::unknown};

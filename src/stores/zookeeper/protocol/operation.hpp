@@ -89,15 +89,15 @@ enum class change : std::uint8_t { removed, data, children };
 }
 
 /// Neither a result nor the answer that there is no node.
-[[nodiscard]] inline bool is_trouble(const result& r) {
+[[nodiscard]] inline bool is_error(const result& r) {
   return r.code != answer::done && r.code != answer::no_node;
 }
 
 /// Of `agree`: a majority of the servers has voted after the request was sent, so a later read is at least as
 /// new. The servers vote on a refusal, too.
-[[nodiscard]] inline bool is_agreed(const result& r) { return !is_trouble(r) || r.code == answer::refused; }
+[[nodiscard]] inline bool is_agreed(const result& r) { return !is_error(r) || r.code == answer::refused; }
 
 /// The failure for the machines of the core.
-[[nodiscard]] store::trouble trouble_of(const result& r);
+[[nodiscard]] store::request_error request_error_of(const result& r);
 
 }  // namespace holdfast::zookeeper

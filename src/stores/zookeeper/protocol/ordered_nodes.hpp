@@ -37,7 +37,7 @@ class ordered_nodes {
  public:
   using on_results = std::function<void(std::vector<result>)>;
   /// Gets the reason if the nodes could not be made.
-  using on_made = std::function<void(std::optional<store::trouble>)>;
+  using on_made = std::function<void(std::optional<store::request_error>)>;
 
   ordered_nodes() = default;
   ordered_nodes(const ordered_nodes&) = delete;

@@ -60,21 +60,21 @@ void claim_queue::chosen(const claim_ref& ref, const on_reply& handler, int trie
   }
   const auto count = static_cast<std::size_t>(c->request.weight);
   if (results[0].code == answer::no_node && tries < most_tries) {
-    return nodes_.make_parents(c->leases_path(),
-                               [this, ref, handler, tries](const std::optional<store::trouble>& failed) {
-                                 claim* const again = claims_.find(ref);
-                                 if (again == nullptr) {
-                                   if (handler) handler(session_ended(false));
-                                   return;
-                                 }
-                                 if (failed) return start_over(*again, handler, *failed);
-                                 choose(*again, handler, tries + 1);
-                               });
+    return nodes_.make_parents(
+        c->leases_path(), [this, ref, handler, tries](const std::optional<store::request_error>& failed) {
+          claim* const again = claims_.find(ref);
+          if (again == nullptr) {
+            if (handler) handler(session_ended(false));
+            return;
+          }
+          if (failed) return start_over(*again, handler, *failed);
+          choose(*again, handler, tries + 1);
+        });
   }
   for (std::size_t i = 0; i < results.size(); ++i) {
     const result& r = results[i];
     if (r.code == answer::node_exists) return begin_leases_anew(*c, handler);
-    if (r.code != answer::done) return start_over(*c, handler, trouble_of(r));
+    if (r.code != answer::done) return start_over(*c, handler, request_error_of(r));
     if (i >= count) continue;
     c->leases.push_back(r.path);
     claims_.own(r.path, *c);
@@ -164,8 +164,8 @@ void claim_queue::have_permits(claim& c, const on_reply& handler) {
 }
 
 /// Starts over after a failure: removes the nodes that may exist. If the claim still waits, it comes anew.
-void claim_queue::start_over(claim& c, const on_reply& handler, const store::trouble& reason) {
-  if (handler && reason.unknown) {  // the caller will ask for the outcome
+void claim_queue::start_over(claim& c, const on_reply& handler, const store::request_error& reason) {
+  if (handler && reason.maybe_executed) {  // the caller will ask for the outcome
     c.now = claim::phase::unsure;
     return handler(reason);
   }
@@ -207,9 +207,9 @@ void claim_queue::refuse_other_kind(claim& c, const on_reply& handler,
         bool used = false;
         std::int64_t capacity = 0;
         for (const result& r : results) {
-          if (is_trouble(r)) {
+          if (is_error(r)) {
             found->now = claim::phase::unsure;
-            return handler(store::trouble{trouble_of(r).reason, true, true});
+            return handler(store::request_error{request_error_of(r).reason, true, true});
           }
           used = used || std::any_of(r.children.begin(), r.children.end(), looks_like_contender);
           capacity = std::max(capacity, capacity_in(r).value_or(0));

@@ -28,7 +28,7 @@ class reaper {
     std::string queue;   // the parent of a possible node
     std::string leases;  // empty, or the parent of possible leases
   };
-  using on_searched = std::function<void(std::optional<store::trouble>)>;
+  using on_searched = std::function<void(std::optional<store::request_error>)>;
 
   /// \param nodes must outlive it.
   /// \param on_removed is called with each path that is gone.
@@ -44,7 +44,7 @@ class reaper {
   [[nodiscard]] bool is_pending(const std::string& path) const { return pending_.contains(path); }
 
   /// Searches for nodes and removes them. Without a connection it searches over the next one.
-  /// \param handler gets the trouble that prevents a search now, and does not wait for the removal of nodes.
+  /// \param handler gets the error that prevents a search now, and does not wait for the removal of nodes.
   void search(const orphan& lost, const on_searched& handler);
 
   // Over a new connection:

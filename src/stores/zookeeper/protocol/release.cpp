@@ -47,7 +47,7 @@ void claim_queue::remove(claim& c, on_reply handler) {
     const result* failed = nullptr;
     for (std::size_t i = 0; i < results.size(); ++i) {
       any = any || results[i].code == answer::done;
-      if (!is_trouble(results[i])) {
+      if (!is_error(results[i])) {
         went(paths[i]);
         continue;
       }
@@ -55,9 +55,9 @@ void claim_queue::remove(claim& c, on_reply handler) {
       if (claims_.find(ref) != nullptr) reaper_.remove_again_later(paths[i]);
     }
     if (failed != nullptr) {  // it will be carried out some time; the outcome is unknown until then
-      store::trouble trouble = trouble_of(*failed);
-      trouble.unknown = true;
-      return handler(trouble);
+      store::request_error reason = request_error_of(*failed);
+      reason.maybe_executed = true;
+      return handler(reason);
     }
     if (claim* const c = claims_.find(ref)) forget(*c);
     if (any) return handler(tickets::reply{tickets::done{}});
@@ -72,16 +72,16 @@ void claim_queue::abandon(claim& c, on_reply handler) {
   const reaper::orphan lost = orphan_of(c);
   const std::vector<std::string> known = nodes_of(c);
   forget(c);
-  reaper_.search(lost,
-                 [this, known, handler = std::move(handler)](const std::optional<store::trouble>& failed) {
-                   if (!failed) return handler(tickets::reply{tickets::done{}});
-                   // A client without the permission to list finds nothing. The known nodes are removed all
-                   // the same, so that others do not wait behind them.
-                   if (failed->reason.code == errc::permission_denied) {
-                     for (const std::string& path : known) reaper_.remove(path);
-                   }
-                   handler(*failed);
-                 });
+  reaper_.search(
+      lost, [this, known, handler = std::move(handler)](const std::optional<store::request_error>& failed) {
+        if (!failed) return handler(tickets::reply{tickets::done{}});
+        // A client without the permission to list finds nothing. The known nodes are removed all
+        // the same, so that others do not wait behind them.
+        if (failed->reason.code == errc::permission_denied) {
+          for (const std::string& path : known) reaper_.remove(path);
+        }
+        handler(*failed);
+      });
 }
 
 reaper::orphan claim_queue::orphan_of(const claim& c) {

@@ -43,7 +43,7 @@ void claim_queue::renew(const tickets::request& request, const on_reply& handler
   nodes_.submit_all(std::move(steps),
                     [this, request, looks, sync, handler](const std::vector<result>& results) {
                       bool unread = false;
-                      const result* failed = is_trouble(results[sync]) ? &results[sync] : nullptr;
+                      const result* failed = is_error(results[sync]) ? &results[sync] : nullptr;
                       for (std::size_t i = 0; i < looks.size(); ++i) {
                         const result& r = results[i];
                         if (i == sync) continue;
@@ -62,7 +62,7 @@ void claim_queue::renew(const tickets::request& request, const on_reply& handler
                           node_gone(looks[i].path);  // waiters may rely on this watch
                         }
                       }
-                      if (failed != nullptr) return handler(trouble_of(*failed));
+                      if (failed != nullptr) return handler(request_error_of(*failed));
                       if (unread) return renew(request, handler);  // `exists` needs no permission
                       tickets::kept kept;
                       for (const store::hold& h : request.batch) {
@@ -84,11 +84,11 @@ void claim_queue::downgrade(const tickets::request& request, const on_reply& han
   if (c.place->wants == role::reader) return reply_later(handler, tickets::reply{tickets::done{}});
   if (c.place->wants == role::mutex) {
     return reply_later(
-        handler,
-        store::trouble{{errc::wrong_type,
-                        "a mutex cannot be downgraded to a reader on this store; lock it by a shared_mutex"},
-                       false,
-                       false});
+        handler, store::request_error{
+                     {errc::wrong_type,
+                      "a mutex cannot be downgraded to a reader on this store; lock it by a shared_mutex"},
+                     false,
+                     false});
   }
   const std::string reader = downgraded(style_, c.place->number, c.guid);
   const std::string former = c.place_path();
@@ -104,7 +104,7 @@ void claim_queue::downgrade(const tickets::request& request, const on_reply& han
         claim* const found = claims_.find(ref);
         if (found == nullptr) return handler(tickets::reply{tickets::nothing{}});
         const result& r = results[0];
-        if (is_unanswered(r)) return handler(trouble_of(r));
+        if (is_unanswered(r)) return handler(request_error_of(r));
         // The reader's node exists if an earlier try was carried out and its answer was lost.
         if (r.code == answer::done || r.code == answer::node_exists) {
           found->place = parse(style_, reader);
@@ -119,7 +119,7 @@ void claim_queue::downgrade(const tickets::request& request, const on_reply& han
         }
         claims_.own(former, *found);
         found->watched = false;  // events since then were ignored
-        handler(trouble_of(r));
+        handler(request_error_of(r));
       });
 }
 

@@ -59,7 +59,7 @@ void session::happened(const std::string& path, change event) {
 /// Removes the nodes of holds that an operator ends. The holders notice it by their own watches.
 void session::force_release(const tickets::request& request, const on_reply& handler) {
   inspection_.find_holds(request, [this, handler](const inspection::outcome<inspection::holds>& found) {
-    if (const auto* trouble = std::get_if<store::trouble>(&found)) return handler(*trouble);
+    if (const auto* reason = std::get_if<store::request_error>(&found)) return handler(*reason);
     const auto& holds = std::get<inspection::holds>(found);
     if (holds.nodes.empty()) return handler(tickets::reply{tickets::count{0}});
     std::vector<operation> removals;
@@ -68,8 +68,8 @@ void session::force_release(const tickets::request& request, const on_reply& han
       removals.push_back({.kind = operation_kind::remove, .path = path});
     nodes_.submit_all(std::move(removals),
                       [handler, count = holds.count](const std::vector<result>& results) {
-                        const auto failed = std::find_if(results.begin(), results.end(), is_trouble);
-                        if (failed != results.end()) return handler(trouble_of(*failed));
+                        const auto failed = std::find_if(results.begin(), results.end(), is_error);
+                        if (failed != results.end()) return handler(request_error_of(*failed));
                         handler(tickets::reply{tickets::count{count}});
                       });
   });

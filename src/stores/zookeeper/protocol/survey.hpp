@@ -36,13 +36,13 @@ struct survey {
 /// for leases, and the data of the leases' node.
 [[nodiscard]] std::vector<operation> reads_of(const std::string& base);
 /// Finds the claims by the names of the children.
-/// \param reads the results of `reads_of`, none of which is trouble.
+/// \param reads the results of `reads_of`, none of which is an error.
 [[nodiscard]] survey survey_of(layout style, const std::string& base, const std::vector<result>& reads);
 
 /// The reads of the claims' own nodes: those of all holders, and of the first `waiters` waiters.
 [[nodiscard]] std::vector<operation> claim_reads_of(const survey& name, std::size_t waiters);
 /// Takes the results. Claims that are gone by then are left out.
-/// \param reads the results of `claim_reads_of` with the same `waiters`, none of which is trouble.
+/// \param reads the results of `claim_reads_of` with the same `waiters`, none of which is an error.
 void fill(survey& name, std::size_t waiters, const std::vector<result>& reads);
 
 /// Decides by the node's data, or by its name if others have written into the node (as Curator's Revoker

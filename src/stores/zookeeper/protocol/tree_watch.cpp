@@ -61,7 +61,7 @@ void tree_watch::watch_below(const std::string& path) {
       watched_.erase(path);
       if (r.code != answer::no_node || path != root_) return;
       // No lock was ever used. A missing node cannot be watched.
-      nodes_.make_parents(path, [this, path](const std::optional<store::trouble>& failed) {
+      nodes_.make_parents(path, [this, path](const std::optional<store::request_error>& failed) {
         if (!failed) watch_below(path);
       });
       return;

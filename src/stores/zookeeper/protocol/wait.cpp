@@ -278,7 +278,7 @@ void claim_queue::look(const tickets::request& request, const on_reply& handler)
   nodes_.submit_all({{.kind = kind::sync, .path = top()}},
                     [place_now, handler](const std::vector<result>& results) {
                       const result& r = results[0];
-                      if (is_unanswered(r)) return handler(trouble_of(r));
+                      if (is_unanswered(r)) return handler(request_error_of(r));
                       place_now();
                     });
 }

@@ -82,7 +82,7 @@ void wire_nodes::make_parents(const std::string& path, on_made handler) {
     };
     // Nodes above a chroot exist and cannot be created; only the lowest result counts.
     if (is_there(results.back())) return handler(std::nullopt);
-    handler(trouble_of(*std::find_if_not(results.begin(), results.end(), is_there)));
+    handler(request_error_of(*std::find_if_not(results.begin(), results.end(), is_there)));
   });
 }
 

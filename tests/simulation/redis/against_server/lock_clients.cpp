@@ -143,12 +143,12 @@ std::string lock_clients::order_of(fencing_token t) {
 }
 
 value lock_clients::value_of(const tickets::link::outcome& o) {
-  if (const auto* t = std::get_if<store::trouble>(&o)) {
+  if (const auto* t = std::get_if<store::request_error>(&o)) {
     // Where the error arose stands in it: the script's sum and line.
     return {kind::error,
             0,
-            t->reason.code.message() + ": " + t->reason.message + (t->passing ? ", passing" : "") +
-                (t->unknown ? ", unknown" : ""),
+            t->reason.code.message() + ": " + t->reason.message + (t->retryable ? ", retryable" : "") +
+                (t->maybe_executed ? ", maybe executed" : ""),
             {}};
   }
   struct {

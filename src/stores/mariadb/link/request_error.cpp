@@ -13,7 +13,7 @@ struct verdict {
   unsigned number;
   errc code;
   const char* advice;
-  bool passing;
+  bool retryable;
   bool over = false;  // the session cannot be used any more
 };
 
@@ -130,15 +130,15 @@ refusal refusal_of(unsigned number, const std::string& sentence) {
   const verdict& v = verdict_of(number);
   failure reason = failure_of(v, number, sentence);
   if (v.over && (v.advice == ended || &v == &lost))
-    throw runtime::connection_error{std::move(reason), v.passing};
+    throw runtime::connection_error{std::move(reason), v.retryable};
   // An interrupted statement may have committed before.
-  const bool unknown = v.advice == cut_short;
-  return {{std::move(reason), v.passing, unknown}, v.over};
+  const bool maybe_executed = v.advice == cut_short;
+  return {{std::move(reason), v.retryable, maybe_executed}, v.over};
 }
 
 runtime::connection_error refused_entry(unsigned number, const std::string& sentence) {
   const verdict& v = verdict_of(number);
-  return {failure_of(v, number, sentence), v.passing};
+  return {failure_of(v, number, sentence), v.retryable};
 }
 
 }  // namespace holdfast::mariadb

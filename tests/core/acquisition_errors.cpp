@@ -11,10 +11,10 @@ namespace {
 using namespace test;
 using tickets::task;
 
-TEST(acquisition_trouble, asks_again_what_was_surely_not_carried_out) {
+TEST(acquisition_errors, asks_again_what_was_surely_not_carried_out) {
   stepper it{retried_claim()};
   it.start();
-  auto s = it.fail(passing);
+  auto s = it.fail(retryable);
   EXPECT_EQ(s.wake_at, it.now + 10ms);
   EXPECT_FALSE(s.send || s.answer || s.finished);
   it.pass(10ms);
@@ -29,7 +29,7 @@ stepper finding() {
   stepper it{retried_claim()};
   it.start();
   it.pass(5ms);
-  const auto s = it.fail(passing_unknown);
+  const auto s = it.fail(retryable_maybe_executed);
   EXPECT_EQ(s.wake_at, it.now + 10ms);
   EXPECT_FALSE(s.send) << "asking again might queue twice";
   it.pass(10ms);
@@ -42,8 +42,8 @@ stepper finding() {
 }
 
 // Its owner id is known there: asked again it would be the same grant, and nothing may be left behind.
-TEST(acquisition_trouble, looks_again_for_a_grant_that_must_not_be_believed_yet_and_withdraws_it_in_the_end) {
-  const store::trouble unacknowledged{{errc::unavailable, "one replica of two"}, true, false, true};
+TEST(acquisition_errors, looks_again_for_a_grant_that_must_not_be_believed_yet_and_withdraws_it_in_the_end) {
+  const store::request_error unacknowledged{{errc::unavailable, "one replica of two"}, true, false, true};
   stepper it{retried_claim()};
   it.start();
   auto s = it.fail(unacknowledged);
@@ -61,7 +61,7 @@ TEST(acquisition_trouble, looks_again_for_a_grant_that_must_not_be_believed_yet_
   EXPECT_EQ(task_of(s), task::withdraw);
 }
 
-TEST(acquisition_trouble, does_not_wait_in_a_queue_that_a_try_did_not_ask_for) {
+TEST(acquisition_errors, does_not_wait_in_a_queue_that_a_try_did_not_ask_for) {
   store::claim c = retried_claim();
   c.wait = false;
   stepper it{c};
@@ -72,7 +72,7 @@ TEST(acquisition_trouble, does_not_wait_in_a_queue_that_a_try_did_not_ask_for) {
   EXPECT_EQ(task_of(s), task::withdraw) << "it may stand there";
 }
 
-TEST(acquisition_trouble, finds_that_nothing_was_carried_out_and_asks_again) {
+TEST(acquisition_errors, finds_that_nothing_was_carried_out_and_asks_again) {
   stepper it = finding();
   EXPECT_EQ(task_of(it.reply(tickets::nothing{})), task::acquire);
   const auto requested = it.now;
@@ -80,7 +80,7 @@ TEST(acquisition_trouble, finds_that_nothing_was_carried_out_and_asks_again) {
   EXPECT_EQ(grant_of(it.reply(granted_at(ticket)))->valid_from, requested);
 }
 
-TEST(acquisition_trouble, finds_its_place_and_keeps_it) {
+TEST(acquisition_errors, finds_its_place_and_keeps_it) {
   stepper it = finding();
   const auto found = it.reply(waiting_at(ticket));
   ASSERT_EQ(task_of(found), task::look) << "finding does not keep it";
@@ -90,7 +90,7 @@ TEST(acquisition_trouble, finds_its_place_and_keeps_it) {
   EXPECT_EQ(s.wake_at, tickets::next_look(waiting_at(ticket), looked, 30s, it.now, it.chance));
 }
 
-TEST(acquisition_trouble, finds_its_grant_and_counts_from_the_look_that_keeps_it) {
+TEST(acquisition_errors, finds_its_grant_and_counts_from_the_look_that_keeps_it) {
   stepper it = finding();
   auto s = it.reply(granted_at(ticket));
   EXPECT_FALSE(s.answer) << "its ttl may have begun with any of its requests";
@@ -106,11 +106,11 @@ TEST(acquisition_trouble, finds_its_grant_and_counts_from_the_look_that_keeps_it
 /// The first request is on its way for long, and carried out late, after one has looked for it in vain. The
 /// second is lost, too. What is found then has its ttl from the first, whose sending is before that of the
 /// second.
-TEST(acquisition_trouble, believes_no_found_grant_for_longer_than_the_store_keeps_it) {
+TEST(acquisition_errors, believes_no_found_grant_for_longer_than_the_store_keeps_it) {
   stepper it = finding();
   it.reply(tickets::nothing{});
   it.pass(500ms);
-  it.fail(passing_unknown);
+  it.fail(retryable_maybe_executed);
   it.wake();
   const auto s = it.reply(granted_at(ticket));
   EXPECT_FALSE(s.answer);
@@ -119,8 +119,8 @@ TEST(acquisition_trouble, believes_no_found_grant_for_longer_than_the_store_keep
   EXPECT_EQ(grant_of(it.reply(granted_at(ticket)))->valid_from, looked);
 }
 
-TEST(acquisition_trouble, goes_on_finding_when_that_fails_too) {
-  for (const store::trouble& t : {passing, passing_unknown}) {
+TEST(acquisition_errors, goes_on_finding_when_that_fails_too) {
+  for (const store::request_error& t : {retryable, retryable_maybe_executed}) {
     stepper it = finding();
     const auto s = it.fail(t);
     EXPECT_EQ(s.wake_at, it.now + 20ms);
@@ -129,8 +129,8 @@ TEST(acquisition_trouble, goes_on_finding_when_that_fails_too) {
   }
 }
 
-TEST(acquisition_trouble, looks_again_when_a_look_fails) {
-  for (const store::trouble& t : {passing, passing_unknown}) {
+TEST(acquisition_errors, looks_again_when_a_look_fails) {
+  for (const store::request_error& t : {retryable, retryable_maybe_executed}) {
     stepper it{retried_claim()};
     it.queue(waiting_at(ticket));
     it.pass(500ms);
@@ -151,32 +151,32 @@ TEST(acquisition_trouble, looks_again_when_a_look_fails) {
   }
 }
 
-TEST(acquisition_trouble, forgives_a_failed_look_however_long_ago_the_last_one_was) {
+TEST(acquisition_errors, forgives_a_failed_look_however_long_ago_the_last_one_was) {
   stepper it{retried_claim()};
   it.queue(waiting_at(ticket));
   it.pass(9s);  // much longer than the limit of retries: nothing was asked, so nothing was left unanswered
   it.wake();
-  const auto s = it.fail(passing);
+  const auto s = it.fail(retryable);
   EXPECT_FALSE(s.answer);
   EXPECT_EQ(s.wake_at, it.now + 10ms);
 }
 
-TEST(acquisition_trouble, begins_anew_with_short_delays_after_an_answer) {
+TEST(acquisition_errors, begins_anew_with_short_delays_after_an_answer) {
   stepper it{retried_claim()};
   it.start();
-  it.fail(passing);
+  it.fail(retryable);
   it.wake();
-  EXPECT_EQ(it.fail(passing).wake_at, it.now + 20ms);
+  EXPECT_EQ(it.fail(retryable).wake_at, it.now + 20ms);
   it.wake();
   it.reply(waiting_at(ticket));
   it.wake();
-  EXPECT_EQ(it.fail(passing).wake_at, it.now + 10ms);
+  EXPECT_EQ(it.fail(retryable).wake_at, it.now + 10ms);
 }
 
-TEST(acquisition_trouble, gives_up_when_its_limit_of_silence_is_over) {
+TEST(acquisition_errors, gives_up_when_its_limit_of_silence_is_over) {
   stepper it{retried_claim()};
   it.start();
-  const auto moments = request_times_until_it_gives_up(it, it.fail(passing), passing);
+  const auto moments = request_times_until_it_gives_up(it, it.fail(retryable), retryable);
   EXPECT_TRUE(it.finished()) << "surely not there: nothing to withdraw";
   EXPECT_TRUE(it.answered());
   ASSERT_GE(moments.size(), 4U);
@@ -187,7 +187,7 @@ TEST(acquisition_trouble, gives_up_when_its_limit_of_silence_is_over) {
   EXPECT_GT(moments.back(), 1s - 80ms) << "one more try would have had time";
 }
 
-TEST(acquisition_trouble, gives_up_on_an_answer_that_does_not_come_and_withdraws_after_it) {
+TEST(acquisition_errors, gives_up_on_an_answer_that_does_not_come_and_withdraws_after_it) {
   stepper it{retried_claim()};
   auto s = it.start();
   it.pass(500ms);
@@ -202,12 +202,12 @@ TEST(acquisition_trouble, gives_up_on_an_answer_that_does_not_come_and_withdraws
   EXPECT_TRUE(it.reply(tickets::done{}).finished);
 }
 
-TEST(acquisition_trouble, waits_for_the_answer_to_its_last_try_too_and_tells_what_hindered_those_before) {
+TEST(acquisition_errors, waits_for_the_answer_to_its_last_try_too_and_tells_what_hindered_those_before) {
   store::claim c = retried_claim();
   c.retry.limit(15ms);
   stepper it{c};
   it.start();
-  const auto full = store::trouble{{errc::exhausted, "the disk is full"}, true};
+  const auto full = store::request_error{{errc::exhausted, "the disk is full"}, true};
   it.pass_until(it.fail(full).wake_at);
   auto s = it.wake();
   ASSERT_EQ(task_of(s), task::acquire);
@@ -224,7 +224,7 @@ TEST(acquisition_trouble, waits_for_the_answer_to_its_last_try_too_and_tells_wha
   EXPECT_NE(std::get<failure>(*s.answer).message.find("the disk is full"), std::string::npos);
 }
 
-TEST(acquisition_trouble, of_a_try_is_waited_for_no_longer_than_an_answer_may_take) {
+TEST(acquisition_errors, of_a_try_is_waited_for_no_longer_than_an_answer_may_take) {
   store::claim c = retried_claim();
   c.wait = false;
   stepper it{c};
@@ -233,29 +233,29 @@ TEST(acquisition_trouble, of_a_try_is_waited_for_no_longer_than_an_answer_may_ta
   EXPECT_EQ(failure_of(it.wake()), errc::unknown_outcome);
   stepper other{c};
   other.start();
-  EXPECT_EQ(failure_of(other.fail(passing)), errc::unavailable) << "a try is not repeated";
+  EXPECT_EQ(failure_of(other.fail(retryable)), errc::unavailable) << "a try is not repeated";
 }
 
-TEST(acquisition_trouble, gives_up_at_once_without_a_limit) {
+TEST(acquisition_errors, gives_up_at_once_without_a_limit) {
   store::claim c = a_claim();
   c.retry.limit(0s);
   stepper it{c};
   it.start();
-  const auto s = it.fail(passing);
+  const auto s = it.fail(retryable);
   EXPECT_EQ(failure_of(s), errc::unavailable);
   EXPECT_TRUE(s.finished);
 }
 
-TEST(acquisition_trouble, does_not_retry_what_will_not_pass) {
+TEST(acquisition_errors, does_not_retry_what_will_not_pass) {
   stepper it{retried_claim()};
   it.start();
-  auto s = it.fail(lasting);
+  auto s = it.fail(permanent);
   EXPECT_EQ(failure_of(s), errc::unavailable);
   EXPECT_TRUE(s.finished) << "surely not there";
 
   stepper doubtful{retried_claim()};
   doubtful.start();
-  s = doubtful.fail(lasting_unknown);
+  s = doubtful.fail(permanent_maybe_executed);
   EXPECT_EQ(failure_of(s), errc::unknown_outcome);
   EXPECT_EQ(task_of(s), task::withdraw) << "it may stand there";
   EXPECT_TRUE(doubtful.reply(tickets::done{}).finished);
@@ -263,15 +263,15 @@ TEST(acquisition_trouble, does_not_retry_what_will_not_pass) {
   stepper queued{retried_claim()};
   queued.queue(waiting_at(ticket));
   queued.wake();
-  s = queued.fail(lasting);
+  s = queued.fail(permanent);
   EXPECT_EQ(failure_of(s), errc::unavailable);
   EXPECT_EQ(task_of(s), task::withdraw) << "its ticket stands there";
 }
 
-TEST(acquisition_trouble, does_not_remember_the_doubts_of_a_settled_try) {
+TEST(acquisition_errors, does_not_remember_the_doubts_of_a_settled_try) {
   stepper it = finding();
   it.reply(tickets::nothing{});  // asks again
-  it.fail(passing);              // surely not carried out
+  it.fail(retryable);            // surely not carried out
   EXPECT_TRUE(it.cancel().finished) << "nothing of it is at the store";
 }
 

@@ -15,7 +15,7 @@ struct verdict {
   std::string_view state;
   errc code;
   std::string_view advice;
-  bool passing;
+  bool retryable;
   bool over = false;  // the connection is over
 };
 
@@ -102,7 +102,7 @@ runtime::connection_error refused_entry(PGconn* connection) {
   if (const std::string state = state_in(said.message); !state.empty()) {
     const verdict& v = verdict_of(state);
     said.message.append("; ").append(v.advice);
-    return {{v.code, said.message}, v.passing};
+    return {{v.code, said.message}, v.retryable};
   }
   if (PQconnectionNeedsPassword(connection) != 0 || says("certificate") || says("does not support SSL")) {
     return {{errc::permission_denied, said.message}, false};
@@ -129,7 +129,7 @@ refusal refusal_of(const PGresult* refused) {
   std::string message = one_line(field(PG_DIAG_MESSAGE_PRIMARY));
   if (message.empty()) message = one_line(PQresultErrorMessage(refused));
   message.append("; ").append(v.advice).append(" (SQLSTATE ").append(state).append(")");
-  return {{{v.code, message}, v.passing, false}, v.over, severity != "ERROR"};
+  return {{{v.code, message}, v.retryable, false}, v.over, severity != "ERROR"};
 }
 
 }  // namespace holdfast::postgresql

@@ -1,4 +1,4 @@
-#include "stores/sqlite/link/trouble.hpp"
+#include "stores/sqlite/link/request_error.hpp"
 
 #include <cerrno>
 #include <cstring>
@@ -10,7 +10,7 @@ namespace {
 struct verdict {
   errc code;
   const char* advice;
-  bool passing;
+  bool retryable;
 };
 
 verdict verdict_of(int code, int system_error) {
@@ -56,7 +56,7 @@ verdict verdict_of(int code, int system_error) {
 
 }  // namespace
 
-store::trouble trouble_of(sqlite3* db, int code, const std::string& path) {
+store::request_error request_error_of(sqlite3* db, int code, const std::string& path) {
   const int system_error = db != nullptr ? sqlite3_system_errno(db) : errno;
   const verdict v = verdict_of(code, system_error);
   std::string message =
@@ -65,7 +65,7 @@ store::trouble trouble_of(sqlite3* db, int code, const std::string& path) {
       (code & 0xFF) != SQLITE_BUSY) {
     message.append("; ").append(std::strerror(system_error));
   }
-  return {{v.code, message + ")"}, v.passing, false};
+  return {{v.code, message + ")"}, v.retryable, false};
 }
 
 }  // namespace holdfast::sqlite
