@@ -42,7 +42,7 @@ class shared_gate {
 };
 
 /// The results of one contender.
-struct contender_record {
+struct contender_results {
   guarded_counter grants;
   guarded_counter requested_at_ns;
   guarded_counter later_waits;  ///< waits after its first hold: the first ones fill the queue
@@ -74,7 +74,7 @@ struct handoff_board {
   guarded_counter unlocked_by;  ///< a process, counted from 1; 0: none yet
   guarded_counter handovers;    ///< from one process to another
   std::array<guarded_counter, samples_max> handover_ns;
-  std::array<contender_record, contenders_max> contenders;
+  std::array<contender_results, contenders_max> contenders;
 };
 
 static_assert(std::atomic<std::int64_t>::is_always_lock_free, "shared between processes");

@@ -21,18 +21,18 @@ namespace holdfast::cli {
 namespace {
 
 /// The work under the lock, which shows if another contender holds it, too.
-void note_grant(handoff_board& board, contender_record& record, std::int64_t process,
+void note_grant(handoff_board& board, contender_results& results, std::int64_t process,
                 std::int64_t granted_at_ns, fencing_token token) {
   const auto drawn = static_cast<std::int64_t>(token.value());
   if (drawn <= board.last_token.get()) board.token_violations.add(1);
   board.last_token.set(drawn);
   board.grants.add(1);
 
-  if (record.grants.get() > 0) {
-    record.later_waits.add(1);
-    record.later_wait_ns.add(granted_at_ns - record.requested_at_ns.get());
+  if (results.grants.get() > 0) {
+    results.later_waits.add(1);
+    results.later_wait_ns.add(granted_at_ns - results.requested_at_ns.get());
   }
-  record.grants.add(1);
+  results.grants.add(1);
 
   const auto from = board.unlocked_by.get();
   const auto place = static_cast<std::size_t>(board.handovers.get());
@@ -52,18 +52,18 @@ client open_for(const handoff_board& board) {
   return open_client({}, client_options{}.locks(lock_options{}.ttl(duration{board.ttl_us})));
 }
 
-void contend(handoff_board& board, contender_record& record, std::int64_t process, client& locks) {
+void contend(handoff_board& board, contender_results& results, std::int64_t process, client& locks) {
   mutex lock{locks, board.name.data()};
   lock.lock();  // a contender is ready after its first lock, which connects
   lock.unlock();
   ++board.ready;
   await_start(board);
   while (!board.stop) {
-    record.requested_at_ns.set(monotonic_ns());
+    results.requested_at_ns.set(monotonic_ns());
     lock.lock();
     const auto granted_at_ns = monotonic_ns();
     if (!board.stop) {
-      note_grant(board, record, process, granted_at_ns, lock.token());
+      note_grant(board, results, process, granted_at_ns, lock.token());
       if (board.grants.get() >= board.grants_limit) board.stop = true;
     }
     board.unlocked_by.set(process);

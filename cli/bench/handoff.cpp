@@ -68,13 +68,13 @@ struct fairness {
 };
 
 /// The mean wait of one contender. For a contender with at most one grant, the time that it has waited.
-double mean_wait_ns(const contender_record& contender, std::int64_t stopped_at_ns) {
+double mean_wait_ns(const contender_results& contender, std::int64_t stopped_at_ns) {
   const auto waits = contender.later_waits.get();
   if (waits > 0) return static_cast<double>(contender.later_wait_ns.get()) / static_cast<double>(waits);
   return static_cast<double>(stopped_at_ns - contender.requested_at_ns.get());
 }
 
-fairness fairness_of(std::span<const contender_record> contenders, std::int64_t stopped_at_ns) {
+fairness fairness_of(std::span<const contender_results> contenders, std::int64_t stopped_at_ns) {
   constexpr double clock_noise_ns =
       1'000;  // shorter waits count as none, because ratios of noise mean nothing
   std::vector<double> waits;
@@ -87,7 +87,7 @@ fairness fairness_of(std::span<const contender_record> contenders, std::int64_t 
           *std::ranges::min_element(grants), *std::ranges::max_element(grants)};
 }
 
-void check_witness(const handoff_board& board, std::span<const contender_record> contenders) {
+void check_witness(const handoff_board& board, std::span<const contender_results> contenders) {
   std::int64_t sum = 0;
   for (const auto& each : contenders) sum += each.grants.get();
   const auto counted = board.grants.get();

@@ -23,7 +23,7 @@ namespace holdfast::cli {
 namespace {
 
 /// The result of a run, for its messages.
-struct run_record {
+struct run_result {
   std::uint64_t token = 0;
   boot_clock::time_point requested_at;
   boot_clock::time_point held_at;
@@ -84,14 +84,14 @@ int conclude_denied(const run_command& request, const failure& denial) {
 
 /// Runs the command under the lease, and releases it.
 ending run_under(lease& held, const run_command& request, const program& command, signal_inbox& signals,
-                 const inherited_signals& inherited, run_record& record) {
+                 const inherited_signals& inherited, run_result& result) {
   guardian guard;
   child_process child{command, environment_for(held.token(), request.wish.name), inherited};
   // If a lease ends with a session, the shorter lifetime decides the grace period.
   const auto ttl = std::min<duration>(request.wish.ttl.value_or(lock_options{}.ttl()),
                                       std::chrono::ceil<duration>(held.remaining()));
   auto end = supervisor{held, ttl, child, guard, signals}.run();
-  record.ended_at = boot_clock::now();
+  result.ended_at = boot_clock::now();
   return end;
 }
 
@@ -143,13 +143,13 @@ bool lost_at_release(client& locks, lease& held, const run_command& request) {
 
 /// \param ended whether the command was made to end, and did not end by itself.
 int conclude(const run_command& request, const ending& end, bool ended, loss_reason reason,
-             const run_record& record) {
+             const run_result& result) {
   const int status = end.lost ? request.lost_status : end.status;
   if (request.store.json) {
     json object{{"name", request.wish.name},
-                {"token", record.token},
-                {"waited_s", to_seconds(record.held_at - record.requested_at)},
-                {"held_s", to_seconds(record.ended_at - record.held_at)},
+                {"token", result.token},
+                {"waited_s", to_seconds(result.held_at - result.requested_at)},
+                {"held_s", to_seconds(result.ended_at - result.held_at)},
                 {"lost", end.lost}};
     if (end.lost) object["reason"] = to_json_text(reason);
     object["command_status"] = end.status;
@@ -162,7 +162,7 @@ int conclude(const run_command& request, const ending& end, bool ended, loss_rea
     complain(fmt::format(
         "holdfast: the lock '{}' (token {}) was lost while '{}' ran; '{}' {}. {}. Others may hold the lock "
         "now\n",
-        printable(request.wish.name), record.token, command, command, end_text, sentence_of(reason)));
+        printable(request.wish.name), result.token, command, command, end_text, sentence_of(reason)));
   }
   return status;
 }
@@ -186,21 +186,21 @@ int perform(const run_command& request) {
   options.flush_limit(flush_limit);
   auto locks = open_client(request.store, options);
 
-  run_record record;
-  record.requested_at = boot_clock::now();
+  run_result result;
+  result.requested_at = boot_clock::now();
   auto waited = await_grant(locks, request.wish, signals);
   if (waited.interrupted_by) return killed_by_signal + *waited.interrupted_by;
   if (!waited.held) return conclude_denied(request, denial_of(locks, request.wish));
 
   auto& held = *waited.held;
-  record.held_at = boot_clock::now();
-  record.token = held.token().value();
-  auto end = run_under(held, request, command, signals, {signals.mask_before(), pipe_signal}, record);
+  result.held_at = boot_clock::now();
+  result.token = held.token().value();
+  auto end = run_under(held, request, command, signals, {signals.mask_before(), pipe_signal}, result);
   signals.close();  // from here on signals end this process: the command is over
   const bool ended = end.lost;
   const auto reason = reason_of(held, !ended);
   end.lost = lost_at_release(locks, held, request) || end.lost;
-  return conclude(request, end, ended, reason, record);
+  return conclude(request, end, ended, reason, result);
 }
 
 }  // namespace holdfast::cli

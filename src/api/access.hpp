@@ -5,7 +5,7 @@
 #include "api/client_core.hpp"
 #include "holdfast/client.hpp"
 #include "holdfast/lease.hpp"
-#include "lease/record.hpp"
+#include "lease/lease_record.hpp"
 #include "runtime/process.hpp"
 
 namespace holdfast::detail {
@@ -13,9 +13,9 @@ namespace holdfast::detail {
 /// Gives the lock types access to one another's private members.
 class lease_access {
  public:
-  [[nodiscard]] static lease make(lease_core::record_ptr record) { return lease{std::move(record)}; }
-  [[nodiscard]] static const lease_core::record_ptr& record(const lease& of) { return of.record_; }
-  [[nodiscard]] static lease_core::record_ptr take(lease&& from) { return std::move(from.record_); }
+  [[nodiscard]] static lease make(lease_core::lease_record_ptr record) { return lease{std::move(record)}; }
+  [[nodiscard]] static const lease_core::lease_record_ptr& record(const lease& of) { return of.record_; }
+  [[nodiscard]] static lease_core::lease_record_ptr take(lease&& from) { return std::move(from.record_); }
 };
 
 class client_access {
@@ -24,12 +24,12 @@ class client_access {
 };
 
 /// Every lease is made known to its client here, before any other thread can have it.
-inline void set_client(lease_core::record& lease, const std::weak_ptr<client_core>& client) {
+inline void set_client(lease_record& lease, const std::weak_ptr<client_core>& client) {
   lease.client = client;
   lease.generation = runtime::process_generation();
 }
 /// The client of a lease; null where it has gone, or for an inert lease.
-[[nodiscard]] inline std::shared_ptr<client_core> client_of(const lease_core::record_ptr& lease) {
+[[nodiscard]] inline std::shared_ptr<client_core> client_of(const lease_core::lease_record_ptr& lease) {
   return lease ? std::static_pointer_cast<detail::client_core>(lease->client.lock()) : nullptr;
 }
 

@@ -10,7 +10,7 @@
 
 namespace holdfast::detail {
 
-using lease_core::record_ptr;
+using lease_core::lease_record_ptr;
 using runtime::core_lock;
 
 namespace {
@@ -45,7 +45,7 @@ struct idle_latch {
 };
 
 /// The result of a wait for a loss.
-std::optional<failure> loss_of(const lease_core::record& lease) {
+std::optional<failure> loss_of(const lease_record& lease) {
   if (lease.reason == errc::lost) return std::nullopt;
   return failure{lease.reason, "the client was closed"};
 }
@@ -66,7 +66,7 @@ client_core::client_core(std::string_view url, client_options options)
   {
     const core_lock now{parts_->loop};  // the store may deliver replies from now on
     parts_->leases = std::make_unique<lease_core::lease_manager>(parts_->loop, parts_->store->port(),
-                                                                 [this](const record_ptr& lease) {
+                                                                 [this](const lease_record_ptr& lease) {
                                                                    parts_->loop.assert_core_locked();
                                                                    announce_loss(lease);
                                                                  });
@@ -199,7 +199,7 @@ void client_core::end_wait(op_id id, std::optional<failure> result) {
   parts_->waits.erase(found);
 }
 
-client_core::loss_actions client_core::forget_loss(const record_ptr& lease) {
+client_core::loss_actions client_core::forget_loss(const lease_record_ptr& lease) {
   auto actions = std::exchange(lease->on_lost, {});
   for (const auto& [number, action] : actions) {
     end_wait(number, failure{errc::not_owner, "the lease was released"});
@@ -207,7 +207,7 @@ client_core::loss_actions client_core::forget_loss(const record_ptr& lease) {
   return actions;
 }
 
-void client_core::drop(const record_ptr& lease) noexcept {
+void client_core::drop(const lease_record_ptr& lease) noexcept {
   if (!is_ours()) return;
   loss_actions unused;  // destroyed after the core lock is released: they are user code
   const core_lock now{parts_->loop};
@@ -215,7 +215,7 @@ void client_core::drop(const record_ptr& lease) noexcept {
   unused = forget_loss(lease);
 }
 
-std::error_code client_core::release(const record_ptr& lease) {
+std::error_code client_core::release(const lease_record_ptr& lease) {
   if (!is_ours()) return errc::closed;
   loss_actions unused;
   return wait_for<std::error_code>([&](auto handler) {
@@ -225,7 +225,7 @@ std::error_code client_core::release(const record_ptr& lease) {
   });
 }
 
-renewal client_core::renew(const record_ptr& lease) {
+renewal client_core::renew(const lease_record_ptr& lease) {
   if (!is_ours()) return renewal::lost;
   return wait_for<renewal>([&](auto handler) {
     parts_->loop.assert_core_locked();
@@ -233,7 +233,7 @@ renewal client_core::renew(const record_ptr& lease) {
   });
 }
 
-std::optional<failure> client_core::downgrade(const record_ptr& lease) {
+std::optional<failure> client_core::downgrade(const lease_record_ptr& lease) {
   require_open();
   return wait_for<std::optional<failure>>([&](auto handler) {
     parts_->loop.assert_core_locked();
@@ -245,7 +245,7 @@ namespace {
 failure parents_lease() { return {errc::closed, "the lease belongs to the parent process"}; }
 }  // namespace
 
-client_core::op_id client_core::start_release(const record_ptr& lease, on_ended handler) {
+client_core::op_id client_core::start_release(const lease_record_ptr& lease, on_ended handler) {
   if (!is_ours()) {
     handler(parents_lease());
     return 0;
@@ -264,7 +264,7 @@ client_core::op_id client_core::start_release(const record_ptr& lease, on_ended 
   return id;
 }
 
-client_core::op_id client_core::start_downgrade(const record_ptr& lease, on_ended handler) {
+client_core::op_id client_core::start_downgrade(const lease_record_ptr& lease, on_ended handler) {
   if (!is_ours()) {
     handler(parents_lease());
     return 0;
@@ -278,7 +278,7 @@ client_core::op_id client_core::start_downgrade(const record_ptr& lease, on_ende
   return id;
 }
 
-client_core::op_id client_core::start_wait_lost(const record_ptr& lease, on_ended handler) {
+client_core::op_id client_core::start_wait_lost(const lease_record_ptr& lease, on_ended handler) {
   if (!is_ours()) {
     handler(parents_lease());
     return 0;
@@ -287,25 +287,25 @@ client_core::op_id client_core::start_wait_lost(const record_ptr& lease, on_ende
   parts_->leases->check(lease);
   const op_id id = add_wait(std::move(handler));
   switch (lease->state()) {
-    case lease_core::record::phase::held:
+    case lease_record::phase::held:
       lease->on_lost.emplace_back(id, nullptr);
       parts_->waits.at(id).lease = lease;
       break;
-    case lease_core::record::phase::releasing:
+    case lease_record::phase::releasing:
       end_wait(id, failure{errc::not_owner, "the lease was released"});
       break;
-    case lease_core::record::phase::lost: end_wait(id, loss_of(*lease)); break;
+    case lease_record::phase::lost: end_wait(id, loss_of(*lease)); break;
   }
   return id;
 }
 
-void client_core::check(const record_ptr& lease) {
+void client_core::check(const lease_record_ptr& lease) {
   if (!is_ours()) return;
   const core_lock now{parts_->loop};
   parts_->leases->check(lease);
 }
 
-void client_core::announce_loss(const record_ptr& lease) {
+void client_core::announce_loss(const lease_record_ptr& lease) {
   // Captures the parts and not `this`, because this may run while the client is being destroyed.
   const auto give_back = [p = parts_.get(), lease] {
     if (lease->reason == errc::closed) return;  // closing releases all leases
@@ -332,17 +332,17 @@ void client_core::announce_loss(const record_ptr& lease) {
 }
 
 std::variant<std::error_code, client_core::op_id> client_core::on_lost(
-    const record_ptr& lease, const std::function<void(std::error_code)>& action) {
+    const lease_record_ptr& lease, const std::function<void(std::error_code)>& action) {
   std::function<void(std::error_code)> copy{action};  // copied here, because copying is user code, too
   const core_lock now{parts_->loop};
   parts_->leases->check(lease);
-  if (lease->state() == lease_core::record::phase::lost) return lease->reason;
+  if (lease->state() == lease_record::phase::lost) return lease->reason;
   const op_id number = first_wait + ++parts_->last_wait;
   lease->on_lost.emplace_back(number, std::move(copy));
   return number;
 }
 
-bool client_core::remove_on_lost(const record_ptr& lease, op_id id) {
+bool client_core::remove_on_lost(const lease_record_ptr& lease, op_id id) {
   if (!is_ours()) return false;
   std::function<void(std::error_code)> unused;  // destroyed after the core lock is released
   const core_lock now{parts_->loop};

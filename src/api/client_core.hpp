@@ -58,23 +58,23 @@ class client_core : public std::enable_shared_from_this<client_core> {
   void cancel(op_id id);
 
   /// Sends a release without waiting for its end.
-  void drop(const lease_core::record_ptr& lease) noexcept;
-  [[nodiscard]] std::error_code release(const lease_core::record_ptr& lease);
-  [[nodiscard]] renewal renew(const lease_core::record_ptr& lease);
-  [[nodiscard]] std::optional<failure> downgrade(const lease_core::record_ptr& lease);
-  op_id start_release(const lease_core::record_ptr& lease, on_ended handler);
-  op_id start_downgrade(const lease_core::record_ptr& lease, on_ended handler);
+  void drop(const lease_core::lease_record_ptr& lease) noexcept;
+  [[nodiscard]] std::error_code release(const lease_core::lease_record_ptr& lease);
+  [[nodiscard]] renewal renew(const lease_core::lease_record_ptr& lease);
+  [[nodiscard]] std::optional<failure> downgrade(const lease_core::lease_record_ptr& lease);
+  op_id start_release(const lease_core::lease_record_ptr& lease, on_ended handler);
+  op_id start_downgrade(const lease_core::lease_record_ptr& lease, on_ended handler);
   /// Ends without a failure when the lease is lost, with errc::closed when that is because the client was
   /// closed, and with errc::not_owner when it was released.
-  op_id start_wait_lost(const lease_core::record_ptr& lease, on_ended handler);
+  op_id start_wait_lost(const lease_core::lease_record_ptr& lease, on_ended handler);
   /// Declares a loss that is due, on this thread.
-  void check(const lease_core::record_ptr& lease);
+  void check(const lease_core::lease_record_ptr& lease);
   /// Returns the reason if the lease is lost already; the caller then calls `action`. Otherwise returns the
   /// number of the registration.
   [[nodiscard]] std::variant<std::error_code, op_id> on_lost(
-      const lease_core::record_ptr& lease, const std::function<void(std::error_code)>& action);
+      const lease_core::lease_record_ptr& lease, const std::function<void(std::error_code)>& action);
   /// \return whether the action was still registered, and so is never called.
-  bool remove_on_lost(const lease_core::record_ptr& lease, op_id id);
+  bool remove_on_lost(const lease_core::lease_record_ptr& lease, op_id id);
 
   [[nodiscard]] store::inspected inspect(std::string name, std::size_t most_waiters);
   [[nodiscard]] store::listed list(bool idle);
@@ -87,7 +87,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
   /// A handler that waits for the end of an operation. The operation goes on without it.
   struct wait {
     on_ended handler;
-    std::weak_ptr<lease_core::record> lease;  // the lease whose loss is awaited
+    std::weak_ptr<lease_record> lease;  // the lease whose loss is awaited
   };
   struct parts {
     runtime::event_loop loop;
@@ -96,7 +96,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
     std::unordered_map<op_id, wait> waits HOLDFAST_GUARDED_BY(loop);
     op_id last_wait HOLDFAST_GUARDED_BY(loop) = 0;
   };
-  using loss_actions = decltype(lease_core::record::on_lost);
+  using loss_actions = decltype(lease_record::on_lost);
 
   std::string url_;
   client_options options_;
@@ -112,8 +112,9 @@ class client_core : public std::enable_shared_from_this<client_core> {
   void end_wait(op_id id, std::optional<failure> result) HOLDFAST_REQUIRES(parts_->loop);
   /// Ends the waits for the loss of a lease that was released. \return user code to be destroyed after the
   /// core lock is released.
-  [[nodiscard]] loss_actions forget_loss(const lease_core::record_ptr& lease) HOLDFAST_REQUIRES(parts_->loop);
-  void announce_loss(const lease_core::record_ptr& lease) HOLDFAST_REQUIRES(parts_->loop);
+  [[nodiscard]] loss_actions forget_loss(const lease_core::lease_record_ptr& lease)
+      HOLDFAST_REQUIRES(parts_->loop);
+  void announce_loss(const lease_core::lease_record_ptr& lease) HOLDFAST_REQUIRES(parts_->loop);
   template <class Result, class Start, class Cancel>
   Result wait_for(Start start, const std::stop_token& stop, Cancel cancel);
   template <class Result, class Start>

@@ -48,7 +48,7 @@ struct handle::state {
   [[nodiscard]] std::optional<duration> limit_of(const lock_request& request) const {
     return request.limit ? request.limit : options.wait_limit();
   }
-  [[nodiscard]] lease lease_of(const lease_core::record_ptr& record) const {
+  [[nodiscard]] lease lease_of(const lease_core::lease_record_ptr& record) const {
     set_client(*record, locks);
     return lease_access::make(record);
   }
@@ -161,7 +161,7 @@ std::optional<lease> handle::acquire(const lock_request& request) {
   auto wish = s.wish_for(request);
   if (request.stop.stop_requested()) return std::nullopt;
   auto result = s.locks->acquire(std::move(wish), s.limit_of(request), request.stop);
-  if (const auto* record = std::get_if<lease_core::record_ptr>(&result)) return s.lease_of(*record);
+  if (const auto* record = std::get_if<lease_core::lease_record_ptr>(&result)) return s.lease_of(*record);
   if (const auto* failed = std::get_if<failure>(&result)) {
     if (failed->code == errc::cancelled && request.stop.stop_requested()) return std::nullopt;
     throw error{failed->code, *s.attempt + ": " + failed->message};
@@ -187,7 +187,7 @@ pending handle::async_acquire(const lock_request& request, std::unique_ptr<compl
   p.id = s.locks->start_acquire(
       std::move(wish), s.limit_of(request),
       [shared, may_be_empty, weak = std::weak_ptr{s.locks}, attempt = s.attempt](lease_core::taken result) {
-        if (const auto* record = std::get_if<lease_core::record_ptr>(&result)) {
+        if (const auto* record = std::get_if<lease_core::lease_record_ptr>(&result)) {
           set_client(**record, weak);
           shared->complete({{}, {}, lease_access::make(*record)});
         } else if (const auto* failed = std::get_if<failure>(&result)) {
@@ -250,7 +250,7 @@ void handle::unlock(mode m, std::ptrdiff_t count) noexcept {
 void handle::downgrade() {
   state& s = *state_;
   s.locks->require_open();
-  lease_core::record_ptr own;
+  lease_core::lease_record_ptr own;
   {
     const annotated::lock held{s.mutex};
     if (s.kept.empty() || s.kept.back().locked_as != mode::exclusive) {

@@ -13,12 +13,12 @@ namespace holdfast::detail {
 namespace {
 
 /// The error of an operation on a lease without a client.
-outcome without_client(const lease_core::record_ptr& record, const std::string& attempt) {
+outcome without_client(const lease_core::lease_record_ptr& record, const std::string& attempt) {
   if (record) return {errc::lost, attempt + ": the lease ended with its client", {}};
   return {errc::not_owner, attempt + ": the lease holds nothing, because it was released or moved from", {}};
 }
 
-std::string attempt_on(const char* verb, const lease_core::record_ptr& record) {
+std::string attempt_on(const char* verb, const lease_core::lease_record_ptr& record) {
   return std::string{verb} + (record ? " '" + record->hold.name + "'" : " a lease");
 }
 

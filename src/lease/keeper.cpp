@@ -13,10 +13,10 @@ namespace {
 constexpr std::size_t batch_size = 256;
 
 /// A renewal is sent up to this much early, in one request with others. They stay together from then on.
-duration slack(const record& lease) { return lease.hold.ttl / 24; }
+duration slack(const lease_record& lease) { return lease.hold.ttl / 24; }
 
 /// A loss is reported this much before the deadline, so that the report arrives by then.
-duration lead(const record& lease) {
+duration lead(const lease_record& lease) {
   return std::min<duration>(lease.margin / 2, std::chrono::milliseconds{1});
 }
 
@@ -32,23 +32,23 @@ keeper::~keeper() {
   time_.cancel(timer_);
 }
 
-void keeper::add(const record_ptr& lease, time_point valid_from) {
+void keeper::add(const lease_record_ptr& lease, time_point valid_from) {
   lease->kept = true;
   lease->number = ++last_number_;
   confirm(lease, valid_from);
 }
 
-void keeper::remove(const record_ptr& lease) {
+void keeper::remove(const lease_record_ptr& lease) {
   if (!lease->kept) return;
   agenda_.erase({lease->attention, lease});
   lease->kept = false;
 }
 
-void keeper::renew(const record_ptr& lease, std::function<void(renewal)> done) {
+void keeper::renew(const lease_record_ptr& lease, std::function<void(renewal)> done) {
   send({lease}, cause::user, std::move(done));
 }
 
-void keeper::confirm_end(const record_ptr& lease) {
+void keeper::confirm_end(const lease_record_ptr& lease) {
   if (!lease->kept) return;
   if (lease->confirming) {
     lease->confirm_again = true;
@@ -61,14 +61,14 @@ void keeper::confirm_end(const record_ptr& lease) {
   });
 }
 
-std::vector<record_ptr> keeper::all() const {
-  std::vector<record_ptr> leases;
+std::vector<lease_record_ptr> keeper::all() const {
+  std::vector<lease_record_ptr> leases;
   leases.reserve(agenda_.size());
   for (const auto& [when, lease] : agenda_) leases.push_back(lease);
   return leases;
 }
 
-void keeper::confirm(const record_ptr& lease, time_point valid_from) {
+void keeper::confirm(const lease_record_ptr& lease, time_point valid_from) {
   const duration ttl = lease->hold.ttl;
   // Answers may come in another order than their requests went.
   lease->valid_until = std::max(lease->valid_until, deadline_of(valid_from, ttl, lease->margin));
@@ -77,7 +77,7 @@ void keeper::confirm(const record_ptr& lease, time_point valid_from) {
   plan(lease, lease->renews ? valid_from + ttl / 3 : time_point::max());
 }
 
-void keeper::bound(const record_ptr& lease) {
+void keeper::bound(const lease_record_ptr& lease) {
   const auto until = port_.session_until();
   if (!until) return lease->set_deadline(lease->valid_until);
   const time_point now = time_.now();
@@ -89,7 +89,7 @@ void keeper::bound(const record_ptr& lease) {
 /// The session lives longer. A lease whose deadline has passed stays lost.
 void keeper::extend() {
   const time_point now = time_.now();
-  for (const record_ptr& lease : all()) {
+  for (const lease_record_ptr& lease : all()) {
     if (now >= lease->deadline() - lead(*lease)) {
       lost_(lease, deadline_reason(*lease));
     } else {
@@ -99,7 +99,7 @@ void keeper::extend() {
   }
 }
 
-void keeper::plan(const record_ptr& lease, time_point renew_at) {
+void keeper::plan(const lease_record_ptr& lease, time_point renew_at) {
   agenda_.erase({lease->attention, lease});
   lease->renew_at = renew_at;
   lease->attention = std::min<time_point>(renew_at, lease->deadline() - lead(*lease));
@@ -119,7 +119,7 @@ void keeper::tick() {
   const time_point now = time_.now();
   batch due;
   while (!agenda_.empty()) {
-    const record_ptr lease = agenda_.begin()->second;
+    const lease_record_ptr lease = agenda_.begin()->second;
     if (now >= lease->deadline() - lead(*lease)) {
       lost_(lease, deadline_reason(*lease));  // which removes it
     } else if (lease->renew_at - slack(*lease) > now) {
@@ -138,7 +138,7 @@ void keeper::send(batch leases, cause reason, std::function<void(renewal)> done)
   std::vector<store::hold> holds;
   holds.reserve(leases.size());
   time_point last_deadline = time_.now();
-  for (const record_ptr& lease : leases) {
+  for (const lease_record_ptr& lease : leases) {
     holds.push_back(lease->hold);
     last_deadline = std::max(last_deadline, lease->deadline());
   }
@@ -152,7 +152,7 @@ void keeper::send(batch leases, cause reason, std::function<void(renewal)> done)
       });
 }
 
-renewal keeper::settle(const record_ptr& lease, store::renewed outcome, time_point sent, cause reason) {
+renewal keeper::settle(const lease_record_ptr& lease, store::renewed outcome, time_point sent, cause reason) {
   if (!lease->kept) return renewal::lost;  // released or lost while the answer was under way
   const time_point now = time_.now();
   if (outcome == store::renewed::lost || now >= lease->deadline()) {

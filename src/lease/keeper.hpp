@@ -9,7 +9,7 @@
 #include "core/port.hpp"
 #include "core/scheduler.hpp"
 #include "holdfast/lease.hpp"
-#include "lease/record.hpp"
+#include "lease/lease_record.hpp"
 
 namespace holdfast::lease_core {
 
@@ -21,7 +21,7 @@ namespace holdfast::lease_core {
 /// Called under the core lock.
 class keeper {
  public:
-  using on_loss = std::function<void(const record_ptr&, loss_reason)>;
+  using on_loss = std::function<void(const lease_record_ptr&, loss_reason)>;
 
   /// \param lost called under the core lock for each lease at its deadline, or when the store denies it.
   keeper(store::scheduler& time, store::port& port, on_loss lost);
@@ -29,22 +29,22 @@ class keeper {
   keeper(const keeper&) = delete;
   keeper& operator=(const keeper&) = delete;
 
-  void add(const record_ptr& lease, store::time_point valid_from);
+  void add(const lease_record_ptr& lease, store::time_point valid_from);
   /// Sends nothing for the lease from now on, and ignores answers in flight.
-  void remove(const record_ptr& lease);
+  void remove(const lease_record_ptr& lease);
   /// Renews one lease now, whether or not it renews by itself.
-  void renew(const record_ptr& lease, std::function<void(renewal)> done);
+  void renew(const lease_record_ptr& lease, std::function<void(renewal)> done);
   /// A notification says that this lease was ended: renews the lease at once to find out. At most one such
   /// request is in flight and at most one more follows it, however many notifications come. The deadline of a
   /// lease that does not renew by itself stays where it is.
-  void confirm_end(const record_ptr& lease);
+  void confirm_end(const lease_record_ptr& lease);
 
   /// All leases that are kept now.
-  [[nodiscard]] std::vector<record_ptr> all() const;
+  [[nodiscard]] std::vector<lease_record_ptr> all() const;
 
  private:
-  using batch = std::vector<record_ptr>;
-  using appointment = std::pair<store::time_point, record_ptr>;
+  using batch = std::vector<lease_record_ptr>;
+  using appointment = std::pair<store::time_point, lease_record_ptr>;
   /// Leases that are due at one moment are ordered by their numbers. By address, the order would differ from
   /// run to run.
   struct sooner {
@@ -58,14 +58,14 @@ class keeper {
   /// The reason of a renewal.
   enum class cause : std::uint8_t { time, user, notification };
   void send(batch leases, cause reason, std::function<void(renewal)> done);
-  renewal settle(const record_ptr& lease, store::renewed outcome, store::time_point sent, cause reason);
+  renewal settle(const lease_record_ptr& lease, store::renewed outcome, store::time_point sent, cause reason);
   /// The store keeps the lease for one more ttl, counted from `valid_from`.
-  void confirm(const record_ptr& lease, store::time_point valid_from);
+  void confirm(const lease_record_ptr& lease, store::time_point valid_from);
   /// The deadline: the end of its own ttl, or of the session that it lives with, whichever comes first.
-  void bound(const record_ptr& lease);
+  void bound(const lease_record_ptr& lease);
   void extend();
   /// Decides when to look at the lease next.
-  void plan(const record_ptr& lease, store::time_point renew_at);
+  void plan(const lease_record_ptr& lease, store::time_point renew_at);
 
   store::scheduler& time_;
   store::port& port_;

@@ -21,10 +21,11 @@ lease_manager::lease_manager(store::scheduler& time, store::port& port, on_loss 
     : time_{time},
       port_{port},
       lost_{std::move(lost)},
-      keeper_{time, port, [this](const record_ptr& lease, loss_reason reason) { lose(lease, reason); }} {
+      keeper_{time, port,
+              [this](const lease_record_ptr& lease, loss_reason reason) { lose(lease, reason); }} {
   port_.on_revoked([this](const owner_id& owner, fencing_token token) {
     const auto found = by_owner_.find(owner);
-    const record_ptr lease = found == by_owner_.end() ? nullptr : found->second.lock();
+    const lease_record_ptr lease = found == by_owner_.end() ? nullptr : found->second.lock();
     // Any client may have sent the notification, so the store is asked.
     if (lease && (!token || token == lease->hold.token)) keeper_.confirm_end(lease);
   });
@@ -79,8 +80,8 @@ void lease_manager::on_acquired(claim_id id, const wish& request, store::acquire
   if (std::holds_alternative<store::refused>(result)) return finish(id, not_had{});
   const auto& grant = std::get<store::granted>(result);
   const store::claim& c = request.claim;
-  const auto lease = std::make_shared<record>(store::hold{c.name, c.owner, grant.token, c.ttl}, c.mode,
-                                              c.permits, request.margin, request.renews, c.retry);
+  const auto lease = std::make_shared<lease_record>(store::hold{c.name, c.owner, grant.token, c.ttl}, c.mode,
+                                                    c.permits, request.margin, request.renews, c.retry);
   const time_point end = deadline_of(grant.valid_from, c.ttl, request.margin);
   lease->set_deadline(end);
   if (time_.now() >= end) {
@@ -92,7 +93,7 @@ void lease_manager::on_acquired(claim_id id, const wish& request, store::acquire
   begin(id, lease, grant.valid_from);
 }
 
-void lease_manager::begin(claim_id id, const record_ptr& lease, time_point valid_from) {
+void lease_manager::begin(claim_id id, const lease_record_ptr& lease, time_point valid_from) {
   keeper_.add(lease, valid_from);
   by_owner_[lease->hold.owner] = lease;
   finish(id, lease);
@@ -101,7 +102,7 @@ void lease_manager::begin(claim_id id, const record_ptr& lease, time_point valid
 /// The store has granted the claim, but its session has not been confirmed for too long, as after a stall.
 /// The session may have survived. The claim waits for the proof as it waits for an answer, so a waiter does
 /// not lose its grant.
-void lease_manager::doubt(claim_id id, const wish& request, const record_ptr& lease) {
+void lease_manager::doubt(claim_id id, const wish& request, const lease_record_ptr& lease) {
   constexpr duration least_patience = std::chrono::seconds{1};
   const auto found = pending_.find(id);
   if (found == pending_.end()) return give_back(lease, nullptr);
@@ -133,7 +134,7 @@ void lease_manager::wait_for_proof(claim_id id, const wish& request) {
 void lease_manager::on_proof(claim_id id, const wish& request, const store::renewals& answer) {
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;  // the claim was given up meanwhile, and its grant is released
-  const record_ptr lease = found->second.doubtful;
+  const lease_record_ptr lease = found->second.doubtful;
   const time_point now = time_.now();
   if (answer.each.at(0) == store::renewed::lost) {
     found->second.doubtful = nullptr;
@@ -164,7 +165,7 @@ void lease_manager::finish(claim_id id, taken result) {
 void lease_manager::abandon(claim_id id, taken result) {
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
-  if (const record_ptr lease = std::exchange(found->second.doubtful, nullptr)) {
+  if (const lease_record_ptr lease = std::exchange(found->second.doubtful, nullptr)) {
     give_back(lease, nullptr);
   } else {
     port_.cancel(found->second.owner);
@@ -182,13 +183,13 @@ void lease_manager::time_is_up(claim_id id) {
 
 void lease_manager::cancel(claim_id id) { abandon(id, failure{errc::cancelled, "the claim was cancelled"}); }
 
-void lease_manager::release(const record_ptr& lease, std::function<void(std::error_code)> done) {
+void lease_manager::release(const lease_record_ptr& lease, std::function<void(std::error_code)> done) {
   check(lease);
-  if (lease->state() != record::phase::held) {
-    if (done) done(lease->state() == record::phase::lost ? errc::lost : errc::not_owner);
+  if (lease->state() != lease_record::phase::held) {
+    if (done) done(lease->state() == lease_record::phase::lost ? errc::lost : errc::not_owner);
     return;
   }
-  lease->set_state(record::phase::releasing);
+  lease->set_state(lease_record::phase::releasing);
   keeper_.remove(lease);
   by_owner_.erase(lease->hold.owner);
   give_back(lease, [done = std::move(done)](store::released outcome) {
@@ -201,7 +202,7 @@ void lease_manager::release(const record_ptr& lease, std::function<void(std::err
   });
 }
 
-void lease_manager::give_back(const record_ptr& lease, std::function<void(store::released)> done) {
+void lease_manager::give_back(const lease_record_ptr& lease, std::function<void(store::released)> done) {
   // At that time a whole ttl has passed at the store since the last renewal that may have reached it.
   const time_point ended = std::max(lease->deadline(), time_.now()) + lease->hold.ttl;
   port_.release(lease->hold, ended, [done = std::move(done)](store::released outcome) {
@@ -209,15 +210,16 @@ void lease_manager::give_back(const record_ptr& lease, std::function<void(store:
   });
 }
 
-void lease_manager::renew(const record_ptr& lease, std::function<void(renewal)> done) {
+void lease_manager::renew(const lease_record_ptr& lease, std::function<void(renewal)> done) {
   check(lease);
-  if (lease->state() != record::phase::held) return done(renewal::lost);
+  if (lease->state() != lease_record::phase::held) return done(renewal::lost);
   keeper_.renew(lease, std::move(done));
 }
 
-void lease_manager::downgrade(const record_ptr& lease, std::function<void(std::optional<failure>)> done) {
+void lease_manager::downgrade(const lease_record_ptr& lease,
+                              std::function<void(std::optional<failure>)> done) {
   check(lease);
-  if (lease->state() != record::phase::held) {
+  if (lease->state() != lease_record::phase::held) {
     return done(failure{errc::lost, "the lease ended before it was downgraded"});
   }
   if (lease->mode() == mode::permits) {
@@ -237,23 +239,23 @@ void lease_manager::downgrade(const record_ptr& lease, std::function<void(std::o
                   });
 }
 
-void lease_manager::check(const record_ptr& lease) {
-  if (lease->state() == record::phase::held && time_.now() >= lease->deadline()) {
+void lease_manager::check(const lease_record_ptr& lease) {
+  if (lease->state() == lease_record::phase::held && time_.now() >= lease->deadline()) {
     lose(lease, deadline_reason(*lease));
   }
 }
 
-void lease_manager::lose(const record_ptr& lease, loss_reason reason) {
-  if (lease->state() != record::phase::held) return;
+void lease_manager::lose(const lease_record_ptr& lease, loss_reason reason) {
+  if (lease->state() != lease_record::phase::held) return;
   lease->loss = reason;  // before the state: any thread may read it once the state is lost
   lease->reason = reason == loss_reason::client_closed ? errc::closed : errc::lost;
-  lease->set_state(record::phase::lost);
+  lease->set_state(lease_record::phase::lost);
   keeper_.remove(lease);
   by_owner_.erase(lease->hold.owner);
   lost_(lease);
 }
 
-void lease_manager::after_loss(const record_ptr& lease) {
+void lease_manager::after_loss(const lease_record_ptr& lease) {
   // A late renewal may have reached the store. Releases the hold, so that others do not wait for the rest of
   // its ttl.
   give_back(lease, nullptr);
@@ -261,7 +263,7 @@ void lease_manager::after_loss(const record_ptr& lease) {
 
 void lease_manager::close() {
   while (!pending_.empty()) abandon(pending_.begin()->first, failure{errc::closed, "the client was closed"});
-  for (const record_ptr& lease : keeper_.all()) {
+  for (const lease_record_ptr& lease : keeper_.all()) {
     lose(lease, loss_reason::client_closed);
     give_back(lease, nullptr);
   }

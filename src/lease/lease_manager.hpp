@@ -11,7 +11,7 @@
 #include "core/port.hpp"
 #include "core/scheduler.hpp"
 #include "lease/keeper.hpp"
-#include "lease/record.hpp"
+#include "lease/lease_record.hpp"
 
 namespace holdfast::lease_core {
 
@@ -24,7 +24,7 @@ struct wish {
 
 /// Another client holds the lock, and the wait limit is over.
 struct not_had {};
-using taken = std::variant<record_ptr, not_had, failure>;
+using taken = std::variant<lease_record_ptr, not_had, failure>;
 
 /// The claims and leases of one client: claims with their limits, cancellation and withdrawal, leases from
 /// grant to release or loss. Called under the core lock; handlers are called under it too, and the caller
@@ -34,7 +34,7 @@ class lease_manager {
   using claim_id = std::uint64_t;
   /// Called once for each lost lease, under the core lock; the record has its reason by then. The handler
   /// reports the loss to the user, and calls `after_loss` then.
-  using on_loss = std::function<void(const record_ptr&)>;
+  using on_loss = std::function<void(const lease_record_ptr&)>;
 
   lease_manager(store::scheduler& time, store::port& port, on_loss lost);
   ~lease_manager();
@@ -48,14 +48,14 @@ class lease_manager {
 
   /// Releases the lease: at once for this process, in the background at the store.
   /// \param done may be empty; gets errc::lost when the lease had ended before.
-  void release(const record_ptr& lease, std::function<void(std::error_code)> done);
-  void renew(const record_ptr& lease, std::function<void(renewal)> done);
-  void downgrade(const record_ptr& lease, std::function<void(std::optional<failure>)> done);
+  void release(const lease_record_ptr& lease, std::function<void(std::error_code)> done);
+  void renew(const lease_record_ptr& lease, std::function<void(renewal)> done);
+  void downgrade(const lease_record_ptr& lease, std::function<void(std::optional<failure>)> done);
   /// Declares the loss now if the deadline has passed; for calls that come before the keeper's timer.
-  void check(const record_ptr& lease);
+  void check(const lease_record_ptr& lease);
 
   /// The loss has been reported to the user: releases what may be left of the lease at the store.
-  void after_loss(const record_ptr& lease);
+  void after_loss(const lease_record_ptr& lease);
 
   /// Ends every claim and lease with errc::closed. Releases and withdrawals go on in the background; see
   /// port::when_idle.
@@ -68,7 +68,7 @@ class lease_manager {
     store::scheduler::timer limit = 0;
     int too_late = 0;  // grants that arrived after their deadline
     /// The grant arrived, but it is not known whether the session still lives.
-    record_ptr doubtful;
+    lease_record_ptr doubtful;
     store::time_point doubted_until;
     store::scheduler::timer next_proof = 0;
   };
@@ -77,15 +77,15 @@ class lease_manager {
   void ask_again(claim_id id, wish request);
   void ask_anew(claim_id id, wish request);
   void on_acquired(claim_id id, const wish& request, store::acquired result);
-  void begin(claim_id id, const record_ptr& lease, store::time_point valid_from);
-  void doubt(claim_id id, const wish& request, const record_ptr& lease);
+  void begin(claim_id id, const lease_record_ptr& lease, store::time_point valid_from);
+  void doubt(claim_id id, const wish& request, const lease_record_ptr& lease);
   void wait_for_proof(claim_id id, const wish& request);
   void on_proof(claim_id id, const wish& request, const store::renewals& answer);
   void finish(claim_id id, taken result);
   void time_is_up(claim_id id);
   void abandon(claim_id id, taken result);
-  void lose(const record_ptr& lease, loss_reason reason);
-  void give_back(const record_ptr& lease, std::function<void(store::released)> done);
+  void lose(const lease_record_ptr& lease, loss_reason reason);
+  void give_back(const lease_record_ptr& lease, std::function<void(store::released)> done);
 
   store::scheduler& time_;
   store::port& port_;
@@ -93,7 +93,7 @@ class lease_manager {
   keeper keeper_;
   claim_id last_ = 0;
   std::unordered_map<claim_id, pending> pending_;
-  std::unordered_map<owner_id, std::weak_ptr<record>> by_owner_;
+  std::unordered_map<owner_id, std::weak_ptr<lease_record>> by_owner_;
 };
 
 }  // namespace holdfast::lease_core

@@ -16,7 +16,7 @@ namespace holdfast {
 namespace {
 
 using namespace test;
-using lease_core::record_ptr;
+using lease_core::lease_record_ptr;
 using lease_core::taken;
 
 constexpr duration ttl = 1s;
@@ -27,11 +27,11 @@ class witness {
  public:
   explicit witness(const virtual_time& time) : time_{time} {}
 
-  void granted(const record_ptr& lease) {
+  void granted(const lease_record_ptr& lease) {
     ++grants;
     const auto now = time_.now();
-    std::erase_if(held_, [&](const record_ptr& other) { return !other->held_at(now); });
-    for (const record_ptr& other : held_) {
+    std::erase_if(held_, [&](const lease_record_ptr& other) { return !other->held_at(now); });
+    for (const lease_record_ptr& other : held_) {
       const bool both_read = other->mode() == mode::shared && lease->mode() == mode::shared;
       EXPECT_TRUE(both_read) << "tokens " << other->hold.token.value() << " and " << lease->hold.token.value()
                              << " are believed at once";
@@ -42,13 +42,15 @@ class witness {
     EXPECT_TRUE(tokens_.insert(lease->hold.token).second) << "granted twice";
     held_.push_back(lease);
   }
-  void lost(const record_ptr& lease) const { EXPECT_LE(time_.now(), lease->deadline()) << "told too late"; }
+  void lost(const lease_record_ptr& lease) const {
+    EXPECT_LE(time_.now(), lease->deadline()) << "told too late";
+  }
 
   int grants = 0;
 
  private:
   const virtual_time& time_;
-  std::vector<record_ptr> held_;
+  std::vector<lease_record_ptr> held_;
   std::set<fencing_token> tokens_;
 };
 
@@ -98,7 +100,7 @@ class contender {
   }
   void on_taken(const taken& t) {
     waits_ = false;
-    if (const auto* lease = std::get_if<record_ptr>(&t)) {
+    if (const auto* lease = std::get_if<lease_record_ptr>(&t)) {
       sees_.granted(*lease);
       after(any(0ms, 1500ms), [this, lease = *lease] { book_.release(lease, nullptr); });
     }
@@ -110,7 +112,7 @@ class contender {
   std::uint8_t number_;
   faulty_link link_;
   runtime::driver port_{time_, link_};
-  lease_core::lease_manager book_{time_, port_, [this](const record_ptr& lease) {
+  lease_core::lease_manager book_{time_, port_, [this](const lease_record_ptr& lease) {
                                     sees_.lost(lease);
                                     if (lease->reason == errc::closed) return;
                                     time_.defer_callback([this, lease] { book_.after_loss(lease); });

@@ -11,22 +11,22 @@ namespace holdfast {
 namespace {
 
 using namespace test;
-using lease_core::record_ptr;
+using lease_core::lease_record_ptr;
 using tickets::task;
 
 class keeper : public testing::Test {
  protected:
   struct loss {
-    record_ptr lease;
+    lease_record_ptr lease;
     store::time_point when;
     loss_reason reason;
   };
 
-  record_ptr keep(const record_ptr& lease, store::time_point valid_from) {
+  lease_record_ptr keep(const lease_record_ptr& lease, store::time_point valid_from) {
     it.time.turn([&] { kept.add(lease, valid_from); });
     return lease;
   }
-  record_ptr keep(std::uint8_t owner) { return keep(a_lease(owner), it.time.now()); }
+  lease_record_ptr keep(std::uint8_t owner) { return keep(a_lease(owner), it.time.now()); }
 
   /// One loss, told in time: at the deadline, or so little before it that the notification arrives by then.
   void expect_loss_at(store::time_point deadline, loss_reason reason = loss_reason::not_renewed) const {
@@ -39,7 +39,7 @@ class keeper : public testing::Test {
 
   runner_fixture it;
   std::vector<loss> losses;
-  lease_core::keeper kept{it.time, it.port, [this](const record_ptr& lease, loss_reason reason) {
+  lease_core::keeper kept{it.time, it.port, [this](const lease_record_ptr& lease, loss_reason reason) {
                             losses.push_back({lease, it.time.now(), reason});
                             kept.remove(lease);
                           }};
@@ -50,7 +50,7 @@ TEST(deadline, counts_from_the_sending_and_leaves_a_margin) {
 }
 
 TEST_F(keeper, renews_at_a_third_of_the_ttl) {
-  const record_ptr lease = keep(1);
+  const lease_record_ptr lease = keep(1);
   EXPECT_EQ(lease->deadline(), epoch + 30s - margin);
   it.time.run_until(epoch + 10s - 1ns);
   EXPECT_EQ(it.link.open(), 0U);
@@ -65,7 +65,7 @@ TEST_F(keeper, renews_at_a_third_of_the_ttl) {
 }
 
 TEST_F(keeper, counts_a_renewal_from_its_sending) {
-  const record_ptr lease = keep(1);
+  const lease_record_ptr lease = keep(1);
   it.time.run_for(10s);
   it.time.run_for(3s);  // a slow store
   it.answer(tickets::kept{{true}});
@@ -78,7 +78,7 @@ TEST_F(keeper, counts_a_renewal_from_its_sending) {
 }
 
 TEST_F(keeper, goes_on_for_as_long_as_the_store_says_yes) {
-  const record_ptr lease = keep(1);
+  const lease_record_ptr lease = keep(1);
   for (int i = 0; i < 1000; ++i) {
     it.time.run_for(10s);
     it.answer(tickets::kept{{true}});
@@ -117,7 +117,7 @@ TEST_F(keeper, lets_leases_travel_together_that_are_due_close_together) {
 }
 
 TEST_F(keeper, declares_the_loss_at_the_deadline_though_no_answer_ever_comes) {
-  const record_ptr lease = keep(1);
+  const lease_record_ptr lease = keep(1);
   it.time.run_until(lease->deadline());
   EXPECT_EQ(it.link.open(), 1U) << "asked, and never answered";
   expect_loss_at(epoch + 30s - margin);
@@ -125,7 +125,7 @@ TEST_F(keeper, declares_the_loss_at_the_deadline_though_no_answer_ever_comes) {
 }
 
 TEST_F(keeper, tries_until_the_deadline_with_growing_pauses) {
-  const record_ptr lease = keep(1);
+  const lease_record_ptr lease = keep(1);
   it.time.run_for(10s);
   std::vector<duration> pauses;
   while (losses.empty()) {
@@ -151,7 +151,7 @@ TEST_F(keeper, tries_until_the_deadline_with_growing_pauses) {
 }
 
 TEST_F(keeper, survives_a_store_that_does_not_answer_for_a_while) {
-  const record_ptr lease = keep(1);
+  const lease_record_ptr lease = keep(1);
   it.time.run_for(10s);
   it.answer(retryable_maybe_executed);
   it.time.run_for(5ms);
@@ -165,7 +165,7 @@ TEST_F(keeper, survives_a_store_that_does_not_answer_for_a_while) {
 }
 
 TEST_F(keeper, never_brings_back_what_has_expired) {
-  const record_ptr lease = keep(1);
+  const lease_record_ptr lease = keep(1);
   it.time.run_until(lease->deadline());
   ASSERT_EQ(losses.size(), 1U);
   it.answer(tickets::kept{{true}});
@@ -175,7 +175,7 @@ TEST_F(keeper, never_brings_back_what_has_expired) {
 }
 
 TEST_F(keeper, takes_no_late_yes_even_before_its_own_timer_has_run) {
-  const record_ptr lease = keep(1);
+  const lease_record_ptr lease = keep(1);
   it.time.run_for(10s);
   it.time.stop_for(20s);  // the process was stopped; on waking, the answer comes before the timer
   it.answer(tickets::kept{{true}});
@@ -187,7 +187,7 @@ TEST_F(keeper, takes_no_late_yes_even_before_its_own_timer_has_run) {
 }
 
 TEST_F(keeper, takes_no_yes_that_comes_at_the_deadline_itself) {
-  const record_ptr lease = keep(1);
+  const lease_record_ptr lease = keep(1);
   it.time.run_for(10s);
   it.time.stop_for(20s - margin);
   ASSERT_EQ(it.time.now(), lease->deadline());
@@ -219,7 +219,7 @@ TEST_F(keeper, believes_a_store_that_says_lost) {
 
 TEST_F(keeper, ignores_answers_about_what_was_removed_meanwhile) {
   for (const bool yes : {true, false}) {
-    const record_ptr lease = keep(1);
+    const lease_record_ptr lease = keep(1);
     const auto deadline = lease->deadline();
     it.time.run_for(10s);
     kept.remove(lease);
@@ -233,7 +233,7 @@ TEST_F(keeper, ignores_answers_about_what_was_removed_meanwhile) {
 }
 
 TEST_F(keeper, sends_nothing_for_what_was_removed) {
-  const record_ptr lease = keep(1);
+  const lease_record_ptr lease = keep(1);
   kept.remove(lease);
   kept.remove(lease);
   it.time.run_for(1h);
@@ -244,7 +244,7 @@ TEST_F(keeper, sends_nothing_for_what_was_removed) {
 TEST_F(keeper, looks_at_those_that_come_first_first) {
   keep(1);
   it.time.run_for(1s);
-  const record_ptr shorter = keep(a_lease(2, true, 3s), it.time.now());
+  const lease_record_ptr shorter = keep(a_lease(2, true, 3s), it.time.now());
   it.time.run_for(1s);
   ASSERT_EQ(it.link.open(), 1U);
   EXPECT_EQ(it.link.request().batch[0].owner, id(2));
@@ -253,7 +253,7 @@ TEST_F(keeper, looks_at_those_that_come_first_first) {
 // By hand.
 
 TEST_F(keeper, renews_by_hand) {
-  const record_ptr lease = keep(1);
+  const lease_record_ptr lease = keep(1);
   std::vector<renewal> renewals;
   it.time.run_for(4s);
   kept.renew(lease, [&](renewal outcome) { renewals.push_back(outcome); });
@@ -269,7 +269,7 @@ TEST_F(keeper, renews_by_hand) {
 }
 
 TEST_F(keeper, tells_who_renews_by_hand_what_became_of_it) {
-  const record_ptr lease = keep(a_lease(1, false), epoch);
+  const lease_record_ptr lease = keep(a_lease(1, false), epoch);
   std::vector<renewal> renewals;
   const auto note = [&](renewal outcome) { renewals.push_back(outcome); };
   kept.renew(lease, note);
@@ -286,7 +286,7 @@ TEST_F(keeper, tells_who_renews_by_hand_what_became_of_it) {
 }
 
 TEST_F(keeper, tells_who_renews_by_hand_at_the_deadline_at_the_latest) {
-  const record_ptr lease = keep(a_lease(1, false), epoch);
+  const lease_record_ptr lease = keep(a_lease(1, false), epoch);
   std::vector<renewal> renewals;
   store::time_point told_at;
   kept.renew(lease, [&](renewal outcome) {
@@ -299,7 +299,7 @@ TEST_F(keeper, tells_who_renews_by_hand_at_the_deadline_at_the_latest) {
 }
 
 TEST_F(keeper, is_not_set_back_by_an_older_answer) {
-  const record_ptr lease = keep(1);
+  const lease_record_ptr lease = keep(1);
   it.time.run_for(10s);  // its own renewal is under way
   it.time.run_for(2s);
   kept.renew(lease, [](renewal) {});
@@ -310,14 +310,14 @@ TEST_F(keeper, is_not_set_back_by_an_older_answer) {
 }
 
 TEST_F(keeper, leaves_a_fixed_lease_alone_until_its_deadline) {
-  const record_ptr lease = keep(a_lease(1, false), epoch);
+  const lease_record_ptr lease = keep(a_lease(1, false), epoch);
   it.time.run_for(1h);
   expect_loss_at(lease->deadline());
   EXPECT_EQ(it.link.sent(), 0U);
 }
 
 TEST_F(keeper, moves_a_fixed_lease_only_by_hand) {
-  const record_ptr lease = keep(a_lease(1, false), epoch);
+  const lease_record_ptr lease = keep(a_lease(1, false), epoch);
   it.time.run_for(20s);
   kept.renew(lease, [](renewal) {});
   it.answer(tickets::kept{{true}});
@@ -330,7 +330,7 @@ TEST_F(keeper, moves_a_fixed_lease_only_by_hand) {
 
 TEST_F(keeper, believes_no_lease_beyond_the_session_that_it_lives_in) {
   it.link.session = epoch + 12s;
-  const record_ptr lease = keep(1);
+  const lease_record_ptr lease = keep(1);
   EXPECT_EQ(lease->deadline(), epoch + 12s);
   // The link hears of the server for a while.
   for (int i = 1; i <= 20; ++i) {
@@ -349,7 +349,7 @@ TEST_F(keeper, believes_no_lease_beyond_the_session_that_it_lives_in) {
 
 TEST_F(keeper, believes_no_lease_beyond_its_own_ttl_either) {
   it.link.session = epoch + 1h;
-  const record_ptr lease = keep(1);
+  const lease_record_ptr lease = keep(1);
   EXPECT_EQ(lease->deadline(), epoch + 30s - margin);
   it.time.run_for(1h);  // no renewal is answered
   expect_loss_at(epoch + 30s - margin);
@@ -357,7 +357,7 @@ TEST_F(keeper, believes_no_lease_beyond_its_own_ttl_either) {
 
 TEST_F(keeper, of_an_ended_session_keeps_no_deadline_that_never_was) {
   it.link.session = epoch + 12s;
-  const record_ptr lease = keep(1);
+  const lease_record_ptr lease = keep(1);
   it.time.run_for(5s);
   it.time.turn([&] { it.link.extend_session(store::time_point{}); });  // it has ended, the link says
   it.time.run_for(0s);
@@ -367,7 +367,7 @@ TEST_F(keeper, of_an_ended_session_keeps_no_deadline_that_never_was) {
 
 TEST_F(keeper, does_not_bring_back_what_ended_with_its_session) {
   it.link.session = epoch + 5s;
-  const record_ptr lease = keep(1);
+  const lease_record_ptr lease = keep(1);
   it.time.stop_for(6s);  // this process was paused
   it.time.turn([&] { it.link.extend_session(epoch + 1h); });
   ASSERT_EQ(losses.size(), 1U);

@@ -12,7 +12,7 @@ using namespace test;
 using tickets::task;
 
 TEST_F(managed_leases, releases) {
-  const record_ptr lease = hold();
+  const lease_record_ptr lease = hold();
   release(lease);
   EXPECT_EQ(lease->state(), phase::releasing);
   EXPECT_FALSE(lease->held_at(it.time.now())) << "not for an instant longer";
@@ -47,7 +47,7 @@ TEST_F(managed_leases, reports_what_became_of_a_release) {
 }
 
 TEST_F(managed_leases, tries_to_release_until_the_ttl_has_surely_ended_the_hold) {
-  const record_ptr lease = hold();
+  const lease_record_ptr lease = hold();
   it.time.run_for(3s);
   release(lease);
   while (released.empty()) {
@@ -61,7 +61,7 @@ TEST_F(managed_leases, tries_to_release_until_the_ttl_has_surely_ended_the_hold)
 }
 
 TEST_F(managed_leases, releases_once) {
-  const record_ptr lease = hold();
+  const lease_record_ptr lease = hold();
   release(lease);
   release(lease);
   EXPECT_EQ(released, std::vector{make_error_code(errc::not_owner)});
@@ -69,7 +69,7 @@ TEST_F(managed_leases, releases_once) {
 }
 
 TEST_F(managed_leases, does_not_release_what_was_lost) {
-  const record_ptr lease = hold();
+  const lease_record_ptr lease = hold();
   it.time.run_until(lease->deadline());
   ASSERT_EQ(losses.size(), 1U);
   release(lease);
@@ -77,7 +77,7 @@ TEST_F(managed_leases, does_not_release_what_was_lost) {
 }
 
 TEST_F(managed_leases, declares_a_loss_to_those_who_come_before_the_timer) {
-  const record_ptr lease = hold();
+  const lease_record_ptr lease = hold();
   it.time.stop_for(30s);
   release(lease);
   EXPECT_EQ(released, std::vector{make_error_code(errc::lost)});
@@ -89,7 +89,7 @@ TEST_F(managed_leases, declares_a_loss_to_those_who_come_before_the_timer) {
 }
 
 TEST_F(managed_leases, checks_by_the_clock) {
-  const record_ptr lease = hold();
+  const lease_record_ptr lease = hold();
   it.time.stop_for(30s - margin - 1ns);
   all.check(lease);
   EXPECT_TRUE(losses.empty());
@@ -99,7 +99,7 @@ TEST_F(managed_leases, checks_by_the_clock) {
 }
 
 TEST_F(managed_leases, gives_back_what_it_lost) {
-  const record_ptr lease = hold();
+  const lease_record_ptr lease = hold();
   it.time.run_until(lease->deadline());  // the renewal got no answer, and may yet be carried out
   EXPECT_EQ(lease->state(), phase::lost);
   EXPECT_EQ(lease->reason, errc::lost);
@@ -112,7 +112,7 @@ TEST_F(managed_leases, gives_back_what_it_lost) {
 }
 
 TEST_F(managed_leases, asks_at_once_when_it_is_notified_that_a_lease_was_ended) {
-  const record_ptr lease = hold();
+  const lease_record_ptr lease = hold();
   it.notify(9, revocation());
   it.notify(1, grant_of(7));
   it.notify(1, revocation(6));
@@ -128,7 +128,7 @@ TEST_F(managed_leases, asks_at_once_when_it_is_notified_that_a_lease_was_ended) 
 }
 
 TEST_F(managed_leases, loses_no_lease_to_a_forged_notification_and_asks_once_at_a_time) {
-  const record_ptr lease = hold();
+  const lease_record_ptr lease = hold();
   it.time.run_for(1s);
   for (int forged = 0; forged < 100; ++forged) it.notify(1, revocation());
   ASSERT_EQ(it.pending_tasks(), tasks{task::renew});
@@ -143,7 +143,7 @@ TEST_F(managed_leases, loses_no_lease_to_a_forged_notification_and_asks_once_at_
 TEST_F(managed_leases, does_not_prolong_a_fixed_lease_because_of_a_notification) {
   lease_core::wish fixed = a_wish();
   fixed.renews = false;
-  const record_ptr lease = hold(fixed);
+  const lease_record_ptr lease = hold(fixed);
   it.time.run_for(1s);
   it.notify(1, revocation());
   it.answer(tickets::kept{{true}});
@@ -157,7 +157,7 @@ TEST_F(managed_leases, does_not_prolong_a_fixed_lease_because_of_a_notification)
 }
 
 TEST_F(managed_leases, hears_no_revocation_of_what_it_has_released) {
-  const record_ptr lease = hold();
+  const lease_record_ptr lease = hold();
   release(lease);
   it.notify(1, revocation());
   EXPECT_TRUE(losses.empty());
@@ -165,8 +165,8 @@ TEST_F(managed_leases, hears_no_revocation_of_what_it_has_released) {
 }
 
 TEST_F(managed_leases, ends_everything_when_it_is_closed) {
-  const record_ptr lease = hold(a_wish(1));
-  const record_ptr other = hold(a_wish(2));
+  const lease_record_ptr lease = hold(a_wish(1));
+  const lease_record_ptr other = hold(a_wish(2));
   ask(a_wish(3));
   it.answer(waiting_at(9));
   ask(a_wish(4));  // its first reply is still to come
@@ -198,7 +198,7 @@ TEST_F(managed_leases, ends_everything_when_it_is_closed) {
 // While it is held.
 
 TEST_F(managed_leases, renews_by_hand) {
-  const record_ptr lease = hold();
+  const lease_record_ptr lease = hold();
   std::vector<renewal> renewals;
   const auto note = [&](renewal outcome) { renewals.push_back(outcome); };
   it.time.run_for(2s);
@@ -216,7 +216,7 @@ TEST_F(managed_leases, renews_by_hand) {
 
 class downgrading : public managed_leases {
  protected:
-  void downgrade(const record_ptr& lease) {
+  void downgrade(const lease_record_ptr& lease) {
     it.time.turn([&] {
       all.downgrade(lease, [this](std::optional<failure> failed) {
         results.push_back(failed ? failed->code : std::error_code{});
@@ -227,7 +227,7 @@ class downgrading : public managed_leases {
 };
 
 TEST_F(downgrading, makes_a_reader_of_a_writer) {
-  const record_ptr lease = hold();
+  const lease_record_ptr lease = hold();
   downgrade(lease);
   ASSERT_EQ(it.pending_tasks(), tasks{task::downgrade});
   EXPECT_EQ(it.link.request().token, fencing_token{7});
@@ -242,7 +242,7 @@ TEST_F(downgrading, makes_a_reader_of_a_writer) {
 }
 
 TEST_F(downgrading, finds_out_that_the_lease_was_lost) {
-  const record_ptr lease = hold();
+  const lease_record_ptr lease = hold();
   downgrade(lease);
   it.answer(tickets::nothing{});
   EXPECT_EQ(results, std::vector{make_error_code(errc::lost)});
@@ -252,7 +252,7 @@ TEST_F(downgrading, finds_out_that_the_lease_was_lost) {
 }
 
 TEST_F(downgrading, leaves_a_writer_where_the_store_surely_did_nothing) {
-  const record_ptr lease = hold();
+  const lease_record_ptr lease = hold();
   downgrade(lease);
   it.answer(permanent);
   EXPECT_EQ(results, std::vector{make_error_code(errc::unavailable)});
@@ -261,7 +261,7 @@ TEST_F(downgrading, leaves_a_writer_where_the_store_surely_did_nothing) {
 }
 
 TEST_F(downgrading, is_tried_again_until_it_is_answered) {
-  const record_ptr lease = hold();
+  const lease_record_ptr lease = hold();
   downgrade(lease);
   it.answer(retryable_maybe_executed);
   it.time.run_for(5ms);
@@ -271,7 +271,7 @@ TEST_F(downgrading, is_tried_again_until_it_is_answered) {
 }
 
 TEST_F(downgrading, of_unknown_outcome_is_asked_for_again) {
-  const record_ptr lease = hold();
+  const lease_record_ptr lease = hold();
   downgrade(lease);
   it.answer(permanent_maybe_executed);
   EXPECT_EQ(results.back(), errc::unknown_outcome);
@@ -288,7 +288,7 @@ TEST_F(downgrading, is_not_for_permits) {
   lease_core::wish w = a_wish();
   w.claim.mode = mode::permits;
   w.claim.capacity = 3;
-  const record_ptr lease = hold(w);
+  const lease_record_ptr lease = hold(w);
   downgrade(lease);
   EXPECT_EQ(results, std::vector{make_error_code(errc::wrong_type)});
   EXPECT_EQ(it.link.open(), 0U);

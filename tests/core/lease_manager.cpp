@@ -15,7 +15,7 @@ TEST_F(managed_leases, makes_a_lease_of_a_grant) {
   it.time.run_for(40ms);
   it.answer(granted_at(7));
   ASSERT_EQ(ends.size(), 1U);
-  const record_ptr lease = std::get<record_ptr>(ends[0]);
+  const lease_record_ptr lease = std::get<lease_record_ptr>(ends[0]);
   EXPECT_EQ(lease->hold.name, "stock");
   EXPECT_EQ(lease->hold.owner, id(1));
   EXPECT_EQ(lease->hold.token, fencing_token{7});
@@ -90,7 +90,7 @@ TEST_F(managed_leases, forgets_the_limit_of_what_is_had) {
   it.time.run_for(1s);
   it.notify(1, grant_of(7));
   it.answer(granted_at(7));
-  ASSERT_TRUE(std::holds_alternative<record_ptr>(ends.back()));
+  ASSERT_TRUE(std::holds_alternative<lease_record_ptr>(ends.back()));
   it.time.run_for(2s);
   EXPECT_EQ(ends.size(), 1U);
   EXPECT_EQ(it.link.open(), 0U);
@@ -129,7 +129,7 @@ TEST_F(managed_leases, does_not_cancel_what_is_had) {
   it.answer(granted_at(7));
   all.cancel(which);
   EXPECT_EQ(ends.size(), 1U);
-  EXPECT_EQ(std::get<record_ptr>(ends[0])->state(), phase::held);
+  EXPECT_EQ(std::get<lease_record_ptr>(ends[0])->state(), phase::held);
   EXPECT_EQ(it.link.open(), 0U);
 }
 
@@ -183,7 +183,7 @@ TEST_F(unproven_grants, waits_for_the_proof_and_keeps_what_was_granted) {
   const auto requested = it.time.now();
   it.answer(tickets::kept{{true}});
   ASSERT_EQ(ends.size(), 1U);
-  const record_ptr lease = std::get<record_ptr>(ends[0]);
+  const lease_record_ptr lease = std::get<lease_record_ptr>(ends[0]);
   EXPECT_TRUE(lease->held_at(it.time.now()));
   EXPECT_LE(lease->deadline(), requested + 10s);
 }
@@ -195,7 +195,7 @@ TEST_F(unproven_grants, asks_anew_for_what_has_gone_with_a_former_session) {
   EXPECT_TRUE(ends.empty());
   ASSERT_EQ(it.pending_tasks(), (tasks{task::release, task::acquire}));
   it.answer(granted_at(9), 1);
-  EXPECT_EQ(std::get<record_ptr>(ends.at(0))->hold.token, fencing_token{9});
+  EXPECT_EQ(std::get<lease_record_ptr>(ends.at(0))->hold.token, fencing_token{9});
 }
 
 TEST_F(unproven_grants, gives_up_and_gives_back_when_no_proof_comes) {

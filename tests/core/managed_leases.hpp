@@ -11,10 +11,10 @@
 
 namespace holdfast::test {
 
+using lease_core::lease_record_ptr;
 using lease_core::not_had;
-using lease_core::record_ptr;
 using lease_core::taken;
-using phase = lease_core::record::phase;
+using phase = lease_core::lease_record::phase;
 
 /// A lease manager over a link that the test answers for, on virtual time.
 class managed_leases : public testing::Test {
@@ -33,12 +33,12 @@ class managed_leases : public testing::Test {
     return id;
   }
   /// Asks, and is granted at once.
-  record_ptr hold(const lease_core::wish& wish = a_wish(), std::uint64_t token = 7) {
+  lease_record_ptr hold(const lease_core::wish& wish = a_wish(), std::uint64_t token = 7) {
     ask(wish);
     it.answer(granted_at(token), it.link.open() - 1);
-    return std::get<record_ptr>(ends.back());
+    return std::get<lease_record_ptr>(ends.back());
   }
-  void release(const record_ptr& lease) {
+  void release(const lease_record_ptr& lease) {
     it.time.turn([&] { all.release(lease, [this](std::error_code ec) { released.push_back(ec); }); });
   }
   [[nodiscard]] std::error_code failure_at_end() const {
@@ -50,12 +50,12 @@ class managed_leases : public testing::Test {
   }
 
   runner_fixture it;
-  std::vector<record_ptr> losses;
+  std::vector<lease_record_ptr> losses;
   tasks before_telling;
   std::vector<taken> ends;
   store::time_point ended_at;
   std::vector<std::error_code> released;
-  lease_core::lease_manager all{it.time, it.port, [this](const record_ptr& lease) {
+  lease_core::lease_manager all{it.time, it.port, [this](const lease_record_ptr& lease) {
                                   EXPECT_EQ(lease->state(), phase::lost);
                                   EXPECT_TRUE(lease->reason) << "it has its reason by then";
                                   losses.push_back(lease);

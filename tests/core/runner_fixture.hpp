@@ -10,7 +10,7 @@
 #include "core/scripted_link.hpp"
 #include "core/translation.hpp"
 #include "core/virtual_time.hpp"
-#include "lease/record.hpp"
+#include "lease/lease_record.hpp"
 #include "runtime/driver.hpp"
 
 namespace holdfast::test {
@@ -46,10 +46,11 @@ using tasks = std::vector<tickets::task>;
 
 inline constexpr duration margin = 302ms;
 
-[[nodiscard]] inline lease_core::record_ptr a_lease(std::uint8_t owner, bool renews = true,
-                                                    duration ttl = 30s) {
-  return std::make_shared<lease_core::record>(store::hold{"stock", id(owner), fencing_token{owner}, ttl},
-                                              mode::exclusive, 1, margin, renews, retry_policy{});
+[[nodiscard]] inline lease_core::lease_record_ptr a_lease(std::uint8_t owner, bool renews = true,
+                                                          duration ttl = 30s) {
+  return std::make_shared<lease_core::lease_record>(
+      store::hold{"stock", id(owner), fencing_token{owner}, ttl}, mode::exclusive, 1, margin, renews,
+      retry_policy{});
 }
 
 }  // namespace holdfast::test

@@ -16,7 +16,7 @@ client::process::process(surroundings& around, client& of)
       seams{spoiled_core(around.with, of.at, *driver)},
       port{seams.port ? *seams.port : *driver, around, of.at, watched},
       leases{seams.time ? *seams.time : static_cast<store::scheduler&>(of.at), port,
-             [this, h = &of.at](const lease_core::record_ptr& lease) {
+             [this, h = &of.at](const lease_core::lease_record_ptr& lease) {
                // As client_core::announce_loss.
                h->defer_callback([this, h, lease, actions = std::exchange(lease->on_lost, {})] {
                  for (const auto& [number, action] : actions) action(lease->reason);

@@ -10,7 +10,7 @@
 namespace holdfast::sim {
 
 using namespace std::chrono_literals;
-using lease_core::record;
+using lease_core::lease_record;
 
 namespace {
 
@@ -90,17 +90,17 @@ void user::ask(lease_core::wish wish, std::optional<duration> limit) {
 void user::on_taken(const lease_core::taken& t) {
   claim_.reset();
   around_.in.note("answered", host_.number(), t.index());
-  if (const auto* lease = std::get_if<record_ptr>(&t)) return hold(*lease);
+  if (const auto* lease = std::get_if<lease_record_ptr>(&t)) return hold(*lease);
   if (retired_ && !before_) around_.in.violated("a claim failed although nothing hindered it");
   go_on();
 }
 
-void user::hold(const record_ptr& lease) {
+void user::hold(const lease_record_ptr& lease) {
   randomness& chance = around_.in.chance;
   const instant since = around_.in.now;
   // As session does for a user who comes to a lease that was lost on the way.
   book_.check(lease);
-  if (lease->state() != record::phase::held) return go_on();
+  if (lease->state() != lease_record::phase::held) return go_on();
   lease_ = lease;
   const std::uint64_t hold = ++holds_;
   around_.sees.granted(host_, lease);
@@ -150,7 +150,7 @@ void user::work(std::uint64_t hold) {
 
 void user::downgrade() {
   if (lease_->mode() != mode::exclusive) return;
-  const record_ptr lease = lease_;
+  const lease_record_ptr lease = lease_;
   around_.sees.lowered(lease, true);
   book_.downgrade(lease, [this, lease](std::optional<failure> failed) {
     around_.in.note("downgraded", host_.number(), failed ? 1 : 0);
@@ -166,7 +166,7 @@ void user::renew() {
 }
 
 void user::release() {
-  const record_ptr lease = std::exchange(lease_, nullptr);
+  const lease_record_ptr lease = std::exchange(lease_, nullptr);
   around_.in.note("releases", host_.number(), lease->hold.token.value());
   book_.release(lease, [this, lease](std::error_code failed) {
     around_.in.note("released", host_.number(), static_cast<std::uint64_t>(failed.value()));
@@ -181,7 +181,7 @@ void user::release() {
   go_on();
 }
 
-void user::on_lost(const record& lease, instant since) {
+void user::on_lost(const lease_record& lease, instant since) {
   around_.sees.lost(host_, lease, since, around_.server);
   if (lease_.get() != &lease) return;
   lease_ = nullptr;

@@ -27,7 +27,7 @@ class user {
   [[nodiscard]] bool is_done() const { return rounds_ == names; }
 
  private:
-  using record_ptr = lease_core::record_ptr;
+  using lease_record_ptr = lease_core::lease_record_ptr;
 
   /// Whoever calls from a thread of its own finds the core between two turns.
   template <class Function>
@@ -39,19 +39,19 @@ class user {
   [[nodiscard]] lease_core::wish any_wish();
   void ask(lease_core::wish wish, std::optional<duration> limit);
   void on_taken(const lease_core::taken& t);
-  void hold(const record_ptr& lease);
+  void hold(const lease_record_ptr& lease);
   void work(std::uint64_t hold);
   void downgrade();
   void renew();
   void release();
-  void on_lost(const lease_core::record& lease, instant since);
+  void on_lost(const lease_core::lease_record& lease, instant since);
   void go_on();
 
   surroundings& around_;
   host& host_;
   lease_core::lease_manager& book_;
   std::optional<lease_core::lease_manager::claim_id> claim_;
-  record_ptr lease_;
+  lease_record_ptr lease_;
   ledger::grant grant_;
   std::uint64_t holds_ =
       0;           // a number for each hold, so that what was planned for one does not touch the next

@@ -8,8 +8,8 @@
 namespace holdfast::sim {
 
 using namespace std::chrono_literals;
-using lease_core::record;
-using lease_core::record_ptr;
+using lease_core::lease_record;
+using lease_core::lease_record_ptr;
 
 namespace {
 
@@ -31,7 +31,7 @@ std::int64_t witness::weight_of(const belief& b) {
   return store::full_capacity;
 }
 
-void witness::granted(const host& at, const record_ptr& lease) {
+void witness::granted(const host& at, const lease_record_ptr& lease) {
   ++grants_;
   belief b;
   b.lease = lease;
@@ -44,7 +44,7 @@ void witness::granted(const host& at, const record_ptr& lease) {
   in_.note("granted", at.number(), b.name, lease->hold.token.value());
   auto& all = beliefs_[b.name];
   std::erase_if(all, [](const belief& old) {
-    return old.at->life() != old.life || old.lease->state() != record::phase::held;
+    return old.at->life() != old.life || old.lease->state() != lease_record::phase::held;
   });
   all.push_back(b);
   if (account_.is_suspect(b.name) || account_.is_ended_by_hand(lease->hold.owner)) return;
@@ -88,7 +88,7 @@ void witness::renewed(const host& at) {
   }
 }
 
-void witness::lowered(const record_ptr& lease, bool yes) {
+void witness::lowered(const lease_record_ptr& lease, bool yes) {
   const std::size_t name = index_of(lease->hold.name);
   for (belief& b : beliefs_[name]) {
     if (b.lease == lease) b.lowered = yes;
@@ -161,7 +161,7 @@ void witness::outsider_ends(const host& at) {
   std::erase_if(outsiders_, [&](const outsider& o) { return o.at == &at; });
 }
 
-void witness::lost(const host& at, const record& lease, instant since, const site& server) {
+void witness::lost(const host& at, const lease_record& lease, instant since, const site& server) {
   const std::string token = "token " + std::to_string(lease.hold.token.value());
   in_.note("lost", at.number(), lease.hold.token.value());
   const instant due = at.true_time_of(lease.deadline());
@@ -178,7 +178,7 @@ void witness::lost(const host& at, const record& lease, instant since, const sit
   }
 }
 
-void witness::write(const record_ptr& lease, ledger::grant by) {
+void witness::write(const lease_record_ptr& lease, ledger::grant by) {
   const std::size_t name = index_of(lease->hold.name);
   resource& r = resources_[name];
   if (r.era != account_.era(name)) r = {0, 0, account_.era(name)};

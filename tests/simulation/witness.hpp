@@ -4,7 +4,7 @@
 #include <cstdint>
 #include <vector>
 
-#include "lease/record.hpp"
+#include "lease/lease_record.hpp"
 #include "simulation/host.hpp"
 #include "simulation/ledger.hpp"
 #include "simulation/standing.hpp"
@@ -19,7 +19,7 @@ class witness {
   witness(scene& in, const ledger& account) : in_{in}, account_{account} {}
 
   struct belief {
-    lease_core::record_ptr lease;
+    lease_core::lease_record_ptr lease;
     const host* at = nullptr;
     std::uint32_t life = 0;
     std::size_t name = 0;
@@ -31,20 +31,20 @@ class witness {
   };
 
   /// A user has got a lease.
-  void granted(const host& at, const lease_core::record_ptr& lease);
+  void granted(const host& at, const lease_core::lease_record_ptr& lease);
   /// An answer has come that may move somebody's deadlines; and they may have moved. What is not held before
   /// is not held afterwards.
   void before_renewal(const host& at);
   void renewed(const host& at);
   /// A user has begun to give up being alone; or has been told, for sure, that it still is.
-  void lowered(const lease_core::record_ptr& lease, bool yes);
+  void lowered(const lease_core::lease_record_ptr& lease, bool yes);
   /// A user that has held since then has been told of a loss.
-  void lost(const host& at, const lease_core::record& lease, instant since, const site& server);
+  void lost(const host& at, const lease_core::lease_record& lease, instant since, const site& server);
   /// No faults for that long, and no lease may end: a session takes a whole timeout of it to be known of
   /// anew.
   void expect_renewal_within(duration fair) { enough_to_renew_ = fair; }
   /// A user writes to the resource that its lock guards, whether or not it still holds.
-  void write(const lease_core::record_ptr& lease, ledger::grant by);
+  void write(const lease_core::lease_record_ptr& lease, ledger::grant by);
 
   /// A client of others believes that it holds a name, until then by its own clock.
   /// \param asked when it sent the request that it was granted by.

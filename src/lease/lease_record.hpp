@@ -76,8 +76,8 @@ class lease_record {
 
 namespace holdfast::lease_core {
 
-using record = detail::lease_record;
-using record_ptr = std::shared_ptr<record>;
+using detail::lease_record;
+using lease_record_ptr = std::shared_ptr<lease_record>;
 
 /// The deadline of a lease. It counts from the sending of the request, because the store starts to count
 /// later. The margin allows for clocks that run at different rates (Redlock's "clock drift").
@@ -86,7 +86,7 @@ using record_ptr = std::shared_ptr<record>;
 }
 
 /// Why a lease ends at its deadline: its own ttl was not renewed, or its session ended before that.
-[[nodiscard]] inline loss_reason deadline_reason(const record& lease) noexcept {
+[[nodiscard]] inline loss_reason deadline_reason(const lease_record& lease) noexcept {
   return lease.deadline() < lease.valid_until ? loss_reason::session_ended : loss_reason::not_renewed;
 }
 
