@@ -10,9 +10,9 @@ median = statistics.median
 
 def measured(*command, timeout_s=300):
     """The JSON object that a program prints."""
-    run = subprocess.run([str(word) for word in command], capture_output=True, text=True, timeout=timeout_s)
+    run = subprocess.run([str(argument) for argument in command], capture_output=True, text=True, timeout=timeout_s)
     if run.returncode != 0:
-        sys.exit(f"{' '.join(str(word) for word in command)}: status {run.returncode}\n{run.stderr}")
+        sys.exit(f"{' '.join(str(argument) for argument in command)}: status {run.returncode}\n{run.stderr}")
     return json.loads(run.stdout)
 
 

@@ -24,7 +24,7 @@
 }
 
 /// What was given as argv[at].
-inline std::string word(int argc, char** argv, int at) { return argc > at ? argv[at] : ""; }
+inline std::string argument(int argc, char** argv, int at) { return argc > at ? argv[at] : ""; }
 inline long number(int argc, char** argv, int at, long otherwise) {
   return argc > at ? std::strtol(argv[at], nullptr, 10) : otherwise;
 }

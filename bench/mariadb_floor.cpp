@@ -113,7 +113,7 @@ void named_locks(const connection& server, long count) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string scenario = word(argc, argv, 5);
+  const std::string scenario = argument(argc, argv, 5);
   const long count = number(argc, argv, 6, 5000);
   if (count < 1 || (scenario != "pair" && scenario != "unawaited" && scenario != "get_lock")) {
     return usage("SOCKET USER PASSWORD DATABASE pair|unawaited|get_lock [COUNT]");

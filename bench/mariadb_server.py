@@ -16,7 +16,7 @@ USER, PASSWORD, DATABASE = "holdfast", "secret", "holdfast"
 
 
 def as_whom():
-    """The words of subprocess for a user: the server refuses to be root's."""
+    """The arguments of subprocess for a user: the server refuses to be root's."""
     if os.geteuid() != 0:
         return {}
     known = {entry.pw_name: entry for entry in pwd.getpwall()}
@@ -78,12 +78,12 @@ def running(forced=True):
         made(folder)
         port = free_port()
         server = Server(port, folder)
-        words = [shutil.which("mariadbd", path=f"{os.environ.get('PATH', '')}:/usr/sbin"), "--no-defaults",
+        arguments = [shutil.which("mariadbd", path=f"{os.environ.get('PATH', '')}:/usr/sbin"), "--no-defaults",
                  f"--datadir={folder}/data", f"--tmpdir={folder}", f"--port={port}",
                  "--bind-address=127.0.0.1", f"--socket={server.where}",
                  f"--innodb-flush-log-at-trx-commit={1 if forced else 2}"]
         with open(f"{folder}/log", "w") as log:
-            process = subprocess.Popen(words, cwd=folder, stdout=log, stderr=log, **as_whom())
+            process = subprocess.Popen(arguments, cwd=folder, stdout=log, stderr=log, **as_whom())
         try:
             deadline = time.monotonic() + 30
             ready = ["mariadb", "--no-defaults", "-S", server.where, "-u", "root", "-e", "SELECT 1"]

@@ -199,7 +199,7 @@ void hop(const std::string& where, bool with_row, long count) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string scenario = word(argc, argv, 2);
+  const std::string scenario = argument(argc, argv, 2);
   const long count = number(argc, argv, 3, 5000);
   if (count >= 1 && (scenario == "pair" || scenario == "unawaited")) {
     pair(argv[1], scenario == "pair", count);

@@ -21,7 +21,7 @@ def programs():
 
 
 def as_whom():
-    """The words of subprocess for a user: the server refuses to be root's."""
+    """The arguments of subprocess for a user: the server refuses to be root's."""
     if os.geteuid() != 0:
         return {}
     user = pwd.getpwnam("postgres")
@@ -73,11 +73,11 @@ def running(forced=True, counting=False):
             os.chown(folder, as_whom()["user"], as_whom()["group"])
         made(folder)
         port = free_port()
-        words = [programs() / "postgres", "-D", f"{folder}/data", "-p", str(port), "-k", folder, "-h", "127.0.0.1"]
+        arguments = [programs() / "postgres", "-D", f"{folder}/data", "-p", str(port), "-k", folder, "-h", "127.0.0.1"]
         if counting:
-            words += ["-c", "shared_preload_libraries=pg_stat_statements"]
+            arguments += ["-c", "shared_preload_libraries=pg_stat_statements"]
         with open(f"{folder}/log", "w") as log:
-            process = subprocess.Popen(words, cwd=folder, stdout=log, stderr=log, **as_whom())
+            process = subprocess.Popen(arguments, cwd=folder, stdout=log, stderr=log, **as_whom())
         server = Server(port, folder)
         try:
             deadline = time.monotonic() + 30

@@ -62,8 +62,8 @@ def judge_commands(table, server, run, unit):
 
 def compare(table, server, floor, ours, foreign, rounds):
     """Everything that has a floor or is done by others too, where server and clients have been placed."""
-    def scenario(*words):
-        return ours and (lambda: ours(*words))
+    def scenario(*arguments):
+        return ours and (lambda: ours(*arguments))
 
     pair = Comparison(lambda: floor("pair"), scenario("pair", "--count", 20000), "p50_us")
     flight = Comparison(lambda: floor("pipelined", 100000), scenario("spread", "--count", 100000), "per_s")

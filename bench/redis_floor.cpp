@@ -191,7 +191,7 @@ void hop(const std::string& where, long count) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string scenario = word(argc, argv, 2);
+  const std::string scenario = argument(argc, argv, 2);
   const long count = number(argc, argv, 3, 20000);
   if (count >= 1 && scenario == "pair") {
     pair(argv[1], count);

@@ -18,7 +18,9 @@
 #include "floor.hpp"
 #include "resp_command.hpp"
 
-inline std::string command(std::initializer_list<std::string_view> words) { return resp_command(words); }
+inline std::string command(std::initializer_list<std::string_view> arguments) {
+  return resp_command(arguments);
+}
 
 class resp_socket {
  public:

@@ -191,7 +191,7 @@ void hop(const std::string& where, long count) {
 }  // namespace
 
 int main(int argc, char** argv) {
-  const std::string scenario = word(argc, argv, 2);
+  const std::string scenario = argument(argc, argv, 2);
   const long count = number(argc, argv, 3, 20000);
   ::zoo_set_debug_level(ZOO_LOG_LEVEL_ERROR);
   if (count >= 1 && (scenario == "pair" || scenario == "unawaited")) {

@@ -20,10 +20,10 @@ class Server:
         self.where = f"127.0.0.1:{port}"
         self.url = f"zk://{self.where}"
 
-    def ask(self, word):
+    def ask(self, command):
         try:
             with socket.create_connection(("127.0.0.1", self._port), timeout=10) as connection:
-                connection.sendall(word.encode())
+                connection.sendall(command.encode())
                 return b"".join(iter(lambda: connection.recv(65536), b"")).decode()
         except OSError:
             return ""

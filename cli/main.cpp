@@ -28,7 +28,7 @@ int flushed(int status) {
 }
 
 /// A user without a home, such as a daemon's, gets an error about a default store that was not chosen.
-failure with_store_hint(const error& cause, const store_choice& store) {
+failure with_store_advice(const error& cause, const store_choice& store) {
   const auto plain = to_failure(cause);
   const bool about_store = plain.status() == store_unavailable || plain.status() == permission_denied;
   if (!about_store || !is_default(store)) return plain;
@@ -43,7 +43,7 @@ int carry_out(const Command& request) {
     try {
       return perform(request);
     } catch (const error& cause) {
-      throw with_store_hint(cause, request.store);
+      throw with_store_advice(cause, request.store);
     }
   } else {
     return perform(request);

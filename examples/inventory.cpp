@@ -110,10 +110,10 @@ void work(const options& wanted) {
 }
 
 pid_t start_worker(const options& wanted, const fs::path& folder) {
-  std::vector<std::string> words{"inventory", "--worker", folder.string(), "--lock",
+  std::vector<std::string> texts{"inventory", "--worker", folder.string(), "--lock",
                                  wanted.lock, "--store",  wanted.store};
   std::vector<char*> arguments;
-  for (std::string& word : words) arguments.push_back(word.data());
+  for (std::string& text : texts) arguments.push_back(text.data());
   arguments.push_back(nullptr);
 
   pid_t child = 0;
@@ -180,12 +180,12 @@ int number(std::string_view text) {
   return value;
 }
 
-options read_options(const std::vector<std::string>& words) {
+options read_options(const std::vector<std::string>& arguments) {
   options wanted;
-  for (std::size_t i = 0; i < words.size(); i += 2) {
-    const std::string& option = words[i];
-    if (i + 1 == words.size()) throw std::invalid_argument{option + " needs a value"};
-    const std::string& value = words[i + 1];
+  for (std::size_t i = 0; i < arguments.size(); i += 2) {
+    const std::string& option = arguments[i];
+    if (i + 1 == arguments.size()) throw std::invalid_argument{option + " needs a value"};
+    const std::string& value = arguments[i + 1];
     if (option == "--lock" && (value == "none" || value == "mutex")) {
       wanted.lock = value;
     } else if (option == "--store") {

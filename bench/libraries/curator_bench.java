@@ -161,13 +161,13 @@ final class CuratorBench {
         + ", \"p50_us\": " + percentile(sorted, 0.5) + ", \"p99_us\": " + percentile(sorted, 0.99));
   }
 
-  public static void main(String[] words) throws Exception {
-    final String scenario = words.length > 1 ? words[0] : "";
+  public static void main(String[] arguments) throws Exception {
+    final String scenario = arguments.length > 1 ? arguments[0] : "";
     switch (scenario) {
-      case "pair" -> pair(words[1], words.length > 2 ? Integer.parseInt(words[2]) : 5000);
-      case "handoff" -> handoff(words[1], words.length > 2 ? Double.parseDouble(words[2]) : 5,
-          words.length > 3 ? Integer.parseInt(words[3]) : 4);
-      case "contend" -> contend(words[1], words[2], Integer.parseInt(words[3]));
+      case "pair" -> pair(arguments[1], arguments.length > 2 ? Integer.parseInt(arguments[2]) : 5000);
+      case "handoff" -> handoff(arguments[1], arguments.length > 2 ? Double.parseDouble(arguments[2]) : 5,
+          arguments.length > 3 ? Integer.parseInt(arguments[3]) : 4);
+      case "contend" -> contend(arguments[1], arguments[2], Integer.parseInt(arguments[3]));
       default -> {
         System.err.println("usage: curator_bench.java pair|handoff HOST:PORT [COUNT|SECONDS [WAITERS]]");
         System.exit(64);

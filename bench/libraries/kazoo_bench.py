@@ -80,17 +80,17 @@ class Begin:
     """What all processes wait for: the times between which they contend."""
 
     def __init__(self):
-        self._told = multiprocessing.Event()
+        self._begun = multiprocessing.Event()
         self.times = multiprocessing.Value("q"), multiprocessing.Value("q")
 
     def wait(self):
-        self._told.wait()
+        self._begun.wait()
 
     def tell(self, seconds):
         start_ns, end_ns = self.times
         start_ns.value = time.monotonic_ns() + 500_000_000
         end_ns.value = start_ns.value + round(seconds * 1e9)
-        self._told.set()
+        self._begun.set()
 
 
 def handoff(where, seconds, waiters):

@@ -61,8 +61,8 @@ bool is_secret(std::string_view raw_key) {
   std::string key = decoded(raw_key).value_or(std::string{raw_key});
   std::transform(key.begin(), key.end(), key.begin(),
                  [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c + ('a' - 'A')) : c; });
-  constexpr std::array<std::string_view, 5> words{"pass", "secret", "auth", "token", "acl"};
-  return std::any_of(words.begin(), words.end(),
+  constexpr std::array<std::string_view, 5> parts{"pass", "secret", "auth", "token", "acl"};
+  return std::any_of(parts.begin(), parts.end(),
                      [&](std::string_view w) { return key.find(w) != std::string::npos; });
 }
 

@@ -111,10 +111,10 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
 
 acquisition::step acquisition::take_place(time_point now, std::uint64_t random, const place& at) {
   token_ = at.token;
-  const hints heard = std::exchange(hints_, {});
+  const early_notifications early = std::exchange(early_, {});
   if (at.granted) {
     // It may have been ended since. Forged revocations must not go on for ever, though.
-    if (heard.revoked == token_ && doubts_ < most_doubts) {
+    if (early.revoked == token_ && doubts_ < most_doubts) {
       ++doubts_;
       return look(now);
     }
@@ -124,7 +124,7 @@ acquisition::step acquisition::take_place(time_point now, std::uint64_t random, 
   }
   // The claim asked not to be queued, and has no wait limit: a faulty store must not let it hang.
   if (!claim_.wait) return fail(now, {errc::corrupt_store, "the store queued a claim that does not wait"});
-  if (heard.look_at_any || heard.look == token_ || heard.revoked == token_) return look(now);
+  if (early.look_at_any || early.look == token_ || early.revoked == token_) return look(now);
   state_ = state::waiting;
   place current = at;
   current.head = at.head || first_;  // that notification may have overtaken this reply
@@ -168,8 +168,8 @@ acquisition::step acquisition::on_notification(time_point now, std::uint64_t ran
   }
   // At most one request is in flight and at most one more follows it, however many notifications come.
   if (in_flight_) {
-    hints_.look_at_any = hints_.look_at_any || !n.token;
-    (n.kind == store::notification_kind::revoked ? hints_.revoked : hints_.look) = n.token;
+    early_.look_at_any = early_.look_at_any || !n.token;
+    (n.kind == store::notification_kind::revoked ? early_.revoked : early_.look) = n.token;
     return {};
   }
   const bool is_about_place = n.token == token_ || (n.kind == store::notification_kind::look && !n.token);
@@ -231,7 +231,7 @@ acquisition::step acquisition::ask(time_point now) {
   r.metadata = claim_.metadata;
   token_ = {};
   doubts_ = 0;
-  hints_ = {};  // what the store answers from here on is newer
+  early_ = {};  // what the store answers from here on is newer
   first_ = false;
   maybe_there_ = true;
   return send(now, state::asking, std::move(r));
@@ -239,7 +239,7 @@ acquisition::step acquisition::ask(time_point now) {
 
 acquisition::step acquisition::look(time_point now) {
   request r = place_of(claim_, task::look);
-  hints_ = {};
+  early_ = {};
   r.token = token_;
   return send(now, state::looking, std::move(r));
 }

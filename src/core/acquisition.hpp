@@ -70,12 +70,12 @@ class acquisition {
   bool maybe_there_ = false;  // the claim may be at the store
   fencing_token token_;       // of the place in the queue; zero until known
   /// Notifications that came while a request was under way, whose reply may be older than they are.
-  struct hints {
+  struct early_notifications {
     fencing_token look;  // something has happened to this place
     bool look_at_any = false;
     fencing_token revoked;  // another client has ended this place
   };
-  hints hints_;
+  early_notifications early_;
   int doubts_ = 0;          // looks made because of a revocation, since it was last asked for
   bool first_ = false;      // a notification said that nobody waits before it
   store::time_point sent_;  // the request under way

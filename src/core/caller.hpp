@@ -29,10 +29,11 @@ class caller {
     std::uint32_t expected = called;
     state_.compare_exchange_strong(expected, waiting, std::memory_order_acq_rel);
   }
-  /// Begins a wait for descriptors, one of which is `bell`: an eventfd that outlives the caller, and becomes
-  /// readable when the caller is served. False when it is served already: then `end_polling` is not called.
-  [[nodiscard]] bool begin_polling(int bell) {
-    bell_ = bell;
+  /// Begins a wait for descriptors, one of which is `wakeup`: an eventfd that outlives the caller, and
+  /// becomes readable when the caller is served. False when it is served already: then `end_polling` is not
+  /// called.
+  [[nodiscard]] bool begin_polling(int wakeup) {
+    wakeup_ = wakeup;
     std::uint32_t expected = state_.load(std::memory_order_relaxed);
     while (expected != served &&
            !state_.compare_exchange_weak(expected, polling, std::memory_order_acq_rel)) {
@@ -50,11 +51,11 @@ class caller {
   void ring() const {
     const std::uint64_t one = 1;
     [[maybe_unused]] const auto written =
-        ::write(bell_, &one, sizeof one);  // a full counter is readable, too
+        ::write(wakeup_, &one, sizeof one);  // a full counter is readable, too
   }
 
   std::atomic<std::uint32_t> state_ = waiting;
-  int bell_ = -1;
+  int wakeup_ = -1;
 };
 
 }  // namespace holdfast::store

@@ -69,22 +69,22 @@ std::string failure(const std::error_code& code, const std::string& text) {
   return "failed " + std::to_string(code.value()) + ' ' + text;
 }
 
-/// A command's words, split into those in order and those of the form KEY=VALUE or a known flag.
+/// A command's arguments, split into those in order and those of the form KEY=VALUE or a known flag.
 class command {
  public:
   explicit command(const std::string& line) {
-    std::istringstream words{line};
-    for (std::string word; words >> word;) words_.push_back(word);
+    std::istringstream fields{line};
+    for (std::string field; fields >> field;) arguments_.push_back(field);
   }
 
-  [[nodiscard]] const std::string& at(std::size_t index) const { return words_.at(index); }
-  [[nodiscard]] std::size_t size() const { return words_.size(); }
+  [[nodiscard]] const std::string& at(std::size_t index) const { return arguments_.at(index); }
+  [[nodiscard]] std::size_t size() const { return arguments_.size(); }
   [[nodiscard]] bool has(const std::string& flag) const {
-    return std::find(words_.begin(), words_.end(), flag) != words_.end();
+    return std::find(arguments_.begin(), arguments_.end(), flag) != arguments_.end();
   }
   [[nodiscard]] std::optional<std::string> option(const std::string& key) const {
-    for (const auto& word : words_) {
-      if (word.starts_with(key + '=')) return word.substr(key.size() + 1);
+    for (const auto& argument : arguments_) {
+      if (argument.starts_with(key + '=')) return argument.substr(key.size() + 1);
     }
     return std::nullopt;
   }
@@ -94,7 +94,7 @@ class command {
   }
 
  private:
-  std::vector<std::string> words_;
+  std::vector<std::string> arguments_;
 };
 
 /// One name, locked as a command's options say.

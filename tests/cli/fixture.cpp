@@ -5,12 +5,12 @@
 
 namespace holdfast::test {
 
-words command_test::environment() const {
+strings command_test::environment() const {
   return {"HOLDFAST_STORE=" + store(), "XDG_STATE_HOME=" + file("state"), "D=" + scratch_.path().string()};
 }
 
-std::unique_ptr<process> command_test::start(const words& arguments, process::settings settings) {
-  words all{HOLDFAST_COMMAND};
+std::unique_ptr<process> command_test::start(const strings& arguments, process::settings settings) {
+  strings all{HOLDFAST_COMMAND};
   all.insert(all.end(), arguments.begin(), arguments.end());
   for (const auto& variable : environment()) {
     const auto name = variable.substr(0, variable.find('=') + 1);
@@ -21,14 +21,14 @@ std::unique_ptr<process> command_test::start(const words& arguments, process::se
   return std::make_unique<process>(scratch_, all, settings);
 }
 
-result command_test::holdfast(const words& arguments, const process::settings& settings) {
+result command_test::holdfast(const strings& arguments, const process::settings& settings) {
   return start(arguments, settings)->wait();
 }
 
-std::unique_ptr<process> command_test::start_holder(const std::string& name, const words& options,
+std::unique_ptr<process> command_test::start_holder(const std::string& name, const strings& options,
                                                     const std::string& script) {
   std::filesystem::remove(file("begun"));
-  words arguments{"run", name};
+  strings arguments{"run", name};
   arguments.insert(arguments.end(), options.begin(), options.end());
   // Written under another name first: who sees the file sees all of it.
   const auto whole = "echo $$ >\"$D/begun.new\"; mv \"$D/begun.new\" \"$D/begun\"\n" + script;

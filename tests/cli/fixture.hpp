@@ -12,19 +12,19 @@
 namespace holdfast::test {
 
 using json = nlohmann::json;
-using words = std::vector<std::string>;
+using strings = std::vector<std::string>;
 
 /// Each test has a store file of its own; the command finds it in HOLDFAST_STORE.
 class command_test : public testing::Test {
  protected:
   /// Starts the command with these arguments.
-  std::unique_ptr<process> start(const words& arguments, process::settings settings = {});
+  std::unique_ptr<process> start(const strings& arguments, process::settings settings = {});
   /// Runs it to its end.
-  result holdfast(const words& arguments, const process::settings& settings = {});
+  result holdfast(const strings& arguments, const process::settings& settings = {});
 
   /// Starts `run` of this lock around a shell script that says when it has begun, and waits for that. The
   /// script finds the scratch folder in $D.
-  std::unique_ptr<process> start_holder(const std::string& name, const words& options = {},
+  std::unique_ptr<process> start_holder(const std::string& name, const strings& options = {},
                                         const std::string& script = "exec sleep 1000");
   /// The process id of the script that start_holder() began last.
   [[nodiscard]] pid_t holder_pid() const;
@@ -37,7 +37,7 @@ class command_test : public testing::Test {
 
   [[nodiscard]] std::string file(std::string_view name) const { return scratch_.file(name); }
   [[nodiscard]] std::string store() const { return "sqlite:" + file("locks.db"); }
-  [[nodiscard]] words environment() const;
+  [[nodiscard]] strings environment() const;
 
   scratch_folder scratch_;
 };

@@ -27,7 +27,7 @@ class schema_on_postgresql final : public schema_place {
     return server_.number("SELECT count(*) FROM pg_tables WHERE schemaname = 'locks'");
   }
   void make_foreign_table() override { EXPECT_EQ(server_.ask("CREATE TABLE locks.own (name text)"), ""); }
-  [[nodiscard]] words client_of(const std::string& file) const override {
+  [[nodiscard]] strings client_of(const std::string& file) const override {
     return {postgresql_server::programs() + "/psql",
             "--no-psqlrc",
             "--quiet",

@@ -27,7 +27,7 @@ class schema_place {
   virtual std::int64_t tables() = 0;
   virtual void make_foreign_table() = 0;
   /// The server's own client, that it may run a file.
-  [[nodiscard]] virtual words client_of(const std::string& file) const = 0;
+  [[nodiscard]] virtual strings client_of(const std::string& file) const = 0;
 };
 
 struct schema_kind {

@@ -13,9 +13,9 @@
 namespace holdfast::test {
 
 terminal::terminal(std::vector<std::string> arguments, std::vector<std::string> environment) {
-  std::vector<char*> words;
-  for (auto& each : arguments) words.push_back(each.data());
-  words.push_back(nullptr);
+  std::vector<char*> argv;
+  for (auto& each : arguments) argv.push_back(each.data());
+  argv.push_back(nullptr);
   std::vector<char*> variables;
   for (auto& each : environment) variables.push_back(each.data());
   variables.push_back(nullptr);
@@ -26,7 +26,7 @@ terminal::terminal(std::vector<std::string> arguments, std::vector<std::string> 
   pid_ = ::forkpty(&screen_, nullptr, nullptr, &size);
   if (pid_ < 0) throw std::runtime_error{"no terminal to be had"};
   if (pid_ == 0) {
-    ::execvpe(words.front(), words.data(), variables.data());
+    ::execvpe(argv.front(), argv.data(), variables.data());
     ::_exit(127);
   }
   ::fcntl(screen_, F_SETFD, FD_CLOEXEC);

@@ -10,7 +10,7 @@ using testing::HasSubstr;
 
 class bench : public command_test {
  protected:
-  json measure(words arguments) {
+  json measure(strings arguments) {
     arguments.insert(arguments.begin(), "bench");
     arguments.push_back("--json");
     const auto said = holdfast(arguments, {{"TMPDIR=" + file("tmp")}, ""});

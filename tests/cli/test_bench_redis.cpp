@@ -45,7 +45,7 @@ command_counts counts_of(redis_server& server) {
 
 class bench_on_redis : public command_test {
  protected:
-  json measure(words arguments, const std::string& url) {
+  json measure(strings arguments, const std::string& url) {
     arguments.insert(arguments.begin(), "bench");
     arguments.insert(arguments.end(), {"--json", "--store", url});
     const auto said = holdfast(arguments);
@@ -61,7 +61,7 @@ class bench_on_redis : public command_test {
     command_counts commands;
     double figure = 0;  ///< the difference of one of the figures
   };
-  growth growth_of(redis_server& server, const std::string& url, const words& arguments,
+  growth growth_of(redis_server& server, const std::string& url, const strings& arguments,
                    const std::string& figure, int short_count, int long_count) {
     const auto with_count = [&](int count) {
       auto all = arguments;

@@ -12,7 +12,7 @@ using testing::Not;
 class completion : public command_test {
  protected:
   /// What bash offers after this line; the last word is being typed.
-  std::string bash_offers(const words& line) {
+  std::string bash_offers(const strings& line) {
     write_file(file("completion.bash"), holdfast({"completion", "bash"}).out);
     std::string script = "source $D/completion.bash; COMP_WORDS=(" HOLDFAST_COMMAND;
     for (const auto& word : line) script += " '" + word + "'";

@@ -19,8 +19,8 @@ using testing::Not;
 
 class listing : public command_test {
  protected:
-  static words lines_of(const std::string& text) {
-    words lines;
+  static strings lines_of(const std::string& text) {
+    strings lines;
     std::istringstream stream{text};
     for (std::string line; std::getline(stream, line);) lines.push_back(line);
     return lines;
@@ -60,7 +60,7 @@ TEST_F(listing, has_what_is_held_and_with_all_what_is_remembered) {
 }
 
 TEST_F(listing, is_aligned_by_what_a_terminal_shows) {
-  const words names{"a", "größe", "much-longer-than-that", "日本語"};  // sorted by their bytes
+  const strings names{"a", "größe", "much-longer-than-that", "日本語"};  // sorted by their bytes
   for (const auto& name : names) holdfast({"run", name, "--", "true"});
   const auto lines = lines_of(holdfast({"ls", "--all"}).out);
   ASSERT_EQ(lines.size(), 1 + names.size());
@@ -122,7 +122,7 @@ TEST_F(listing, foreign_text_cannot_act_on_the_terminal) {
   const std::string name = "x\u202ey\u200bz";
   const auto holder = start_holder(name, {"--label", "a\u2066b"});
   for (const auto& line :
-       {words{"ls"}, words{"show", name}, words{"ls", "--json"}, words{"show", name, "--json"}}) {
+       {strings{"ls"}, strings{"show", name}, strings{"ls", "--json"}, strings{"show", name, "--json"}}) {
     const auto out = holdfast(line).out;
     EXPECT_THAT(out, AllOf(Not(HasSubstr("\u202e")), Not(HasSubstr("\u200b")), Not(HasSubstr("\u2066"))));
   }

@@ -32,7 +32,7 @@ TEST_F(run, passes_on_input_output_and_every_argument) {
 }
 
 TEST_F(run, tells_the_command_name_and_token) {
-  const words print{"run", "a name", "--", "sh", "-c", "echo $HOLDFAST_TOKEN; echo $HOLDFAST_NAME"};
+  const strings print{"run", "a name", "--", "sh", "-c", "echo $HOLDFAST_TOKEN; echo $HOLDFAST_NAME"};
   const auto first = holdfast(print);
   const auto second = holdfast(print);
   EXPECT_THAT(first.out, HasSubstr("\na name\n"));

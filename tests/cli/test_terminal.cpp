@@ -12,13 +12,13 @@ using testing::Not;
 
 class on_terminal : public command_test {
  protected:
-  terminal open(words arguments, words additions = {}) {
+  terminal open(strings arguments, strings additions = {}) {
     additions.push_back("TERM=xterm");
     for (const auto& each : environment()) additions.push_back(each);
     return {std::move(arguments), environment_with(additions)};
   }
 
-  static words command(words arguments) {
+  static strings command(strings arguments) {
     arguments.insert(arguments.begin(), HOLDFAST_COMMAND);
     return arguments;
   }

@@ -26,12 +26,12 @@ TEST_F(usage, help_explains_every_command) {
   EXPECT_THAT(holdfast({"help"}).out, HasSubstr("HOLDFAST_STORE"));
   for (const auto* command :
        {"run", "ls", "show", "wait", "release", "watch", "schema", "bench", "completion", "help"}) {
-    const auto by_word = holdfast({"help", command});
+    const auto by_command = holdfast({"help", command});
     const auto by_flag = holdfast({command, "--help"});
-    EXPECT_EQ(by_word.status, 0) << command;
+    EXPECT_EQ(by_command.status, 0) << command;
     EXPECT_EQ(by_flag.status, 0) << command;
-    EXPECT_EQ(by_word.out, by_flag.out);
-    EXPECT_THAT(by_word.out, HasSubstr("Usage: holdfast"));
+    EXPECT_EQ(by_command.out, by_flag.out);
+    EXPECT_THAT(by_command.out, HasSubstr("Usage: holdfast"));
   }
   EXPECT_THAT(holdfast({"help", "run"}).out, HasSubstr("-- COMMAND"));
 }
@@ -39,8 +39,8 @@ TEST_F(usage, help_explains_every_command) {
 TEST_F(usage, store_options_may_stand_before_the_command) {
   const auto other = "sqlite:" + file("other.db");
   EXPECT_EQ(holdfast({"run", "x", "--store", other, "--", "true"}).status, 0);
-  for (const auto& line : {words{"--store", other, "--json", "ls", "--all"},
-                           words{"--json", "--store=" + other, "ls", "--all"}}) {
+  for (const auto& line : {strings{"--store", other, "--json", "ls", "--all"},
+                           strings{"--json", "--store=" + other, "ls", "--all"}}) {
     const auto said = holdfast(line);
     EXPECT_EQ(said.status, 0) << said.err;
     EXPECT_EQ(parse_lines(said.out).size(), 1U);
@@ -55,13 +55,13 @@ TEST_F(usage, a_password_file_that_is_a_folder_is_called_so) {
 }
 
 struct bad_line {
-  words arguments;
+  strings arguments;
   std::string says;
 };
 
 /// For reports of failures.
 void PrintTo(const bad_line& line, std::ostream* out) {
-  for (const auto& word : line.arguments) *out << '<' << word << '>';
+  for (const auto& argument : line.arguments) *out << '<' << argument << '>';
 }
 
 class bad_usage : public command_test, public testing::WithParamInterface<bad_line> {};
@@ -209,20 +209,20 @@ TEST_F(usage, no_secret_is_ever_shown) {
   const std::string url = "redis://alice:correct-horse@localhost:1/0";
   write_file(file("password"), "correct-horse\n");
   const process::settings from_environment{{"HOLDFAST_STORE=" + url, "HOLDFAST_PASSWORD=correct-horse"}, ""};
-  const std::vector<words> lines{{"ls"},
-                                 {"ls", "--json"},
-                                 {"ls", url},
-                                 {"show", "x", url},
-                                 {"run", "x", url, "--", "true"},
-                                 {"run", "x", "--wait", "0", "--json", "--", "true"},
-                                 {"ls", "--password-file", file("password")},
-                                 {"ls", "--frob=" + url},
-                                 {url},
-                                 {"bench", url},
-                                 {"bench", "pair", "--store", url},
-                                 {"schema", url},
-                                 {"schema", "--apply"},
-                                 {"watch", "--json"}};
+  const std::vector<strings> lines{{"ls"},
+                                   {"ls", "--json"},
+                                   {"ls", url},
+                                   {"show", "x", url},
+                                   {"run", "x", url, "--", "true"},
+                                   {"run", "x", "--wait", "0", "--json", "--", "true"},
+                                   {"ls", "--password-file", file("password")},
+                                   {"ls", "--frob=" + url},
+                                   {url},
+                                   {"bench", url},
+                                   {"bench", "pair", "--store", url},
+                                   {"schema", url},
+                                   {"schema", "--apply"},
+                                   {"watch", "--json"}};
   // At once: most of them wait for a server until their wait_limit ends.
   std::vector<std::unique_ptr<process>> all;
   all.reserve(lines.size());

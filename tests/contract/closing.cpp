@@ -40,7 +40,7 @@ TEST_P(closing, ends_all_leases_and_tells_so) {
 }
 
 TEST_P(closing, may_come_while_losses_are_being_told) {
-  std::promise<void> first_is_told;
+  std::promise<void> first_notified;
   std::promise<void> go_on;
   std::atomic<int> calls = 0;
   {
@@ -48,15 +48,15 @@ TEST_P(closing, may_come_while_losses_are_being_told) {
     mutex first{passing, "first"};
     mutex second{passing, "second"};
     mutex third{passing, "third"};
-    auto being_told = first.acquire();
-    auto next_to_be_told = second.acquire();
+    auto first_lease = first.acquire();
+    auto second_lease = second.acquire();
     auto ended_by_closing = third.acquire();
-    being_told.on_lost([&](std::error_code) {
-      first_is_told.set_value();
+    first_lease.on_lost([&](std::error_code) {
+      first_notified.set_value();
       go_on.get_future().wait();
       ++calls;
     });
-    next_to_be_told.on_lost([&](std::error_code) { ++calls; });
+    second_lease.on_lost([&](std::error_code) { ++calls; });
     ended_by_closing.on_lost([&](std::error_code) { ++calls; });
     // Not by a short ttl: on_lost() of what had ended by then would call back, and wait, on this thread.
     bystander().force_release("first");
@@ -66,9 +66,9 @@ TEST_P(closing, may_come_while_losses_are_being_told) {
       const auto now = [&] { return held.renew() == renewal::lost; };
       return GetParam().kind.keeps_sessions ? look().sees(now) : now();
     };
-    EXPECT_TRUE(is_lost(being_told));
-    EXPECT_EQ(first_is_told.get_future().wait_for(60s), std::future_status::ready);
-    EXPECT_TRUE(is_lost(next_to_be_told));
+    EXPECT_TRUE(is_lost(first_lease));
+    EXPECT_EQ(first_notified.get_future().wait_for(60s), std::future_status::ready);
+    EXPECT_TRUE(is_lost(second_lease));
     passing.close();
     go_on.set_value();
   }

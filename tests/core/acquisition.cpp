@@ -59,13 +59,13 @@ TEST(acquisition, is_refused_without_a_trace) {
 }
 
 TEST(acquisition, says_what_else_the_name_is_used_as) {
-  for (const auto& [capacity, word] :
+  for (const auto& [capacity, use] :
        {std::pair<std::int64_t, const char*>{5, "semaphore of 5"}, {store::full_capacity, "mutex"}}) {
     stepper it;
     it.start();
     const auto s = it.reply(tickets::other_capacity{capacity});
     EXPECT_EQ(failure_of(s), errc::wrong_type);
-    EXPECT_THAT(std::get<failure>(*s.answer).message, testing::HasSubstr(word));
+    EXPECT_THAT(std::get<failure>(*s.answer).message, testing::HasSubstr(use));
     EXPECT_TRUE(s.finished) << "there is nothing to withdraw";
     EXPECT_FALSE(s.send);
   }

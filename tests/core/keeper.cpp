@@ -288,14 +288,14 @@ TEST_F(keeper, tells_who_renews_by_hand_what_became_of_it) {
 TEST_F(keeper, tells_who_renews_by_hand_at_the_deadline_at_the_latest) {
   const lease_record_ptr lease = keep(a_lease(1, false), epoch);
   std::vector<renewal> renewals;
-  store::time_point told_at;
+  store::time_point notified_at;
   kept.renew(lease, [&](renewal outcome) {
     renewals.push_back(outcome);
-    told_at = it.time.now();
+    notified_at = it.time.now();
   });
   it.time.run_for(1h);  // the store never answers
   EXPECT_EQ(renewals, std::vector{renewal::lost});
-  EXPECT_LE(told_at, lease->deadline());
+  EXPECT_LE(notified_at, lease->deadline());
 }
 
 TEST_F(keeper, is_not_set_back_by_an_older_answer) {

@@ -122,24 +122,24 @@ class loss {
  public:
   explicit loss(lease& of) {
     of.on_lost(
-        [notice = promise_](std::error_code reason) { notice->set_value({boot_clock::now(), reason}); });
+        [promise = promise_](std::error_code reason) { promise->set_value({boot_clock::now(), reason}); });
   }
-  struct word {
+  struct notification {
     boot_clock::time_point when;
     std::error_code reason;
   };
-  word wait() {
-    if (word_.wait_for(60s) == std::future_status::ready) return word_.get();
+  notification wait() {
+    if (notification_.wait_for(60s) == std::future_status::ready) return notification_.get();
     ADD_FAILURE() << "nobody says that the lease is lost";
     return {};
   }
-  /// Waits, and expects that it is told by then, or soon after where threads have to wait for a core.
+  /// Waits, and expects that it is notified by then, or soon after where threads have to wait for a core.
   void expect_by(boot_clock::time_point due) {
-    const word notice = wait();
-    EXPECT_EQ(notice.reason, errc::lost);
-    std::this_thread::sleep_for(50ms);  // what held up the word may still hold up the probe
-    // Four times: a word goes through several threads.
-    EXPECT_LE(notice.when, due + 250ms + 4 * latest_.load());
+    const notification received = wait();
+    EXPECT_EQ(received.reason, errc::lost);
+    std::this_thread::sleep_for(50ms);  // what held up the notification may still hold up the probe
+    // Four times: a notification goes through several threads.
+    EXPECT_LE(received.when, due + 250ms + 4 * latest_.load());
   }
 
  private:
@@ -155,8 +155,8 @@ class loss {
     }
   }
 
-  std::shared_ptr<std::promise<word>> promise_ = std::make_shared<std::promise<word>>();
-  std::future<word> word_ = promise_->get_future();
+  std::shared_ptr<std::promise<notification>> promise_ = std::make_shared<std::promise<notification>>();
+  std::future<notification> notification_ = promise_->get_future();
   std::atomic<boot_clock::duration> latest_{boot_clock::duration::zero()};
   std::jthread probe_{[this](const std::stop_token& end) { measure(end); }};
 };

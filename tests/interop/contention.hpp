@@ -29,7 +29,7 @@ struct place {
   [[nodiscard]] bool open(std::int64_t turns) const { return turns < least_turns || boot_clock::now() < end; }
 };
 
-/// How often another library's client was inside, by its own word.
+/// How often another library's client was inside, by its own count.
 inline std::int64_t turns_in(const std::string& answer) {
   long long turns = 0;
   EXPECT_EQ(std::sscanf(answer.c_str(), "contended %lld", &turns), 1) << answer;

@@ -24,10 +24,10 @@ from kazoo.security import CREATOR_ALL_ACL, OPEN_ACL_UNSAFE
 from witness import Witness
 
 
-def option(words, key):
-    for word in words:
-        if word.startswith(key + "="):
-            return word[len(key) + 1 :]
+def option(args, key):
+    for arg in args:
+        if arg.startswith(key + "="):
+            return arg[len(key) + 1 :]
     return None
 
 
@@ -108,9 +108,9 @@ class Actor:
 logging.disable()  # that connections end is part of the tests
 actor = Actor()
 for line in sys.stdin:
-    verb, *words = line.split()
+    verb, *args = line.split()
     try:
-        answer = getattr(actor, verb)(*words)
+        answer = getattr(actor, verb)(*args)
     except KazooException as refused:
         answer = f"failed {type(refused).__name__} {refused}"
     print(answer, flush=True)

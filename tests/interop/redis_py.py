@@ -13,10 +13,10 @@ import redis
 from witness import Witness
 
 
-def seconds(words, key):
-    for word in words:
-        if word.startswith(key + "="):
-            return int(word[len(key) + 1 :]) / 1000
+def seconds(args, key):
+    for arg in args:
+        if arg.startswith(key + "="):
+            return int(arg[len(key) + 1 :]) / 1000
     return None
 
 
@@ -53,5 +53,5 @@ class Actor:
 
 actor = Actor()
 for line in sys.stdin:
-    verb, *words = line.split()
-    print(getattr(actor, verb)(*words), flush=True)
+    verb, *args = line.split()
+    print(getattr(actor, verb)(*args), flush=True)

@@ -41,8 +41,8 @@ class Witness {
   }
 }
 
-function option(words, key) {
-  const found = words.find((word) => word.startsWith(`${key}=`));
+function option(args, key) {
+  const found = args.find((arg) => arg.startsWith(`${key}=`));
   return found === undefined ? undefined : Number(found.slice(key.length + 1));
 }
 
@@ -94,8 +94,8 @@ const verbs = {
 
 (async () => {
   for await (const line of readline.createInterface({input: process.stdin})) {
-    const [verb, ...words] = line.split(' ');
-    process.stdout.write(`${await verbs[verb](...words)}\n`);
+    const [verb, ...args] = line.split(' ');
+    process.stdout.write(`${await verbs[verb](...args)}\n`);
   }
   redis?.disconnect();
 })();

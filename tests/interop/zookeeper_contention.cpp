@@ -31,7 +31,7 @@ namespace asio = boost::asio;
 
 constexpr std::ptrdiff_t capacity = 2;
 
-/// Ours, by the words that the others know.
+/// Ours, by the names that the others know.
 class our_lock {
  public:
   our_lock(client& locks, const std::string& kind)

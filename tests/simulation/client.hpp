@@ -14,7 +14,7 @@
 
 namespace holdfast::sim {
 
-/// A machine, and on it one process after another that uses the library: all of its core as in production,
+/// A computer, and on it one process after another that uses the library: all of its core as in production,
 /// the driver, the keeper and the lease manager, between users and a link.
 class client {
  public:
@@ -22,7 +22,7 @@ class client {
          std::size_t users);
 
   void start();
-  /// The process is gone without a word.
+  /// The process is gone, and notifies nobody.
   void kill();
   void retire();
   void close();

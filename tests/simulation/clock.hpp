@@ -6,7 +6,7 @@
 
 namespace holdfast::sim {
 
-/// Time as nobody in the world can see it: what the clocks of its machines are compared by.
+/// Time as nobody in the world can see it: what the clocks of its computers are compared by.
 struct true_clock {
   using duration = std::chrono::nanoseconds;
   using rep = duration::rep;
@@ -17,7 +17,7 @@ struct true_clock {
 using instant = true_clock::time_point;
 inline constexpr instant never = instant::max();
 
-/// The clock of one machine: runs a little fast or slow, and may be set. For some hours only, or the
+/// The clock of one computer: runs a little fast or slow, and may be set. For some hours only, or the
 /// nanoseconds times the rate would overflow.
 class clock {
  public:
@@ -39,7 +39,7 @@ class clock {
     return t;
   }
   void step(instant now, reading by) { start_from(now, at(now) + by); }
-  /// As a clock that does not run while its machine is suspended.
+  /// As a clock that does not run while its computer is suspended.
   void stop(instant now) {
     start_from(now, at(now));
     stopped_ = true;

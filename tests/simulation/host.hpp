@@ -11,7 +11,7 @@
 
 namespace holdfast::sim {
 
-/// A machine with one process on it: the scheduler of that process's core. It can be paused, and then hears
+/// A computer with one process on it: the scheduler of that process's core. It can be paused, and then hears
 /// late, all at once, what happened meanwhile; and it can die, and live anew.
 class host final : public store::scheduler {
  public:
@@ -47,7 +47,7 @@ class host final : public store::scheduler {
     }
   }
 
-  /// \param stops_clock as a clock that does not count the time in which its machine is suspended.
+  /// \param stops_clock as a clock that does not count the time in which its computer is suspended.
   void pause(bool stops_clock);
   void resume();
   [[nodiscard]] bool is_paused() const { return paused_; }

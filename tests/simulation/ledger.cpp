@@ -290,9 +290,9 @@ bool ledger::answers_for(const owner_id& owner) const {
 
 bool ledger::surely_lives(const store::hold& h) const {
   // The notification of an end may come late, when there is another claim of that owner.
-  constexpr auto latest_word = std::chrono::seconds{10};
+  constexpr auto latest_notification = std::chrono::seconds{10};
   const std::size_t name = index_of(h.name);
-  const bool calm = broken_.at(name) == instant::min() || broken_.at(name) + latest_word < in_.now;
+  const bool calm = broken_.at(name) == instant::min() || broken_.at(name) + latest_notification < in_.now;
   return calm && !is_suspect(name) && answers_for(h.owner);
 }
 

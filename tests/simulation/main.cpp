@@ -71,46 +71,46 @@ std::uint64_t number(std::string_view text) {
 
 arguments read(int argc, char** argv) {
   arguments a;
-  const std::vector<std::string_view> words{argv + 1, argv + argc};
-  for (std::size_t i = 0; i < words.size(); ++i) {
+  const std::vector<std::string_view> arguments{argv + 1, argv + argc};
+  for (std::size_t i = 0; i < arguments.size(); ++i) {
     const auto value = [&] {
-      if (i + 1 == words.size())
-        throw std::invalid_argument{"a value is missing after " + std::string{words[i]}};
-      return words[++i];
+      if (i + 1 == arguments.size())
+        throw std::invalid_argument{"a value is missing after " + std::string{arguments[i]}};
+      return arguments[++i];
     };
-    if (words[i] == "--store") {
+    if (arguments[i] == "--store") {
       a.store = value();
-    } else if (words[i] == "--seeds") {
+    } else if (arguments[i] == "--seeds") {
       a.seeds = number(value());
-    } else if (words[i] == "--from") {
+    } else if (arguments[i] == "--from") {
       a.from = number(value());
-    } else if (words[i] == "--jobs") {
+    } else if (arguments[i] == "--jobs") {
       a.jobs = number(value());
-    } else if (words[i] == "--seed") {
+    } else if (arguments[i] == "--seed") {
       a.from = number(value());
       a.seeds = 1;
-    } else if (words[i] == "--mutant") {
+    } else if (arguments[i] == "--mutant") {
       a.mutant_name = value();
       const auto which = mutant_named(a.mutant_name);
       if (!which) throw std::invalid_argument{"no such mutant: " + a.mutant_name};
       a.with = *which;
-    } else if (words[i] == "--replicas") {
+    } else if (arguments[i] == "--replicas") {
       a.replicas = static_cast<unsigned>(number(value()));
-    } else if (words[i] == "--only") {
+    } else if (arguments[i] == "--only") {
       if (value() != "failover") throw std::invalid_argument{"nothing but failovers can be alone"};
       a.only_failovers = true;
-    } else if (words[i] == "--trace") {
+    } else if (arguments[i] == "--trace") {
       a.trace = true;
-    } else if (words[i] == "--control") {
+    } else if (arguments[i] == "--control") {
       a.control = true;
-    } else if (words[i] == "--twice") {
+    } else if (arguments[i] == "--twice") {
       a.twice = true;
-    } else if (words[i] == "--hostile-lines") {
+    } else if (arguments[i] == "--hostile-lines") {
       a.hostile_lines = true;
-    } else if (words[i] == "--false-notifications") {
+    } else if (arguments[i] == "--false-notifications") {
       a.false_notifications = true;
     } else {
-      throw std::invalid_argument{"unknown: " + std::string{words[i]}};
+      throw std::invalid_argument{"unknown: " + std::string{arguments[i]}};
     }
   }
   if (a.jobs != 0 && (a.with != mutant::none || a.control || a.trace)) {

@@ -16,17 +16,17 @@ namespace holdfast::sim {
 namespace {
 
 /// One command, as a client wrote it: an array of bulk strings.
-void read_command(std::string_view& bytes, std::vector<std::string_view>& words) {
+void read_command(std::string_view& bytes, std::vector<std::string_view>& arguments) {
   const auto number = [&] {
     std::size_t n = 0;
     const auto end = std::from_chars(bytes.data() + 1, bytes.data() + bytes.size(), n).ptr;
     bytes.remove_prefix(static_cast<std::size_t>(end - bytes.data()) + 2);
     return n;
   };
-  words.resize(number());
-  for (std::string_view& word : words) {
+  arguments.resize(number());
+  for (std::string_view& argument : arguments) {
     const std::size_t size = number();
-    word = bytes.substr(0, size);
+    argument = bytes.substr(0, size);
     bytes.remove_prefix(size + 2);
   }
 }
@@ -162,8 +162,8 @@ std::optional<instant> redis_store::carry_out(const std::string& commands, const
   const foreign_keys before = look_at_foreign_keys();
   tell_of_foreign_keys(before);
   for (std::string_view left = commands; !left.empty();) {
-    read_command(left, words_);
-    change_.apply(words_);
+    read_command(left, arguments_);
+    change_.apply(arguments_);
     execute_ours(*by, replies.emplace_back(), ready);
   }
   if (before != look_at_foreign_keys()) in_->violated("a foreign client's key was changed");
@@ -172,18 +172,18 @@ std::optional<instant> redis_store::carry_out(const std::string& commands, const
 }
 
 void redis_store::execute_ours(session& by, redis::value& reply, instant& ready) {
-  const bool asks_replicas = words_.front() == "WAIT";
+  const bool asks_replicas = arguments_.front() == "WAIT";
   if (asks_replicas) {
     const std::optional<instant> written = waits_for_own_writes_ ? by.written : in_->now;
-    const auto there = replicas_.wait(*in_, integer_in(words_.at(1)).value_or(0),
-                                      milliseconds{integer_in(words_.at(2)).value_or(0)}, written);
+    const auto there = replicas_.wait(*in_, integer_in(arguments_.at(1)).value_or(0),
+                                      milliseconds{integer_in(arguments_.at(2)).value_or(0)}, written);
     server_.configure().replicas = hears_replicas_ ? there.by : speech.replicas;
     ready = there.at;
   }
   refused_ = in_->now < refuses_until_ && in_->chance.one_in(refuses_one_in_);
   if (refused_) server_.configure().refuses = refusal_;
   const std::uint64_t changes = server_.data().changes();
-  reply = server_.execute(words_, by.at_server);
+  reply = server_.execute(arguments_, by.at_server);
   if (changes != server_.data().changes()) by.written = in_->now;
   server_.configure().refuses = {};
   const bool failed = reply.is(redis::value::kind::error);
@@ -255,8 +255,8 @@ std::optional<lock_state> redis_store::inspect(const std::string& name) {
     std::string_view left = said;
     std::vector<redis::value> replies;
     while (!left.empty()) {
-      read_command(left, words_);
-      replies.push_back(server_.execute(words_, own));
+      read_command(left, arguments_);
+      replies.push_back(server_.execute(arguments_, own));
     }
     heard = asks.hear(std::move(replies));
   }

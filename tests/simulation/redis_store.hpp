@@ -113,7 +113,7 @@ class redis_store final : public simulated_store, private switchboard, private f
   std::unordered_map<std::string, std::uint32_t, dataset::text_hash, std::equal_to<>> foreign_values_;
   connection foreign_;
   std::vector<store::client_notification> notifications_;
-  std::vector<std::string_view> words_;                   // of the command that is being carried out
+  std::vector<std::string_view> arguments_;               // of the command that is being carried out
   std::map<std::string, std::size_t, std::less<>> ours_;  // keys that we may touch, and whose they are
 };
 

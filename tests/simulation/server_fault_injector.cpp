@@ -128,7 +128,7 @@ void server_fault_injector::go_down(fault cause, duration down) {
   if (forgets) around_.account.broken(std::nullopt);
   for (client& c : clients_) {
     if (around_.in.chance.one_in(4)) {
-      c.way.go_half_open(true, true, around_.in.now + up_to(3s));  // its machine is gone, and says nothing
+      c.way.go_half_open(true, true, around_.in.now + up_to(3s));  // its computer is gone, and says nothing
     } else {
       c.way.cut();
     }

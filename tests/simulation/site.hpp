@@ -8,7 +8,7 @@
 
 namespace holdfast::sim {
 
-/// The machine of the server: its clocks, and whether anything gets in.
+/// The computer of the server: its clocks, and whether anything gets in.
 class site {
  public:
   explicit site(scene& in, clock boot, clock wall) : boot{boot}, wall{wall}, in_{in} {}

@@ -16,10 +16,10 @@ namespace holdfast::test {
 namespace {
 
 template <class Number>
-Number number_after(std::string_view answer, std::string_view word) {
+Number number_after(std::string_view answer, std::string_view prefix) {
   Number value = 0;
-  if (!answer.starts_with(word)) return value;
-  answer.remove_prefix(word.size());
+  if (!answer.starts_with(prefix)) return value;
+  answer.remove_prefix(prefix.size());
   std::from_chars(answer.data(), answer.data() + answer.size(), value);
   return value;
 }

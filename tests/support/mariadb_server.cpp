@@ -47,7 +47,7 @@ std::vector<std::string> common_options(const fs::path& data) {
       "--innodb-buffer-pool-size=24M"};
 }
 
-constexpr std::string_view first_words =
+constexpr std::string_view first_statements =
     "FLUSH PRIVILEGES;\n"  // which are skipped until then
     "CREATE DATABASE holdfast;\n"
     "CREATE USER holdfast@'%' IDENTIFIED BY 'secret';\n"
@@ -55,7 +55,7 @@ constexpr std::string_view first_words =
 
 /// \return the data folder, in `in`.
 fs::path made(const scratch_folder& in) {
-  std::ofstream{in.file("first.sql")} << first_words;
+  std::ofstream{in.file("first.sql")} << first_statements;
   give(in.path());
   const fs::path data = in.path() / "data";
   std::vector<std::string> command = common_options(data);
@@ -136,13 +136,13 @@ void mariadb_server::launch() {
                          "FAKETIME_TIMESTAMP_FILE=" + folder_.file("clock"), "FAKETIME_NO_CACHE=1",
                          "FAKETIME_DONT_FAKE_MONOTONIC=1"};
   }
-  auto words = command_line();
+  auto arguments = command_line();
   if (settings_.small_disk_kib > 0) {
     const auto before = on_small_disk(settings_.small_disk_kib, its_user().value(), small_disk());
-    words.insert(words.begin(), before.begin(), before.end());
+    arguments.insert(arguments.begin(), before.begin(), before.end());
     where.user.reset();  // it becomes that by itself
   }
-  process_ = std::make_unique<child_process>(words, where);
+  process_ = std::make_unique<child_process>(arguments, where);
 }
 
 void mariadb_server::expect_answer() {

@@ -63,7 +63,7 @@ class mariadb_server {
   /// Stands still: connections are taken by the kernel, and what is sent to it waits.
   void stop();
   void go_on();
-  /// As a crash: no word to anyone; what it has confirmed is in its folder.
+  /// As a crash: nobody is notified; what it has confirmed is in its folder.
   void kill();
   /// Ends as an administrator would end it.
   void shut_down();

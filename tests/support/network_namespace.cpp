@@ -10,15 +10,15 @@ namespace holdfast::test {
 
 namespace {
 
-bool succeeds(std::vector<std::string> words) {
-  words.insert(words.begin(), "ip");
-  return child_process{words, {}}.wait(std::chrono::seconds{30}) == 0;
+bool succeeds(std::vector<std::string> arguments) {
+  arguments.insert(arguments.begin(), "ip");
+  return child_process{arguments, {}}.wait(std::chrono::seconds{30}) == 0;
 }
 
-void run(const std::vector<std::string>& words) {
-  if (succeeds(words)) return;
+void run(const std::vector<std::string>& arguments) {
+  if (succeeds(arguments)) return;
   std::string all = "ip";
-  for (const auto& each : words) all.append(" ").append(each);
+  for (const auto& each : arguments) all.append(" ").append(each);
   throw std::runtime_error{"this fails: " + all};
 }
 

@@ -22,7 +22,7 @@ class network_namespace {
   /// The addresses of the line's ends.
   [[nodiscard]] const std::string& inside() const noexcept { return inside_; }
   [[nodiscard]] const std::string& outside() const noexcept { return outside_; }
-  /// The words before those of a program that is to run inside.
+  /// The arguments before those of a program that is to run inside.
   [[nodiscard]] std::vector<std::string> within() const { return {"ip", "netns", "exec", name_}; }
 
   /// From now on all packets vanish; until healed, they arrive again.

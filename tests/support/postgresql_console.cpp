@@ -21,10 +21,10 @@ std::string line_of(const char* text) {
 
 std::string error_text(const ::PGresult* result) {
   const char* state = ::PQresultErrorField(result, PG_DIAG_SQLSTATE);
-  const char* words = ::PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
+  const char* message = ::PQresultErrorField(result, PG_DIAG_MESSAGE_PRIMARY);
   std::string text{"-"};
   text.append(state == nullptr ? "08006" : state).append(" ");
-  return text.append(line_of(words == nullptr ? ::PQresultErrorMessage(result) : words));
+  return text.append(line_of(message == nullptr ? ::PQresultErrorMessage(result) : message));
 }
 
 bool is_error(const ::PGresult* result) {

@@ -17,19 +17,20 @@ namespace {
 
 namespace fs = std::filesystem;
 
-void run(const scratch_folder& in, const std::optional<server_user>& user, std::vector<std::string> words) {
+void run(const scratch_folder& in, const std::optional<server_user>& user,
+         std::vector<std::string> arguments) {
   const auto log = in.file("log");
-  const std::string program = words.front();
-  child_process command{std::move(words), {.folder = in.path().string(), .output = log, .user = user}};
+  const std::string program = arguments.front();
+  child_process command{std::move(arguments), {.folder = in.path().string(), .output = log, .user = user}};
   if (command.wait(std::chrono::seconds{120}) == 0) return;
   std::ifstream said{log};
   throw std::runtime_error{program + " failed: " + std::string{std::istreambuf_iterator<char>{said}, {}}};
 }
 
 /// What a server does when it runs for nobody but us, in one of its databases.
-void first_words(const scratch_folder& in, const std::string& programs,
-                 const std::optional<server_user>& user, const std::string& database,
-                 const std::string& statements) {
+void run_first_statements(const scratch_folder& in, const std::string& programs,
+                          const std::optional<server_user>& user, const std::string& database,
+                          const std::string& statements) {
   const auto file = in.file(database + ".sql");
   std::ofstream{file} << statements;
   if (user) hand_over(file, *user);
@@ -47,11 +48,11 @@ std::string made(const scratch_folder& in, const std::string& programs,
        "--encoding=UTF8", "--no-locale", "--wal-segsize=1", "--no-sync"});
   // Each database is hundreds of files to copy: of the three only one, and template0, from which others can
   // be made.
-  first_words(in, programs, user, "template1",
-              "CREATE ROLE holdfast LOGIN\nALTER DATABASE postgres RENAME TO holdfast\n"
-              "ALTER DATABASE holdfast OWNER TO holdfast\n");
-  first_words(in, programs, user, "holdfast",
-              "ALTER DATABASE template1 IS_TEMPLATE false\nDROP DATABASE template1\n");
+  run_first_statements(in, programs, user, "template1",
+                       "CREATE ROLE holdfast LOGIN\nALTER DATABASE postgres RENAME TO holdfast\n"
+                       "ALTER DATABASE holdfast OWNER TO holdfast\n");
+  run_first_statements(in, programs, user, "holdfast",
+                       "ALTER DATABASE template1 IS_TEMPLATE false\nDROP DATABASE template1\n");
   return in.file("data");
 }
 

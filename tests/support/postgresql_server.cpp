@@ -127,13 +127,13 @@ void postgresql_server::launch() {
     where.environment = {"LD_PRELOAD=" + folder_.file("clock.so"),
                          "HOLDFAST_TEST_WALL_CLOCK=" + folder_.file("clock")};
   }
-  std::vector<std::string> words;
+  std::vector<std::string> arguments;
   if (settings_.small_disk_kib > 0) {
-    words = on_small_disk(settings_.small_disk_kib, user_.value(), small_disk());
+    arguments = on_small_disk(settings_.small_disk_kib, user_.value(), small_disk());
     where.user.reset();  // it becomes that by itself
   }
-  for (const auto& each : {programs() + "/postgres", std::string{"-D"}, data()}) words.push_back(each);
-  process_ = std::make_unique<child_process>(words, where);
+  for (const auto& each : {programs() + "/postgres", std::string{"-D"}, data()}) arguments.push_back(each);
+  process_ = std::make_unique<child_process>(arguments, where);
 }
 
 void postgresql_server::expect_answer() {

@@ -75,7 +75,7 @@ class postgresql_server {
   /// It and all its processes stand still: connections are taken by the kernel, and what is sent waits.
   void stop();
   void go_on();
-  /// As a crash: no word to anyone.
+  /// As a crash: nobody is notified.
   void kill();
   /// As an operator does it: connections are told and closed, what is under way is rolled back.
   void shut_down();

@@ -24,13 +24,13 @@ redis_console::redis_console(const std::string& socket_path)
 
 redis_console::~redis_console() { ::close(socket_); }
 
-std::string redis_console::ask(const std::vector<std::string>& words) {
-  tell(words);
+std::string redis_console::ask(const std::vector<std::string>& arguments) {
+  tell(arguments);
   return reply();
 }
 
-void redis_console::tell(const std::vector<std::string>& words) {
-  const std::string request = resp_command(words);
+void redis_console::tell(const std::vector<std::string>& arguments) {
+  const std::string request = resp_command(arguments);
   std::string_view left{request};
   while (connected_ && !left.empty()) {
     const auto sent = ::send(socket_, left.data(), left.size(), MSG_NOSIGNAL);

@@ -19,9 +19,9 @@ class redis_console {
   [[nodiscard]] bool connected() const noexcept { return connected_; }
   /// Strings and numbers as they are; an error with its "-" before it; "(nil)"; the items of a list one a
   /// line. Empty when the connection ended instead.
-  std::string ask(const std::vector<std::string>& words);
+  std::string ask(const std::vector<std::string>& arguments);
   /// Sends without waiting for the reply.
-  void tell(const std::vector<std::string>& words);
+  void tell(const std::vector<std::string>& arguments);
 
  private:
   std::string reply();

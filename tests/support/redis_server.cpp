@@ -57,7 +57,7 @@ std::string redis_server::usual_program() {
   return named != nullptr ? named : "redis-server";
 }
 
-/// Since Redis 7, DEBUG has to be allowed; before, the word for that is an error. Valkey began later.
+/// Since Redis 7, DEBUG has to be allowed; before, the option for that is an error. Valkey began later.
 bool redis_server::guards_debug() const {
   const auto said = folder_.file("version");
   child_process command{{settings_.program, "--version"}, {.output = said}};
@@ -120,9 +120,9 @@ std::string redis_server::tls_url(std::string_view rest) const {
          "ca=" + authority_->authority() + "&cert=" + client_pair_.certificate + "&key=" + client_pair_.key;
 }
 
-std::string redis_server::ask(const std::vector<std::string>& words) {
+std::string redis_server::ask(const std::vector<std::string>& arguments) {
   if (console_ == nullptr || !console_->connected()) console_ = console();
-  return console_->ask(words);
+  return console_->ask(arguments);
 }
 
 std::unique_ptr<redis_console> redis_server::console() const {

@@ -50,7 +50,7 @@ class redis_server {
   [[nodiscard]] std::string tls_url(std::string_view rest = {}) const;
 
   /// A command on a connection that stays open, as the user "default"; see redis_console for the reply.
-  std::string ask(const std::vector<std::string>& words);
+  std::string ask(const std::vector<std::string>& arguments);
   /// Another connection, logged in the same.
   [[nodiscard]] std::unique_ptr<redis_console> console() const;
   /// A number in INFO: "connected_clients".
@@ -60,7 +60,7 @@ class redis_server {
   /// Stands still: connections are taken by the kernel, and what is sent to it waits.
   void stop();
   void go_on();
-  /// As a crash: no word to anyone, nothing saved.
+  /// As a crash: nobody is notified, nothing saved.
   void kill();
   /// After `kill()`: on the same port, with what is on the disk.
   void start();

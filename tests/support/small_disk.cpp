@@ -65,10 +65,10 @@ std::optional<std::string> no_small_disk() {
   const auto user = unprivileged_user("nobody");
   if (!user) return "a small disk is for root to mount";
   const scratch_folder folder;
-  auto words = on_small_disk(64, *user, folder.path().string());
-  words.emplace_back("true");
+  auto arguments = on_small_disk(64, *user, folder.path().string());
+  arguments.emplace_back("true");
   try {
-    if (child_process{words, {}}.wait(std::chrono::seconds{60}) == 0) return std::nullopt;
+    if (child_process{arguments, {}}.wait(std::chrono::seconds{60}) == 0) return std::nullopt;
   } catch (const std::system_error&) {  // there is no unshare
   }
   return "a small disk of its own is not permitted here";

@@ -12,8 +12,8 @@ namespace holdfast::test {
 /// Why a program cannot have a small disk here; nothing: it can.
 [[nodiscard]] std::optional<std::string> no_small_disk();
 
-/// The words before those of a program that is to see a small disk, empty, at `folder`, which only it sees,
-/// and to run as that user. They are for root.
+/// The arguments before those of a program that is to see a small disk, empty, at `folder`, which only it
+/// sees, and to run as that user. They are for root.
 [[nodiscard]] std::vector<std::string> on_small_disk(int kib, const server_user& user,
                                                      const std::string& folder);
 

@@ -20,7 +20,7 @@ using namespace std::chrono_literals;
 constexpr auto wait_limit = 60s;  // far longer than a start takes on a loaded machine
 
 /// One question, one answer, and the server closes. Bounded: one that stands still takes connections too.
-std::string ask(const std::string& host, std::uint16_t port, std::string_view word) {
+std::string ask(const std::string& host, std::uint16_t port, std::string_view command) {
   const int socket = ::socket(AF_INET, SOCK_STREAM | SOCK_CLOEXEC, 0);
   const ::timeval limit{2, 0};
   ::setsockopt(socket, SOL_SOCKET, SO_RCVTIMEO, &limit, sizeof limit);
@@ -31,7 +31,7 @@ std::string ask(const std::string& host, std::uint16_t port, std::string_view wo
   ::inet_pton(AF_INET, host.c_str(), &address.sin_addr);
   std::string answer;
   if (::connect(socket, reinterpret_cast<::sockaddr*>(&address), sizeof address) == 0 &&
-      ::send(socket, word.data(), word.size(), MSG_NOSIGNAL) > 0) {
+      ::send(socket, command.data(), command.size(), MSG_NOSIGNAL) > 0) {
     char some[16'384];
     ssize_t count = 0;
     while ((count = ::recv(socket, some, sizeof some, 0)) > 0) {
@@ -106,18 +106,20 @@ void zookeeper_server::write_configuration() const {
 void zookeeper_server::launch() {
   // Quick to start and small, rather than quick later. No performance data: that is a file which a kill
   // leaves behind. No forced writes: a killed process loses nothing without them, only a machine does.
-  std::vector<std::string> words = settings_.before;
-  words.insert(words.end(),
-               {"java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
-                "-Dzookeeper.jmx.log4j.disable=true", "-Dzookeeper.forceSync=no",
-                "-Dzookeeper.preAllocSize=1024", "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
-                "-Dznode.container.checkIntervalMs=" + std::to_string(settings_.container_check.count())});
-  words.insert(words.end(), settings_.options.begin(), settings_.options.end());
+  std::vector<std::string> arguments = settings_.before;
+  arguments.insert(
+      arguments.end(),
+      {"java", "-Xmx128m", "-XX:+UseSerialGC", "-XX:TieredStopAtLevel=1", "-XX:-UsePerfData",
+       "-Dzookeeper.jmx.log4j.disable=true", "-Dzookeeper.forceSync=no", "-Dzookeeper.preAllocSize=1024",
+       "-Dorg.slf4j.simpleLogger.defaultLogLevel=warn",
+       "-Dznode.container.checkIntervalMs=" + std::to_string(settings_.container_check.count())});
+  arguments.insert(arguments.end(), settings_.options.begin(), settings_.options.end());
   // Debian's jar names the others that it needs.
-  words.insert(words.end(), {"-cp", "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar",
-                             "org.apache.zookeeper.server.quorum.QuorumPeerMain", folder_.file("zoo.cfg")});
+  arguments.insert(arguments.end(),
+                   {"-cp", "/usr/share/java/zookeeper.jar:/usr/share/java/slf4j-simple.jar",
+                    "org.apache.zookeeper.server.quorum.QuorumPeerMain", folder_.file("zoo.cfg")});
   process_ = std::make_unique<child_process>(
-      words,
+      arguments,
       child_process::settings{.folder = folder_.path().string(), .output = folder_.file("zookeeper.log")});
 }
 
@@ -136,8 +138,8 @@ std::string zookeeper_server::url(std::string_view rest) const {
   return "zk://" + address() + std::string{rest};
 }
 
-std::string zookeeper_server::four_letter(std::string_view word) const {
-  return ask(settings_.host, port(), word);
+std::string zookeeper_server::four_letter(std::string_view command) const {
+  return ask(settings_.host, port(), command);
 }
 
 std::int64_t zookeeper_server::monitored(std::string_view field) const {

@@ -26,7 +26,7 @@ class zookeeper_server {
     std::vector<std::string> options{};  ///< of its Java: "-Dzookeeper.superUser=…"
     int number = 0;                      ///< in an ensemble; 0: it stands alone
     std::string host{"127.0.0.1"};       ///< the address that it listens on
-    std::vector<std::string> before{};   ///< words before its command: "ip netns exec …"
+    std::vector<std::string> before{};   ///< arguments before its command: "ip netns exec …"
   };
 
   /// Returns when it serves; a member of an ensemble may not before others are there, and is not waited for.
@@ -42,9 +42,9 @@ class zookeeper_server {
   [[nodiscard]] std::string url(std::string_view rest = {}) const;
   [[nodiscard]] ::pid_t pid() const noexcept { return process_->pid(); }
 
-  /// What it answers to one of its administrative words, "mntr", "cons", "wchp", "dump"; empty when it does
-  /// not.
-  [[nodiscard]] std::string four_letter(std::string_view word) const;
+  /// What it answers to one of its administrative commands, "mntr", "cons", "wchp", "dump"; empty when it
+  /// does not.
+  [[nodiscard]] std::string four_letter(std::string_view command) const;
   /// A number in what "mntr" says: "zk_watch_count".
   [[nodiscard]] std::int64_t monitored(std::string_view field) const;
   /// "standalone", "leader", "follower"; empty while it does not serve.
@@ -54,7 +54,7 @@ class zookeeper_server {
   /// Stands still: connections are taken by the kernel, and what is sent to it waits.
   void stop();
   void go_on();
-  /// As a crash: no word to anyone; what it has confirmed is in its folder.
+  /// As a crash: nobody is notified; what it has confirmed is in its folder.
   void kill();
   /// After `kill()`: on the same port, with what is in its folder.
   void start();

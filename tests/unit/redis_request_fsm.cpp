@@ -38,7 +38,7 @@ tickets::request request_for(tickets::task task) {
   return r;
 }
 
-/// The words of each command that is said now.
+/// The arguments of each command that is said now.
 std::vector<std::vector<std::string>> said(request_fsm& talk) {
   std::string bytes;
   const std::size_t due = talk.say(bytes);
@@ -46,9 +46,9 @@ std::vector<std::vector<std::string>> said(request_fsm& talk) {
   p.feed(bytes);
   std::vector<std::vector<std::string>> commands;
   while (const auto v = p.next()) {
-    std::vector<std::string> words;
-    for (const value& w : v->items) words.push_back(w.text);
-    commands.push_back(std::move(words));
+    std::vector<std::string> arguments;
+    for (const value& w : v->items) arguments.push_back(w.text);
+    commands.push_back(std::move(arguments));
   }
   EXPECT_EQ(commands.size(), due);
   return commands;
@@ -107,10 +107,10 @@ TEST_F(redis_request_fsm, rounds_the_time_up_for_the_server) {
 // Its ttl may have begun at a time that the client cannot know, and WAIT waits for writes alone.
 TEST_F(redis_request_fsm, begins_a_new_ttl_for_a_claim_that_it_finds) {
   request_fsm talk{request_for(tickets::task::find), in, client};
-  const auto words = said(talk)[0];
-  ASSERT_EQ(words.size(), 12U);
-  EXPECT_EQ(words[9], "") << "the token is not known";
-  EXPECT_EQ(words[10], "30000");
+  const auto arguments = said(talk)[0];
+  ASSERT_EQ(arguments.size(), 12U);
+  EXPECT_EQ(arguments[9], "") << "the token is not known";
+  EXPECT_EQ(arguments[10], "30000");
 }
 
 TEST_F(redis_request_fsm, reads_exact_tokens) {
@@ -159,11 +159,11 @@ TEST_F(redis_request_fsm, renews_many_at_once) {
   auto request = request_for(tickets::task::renew);
   request.batch = {{"a", owner, {}, 30s}, {"b", client, {}, 20s}};
   request_fsm talk{request, in, client};
-  const auto words = said(talk)[0];
-  EXPECT_EQ(words[2], "10");
-  EXPECT_EQ(words[3], "holdfast:a");
-  EXPECT_EQ(words[8], "holdfast:b");
-  EXPECT_THAT(std::vector(words.begin() + 13, words.end()),
+  const auto arguments = said(talk)[0];
+  EXPECT_EQ(arguments[2], "10");
+  EXPECT_EQ(arguments[3], "holdfast:a");
+  EXPECT_EQ(arguments[8], "holdfast:b");
+  EXPECT_THAT(std::vector(arguments.begin() + 13, arguments.end()),
               ElementsAre("3600000", owner.hex(), "30000", client.hex(), "20000"));
   EXPECT_THAT(reply_in<tickets::kept>(talk.hear(one(text("10")))).each, ElementsAre(true, false));
 }
@@ -207,7 +207,7 @@ TEST_F(redis_request_fsm, counts_with_no_time_that_it_cannot_count_with) {
 }
 
 TEST_F(redis_request_fsm, names_the_key_that_is_of_another_type_and_the_type) {
-  const auto told_of = [this](const value& type) {
+  const auto message_for = [this](const value& type) {
     request_fsm talk{request_for(tickets::task::acquire), in, client};
     said(talk);
     EXPECT_FALSE(talk.hear(one(error_of("WRONGTYPE Operation against a key"))));
@@ -218,10 +218,10 @@ TEST_F(redis_request_fsm, names_the_key_that_is_of_another_type_and_the_type) {
     EXPECT_THAT(request_error_in(o).reason.message, HasSubstr("holdfast:stock"));
     return request_error_in(o).reason.message;
   };
-  EXPECT_THAT(told_of(text("hash")), AllOf(HasSubstr("is a hash"), HasSubstr("Redisson")));
-  EXPECT_THAT(told_of(text("zset")), AllOf(HasSubstr("is a zset"), Not(HasSubstr("Redisson"))));
+  EXPECT_THAT(message_for(text("hash")), AllOf(HasSubstr("is a hash"), HasSubstr("Redisson")));
+  EXPECT_THAT(message_for(text("zset")), AllOf(HasSubstr("is a zset"), Not(HasSubstr("Redisson"))));
   for (const value& other : {text("string"), text("none"), error_of("NOPERM no TYPE for you"), number(1)}) {
-    EXPECT_THAT(told_of(other), HasSubstr("or a side key of it"));
+    EXPECT_THAT(message_for(other), HasSubstr("or a side key of it"));
   }
 }
 

@@ -110,7 +110,7 @@ TEST(redis_parser, reserves_nothing_for_what_is_announced) {
   }
 }
 
-TEST(redis_commands, are_counted_words) {
+TEST(redis_commands, are_counted_arguments) {
   std::string out;
   append(out, {"GET", "a\r\nb", ""});
   EXPECT_EQ(out, "*3\r\n$3\r\nGET\r\n$4\r\na\r\nb\r\n$0\r\n\r\n");

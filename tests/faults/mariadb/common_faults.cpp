@@ -34,7 +34,7 @@ class mariadb final : public wrapped<database, holdfast::test::mariadb_server> {
         "SELECT count(*) FROM information_schema.innodb_trx t JOIN information_schema.processlist p "
         "ON p.id = t.trx_mysql_thread_id WHERE p.user = 'holdfast' AND p.command = 'Sleep'");
   }
-  bool has_been_told(const std::string& text) override {
+  bool has_logged(const std::string& text) override {
     // 'Execute' has the values as well, which the server has filled in.
     return number(
                "SELECT count(*) FROM mysql.general_log WHERE user_host LIKE 'holdfast%' "

@@ -74,11 +74,11 @@ class postgresql_rights : public on_postgresql {
     client owner{server_.url()};
     EXPECT_FALSE(mutex(owner, "stock").acquire().release());
   }
-  void expect_refusal(const std::string& url, const std::vector<std::string>& words) {
+  void expect_refusal(const std::string& url, const std::vector<std::string>& parts) {
     const auto before = boot_clock::now();
     const auto refused = try_to_lock(url, patient());
     EXPECT_EQ(refused.code, errc::permission_denied) << refused.text;
-    for (const auto& word : words) EXPECT_THAT(refused.text, HasSubstr(word));
+    for (const auto& part : parts) EXPECT_THAT(refused.text, HasSubstr(part));
     EXPECT_LT(boot_clock::now() - before, before_patience_ends) << "waiting gives no right";
   }
 };

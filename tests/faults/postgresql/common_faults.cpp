@@ -40,7 +40,7 @@ class postgresql final : public wrapped<database, holdfast::test::postgresql_ser
         "SELECT count(*) FROM pg_stat_activity a JOIN pg_locks l USING (pid) WHERE a.usename = 'holdfast' "
         "AND a.state <> 'active' AND l.locktype = 'transactionid'");
   }
-  bool has_been_told(const std::string& text) override { return real_.log().find(text) != std::string::npos; }
+  bool has_logged(const std::string& text) override { return real_.log().find(text) != std::string::npos; }
   void fill_disk() override { holdfast::test::fill_small_disk(real_.pid(), real_.small_disk()); }
   void clear_disk() override { holdfast::test::clear_small_disk(real_.pid(), real_.small_disk()); }
 

@@ -40,14 +40,14 @@ TEST_F(postgresql_sessions, ended_by_an_operator_cost_a_holder_nothing) {
   expect_free();
 }
 
-TEST_F(postgresql_sessions, ended_by_an_operator_leave_waiters_their_places_and_make_up_for_words) {
+TEST_F(postgresql_sessions, ended_by_an_operator_leave_waiters_their_places_and_make_up_for_notifications) {
   client locks{server_.url()};
   auto held = mutex{locks, "stock"}.acquire();
   const auto waiter = start(server_.url());
   waiter->tell("hold stock ttl=60000");  // a look of its own would come after 20 s
   expect_waiter(locks);
   const auto place = server_.ask("SELECT max(token) FROM holdfast_locks_claims");
-  // The hand-over and the end of the session in one step: the word has nobody to go to.
+  // The hand-over and the end of the session in one step: the notification has nobody to go to.
   const auto owner =
       server_.ask("SELECT encode(owner, 'hex') FROM holdfast_locks_claims ORDER BY token LIMIT 1");
   const auto before = boot_clock::now();

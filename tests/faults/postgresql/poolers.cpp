@@ -112,7 +112,7 @@ TEST_F(postgresql_poolers, of_sessions_serve_those_who_say_so) {
   const auto held_token = held.token();
   EXPECT_FALSE(held.release());
   EXPECT_GT(hear_token(*waiter), held_token);
-  EXPECT_LT(boot_clock::now() - before, 15s) << "no word has come";
+  EXPECT_LT(boot_clock::now() - before, 15s) << "no notification has come";
   EXPECT_EQ(waiter->ask("release"), "released");
 
   auto again = mutex{locks, "stock"}.acquire();

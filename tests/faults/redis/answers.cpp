@@ -90,10 +90,10 @@ TEST(redis_answers, noperm_of_a_user_without_scripts_or_without_keys) {
   const auto place = "@127.0.0.1:" + std::to_string(server.port());
   for (const std::string rights : {"~* &* +@all -@scripting", "~other:* &* +@all"}) {
     server.ask({"DEL", "holdfast:stock"});
-    std::vector<std::string> words{"ACL", "SETUSER", "clerk", "reset", "on", ">hunter2"};
+    std::vector<std::string> arguments{"ACL", "SETUSER", "clerk", "reset", "on", ">hunter2"};
     std::istringstream each{rights};
-    for (std::string word; each >> word;) words.push_back(word);
-    ASSERT_EQ(server.ask(words), "OK");
+    for (std::string rule; each >> rule;) arguments.push_back(rule);
+    ASSERT_EQ(server.ask(arguments), "OK");
     const auto before = boot_clock::now();
     const auto refused = failure_of([&] {
       client locks{"redis://clerk:hunter2" + place};

@@ -20,7 +20,7 @@ namespace {
 
 using test::fault_proxy;
 
-/// What is left behind on a bad line, or stands there by its word alone, is soon over.
+/// What is left behind on a bad line, or stands there by its own claim alone, is soon over.
 lock_options brief() {
   return lock_options{}.ttl(300ms).wait_limit(100ms).retry(retry_policy{}.limit(60ms).longest(20ms));
 }
@@ -58,7 +58,7 @@ class redis_forgeries : public testing::Test {
             failure_of([&] { (void)locks.force_release("stock"); }),
             failure_of([&] { (void)held.renew(); })};
   }
-  /// Of another type it is by the word of a list that takes in the answer behind it.
+  /// Of another type it is by the claim of a list that takes in the answer behind it.
   static bool is_known(std::error_code code) {
     return !code || code == errc::wrong_type || code == errc::unavailable || code == errc::corrupt_store ||
            code == errc::unknown_outcome || code == errc::timeout || code == errc::lost;
@@ -183,17 +183,17 @@ TEST_F(redis_forgeries, of_grants_are_not_made_by_noise) {
   }
 }
 
-TEST_F(redis_forgeries, of_words_change_nothing) {
+TEST_F(redis_forgeries, of_notifications_change_nothing) {
   client locks{url()};
   auto held = mutex{locks, "held"}.acquire();
-  std::vector<std::string> words{"", "granted", "granted x 1", "revoked",
-                                 "look " + std::string(32, '0') + " 1"};
+  std::vector<std::string> notifications{"", "granted", "granted x 1", "revoked",
+                                         "look " + std::string(32, '0') + " 1"};
   for (const char* message : {"granted ", "revoked ", "look "}) {
-    words.push_back(message + std::string(32, 'f') + " 18446744073709551615");
+    notifications.push_back(message + std::string(32, 'f') + " 18446744073709551615");
     // Who knows the owner's id can end the hold. That is all.
     if (std::string{message} != "revoked ")
-      words.push_back(message + server_.ask({"GET", "holdfast:held"}) + " 1");
-    words.push_back(message + server_.ask({"GET", "holdfast:held"}) + " 99999999999999999999");
+      notifications.push_back(message + server_.ask({"GET", "holdfast:held"}) + " 1");
+    notifications.push_back(message + server_.ask({"GET", "holdfast:held"}) + " 99999999999999999999");
   }
   std::vector<std::string> pushes{">0\r\n",
                                   ">1\r\n_\r\n",
@@ -204,8 +204,8 @@ TEST_F(redis_forgeries, of_words_change_nothing) {
                                   ">3\r\n+message\r\n:1\r\n*1\r\n+x\r\n",
                                   "|1\r\n+key\r\n+value\r\n",
                                   "|0\r\n"};
-  for (const auto& word : words)
-    pushes.push_back(">3\r\n" + bulk("message") + bulk("holdfast:client:x") + bulk(word));
+  for (const auto& each : notifications)
+    pushes.push_back(">3\r\n" + bulk("message") + bulk("holdfast:client:x") + bulk(each));
   const auto watched = locks.watch([] {});
   mutex other{locks, "stock"};
   for (const auto& push : pushes) {

@@ -39,19 +39,19 @@ class redis_notifications : public testing::Test {
     }
   };
   address holder() {
-    std::istringstream words{server_.ask({"GET", side + "fence"})};  // "last owner claim"
+    std::istringstream fields{server_.ask({"GET", side + "fence"})};  // "last owner claim"
     address a;
     std::string last;
     std::string since;
-    words >> last >> a.owner >> a.token >> since >> a.client;
+    fields >> last >> a.owner >> a.token >> since >> a.client;
     return a;
   }
   address waiter() {
     address a;
     a.owner = server_.ask({"ZRANGE", side + "queue", "0", "0"});
-    std::istringstream words{server_.ask({"HGET", side + "claims", a.owner}).substr(1)};
+    std::istringstream fields{server_.ask({"HGET", side + "claims", a.owner}).substr(1)};
     std::string since;
-    words >> a.token >> since >> a.client;
+    fields >> a.token >> since >> a.client;
     return a;
   }
 

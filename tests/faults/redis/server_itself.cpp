@@ -81,17 +81,17 @@ TEST(redis_server_itself, takes_nobody_without_a_certificate_on_its_tls_port) {
   redis_server server{{.tls = true}};
   const auto say = [&](std::vector<std::string> options) {
     const test::scratch_folder folder;
-    std::vector<std::string> words{"redis-cli",
-                                   "-h",
-                                   "localhost",
-                                   "-p",
-                                   std::to_string(server.tls_port()),
-                                   "--tls",
-                                   "--cacert",
-                                   server.authority().authority()};
-    words.insert(words.end(), options.begin(), options.end());
-    words.emplace_back("PING");
-    test::child_process command{words, {.output = folder.file("said")}};
+    std::vector<std::string> arguments{"redis-cli",
+                                       "-h",
+                                       "localhost",
+                                       "-p",
+                                       std::to_string(server.tls_port()),
+                                       "--tls",
+                                       "--cacert",
+                                       server.authority().authority()};
+    arguments.insert(arguments.end(), options.begin(), options.end());
+    arguments.emplace_back("PING");
+    test::child_process command{arguments, {.output = folder.file("said")}};
     command.wait(60s);
     return bytes_of(folder.file("said"));
   };

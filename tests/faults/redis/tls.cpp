@@ -194,8 +194,8 @@ std::vector<std::string> documented_user() {
   std::ifstream page{HOLDFAST_DOCS "/stores/redis.md"};
   for (std::string line; std::getline(page, line);) {
     std::istringstream text{line};
-    std::vector<std::string> words{std::istream_iterator<std::string>{text}, {}};
-    if (words.size() > 2 && words[0] == "ACL" && words[1] == "SETUSER") return words;
+    std::vector<std::string> arguments{std::istream_iterator<std::string>{text}, {}};
+    if (arguments.size() > 2 && arguments[0] == "ACL" && arguments[1] == "SETUSER") return arguments;
   }
   return {};
 }

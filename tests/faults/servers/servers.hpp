@@ -49,7 +49,7 @@ class database : public server {
   virtual std::int64_t idle_transactions() = 0;
   /// Whether this stands in the text of a statement that a client of ours sent, as its log of them has it:
   /// without parameters.
-  virtual bool has_been_told(const std::string& text) = 0;
+  virtual bool has_logged(const std::string& text) = 0;
   /// Takes all room that is left on the small disk, and gives it back.
   virtual void fill_disk() = 0;
   virtual void clear_disk() = 0;

@@ -35,29 +35,29 @@ public final class Actor {
   private CuratorFramework curator;
   private Lock held;
 
-  private static String option(List<String> words, String key, String otherwise) {
-    for (String word : words) {
-      if (word.startsWith(key + "=")) return word.substring(key.length() + 1);
+  private static String option(List<String> arguments, String key, String otherwise) {
+    for (String argument : arguments) {
+      if (argument.startsWith(key + "=")) return argument.substring(key.length() + 1);
     }
     return otherwise;
   }
 
-  private String open(List<String> words) throws Exception {
+  private String open(List<String> arguments) throws Exception {
     final var builder =
         CuratorFrameworkFactory.builder()
-            .connectString(words.get(1))
-            .sessionTimeoutMs(Integer.parseInt(option(words, "timeout", "10000")))
+            .connectString(arguments.get(1))
+            .sessionTimeoutMs(Integer.parseInt(option(arguments, "timeout", "10000")))
             .retryPolicy(new RetryForever(50));
-    final String auth = option(words, "auth", null);
+    final String auth = option(arguments, "auth", null);
     if (auth != null) builder.authorization("digest", auth.getBytes(StandardCharsets.UTF_8));
     curator = builder.build();
     curator.start();
     return curator.blockUntilConnected(60, TimeUnit.SECONDS) ? "open" : "failed to connect";
   }
 
-  private String lock(List<String> words) throws Exception {
-    final String within = option(words, "within", null);
-    final var lock = Lock.of(curator, words.get(1), words.get(2));
+  private String lock(List<String> arguments) throws Exception {
+    final String within = option(arguments, "within", null);
+    final var lock = Lock.of(curator, arguments.get(1), arguments.get(2));
     if (!lock.acquire(within == null ? null : Long.valueOf(within))) return "refused";
     held = lock;
     return "locked";
@@ -123,26 +123,26 @@ public final class Actor {
     return answer.toString();
   }
 
-  private String create(List<String> words, CreateMode mode) throws Exception {
-    final boolean ours = words.contains("private");
-    final byte[] data = words.size() > 2 ? words.get(2).getBytes(StandardCharsets.UTF_8) : new byte[0];
+  private String create(List<String> arguments, CreateMode mode) throws Exception {
+    final boolean ours = arguments.contains("private");
+    final byte[] data = arguments.size() > 2 ? arguments.get(2).getBytes(StandardCharsets.UTF_8) : new byte[0];
     final var acl = ours ? ZooDefs.Ids.CREATOR_ALL_ACL : ZooDefs.Ids.OPEN_ACL_UNSAFE;
-    curator.create().withMode(mode).withACL(acl).forPath(words.get(1), data);
+    curator.create().withMode(mode).withACL(acl).forPath(arguments.get(1), data);
     return "created";
   }
 
-  private String perform(List<String> words) throws Exception {
-    return switch (words.get(0)) {
-      case "open" -> open(words);
-      case "lock" -> lock(words);
+  private String perform(List<String> arguments) throws Exception {
+    return switch (arguments.get(0)) {
+      case "open" -> open(arguments);
+      case "lock" -> lock(arguments);
       case "unlock" -> unlock();
-      case "downgrade" -> downgrade(words.get(1));
-      case "participants" -> participants(words.get(1), words.get(2));
-      case "contend" -> contend(words.get(1), words.get(2), words.get(3), Long.parseLong(words.get(4)));
-      case "tree" -> tree(words.get(1));
-      case "create" -> create(words, CreateMode.PERSISTENT);
-      case "container" -> create(words, CreateMode.CONTAINER);
-      default -> throw new IllegalArgumentException(words.get(0));
+      case "downgrade" -> downgrade(arguments.get(1));
+      case "participants" -> participants(arguments.get(1), arguments.get(2));
+      case "contend" -> contend(arguments.get(1), arguments.get(2), arguments.get(3), Long.parseLong(arguments.get(4)));
+      case "tree" -> tree(arguments.get(1));
+      case "create" -> create(arguments, CreateMode.PERSISTENT);
+      case "container" -> create(arguments, CreateMode.CONTAINER);
+      default -> throw new IllegalArgumentException(arguments.get(0));
     };
   }
 

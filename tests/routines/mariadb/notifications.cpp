@@ -58,8 +58,9 @@ class mariadb_notifications : public testing::Test {
     }
     return only(connection.ask(listen_call()));
   }
-  static std::string only(const mariadb_console::rows& words) {
-    return words.size() == 1 ? words[0].at(1) : "words: " + std::to_string(words.size());
+  static std::string only(const mariadb_console::rows& notifications) {
+    return notifications.size() == 1 ? notifications[0].at(1)
+                                     : "notifications: " + std::to_string(notifications.size());
   }
   /// Notified while it sleeps, it wakes long before the end of its nap.
   void expect_woken_by_hand_over(mariadb_console& connection) {

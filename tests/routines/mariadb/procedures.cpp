@@ -51,7 +51,7 @@ TEST_F(procedures, another_capacity_is_told) {
   EXPECT_EQ(at.acquire("stock", 2, "TRUE", 1, 4), (row{"2", "3", "NULL", "NULL", "NULL"}));
 }
 
-TEST_F(procedures, a_release_hands_over_and_leaves_a_word) {
+TEST_F(procedures, a_release_hands_over_and_leaves_a_notification) {
   const auto first = at.token_of(at.acquire("stock", 1));
   const auto second = at.token_of(at.acquire("stock", 2));
   EXPECT_THAT(at.call("release", procedure_fixture::literal("stock") + ", " + procedure_fixture::id(2) +
@@ -68,20 +68,20 @@ TEST_F(procedures, a_release_hands_over_and_leaves_a_word) {
 }
 
 // A client that ends before it has fetched them would leave them for an hour.
-TEST_F(procedures, words_go_with_what_their_client_learns_or_does_otherwise) {
+TEST_F(procedures, notifications_go_with_what_their_client_learns_or_does_otherwise) {
   const auto name = procedure_fixture::literal("stock");
-  const auto words = [&] { return at.ask("SELECT count(*) FROM {words}").at(0).at(0); };
+  const auto notifications = [&] { return at.ask("SELECT count(*) FROM {words}").at(0).at(0); };
   const auto first = at.acquire("stock", 1).at(1);
   const auto second = at.acquire("stock", 2).at(1);
   const auto third = at.acquire("stock", 3).at(1);
   at.call("release", name + ", " + procedure_fixture::id(1) + ", " + first);
-  EXPECT_EQ(words(), "1");
+  EXPECT_EQ(notifications(), "1");
   at.call("look", name + ", " + procedure_fixture::id(2) + ", " + second + ", 60000000");
-  EXPECT_EQ(words(), "0");
+  EXPECT_EQ(notifications(), "0");
   at.call("release", name + ", " + procedure_fixture::id(2) + ", " + second);
-  EXPECT_EQ(words(), "1");
+  EXPECT_EQ(notifications(), "1");
   at.call("release", name + ", " + procedure_fixture::id(3) + ", " + third);
-  EXPECT_EQ(words(), "0");
+  EXPECT_EQ(notifications(), "0");
 }
 
 /// A batch of holds as `renew` takes it.
@@ -262,7 +262,7 @@ TEST_F(procedures, a_sweep_forgets_idle_names_dead_claims_and_old_words_in_bound
   }
   int steps = 1;
   while (at.call("sweep", "1000000000, 3600000000, 4") == procedure_fixture::rows{{"1"}}) ++steps;
-  EXPECT_EQ(steps, 6);  // 4 + 4 + 3 names, 4 + 4 + 2 words
+  EXPECT_EQ(steps, 6);  // 4 + 4 + 3 names, 4 + 4 + 2 notifications
   EXPECT_EQ(at.ask("SELECT name FROM {locks} ORDER BY name"), (procedure_fixture::rows{{"3"}, {"5"}, {"z"}}));
   EXPECT_EQ(at.ask("SELECT name FROM {claims} ORDER BY name"), (procedure_fixture::rows{{"5"}}));
   EXPECT_EQ(at.ask("SELECT count(*) FROM {words}"), (procedure_fixture::rows{{"0"}}));

@@ -35,7 +35,7 @@ class index {
     std::size_t at = place_of(name);
     // Scripts write them in capitals.
     while (places_[at].entry != nullptr && name != places_[at].capitals &&
-           !is_word(name, places_[at].entry->name)) {
+           !is_keyword(name, places_[at].entry->name)) {
       at = next(at);
     }
     return places_[at].entry;
@@ -92,9 +92,9 @@ void wrong_number_of_arguments(call& c, std::string_view name) {
   c.error("ERR wrong number of arguments for '" + std::string{name} + "' command");
 }
 
-bool is_word(std::string_view word, std::string_view wanted) {
-  return word.size() == wanted.size() &&
-         std::equal(word.begin(), word.end(), wanted.begin(), [](char a, char b) { return lower(a) == b; });
+bool is_keyword(std::string_view argument, std::string_view wanted) {
+  return argument.size() == wanted.size() && std::equal(argument.begin(), argument.end(), wanted.begin(),
+                                                        [](char a, char b) { return lower(a) == b; });
 }
 
 }  // namespace holdfast::sim

@@ -26,13 +26,13 @@ struct call {
   redis_model& server;
   dataset& data;
   connection& by;
-  std::span<const std::string_view> words;
+  std::span<const std::string_view> arguments;
   redis::value& reply;
   bool in_script = false;
   bool status = false;  // the reply is a simple string: Lua sees {ok=...}
 
-  [[nodiscard]] std::size_t size() const { return words.size(); }
-  [[nodiscard]] std::string_view operator[](std::size_t index) const { return words[index]; }
+  [[nodiscard]] std::size_t size() const { return arguments.size(); }
+  [[nodiscard]] std::string_view operator[](std::size_t index) const { return arguments[index]; }
   /// RESP3 has members and scores in pairs, RESP2, and with it Lua, in one flat list.
   [[nodiscard]] bool in_pairs() const;
 
@@ -81,7 +81,7 @@ struct command {
   };
 
   std::string_view name;
-  int arity;  // number of words with the name; negative: at least
+  int arity;  // number of arguments with the name; negative: at least
   int flag;
   void (*run)(call&);
 };
@@ -99,8 +99,8 @@ std::span<const command> script_commands();
 const command* find_command(std::string_view name);
 
 /// What "%s" prints of it.
-[[nodiscard]] inline std::string_view up_to_nul(std::string_view word) {
-  return word.substr(0, word.find('\0'));
+[[nodiscard]] inline std::string_view up_to_nul(std::string_view argument) {
+  return argument.substr(0, argument.find('\0'));
 }
 
 /// A subcommand's errors, as Redis 7 has them.
@@ -108,7 +108,7 @@ void unknown_subcommand(call& c);
 /// \param name in lower case: "script|load"
 void wrong_number_of_arguments(call& c, std::string_view name);
 
-/// Whether the word is this one; `lower` is in lower case.
-[[nodiscard]] bool is_word(std::string_view word, std::string_view lower);
+/// Whether the argument is this keyword; `lower` is in lower case.
+[[nodiscard]] bool is_keyword(std::string_view argument, std::string_view lower);
 
 }  // namespace holdfast::sim

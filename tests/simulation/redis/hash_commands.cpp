@@ -81,7 +81,7 @@ void hmget(call& c) {
   const fields* all = fields_at(c, c[1]);
   if (all == nullptr) return;
   c.list();
-  for (const std::string_view field : c.words.subspan(2)) {
+  for (const std::string_view field : c.arguments.subspan(2)) {
     if (const std::string* value = value_of(*all, field))
       c.add_text(*value);
     else
@@ -114,7 +114,7 @@ void hdel(call& c) {
   if (wrong) return;
   std::int64_t count = 0;
   if (s != nullptr) {
-    for (const std::string_view field : c.words.subspan(2)) {
+    for (const std::string_view field : c.arguments.subspan(2)) {
       const std::size_t index = index_of(fields_of(*s), field);
       if (index == dataset::at_end) continue;
       c.data.erase_field(*s, index);

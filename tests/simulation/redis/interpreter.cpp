@@ -66,12 +66,12 @@ const interpreter::script* interpreter::compile(std::string_view text, std::stri
   return &scripts_.emplace(text, std::move(made)).first->second;
 }
 
-void interpreter::set_global_list(const char* name, std::span<const std::string_view> words) {
+void interpreter::set_global_list(const char* name, std::span<const std::string_view> arguments) {
   lua_pushstring(lua_, name);
-  lua_createtable(lua_, static_cast<int>(words.size()), 0);
+  lua_createtable(lua_, static_cast<int>(arguments.size()), 0);
   int at = 0;
-  for (const std::string_view word : words) {
-    lua_pushlstring(lua_, word.data(), word.size());
+  for (const std::string_view argument : arguments) {
+    lua_pushlstring(lua_, argument.data(), argument.size());
     lua_rawseti(lua_, -2, ++at);
   }
   lua_rawset(lua_, -3);
@@ -104,7 +104,7 @@ void interpreter::collect_garbage() {
 bool interpreter::perform(lua_State* lua) {
   reply_.type = redis::value::kind::null;
   reply_.items.clear();
-  words_.clear();
+  arguments_.clear();
   const auto refuse = [&](std::string_view message) {
     push_error(lua, message.data(), message.size());
     return true;
@@ -118,14 +118,14 @@ bool interpreter::perform(lua_State* lua) {
       case LUA_TSTRING: {
         std::size_t size = 0;
         const char* text = lua_tolstring(lua, i, &size);
-        words_.emplace_back(text, size);
+        arguments_.emplace_back(text, size);
         break;
       }
-      case LUA_TNUMBER: words_.push_back(numbers_.emplace_back(lua_tonumber(lua, i)).view()); break;
+      case LUA_TNUMBER: arguments_.push_back(numbers_.emplace_back(lua_tonumber(lua, i)).view()); break;
       default: return refuse("ERR Lua redis lib command arguments must be strings or integers");
     }
   }
-  const bool status = host_->call_from_script(words_, reply_);
+  const bool status = host_->call_from_script(arguments_, reply_);
   push_reply(lua, reply_, status);
   return reply_.is(redis::value::kind::error);
 }

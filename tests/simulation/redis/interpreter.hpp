@@ -19,7 +19,7 @@ namespace holdfast::sim {
 class script_host {
  public:
   /// One redis.call or redis.pcall. \return whether the reply is a simple string.
-  virtual bool call_from_script(std::span<const std::string_view> words, redis::value& reply) = 0;
+  virtual bool call_from_script(std::span<const std::string_view> arguments, redis::value& reply) = 0;
   script_host() = default;
   script_host(const script_host&) = default;
   script_host& operator=(const script_host&) = default;
@@ -60,11 +60,11 @@ class interpreter {
   /// Leaves the reply on Lua's stack. \return whether it is an error.
   bool perform(lua_State* lua);
   void collect_garbage();
-  void set_global_list(const char* name, std::span<const std::string_view> words);
+  void set_global_list(const char* name, std::span<const std::string_view> arguments);
 
   lua_State* lua_;
   script_host* host_ = nullptr;
-  std::vector<std::string_view> words_;
+  std::vector<std::string_view> arguments_;
   std::vector<double_text> numbers_;  // of these
   redis::value reply_;
   std::unordered_map<std::string, script, dataset::text_hash, std::equal_to<>> scripts_;  // by their text

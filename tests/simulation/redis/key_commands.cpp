@@ -21,7 +21,7 @@ constexpr std::array<std::string_view, std::variant_size_v<content>> type_names 
 
 void del(call& c) {
   std::int64_t count = 0;
-  for (const std::string_view key : c.words.subspan(1)) {
+  for (const std::string_view key : c.arguments.subspan(1)) {
     if (dataset::slot* s = c.data.find(key)) {
       c.data.erase(*s);
       ++count;
@@ -31,7 +31,7 @@ void del(call& c) {
 }
 
 void exists(call& c) {
-  const auto keys = c.words.subspan(1);
+  const auto keys = c.arguments.subspan(1);
   c.number(std::count_if(keys.begin(), keys.end(),
                          [&](std::string_view key) { return c.data.find(key) != nullptr; }));
 }
@@ -57,17 +57,17 @@ struct conditions {
 };
 
 bool read_conditions(call& c, conditions& wanted) {
-  for (const std::string_view word : c.words.subspan(3)) {
-    if (is_word(word, "nx"))
+  for (const std::string_view argument : c.arguments.subspan(3)) {
+    if (is_keyword(argument, "nx"))
       wanted.nx = true;
-    else if (is_word(word, "xx"))
+    else if (is_keyword(argument, "xx"))
       wanted.xx = true;
-    else if (is_word(word, "gt"))
+    else if (is_keyword(argument, "gt"))
       wanted.gt = true;
-    else if (is_word(word, "lt"))
+    else if (is_keyword(argument, "lt"))
       wanted.lt = true;
     else
-      return c.error("ERR Unsupported option " + std::string{up_to_nul(word)}), false;
+      return c.error("ERR Unsupported option " + std::string{up_to_nul(argument)}), false;
   }
   if (wanted.nx && (wanted.xx || wanted.gt || wanted.lt)) {
     return c.error("ERR NX and XX, GT or LT options at the same time are not compatible"), false;
@@ -140,11 +140,11 @@ struct scan_options {
 bool read_scan_options(call& c, scan_options& wanted) {
   for (std::size_t i = 2; i < c.size(); i += 2) {
     if (i + 1 == c.size()) return c.error(says::syntax), false;
-    if (is_word(c[i], "match")) {
+    if (is_keyword(c[i], "match")) {
       wanted.match = c[i + 1];
-    } else if (is_word(c[i], "type")) {
+    } else if (is_keyword(c[i], "type")) {
       wanted.type = c[i + 1];
-    } else if (is_word(c[i], "count")) {
+    } else if (is_keyword(c[i], "count")) {
       const auto count = integer_in(c[i + 1]);
       if (!count) return c.error(says::not_an_integer), false;
       if (*count < 1) return c.error(says::syntax), false;
@@ -182,7 +182,7 @@ void scan(call& c) {
   for (auto it = ahead.begin(); it != end; ++it) {
     const auto& [key, entry] = *it->second;
     if (!matches(wanted.match, key)) continue;
-    if (!wanted.type.empty() && !is_word(wanted.type, type_names.at(entry.value.index()))) continue;
+    if (!wanted.type.empty() && !is_keyword(wanted.type, type_names.at(entry.value.index()))) continue;
     redis::value& one = keys.items.emplace_back();
     one.type = redis::value::kind::text;
     one.text = key;
@@ -197,7 +197,7 @@ void dbsize(call& c) {
 }
 
 void flushall(call& c) {
-  if (c.size() > 2 || (c.size() == 2 && !is_word(c[1], "async") && !is_word(c[1], "sync"))) {
+  if (c.size() > 2 || (c.size() == 2 && !is_keyword(c[1], "async") && !is_keyword(c[1], "sync"))) {
     return c.error(says::syntax);
   }
   c.data.clear();

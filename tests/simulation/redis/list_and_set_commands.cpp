@@ -23,7 +23,7 @@ void push(call& c) {
   dataset::slot* s = c.find<list_value>(c[1], wrong);
   if (wrong) return;
   auto& items = items_of(s == nullptr ? c.data.put(c[1], list_value{}).second.value : c.data.rewrite(*s));
-  for (const std::string_view item : c.words.subspan(2))
+  for (const std::string_view item : c.arguments.subspan(2))
     items.emplace(Front ? items.begin() : items.end(), item);
   c.number(std::ssize(items));
 }
@@ -111,7 +111,7 @@ void sadd(call& c) {
   if (wrong) return;
   auto& members = members_of(s == nullptr ? c.data.put(c[1], set_value{}).second.value : c.data.rewrite(*s));
   const auto before = std::ssize(members);
-  for (const std::string_view member : c.words.subspan(2)) {
+  for (const std::string_view member : c.arguments.subspan(2)) {
     if (std::find(members.begin(), members.end(), member) == members.end()) members.emplace_back(member);
   }
   c.number(std::ssize(members) - before);
@@ -124,7 +124,7 @@ void srem(call& c) {
   if (s == nullptr) return c.number(0);
   auto& members = members_of(c.data.rewrite(*s));
   const auto before = std::ssize(members);
-  for (const std::string_view member : c.words.subspan(2)) std::erase(members, member);
+  for (const std::string_view member : c.arguments.subspan(2)) std::erase(members, member);
   c.number(before - std::ssize(members));
   c.data.drop_if_empty(*s);
 }

@@ -24,14 +24,14 @@ redis::value push_of(std::string_view event, std::string_view channel, redis::va
 redis::value text_of(std::string_view text) { return {redis::value::kind::text, 0, std::string{text}, {}}; }
 
 /// As Redis 7 says that it does not know a command.
-std::string unknown(std::span<const std::string_view> words) {
-  std::string text = "ERR unknown command '" + std::string{up_to_nul(words[0].substr(0, 128))} +
+std::string unknown(std::span<const std::string_view> arguments) {
+  std::string text = "ERR unknown command '" + std::string{up_to_nul(arguments[0].substr(0, 128))} +
                      "', with args beginning with: ";
   const std::size_t head = text.size();
-  for (const std::string_view word : words.subspan(1)) {
+  for (const std::string_view argument : arguments.subspan(1)) {
     const std::size_t used = text.size() - head;
     if (used >= 128) break;
-    text.append("'").append(up_to_nul(word.substr(0, 128 - used))).append("' ");
+    text.append("'").append(up_to_nul(argument.substr(0, 128 - used))).append("' ");
   }
   return text;
 }
@@ -74,26 +74,26 @@ std::int64_t redis_model::begin_command() {
   return now_us_;
 }
 
-redis::value redis_model::execute(const std::vector<std::string>& words, connection& by) {
-  return execute(std::vector<std::string_view>{words.begin(), words.end()}, by);
+redis::value redis_model::execute(const std::vector<std::string>& arguments, connection& by) {
+  return execute(std::vector<std::string_view>{arguments.begin(), arguments.end()}, by);
 }
 
-redis::value redis_model::execute(std::span<const std::string_view> words, connection& by) {
+redis::value redis_model::execute(std::span<const std::string_view> arguments, connection& by) {
   redis::value reply;
-  if (words.empty()) return reply;
+  if (arguments.empty()) return reply;
   begin_command();
   ++commands_;
   by_ = &by;
   has_written_ = false;
-  call c{*this, data_, by, words, reply};
+  call c{*this, data_, by, arguments, reply};
   dispatch(c);
   keep_to_one_line(reply);
   by_ = nullptr;
   return reply;
 }
 
-bool redis_model::call_from_script(std::span<const std::string_view> words, redis::value& reply) {
-  call c{*this, data_, *by_, words, reply, true};
+bool redis_model::call_from_script(std::span<const std::string_view> arguments, redis::value& reply) {
+  call c{*this, data_, *by_, arguments, reply, true};
   dispatch(c);
   return c.status;
 }
@@ -101,7 +101,8 @@ bool redis_model::call_from_script(std::span<const std::string_view> words, redi
 void redis_model::dispatch(call& c) {
   const command* const found = find_command(c[0]);
   if (found == nullptr) {
-    return c.in_script ? c.error("ERR Unknown Redis command called from script") : c.error(unknown(c.words));
+    return c.in_script ? c.error("ERR Unknown Redis command called from script")
+                       : c.error(unknown(c.arguments));
   }
   const auto size = static_cast<int>(c.size());
   if (found->arity >= 0 ? size != found->arity : size < -found->arity) {
@@ -224,8 +225,9 @@ const interpreter::script* server_access::script(const call& c, std::string_view
 }
 
 void server_access::run(call& c, const interpreter::script& script, std::size_t keys) {
-  const auto words = c.words.subspan(3);
-  interpreter::of_this_thread().run(script, words.subspan(0, keys), words.subspan(keys), c.server, c.reply);
+  const auto arguments = c.arguments.subspan(3);
+  interpreter::of_this_thread().run(script, arguments.subspan(0, keys), arguments.subspan(keys), c.server,
+                                    c.reply);
 }
 
 }  // namespace holdfast::sim

@@ -111,7 +111,7 @@ class redis_model : private script_host {
  private:
   friend struct server_access;
 
-  bool call_from_script(std::span<const std::string_view> words, redis::value& reply) override;
+  bool call_from_script(std::span<const std::string_view> arguments, redis::value& reply) override;
   void dispatch(call& c);
   [[nodiscard]] bool is_refused(const call& c, const command& request) const;
   std::int64_t begin_command();

@@ -37,16 +37,16 @@ void evalsha(call& c) {
 }
 
 void script(call& c) {
-  if (is_word(c[1], "load")) {
+  if (is_keyword(c[1], "load")) {
     if (c.size() != 3) return wrong_number_of_arguments(c, "script|load");
     if (const auto* script = server_access::load(c, c[2])) c.text(script->sha);
-  } else if (is_word(c[1], "exists")) {
+  } else if (is_keyword(c[1], "exists")) {
     if (c.size() < 3) return wrong_number_of_arguments(c, "script|exists");
     c.list();
-    for (const std::string_view sha : c.words.subspan(2))
+    for (const std::string_view sha : c.arguments.subspan(2))
       c.add_number(server_access::script(c, sha) != nullptr);
-  } else if (is_word(c[1], "flush")) {
-    if (c.size() > 3 || (c.size() == 3 && !is_word(c[2], "sync") && !is_word(c[2], "async"))) {
+  } else if (is_keyword(c[1], "flush")) {
+    if (c.size() > 3 || (c.size() == 3 && !is_keyword(c[2], "sync") && !is_keyword(c[2], "async"))) {
       return c.error("ERR SCRIPT FLUSH only support SYNC|ASYNC option");
     }
     server_access::forget_scripts(c);

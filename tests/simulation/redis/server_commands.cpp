@@ -43,11 +43,11 @@ void hello(call& c) {
     if (*version != 2 && *version != 3) return c.error("NOPROTO unsupported protocol version");
     resp3 = *version == 3;
   }
-  if (c.size() >= at + 3 && is_word(c[at], "auth")) {
+  if (c.size() >= at + 3 && is_keyword(c[at], "auth")) {
     if (!log_in(c, c[at + 1], c[at + 2])) return;
     at += 3;
   }
-  if (c.size() >= at + 2 && is_word(c[at], "setname")) {
+  if (c.size() >= at + 2 && is_keyword(c[at], "setname")) {
     c.by.name = c[at + 1];
     at += 2;
   }
@@ -87,22 +87,22 @@ void select(call& c) {
 }
 
 void client(call& c) {
-  if (is_word(c[1], "id")) {
+  if (is_keyword(c[1], "id")) {
     if (c.size() != 2) return wrong_number_of_arguments(c, "client|id");
     c.number(static_cast<std::int64_t>(c.by.id));
-  } else if (is_word(c[1], "getname")) {
+  } else if (is_keyword(c[1], "getname")) {
     if (c.size() != 2) return wrong_number_of_arguments(c, "client|getname");
     if (!c.by.name.empty()) c.text(c.by.name);
-  } else if (is_word(c[1], "setname")) {
+  } else if (is_keyword(c[1], "setname")) {
     if (c.size() != 3) return wrong_number_of_arguments(c, "client|setname");
     if (std::any_of(c[2].begin(), c[2].end(), [](char ch) { return ch < '!' || ch > '~'; })) {
       return c.error("ERR Client names cannot contain spaces, newlines or special characters.");
     }
     c.by.name = c[2];
     c.ok();
-  } else if (is_word(c[1], "kill")) {
+  } else if (is_keyword(c[1], "kill")) {
     c.number(0);  // the world ends connections itself
-  } else if (is_word(c[1], "tracking")) {
+  } else if (is_keyword(c[1], "tracking")) {
     c.ok();
   } else {
     unknown_subcommand(c);
@@ -128,12 +128,12 @@ void wait(call& c) {
 void publish(call& c) { c.number(server_access::publish(c, c[1], c[2])); }
 
 void subscribe(call& c) {
-  for (const std::string_view channel : c.words.subspan(1)) server_access::subscribe(c, channel);
+  for (const std::string_view channel : c.arguments.subspan(1)) server_access::subscribe(c, channel);
 }
 
 void unsubscribe(call& c) {
   if (c.size() > 1) {
-    for (const std::string_view channel : c.words.subspan(1)) server_access::unsubscribe(c, channel);
+    for (const std::string_view channel : c.arguments.subspan(1)) server_access::unsubscribe(c, channel);
     return;
   }
   for (const std::string& channel : server_access::channels_of(c)) server_access::unsubscribe(c, channel);

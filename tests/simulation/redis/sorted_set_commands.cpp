@@ -29,17 +29,17 @@ struct add_options {
 std::size_t read_add_options(call& c, add_options& wanted) {
   std::size_t i = 2;
   for (; i < c.size(); ++i) {
-    if (is_word(c[i], "nx"))
+    if (is_keyword(c[i], "nx"))
       wanted.nx = true;
-    else if (is_word(c[i], "xx"))
+    else if (is_keyword(c[i], "xx"))
       wanted.xx = true;
-    else if (is_word(c[i], "gt"))
+    else if (is_keyword(c[i], "gt"))
       wanted.gt = true;
-    else if (is_word(c[i], "lt"))
+    else if (is_keyword(c[i], "lt"))
       wanted.lt = true;
-    else if (is_word(c[i], "ch"))
+    else if (is_keyword(c[i], "ch"))
       wanted.changed = true;
-    else if (is_word(c[i], "incr"))
+    else if (is_keyword(c[i], "incr"))
       wanted.increment = true;
     else
       break;
@@ -47,15 +47,15 @@ std::size_t read_add_options(call& c, add_options& wanted) {
   return i;
 }
 
-bool fit_together(call& c, const add_options& wanted, std::size_t words_left) {
-  if (words_left == 0 || words_left % 2 != 0) return c.error(says::syntax), false;
+bool fit_together(call& c, const add_options& wanted, std::size_t arguments_left) {
+  if (arguments_left == 0 || arguments_left % 2 != 0) return c.error(says::syntax), false;
   if (wanted.nx && wanted.xx) {
     return c.error("ERR XX and NX options at the same time are not compatible"), false;
   }
   if ((wanted.gt && (wanted.nx || wanted.lt)) || (wanted.lt && wanted.nx)) {
     return c.error("ERR GT, LT, and/or NX options at the same time are not compatible"), false;
   }
-  if (wanted.increment && words_left > 2) {
+  if (wanted.increment && arguments_left > 2) {
     return c.error("ERR INCR option supports a single increment-element pair"), false;
   }
   return true;
@@ -132,7 +132,7 @@ void zrem(call& c) {
   if (wrong) return;
   std::int64_t count = 0;
   if (s != nullptr) {
-    for (const std::string_view member : c.words.subspan(2)) {
+    for (const std::string_view member : c.arguments.subspan(2)) {
       const std::size_t index = index_of(members_of(*s), member);
       if (index == dataset::at_end) continue;
       c.data.erase_member(*s, index);
@@ -154,7 +154,7 @@ void zmscore(call& c) {
   const scored_members* all = members_at(c, c[1]);
   if (all == nullptr) return;
   c.list();
-  for (const std::string_view member : c.words.subspan(2)) {
+  for (const std::string_view member : c.arguments.subspan(2)) {
     const std::size_t index = index_of(*all, member);
     if (index == dataset::at_end)
       c.add_null();

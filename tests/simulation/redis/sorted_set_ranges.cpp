@@ -18,12 +18,12 @@ struct range_options {
   std::int64_t count = -1;
 };
 
-/// \param all whether BYSCORE and REV are words of this command.
+/// \param all whether BYSCORE and REV are keywords of this command.
 bool read_range_options(call& c, range_options& wanted, bool all) {
   for (std::size_t i = 4; i < c.size(); ++i) {
-    if (is_word(c[i], "withscores")) {
+    if (is_keyword(c[i], "withscores")) {
       wanted.scores = true;
-    } else if (is_word(c[i], "limit") && i + 2 < c.size()) {
+    } else if (is_keyword(c[i], "limit") && i + 2 < c.size()) {
       const auto offset = integer_in(c[i + 1]);
       const auto count = integer_in(c[i + 2]);
       if (!offset || !count) return c.error(says::not_an_integer), false;
@@ -31,9 +31,9 @@ bool read_range_options(call& c, range_options& wanted, bool all) {
       wanted.offset = *offset;
       wanted.count = *count;
       i += 2;
-    } else if (all && is_word(c[i], "byscore")) {
+    } else if (all && is_keyword(c[i], "byscore")) {
       wanted.by_score = true;
-    } else if (all && is_word(c[i], "rev")) {
+    } else if (all && is_keyword(c[i], "rev")) {
       wanted.reverse = true;
     } else {
       return c.error(says::syntax), false;

@@ -18,26 +18,26 @@ struct set_options {
   std::string_view expiry;
 };
 
-const expiry_unit* unit_named(std::string_view word) {
-  if (is_word(word, "px")) return &milliseconds_from_now;
-  if (is_word(word, "ex")) return &seconds_from_now;
-  if (is_word(word, "pxat")) return &milliseconds_of_clock;
-  if (is_word(word, "exat")) return &seconds_of_clock;
+const expiry_unit* unit_named(std::string_view argument) {
+  if (is_keyword(argument, "px")) return &milliseconds_from_now;
+  if (is_keyword(argument, "ex")) return &seconds_from_now;
+  if (is_keyword(argument, "pxat")) return &milliseconds_of_clock;
+  if (is_keyword(argument, "exat")) return &seconds_of_clock;
   return nullptr;
 }
 
 bool read_set_options(call& c, set_options& wanted) {
   for (std::size_t i = 3; i < c.size(); ++i) {
-    const std::string_view word = c[i];
-    if (is_word(word, "nx") && !wanted.xx) {
+    const std::string_view argument = c[i];
+    if (is_keyword(argument, "nx") && !wanted.xx) {
       wanted.nx = true;
-    } else if (is_word(word, "xx") && !wanted.nx) {
+    } else if (is_keyword(argument, "xx") && !wanted.nx) {
       wanted.xx = true;
-    } else if (is_word(word, "get")) {
+    } else if (is_keyword(argument, "get")) {
       wanted.get = true;
-    } else if (is_word(word, "keepttl") && wanted.unit == nullptr) {
+    } else if (is_keyword(argument, "keepttl") && wanted.unit == nullptr) {
       wanted.keep_ttl = true;
-    } else if (const expiry_unit* unit = unit_named(word);
+    } else if (const expiry_unit* unit = unit_named(argument);
                unit != nullptr && wanted.unit == nullptr && !wanted.keep_ttl && i + 1 < c.size()) {
       wanted.unit = unit;
       wanted.expiry = c[++i];
@@ -99,7 +99,7 @@ void getdel(call& c) {
 
 void mget(call& c) {
   c.list();
-  for (const std::string_view key : c.words.subspan(1)) {
+  for (const std::string_view key : c.arguments.subspan(1)) {
     const dataset::slot* s = c.data.find(key);
     const auto* found = s == nullptr ? nullptr : std::get_if<std::string>(&s->second.value);
     if (found == nullptr)

@@ -225,7 +225,8 @@ void ensemble::fire(std::size_t at, watch_table& from, const std::string& path, 
   from.erase(found);
   for (const connection_ptr& c : all) {
     if (!c->is_open()) continue;
-    if (event == change::removed && on_told && !c->again.contains(path)) on_told(path, c->session);
+    if (event == change::removed && on_removal_notified && !c->again.contains(path))
+      on_removal_notified(path, c->session);
     send(at, *c, {happening{path, event}, 0});
   }
 }
@@ -259,7 +260,7 @@ std::size_t ensemble::watches() const {
 }
 
 /// Without a leader it serves nobody.
-/// \param silently its machine is gone, and says nothing.
+/// \param silently its computer is gone, and says nothing.
 void ensemble::leave(std::size_t at, bool silently) {
   server& s = servers_[at];
   if (former_leader_ == at) former_leader_.reset();

@@ -95,7 +95,7 @@ class ensemble {
   std::function<void(const transaction&)> on_change;
   /// A client is told that a node is gone which it asked to watch; for what it watched over another
   /// connection already it may have no use any more.
-  std::function<void(const std::string& path, std::int64_t session)> on_told;
+  std::function<void(const std::string& path, std::int64_t session)> on_removal_notified;
 
  private:
   struct connection {

@@ -103,7 +103,7 @@ void faulty_wire::list(operation op, on_result done) {
   });
 }
 
-std::vector<std::string> faulty_wire::told_as(const std::string& path, zookeeper::change event) {
+std::vector<std::string> faulty_wire::notified_paths(const std::string& path, zookeeper::change event) {
   if (which_ == mutant::none) return {path};
   if (which_ == mutant::gave_up_taken_as_release && event == zookeeper::change::removed &&
       !own_.contains(path) && contender_at(path)) {

@@ -18,7 +18,7 @@ class faulty_wire final : public zookeeper::wire {
 
   void submit(zookeeper::operation op, on_result done) override;
   /// As which nodes' change the session is to hear of one.
-  [[nodiscard]] std::vector<std::string> told_as(const std::string& path, zookeeper::change event);
+  [[nodiscard]] std::vector<std::string> notified_paths(const std::string& path, zookeeper::change event);
   void in_session(std::int64_t id);
   /// The one that the session is to believe in.
   [[nodiscard]] std::int64_t session() const { return session_; }

@@ -22,7 +22,9 @@ recipe_ledger::recipe_ledger(scene& in, const site& at, ensemble& servers, std::
       layout_{layout} {
   for (std::size_t i = 0; i < names; ++i) paths_.at(i) = zookeeper::path_of(root, name_of(i));
   servers.on_change = [this](const transaction& t) { changed(t); };
-  servers.on_told = [this](const std::string& path, std::int64_t session) { woken(path, session); };
+  servers.on_removal_notified = [this](const std::string& path, std::int64_t session) {
+    woken(path, session);
+  };
 }
 
 owner_id recipe_ledger::alias_of(const owner_id& owner) {

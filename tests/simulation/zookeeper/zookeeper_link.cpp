@@ -268,7 +268,7 @@ void zookeeper_link::happened(const happening& h) {
   }
   if (h.event != zookeeper::change::children) watched_nodes_.erase(h.path);
   if (h.event != zookeeper::change::data) watched_lists_.erase(h.path);
-  for (const std::string& path : bent_.told_as(h.path, h.event)) session_.happened(path, h.event);
+  for (const std::string& path : bent_.notified_paths(h.path, h.event)) session_.happened(path, h.event);
 }
 
 }  // namespace holdfast::sim

@@ -144,8 +144,8 @@ std::string text_of(const sql::call& call, const naming& names) {
   return text + ')';
 }
 
-std::string lock_of(const owner_id& client, bool bell) {
-  return (bell ? "holdfast:" : "holdfast-calls:") + client.hex();
+std::string lock_of(const owner_id& client, bool listens) {
+  return (listens ? "holdfast:" : "holdfast-calls:") + client.hex();
 }
 
 bool is_writable(std::string_view read_only) { return read_only == "0" || read_only == "OFF"; }

@@ -51,7 +51,7 @@ inline constexpr std::string_view procedure_comment = "Holdfast ";
 
 /// The lock that a client's session holds at the server while it lives, by which others find the session: the
 /// session for calls, or the one that sleeps in `listen`. See ring.sql.
-[[nodiscard]] std::string lock_of(const owner_id& client, bool bell);
+[[nodiscard]] std::string lock_of(const owner_id& client, bool listens);
 
 /// Whether a server with this value of `@@global.read_only` accepts writes. Up to MariaDB 12.0 and
 /// in MySQL it is a number; from then on a name: OFF, ON, NO_LOCK, NO_LOCK_NO_ADMIN.

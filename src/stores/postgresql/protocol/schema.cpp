@@ -87,13 +87,13 @@ std::string literal(std::string_view text) {
 
 /// Rows of a VALUES list: a routine's signature, and who may execute it.
 std::string signatures(const naming& names) {
-  constexpr auto words = std::to_array<std::string_view>({"part", "look", "lock", "all"});
+  constexpr auto access_names = std::to_array<std::string_view>({"part", "look", "lock", "all"});
   std::string rows;
   for (const routine& each : routines) {
     rows.append(rows.empty() ? "      (" : ",\n      (")
         .append(literal(signature_of(each, names)))
         .append(", ")
-        .append(literal(words.at(static_cast<std::size_t>(each.may_execute)))) += ')';
+        .append(literal(access_names.at(static_cast<std::size_t>(each.may_execute)))) += ')';
   }
   return rows;
 }

@@ -310,8 +310,8 @@ connection dial(const settings& to, const tls_context* secure, const owner_id& c
   // needed. It must accept the others.
   std::string rest;
   std::vector<bool> needed;
-  const auto ask = [&](bool is_needed, std::initializer_list<std::string_view> words) {
-    append(rest, words);
+  const auto ask = [&](bool is_needed, std::initializer_list<std::string_view> arguments) {
+    append(rest, arguments);
     needed.push_back(is_needed);
   };
   ask(false, {"CLIENT", "INFO"});

@@ -106,21 +106,21 @@ struct recorded {
   std::string_view metadata;
 };
 
-std::string_view take_word(std::string_view& text) {
+std::string_view take_field(std::string_view& text) {
   const std::size_t end = text.find(' ');
   if (end == std::string_view::npos) throw misunderstood{};
-  const std::string_view word = text.substr(0, end);
+  const std::string_view field = text.substr(0, end);
   text.remove_prefix(end + 1);
-  return word;
+  return field;
 }
 
 recorded recorded_in(std::string_view text) {
   recorded r;
-  r.token = token_of(take_word(text));
-  r.since = bounded<std::chrono::microseconds>(number_in<std::int64_t>(take_word(text)));
-  take_word(text);  // its client
-  r.weight = number_in<std::int64_t>(take_word(text));
-  take_word(text);  // its ttl
+  r.token = token_of(take_field(text));
+  r.since = bounded<std::chrono::microseconds>(number_in<std::int64_t>(take_field(text)));
+  take_field(text);  // its client
+  r.weight = number_in<std::int64_t>(take_field(text));
+  take_field(text);  // its ttl
   r.metadata = text;
   return r;
 }

@@ -42,7 +42,7 @@ script script_of(task kind) {
 void append_number(std::string& out, std::int64_t n) {
   std::array<char, 24> digits{};
   const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), n).ptr;
-  append_word(out, {digits.data(), static_cast<std::size_t>(end - digits.data())});
+  append_bulk_string(out, {digits.data(), static_cast<std::size_t>(end - digits.data())});
 }
 
 /// The format in which the scripts write and compare a token.
@@ -56,13 +56,14 @@ std::int64_t milliseconds_in(duration d) { return std::chrono::ceil<std::chrono:
 
 void begin(std::string& out, const script& s, bool in_full, std::size_t key_count, std::size_t arguments) {
   append_command(out, 3 + key_count + arguments);
-  append_word(out, in_full ? "EVAL" : "EVALSHA");
-  append_word(out, in_full ? s.text : s.sha1);
+  append_bulk_string(out, in_full ? "EVAL" : "EVALSHA");
+  append_bulk_string(out, in_full ? s.text : s.sha1);
   append_number(out, static_cast<std::int64_t>(key_count));
 }
 
 void append_keys(std::string& out, const keys& k) {
-  for (const std::string* key : {&k.lock, &k.fence, &k.queue, &k.claims, &k.expiries}) append_word(out, *key);
+  for (const std::string* key : {&k.lock, &k.fence, &k.queue, &k.claims, &k.expiries})
+    append_bulk_string(out, *key);
 }
 
 /// Returns a pattern of SCAN that matches exactly these bytes.
@@ -250,7 +251,7 @@ void request_fsm::say_script(std::string& out, bool in_full) const {
     for (const store::hold& h : request_.batch) append_keys(out, keys::of(in_->prefix, h.name));
     append_number(out, keep);
     for (const store::hold& h : request_.batch) {
-      append_word(out, h.owner.hex());
+      append_bulk_string(out, h.owner.hex());
       append_number(out, milliseconds_in(h.ttl));
     }
     return;
@@ -265,11 +266,11 @@ void request_fsm::say_script(std::string& out, bool in_full) const {
     case task::find:
     case task::look:
       begin_with_keys(4);
-      append_word(out, request_.owner.hex());
+      append_bulk_string(out, request_.owner.hex());
       if (request_.token)
-        append_word(out, text_of(request_.token));
+        append_bulk_string(out, text_of(request_.token));
       else
-        append_word(out, "");
+        append_bulk_string(out, "");
       // A claim that is found begins a new ttl, because an earlier request may have been carried out late,
       // and its ttl began at a time unknown to the client. Also, WAIT waits for writes of this connection: a
       // script without a write gives replicas nothing to acknowledge.
@@ -280,14 +281,14 @@ void request_fsm::say_script(std::string& out, bool in_full) const {
     case task::withdraw:
     case task::downgrade:
       begin_with_keys(2);
-      append_word(out, request_.owner.hex());
+      append_bulk_string(out, request_.owner.hex());
       append_number(out, keep);
       break;
     case task::force_release:
       begin_with_keys(3);
       append_number(out, keep);
-      append_word(out, text_of(request_.token));
-      append_word(out, text_of(request_.last));
+      append_bulk_string(out, text_of(request_.token));
+      append_bulk_string(out, text_of(request_.last));
       break;
     default: begin_with_keys(0);
   }
@@ -298,14 +299,14 @@ void request_fsm::say_claim(std::string& out, bool in_full, std::int64_t keep) c
   begin(out, script_of(task::acquire), in_full, 5, alone ? 5 : 7);
   append_keys(out, keys::of(in_->prefix, request_.name));
   const std::string ttl = std::to_string(milliseconds_in(request_.ttl));
-  append_word(out, request_.owner.hex());
-  append_word(out, ttl);
+  append_bulk_string(out, request_.owner.hex());
+  append_bulk_string(out, ttl);
   append_number(out, keep);
-  append_word(out, request_.wait ? "1" : "0");
+  append_bulk_string(out, request_.wait ? "1" : "0");
   std::string claim = client_.hex();
   claim.append(" ").append(std::to_string(request_.weight)).append(" ").append(ttl).append(" ");
   if (request_.metadata) claim += *request_.metadata;
-  append_word(out, claim);
+  append_bulk_string(out, claim);
   if (alone) return;
   append_number(out, request_.capacity);
   append_number(out, request_.weight);
@@ -369,9 +370,9 @@ store::request_error request_error_of(const std::string& error) {
   // ...".
   const bool wrapped = error.starts_with("ERR Error running script");
   const auto is = [&](std::string_view code) {
-    const std::string word = std::string{code} + ' ';
-    return error.starts_with(word) || (wrapped && (error.find(": " + word) != std::string::npos ||
-                                                   error.find(": -" + word) != std::string::npos));
+    const std::string prefix = std::string{code} + ' ';
+    return error.starts_with(prefix) || (wrapped && (error.find(": " + prefix) != std::string::npos ||
+                                                     error.find(": -" + prefix) != std::string::npos));
   };
   if (error.starts_with("ERR The user executing the script")) {
     return {{errc::permission_denied, "the server answers: " + error}, false, false};

@@ -32,17 +32,17 @@ std::int64_t number_in(std::string_view text) {
 
 }  // namespace
 
-void append_command(std::string& out, std::size_t words) { append_head(out, '*', words); }
+void append_command(std::string& out, std::size_t arguments) { append_head(out, '*', arguments); }
 
-void append_word(std::string& out, std::string_view word) {
-  append_head(out, '$', word.size());
-  out += word;
+void append_bulk_string(std::string& out, std::string_view text) {
+  append_head(out, '$', text.size());
+  out += text;
   out += "\r\n";
 }
 
-void append(std::string& out, std::initializer_list<std::string_view> words) {
-  append_command(out, words.size());
-  for (const std::string_view w : words) append_word(out, w);
+void append(std::string& out, std::initializer_list<std::string_view> arguments) {
+  append_command(out, arguments.size());
+  for (const std::string_view argument : arguments) append_bulk_string(out, argument);
 }
 
 void parser::feed(std::string_view bytes) {

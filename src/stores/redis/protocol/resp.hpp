@@ -12,11 +12,12 @@
 
 namespace holdfast::redis {
 
-/// Appends the head of a command of so many words; `append_word` has to follow as often.
-void append_command(std::string& out, std::size_t words);
-void append_word(std::string& out, std::string_view word);
+/// Appends the head of a command of so many arguments, its name included; `append_bulk_string` has to follow
+/// as often.
+void append_command(std::string& out, std::size_t arguments);
+void append_bulk_string(std::string& out, std::string_view text);
 /// A whole command.
-void append(std::string& out, std::initializer_list<std::string_view> words);
+void append(std::string& out, std::initializer_list<std::string_view> arguments);
 
 /// Parses RESP3 (and RESP2, as far as servers still send it) from pieces of any size. The
 /// server is not trusted: sizes limit the input, and never reserve memory.

@@ -164,9 +164,9 @@ std::string naming::bare(std::string_view part) const {
 }
 
 std::string naming::fill(std::string_view text) const {
-  const auto is_part = [](std::string_view word) {
-    return !word.empty() &&
-           std::all_of(word.begin(), word.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
+  const auto is_part = [](std::string_view part) {
+    return !part.empty() &&
+           std::all_of(part.begin(), part.end(), [](char c) { return (c >= 'a' && c <= 'z') || c == '_'; });
   };
   std::string all;
   while (!text.empty()) {

@@ -18,9 +18,9 @@ std::string_view label_in(std::string_view line) {
   constexpr std::string_view mark = "-- ";
   if (!line.starts_with(mark)) return {};
   line.remove_prefix(mark.size());
-  const std::string_view word = line.substr(0, line.ends_with('?') ? line.size() - 1 : line.size());
+  const std::string_view label = line.substr(0, line.ends_with('?') ? line.size() - 1 : line.size());
   const bool plain =
-      !word.empty() && std::all_of(word.begin(), word.end(), [](char c) { return c >= 'a' && c <= 'z'; });
+      !label.empty() && std::all_of(label.begin(), label.end(), [](char c) { return c >= 'a' && c <= 'z'; });
   return plain ? line : std::string_view{};
 }
 

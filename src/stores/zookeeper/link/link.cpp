@@ -175,15 +175,15 @@ void link::wait_for_bytes(store::caller* caller) {
   if (caller != nullptr && !connected_) return;  // callers do not connect
   if (caller == nullptr && !connected_) stay_or_give_up();
   flush();
-  if (caller != nullptr && !caller->begin_polling(bell_.descriptor())) return;
-  std::array<pollfd, 2> fds{pollfd{bell_.descriptor(), POLLIN, 0},
+  if (caller != nullptr && !caller->begin_polling(wakeup_.descriptor())) return;
+  std::array<pollfd, 2> fds{pollfd{wakeup_.descriptor(), POLLIN, 0},
                             pollfd{wanted.descriptor, wanted.events, 0}};
   // With no descriptor it is a pause between two rounds of connecting.
   const nfds_t count = wanted.descriptor < 0 ? 1 : 2;
   if (count == 1) wanted.patience = spread(wanted.patience, chance_());
   ::poll(fds.data(), count, static_cast<int>(wanted.patience.count()) + 1);
   if (caller != nullptr) caller->end_polling();
-  if (fds[0].revents != 0) bell_.drain();
+  if (fds[0].revents != 0) wakeup_.drain();
   if (fds[1].revents != 0) {
     const annotated::lock held{handle_mutex_};
     handle_->go_on(fds[1].revents);

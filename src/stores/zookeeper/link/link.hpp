@@ -103,8 +103,8 @@ class link final : public tickets::link, private wire {
   std::minstd_rand chance_{
       std::random_device{}()};  // used by the reader; without a connection, by the link's own thread
 
-  runtime::wakeup_fd bell_;
-  runtime::reader_baton baton_{bell_.descriptor()};
+  runtime::wakeup_fd wakeup_;
+  runtime::reader_baton baton_{wakeup_.descriptor()};
   std::atomic<bool> stopping_ = false;
   annotated::mutex pause_mutex_;
   annotated::condition_variable paused_;

@@ -24,7 +24,7 @@ real_server::real_server(const std::string& socket_path) {
   wires_[0]->ask({"SCRIPT", "FLUSH"});
 }
 
-redis::value real_server::subscribe(std::size_t client, const words& command) {
+redis::value real_server::subscribe(std::size_t client, const strings& command) {
   wire& w = *wires_.at(client);
   w.say(bytes_of(command) + bytes_of({"ECHO", "end"}));
   redis::value reply = w.hear();
@@ -63,8 +63,8 @@ std::vector<redis::value> model_server::exchange(std::size_t client, const std::
   commands.feed(bytes);
   std::vector<redis::value> all;
   while (const auto command = commands.next()) {
-    words texts;
-    for (const redis::value& word : command->items) texts.push_back(word.text);
+    strings texts;
+    for (const redis::value& argument : command->items) texts.push_back(argument.text);
     all.push_back(ask(client, texts));
   }
   return all;
@@ -72,7 +72,7 @@ std::vector<redis::value> model_server::exchange(std::size_t client, const std::
 
 std::string describe(const step& s) {
   std::string text = std::to_string(s.client) + ">";
-  for (const std::string& word : s.command) text += ' ' + quoted(word);
+  for (const std::string& argument : s.command) text += ' ' + quoted(argument);
   return text;
 }
 
@@ -83,17 +83,17 @@ namespace {
 constexpr std::string_view place = " script: ";
 bool has_place(std::string_view error) { return error.find(place) != std::string_view::npos; }
 std::string without_place(std::string_view error) {
-  std::string words{error.substr(0, error.find(place))};
+  std::string message{error.substr(0, error.find(place))};
   constexpr std::string_view before_line = "ERR user_script:";
-  if (words.starts_with(before_line)) words = "ERR " + words.substr(words.find(": ") + 2);
-  return words;
+  if (message.starts_with(before_line)) message = "ERR " + message.substr(message.find(": ") + 2);
+  return message;
 }
 
 /// Both go their own ways through the keys, and may show one twice.
 redis::value scanned(compared_server& of, const step& s) {
   constexpr int longest = 1000;
   std::vector<std::string> found;
-  words command = s.command;
+  strings command = s.command;
   for (int i = 0; i < longest; ++i) {
     redis::value reply = of.ask(s.client, command);
     if (!reply.is(kind::list) || reply.items.size() != 2) return reply;

@@ -21,26 +21,26 @@ class compared_server {
   static constexpr std::size_t clients = 2;
 
   virtual ~compared_server() = default;
-  virtual redis::value ask(std::size_t client, const words& command) = 0;
+  virtual redis::value ask(std::size_t client, const strings& command) = 0;
   /// Carries out what stands in `bytes`. \return as many replies
   virtual std::vector<redis::value> exchange(std::size_t client, const std::string& bytes,
                                              std::size_t replies) = 0;
   /// What came out of turn since this was asked last.
   virtual std::vector<redis::value> take_pushes(std::size_t client) = 0;
   /// \return a push without items; what there is to say comes as pushes. Or an error.
-  virtual redis::value subscribe(std::size_t client, const words& command) = 0;
+  virtual redis::value subscribe(std::size_t client, const strings& command) = 0;
 };
 
 class real_server : public compared_server {
  public:
   explicit real_server(const std::string& socket_path);
-  redis::value ask(std::size_t client, const words& command) override {
+  redis::value ask(std::size_t client, const strings& command) override {
     return wires_.at(client)->ask(command);
   }
   std::vector<redis::value> take_pushes(std::size_t client) override {
     return wires_.at(client)->take_pushes();
   }
-  redis::value subscribe(std::size_t client, const words& command) override;
+  redis::value subscribe(std::size_t client, const strings& command) override;
   std::vector<redis::value> exchange(std::size_t client, const std::string& bytes,
                                      std::size_t replies) override;
 
@@ -51,13 +51,13 @@ class real_server : public compared_server {
 class model_server : public compared_server {
  public:
   model_server();
-  redis::value ask(std::size_t client, const words& command) override {
+  redis::value ask(std::size_t client, const strings& command) override {
     return model_.execute(command, connections_.at(client));
   }
   std::vector<redis::value> take_pushes(std::size_t client) override;
   std::vector<redis::value> exchange(std::size_t client, const std::string& bytes,
                                      std::size_t replies) override;
-  redis::value subscribe(std::size_t client, const words& command) override { return ask(client, command); }
+  redis::value subscribe(std::size_t client, const strings& command) override { return ask(client, command); }
 
  private:
   redis_model model_;
@@ -78,7 +78,7 @@ struct step {
     messages,      // (UN)SUBSCRIBE: by pushes
   };
   std::size_t client = 0;
-  words command;
+  strings command;
   comparison compared = comparison::exact;
 };
 [[nodiscard]] std::string describe(const step& s);

@@ -82,7 +82,7 @@ tickets::link::outcome lock_clients::ask(const tickets::request& request, std::s
 value lock_clients::play(const lock_step& s) {
   const redis::keys k = redis::keys::of(in_->prefix, names.at(s.name));
   const std::string ttl = std::to_string(s.ttl_ms);
-  const auto ask = [&](const words& command) { return server_->ask(0, command); };
+  const auto ask = [&](const strings& command) { return server_->ask(0, command); };
   switch (s.played) {
     case trick::none: break;
     case trick::foreign_lock: return ask({"SET", k.lock, "foreign", "NX", "PX", ttl});

@@ -21,7 +21,7 @@ class lock_clients {
  public:
   lock_clients(compared_server& server, const redis::dialect& in);
 
-  /// The outcome, and the words that each client got on its channel.
+  /// The outcome, and the notifications that each client got on its channel.
   [[nodiscard]] redis::value perform(const lock_step& s);
   /// The kind, the size and the time left of each key.
   [[nodiscard]] redis::value all_keys();

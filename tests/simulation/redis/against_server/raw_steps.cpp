@@ -171,11 +171,11 @@ std::string before_never(const std::string& time) {
   return time == "9223372036854775807" ? "9223372036854775806" : time;
 }
 
-std::string upper_or_lower(std::string word, random_choices& d) {
+std::string upper_or_lower(std::string name, random_choices& d) {
   if (d.one_in(8)) {
-    for (char& c : word) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+    for (char& c : name) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
   }
-  return word;
+  return name;
 }
 
 }  // namespace
@@ -249,8 +249,8 @@ const std::string* home_of(std::string_view shape) {
 
 }  // namespace
 
-words raw_steps::command() {
-  words made;
+strings raw_steps::command() {
+  strings made;
   const bool liked = !choices_.one_in(4);
   const std::size_t index =
       liked ? first_liked_ + choices_.below(liked_at_once) : choices_.below(shapes.size());

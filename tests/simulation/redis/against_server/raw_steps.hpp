@@ -18,7 +18,7 @@ class raw_steps {
 
   [[nodiscard]] step next();
   /// A command that may stand in a script, too.
-  [[nodiscard]] words command();
+  [[nodiscard]] strings command();
   /// An argument: a text, a number, or what only looks like one.
   [[nodiscard]] std::string argument();
 

@@ -181,8 +181,8 @@ const std::array statements = {
 std::string call_text(raw_steps& commands, bool caught) {
   std::string text = caught ? "redis.pcall(" : "redis.call(";
   const char* comma = "";
-  for (const std::string& word : commands.command()) {
-    text.append(comma).append(literal(word));
+  for (const std::string& argument : commands.command()) {
+    text.append(comma).append(literal(argument));
     comma = ", ";
   }
   return text + ')';

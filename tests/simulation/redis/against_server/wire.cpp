@@ -13,10 +13,10 @@
 
 namespace holdfast::sim {
 
-std::string bytes_of(const words& command) {
+std::string bytes_of(const strings& command) {
   std::string bytes;
   redis::append_command(bytes, command.size());
-  for (const std::string& word : command) redis::append_word(bytes, word);
+  for (const std::string& argument : command) redis::append_bulk_string(bytes, argument);
   return bytes;
 }
 
@@ -38,7 +38,7 @@ wire::wire(const std::string& socket_path) : socket_{::socket(AF_UNIX, SOCK_STRE
 
 wire::~wire() { ::close(socket_); }
 
-redis::value wire::ask(const words& command) {
+redis::value wire::ask(const strings& command) {
   say(bytes_of(command));
   return hear();
 }

@@ -9,10 +9,10 @@
 
 namespace holdfast::sim {
 
-using words = std::vector<std::string>;
+using strings = std::vector<std::string>;
 
 /// A command as it is sent.
-[[nodiscard]] std::string bytes_of(const words& command);
+[[nodiscard]] std::string bytes_of(const strings& command);
 
 /// One connection to a server's Unix socket, that blocks: replies as they are typed, pushes apart.
 class wire {
@@ -22,7 +22,7 @@ class wire {
   wire(const wire&) = delete;
   wire& operator=(const wire&) = delete;
 
-  redis::value ask(const words& command);
+  redis::value ask(const strings& command);
   void say(std::string_view bytes);
   /// The next reply. \throws std::runtime_error where none comes.
   redis::value hear();
