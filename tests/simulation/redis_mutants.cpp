@@ -55,39 +55,44 @@ lua_mutation::lua_mutation(mutant which) {
     case mutant::owner_unchecked:
       // Whoever holds now is the one whose hold ends.
       change_all(release,
-                 {{"local alone = there == ARGV[1]", "local alone = redis.call('EXISTS', KEYS[1]) == 1"}},
+                 {{"local holds_alone = found[1] and found[1]:sub(22, 53) == owner",
+                   "local holds_alone = found[1]"}},
                  texts_);
       break;
     case mutant::extension_resurrects:
       change_all(renew,
-                 {{"if holder == owner then\n    redis.call('PEXPIRE', lock, ttl)",
-                   "if holder == owner or not holder then\n    redis.call('SET', lock, owner, 'PX', ttl)"}},
+                 {{"if not value then return '0' end",
+                   "if not value then\n    redis.call('SET', lock, string.rep('0', 20) .. ' ' .. owner .. ' "
+                   "0 0 ' .. "
+                   "whole .. ' ' .. whole .. ' ' .. ttl .. ' {}', 'PX', ttl)\n    return '1'\n  end"},
+                  {"local keep = ARGV[1]", "local keep, whole = ARGV[1], 1073741824"}},
                  texts_);
       break;
     case mutant::dead_waiter_served:
       change_all(queueing,
-                 {{"if not claim or is_over(owner) then", "if not claim then"},
-                  {"for _, owner in ipairs(dead) do forget(owner) end",
-                   "for _, owner in ipairs(dead) do if not redis.call('ZSCORE', queue, owner) then "
-                   "forget(owner) end "
-                   "end"}},
+                 {{"if is_end(first) then\n  is_crowded = bury(waiters)",
+                   "if is_end(first) then\n  is_crowded = false"},
+                  {"if is_crowded and not last_living(waiters) then", "if is_crowded then"}},
                  texts_);
       break;
     case mutant::reader_leaked:
-      change_all(queueing, {{"math.max(0, held - parts_of(claim).weight)", "math.max(0, held)"}}, texts_);
+      change_all(queueing, {{"held = math.max(0, held - c.weight)", "held = math.max(0, held)"}}, texts_);
       break;
     case mutant::foreign_holder_ended:
       change_all(force_release,
-                 {{"if not its then return { holder } end\n", ""},
-                  {"tell_end(holder, its)", "if its then tell_end(holder, its) end"}},
+                 {{"if not alone then return { value } end\n  if is_meant(alone) then",
+                   "if not alone or is_meant(alone) then"},
+                  {"tell_end(alone)", "if alone then tell_end(alone) end"}},
                  texts_);
       break;
     case mutant::foreign_end_missed:
-      change_all(queueing, {{"return is_held_alone() and not lone_claim() and 1 or 0 end", "return 0 end"}},
-                 texts_);
+      change_all(queueing, {{"is_exclusively_held() and not alone and 1 or 0", "0"}}, texts_);
       break;
     case mutant::look_not_kept:
-      change_all(look, {{"if place then keep_claim(owner, place, ttl, keep) end", ""}}, texts_);
+      change_all(look,
+                 {{"if is_there then keep_claim(set, owner, ttl, keep) end", ""},
+                  {"  redis.call('PEXPIRE', KEYS[1], ttl)\n", ""}},
+                 texts_);
       break;
     default: break;
   }

@@ -41,7 +41,7 @@ redis_store::redis_store(mutant with)
   has_hostile_lines = true;
   for (std::size_t i = 0; i < names; ++i) {
     const auto k = redis::keys::of(speech.prefix, name_of(i));
-    for (const std::string& key : {k.lock, k.fence, k.queue, k.claims, k.expiries}) ours_.emplace(key, i);
+    for (const std::string& key : {k.lock, k.fence, k.waiters, k.holders}) ours_.emplace(key, i);
     lock_keys_.at(i) = k.lock;
   }
 }

@@ -16,7 +16,7 @@ rc::Gen<std::string> awkward(std::size_t least) {
                            [least](const std::string& s) { return s.size() >= least && s.size() < 40; });
 }
 
-std::array<std::string, 4> side_keys(const keys& k) { return {k.fence, k.queue, k.claims, k.expiries}; }
+std::array<std::string, 3> side_keys(const keys& k) { return {k.fence, k.waiters, k.holders}; }
 
 TEST(redis_keys, hash_as_the_server_does) {
   EXPECT_EQ(slot_of("123456789"), 0x31C3 % 16384) << "the check value of CRC-16/XMODEM";
@@ -34,7 +34,7 @@ TEST(redis_keys, are_readable_in_the_usual_case) {
   EXPECT_EQ(k.fence,
             "{holdfast:nightly}\x1f"
             "fence");
-  EXPECT_EQ(keys::of("jobs{eu}:", "nightly").queue, "{eu}jobs{eu}:nightly\x1fqueue");
+  EXPECT_EQ(keys::of("jobs{eu}:", "nightly").waiters, "{eu}jobs{eu}:nightly\x1fwaiters");
   EXPECT_EQ(keys::of("", "nightly").lock, "nightly") << "what foreign clients use";
 }
 
@@ -47,7 +47,7 @@ RC_GTEST_PROP(redis_keys, tell_which_name_they_are_of, ()) {
   const keys k = keys::of(*awkward(0), *awkward(1));
   for (const auto& side : side_keys(k)) RC_ASSERT(lock_of_side_key(side) == k.lock);
   RC_ASSERT(lock_of_fence(k.fence) == k.lock);
-  RC_ASSERT(!lock_of_fence(k.queue));
+  RC_ASSERT(!lock_of_fence(k.waiters));
   RC_ASSERT(!lock_of_side_key(k.lock));  // no name is taken for another's side key
 }
 
@@ -62,13 +62,13 @@ TEST(redis_keys, of_two_names_are_never_the_same) {
       for (int i = 0, rest = n; i < length; ++i, rest /= 3)
         name += letters[static_cast<std::size_t>(rest % 3)];
       const keys k = keys::of("", name);
-      for (const auto& key : {k.lock, k.fence, k.queue, k.claims, k.expiries}) {
+      for (const auto& key : {k.lock, k.fence, k.waiters, k.holders}) {
         const auto [place, is_new] = owners.emplace(key, name);
         EXPECT_TRUE(is_new) << key << " is of " << name << " and of " << place->second;
       }
     }
   }
-  EXPECT_EQ(owners.size(), 5U * (3 + 9 + 27 + 81 + 243 + 729));
+  EXPECT_EQ(owners.size(), 4U * (3 + 9 + 27 + 81 + 243 + 729));
 }
 
 TEST(redis_keys, of_other_programs_are_not_taken_for_ours) {

@@ -86,31 +86,30 @@ TEST_F(redis_request_fsm, names_a_script_and_sends_it_only_where_it_is_not_known
   EXPECT_THAT(commands[0][1], HasSubstr("redis.call"));
   const keys k = keys::of(in.prefix, "stock");
   commands[0].erase(commands[0].begin(), commands[0].begin() + 2);
-  EXPECT_THAT(commands[0],
-              ElementsAre("5", k.lock, k.fence, k.queue, k.claims, k.expiries, owner.hex(), "3600000"));
+  EXPECT_THAT(commands[0], ElementsAre("4", k.lock, k.fence, k.waiters, k.holders, owner.hex(), "3600000"));
   EXPECT_NO_THROW((void)reply_in<tickets::done>(talk.hear(one(number(1)))));
 }
 
 TEST_F(redis_request_fsm, has_the_server_remember_no_shorter_than_two_ttls) {
   in.keep = 1s;
   request_fsm talk{request_for(tickets::task::acquire), in, client};
-  EXPECT_EQ(said(talk)[0][10], "60000");
+  EXPECT_EQ(said(talk)[0][9], "60000");
 }
 
 TEST_F(redis_request_fsm, rounds_the_time_up_for_the_server) {
   auto request = request_for(tickets::task::acquire);
   request.ttl = 100'001us;
   request_fsm talk{request, in, client};
-  EXPECT_EQ(said(talk)[0][9], "101");
+  EXPECT_EQ(said(talk)[0][8], "101");
 }
 
 // Its ttl may have begun at a time that the client cannot know, and WAIT waits for writes alone.
 TEST_F(redis_request_fsm, begins_a_new_ttl_for_a_claim_that_it_finds) {
   request_fsm talk{request_for(tickets::task::find), in, client};
   const auto arguments = said(talk)[0];
-  ASSERT_EQ(arguments.size(), 12U);
-  EXPECT_EQ(arguments[9], "") << "the token is not known";
-  EXPECT_EQ(arguments[10], "30000");
+  ASSERT_EQ(arguments.size(), 11U);
+  EXPECT_EQ(arguments[8], "") << "the token is not known";
+  EXPECT_EQ(arguments[9], "30000");
 }
 
 TEST_F(redis_request_fsm, reads_exact_tokens) {
@@ -160,10 +159,10 @@ TEST_F(redis_request_fsm, renews_many_at_once) {
   request.batch = {{"a", owner, {}, 30s}, {"b", client, {}, 20s}};
   request_fsm talk{request, in, client};
   const auto arguments = said(talk)[0];
-  EXPECT_EQ(arguments[2], "10");
+  EXPECT_EQ(arguments[2], "8");
   EXPECT_EQ(arguments[3], "holdfast:a");
-  EXPECT_EQ(arguments[8], "holdfast:b");
-  EXPECT_THAT(std::vector(arguments.begin() + 13, arguments.end()),
+  EXPECT_EQ(arguments[7], "holdfast:b");
+  EXPECT_THAT(std::vector(arguments.begin() + 11, arguments.end()),
               ElementsAre("3600000", owner.hex(), "30000", client.hex(), "20000"));
   EXPECT_THAT(reply_in<tickets::kept>(talk.hear(one(text("10")))).each, ElementsAre(true, false));
 }
@@ -194,10 +193,11 @@ TEST_F(redis_request_fsm, counts_with_no_time_that_it_cannot_count_with) {
     for (const auto since : {least, most}) {
       request_fsm talk{request_for(tickets::task::inspect), in, client};
       said(talk);
-      const auto claim = "h7 " + std::to_string(since) + " 00 1 30000 {}";
-      const auto o =
-          talk.hear(one(list({number(now), text("7"), text("holdfast:shared"), number(most),
-                              list({text("ab"), text(claim)}), list({}), list({text("ab"), number(most)})})));
+      const auto claim =
+          "00000000000000000007 " + owner.hex() + " " + std::to_string(since) + " 00 1 1 30000 {}";
+      const auto holders = list({text("end " + owner.hex()), number(least), text(claim), number(7)});
+      const auto o = talk.hear(
+          one(list({number(now), text("7"), text("holdfast:shared 1 1"), number(most), list({}), holders})));
       const auto& state = reply_in<std::optional<lock_state>>(o);
       ASSERT_TRUE(state);
       for (const auto& holder : state->holders) EXPECT_GE(holder.age, duration::zero());
@@ -246,7 +246,7 @@ TEST_F(redis_request_fsm, lists_a_part_at_a_time_by_scanning_and_then_looking_at
   EXPECT_EQ(commands[0][1], "17");
   const auto last =
       list({text(keys::of("other:holdfast:", "b").fence), text("holdfast:a"), text("holdfast:c"),
-            text(keys::of("holdfast:", "c").claims), text("theirs:holdfast:d")});
+            text(keys::of("holdfast:", "c").holders), text("theirs:holdfast:d")});
   EXPECT_TRUE(ask(one(list({text("0"), last}))).progress);
   EXPECT_FALSE(ask({error_of("BUSY"), error_of("BUSY")}).listed);
   request_fsm talk{request, in, client};
@@ -254,9 +254,8 @@ TEST_F(redis_request_fsm, lists_a_part_at_a_time_by_scanning_and_then_looking_at
   ASSERT_EQ(commands.size(), 2U) << "both are looked at again";
   EXPECT_EQ(commands[0][0], "EVAL");
   EXPECT_EQ(commands[1][0], "EVALSHA");
-  const auto foreign = list({text("1000"), {}, text("someone"), number(500), list({}), list({}), list({})});
-  const auto idle =
-      list({text("1000"), text("00000000000000000009"), {}, number(-2), list({}), list({}), list({})});
+  const auto foreign = list({text("1000"), {}, text("someone"), number(500), list({}), list({})});
+  const auto idle = list({text("1000"), text("00000000000000000009"), {}, number(-2), list({}), list({})});
   std::vector<value> answers{idle, foreign};
   const auto o = talk.hear(answers);
   const auto& all = reply_in<std::vector<lock_summary>>(o);

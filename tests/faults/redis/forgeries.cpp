@@ -191,9 +191,9 @@ TEST_F(redis_forgeries, of_notifications_change_nothing) {
   for (const char* message : {"granted ", "revoked ", "look "}) {
     notifications.push_back(message + std::string(32, 'f') + " 18446744073709551615");
     // Who knows the owner's id can end the hold. That is all.
-    if (std::string{message} != "revoked ")
-      notifications.push_back(message + server_.ask({"GET", "holdfast:held"}) + " 1");
-    notifications.push_back(message + server_.ask({"GET", "holdfast:held"}) + " 99999999999999999999");
+    const std::string owner = server_.ask({"GET", "holdfast:held"}).substr(21, 32);
+    if (std::string{message} != "revoked ") notifications.push_back(message + owner + " 1");
+    notifications.push_back(message + owner + " 99999999999999999999");
   }
   std::vector<std::string> pushes{">0\r\n",
                                   ">1\r\n_\r\n",
@@ -247,11 +247,13 @@ std::vector<std::string> lies() {
     all.push_back("*5\r\n:0\r\n" + token + ":1\r\n" + left + ":0\r\n");
     all.push_back("*5\r\n:0\r\n" + token + ":0\r\n" + left + ":1\r\n");
   }
+  const std::string id(32, 'a');
+  const std::string claim =
+      "00000000000000000007 " + id + " 9223372036854775807 0 9223372036854775807 9223372036854775807 1 {";
   for (const char* now : {"0", "9223372036854775807", "-9223372036854775808", "1e9", ""}) {
     for (const auto& left : {most, least}) {
-      all.push_back("*7\r\n" + bulk(now) + bulk("7") + bulk("x") + left + "*2\r\n" + bulk("x") +
-                    bulk("h7 9223372036854775807 0 9223372036854775807 1 {") + "*1\r\n" + bulk("x") +
-                    "*2\r\n" + bulk("x") + left);
+      const auto set = "*4\r\n" + bulk("end " + id) + left + bulk(claim) + left;
+      all.push_back("*6\r\n" + bulk(now) + bulk("7") + bulk("x") + left + set + set);
     }
   }
   return all;

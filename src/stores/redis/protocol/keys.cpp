@@ -68,9 +68,8 @@ keys keys::of(std::string_view prefix, std::string_view name) {
   k.lock.append(prefix).append(name);
   const std::string stem = stem_of(k.lock);
   k.fence = stem + "fence";
-  k.queue = stem + "queue";
-  k.claims = stem + "claims";
-  k.expiries = stem + "expiries";
+  k.waiters = stem + "waiters";
+  k.holders = stem + "holders";
   return k;
 }
 

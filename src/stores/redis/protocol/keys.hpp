@@ -7,7 +7,7 @@
 
 namespace holdfast::redis {
 
-/// The keys of one name (see lua/queue.lua). The lock's key is prefix + name, byte for byte, so that foreign
+/// The keys of one name (see lua/claims.lua). The lock's key is prefix + name, byte for byte, so that foreign
 /// clients share it. The side keys are in the hash slot of the lock's key, whatever its bytes. No side key is
 /// a lock's key, because names contain no control characters.
 ///
@@ -18,9 +18,8 @@ namespace holdfast::redis {
 struct keys {
   std::string lock;
   std::string fence;
-  std::string queue;
-  std::string claims;
-  std::string expiries;
+  std::string waiters;
+  std::string holders;
 
   [[nodiscard]] static keys of(std::string_view prefix, std::string_view name);
 };

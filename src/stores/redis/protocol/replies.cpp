@@ -26,7 +26,7 @@ namespace {
 
 using milliseconds = std::chrono::milliseconds;
 
-constexpr std::string_view marker = "holdfast:shared";
+constexpr std::string_view marker = "holdfast:shared ";  // then how much is held, and of how much
 
 template <class Number>
 Number number_in(std::string_view text) {
@@ -98,11 +98,13 @@ kept kept_in(const value& v, std::size_t holds) {
   return k;
 }
 
-/// A claim in the server's format, without its first character: "token since client weight ttl metadata".
+/// A claim in the server's format: "token owner since client weight capacity ttl metadata".
 struct recorded {
   fencing_token token;
+  std::string_view owner;
   std::chrono::microseconds since{};
   std::int64_t weight = 0;
+  std::int64_t capacity = 0;
   std::string_view metadata;
 };
 
@@ -114,22 +116,32 @@ std::string_view take_field(std::string_view& text) {
   return field;
 }
 
-recorded recorded_in(std::string_view text) {
-  recorded r;
-  r.token = token_of(take_field(text));
-  r.since = bounded<std::chrono::microseconds>(number_in<std::int64_t>(take_field(text)));
-  take_field(text);  // its client
-  r.weight = number_in<std::int64_t>(take_field(text));
-  take_field(text);  // its ttl
-  r.metadata = text;
-  return r;
+/// What claims.lua takes for a claim; empty for any other text.
+std::optional<recorded> recorded_in(std::string_view text) {
+  constexpr std::size_t token_size = 20;
+  constexpr std::size_t owner_size = 32;
+  try {
+    recorded r;
+    const std::string_view token = take_field(text);
+    r.owner = take_field(text);
+    if (token.size() != token_size || r.owner.size() != owner_size) return std::nullopt;
+    r.token = token_of(token);
+    r.since = bounded<std::chrono::microseconds>(number_in<std::int64_t>(take_field(text)));
+    take_field(text);  // its client
+    r.weight = number_in<std::int64_t>(take_field(text));
+    r.capacity = number_in<std::int64_t>(take_field(text));
+    take_field(text);  // its ttl
+    r.metadata = text;
+    return r;
+  } catch (const misunderstood&) {
+    return std::nullopt;
+  }
 }
 
-claim_state claim_of(std::string owner, const recorded& r, std::int64_t capacity, milliseconds now,
-                     milliseconds left) {
+claim_state claim_of(const recorded& r, milliseconds now, milliseconds left) {
   claim_state c;
-  c.owner = std::move(owner);
-  c.mode = store::mode_of(r.weight, capacity);
+  c.owner = r.owner;
+  c.mode = store::mode_of(r.weight, r.capacity);
   c.permits = c.mode == mode::permits ? r.weight : 0;
   c.token = r.token;
   c.age = std::max<duration>(duration::zero(), now - r.since);
@@ -138,18 +150,36 @@ claim_state claim_of(std::string owner, const recorded& r, std::int64_t capacity
   return c;
 }
 
-/// The lock's only holder: a Holdfast client if the fence knows it, else a foreign client.
-claim_state lone_holder(const std::string& owner, std::string_view known, milliseconds now,
-                        milliseconds left) {
-  if (known.starts_with(owner + ' ')) {
-    known.remove_prefix(owner.size() + 1);
-    return claim_of(owner, recorded_in(known), store::full_capacity, now, left);
-  }
+/// The lock's only holder: a Holdfast client if the value is a claim, else a foreign client.
+claim_state lone_holder(const std::string& value, milliseconds now, milliseconds left) {
+  if (const auto r = recorded_in(value)) return claim_of(*r, now, left);
   claim_state foreign;
-  foreign.owner = owner;
-  foreign.claimant = from_metadata(owner);  // the only data of a foreign holder
+  foreign.owner = value;
+  foreign.claimant = from_metadata(value);  // the only data of a foreign holder
   foreign.expires_in = std::max(milliseconds::zero(), left);
   return foreign;
+}
+
+/// The claims of a set that have not ended, in the order of their tokens. See claims.lua for its members.
+/// \param set members and scores in turn.
+std::vector<claim_state> living_claims(const value& set, milliseconds now, std::int64_t& capacity) {
+  constexpr std::string_view end = "end ";
+  const auto& members = items_of(set);
+  std::map<std::string_view, milliseconds> ends;
+  for (std::size_t i = 0; i + 1 < members.size(); i += 2) {
+    const std::string_view member = text_of(members[i]);
+    if (!member.starts_with(end)) continue;
+    ends[member.substr(end.size())] = -time_of(members[i + 1]);
+  }
+  std::vector<claim_state> claims;
+  for (std::size_t i = 0; i + 1 < members.size(); i += 2) {
+    const auto r = recorded_in(text_of(members[i]));
+    const auto found = r ? ends.find(r->owner) : ends.end();
+    if (found == ends.end() || found->second <= now) continue;
+    capacity = r->capacity;
+    claims.push_back(claim_of(*r, now, found->second - now));
+  }
+  return claims;
 }
 
 }  // namespace
@@ -158,47 +188,24 @@ std::optional<lock_state> state_of(std::string name, const value& v) {
   const milliseconds now = time_of(item(v, 0));
   const value& fence = item(v, 1);
   const value& lock = item(v, 2);
-  const auto& claims = items_of(item(v, 4));
-  if (fence.is(value::kind::null) && lock.is(value::kind::null) && claims.empty()) return std::nullopt;
+  const value& waiters = item(v, 4);
+  if (fence.is(value::kind::null) && lock.is(value::kind::null) && items_of(waiters).empty()) {
+    return std::nullopt;
+  }
 
   lock_state state;
   state.name = std::move(name);
-  std::string_view known;  // "owner claim" of the last exclusive holder
   if (!fence.is(value::kind::null)) {
-    known = text_of(fence);
-    const std::string_view last = known.substr(0, known.find(' '));
-    known.remove_prefix(std::min(last.size() + 1, known.size()));
-    state.last_token = token_of(last);
+    const std::string_view known = text_of(fence);
+    state.last_token = token_of(known.substr(0, known.find(' ')));
   }
-  if (!lock.is(value::kind::null) && text_of(lock) != marker) {
-    state.holders.push_back(lone_holder(lock.text, known, now, time_of(item(v, 3))));
-  }
-
-  std::map<std::string, std::string, std::less<>> fields;
-  for (std::size_t i = 0; i + 1 < claims.size(); i += 2) fields[text_of(claims[i])] = text_of(claims[i + 1]);
-  const std::int64_t capacity =
-      fields.contains("room") ? number_in<std::int64_t>(fields["room"]) : store::full_capacity;
+  std::int64_t capacity = store::full_capacity;
+  state.waiters = living_claims(waiters, now, capacity);
+  state.holders = living_claims(item(v, 5), now, capacity);
   state.capacity = capacity == store::full_capacity ? 0 : capacity;
-  std::map<std::string, milliseconds, std::less<>> ends;
-  const auto& expiries = items_of(item(v, 6));
-  for (std::size_t i = 0; i + 1 < expiries.size(); i += 2)
-    ends[text_of(expiries[i])] = time_of(expiries[i + 1]);
-
-  const auto add = [&](const std::string& owner) {
-    const auto entry = fields.find(owner);
-    const auto end = ends.find(owner);
-    if (entry == fields.end() || end == ends.end() || end->second <= now) return;
-    const std::string_view claim = entry->second;
-    auto& side = claim.starts_with('h') ? state.holders : state.waiters;
-    side.push_back(claim_of(owner, recorded_in(claim.substr(1)), capacity, now, end->second - now));
-  };
-  for (const value& owner : items_of(item(v, 5))) {
-    add(text_of(owner));
-    ends.erase(owner.text);
+  if (!lock.is(value::kind::null) && !text_of(lock).starts_with(marker)) {
+    state.holders.insert(state.holders.begin(), lone_holder(lock.text, now, time_of(item(v, 3))));
   }
-  for (const auto& [owner, end] : ends) add(owner);
-  std::sort(state.holders.begin(), state.holders.end(),
-            [](const claim_state& a, const claim_state& b) { return a.token < b.token; });
   return state;
 }
 

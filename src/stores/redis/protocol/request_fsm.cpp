@@ -61,9 +61,9 @@ void begin(std::string& out, const script& s, bool in_full, std::size_t key_coun
   append_number(out, static_cast<std::int64_t>(key_count));
 }
 
+constexpr std::size_t keys_of_a_name = 4;
 void append_keys(std::string& out, const keys& k) {
-  for (const std::string* key : {&k.lock, &k.fence, &k.queue, &k.claims, &k.expiries})
-    append_bulk_string(out, *key);
+  for (const std::string* key : {&k.lock, &k.fence, &k.waiters, &k.holders}) append_bulk_string(out, *key);
 }
 
 /// Returns a pattern of SCAN that matches exactly these bytes.
@@ -235,7 +235,7 @@ std::size_t request_fsm::say_details(std::string& out) const {
   const script s = script_of(task::inspect);
   std::size_t n = 0;
   for (auto lock = listing_->found.begin(); lock != listing_->found.end() && n < names_at_once; ++lock, ++n) {
-    begin(out, s, n == 0, 5, 0);  // one script in full, because the server may not have it
+    begin(out, s, n == 0, keys_of_a_name, 0);  // one script in full, because the server may not have it
     append_keys(out, keys::of({}, *lock));
   }
   return n;
@@ -247,7 +247,7 @@ void request_fsm::say_script(std::string& out, bool in_full) const {
   for (const store::hold& h : request_.batch) longest = std::max(longest, h.ttl);
   const std::int64_t keep = std::max<std::int64_t>(in_->keep.count(), 2 * milliseconds_in(longest));
   if (request_.kind == task::renew) {
-    begin(out, s, in_full, 5 * request_.batch.size(), 1 + 2 * request_.batch.size());
+    begin(out, s, in_full, keys_of_a_name * request_.batch.size(), 1 + 2 * request_.batch.size());
     for (const store::hold& h : request_.batch) append_keys(out, keys::of(in_->prefix, h.name));
     append_number(out, keep);
     for (const store::hold& h : request_.batch) {
@@ -258,7 +258,7 @@ void request_fsm::say_script(std::string& out, bool in_full) const {
   }
   const keys k = keys::of(in_->prefix, request_.name);
   const auto begin_with_keys = [&](std::size_t arguments) {
-    begin(out, s, in_full, 5, arguments);
+    begin(out, s, in_full, keys_of_a_name, arguments);
     append_keys(out, k);
   };
   switch (request_.kind) {
@@ -296,7 +296,7 @@ void request_fsm::say_script(std::string& out, bool in_full) const {
 
 void request_fsm::say_claim(std::string& out, bool in_full, std::int64_t keep) const {
   const bool alone = request_.weight == store::full_capacity && request_.capacity == store::full_capacity;
-  begin(out, script_of(task::acquire), in_full, 5, alone ? 5 : 7);
+  begin(out, script_of(task::acquire), in_full, keys_of_a_name, alone ? 5 : 7);
   append_keys(out, keys::of(in_->prefix, request_.name));
   const std::string ttl = std::to_string(milliseconds_in(request_.ttl));
   append_bulk_string(out, request_.owner.hex());
@@ -304,7 +304,9 @@ void request_fsm::say_claim(std::string& out, bool in_full, std::int64_t keep) c
   append_number(out, keep);
   append_bulk_string(out, request_.wait ? "1" : "0");
   std::string claim = client_.hex();
-  claim.append(" ").append(std::to_string(request_.weight)).append(" ").append(ttl).append(" ");
+  for (const std::string& part : {std::to_string(request_.weight), std::to_string(request_.capacity), ttl})
+    claim.append(" ").append(part);
+  claim += ' ';
   if (request_.metadata) claim += *request_.metadata;
   append_bulk_string(out, claim);
   if (alone) return;

@@ -1,5 +1,6 @@
 #include "simulation/redis/against_server/lock_clients.hpp"
 
+#include <cctype>
 #include <chrono>
 #include <memory>
 #include <optional>
@@ -87,12 +88,16 @@ value lock_clients::play(const lock_step& s) {
     case trick::none: break;
     case trick::foreign_lock: return ask({"SET", k.lock, "foreign", "NX", "PX", ttl});
     case trick::lock_gone: return ask({"DEL", k.lock});
-    case trick::claim_over: return ask({"ZADD", k.expiries, "XX", "CH", "1", owner_of(s.owner).hex()});
+    case trick::claim_over: {
+      const std::string end = "end " + owner_of(s.owner).hex();
+      return list(
+          {ask({"ZADD", k.waiters, "XX", "CH", "-1", end}), ask({"ZADD", k.holders, "XX", "CH", "-1", end})});
+    }
     case trick::fence_gone: return ask({"DEL", k.fence});
     case trick::high_fence: return ask({"SET", k.fence, "00009007199999999998", "PX", ttl});
     case trick::wrong_lock: return ask({"RPUSH", k.lock, "x"});
-    case trick::wrong_queue: return ask({"SETNX", k.queue, "x"});
-    case trick::names_forgotten: return ask({"DEL", k.fence, k.queue, k.claims, k.expiries});
+    case trick::wrong_queue: return ask({"SETNX", k.waiters, "x"});
+    case trick::names_forgotten: return ask({"DEL", k.fence, k.waiters, k.holders});
   }
   return {};
 }
@@ -210,11 +215,16 @@ value lock_clients::all_keys() {
   value v = list({});
   for (const value& key : all.items) {
     const std::string kind_of_key = server_->ask(0, {"TYPE", key.text}).text;
-    value size;
-    if (kind_of_key == "hash") size = server_->ask(0, {"HKEYS", key.text});
-    if (kind_of_key == "zset") size = server_->ask(0, {"ZRANGE", key.text, "0", "-1"});
-    sort_items(size);
-    v.items.push_back(list({key, text(kind_of_key), size, server_->ask(0, {"PTTL", key.text})}));
+    value members;
+    if (kind_of_key == "zset") members = server_->ask(0, {"ZRANGE", key.text, "0", "-1"});
+    // The times in claims are those of each server's clock.
+    for (value& member : members.items) {
+      if (std::isdigit(static_cast<unsigned char>(member.text.front())) != 0 &&
+          member.text.find(' ') != std::string::npos)
+        member.text = "a claim of " + member.text.substr(21, 32);
+    }
+    sort_items(members);
+    v.items.push_back(list({key, text(kind_of_key), members, server_->ask(0, {"PTTL", key.text})}));
   }
   return v;
 }

@@ -1,72 +1,55 @@
 -- Take a place in the queue of a name. Whoever is served at once holds.
 --
--- KEYS: lock fence queue claims expiries (see queue.lua)
+-- KEYS: lock fence waiters holders (see claims.lua)
 -- ARGV: owner, ttl, keep (how long an unused name's token is remembered), wait (1: queue up; 0: be refused),
---       the claim's "client weight ttl metadata"; and for those that do not want the lock alone: room, weight.
+--       the claim's "client weight capacity ttl metadata"; and for those that do not want the lock alone: capacity, weight.
 --       Times in milliseconds.
--- Returns the token: held at once; or a place (see place_of), {2} refused: nothing was written, or {3, room}: in use with
--- that room.
+-- Returns the token: held at once; or a place (see `waits` in queue.lua), {2} refused: nothing was written, or
+-- {3, capacity}: in use with that capacity.
 --
 -- Carried out twice for one owner it gives the same place again: a reply may get lost, and a request be late.
 
--- Most of the time nobody is there. Five commands, then.
-if not ARGV[6] and redis.call('EXISTS', KEYS[5]) == 0 then
-  local time = redis.call('TIME')
-  local micros = time[1] .. ('00000' .. time[2]):sub(-6)
-  local token = ('0000' .. micros):sub(-20)
-  local known = redis.call('GET', KEYS[2])
-  if (not known or token > known:sub(1, 20)) and redis.call('SET', KEYS[1], ARGV[1], 'NX', 'PX', ARGV[2]) then
-    redis.call('SET', KEYS[2], token .. ' ' .. ARGV[1] .. ' ' .. token .. ' ' .. micros .. ' ' .. ARGV[5], 'PX', ARGV[3])
-    return token
+local found = redis.call('MGET', KEYS[1], KEYS[2])
+--@include clock.lua
+--@include claims.lua
+local owner, ttl, keep, wait = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1'
+local wanted, weight = tonumber(ARGV[6] or whole), tonumber(ARGV[7] or whole)
+local function claim_with(token) return parts_of(token .. ' ' .. owner .. ' ' .. micros .. ' ' .. ARGV[5]) end
+
+-- Most of the time nobody is there. Four calls, then, and one more where the name is not remembered.
+if weight == whole and not found[1] then
+  local last = found[2]
+  if last and #last == 20 or not last and redis.call('EXISTS', fence, waiters, holders) == 0 then
+    local token = next_token(last or '')
+    if redis.call('SET', lock, claim_with(token).text, 'NX', 'PX', ttl) then
+      redis.call('SET', fence, token, 'PX', keep)
+      return token
+    end
   end
 end
 
 --@include queue.lua
-local owner, ttl, keep, wait, claim = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1', ARGV[5]
-local wanted, weight = tonumber(ARGV[6] or whole), tonumber(ARGV[7] or whole)
+local mine = look_again(owner, '', ttl, keep)
+if mine then return mine end
 
-bury()
-if holder == owner and not lone_claim() then -- its claim has been evicted; but nobody else knows its id
-  strike(owner)
-  local token = next_token(known:sub(1, 20))
-  redis.call('SET', lock, owner, 'PX', ttl)
-  know(token .. ' ' .. owner .. ' ' .. token .. ' ' .. micros .. ' ' .. claim, keep)
-  return token
-end
-local mine = place_of(owner)
-if mine then keep_claim(owner, mine, ttl, keep) end
-serve(keep) -- a holder may have died, and nobody have looked since
-if mine then return place_of(owner) end
-
-local latest = redis.call('ZRANGE', expiries, -1, -1, 'WITHSCORES')[2]
-if room and latest and tonumber(latest) <= now then -- nobody lives, there are only too many to bury at once
-  redis.call('DEL', queue, claims, expiries)
-  room, held = nil, 0
-  if holder == marker then
-    redis.call('DEL', lock)
-    holder = false
-  end
-end
-local in_use = room or lone_claim() and whole or wanted
+local in_use = alone and whole or held > 0 and capacity or head() and head().capacity or wanted
 if in_use ~= wanted then return { 3, in_use } end
 
-local last = redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')
-local at_once = not last[1] and fits(weight, wanted)
+local before = head()
+local at_once = not before and fits(weight, wanted)
 if not at_once and not wait then return { 2 } end
 
-local token = next_token(known:sub(1, 20))
-claim = token .. ' ' .. micros .. ' ' .. claim
-know(token .. known:sub(21), keep)
+local c = claim_with(next_token(last))
 if at_once then
-  if weight < whole then
-    room = wanted
-    redis.call('HSET', claims, 'room', room)
-  end
-  grant(owner, parts_of(claim), claim, keep)
-  return token
+  know(c.token .. (weight == whole and '' or ' others'), keep)
+  begin_hold(c, keep)
+  return c.token
 end
-redis.call('HSET', claims, owner, 'w' .. claim, 'room', wanted)
-redis.call('ZADD', expiries, now + ttl, owner)
-redis.call('ZADD', queue, (last[2] or 0) + 1, owner)
-outlive(keep)
-return { 0, token, last[1] and 0 or 1, holder_left(), is_silent() }
+know(c.token .. ' others', keep)
+add(waiters, c, now + ttl)
+if before then
+  outlive(waiters, 2 * ttl, keep)
+else
+  redis.call('PEXPIRE', waiters, keep)
+end
+return waits(c.token, not before)

@@ -1,26 +1,26 @@
 -- From writer to reader, in place: nobody can come between.
 --
--- KEYS: lock fence queue claims expiries (see queue.lua)
+-- KEYS: lock fence waiters holders (see claims.lua)
 -- ARGV: owner, keep
 -- Returns 1, also where it is a reader already, or 0: the hold had ended.
 
+local found = redis.call('MGET', KEYS[1], KEYS[2])
+--@include clock.lua
+--@include claims.lua
 --@include queue.lua
 local owner, keep = ARGV[1], ARGV[2]
 
-bury()
-local its = holder == owner and lone_claim()
-if its then
-  local c = parts_of(its)
-  local left = math.max(1, redis.call('PTTL', lock))
-  room, held = whole, 1
-  redis.call('HSET', claims, owner, 'h' .. c.token .. ' ' .. c.since .. ' ' .. c.client .. ' 1 ' .. c.ttl .. ' ' .. c.metadata,
-    'room', room, 'held', held)
-  redis.call('ZADD', expiries, now + left, owner)
-  redis.call('SET', lock, marker, 'PX', left)
-  holder = marker
-  outlive(keep)
-  serve(keep)
-  return 1
-end
-local _, reads = claim_at(owner)
-return reads and 1 or 0
+if not alone or alone.owner ~= owner then return living(holders, owner) and 1 or 0 end
+
+local left = math.max(1, redis.call('PTTL', lock))
+if first_in(holders) then count_holders() end
+local c = alone
+c.weight, held, capacity = 1, held + 1, whole
+write(c)
+know(last .. ' others', keep)
+value, alone = false, nil
+add(holders, c, now + left)
+mark(left)
+outlive(holders, keep, keep)
+serve(keep)
+return 1

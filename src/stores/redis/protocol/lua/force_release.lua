@@ -1,39 +1,38 @@
 -- End holds of a name, whoever has them, and tell the holders. A foreign holder's key is left alone.
 --
--- KEYS: lock fence queue claims expiries (see queue.lua)
+-- KEYS: lock fence waiters holders (see claims.lua)
 -- ARGV: keep, first, last: the tokens between which (both included) a hold is ended
 -- Returns how many there were, or {value}: held by a foreign client under that value.
 
+local found = redis.call('MGET', KEYS[1], KEYS[2])
+--@include clock.lua
+--@include claims.lua
 --@include queue.lua
-local keep, first, last = ARGV[1], ARGV[2], ARGV[3]
+local keep, lowest, highest = ARGV[1], ARGV[2], ARGV[3]
 
-bury()
+local all = redis.call('ZRANGEBYSCORE', holders, 0, '+inf')
 local ended = 0
-local function is_meant(claim)
-  local token = parts_of(claim).token
-  return token >= first and token <= last
-end
+local function is_meant(c) return c.token >= lowest and c.token <= highest end
 -- After it has been ended: a server that may not write now says so at the first try to.
-local function tell_end(owner, claim)
-  local c = parts_of(claim)
-  tell(c.client, 'revoked', owner, c.token)
+local function tell_end(c)
+  tell(c, 'revoked')
   ended = ended + 1
 end
 
-if is_held_alone() then
-  local its = lone_claim()
-  if not its then return { holder } end
-  if is_meant(its) then
+if is_exclusively_held() then
+  if not alone then return { value } end
+  if is_meant(alone) then
     redis.call('DEL', lock)
-    tell_end(holder, its)
-    holder = false
+    tell_end(alone)
+    value, alone = false, nil
+    if #all > 0 then count_holders() end
   end
 else
-  for _, owner in ipairs(redis.call('ZRANGE', expiries, 0, -1)) do
-    local claim, holds = claim_at(owner)
-    if holds and is_meant(claim) then
-      forget(owner)
-      tell_end(owner, claim)
+  for _, text in ipairs(all) do
+    local c = parts_of(text)
+    if is_meant(c) then
+      leave(c)
+      tell_end(c)
     end
   end
 end

@@ -1,56 +1,48 @@
--- What the scripts have in common; put at the head of those that include it.
---
--- A name is five keys in one hash slot:
---   lock      string   the holder's owner id, or a marker while several hold; the key that foreign clients know
---   fence     string   "last" or "last owner claim": the largest token ever drawn, and who drew the lock alone with what
---   queue     zset     owners that wait, in the order of their coming
---   claims    hash     owner -> "w" or "h" and claim, for those that wait or hold together; `room` and `held`, their sums
---   expiries  zset     owner -> when its claim ends unless kept, for the same
--- where a claim is "token since client weight ttl metadata": since when it waits or holds in microseconds, everything
--- else in milliseconds, of the server's clock. A token is text of 20 digits: exact, and compared as it stands.
+-- What a name is like now, and how it is handed on. It stands behind `found`, the values of lock and fence, which many
+-- scripts read first and need no more; behind clock.lua and behind claims.lua.
 
-local lock, fence, queue, claims, expiries = KEYS[1], KEYS[2], KEYS[3], KEYS[4], KEYS[5]
-local whole = 1073741824 -- the room of a mutex, and the weight of a writer
-local marker = 'holdfast:shared'
 local bury_at_most, grant_at_most = 64, 128 -- in one call; what is left is for the next
 
-local clock = redis.call('TIME')
-local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
-local micros = clock[1] .. ('00000' .. clock[2]):sub(-6)
+-- MGET takes a key of another type for none; GET fails. It does before anything is written, since what a script has
+-- written when it fails stays written. So do the other reads at the head of a script.
+local value = found[1] or redis.call('GET', lock)
+local known = found[2] or redis.call('GET', fence)
 
--- What stands there, read once: whatever changes it below keeps these in step. Keys of a wrong type are found here (and
--- expiries by `bury`, which comes next), before anything is written: what a script has done when it fails stays done.
-redis.call('ZRANGE', queue, 0, 0)
-local holder = redis.call('GET', lock) -- an owner, the marker, something foreign, or false
-local known = redis.call('GET', fence) or '00000000000000000000'
-local sums = redis.call('HMGET', claims, 'room', 'held')
-local room, held = sums[1] and tonumber(sums[1]), tonumber(sums[2] or 0)
-
-local function is_held_alone() return holder and holder ~= marker end
-
--- The claim of the lock's only holder, if it is one of ours.
-local function lone_claim()
-  local owner, claim = known:match('^%d+ (%x+) (.*)$')
-  return is_held_alone() and owner == holder and claim or nil
+local alone = value and parts_of(value) or nil -- the exclusive holder, if it is one of ours
+local is_shared, held, capacity = false, 0, nil -- several hold; the sum of their weights, and of how much
+if value and not alone then
+  local sum, of = value:match('^holdfast:shared (%d+) (%d+)$')
+  if sum then is_shared, held, capacity = true, tonumber(sum), tonumber(of) end
 end
 
-local function parts_of(claim)
-  local token, since, client, weight, ttl, metadata = claim:match('^(%d+) (%d+) (%x+) (%d+) (%d+) (.*)$')
-  return { token = token, since = since, client = client, weight = tonumber(weight), ttl = ttl, metadata = metadata }
+-- The first claim of a set, or "end" and the owner of a claim whose time is up.
+local function first_in(set) return redis.call('ZRANGEBYSCORE', set, -now, '+inf', 'LIMIT', 0, 1)[1] end
+local function is_end(member) return member and member:sub(1, 4) == 'end ' end
+
+local first = first_in(waiters)
+local next_up = first and parts_of(first) -- the first claim that waits
+-- An exclusive holder has no company. So who waits for that alone need not look for it.
+local is_plain = value and not is_shared and (not first or next_up and next_up.weight == whole)
+local joined = not is_plain and first_in(holders)
+
+local function count_holders()
+  held = 0
+  for _, text in ipairs(redis.call('ZRANGEBYSCORE', holders, 0, '+inf')) do
+    local c = parts_of(text)
+    held, capacity = held + c.weight, c.capacity
+  end
 end
 
--- The claim of one that waits or holds together with others, and whether it holds.
-local function claim_at(owner)
-  local entry = redis.call('HGET', claims, owner)
-  if entry then return entry:sub(2), entry:sub(1, 1) == 'h' end
-end
-
-local function next_token(last)
-  local floor = ('0000' .. micros):sub(-20)
-  if floor > last then return floor end
-  local low = tonumber(last:sub(-9)) + 1
-  if low <= 999999999 then return last:sub(1, 11) .. string.format('%09d', low) end
-  return string.format('%011d', tonumber(last:sub(1, 11)) + 1) .. '000000000'
+-- The server may have evicted one key of two.
+if is_shared and not joined then held = 0 end
+if not value and joined then count_holders() end
+local last = known and known:sub(1, 20)
+if not last then
+  last = string.rep('0', 20)
+  for _, text in ipairs({ value or '', redis.call('ZREVRANGE', waiters, 0, 0)[1] or '', joined and redis.call('ZREVRANGE', holders, 0, 0)[1] or '' }) do
+    local c = parts_of(text)
+    if c and c.token > last then last = c.token end
+  end
 end
 
 local function know(text, keep)
@@ -58,162 +50,192 @@ local function know(text, keep)
   redis.call('SET', fence, text, 'PX', math.max(redis.call('PTTL', fence), tonumber(keep)))
 end
 
-local function tell(client, what, owner, token)
-  redis.pcall('PUBLISH', 'holdfast:client:' .. client, what .. ' ' .. owner .. ' ' .. token) -- a lost word costs time only
+local function tell(c, what)
+  redis.pcall('PUBLISH', 'holdfast:client:' .. c.client, what .. ' ' .. c.owner .. ' ' .. c.token) -- a lost one costs time only
 end
 
--- Side keys live as long as anybody may need them, and a while longer: nothing stays behind for ever. The fence is
--- one of them while somebody waits, too: forgotten then, the next holder would have no token on record.
-local function outlive(keep)
-  for _, key in ipairs({ claims, expiries, queue, fence }) do
-    if redis.call('PTTL', key) < tonumber(keep) then redis.call('PEXPIRE', key, keep) end
-  end
+-- A key lives as long as anybody may need it, and a while longer: nothing stays behind for ever.
+local function outlive(key, need, keep)
+  if redis.call('PTTL', key) < tonumber(need) then redis.call('PEXPIRE', key, keep) end
 end
 
-local function strike(owner)
-  redis.call('ZREM', expiries, owner)
-  redis.call('ZREM', queue, owner)
-  if redis.call('EXISTS', expiries) == 1 then
-    redis.call('HDEL', claims, owner)
-  else
-    redis.call('DEL', claims)
-    room = nil
-  end
-end
-
--- Strikes a claim off, waiting or holding together with others.
-local function forget(owner)
-  local claim, holds = claim_at(owner)
-  strike(owner)
-  if not holds then return end
-  held = math.max(0, held - parts_of(claim).weight)
-  if room then redis.call('HSET', claims, 'held', held) end
-  if held == 0 and holder == marker then
-    redis.call('DEL', lock)
-    holder = false
-  end
-end
-
--- Strikes off claims whose time is up: holders whose client died, tickets that nobody kept. Where the server has evicted
--- the times, everybody gets one more ttl.
-local function bury()
-  if room and redis.call('EXISTS', expiries) == 0 then
-    local all = redis.call('HGETALL', claims)
-    for i = 1, #all, 2 do
-      if all[i] ~= 'room' and all[i] ~= 'held' then
-        redis.call('ZADD', expiries, now + parts_of(all[i + 1]:sub(2)).ttl, all[i])
-      end
-    end
-    redis.call('PEXPIRE', expiries, redis.call('PTTL', claims))
-  end
-  local dead = redis.call('ZRANGEBYSCORE', expiries, '-inf', now, 'LIMIT', 0, bury_at_most)
-  for _, owner in ipairs(dead) do forget(owner) end
-end
-
--- While several hold, outsiders see a marker that ends no sooner than the last of them.
+-- While several hold, the lock ends no sooner than the last of them.
 local function mark(ttl)
-  if holder == marker and redis.call('PTTL', lock) >= tonumber(ttl) then return end
-  redis.call('SET', lock, marker, 'PX', ttl)
-  holder = marker
+  local left = is_shared and redis.call('PTTL', lock) or 0
+  value, is_shared = 'holdfast:shared ' .. held .. ' ' .. capacity, true
+  redis.call('SET', lock, value, 'PX', math.max(left, ttl))
 end
 
--- Grants a claim that has its token. One that wants the lock alone has been struck off. Were the token not above that
--- of the last holder, because the server evicted a key, its claimant could not be fenced: it gets another, and finds it.
--- The largest token stays on record, whoever draws it and whatever the server has evicted.
-local function grant(owner, c, claim, keep)
-  keep = math.max(tonumber(keep), 2 * c.ttl)
-  claim = claim:sub(#c.token + #c.since + 2)
-  local last = known:sub(1, 20)
-  local before = known:match('^%d+ %x+ (%d+)')
-  if before and before >= c.token then c.token = next_token(last) end
-  if c.token > last then last = c.token end
-  claim = c.token .. ' ' .. micros .. claim
-  if c.weight == whole then
-    redis.call('SET', lock, owner, 'PX', c.ttl)
-    holder = owner
-    know(last .. ' ' .. owner .. ' ' .. claim, keep)
+-- Ends the claim of one that holds together with others.
+local function leave(c)
+  strike(holders, c.owner, c)
+  held = math.max(0, held - c.weight)
+  if not is_shared then return end
+  if held == 0 then
+    redis.call('DEL', lock)
+    value, is_shared = false, false
   else
-    if last ~= known:sub(1, 20) then know(last .. known:sub(21), keep) end
-    held = held + c.weight
-    redis.call('ZREM', queue, owner)
-    redis.call('HSET', claims, owner, 'h' .. claim, 'held', held)
-    redis.call('ZADD', expiries, now + c.ttl, owner)
-    mark(c.ttl)
-    outlive(keep)
+    value = 'holdfast:shared ' .. held .. ' ' .. capacity
+    redis.call('SET', lock, value, 'KEEPTTL')
   end
 end
 
-local function is_over(owner) return tonumber(redis.call('ZSCORE', expiries, owner) or 0) <= now end
-
-local function nudge(owner)
-  local claim = owner and claim_at(owner)
-  if not claim then return end
-  local c = parts_of(claim)
-  tell(c.client, 'look', owner, c.token)
+-- Strikes off claims whose time is up: holders whose client died, places that nobody kept. Returns whether some are left.
+local function bury(set)
+  for _, member in ipairs(redis.call('ZRANGEBYSCORE', set, -now, '(0', 'LIMIT', 0, bury_at_most)) do
+    local owner = member:sub(5)
+    local c = claim_in(set, owner)
+    if c and set == holders then leave(c) else strike(set, owner, c) end
+  end
+  return is_end(first_in(set))
 end
 
--- Whether a claim fits beside those that hold. One for the whole room needs the lock itself free, too: the server may
--- have evicted what it knew of others.
+-- Of a set with claims that have ended, the owner whose claim ends last; nil: nobody lives.
+local function last_living(set)
+  local oldest = redis.call('ZRANGEBYSCORE', set, 0, '+inf', 'LIMIT', 0, 1)[1]
+  local member = oldest
+    and redis.call('ZRANGEBYSCORE', set, '(-' .. oldest:sub(1, 20), '(' .. -now, 'LIMIT', 0, 1)[1]
+  return is_end(member) and member:sub(5) or nil
+end
+
+local is_crowded = false -- more claims that wait have ended than one call strikes off
+if is_end(joined) and bury(holders) and not last_living(holders) then
+  redis.call('DEL', holders)
+  held = 0
+  if is_shared then
+    redis.call('DEL', lock)
+    value, is_shared = false, false
+  end
+end
+if is_end(first) then
+  is_crowded = bury(waiters)
+  if is_crowded and not last_living(waiters) then
+    redis.call('DEL', waiters)
+    is_crowded = false
+  end
+  first = nil
+end
+
+-- The first claim that waits; of a crowd, it may have ended.
+local function head()
+  if first == nil then
+    first = redis.call('ZRANGEBYSCORE', waiters, 0, '+inf', 'LIMIT', 0, 1)[1] or false
+    next_up = first and parts_of(first) or nil
+  end
+  return next_up
+end
+
+local function strike_waiter(c)
+  strike(waiters, c.owner, c)
+  if next_up and next_up.owner == c.owner then first = nil end
+end
+
+local function begin_hold(c, keep)
+  keep = math.max(tonumber(keep), 2 * c.ttl)
+  if not known then know(last .. ' others', keep) end
+  c.since = micros
+  write(c)
+  if c.weight == whole then
+    redis.call('SET', lock, c.text, 'PX', c.ttl)
+    value, alone = c.text, c
+  else
+    held, capacity = held + c.weight, c.capacity
+    add(holders, c, now + c.ttl)
+    mark(c.ttl)
+    outlive(holders, keep, keep)
+  end
+end
+
+local function is_exclusively_held() return value and not is_shared end
+
+-- Whether a claim fits beside those that hold. An exclusive one needs the lock itself free, too: the server may have
+-- evicted what it knew of others.
 local function fits(weight, size)
-  return not is_held_alone() and weight <= size - held and (weight < whole or not holder)
+  return not is_exclusively_held() and weight <= size - held and (weight < whole or not value)
 end
+
+local granted = {} -- owners, by this call
 
 -- Hands the name on: to as many of the first waiters as fit together, and tells exactly those. Where there is more to do
 -- than one call should take, somebody who lives is told to look.
 local function serve(keep)
-  for _ = 1, grant_at_most do
-    local owner = not is_held_alone() and redis.call('ZRANGE', queue, 0, 0)[1]
-    if not owner then return end
-    local claim = claim_at(owner)
-    if not claim or is_over(owner) then
-      forget(owner)
-    else
-      local c = parts_of(claim)
-      if not fits(c.weight, room or whole) then return end
-      if c.weight == whole then strike(owner) end
-      grant(owner, c, claim, keep)
-      tell(c.client, 'granted', owner, c.token)
-    end
+  if is_exclusively_held() then return end
+  if is_crowded then
+    local c = claim_in(waiters, last_living(waiters))
+    return c and tell(c, 'look')
   end
-  local first = redis.call('ZRANGE', queue, 0, 0)[1]
-  nudge(first and is_over(first) and redis.call('ZRANGE', expiries, -1, -1)[1] or first)
+  for _ = 1, grant_at_most do
+    local c = head()
+    if not c or not fits(c.weight, c.capacity) then return end
+    strike_waiter(c)
+    begin_hold(c, keep)
+    granted[c.owner] = true
+    tell(c, 'granted')
+    if is_exclusively_held() then return end
+  end
+  local c = head()
+  if c then tell(c, 'look') end
 end
 
 -- Milliseconds until the first holder's time is up, or -1.
 local function holder_left()
-  if is_held_alone() then return redis.call('PTTL', lock) end
-  local first = redis.call('ZRANGE', expiries, 0, 0, 'WITHSCORES')[2]
-  return first and math.max(0, first - now) or -1
+  if alone then
+    local left = math.floor(alone.since / 1000) + alone.ttl - now
+    if left > 0 then return left end -- no less: it may have been renewed
+  end
+  if is_exclusively_held() then return redis.call('PTTL', lock) end
+  local ends = redis.call('ZREVRANGEBYSCORE', holders, '(0', '-inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
+  return ends and math.max(0, -ends - now) or -1
 end
 
-local function is_silent() return is_held_alone() and not lone_claim() and 1 or 0 end
+-- What one is told that waits: {granted, token, head, holder_left, silent}, where `silent` says that whoever holds will
+-- not tell when it ends.
+local function waits(token, is_head)
+  if is_crowded then return { 0, token, 1, 0, 0 } end -- look again at once
+  return { 0, token, is_head and 1 or 0, holder_left(), is_exclusively_held() and not alone and 1 or 0 }
+end
 
--- One more ttl for a claim that stands there. Of one that holds, something is written even where nothing changes, since
--- it was granted within this millisecond: WAIT waits for what its own connection has written.
-local function keep_claim(owner, place, ttl, keep)
-  if holder == owner then return redis.call('PEXPIRE', lock, ttl) end
-  redis.call('ZADD', expiries, now + ttl, owner)
-  if place[1] == 1 and not is_held_alone() then
+-- The claim of an owner that waits, or holds together with others: nil where its time was up.
+local function living(set, owner)
+  local c = claim_in(set, owner)
+  if not c then return nil end
+  local ends = redis.call('ZSCORE', set, 'end ' .. owner)
+  if ends and -ends > now then return c end
+  if set == holders then leave(c) else strike_waiter(c) end
+end
+
+-- One more ttl for such a claim. Of one that holds, something is written even where nothing changes, since it was
+-- granted within this millisecond: WAIT waits for what its own connection has written.
+local function keep_claim(set, owner, ttl, keep)
+  redis.call('ZADD', set, -(now + ttl), 'end ' .. owner)
+  outlive(set, keep, keep)
+  outlive(fence, keep, keep)
+  if set == waiters then return end
+  if is_shared then
+    redis.call('PEXPIRE', lock, math.max(redis.call('PTTL', lock), tonumber(ttl)))
+  elseif not value then
     mark(ttl)
-    redis.call('PEXPIRE', expiries, math.max(redis.call('PTTL', expiries), tonumber(keep)))
   end
-  if place[1] == 0 and not redis.call('ZSCORE', queue, owner) then -- evicted
-    redis.call('ZADD', queue, (redis.call('ZRANGE', queue, -1, -1, 'WITHSCORES')[2] or 0) + 1, owner)
-  end
-  outlive(keep)
 end
 
--- Where a claim stands: {granted, token, head, holder_left, silent}, where `silent` says that whoever holds will not
--- tell when it ends; nil where there is none.
-local function place_of(owner)
-  -- Without its claim: it would wait behind itself, and keep its own lock alive by looking. It has to claim anew.
-  if holder == owner and not lone_claim() then return nil end
-  local claim, holds = holder == owner and lone_claim(), true
-  if not claim then claim, holds = claim_at(owner) end
-  if not claim then return nil end
-  local token = claim:match('^%d+')
-  if holds then return { 1, token, 0, -1, 0 } end
-  local first = redis.call('ZRANGE', queue, 0, 0)[1]
-  if first and first ~= owner and is_over(first) then return { 0, token, 1, 0, 0 } end -- dead ones are left: look again at once
-  return { 0, token, first == owner and 1 or 0, holder_left(), is_silent() }
+-- Where the claim of an owner stands, after it was kept for one more ttl, and everybody served: a holder may have died, and
+-- nobody have looked since. Nil: there is none, or not with that token.
+local function look_again(owner, token, ttl, keep)
+  local function is_meant(c) return c and (token == '' or c.token == token) end
+  if alone and alone.owner == owner then
+    if not is_meant(alone) then return nil end
+    redis.call('PEXPIRE', lock, ttl)
+    outlive(fence, keep, keep)
+    return { 1, alone.token, 0, -1, 0 }
+  end
+  local c, set = head() and living(waiters, owner), waiters
+  if not c and not alone then
+    c, set = living(holders, owner), holders
+  end
+  local is_there = is_meant(c)
+  if is_there then keep_claim(set, owner, ttl, keep) end
+  serve(keep)
+  if not is_there then return nil end
+  if set == holders or granted[owner] then return { 1, c.token, 0, -1, 0 } end
+  return waits(c.token, head().owner == owner)
 end

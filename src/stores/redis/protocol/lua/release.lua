@@ -1,42 +1,51 @@
 -- End a claim, held or waiting, and hand on what becomes free. Only its owner can.
 --
--- KEYS: lock fence queue claims expiries (see queue.lua)
+-- KEYS: lock fence waiters holders (see claims.lua)
 -- ARGV: owner, keep
 -- Returns 1, or 0: there was none.
 
--- Most of the time nobody waits. Three commands, then: the compare-and-delete of the documented pattern, and a look.
-local there = redis.pcall('GET', KEYS[1])
-if type(there) == 'table' then
-  -- An error. For a key of another type: another client has the name. A claim that waits leaves all the same, or it would
-  -- be served when that key is gone, and its client, which has been refused, would not know. Types first, then writes.
-  local entry = there.err:find('WRONGTYPE', 1, true) and redis.call('HGET', KEYS[4], ARGV[1])
-  if not entry or entry:sub(1, 1) ~= 'w' then return there end
-  redis.call('ZRANGE', KEYS[3], 0, 0)
-  redis.call('ZREM', KEYS[5], ARGV[1])
-  redis.call('ZREM', KEYS[3], ARGV[1])
-  if redis.call('EXISTS', KEYS[5]) == 1 then
-    redis.call('HDEL', KEYS[4], ARGV[1])
-  else
-    redis.call('DEL', KEYS[4])
-  end
-  return 1
-end
-local alone = there == ARGV[1]
-if alone and redis.call('EXISTS', KEYS[5]) == 0 then return redis.call('DEL', KEYS[1]) end
-
---@include queue.lua
+local found = redis.call('MGET', KEYS[1], KEYS[2])
 local owner, keep = ARGV[1], ARGV[2]
 
-bury()
-local first = redis.call('ZRANGE', queue, 0, 0)[1]
-local found = alone or redis.call('HEXISTS', claims, owner) == 1
-if alone then
-  redis.call('DEL', lock)
-  holder = false
-elseif found then
-  forget(owner)
+-- Most of the time nobody waits. Two calls, then: the compare-and-delete of the documented pattern, and a look at the
+-- fence with the value to compare.
+local holds_alone = found[1] and found[1]:sub(22, 53) == owner
+if holds_alone then
+  local last = found[2]
+  if last and #last == 20 or not last and redis.call('EXISTS', KEYS[3], KEYS[4]) == 0 then return redis.call('DEL', KEYS[1]) end
+end
+
+--@include clock.lua
+--@include claims.lua
+if not found[1] then
+  -- For a key of another type: another client has the name. A claim that waits leaves all the same, or it would be served
+  -- when that key is gone, and its client, which has been refused, would not know.
+  local there = redis.pcall('GET', lock)
+  if type(there) == 'table' then
+    local c = there.err:find('WRONGTYPE', 1, true) and claim_in(waiters, owner)
+    if not c then return there end
+    strike(waiters, owner, c)
+    return 1
+  end
+end
+
+--@include queue.lua
+local was_first = next_up and next_up.owner == owner
+local c
+if holds_alone then
+  c, value, alone = alone, false, nil -- the key itself is overwritten, or deleted below
+  if joined then count_holders() end
+else
+  c = living(waiters, owner)
+  if c then
+    strike_waiter(c)
+  elseif not alone then
+    c = living(holders, owner)
+    if c then leave(c) end
+  end
 end
 serve(keep)
+if holds_alone and not value then redis.call('DEL', lock) end
 -- The next is first now, and does not know that it has to look out for the holder.
-if first == owner then nudge(redis.call('ZRANGE', queue, 0, 0)[1]) end
-return found and 1 or 0
+if was_first and head() then tell(head(), 'look') end
+return c and 1 or 0

@@ -1,6 +1,6 @@
 -- One more ttl for each of many holds. One that has expired stays so, even if nobody took its place.
 --
--- KEYS: lock fence queue claims expiries, of the first hold, of the second, ...
+-- KEYS: lock fence waiters holders (see claims.lua) of the first hold, of the second, ...
 -- ARGV: keep, then owner and ttl of the first hold, of the second, ...
 -- Returns a string of one digit a hold: 1 kept, 0 lost, 2 not known: the server refused, for this one; or an error: the
 -- server has become a replica.
@@ -15,29 +15,29 @@ local function outlive(key)
   if left >= 0 and left < tonumber(keep) then redis.call('PEXPIRE', key, keep) end
 end
 
-local function keep_one(lock, fence, queue, claims, expiries, owner, ttl)
-  local holder = redis.call('GET', lock)
-  if holder == owner then
+local function keep_one(lock, fence, holders, owner, ttl)
+  local value = redis.call('GET', lock)
+  if not value then return '0' end
+  if value:sub(22, 53) == owner then
     redis.call('PEXPIRE', lock, ttl)
     outlive(fence)
     return '1'
   end
-  if holder ~= 'holdfast:shared' then return '0' end
-  local ends = redis.call('ZSCORE', expiries, owner)
-  local claim = redis.call('HGET', claims, owner)
-  if not ends or tonumber(ends) <= now or not claim or claim:sub(1, 1) ~= 'h' then return '0' end
+  if not value:find('^holdfast:shared %d+ %d+$') then return '0' end
+  local ends = redis.call('ZSCORE', holders, 'end ' .. owner)
+  if not ends or -ends <= now then return '0' end
   -- What frees or lengthens comes first: a server without memory lets a script go on that has written already.
   redis.call('PEXPIRE', lock, math.max(redis.call('PTTL', lock), tonumber(ttl)))
-  redis.call('ZADD', expiries, now + ttl, owner)
-  for _, key in ipairs({ fence, queue, claims, expiries }) do outlive(key) end
+  redis.call('ZADD', holders, -(now + ttl), 'end ' .. owner)
+  outlive(fence)
+  outlive(holders)
   return '1'
 end
 
 local kept = {}
-for i = 1, #KEYS / 5 do
-  local k = 5 * i - 4
-  local fine, digit =
-    pcall(keep_one, KEYS[k], KEYS[k + 1], KEYS[k + 2], KEYS[k + 3], KEYS[k + 4], ARGV[2 * i], ARGV[2 * i + 1])
+for i = 1, #KEYS / 4 do
+  local k = 4 * i - 3
+  local fine, digit = pcall(keep_one, KEYS[k], KEYS[k + 1], KEYS[k + 3], ARGV[2 * i], ARGV[2 * i + 1])
   kept[i] = fine and digit or '2'
   if not fine then
     -- An error is a table from Redis 7 on, a text before. A replica refuses every write, so nothing has been written.
