@@ -10,24 +10,51 @@
 -- Carried out twice for one owner it gives the same place again: a reply may get lost, and a request be late.
 
 local found = redis.call('MGET', KEYS[1], KEYS[2])
---@include clock.lua
---@include claims.lua
-local owner, ttl, keep, wait = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1'
-local wanted, weight = tonumber(ARGV[6] or whole), tonumber(ARGV[7] or whole)
-local function claim_with(token) return parts_of(token .. ' ' .. owner .. ' ' .. micros .. ' ' .. ARGV[5]) end
+local clock = redis.call('TIME')
 
 -- Most of the time nobody is there. Four calls, then, and one more where the name is not remembered.
-if weight == whole and not found[1] then
+if not found[1] and not ARGV[6] then
   local last = found[2]
-  if last and #last == 20 or not last and redis.call('EXISTS', fence, waiters, holders) == 0 then
-    local token = next_token(last or '')
-    if redis.call('SET', lock, claim_with(token).text, 'NX', 'PX', ttl) then
-      redis.call('SET', fence, token, 'PX', keep)
+  if last and #last == 20 or not last and redis.call('EXISTS', KEYS[2], KEYS[3], KEYS[4]) == 0 then
+    local micros = clock[1] .. ('00000' .. clock[2]):sub(-6)
+    local token = ('0000' .. micros):sub(-20)
+    local claim = token .. ' ' .. ARGV[1] .. ' ' .. micros .. ' ' .. ARGV[5]
+    if (not last or token > last) and redis.call('SET', KEYS[1], claim, 'NX', 'PX', ARGV[2]) then
+      redis.call('SET', KEYS[2], token, 'PX', ARGV[3])
       return token
     end
   end
 end
 
+--@include claims.lua
+local owner, ttl, keep, wait = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1'
+local wanted, weight = tonumber(ARGV[6] or whole), tonumber(ARGV[7] or whole)
+local function text_of(token) return token .. ' ' .. owner .. ' ' .. micros .. ' ' .. ARGV[5] end
+
+-- A place behind all that wait.
+local function queue_up(token, is_first)
+  know(token .. ' others', keep)
+  add(waiters, token, owner, text_of(token), ttl)
+  if is_first then
+    redis.call('PEXPIRE', waiters, keep)
+  else
+    outlive(waiters, 2 * ttl, keep)
+  end
+end
+
+-- Most of those who wait do so for an exclusive holder.
+local holder = weight == whole and found[1] and found[2] and parts_of(found[1])
+if holder and holder.owner ~= owner then
+  local first = first_in(waiters)
+  if not is_end(first) and not (first and redis.call('ZSCORE', waiters, owner)) then
+    if not wait then return { 2 } end
+    local token = next_token(found[2]:sub(1, 20))
+    queue_up(token, not first)
+    return { 0, token, first and 0 or 1, first and -1 or time_left(holder), 0 }
+  end
+end
+
+--@include state.lua
 --@include queue.lua
 local mine = look_again(owner, '', ttl, keep)
 if mine then return mine end
@@ -36,20 +63,14 @@ local in_use = alone and whole or held > 0 and capacity or head() and head().cap
 if in_use ~= wanted then return { 3, in_use } end
 
 local before = head()
-local at_once = not before and fits(weight, wanted)
-if not at_once and not wait then return { 2 } end
-
-local c = claim_with(next_token(last))
-if at_once then
-  know(c.token .. (weight == whole and '' or ' others'), keep)
-  begin_hold(c, keep)
-  return c.token
+if before or not fits(weight, wanted) then
+  if not wait then return { 2 } end
+  local token = next_token(last)
+  queue_up(token, not before)
+  return waits(token, not before)
 end
-know(c.token .. ' others', keep)
-add(waiters, c, now + ttl)
-if before then
-  outlive(waiters, 2 * ttl, keep)
-else
-  redis.call('PEXPIRE', waiters, keep)
-end
-return waits(c.token, not before)
+local c = parts_of(text_of(next_token(last)))
+known = weight == whole and c.token or c.token .. ' others'
+know(known, keep)
+begin_hold(c, keep)
+return c.token

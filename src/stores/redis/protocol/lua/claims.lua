@@ -1,3 +1,6 @@
+-- Claims, one by one. It stands behind what each script reads first: `found`, the values of lock and fence, and `clock`,
+-- the server's time.
+--
 -- A name is four keys in one hash slot:
 --   lock     string  who holds: the claim of an exclusive holder, or "holdfast:shared held capacity" while several hold.
 --                    Any other value: a client of another library holds. It is the key that those clients know
@@ -12,27 +15,30 @@
 
 local lock, fence, waiters, holders = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local whole = 1073741824 -- the capacity of a mutex, and the weight of an exclusive claim
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+local micros = clock[1] .. ('00000' .. clock[2]):sub(-6)
+local function ends_after(ttl) return string.format('-%d', now + ttl) end -- a number would cost the server more
 
--- The parts of a claim; nil for any other text.
+-- The parts of a claim; nil for any other text. Behind `since` comes what never changes, the `rest`.
 local function parts_of(text)
-  local token, owner, since, client, weight, capacity, ttl, metadata =
-    text:match('^(%d+) (%x+) (%d+) (%x+) (%d+) (%d+) (%d+) (.*)$')
+  local token, owner, since, rest, client, weight, capacity, ttl =
+    text:match('^(%d+) (%x+) (%d+) ((%x+) (%d+) (%d+) (%d+) .*)$')
   if not token or #token ~= 20 or #owner ~= 32 then return nil end
-  return { text = text, token = token, owner = owner, since = since, client = client, weight = tonumber(weight),
-    capacity = tonumber(capacity), ttl = tonumber(ttl), metadata = metadata }
+  return { text = text, token = token, owner = owner, since = since, rest = rest, client = client,
+    weight = tonumber(weight), capacity = tonumber(capacity), ttl = ttl }
 end
 
-local function write(c)
-  c.text = table.concat({ c.token, c.owner, c.since, c.client, c.weight, c.capacity, c.ttl, c.metadata }, ' ')
+-- From now on it is held.
+local function begin_now(c)
+  c.since = micros
+  c.text = c.token .. ' ' .. c.owner .. ' ' .. micros .. ' ' .. c.rest
 end
 
-local function add(set, c, ends)
-  redis.call('ZADD', set, c.token, c.text, '-' .. c.token, c.owner, -ends, 'end ' .. c.owner)
+local function add(set, token, owner, text, ttl)
+  redis.call('ZADD', set, token, text, '-' .. token, owner, ends_after(ttl), 'end ' .. owner)
 end
 
-local function strike(set, owner, c)
-  redis.call('ZREM', set, 'end ' .. owner, owner, c and c.text or owner)
-end
+local function strike(set, owner, text) redis.call('ZREM', set, 'end ' .. owner, owner, text) end
 
 -- The claim of an owner in a set, or nil. Scores are exact up to 2^53: tokens beyond may share one.
 local function claim_in(set, owner)
@@ -42,4 +48,45 @@ local function claim_in(set, owner)
   for _, text in ipairs(redis.call('ZRANGEBYSCORE', set, score, score)) do
     if text:sub(22, 53) == owner then return parts_of(text) end
   end
+end
+
+-- Makes a claim the exclusive one.
+local function hold_alone(c)
+  begin_now(c)
+  redis.call('SET', lock, c.text, 'PX', c.ttl)
+end
+
+-- The first claim of a set, or "end" and the owner of a claim whose time is up.
+local function first_in(set)
+  return redis.call('ZRANGEBYSCORE', set, '-' .. micros:sub(1, -4), '+inf', 'LIMIT', 0, 1)[1]
+end
+local function is_end(member) return member and member:sub(1, 4) == 'end ' end
+
+local function tell(c, what)
+  redis.pcall('PUBLISH', 'holdfast:client:' .. c.client, what .. ' ' .. c.owner .. ' ' .. c.token) -- a lost one costs time only
+end
+
+-- A token is text of 20 digits, because Lua's numbers are exact only up to 2^53.
+local function next_token(last)
+  local floor = ('0000' .. micros):sub(-20)
+  if floor > last then return floor end
+  local low = tonumber(last:sub(-9)) + 1
+  if low <= 999999999 then return last:sub(1, 11) .. string.format('%09d', low) end
+  return string.format('%011d', tonumber(last:sub(1, 11)) + 1) .. '000000000'
+end
+
+local function know(text, keep)
+  local left = redis.call('PTTL', fence)
+  redis.call('SET', fence, text, 'PX', left > tonumber(keep) and left or keep)
+end
+
+-- A key lives as long as anybody may need it, and a while longer: nothing stays behind for ever.
+local function outlive(key, need, keep)
+  if redis.call('PTTL', key) < tonumber(need) then redis.call('PEXPIRE', key, keep) end
+end
+
+-- Milliseconds that an exclusive holder has at least. It may have been renewed.
+local function time_left(c)
+  local left = math.floor(c.since / 1000) + c.ttl - now
+  return left > 0 and left or redis.call('PTTL', lock)
 end

@@ -5,8 +5,9 @@
 -- Returns 1, also where it is a reader already, or 0: the hold had ended.
 
 local found = redis.call('MGET', KEYS[1], KEYS[2])
---@include clock.lua
+local clock = redis.call('TIME')
 --@include claims.lua
+--@include state.lua
 --@include queue.lua
 local owner, keep = ARGV[1], ARGV[2]
 
@@ -15,11 +16,11 @@ if not alone or alone.owner ~= owner then return living(holders, owner) and 1 or
 local left = math.max(1, redis.call('PTTL', lock))
 if first_in(holders) then count_holders() end
 local c = alone
-c.weight, held, capacity = 1, held + 1, whole
-write(c)
+c.text = c.token .. ' ' .. owner .. ' ' .. c.since .. ' ' .. c.client .. ' 1 ' .. c.rest:match('^%x+ %d+ (.*)$')
+held, capacity = held + 1, whole
 know(last .. ' others', keep)
 value, alone = false, nil
-add(holders, c, now + left)
+add(holders, c.token, owner, c.text, left)
 mark(left)
 outlive(holders, keep, keep)
 serve(keep)

@@ -5,8 +5,9 @@
 -- Returns how many there were, or {value}: held by a foreign client under that value.
 
 local found = redis.call('MGET', KEYS[1], KEYS[2])
---@include clock.lua
+local clock = redis.call('TIME')
 --@include claims.lua
+--@include state.lua
 --@include queue.lua
 local keep, lowest, highest = ARGV[1], ARGV[2], ARGV[3]
 

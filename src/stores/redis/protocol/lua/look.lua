@@ -15,7 +15,8 @@ if value and value:sub(22, 53) == owner and (token == '' or value:sub(1, 20) == 
   return { 1, value:sub(1, 20), 0, -1, 0 }
 end
 
---@include clock.lua
+local clock = redis.call('TIME')
 --@include claims.lua
+--@include state.lua
 --@include queue.lua
 return look_again(owner, token, ttl, keep)

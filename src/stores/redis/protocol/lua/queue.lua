@@ -1,29 +1,6 @@
--- What a name is like now, and how it is handed on. It stands behind `found`, the values of lock and fence, which many
--- scripts read first and need no more; behind clock.lua and behind claims.lua.
+-- How a name is handed on, whoever holds and waits. It stands behind state.lua.
 
 local bury_at_most, grant_at_most = 64, 128 -- in one call; what is left is for the next
-
--- MGET takes a key of another type for none; GET fails. It does before anything is written, since what a script has
--- written when it fails stays written. So do the other reads at the head of a script.
-local value = found[1] or redis.call('GET', lock)
-local known = found[2] or redis.call('GET', fence)
-
-local alone = value and parts_of(value) or nil -- the exclusive holder, if it is one of ours
-local is_shared, held, capacity = false, 0, nil -- several hold; the sum of their weights, and of how much
-if value and not alone then
-  local sum, of = value:match('^holdfast:shared (%d+) (%d+)$')
-  if sum then is_shared, held, capacity = true, tonumber(sum), tonumber(of) end
-end
-
--- The first claim of a set, or "end" and the owner of a claim whose time is up.
-local function first_in(set) return redis.call('ZRANGEBYSCORE', set, -now, '+inf', 'LIMIT', 0, 1)[1] end
-local function is_end(member) return member and member:sub(1, 4) == 'end ' end
-
-local first = first_in(waiters)
-local next_up = first and parts_of(first) -- the first claim that waits
--- An exclusive holder has no company. So who waits for that alone need not look for it.
-local is_plain = value and not is_shared and (not first or next_up and next_up.weight == whole)
-local joined = not is_plain and first_in(holders)
 
 local function count_holders()
   held = 0
@@ -45,30 +22,16 @@ if not last then
   end
 end
 
-local function know(text, keep)
-  known = text
-  redis.call('SET', fence, text, 'PX', math.max(redis.call('PTTL', fence), tonumber(keep)))
-end
-
-local function tell(c, what)
-  redis.pcall('PUBLISH', 'holdfast:client:' .. c.client, what .. ' ' .. c.owner .. ' ' .. c.token) -- a lost one costs time only
-end
-
--- A key lives as long as anybody may need it, and a while longer: nothing stays behind for ever.
-local function outlive(key, need, keep)
-  if redis.call('PTTL', key) < tonumber(need) then redis.call('PEXPIRE', key, keep) end
-end
-
 -- While several hold, the lock ends no sooner than the last of them.
 local function mark(ttl)
   local left = is_shared and redis.call('PTTL', lock) or 0
   value, is_shared = 'holdfast:shared ' .. held .. ' ' .. capacity, true
-  redis.call('SET', lock, value, 'PX', math.max(left, ttl))
+  redis.call('SET', lock, value, 'PX', math.max(left, tonumber(ttl)))
 end
 
 -- Ends the claim of one that holds together with others.
 local function leave(c)
-  strike(holders, c.owner, c)
+  strike(holders, c.owner, c.text)
   held = math.max(0, held - c.weight)
   if not is_shared then return end
   if held == 0 then
@@ -85,7 +48,7 @@ local function bury(set)
   for _, member in ipairs(redis.call('ZRANGEBYSCORE', set, -now, '(0', 'LIMIT', 0, bury_at_most)) do
     local owner = member:sub(5)
     local c = claim_in(set, owner)
-    if c and set == holders then leave(c) else strike(set, owner, c) end
+    if c and set == holders then leave(c) else strike(set, owner, c and c.text or owner) end
   end
   return is_end(first_in(set))
 end
@@ -126,21 +89,23 @@ local function head()
 end
 
 local function strike_waiter(c)
-  strike(waiters, c.owner, c)
+  strike(waiters, c.owner, c.text)
   if next_up and next_up.owner == c.owner then first = nil end
 end
 
 local function begin_hold(c, keep)
   keep = math.max(tonumber(keep), 2 * c.ttl)
-  if not known then know(last .. ' others', keep) end
-  c.since = micros
-  write(c)
+  if not known then
+    known = last .. ' others'
+    know(known, keep)
+  end
   if c.weight == whole then
-    redis.call('SET', lock, c.text, 'PX', c.ttl)
+    hold_alone(c)
     value, alone = c.text, c
   else
+    begin_now(c)
     held, capacity = held + c.weight, c.capacity
-    add(holders, c, now + c.ttl)
+    add(holders, c.token, c.owner, c.text, c.ttl)
     mark(c.ttl)
     outlive(holders, keep, keep)
   end
@@ -179,10 +144,7 @@ end
 
 -- Milliseconds until the first holder's time is up, or -1.
 local function holder_left()
-  if alone then
-    local left = math.floor(alone.since / 1000) + alone.ttl - now
-    if left > 0 then return left end -- no less: it may have been renewed
-  end
+  if alone then return time_left(alone) end
   if is_exclusively_held() then return redis.call('PTTL', lock) end
   local ends = redis.call('ZREVRANGEBYSCORE', holders, '(0', '-inf', 'WITHSCORES', 'LIMIT', 0, 1)[2]
   return ends and math.max(0, -ends - now) or -1
@@ -207,7 +169,7 @@ end
 -- One more ttl for such a claim. Of one that holds, something is written even where nothing changes, since it was
 -- granted within this millisecond: WAIT waits for what its own connection has written.
 local function keep_claim(set, owner, ttl, keep)
-  redis.call('ZADD', set, -(now + ttl), 'end ' .. owner)
+  redis.call('ZADD', set, ends_after(ttl), 'end ' .. owner)
   outlive(set, keep, keep)
   outlive(fence, keep, keep)
   if set == waiters then return end

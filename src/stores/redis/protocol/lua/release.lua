@@ -15,8 +15,20 @@ if holds_alone then
   if last and #last == 20 or not last and redis.call('EXISTS', KEYS[3], KEYS[4]) == 0 then return redis.call('DEL', KEYS[1]) end
 end
 
---@include clock.lua
+local clock = redis.call('TIME')
 --@include claims.lua
+
+-- Most of those who wait want the lock alone, too.
+if holds_alone and found[2] then
+  local c = parts_of(first_in(waiters) or '')
+  if c and c.weight == whole then
+    strike(waiters, c.owner, c.text)
+    hold_alone(c)
+    tell(c, 'granted')
+    return 1
+  end
+end
+
 if not found[1] then
   -- For a key of another type: another client has the name. A claim that waits leaves all the same, or it would be served
   -- when that key is gone, and its client, which has been refused, would not know.
@@ -24,11 +36,12 @@ if not found[1] then
   if type(there) == 'table' then
     local c = there.err:find('WRONGTYPE', 1, true) and claim_in(waiters, owner)
     if not c then return there end
-    strike(waiters, owner, c)
+    strike(waiters, owner, c.text)
     return 1
   end
 end
 
+--@include state.lua
 --@include queue.lua
 local was_first = next_up and next_up.owner == owner
 local c

@@ -28,7 +28,7 @@ local function keep_one(lock, fence, holders, owner, ttl)
   if not ends or -ends <= now then return '0' end
   -- What frees or lengthens comes first: a server without memory lets a script go on that has written already.
   redis.call('PEXPIRE', lock, math.max(redis.call('PTTL', lock), tonumber(ttl)))
-  redis.call('ZADD', holders, -(now + ttl), 'end ' .. owner)
+  redis.call('ZADD', holders, string.format('-%d', now + ttl), 'end ' .. owner)
   outlive(fence)
   outlive(holders)
   return '1'
