@@ -31,6 +31,9 @@ concept pipelined_wire = requires(Wire& wire, const Wire& state, typename Wire::
   { state.events() } -> std::same_as<short>;
   /// How many requests may be in flight now.
   { state.depth() } -> std::same_as<std::size_t>;
+  /// After how long a silence the server is pinged before the next request. The wire then lets no request be
+  /// in flight beside the ping, until the answer shows that the server is still what it was.
+  { state.idle_limit() } -> std::same_as<std::chrono::steady_clock::duration>;
   /// Why it takes no more requests, although the replies in flight still come.
   { state.retirement() } -> std::same_as<std::optional<connection_error>>;
   /// Appends a request.
@@ -86,7 +89,7 @@ class multiplexed_connection final : private readable_connection {
     virtual void read(short ready) = 0;
     /// The wire is about to be dropped, before requests in flight fail. The reader.
     virtual void on_disconnect() {}
-    /// A request that any living server answers.
+    /// A request that any living server answers. Any thread.
     [[nodiscard]] virtual request_ptr ping() const = 0;
 
    protected:
@@ -194,6 +197,7 @@ class multiplexed_connection final : private readable_connection {
   void give_up(const connection_error& error);
 
   void send_queued() HOLDFAST_REQUIRES(wire_mutex_);
+  void ping_if_silent_for(clock::duration limit, clock::time_point now) HOLDFAST_REQUIRES(wire_mutex_);
   [[nodiscard]] request* start_next() HOLDFAST_REQUIRES(wire_mutex_);
   void count_in_flight() HOLDFAST_REQUIRES(wire_mutex_);
 

@@ -1,8 +1,10 @@
 #include "runtime/multiplexed_connection.hpp"
 
+#include <array>
+#include <chrono>
 #include <cstddef>
 #include <future>
-#include <gtest/gtest.h>
+#include <gmock/gmock.h>
 #include <memory>
 #include <optional>
 #include <poll.h>
@@ -33,18 +35,33 @@ class echo_wire {
  public:
   using request = echo_request;
 
+  /// \param idle_limit see runtime::pipelined_wire.
+  /// \param log what is put on it, and "|" for each time that it is read.
+  echo_wire(std::chrono::steady_clock::duration idle_limit, std::string& log)
+      : idle_limit_{idle_limit}, log_{log} {}
+
   [[nodiscard]] int descriptor() const { return ready_.descriptor(); }
   [[nodiscard]] short events() const { return POLLIN; }
-  [[nodiscard]] std::size_t depth() const { return 1024; }
+  [[nodiscard]] std::size_t depth() const { return is_pinged_ ? 0 : 1024; }
+  [[nodiscard]] std::chrono::steady_clock::duration idle_limit() const { return idle_limit_; }
   [[nodiscard]] std::optional<runtime::connection_error> retirement() const { return std::nullopt; }
   void put(const echo_request& r) {
     if (r.text == "not sent") throw std::runtime_error{"not sent"};
+    log_ += r.text;
+    is_pinged_ = is_pinged_ || r.text == "ping";
     ready_.ring();
   }
   void write_out() {}
-  void drain() { ready_.drain(); }
+  void drain() {
+    ready_.drain();
+    log_ += "|";
+    is_pinged_ = false;
+  }
 
  private:
+  std::chrono::steady_clock::duration idle_limit_;
+  std::string& log_;
+  bool is_pinged_ = false;
   runtime::wakeup_fd ready_;
 };
 
@@ -52,8 +69,13 @@ class echo final : public runtime::multiplexed_link<std::string, std::string, ec
  public:
   /// \param open until when there is nobody to connect to.
   /// \param trying null, or what is set with the second try, after a first that fails at once.
-  echo(runtime::event_loop& on, std::shared_future<void> open, std::promise<void>* trying = nullptr)
-      : multiplexed_link{on, {"nowhere", 10s, 10s}}, open_{std::move(open)}, trying_{trying} {
+  /// \param idle_limit of its wires.
+  echo(runtime::event_loop& on, std::shared_future<void> open, std::promise<void>* trying = nullptr,
+       std::chrono::steady_clock::duration idle_limit = std::chrono::steady_clock::duration::max())
+      : multiplexed_link{on, {"nowhere", 10s, 10s}},
+        open_{std::move(open)},
+        trying_{trying},
+        idle_limit_{idle_limit} {
     connection().start();
   }
   ~echo() override { shut(); }
@@ -66,6 +88,8 @@ class echo final : public runtime::multiplexed_link<std::string, std::string, ec
     r->handler = std::move(handler);
     connection().push(std::move(r), true);
   }
+  /// After all requests have been answered.
+  [[nodiscard]] const std::string& log() const { return log_; }
 
  private:
   [[nodiscard]] std::unique_ptr<echo_wire> connect(int /*stop*/) override {
@@ -74,10 +98,12 @@ class echo final : public runtime::multiplexed_link<std::string, std::string, ec
       trying_->set_value();
     }
     open_.wait();
-    return std::make_unique<echo_wire>();
+    return std::make_unique<echo_wire>(idle_limit_, log_);
   }
   [[nodiscard]] std::unique_ptr<echo_request> ping() const override {
-    return std::make_unique<echo_request>();
+    auto r = std::make_unique<echo_request>();
+    r->text = "ping";
+    return r;
   }
   void track(bool /*on*/) override {}
 
@@ -85,6 +111,7 @@ class echo final : public runtime::multiplexed_link<std::string, std::string, ec
     {
       auto line = connection().lock();
       line->drain();
+      line.heard();
       while (line.first_in_flight() != nullptr) line.finish_first();
     }
     for (const auto& each : connection().completed()) {
@@ -96,6 +123,8 @@ class echo final : public runtime::multiplexed_link<std::string, std::string, ec
 
   std::shared_future<void> open_;
   std::promise<void>* trying_;
+  const std::chrono::steady_clock::duration idle_limit_;
+  std::string log_;
   bool first_try_ = true;
 };
 
@@ -144,6 +173,29 @@ TEST(multiplexed_connection, tells_everybody_where_an_answer_is_not_understood) 
 
 TEST(multiplexed_connection, tells_everybody_where_an_answer_is_forgotten) {
   EXPECT_EQ(gist(ask({"a", "forgotten", "c"})), (texts{"a", "unknown", "c"}));
+}
+
+TEST(multiplexed_connection, pings_a_server_that_was_silent_and_sends_nothing_before_its_answer) {
+  constexpr auto idle_limit = 1ms;
+  std::promise<void> open;
+  open.set_value();
+  runtime::event_loop event_loop;
+  echo line{event_loop, open.get_future().share(), nullptr, idle_limit};
+  for (const char* text : {"a", "b"}) {
+    std::promise<void> answered;
+    {
+      const runtime::core_lock now{event_loop};
+      line.send(text, [&](const outcome&) { answered.set_value(); });
+    }
+    line.kick();
+    ASSERT_EQ(answered.get_future().wait_for(30s), std::future_status::ready);
+    for (const auto end = std::chrono::steady_clock::now() + 2 * idle_limit;
+         std::chrono::steady_clock::now() < end;) {
+    }
+  }
+  line.shut();
+  // A machine that stalls may need more than one ping.
+  EXPECT_THAT(line.log(), testing::MatchesRegex("(ping.)*a.(ping.)+b.(ping.)*")) << "a dot is an answer";
 }
 
 TEST(multiplexed_connection, tells_everybody_once_where_somebody_receives_it_badly) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -43,6 +44,9 @@ class wire {
   [[nodiscard]] int descriptor() const { return connection_->descriptor(); }
   [[nodiscard]] short events() const { return connection_->events(); }
   [[nodiscard]] std::size_t depth() const { return retirement() ? 0 : connection_->depth(); }
+  [[nodiscard]] static std::chrono::steady_clock::duration idle_limit() {
+    return std::chrono::steady_clock::duration::max();
+  }
   /// The reason to connect again: without tables, the next connection makes them before the first claim.
   [[nodiscard]] std::optional<runtime::connection_error> retirement() const;
   void put(pending_call& c);
