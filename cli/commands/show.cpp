@@ -46,6 +46,7 @@ void print_text(const lock_state& lock) {
   const palette colours{stdout};
   fmt::print("{}: {}\n", colours.bold(printable(lock.name)), summary_of(lock));
   fmt::print("last token: {}\n", lock.last_token ? std::to_string(lock.last_token.value()) : "none yet");
+  if (!lock.pause_reason.empty()) fmt::print("nothing is granted now: {}\n", printable(lock.pause_reason));
   if (!lock.holders.empty()) print_holders(lock, colours);
   if (!lock.waiters.empty()) print_waiters(lock, colours);
 }

@@ -39,6 +39,7 @@ std::string wait_line::text() const {
   const auto start = fmt::format("waiting {} for the lock '{}'", waited, printable(name_));
   try {
     const auto lock = locks_.inspect(name_);
+    if (lock && !lock->pause_reason.empty()) return start + ": " + printable(lock->pause_reason);
     if (!lock || lock->holders.empty()) return start;
     const auto ahead = claims_ahead(*lock);
     const auto place =

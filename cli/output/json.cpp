@@ -39,6 +39,10 @@ json describe(const lock_state& lock) {
   object["last_token"] = lock.last_token.value();
   object["holders"] = describe_all(lock.holders);
   object["waiters"] = describe_all(lock.waiters);
+  if (!lock.pause_reason.empty()) {
+    object["paused_for_s"] = to_seconds(lock.paused_for);
+    object["pause_reason"] = lock.pause_reason;
+  }
   return object;
 }
 

@@ -48,6 +48,8 @@ struct lock_state {
   fencing_token last_token;          ///< the largest ever drawn for the name
   std::vector<claim_state> holders;  ///< in the order of their grants
   std::vector<claim_state> waiters;  ///< in the order in which they will be served
+  duration paused_for{};             ///< how long the store still grants nothing to anybody; zero: it grants
+  std::string pause_reason;          ///< why, for people; empty where it grants
 };
 
 /// One line of a listing.

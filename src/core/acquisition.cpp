@@ -83,6 +83,10 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
                                                             std::to_string(other->capacity) + " permits"
                                                       : "the name is in use as a mutex"});
       }
+      if (const auto* pause = std::get_if<paused>(&r)) {
+        maybe_there_ = false;
+        return fail(now, pause->reason);
+      }
       if (std::holds_alternative<refused>(r)) {
         step s = over();
         s.answer = store::refused{};
@@ -125,6 +129,7 @@ acquisition::step acquisition::take_place(time_point now, std::uint64_t random, 
   // The claim asked not to be queued, and has no wait limit: a faulty store must not let it hang.
   if (!claim_.wait) return fail(now, {errc::corrupt_store, "the store queued a claim that does not wait"});
   if (early.look_at_any || early.look == token_ || early.revoked == token_) return look(now);
+  last_error_ = at.pause;
   state_ = state::waiting;
   place current = at;
   current.head = at.head || first_;  // that notification may have overtaken this reply

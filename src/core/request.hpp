@@ -67,6 +67,10 @@ struct request {
 struct nothing {};  // the claim is not there (any more)
 struct done {};
 struct refused {};
+/// The store grants nothing to anybody for a while. Nothing was written.
+struct paused {
+  failure reason;
+};
 struct other_capacity {
   std::int64_t capacity = 0;
 };
@@ -77,6 +81,7 @@ struct place {
   bool head = false;                    // nobody waits before it
   std::optional<duration> holder_left;  // until the first of the holders expires
   bool silent = false;                  // a holder notifies nobody when it ends: a foreign one
+  std::optional<failure> pause{};       // why the store grants nothing to anybody, for `holder_left`
 };
 struct kept {
   std::vector<bool> each;
@@ -91,7 +96,7 @@ struct more {
   bool progress = true;  // it went on since the request before
 };
 
-using reply = std::variant<nothing, done, refused, other_capacity, place, kept, count, more,
+using reply = std::variant<nothing, done, refused, paused, other_capacity, place, kept, count, more,
                            std::optional<lock_state>, std::vector<lock_summary>>;
 
 using link = store::link<request, reply>;

@@ -52,8 +52,9 @@ const holdfast::contract::test_on redis{
 const holdfast::contract::test_on rediss{
     kind("rediss", "rediss", secure,
          [](redis_server& at, const std::string& prefix) { return at.tls_url("?prefix=" + prefix); })};
-const holdfast::contract::test_on unix_socket{kind(
-    "unix", "unix", plain,
-    [](redis_server& at, const std::string& prefix) { return "unix:" + at.socket() + "?prefix=" + prefix; })};
+const holdfast::contract::test_on unix_socket{
+    kind("unix", "unix", plain, [](redis_server& at, const std::string& prefix) {
+      return "unix:" + at.socket() + "?failover_guard=0&prefix=" + prefix;
+    })};
 
 }  // namespace

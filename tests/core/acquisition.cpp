@@ -71,6 +71,30 @@ TEST(acquisition, says_what_else_the_name_is_used_as) {
   }
 }
 
+TEST(acquisition, ends_with_the_reason_where_the_store_grants_nothing_and_it_does_not_wait) {
+  stepper it;
+  it.start();
+  const auto s = it.reply(tickets::paused{{errc::unavailable, "it may have forgotten"}});
+  EXPECT_EQ(failure_of(s), errc::unavailable);
+  EXPECT_EQ(std::get<failure>(*s.answer).message, "it may have forgotten");
+  EXPECT_TRUE(s.finished) << "there is nothing to withdraw";
+  EXPECT_FALSE(s.send);
+}
+
+TEST(acquisition, waits_where_the_store_grants_nothing_and_knows_why) {
+  stepper it;
+  auto place = head_at(ticket, 18s);
+  place.pause = failure{errc::unavailable, "it may have forgotten"};
+  const auto s = it.queue(place);
+  EXPECT_EQ(s.wake_at, tickets::next_look(place, epoch, 30s, epoch, it.chance));
+  ASSERT_TRUE(it.last_error());
+  EXPECT_EQ(it.last_error()->message, "it may have forgotten");
+  it.pass_until(s.wake_at);
+  it.wake();
+  it.reply(head_at(ticket, 200ms));
+  EXPECT_FALSE(it.last_error()) << "others hold";
+}
+
 TEST(acquisition, keeps_its_place_by_looking_again) {
   stepper it;
   auto s = it.queue(waiting_at(ticket));

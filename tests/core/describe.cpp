@@ -23,6 +23,7 @@ struct reply_text {
   std::string operator()(const tickets::nothing&) const { return "nothing"; }
   std::string operator()(const tickets::done&) const { return "done"; }
   std::string operator()(const tickets::refused&) const { return "refused"; }
+  std::string operator()(const tickets::paused& p) const { return "paused: " + p.reason.message; }
   std::string operator()(const tickets::other_capacity& o) const {
     return fmt::format("in use with {}", o.capacity);
   }

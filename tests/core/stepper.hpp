@@ -51,6 +51,8 @@ class stepper {
   store::time_point now = epoch;
   std::uint64_t chance = 0;
 
+  [[nodiscard]] const std::optional<failure>& last_error() const { return machine_.last_error(); }
+
  private:
   step feed(const store::event<tickets::reply>& e) {
     EXPECT_FALSE(finished_) << "fed after its end";

@@ -11,6 +11,7 @@
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/request_fsm.hpp"
 #include "stores/redis/protocol/resp.hpp"
+#include "stores/redis/protocol/server_errors.hpp"
 
 namespace {
 

@@ -9,8 +9,10 @@ namespace holdfast::sim {
 using tickets::task;
 
 void ledger::executed(const tickets::request& request, bool late, const tickets::reply& answer,
-                      const std::vector<store::client_notification>& notifications) {
+                      const std::vector<store::client_notification>& notifications, duration paused) {
   ++requests_;
+  is_paused_ = paused > duration{0};
+  if (is_paused_) paused_until_ = std::max(paused_until_, in_.now + paused);
   const std::size_t name = request.name.empty() ? 0 : index_of(request.name);
   in_.note("executed", static_cast<std::uint64_t>(request.kind) << 8U | name, request.token.value(),
            answer.index());
@@ -24,7 +26,7 @@ void ledger::executed(const tickets::request& request, bool late, const tickets:
   }
   if (heads_[name] == request.owner) ++looks_[name];
   if (const auto* at = std::get_if<tickets::place>(&answer)) {
-    if (at->head && !at->granted && at->holder_left && !late) {
+    if (at->head && !at->granted && at->holder_left && !late && !is_paused_) {
       heads_[name] = request.owner;
       ++looks_[name];  // it may have been the head before, with others in between
       require_look_after(name, *at->holder_left);
@@ -93,7 +95,7 @@ void ledger::executed(const tickets::request& request, bool late, const tickets:
   }
   const bool serves = yes && frees_capacity && request.kind != task::acquire && request.kind != task::find &&
                       request.kind != task::renew;
-  if (serves) require_served(name);
+  if (serves && !is_paused_) require_served(name);
   std::erase_if(facts_, [&](const fact& f) { return f.name == name && is_gone(f); });
 }
 
@@ -182,6 +184,7 @@ void ledger::notified(std::size_t name, const store::notification& n) {
 
 void ledger::granted(fact& f) {
   f.granted = true;
+  if (is_paused_) violated("the store granted while it may have forgotten grants", f.name, f.token);
   ++comings_[f.name];
   if (outsiders_[f.name]) violated("the store granted what a client of others holds", f.name, f.token);
   if (terms_.grants_renew) {
@@ -280,6 +283,11 @@ void ledger::broken(std::optional<std::size_t> name) {
   for (std::size_t i = 0; i < names; ++i) {
     if (!name || *name == i) broken_[i] = in_.now;
   }
+}
+
+void ledger::forgot_grants(bool has_guard) {
+  forgot_grants_at_ = in_.now;
+  if (!has_guard) broken(std::nullopt);
 }
 
 bool ledger::answers_for(const owner_id& owner) const {

@@ -47,8 +47,9 @@ class ledger {
   ledger& operator=(const ledger&) = delete;
 
   /// \param late its client has given the request up.
+  /// \param paused it was sent as a request that may grant nothing, for so long.
   void executed(const tickets::request& request, bool late, const tickets::reply& answer,
-                const std::vector<store::client_notification>& notifications);
+                const std::vector<store::client_notification>& notifications, duration paused = {});
 
   /// It was answered with an error, which changes nothing.
   void refused(const tickets::request& request, const store::request_error& reason);
@@ -90,6 +91,10 @@ class ledger {
   [[nodiscard]] bool is_confused(const owner_id& owner) const { return confused_.contains(owner); }
   /// What holds may end early from now on, for one name or for all.
   void broken(std::optional<std::size_t> name);
+  /// The store has forgotten grants. With a guard it lets nobody in beside the holders that it does not know;
+  /// clients of others do not keep to that.
+  void forgot_grants(bool has_guard);
+  [[nodiscard]] instant forgot_grants_at() const { return forgot_grants_at_; }
   /// Somebody who may is about to end holds of others.
   bool force_release_allowed = true;
   [[nodiscard]] instant broken_at(std::size_t name) const { return broken_[name]; }
@@ -156,6 +161,9 @@ class ledger {
   std::array<std::uint64_t, names> last_granted_{};
   std::array<std::uint32_t, names> eras_{};
   bool clock_went_back_ = false;
+  instant forgot_grants_at_ = instant::min();
+  bool is_paused_ = false;  // the request that is being carried out
+  instant paused_until_{};  // as the last of them said
   instant serves_late_until_{};
   std::array<bool, names> forgets_{};  // the store, its last token; until it draws another
   /// By owner, with their tokens. More than one where a request was carried out late, and then again.

@@ -44,6 +44,7 @@ void ledger::outsider(std::size_t name, bool there) {
 /// notice.
 void ledger::require_noticed(std::size_t name) {
   constexpr auto soon = std::chrono::milliseconds{250};
+  if (in_.now < paused_until_) return;  // it looks when the pause is over
   const owner_id head = looks_out_[name];
   const auto known = clients_.find(head);
   if (head == owner_id{} || known == clients_.end()) return;

@@ -32,7 +32,7 @@ using namespace holdfast::sim;
 constexpr const char* usage =
     "test_sim --store redis|sql|memory|zookeeper [--seeds N] [--from S] [--jobs N] [--mutant NAME]\n"
     "         [--control] [--twice]\n"
-    "         [--replicas N] [--only failover] [--hostile-lines] [--false-notifications]\n"
+    "         [--replicas N] [--guard] [--only failover] [--hostile-lines] [--false-notifications]\n"
     "test_sim --store redis|sql|memory|zookeeper --seed S [--trace] [--mutant NAME]\n"
     "\n"
     "  --jobs N        in N processes; goes on after a violation, and says every 10 s how far it is\n"
@@ -40,6 +40,7 @@ constexpr const char* usage =
     "  --hostile-lines some servers carry out late what is left of former connections; on some, WAIT waits "
     "for\n"
     "                  the connection's own last write alone\n"
+    "  --guard         every server of Redis has a failover guard, and none waits for replicas\n"
     "  --false-notifications somebody sends them, in a third of the worlds\n"
     "  --control       nothing but failovers, which break the store's conditions: fails unless clients "
     "overlap\n";
@@ -57,6 +58,7 @@ struct arguments {
   bool hostile_lines = false;
   bool false_notifications = false;
   bool only_failovers = false;
+  bool guard = false;
   unsigned replicas = 0;
 };
 
@@ -99,6 +101,8 @@ arguments read(int argc, char** argv) {
     } else if (arguments[i] == "--only") {
       if (value() != "failover") throw std::invalid_argument{"nothing but failovers can be alone"};
       a.only_failovers = true;
+    } else if (arguments[i] == "--guard") {
+      a.guard = true;
     } else if (arguments[i] == "--trace") {
       a.trace = true;
     } else if (arguments[i] == "--control") {
@@ -121,7 +125,9 @@ arguments read(int argc, char** argv) {
 
 std::unique_ptr<simulated_store> redis_of(const arguments& a) {
   auto store = std::make_unique<redis_store>(a.with);
-  if (a.control || a.replicas != 0) store->demand_replicas(a.replicas);
+  if (a.control || a.guard || a.replicas != 0) store->demand_replicas(a.replicas);
+  if (a.control || a.guard)
+    store->demand_guard(a.guard ? holdfast::duration{longest_ttl} : holdfast::duration{0});
   return store;
 }
 
@@ -136,7 +142,7 @@ std::string replay(const arguments& a, std::uint64_t seed) {
   return "test_sim --store " + a.store + " --seed " + std::to_string(seed) + " --trace" +
          (a.with == mutant::none ? "" : " --mutant " + a.mutant_name) + (a.control ? " --control" : "") +
          (a.hostile_lines ? " --hostile-lines" : "") +
-         (a.false_notifications ? " --false-notifications" : "") +
+         (a.false_notifications ? " --false-notifications" : "") + (a.guard ? " --guard" : "") +
          (a.only_failovers ? " --only failover" : "") +
          (a.replicas == 0 ? "" : " --replicas " + std::to_string(a.replicas));
 }

@@ -53,6 +53,10 @@ enum class mutant : std::uint8_t {
   force_release_unbounded,
   force_release_by_highest_token,
   notification_believed,
+  guard_ignored,
+  guard_hands_over,
+  guard_for_one,
+  guard_too_short,
 };
 
 struct named_mutant {
@@ -113,6 +117,11 @@ inline constexpr auto mutants = std::to_array<named_mutant>({
      "who ends holds by force ends whoever holds by then"},
     {"force-release-by-highest-token", mutant::force_release_by_highest_token,
      "who ends holds by force ends whoever has a token up to theirs by then"},
+    {"guard-ignored", mutant::guard_ignored, "no client asks a server whether it may have forgotten grants"},
+    {"guard-hands-over", mutant::guard_hands_over,
+     "a server that may have forgotten grants lets nobody in, but hands over"},
+    {"guard-for-one", mutant::guard_for_one, "only the first client of a promoted server keeps to the guard"},
+    {"guard-too-short", mutant::guard_too_short, "the guard is half as long as the longest ttl"},
     {"notification-believed", mutant::notification_believed, "a notification of a grant is believed"},
 });
 

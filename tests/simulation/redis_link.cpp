@@ -17,6 +17,11 @@ redis_link::~redis_link() { to_.gone(*this); }
 
 void redis_link::begin_connection() { to_.connected(*this); }
 
+void redis_link::hear_guard(const redis::value& reply) {
+  if (guard_.hear(reply, from_.now()))
+    in_.violated("the server does not say whether it grants: " + reply.text);
+}
+
 std::shared_ptr<line_link::parcel> redis_link::pack(tickets::request request) {
   return std::make_shared<talk>(request, to_, address());
 }
@@ -25,7 +30,9 @@ void redis_link::dispatch(std::shared_ptr<parcel> p) {
   auto& t = static_cast<talk&>(*p);
   t.said.clear();
   t.said.reserve(512);
-  static_cast<void>(t.request_fsm.say(t.said));
+  const auto pause = guard_.pause_at(from_.now());
+  t.paused = pause ? duration{pause->left} : duration{0};
+  static_cast<void>(t.request_fsm.say(t.said, pause));
   const std::uint32_t c = over_.connection();
   over_.to_server(arrival{this, &to_, &in_, &over_, std::move(p), c});
 }
@@ -55,7 +62,7 @@ void redis_link::arrival::operator()() {
 void redis_link::arrival::account(const redis::value& reply) const {
   auto& t = static_cast<talk&>(*p);
   if (reply.is(redis::value::kind::error) && reply.text.starts_with("NOSCRIPT")) return;
-  if (!std::exchange(t.is_granted, true)) to->account_for(t.request, p->given_up, reply);
+  if (!std::exchange(t.is_granted, true)) to->account_for(t.request, p->given_up, reply, t.paused);
 }
 
 void redis_link::arrival::answer() const {

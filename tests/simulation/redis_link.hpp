@@ -32,7 +32,9 @@ class switchboard {
   /// Until when a command that takes its time keeps all others of that connection waiting.
   [[nodiscard]] virtual instant busy_until(const owner_id& client, std::uint32_t connection) = 0;
   /// A request has been carried out, as a whole or but for what replicas have to say, by the commands before.
-  virtual void account_for(const tickets::request& request, bool late, const redis::value& reply) = 0;
+  /// \param paused see ledger::executed.
+  virtual void account_for(const tickets::request& request, bool late, const redis::value& reply,
+                           duration paused) = 0;
   [[nodiscard]] virtual site& where() = 0;
 
   redis::dialect speech;
@@ -50,6 +52,8 @@ class redis_link final : public line_link {
   redis_link& operator=(const redis_link&) = delete;
 
   [[nodiscard]] std::uint32_t connection() const { return over_.connection(); }
+  /// What the server of a new connection said to failover_guard's question.
+  void hear_guard(const redis::value& reply);
   /// A message for it on its connection.
   void push(const store::notification& n);
 
@@ -62,6 +66,7 @@ class redis_link final : public line_link {
     owner_id from;
     std::string said;
     std::optional<outcome> heard;
+    duration paused{};        // it may grant nothing, for so long
     bool is_granted = false;  // and asks the replicas
   };
   /// What was said has come to the server.
@@ -82,6 +87,7 @@ class redis_link final : public line_link {
   void begin_connection() override;
 
   switchboard& to_;
+  redis::failover_guard guard_;
 };
 
 }  // namespace holdfast::sim

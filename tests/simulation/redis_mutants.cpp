@@ -19,6 +19,7 @@ constexpr auto release = std::to_array<script>({{text::release_sha1, text::relea
 constexpr auto renew = std::to_array<script>({{text::renew_sha1, text::renew}});
 constexpr auto look = std::to_array<script>({{text::look_sha1, text::look}});
 constexpr auto force_release = std::to_array<script>({{text::force_release_sha1, text::force_release}});
+constexpr auto guard = std::to_array<script>({{text::guard_sha1, text::guard}});
 /// Those that include queue.lua.
 constexpr auto queueing = std::to_array<script>({{text::acquire_sha1, text::acquire},
                                                  {text::downgrade_sha1, text::downgrade},
@@ -93,6 +94,19 @@ lua_mutation::lua_mutation(mutant which) {
                  {{"if is_there then keep_claim(set, owner, ttl, keep) end", ""},
                   {"  redis.call('PEXPIRE', KEYS[1], ttl)\n", ""}},
                  texts_);
+      break;
+    case mutant::guard_hands_over:
+      change_all(release,
+                 {{"if is_paused or is_exclusively_held()", "if is_exclusively_held()"},
+                  {"found[2] and not is_paused then", "found[2] then"}},
+                 texts_);
+      break;
+    case mutant::guard_for_one:
+      change_all(guard, {{":format(id, run, longest, since, cause)", ":format(id, run, longest, 0, cause)"}},
+                 texts_);
+      break;
+    case mutant::guard_too_short:
+      change_all(guard, {{"since + longest - now", "since + longest / 2 - now"}}, texts_);
       break;
     default: break;
   }

@@ -34,7 +34,8 @@ void read_command(std::string_view& bytes, std::vector<std::string_view>& argume
 }  // namespace
 
 redis_store::redis_store(mutant with)
-    : change_{with},
+    : asks_for_guard_{with != mutant::guard_ignored},
+      change_{with},
       hears_replicas_{with != mutant::replicas_unheard},
       server_{[this] { return at_->wall_now(); },
               [this](std::uint64_t to, const redis::value& push) { hear(to, push); }} {
@@ -67,6 +68,8 @@ void redis_store::begin(scene& in, site& at, ledger& account) {
   speech.replicas = always_replicas_.value_or(in.chance.one_in(4) ? 1 : 0);
   speech.replicas_wait = redis::dialect{}.replicas_wait / (in.chance.one_in(2) ? 1 : 4);
   replicas_.begin(speech.replicas);
+  const duration guard = always_guard_.value_or(in.chance.one_in(2) ? longest_ttl : duration{0});
+  speech.guard = std::chrono::ceil<milliseconds>(guard);
   kills_former = !has_hostile_lines || in.chance.one_in(2);
   waits_for_own_writes_ = has_hostile_lines && in.chance.one_in(2);
   if (!kills_former) account.expect_late_requests();
@@ -101,6 +104,16 @@ void redis_store::connected(redis_link& by) {
   s.number = by.connection();
   static_cast<void>(server_.execute({"HELLO", "3"}, s.at_server));
   static_cast<void>(server_.execute({"SUBSCRIBE", redis::channel_of(c.client)}, s.at_server));
+  if (asks_for_guard_ && speech.guard.count() != 0) by.hear_guard(ask_for_guard(s.at_server));
+}
+
+redis::value redis_store::ask_for_guard(sim::connection& at) {
+  std::string question;
+  redis::failover_guard::append_question(question, speech, false);
+  std::string_view left{question};
+  read_command(left, arguments_);
+  change_.apply(arguments_);
+  return server_.execute(arguments_, at);
 }
 
 void redis_store::gone(redis_link& by) { known(by.address()).link = nullptr; }
@@ -147,6 +160,15 @@ void redis_store::remember_as_replica() {
 
 void redis_store::restart() {
   server_.restart();
+  forget_connections();
+}
+
+void redis_store::fail_over() {
+  server_.fail_over();
+  forget_connections();
+}
+
+void redis_store::forget_connections() {
   replicas_.catch_up();
   for (known_client& c : known_clients_) c.sessions.clear();
   listener_ = server_.connect();
@@ -193,7 +215,8 @@ void redis_store::execute_ours(session& by, redis::value& reply, instant& ready)
   }
 }
 
-void redis_store::account_for(const tickets::request& request, bool late, const redis::value& reply) {
+void redis_store::account_for(const tickets::request& request, bool late, const redis::value& reply,
+                              duration paused) {
   if (request.kind == tickets::task::list) return;
   if (reply.is(redis::value::kind::error)) {
     if (!refused_) in_->violated("the server refused: " + reply.text);
@@ -201,7 +224,7 @@ void redis_store::account_for(const tickets::request& request, bool late, const 
   }
   const auto answer = redis::outcome_of(request, reply);
   if (const auto* heard = std::get_if<tickets::reply>(&answer)) {
-    account_->executed(request, late, *heard, notifications_);
+    account_->executed(request, late, *heard, notifications_, paused);
   } else if (request.kind != tickets::task::force_release) {
     // To that task, a holder without its fence looks like a foreign one.
     in_->violated("the server refused: " + std::get<store::request_error>(answer).reason.message);
@@ -362,7 +385,8 @@ std::optional<std::size_t> redis_store::evict() {
 
 std::string redis_store::damage() {
   for (const std::string& key : server_.take_touched()) {
-    if (!ours_.contains(key)) return "a key was touched that is not ours: " + key;
+    if (!ours_.contains(key) && key != redis::guard_key(speech.prefix))
+      return "a key was touched that is not ours: " + key;
   }
   return {};
 }

@@ -36,11 +36,15 @@ class redis_store final : public simulated_store, private switchboard, private f
   void hold_back_replicas_until(instant when) override { replicas_.hold_back_until(in_->now, when); }
   /// Of every world from now on, instead of what its seed says.
   void demand_replicas(unsigned count) { always_replicas_ = count; }
+  /// Of every world from now on, likewise.
+  void demand_guard(duration length) { always_guard_ = length; }
   /// What expires does so by the server's wall clock.
   [[nodiscard]] bool clock_goes_back() const override { return true; }
   [[nodiscard]] ledger::terms terms() const override;
   std::vector<standing> claims() override;
   void restart() override;
+  void fail_over() override;
+  [[nodiscard]] duration guard() const override { return speech.guard; }
   void remember() override { former_ = server_.snapshot(); }
   void remember_as_replica() override;
   [[nodiscard]] unsigned replicas() const override { return speech.replicas; }
@@ -71,11 +75,14 @@ class redis_store final : public simulated_store, private switchboard, private f
   using foreign_keys = std::array<std::optional<foreign_key>, names>;
 
   void connected(redis_link& by) override;
+  void forget_connections();
+  [[nodiscard]] redis::value ask_for_guard(sim::connection& at);
   void gone(redis_link& by) override;
   std::optional<instant> carry_out(const std::string& commands, const owner_id& client,
                                    std::uint32_t connection, std::vector<redis::value>& replies) override;
   [[nodiscard]] instant busy_until(const owner_id& client, std::uint32_t connection) override;
-  void account_for(const tickets::request& request, bool late, const redis::value& reply) override;
+  void account_for(const tickets::request& request, bool late, const redis::value& reply,
+                   duration paused) override;
   [[nodiscard]] site& where() override { return *at_; }
 
   std::optional<bool> set_if_absent(std::size_t name, const std::string& value, milliseconds ttl) override;
@@ -96,6 +103,7 @@ class redis_store final : public simulated_store, private switchboard, private f
   scene* in_ = nullptr;
   site* at_ = nullptr;
   ledger* account_ = nullptr;
+  bool asks_for_guard_;
   lua_mutation change_;
   bool hears_replicas_;
   bool waits_for_own_writes_ = false;  // WAIT, as Valkey has it
@@ -105,6 +113,7 @@ class redis_store final : public simulated_store, private switchboard, private f
   std::deque<known_client> known_clients_;
   replication replicas_;
   std::optional<unsigned> always_replicas_;
+  std::optional<duration> always_guard_;
   instant refuses_until_{};
   std::uint64_t refuses_one_in_ = 1;
   bool refused_ = false;  // the command before

@@ -124,8 +124,12 @@ void server_fault_injector::go_down(fault cause, duration down) {
   const bool forgets = cause != fault::restart_whole;
   if (cause == fault::failover && around_.store.replicas() > 0) around_.sees.master_fails();
   around_.server.go_down();
-  around_.store.restart();
-  if (forgets) around_.account.broken(std::nullopt);
+  if (cause == fault::failover) {
+    around_.store.fail_over();
+  } else {
+    around_.store.restart();
+  }
+  if (forgets) around_.account.forgot_grants(around_.store.guard() > duration{0});
   for (client& c : clients_) {
     if (around_.in.chance.one_in(4)) {
       c.way.go_half_open(true, true, around_.in.now + up_to(3s));  // its computer is gone, and says nothing

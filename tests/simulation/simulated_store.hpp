@@ -63,6 +63,10 @@ class simulated_store {
   [[nodiscard]] virtual std::vector<standing> claims() = 0;
   /// Its process ends; connections, and what is not data, go with it.
   virtual void restart() = 0;
+  /// The same, and a replica takes its place.
+  virtual void fail_over() { restart(); }
+  /// How long a server of this world grants nothing that may have forgotten grants; zero: it grants at once.
+  [[nodiscard]] virtual duration guard() const { return {}; }
   /// Throws away something that it was not told to. \return of which name; empty, where stores do not do
   /// that.
   [[nodiscard]] virtual std::optional<std::size_t> evict() = 0;

@@ -114,6 +114,9 @@ void witness::compare(std::size_t name) {
     together += capacity_of(name);
     outsider_believes = true;
     excused = excused || o.at->true_time_of(o.requested) <= account_.broken_at(name);
+    // One of ours may hold by a grant that the store has forgotten, and that one has come since; or the
+    // reverse.
+    excused = excused || account_.forgot_grants_at() + longest_ttl + longest_ttl > in_.now;
   }
   if (together <= capacity_of(name)) return;
   if (excused || account_.is_suspect(name)) {
@@ -140,7 +143,8 @@ void witness::master_fails() {
   for (std::size_t name = 0; name < names; ++name) {
     if (account_.is_suspect(name)) continue;
     for (const belief& b : beliefs_[name]) {
-      if (is_held(b) && account_.broken_at(name) < b.requested) acknowledged_.push_back(b);
+      const instant last_loss = std::max(account_.broken_at(name), account_.forgot_grants_at());
+      if (is_held(b) && last_loss < b.requested) acknowledged_.push_back(b);
     }
   }
   fails_at_ = in_.now;

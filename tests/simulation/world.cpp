@@ -61,7 +61,7 @@ class world {
     if (!fault_injector_.pass()) return;
     clients_.retire();
     for (foreign_client& f : foreign_clients_) f.retire();
-    if (!clients_.get_served(served_within + account_.longer(), last_round)) return;
+    if (!clients_.get_served(served_within + account_.longer() + around_.store.guard(), last_round)) return;
     clients_.close();
     if (in_.run_until(in_.now + flush)) require_nothing_left();
   }

@@ -109,15 +109,21 @@ void redis_server::expect_answer(bool loading_will_do) {
   throw std::runtime_error{settings_.program + " does not answer: " + log()};
 }
 
-std::string redis_server::url(std::string_view rest) const {
+std::string redis_server::guarded_url(std::string_view rest) const {
   const auto user = settings_.password.empty() ? "" : "default:" + settings_.password + '@';
   return "redis://" + user + "127.0.0.1:" + std::to_string(port()) + std::string{rest};
+}
+
+std::string redis_server::url(std::string_view rest) const {
+  const bool more = rest.find('?') != std::string_view::npos;
+  return guarded_url(std::string{rest} + (more ? "&failover_guard=0" : "?failover_guard=0"));
 }
 
 std::string redis_server::tls_url(std::string_view rest) const {
   const bool more = rest.find('?') != std::string_view::npos;
   return "rediss://localhost:" + std::to_string(tls_port()) + std::string{rest} + (more ? '&' : '?') +
-         "ca=" + authority_->authority() + "&cert=" + client_pair_.certificate + "&key=" + client_pair_.key;
+         "failover_guard=0&ca=" + authority_->authority() + "&cert=" + client_pair_.certificate +
+         "&key=" + client_pair_.key;
 }
 
 std::string redis_server::ask(const std::vector<std::string>& arguments) {
@@ -131,14 +137,24 @@ std::unique_ptr<redis_console> redis_server::console() const {
   return result;
 }
 
-std::int64_t redis_server::info(std::string_view field) {
+std::string redis_server::info_text(std::string_view field) {
   const auto all = "\r\n" + ask({"INFO", "everything"});
   const auto start = all.find("\r\n" + std::string{field} + ':');
   if (start == std::string::npos) throw std::runtime_error{"INFO has no " + std::string{field}};
-  const char* digits = all.data() + start + field.size() + 3;
+  const auto value = start + field.size() + 3;
+  return all.substr(value, all.find("\r\n", value) - value);
+}
+
+std::int64_t redis_server::info(std::string_view field) {
+  const auto text = info_text(field);
   std::int64_t value = 0;
-  std::from_chars(digits, all.data() + all.size(), value);
+  std::from_chars(text.data(), text.data() + text.size(), value);
   return value;
+}
+
+void redis_server::forget_start(const std::string& prefix) {
+  ask({"SET", "{" + prefix + "}\x1f" + "guard",
+       info_text("master_replid") + ' ' + info_text("run_id") + " 1 0 none"});
 }
 
 void redis_server::stop() { process_->stop(); }

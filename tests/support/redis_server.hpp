@@ -45,8 +45,11 @@ class redis_server {
   [[nodiscard]] const certificates& authority() const { return *authority_; }
   [[nodiscard]] const certificates::pair& client_pair() const noexcept { return client_pair_; }
 
-  /// A store URL; `rest` follows the port: "?prefix=a:", "/3".
+  /// A store URL; `rest` follows the port: "?prefix=a:", "/3". The failover guard is off: the server has just
+  /// started, and would grant nothing for a while.
   [[nodiscard]] std::string url(std::string_view rest = {}) const;
+  /// The same with the guard that `rest` names, or the default one.
+  [[nodiscard]] std::string guarded_url(std::string_view rest = {}) const;
   [[nodiscard]] std::string tls_url(std::string_view rest = {}) const;
 
   /// A command on a connection that stays open, as the user "default"; see redis_console for the reply.
@@ -55,6 +58,8 @@ class redis_server {
   [[nodiscard]] std::unique_ptr<redis_console> console() const;
   /// A number in INFO: "connected_clients".
   [[nodiscard]] std::int64_t info(std::string_view field);
+  /// Any field there: "run_id".
+  [[nodiscard]] std::string info_text(std::string_view field);
 
   void send(int signal) const { process_->send(signal); }
   /// Stands still: connections are taken by the kernel, and what is sent to it waits.
@@ -68,6 +73,9 @@ class redis_server {
   void start_empty();
   /// As `start()`, but returns when it has a socket, which may be before it has read its data.
   void start_loading();
+  /// Says of the failover guard that it is over, for locks with that prefix: as if the server had been there
+  /// for long.
+  void forget_start(const std::string& prefix = "holdfast:");
   void replicate(const redis_server& primary) { replicate(primary.port()); }
   /// The same through a proxy.
   void replicate(std::uint16_t primary_port);

@@ -7,6 +7,7 @@
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/request_fsm.hpp"
 #include "stores/redis/protocol/resp.hpp"
+#include "stores/redis/protocol/server_errors.hpp"
 
 namespace holdfast::redis {
 namespace {

@@ -15,6 +15,7 @@ using std::chrono::milliseconds;
 constexpr std::string_view known_options =
     "prefix (of every lock's key), keep_idle (how long an unused name's token is remembered), "
     "replicas and replicas_wait (how many have to acknowledge a grant, and how soon), "
+    "failover_guard (how long a server grants nothing that may have forgotten locks; 0: not at all), "
     "connect_timeout, answer_timeout, db; "
     "with rediss: ca, cert, key, tls_name, tls_verify; "
     "with unix: user, password";
@@ -82,6 +83,7 @@ std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_option
   speech.keep = url.take_milliseconds("keep_idle", speech.keep, 1s, 24h * 3650);
   speech.replicas = static_cast<unsigned>(url.take_number("replicas", 0, 0, 100));
   speech.replicas_wait = url.take_milliseconds("replicas_wait", speech.replicas_wait, 1ms, 1h);
+  speech.guard = url.take_milliseconds("failover_guard", speech.guard, 0ms, 24h * 365);
   if (speech.replicas > 0 && speech.replicas_wait >= s.answer_limit)
     url.refuse("the option 'replicas_wait' is not shorter than 'answer_timeout'");
   url.refuse_rest(known_options);

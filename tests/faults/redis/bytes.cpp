@@ -14,8 +14,8 @@ TEST(redis_bytes, that_no_server_sends_end_in_an_error) {
   for (const auto afterwards : {canned_server::then::stay, canned_server::then::close}) {
     for (const auto& bytes : hostile_bytes()) {
       canned_server server{bytes, afterwards};
-      const auto url =
-          "redis://127.0.0.1:" + std::to_string(server.port()) + "?connect_timeout=60ms&answer_timeout=100ms";
+      const auto url = "redis://127.0.0.1:" + std::to_string(server.port()) +
+                       "?connect_timeout=60ms&answer_timeout=100ms&failover_guard=0";
       const auto before = boot_clock::now();
       const auto failed = failure_of([&] {
         client locks{url, client_options{}.flush_limit(0ms).locks(

@@ -10,7 +10,8 @@ class redis final : public wrapped<server, holdfast::test::redis_server> {
   explicit redis(const server_settings& settings)
       : wrapped{{.append_only = settings.durable, .own_clock = settings.own_clock}} {}
   [[nodiscard]] std::string url(std::uint16_t port, const std::string& options) const override {
-    return "redis://127.0.0.1:" + std::to_string(port) + options;
+    return "redis://127.0.0.1:" + std::to_string(port) + options + (options.empty() ? "?" : "&") +
+           "failover_guard=0";
   }
 };
 

@@ -27,7 +27,7 @@ class redis_failovers : public testing::Test {
     std::filesystem::create_symlink(server.socket(), link);
     std::filesystem::rename(link, folder_.file("name"));
   }
-  [[nodiscard]] std::string url() const { return "unix:" + folder_.file("name"); }
+  [[nodiscard]] std::string url() const { return "unix:" + folder_.file("name") + "?failover_guard=0"; }
   static bool is_primary(redis_server& server) { return server.ask({"ROLE"}).starts_with("master"); }
 
   /// As a user's program does it: somebody holds, and does nothing else.

@@ -31,9 +31,11 @@ std::string bulk(std::string_view text) {
 
 class redis_forgeries : public testing::Test {
  protected:
-  [[nodiscard]] std::string url() const { return "redis://127.0.0.1:" + std::to_string(line_.port()); }
+  [[nodiscard]] std::string url() const {
+    return "redis://127.0.0.1:" + std::to_string(line_.port()) + "?failover_guard=0";
+  }
   [[nodiscard]] client open() const {
-    return client{url() + "?answer_timeout=100ms", client_options{}.flush_limit(0ms).locks(brief())};
+    return client{url() + "&answer_timeout=100ms", client_options{}.flush_limit(0ms).locks(brief())};
   }
   /// From now on, `how` is put in place of every answer to a script; greetings stay what they are. It has
   /// what it needs by value: the line goes on for a moment when a test is over.

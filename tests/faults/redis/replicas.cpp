@@ -127,7 +127,7 @@ TEST_F(redis_replicas, that_come_back_are_waited_for_within_the_retry_limit) {
 TEST_F(redis_replicas, are_asked_for_a_grant_whose_reply_was_lost) {
   fault_proxy way{primary_.port()};
   client locks{"redis://127.0.0.1:" + std::to_string(way.port()) +
-               "?replicas=2&replicas_wait=50ms&answer_timeout=120s"};
+               "?replicas=2&replicas_wait=50ms&answer_timeout=120s&failover_guard=0"};
   EXPECT_TRUE(locks.list().empty()) << "and it is connected";
   far_.stop();
   way.interfere(direction::to_client, {.swallow = true});

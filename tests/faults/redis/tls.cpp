@@ -34,7 +34,7 @@ failing try_to_lock(const std::string& url) {
 class redis_tls : public testing::Test {
  protected:
   [[nodiscard]] std::string at(const std::string& host, const std::string& options) const {
-    return "rediss://" + host + ":" + std::to_string(server_.tls_port()) + "?" + options;
+    return "rediss://" + host + ":" + std::to_string(server_.tls_port()) + "?failover_guard=0&" + options;
   }
   [[nodiscard]] std::string our_pair() const {
     return "cert=" + server_.client_pair().certificate + "&key=" + server_.client_pair().key;
@@ -146,11 +146,11 @@ TEST_F(redis_tls, says_which_file_it_cannot_use) {
 TEST(redis_access, is_by_password_from_the_url_or_from_the_options) {
   redis_server server{{.password = "open sesame/@:"}};
   const std::string place = "127.0.0.1:" + std::to_string(server.port());
-  EXPECT_FALSE(try_to_lock("redis://:open%20sesame%2F%40%3A@" + place).code);
-  EXPECT_FALSE(try_to_lock("redis://default:open%20sesame%2F%40%3A@" + place).code);
-  client locks{"redis://" + place, client_options{}.password("open sesame/@:")};
+  EXPECT_FALSE(try_to_lock("redis://:open%20sesame%2F%40%3A@" + place + "?failover_guard=0").code);
+  EXPECT_FALSE(try_to_lock("redis://default:open%20sesame%2F%40%3A@" + place + "?failover_guard=0").code);
+  client locks{"redis://" + place + "?failover_guard=0", client_options{}.password("open sesame/@:")};
   EXPECT_NO_THROW(mutex(locks, "other").lock());
-  client local{"unix:" + server.socket() + "?password=open%20sesame%2F%40%3A"};
+  client local{"unix:" + server.socket() + "?failover_guard=0&password=open%20sesame%2F%40%3A"};
   EXPECT_NO_THROW(mutex(local, "third").lock());
 }
 
@@ -205,6 +205,7 @@ TEST(redis_access, needs_no_more_rights_than_the_documents_list) {
   const auto user = documented_user();
   ASSERT_GT(user.size(), 3U);
   ASSERT_EQ(server.ask(user), "OK");
+  server.forget_start();
   const std::string url = "redis://locks:secret@127.0.0.1:" + std::to_string(server.port());
   client one{url};
   client two{url};

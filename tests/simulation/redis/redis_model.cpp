@@ -55,7 +55,10 @@ std::string lower_case(std::string_view name) {
 
 }  // namespace
 
-redis_model::redis_model(clock now_us, deliver push) : clock_{std::move(now_us)}, deliver_{std::move(push)} {}
+redis_model::redis_model(clock now_us, deliver push) : clock_{std::move(now_us)}, deliver_{std::move(push)} {
+  change_replication_id();
+  identity_.run = next_identity();
+}
 
 connection redis_model::connect() {
   connection c;
@@ -133,9 +136,36 @@ bool redis_model::is_refused(const call& c, const command& request) const {
   return false;
 }
 
-void redis_model::restart() {
+void redis_model::forget_connections() {
   subscribers_.clear();
   scripts_.clear();
+}
+
+/// 40 hexadecimal digits that no other server has.
+std::string redis_model::next_identity() {
+  const std::string digits = std::to_string(++last_identity_);
+  return std::string(40 - digits.size(), 'a') + digits;
+}
+
+void redis_model::change_replication_id() {
+  identity_.replication = next_identity();
+  identity_.former_replication = std::string(40, '0');
+}
+
+void redis_model::restart() {
+  forget_connections();
+  change_replication_id();
+  identity_.run = next_identity();
+  identity_.started_us = clock_();
+}
+
+/// The replica was started long ago.
+void redis_model::fail_over() {
+  forget_connections();
+  identity_.former_replication = identity_.replication;
+  identity_.replication = next_identity();
+  identity_.run = next_identity();
+  identity_.started_us = clock_() - std::int64_t{24} * 3600 * 1'000'000;
 }
 
 bool redis_model::evict(std::string_view key) {

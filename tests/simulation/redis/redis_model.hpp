@@ -65,6 +65,14 @@ class redis_model : private script_host {
     refusal refuses;
   };
 
+  /// What INFO says of the server as a primary, as far as failover_guard asks.
+  struct identity {
+    std::string replication;         // its replication id
+    std::string former_replication;  // of the primary that it followed; zeros: none
+    std::string run;                 // another with each start of a process
+    std::int64_t started_us = 0;
+  };
+
   explicit redis_model(clock now_us, deliver push = {});
 
   [[nodiscard]] connection connect();
@@ -81,8 +89,14 @@ class redis_model : private script_host {
   // What goes wrong with servers.
 
   /// The process ends and starts anew: connections, subscriptions and scripts are gone. The data stay; follow
-  /// with restore() or lose_everything() for a server that had not yet written them down.
+  /// with restore() or lose_everything() for a server that had not yet written them down. It has another
+  /// replication id, and no former one, as after reading an append-only file.
   void restart();
+  /// From now on this is the server's replica, which was promoted: follow with restore() for what it had not
+  /// received. Connections and scripts are gone.
+  void fail_over();
+  /// As a primary does whose last replica has gone for long: another replication id, and no former one.
+  void change_replication_id();
   void lose_everything() { data_.restore(dataset{}); }
   /// SCRIPT FLUSH, by somebody.
   void flush_scripts() { scripts_.clear(); }
@@ -115,14 +129,18 @@ class redis_model : private script_host {
   void dispatch(call& c);
   [[nodiscard]] bool is_refused(const call& c, const command& request) const;
   std::int64_t begin_command();
+  void forget_connections();
+  [[nodiscard]] std::string next_identity();
 
   clock clock_;
   deliver deliver_;
   settings settings_;
+  identity identity_;
   dataset data_;
   std::int64_t now_us_ = 0;
   std::uint64_t commands_ = 0;
   std::uint64_t last_id_ = 0;
+  std::uint64_t last_identity_ = 0;
   connection* by_ = nullptr;  // who runs the script
   bool has_written_ = false;  // this command, or the script so far
   using script_names =

@@ -10,6 +10,7 @@ namespace holdfast::sim {
 /// What commands about the server itself do to it.
 struct server_access {
   [[nodiscard]] static const redis_model::settings& settings(const call& c) { return c.server.settings_; }
+  [[nodiscard]] static const redis_model::identity& identity(const call& c) { return c.server.identity_; }
   [[nodiscard]] static std::int64_t now_us(const call& c) { return c.server.now_us_; }
   [[nodiscard]] static std::int64_t publish(call& c, std::string_view channel, std::string_view message);
   static void subscribe(call& c, std::string_view channel);

@@ -125,6 +125,28 @@ void wait(call& c) {
   c.number(server_access::settings(c).replicas);
 }
 
+/// Two sections, and of these what clients of ours ask for.
+void info(call& c) {
+  const redis_model::identity& own = server_access::identity(c);
+  std::string text;
+  const auto field = [&](std::string_view name, const std::string& value) {
+    text.append(name).append(":").append(value).append("\r\n");
+  };
+  for (const std::string_view section : c.arguments.subspan(1)) {
+    if (is_keyword(section, "server")) {
+      text += "# Server\r\n";
+      field("run_id", own.run);
+      field("uptime_in_seconds", std::to_string((server_access::now_us(c) - own.started_us) / 1'000'000));
+    } else if (is_keyword(section, "replication")) {
+      text += "# Replication\r\n";
+      field("role", server_access::settings(c).read_only ? "slave" : "master");
+      field("master_replid", own.replication);
+      field("master_replid2", own.former_replication);
+    }
+  }
+  c.text(text);
+}
+
 void publish(call& c) { c.number(server_access::publish(c, c[1], c[2])); }
 
 void subscribe(call& c) {
@@ -150,6 +172,7 @@ constexpr std::array table = {
     command{"client", -2, outside, client},
     command{"time", 1, command::none, time},
     command{"wait", 3, outside, wait},
+    command{"info", -1, command::none, info},
     command{"publish", 3, command::none, publish},
     command{"subscribe", -2, outside, subscribe},
     command{"unsubscribe", -1, outside, unsubscribe},

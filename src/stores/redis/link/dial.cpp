@@ -19,6 +19,7 @@
 #include "runtime/signals.hpp"
 #include "runtime/wakeup_fd.hpp"
 #include "stores/redis/protocol/request_fsm.hpp"
+#include "stores/redis/protocol/server_errors.hpp"
 
 namespace holdfast::redis {
 
@@ -253,6 +254,24 @@ const value* field_of(const value& hello, std::string_view name) {
   return nullptr;
 }
 
+/// Whether every write is on the disk before its reply.
+/// \param configuration the reply to CONFIG GET, if the user may ask.
+bool keeps_all(const value& configuration) {
+  const value* const appends = field_of(configuration, "appendonly");
+  const value* const syncs = field_of(configuration, "appendfsync");
+  return appends != nullptr && appends->text == "yes" && syncs != nullptr && syncs->text == "always";
+}
+
+/// \throws connection_error where the server does not answer that.
+void ask_whether_it_grants(connection& made, introduction& talk, const dialect& in) {
+  std::string question;
+  failover_guard::append_question(question, in, made.durable);
+  talk.send(question);
+  if (auto refusal = made.guard.hear(talk.hear(), boot_clock::now())) {
+    throw connection_error{std::move(refusal->reason), refusal->retryable};
+  }
+}
+
 std::int64_t id_in(const value& hello) {
   const value* const id = field_of(hello, "id");
   return id == nullptr ? 0 : id->number;
@@ -328,13 +347,17 @@ connection dial(const settings& to, const tls_context* secure, const owner_id& c
     needed.push_back(false);
   }
   ask(true, {"SUBSCRIBE", channel_of(client)});
+  const bool guards = to.speech.guard.count() != 0;
+  if (guards) ask(false, {"CONFIG", "GET", "append*"});
   talk.send(rest);
   std::string own;
   for (std::size_t i = 0; i < needed.size(); ++i) {
     const value answer = talk.hear();
     if (needed[i]) require_fine(answer, to.password);
     if (i == 0) own = own_address(answer, socket);
+    if (guards && i + 1 == needed.size()) made.durable = keeps_all(answer);
   }
+  if (guards) ask_whether_it_grants(made, talk, to.speech);
 
   const std::int64_t id = id_in(greeting);
   if (!own.empty() && id > 0) append(made.kill, {"CLIENT", "KILL", "ID", std::to_string(id), "ADDR", own});

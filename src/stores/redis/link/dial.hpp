@@ -9,6 +9,7 @@
 #include "base/owner_id.hpp"
 #include "stores/redis/link/settings.hpp"
 #include "stores/redis/link/stream.hpp"
+#include "stores/redis/protocol/failover_guard.hpp"
 #include "stores/redis/protocol/resp.hpp"
 
 namespace holdfast::redis {
@@ -19,8 +20,10 @@ struct connection {
   std::unique_ptr<redis::stream> stream;
   redis::parser parser;      // with what has come already
   std::vector<value> early;  // notifications that came before anybody listened
-  std::string
-      kill;  // the command that, sent over another connection, ends this one at the server; may be empty
+  /// The command that, sent over another connection, ends this one at the server; may be empty.
+  std::string kill;
+  bool durable = false;  // the server keeps over a restart all that it has confirmed
+  failover_guard guard;
 };
 
 /// Connects and introduces itself. Blocks, for at most the connect limit.

@@ -18,6 +18,16 @@ constexpr std::size_t buffer_size = std::size_t{64} * 1024;
 /// While more replies than this are due, new requests wait for the reader, and are sent together.
 constexpr std::size_t batch_above = 16;
 
+/// A hold that outlasts the guard could be forgotten in a failover, and be granted again while it is held.
+failure too_long(duration ttl, std::chrono::milliseconds guard) {
+  const auto seconds = [](duration length) {
+    return std::to_string(std::chrono::ceil<std::chrono::seconds>(length).count()) + "s";
+  };
+  return {errc::invalid_argument, "a ttl of " + seconds(ttl) + " is longer than the failover_guard of " +
+                                      seconds(guard) + "; give the store's URL failover_guard=" +
+                                      seconds(ttl) + " or more on all clients, or take a shorter ttl"};
+}
+
 }  // namespace
 
 link::link(runtime::event_loop& loop, settings s)
@@ -29,6 +39,13 @@ link::link(runtime::event_loop& loop, settings s)
 }
 
 void link::send(tickets::request request, on_reply handler) {
+  const auto guard = settings_.speech.guard;
+  if (request.kind == tickets::task::acquire && guard.count() != 0 && request.ttl > guard) {
+    loop().at(loop().now(), [handler = std::move(handler), reason = too_long(request.ttl, guard)] {
+      handler(store::request_error{reason});
+    });
+    return;
+  }
   const bool urgent = !tickets::is_release(request.kind);
   auto c = std::make_unique<pending_command>();
   c->fsm.emplace(std::move(request), settings_.speech, client_);
@@ -48,6 +65,7 @@ void link::track(bool on) {
 
 std::unique_ptr<pending_command> link::ping() const {
   auto c = std::make_unique<pending_command>();
+  c->is_ping = true;
   append(c->command, {"PING"});
   return c;
 }
@@ -59,7 +77,7 @@ std::unique_ptr<wire> link::connect(int stop) {
     redis::connection made = redis::dial(settings_, secure_.get(), client_, is_tracked(), former_, stop);
     former_.clear();
     early_ = std::move(made.early);
-    return std::make_unique<wire>(std::move(made), secure_ != nullptr);
+    return std::make_unique<wire>(std::move(made), secure_ != nullptr, settings_.speech);
   } catch (const parser::garbage& g) {
     throw connection_error{
         {errc::corrupt_store, std::string{"what answers there is no Redis server: "} + g.what()}, false};
@@ -134,6 +152,7 @@ bool link::interpret_replies() {
     const value& first = c.replies[0];
     const bool refused = first.is(value::kind::error);
     if (!refused) connection().on_success();
+    if (c.is_ping) connection().lock()->hear_ping(first);
     if (c.fsm) {
       demoted = demoted || (refused && first.text.find("READONLY ") != std::string::npos);
       c.outcome = c.fsm->hear(std::exchange(c.replies, {}));

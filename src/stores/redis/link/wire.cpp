@@ -3,6 +3,7 @@
 #include <poll.h>
 #include <string_view>
 #include <sys/socket.h>
+#include <utility>
 
 namespace holdfast::redis {
 
@@ -13,9 +14,19 @@ short wire::events() const {
 
 void wire::put(pending_command& c) {
   if (c.fsm) {
-    c.replies_due = c.fsm->say(unsent_);
+    c.replies_due = c.fsm->say(unsent_, connection_.guard.pause_now());
+  } else if (c.is_ping && in_.guard.count() != 0) {
+    failover_guard::append_question(unsent_, in_, connection_.durable);
+    is_pinged_ = true;
   } else {
     unsent_ += c.command;
+  }
+}
+
+void wire::hear_ping(const value& reply) {
+  if (!std::exchange(is_pinged_, false)) return;
+  if (auto refusal = connection_.guard.hear(reply, boot_clock::now())) {
+    throw connection_error{std::move(refusal->reason), refusal->retryable};
   }
 }
 

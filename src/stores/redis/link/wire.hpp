@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <limits>
 #include <optional>
@@ -14,10 +15,11 @@
 
 namespace holdfast::redis {
 
-/// A request, or a command of the link itself, whose reply is ignored.
+/// A request, or a command of the link itself.
 struct pending_command final : runtime::pending_request<request_fsm::outcome> {
   std::optional<request_fsm> fsm;
-  std::string command;
+  std::string command;  // of the link itself; its reply is ignored
+  bool is_ping = false;
   std::size_t replies_due = 1;
   std::vector<value> replies;
 };
@@ -27,14 +29,24 @@ class wire {
  public:
   using request = pending_command;
 
-  wire(connection established, bool is_tls) : connection_{std::move(established)}, is_tls_{is_tls} {}
+  /// \param in must outlive the wire.
+  wire(connection established, bool is_tls, const dialect& in)
+      : connection_{std::move(established)}, is_tls_{is_tls}, in_{in} {}
 
   [[nodiscard]] int descriptor() const { return connection_.stream->descriptor(); }
   [[nodiscard]] short events() const;
-  [[nodiscard]] std::size_t depth() const { return std::numeric_limits<std::size_t>::max(); }
+  /// None until the server has answered a ping: its answer may forbid what is queued.
+  [[nodiscard]] std::size_t depth() const { return is_pinged_ ? 0 : std::numeric_limits<std::size_t>::max(); }
+  /// An idle connection may have outlived a demotion of its server and a promotion: see failover_guard.
+  [[nodiscard]] std::chrono::steady_clock::duration idle_limit() const {
+    if (in_.guard.count() == 0) return std::chrono::steady_clock::duration::max();
+    return std::chrono::seconds{1};
+  }
   [[nodiscard]] std::optional<connection_error> retirement() const { return std::nullopt; }
   void put(pending_command& c);
   void write_out();
+  /// The reply to a ping. \throws connection_error where the server is of no use.
+  void hear_ping(const value& reply);
 
   // The reader, without the wire mutex:
   /// Appends the messages that have come. \param buffer for the bytes.
@@ -46,7 +58,9 @@ class wire {
  private:
   connection connection_;
   const bool is_tls_;
-  std::string unsent_;  // bytes that the socket did not accept
+  const dialect& in_;
+  bool is_pinged_ = false;  // and has not answered
+  std::string unsent_;      // bytes that the socket did not accept
 };
 
 }  // namespace holdfast::redis

@@ -73,6 +73,9 @@ keys keys::of(std::string_view prefix, std::string_view name) {
   return k;
 }
 
+/// A side key of the name "", which no lock has.
+std::string guard_key(std::string_view prefix) { return stem_of(std::string{prefix}) + "guard"; }
+
 std::optional<std::string> lock_of_side_key(std::string_view key) {
   const std::size_t end = key.rfind(separator);
   const std::size_t close = key.find('}');

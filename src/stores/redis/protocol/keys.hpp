@@ -24,6 +24,10 @@ struct keys {
   [[nodiscard]] static keys of(std::string_view prefix, std::string_view name);
 };
 
+/// The key in which a server keeps whose grants it knows: see failover_guard. One for each prefix, so that a
+/// user needs no rights beyond its prefix.
+[[nodiscard]] std::string guard_key(std::string_view prefix);
+
 /// Returns the lock's key of a fence's key; empty for any other key.
 [[nodiscard]] std::optional<std::string> lock_of_fence(std::string_view key);
 /// Returns the lock's key of any side key; empty for any other key.

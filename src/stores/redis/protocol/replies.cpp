@@ -17,6 +17,7 @@ using tickets::done;
 using tickets::kept;
 using tickets::nothing;
 using tickets::other_capacity;
+using tickets::paused;
 using tickets::place;
 using tickets::refused;
 using tickets::reply;
@@ -68,13 +69,14 @@ const value& item(const value& list, std::size_t i) {
 
 fencing_token token_of(std::string_view text) { return fencing_token{number_in<std::uint64_t>(text)}; }
 
-/// acquire.lua and look.lua: a token, {granted, token, head, left, silent}, {2}, or {3, room}
+/// acquire.lua and look.lua: a token, {granted, token, head, left, silent}, {2}, {3, capacity}, or {4}
 reply place_in(const value& v) {
   if (v.is(value::kind::null)) return nothing{};
   if (v.is(value::kind::text)) return place{token_of(v.text), true, false, {}, false};
   const std::int64_t outcome = number_of(item(v, 0));
   if (outcome == 2) return refused{};
   if (outcome == 3) return other_capacity{number_of(item(v, 1))};
+  if (outcome == 4) return paused{{errc::unavailable, "the server grants nothing now"}};
   if (outcome != 0 && outcome != 1) throw misunderstood{};
   place at;
   at.token = token_of(text_of(item(v, 1)));

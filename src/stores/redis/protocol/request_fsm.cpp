@@ -9,6 +9,7 @@
 #include "stores/redis/protocol/replies.hpp"
 #include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/scripts.hpp"
+#include "stores/redis/protocol/server_errors.hpp"
 
 namespace holdfast::redis {
 
@@ -54,6 +55,17 @@ std::string text_of(fencing_token token) {
 /// Rounded up: the server must not end a hold before the client does.
 std::int64_t milliseconds_in(duration d) { return std::chrono::ceil<std::chrono::milliseconds>(d).count(); }
 
+/// Whether the claim is exclusive: then its script needs neither capacity nor weight.
+bool takes_all(const tickets::request& claim) {
+  return claim.weight == store::full_capacity && claim.capacity == store::full_capacity;
+}
+
+/// Whether a script may grant, and takes the argument that forbids it.
+bool may_grant(task kind) { return kind != task::renew && kind != task::inspect && kind != task::list; }
+
+/// The last argument of a script that is to grant nothing.
+constexpr std::string_view paused_argument = "paused";
+
 void begin(std::string& out, const script& s, bool in_full, std::size_t key_count, std::size_t arguments) {
   append_command(out, 3 + key_count + arguments);
   append_bulk_string(out, in_full ? "EVAL" : "EVALSHA");
@@ -92,7 +104,8 @@ request_fsm::request_fsm(tickets::request request, const dialect& in, const owne
   stage_ = listing_->scanned ? stage::details : stage::scan;
 }
 
-std::size_t request_fsm::say(std::string& out) {
+std::size_t request_fsm::say(std::string& out, std::optional<failover_guard::pause> paused) {
+  paused_ = std::move(paused);
   switch (stage_) {
     case stage::script:
     case stage::text: say_script(out, stage_ == stage::text); return 1;
@@ -149,13 +162,33 @@ store::request_error request_fsm::wrong_type(const std::string& type) const {
 }
 
 std::optional<request_fsm::outcome> request_fsm::hear_script(const value& reply) {
-  outcome o = outcome_of(request_, reply);
+  outcome o = explain_pause(outcome_of(request_, reply));
   const auto* heard = std::get_if<tickets::reply>(&o);
   const auto* at = heard != nullptr ? std::get_if<place>(heard) : nullptr;
   if (in_->replicas == 0 || at == nullptr || !at->granted) return o;
   granted_ = *at;
   stage_ = stage::replicas;
   return std::nullopt;
+}
+
+/// Says why nobody is granted.
+request_fsm::outcome request_fsm::explain_pause(outcome of_script) const {
+  auto* const heard = std::get_if<tickets::reply>(&of_script);
+  if (!paused_ || heard == nullptr) return of_script;
+  if (auto* const none = std::get_if<tickets::paused>(heard)) none->reason = paused_->reason;
+  if (auto* const at = std::get_if<place>(heard); at != nullptr && !at->granted) {
+    at->pause = paused_->reason;
+    at->holder_left = paused_->left;
+  }
+  if (auto* const state = std::get_if<std::optional<lock_state>>(heard)) {
+    if (!*state) {
+      state->emplace();
+      (*state)->name = request_.name;
+    }
+    (*state)->paused_for = paused_->left;
+    (*state)->pause_reason = paused_->reason.message;
+  }
+  return of_script;
 }
 
 /// A grant that too few replicas acknowledged stays at the server. The machine looks for it again, which
@@ -242,6 +275,7 @@ std::size_t request_fsm::say_details(std::string& out) const {
 }
 
 void request_fsm::say_script(std::string& out, bool in_full) const {
+  const bool paused = paused_ && may_grant(request_.kind);
   const script s = script_of(request_.kind);
   duration longest = request_.ttl;
   for (const store::hold& h : request_.batch) longest = std::max(longest, h.ttl);
@@ -258,11 +292,14 @@ void request_fsm::say_script(std::string& out, bool in_full) const {
   }
   const keys k = keys::of(in_->prefix, request_.name);
   const auto begin_with_keys = [&](std::size_t arguments) {
-    begin(out, s, in_full, keys_of_a_name, arguments);
+    begin(out, s, in_full, keys_of_a_name, arguments + (paused ? 1 : 0));
     append_keys(out, k);
   };
   switch (request_.kind) {
-    case task::acquire: say_claim(out, in_full, keep); break;
+    case task::acquire:
+      begin_with_keys(takes_all(request_) ? 5 : 7);
+      say_claim(out, keep);
+      break;
     case task::find:
     case task::look:
       begin_with_keys(4);
@@ -292,12 +329,10 @@ void request_fsm::say_script(std::string& out, bool in_full) const {
       break;
     default: begin_with_keys(0);
   }
+  if (paused) append_bulk_string(out, paused_argument);
 }
 
-void request_fsm::say_claim(std::string& out, bool in_full, std::int64_t keep) const {
-  const bool alone = request_.weight == store::full_capacity && request_.capacity == store::full_capacity;
-  begin(out, script_of(task::acquire), in_full, keys_of_a_name, alone ? 5 : 7);
-  append_keys(out, keys::of(in_->prefix, request_.name));
+void request_fsm::say_claim(std::string& out, std::int64_t keep) const {
   const std::string ttl = std::to_string(milliseconds_in(request_.ttl));
   append_bulk_string(out, request_.owner.hex());
   append_bulk_string(out, ttl);
@@ -309,7 +344,7 @@ void request_fsm::say_claim(std::string& out, bool in_full, std::int64_t keep) c
   claim += ' ';
   if (request_.metadata) claim += *request_.metadata;
   append_bulk_string(out, claim);
-  if (alone) return;
+  if (takes_all(request_)) return;
   append_number(out, request_.capacity);
   append_number(out, request_.weight);
 }
@@ -341,51 +376,6 @@ std::optional<store::notification> read_notification(std::string_view payload, c
   else
     return std::nullopt;
   return n;
-}
-
-store::request_error request_error_of(const std::string& error) {
-  struct known {
-    std::string_view code;
-    errc as;
-    bool retryable;
-    std::string_view advice{};
-  };
-  constexpr std::array<known, 15> all{{
-      {"WRONGTYPE", errc::wrong_type, false},
-      {"NOAUTH", errc::permission_denied, false,
-       "; give the password, and the user in the store's URL if it is not 'default'"},
-      {"WRONGPASS", errc::permission_denied, false, "; check the user in the store's URL, and the password"},
-      {"NOPERM", errc::permission_denied, false},
-      {"OOM", errc::exhausted, true},
-      {"LOADING", errc::unavailable, true},
-      {"BUSY", errc::unavailable, true},
-      {"READONLY", errc::unavailable, true},  // a failover may be under way
-      {"MASTERDOWN", errc::unavailable, true},
-      {"NOREPLICAS", errc::unavailable, true},
-      {"MISCONF", errc::unavailable, true},
-      {"CLUSTERDOWN", errc::unavailable, true},
-      {"TRYAGAIN", errc::unavailable, true},
-      {"NOMASTERLINK", errc::unavailable, true},
-      {"UNBLOCKED", errc::unavailable, true},
-  }};
-  // Redis 6 wraps what goes wrong in a script: "ERR Error running script (...): @user_script:12: WRONGTYPE
-  // ...".
-  const bool wrapped = error.starts_with("ERR Error running script");
-  const auto is = [&](std::string_view code) {
-    const std::string prefix = std::string{code} + ' ';
-    return error.starts_with(prefix) || (wrapped && (error.find(": " + prefix) != std::string::npos ||
-                                                     error.find(": -" + prefix) != std::string::npos));
-  };
-  if (error.starts_with("ERR The user executing the script")) {
-    return {{errc::permission_denied, "the server answers: " + error}, false, false};
-  }
-  const auto found = std::find_if(all.begin(), all.end(), [&](const known& k) { return is(k.code); });
-  if (found == all.end()) return {{errc::unavailable, "the server answers: " + error}, false, false};
-  if (found->as == errc::wrong_type) {
-    return {{errc::wrong_type,
-             "a key contains something that is no lock; Holdfast leaves it untouched (" + error + ")"}};
-  }
-  return {{found->as, "the server answers: " + error + std::string{found->advice}}, found->retryable, false};
 }
 
 }  // namespace holdfast::redis

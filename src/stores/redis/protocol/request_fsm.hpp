@@ -11,6 +11,7 @@
 
 #include "core/request.hpp"
 #include "stores/redis/protocol/dialect.hpp"
+#include "stores/redis/protocol/failover_guard.hpp"
 #include "stores/redis/protocol/value.hpp"
 
 namespace holdfast::redis {
@@ -28,7 +29,8 @@ class request_fsm {
   request_fsm(tickets::request request, const dialect& in, const owner_id& client);
 
   /// Appends the commands to send now. \return the number of replies to expect.
-  [[nodiscard]] std::size_t say(std::string& out);
+  /// \param paused why the server grants nothing now: see failover_guard.
+  [[nodiscard]] std::size_t say(std::string& out, std::optional<failover_guard::pause> paused = std::nullopt);
   /// Takes all replies to the commands that `say` appended last. Without an outcome, call `say` again.
   [[nodiscard]] std::optional<outcome> hear(std::vector<value> replies);
 
@@ -45,12 +47,13 @@ class request_fsm {
   std::optional<outcome> refusal(const std::string& error);
   [[nodiscard]] store::request_error wrong_type(const std::string& type) const;
   std::optional<outcome> hear_script(const value& reply);
+  [[nodiscard]] outcome explain_pause(outcome of_script) const;
   [[nodiscard]] outcome hear_replicas(const value& reply) const;
   outcome hear_scan(const value& reply);
   outcome hear_details(const std::vector<value>& replies);
   [[nodiscard]] outcome so_far(bool progress) const;
   void say_script(std::string& out, bool in_full) const;
-  void say_claim(std::string& out, bool in_full, std::int64_t keep) const;
+  void say_claim(std::string& out, std::int64_t keep) const;
   void say_scan(std::string& out) const;
   std::size_t say_details(std::string& out) const;
 
@@ -66,21 +69,17 @@ class request_fsm {
   const dialect* in_;
   owner_id client_;
   stage stage_ = stage::script;
-  tickets::place granted_;  // while replicas are asked
+  tickets::place granted_;                       // while replicas are asked
+  std::optional<failover_guard::pause> paused_;  // when the script was sent
   std::shared_ptr<listing> listing_;
 };
 
-/// The texts of all scripts.
+/// The texts of all scripts of requests.
 [[nodiscard]] std::vector<std::string_view> all_scripts();
 
 /// Parses a message on a client's channel; empty where it is no notification. Where replicas have to
 /// acknowledge a grant, the notification of a grant is a reason to look, and no more.
 [[nodiscard]] std::optional<store::notification> read_notification(std::string_view payload,
                                                                    const dialect& in);
-
-/// The request_error of a server's error reply. \param error begins with its code, as in "LOADING Redis is
-/// loading
-/// ...".
-[[nodiscard]] store::request_error request_error_of(const std::string& error);
 
 }  // namespace holdfast::redis

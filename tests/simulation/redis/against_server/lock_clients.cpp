@@ -161,6 +161,7 @@ value lock_clients::value_of(const tickets::link::outcome& o) {
     value operator()(const tickets::nothing&) const { return text("nothing"); }
     value operator()(const tickets::done&) const { return text("done"); }
     value operator()(const tickets::refused&) const { return text("refused"); }
+    value operator()(const tickets::paused& p) const { return text("paused: " + p.reason.message); }
     value operator()(const tickets::other_capacity& c) const {
       return text("other capacity " + std::to_string(c.capacity));
     }

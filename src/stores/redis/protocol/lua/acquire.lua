@@ -3,9 +3,9 @@
 -- KEYS: lock fence waiters holders (see claims.lua)
 -- ARGV: owner, ttl, keep (how long an unused name's token is remembered), wait (1: queue up; 0: be refused),
 --       the claim's "client weight capacity ttl metadata"; and for those that do not want the lock alone: capacity, weight.
---       Times in milliseconds.
+--       Times in milliseconds. Behind them "paused": see claims.lua.
 -- Returns the token: held at once; or a place (see `waits` in queue.lua), {2} refused: nothing was written, or
--- {3, capacity}: in use with that capacity.
+-- {3, capacity}: in use with that capacity, or {4}: paused, and nothing was written.
 --
 -- Carried out twice for one owner it gives the same place again: a reply may get lost, and a request be late.
 
@@ -28,7 +28,7 @@ end
 
 --@include claims.lua
 local owner, ttl, keep, wait = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1'
-local wanted, weight = tonumber(ARGV[6] or whole), tonumber(ARGV[7] or whole)
+local wanted, weight = tonumber(ARGV[6]) or whole, tonumber(ARGV[7]) or whole
 local function text_of(token) return token .. ' ' .. owner .. ' ' .. micros .. ' ' .. ARGV[5] end
 
 -- A place behind all that wait.
@@ -63,8 +63,9 @@ local in_use = alone and whole or held > 0 and capacity or head() and head().cap
 if in_use ~= wanted then return { 3, in_use } end
 
 local before = head()
-if before or not fits(weight, wanted) then
-  if not wait then return { 2 } end
+local is_free = not before and fits(weight, wanted)
+if is_paused or not is_free then
+  if not wait then return { is_free and 4 or 2 } end
   local token = next_token(last)
   queue_up(token, not before)
   return waits(token, not before)

@@ -1,7 +1,7 @@
 -- From writer to reader, in place: nobody can come between.
 --
 -- KEYS: lock fence waiters holders (see claims.lua)
--- ARGV: owner, keep
+-- ARGV: owner, keep; behind them "paused": see claims.lua
 -- Returns 1, also where it is a reader already, or 0: the hold had ended.
 
 local found = redis.call('MGET', KEYS[1], KEYS[2])

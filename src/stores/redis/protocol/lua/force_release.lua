@@ -1,7 +1,7 @@
 -- End holds of a name, whoever has them, and tell the holders. A foreign holder's key is left alone.
 --
 -- KEYS: lock fence waiters holders (see claims.lua)
--- ARGV: keep, first, last: the tokens between which (both included) a hold is ended
+-- ARGV: keep, first, last: the tokens between which (both included) a hold is ended; behind them "paused": see claims.lua
 -- Returns how many there were, or {value}: held by a foreign client under that value.
 
 local found = redis.call('MGET', KEYS[1], KEYS[2])

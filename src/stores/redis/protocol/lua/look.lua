@@ -1,7 +1,7 @@
 -- Where a claim stands. Keeps it for one more ttl, and sees whether the name can be handed on: a holder may have died.
 --
 -- KEYS: lock fence waiters holders (see claims.lua)
--- ARGV: owner, token (empty: not known), ttl, keep
+-- ARGV: owner, token (empty: not known), ttl, keep; behind them "paused": see claims.lua
 -- Returns {1, token, 0, -1, 0}: held; a place (see `waits` in queue.lua), or nil: there is no such claim, or its time was
 -- up.
 

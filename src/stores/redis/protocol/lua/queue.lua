@@ -124,7 +124,7 @@ local granted = {} -- owners, by this call
 -- Hands the name on: to as many of the first waiters as fit together, and tells exactly those. Where there is more to do
 -- than one call should take, somebody who lives is told to look.
 local function serve(keep)
-  if is_exclusively_held() then return end
+  if is_paused or is_exclusively_held() then return end
   if is_crowded then
     local c = claim_in(waiters, last_living(waiters))
     return c and tell(c, 'look')
@@ -184,8 +184,8 @@ end
 -- nobody have looked since. Nil: there is none, or not with that token.
 local function look_again(owner, token, ttl, keep)
   local function is_meant(c) return c and (token == '' or c.token == token) end
-  if alone and alone.owner == owner then
-    if not is_meant(alone) then return nil end
+  -- A clock that was set back may revive a hold of an owner who has queued anew since.
+  if alone and alone.owner == owner and is_meant(alone) then
     redis.call('PEXPIRE', lock, ttl)
     outlive(fence, keep, keep)
     return { 1, alone.token, 0, -1, 0 }

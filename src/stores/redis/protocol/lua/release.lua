@@ -1,7 +1,7 @@
 -- End a claim, held or waiting, and hand on what becomes free. Only its owner can.
 --
 -- KEYS: lock fence waiters holders (see claims.lua)
--- ARGV: owner, keep
+-- ARGV: owner, keep; behind them "paused": see claims.lua
 -- Returns 1, or 0: there was none.
 
 local found = redis.call('MGET', KEYS[1], KEYS[2])
@@ -19,7 +19,7 @@ local clock = redis.call('TIME')
 --@include claims.lua
 
 -- Most of those who wait want the lock alone, too.
-if holds_alone and found[2] then
+if holds_alone and found[2] and not is_paused then
   local c = parts_of(first_in(waiters) or '')
   if c and c.weight == whole then
     strike(waiters, c.owner, c.text)

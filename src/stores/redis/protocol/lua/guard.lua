@@ -1,0 +1,54 @@
+-- Whether this server may grant, or has to wait: it may have forgotten grants that were confirmed. A replica that was
+-- promoted does not know the last ones, a server that came back from an older copy neither, and one that came back empty
+-- none. Called on each connection before its first claim, and again after the connection was idle.
+--
+-- KEYS: marker (the identity of the server whose grants are all known here)
+-- ARGV: guard (milliseconds; how long such a server grants nothing new), durable (1: it keeps over a restart all that it
+--       has confirmed)
+-- Returns {left, since, cause}: how long it still grants nothing, for how long it has not, and why. All but left are
+-- missing where nothing is left.
+--
+-- The marker is "id run guard since cause": the replication id and the run id of the server that wrote it, the longest
+-- guard in use, and since when that server grants nothing, or 0. A server has another replication id after each
+-- promotion and each start. A primary without replicas takes another id after a while, but then no former one.
+
+local marker, guard, durable = KEYS[1], tonumber(ARGV[1]), ARGV[2] == '1'
+local replication, server = redis.call('INFO', 'replication'), redis.call('INFO', 'server')
+
+local function field(text, name) return text:match('\n' .. name .. ':([^\r\n]*)') end
+
+local id, former = field(replication, 'master_replid'), field(replication, 'master_replid2')
+local run, uptime = field(server, 'run_id'), tonumber(field(server, 'uptime_in_seconds') or '')
+if not (id and former and run and uptime) then
+  return redis.error_reply('ERR Holdfast: the server does not say its replication id, run id and uptime')
+end
+local has_followed = former:find('[^0]') ~= nil
+
+local clock = redis.call('TIME')
+local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
+
+local value = redis.call('GET', marker)
+local known_id, known_run, longest, since, cause
+if value then known_id, known_run, longest, since, cause = value:match('^(%x+) (%x+) (%d+) (%d+) (%a+)$') end
+longest, since = math.max(guard, tonumber(longest or 0)), tonumber(since or 0)
+
+if known_id ~= id and (known_run ~= run or has_followed) then
+  if not (known_id or has_followed) then
+    since, cause = now - uptime * 1000, 'empty' -- what was granted before the start is forgotten, all else is known
+  elseif durable and not has_followed then
+    since, cause = 0, 'none'
+  else
+    since, cause = now, 'changed'
+  end
+end
+if since > now then since = now end -- the clock was set back
+local left = since > 0 and since + longest - now or 0
+if left <= 0 then
+  left, since, cause = 0, 0, 'none'
+end
+
+local text = ('%s %s %d %d %s'):format(id, run, longest, since, cause)
+-- A user who may only look, or a server short of memory, leaves it as it is: then the next client finds the same.
+if text ~= value then redis.pcall('SET', marker, text) end
+if left == 0 then return { 0 } end
+return { left, now - since, cause }

@@ -1,0 +1,54 @@
+#include "stores/redis/protocol/server_errors.hpp"
+
+#include <algorithm>
+#include <array>
+#include <string_view>
+
+namespace holdfast::redis {
+
+store::request_error request_error_of(const std::string& error) {
+  struct known {
+    std::string_view code;
+    errc as;
+    bool retryable;
+    std::string_view advice{};
+  };
+  constexpr std::array<known, 15> all{{
+      {"WRONGTYPE", errc::wrong_type, false},
+      {"NOAUTH", errc::permission_denied, false,
+       "; give the password, and the user in the store's URL if it is not 'default'"},
+      {"WRONGPASS", errc::permission_denied, false, "; check the user in the store's URL, and the password"},
+      {"NOPERM", errc::permission_denied, false},
+      {"OOM", errc::exhausted, true},
+      {"LOADING", errc::unavailable, true},
+      {"BUSY", errc::unavailable, true},
+      {"READONLY", errc::unavailable, true},  // a failover may be under way
+      {"MASTERDOWN", errc::unavailable, true},
+      {"NOREPLICAS", errc::unavailable, true},
+      {"MISCONF", errc::unavailable, true},
+      {"CLUSTERDOWN", errc::unavailable, true},
+      {"TRYAGAIN", errc::unavailable, true},
+      {"NOMASTERLINK", errc::unavailable, true},
+      {"UNBLOCKED", errc::unavailable, true},
+  }};
+  // Redis 6 wraps what goes wrong in a script: "ERR Error running script (...): @user_script:12: WRONGTYPE
+  // ...".
+  const bool wrapped = error.starts_with("ERR Error running script");
+  const auto is = [&](std::string_view code) {
+    const std::string prefix = std::string{code} + ' ';
+    return error.starts_with(prefix) || (wrapped && (error.find(": " + prefix) != std::string::npos ||
+                                                     error.find(": -" + prefix) != std::string::npos));
+  };
+  if (error.starts_with("ERR The user executing the script")) {
+    return {{errc::permission_denied, "the server answers: " + error}, false, false};
+  }
+  const auto found = std::find_if(all.begin(), all.end(), [&](const known& k) { return is(k.code); });
+  if (found == all.end()) return {{errc::unavailable, "the server answers: " + error}, false, false};
+  if (found->as == errc::wrong_type) {
+    return {{errc::wrong_type,
+             "a key contains something that is no lock; Holdfast leaves it untouched (" + error + ")"}};
+  }
+  return {{found->as, "the server answers: " + error + std::string{found->advice}}, found->retryable, false};
+}
+
+}  // namespace holdfast::redis

@@ -1,0 +1,219 @@
+// The failover guard on real servers: one that may have forgotten grants makes no new ones until they are
+// over.
+
+#include <filesystem>
+#include <future>
+#include <memory>
+
+#include "faults/faults.hpp"
+#include "support/fault_proxy.hpp"
+#include "support/redis_server.hpp"
+
+namespace holdfast::faults {
+namespace {
+
+using test::direction;
+using test::fault_proxy;
+using test::redis_server;
+using testing::AllOf;
+using testing::HasSubstr;
+
+constexpr auto guard = 6s;
+lock_options brief() { return lock_options{}.ttl(guard); }
+const std::string with_guard = "?failover_guard=6s";
+
+/// What a try meets while nothing is granted.
+void expect_pause(client& locks, const std::string& cause, const std::string& name = "other") {
+  const auto paused = failure_of([&] { static_cast<void>(mutex{locks, name, brief()}.try_lock()); });
+  EXPECT_EQ(paused.code, errc::unavailable) << paused.text;
+  EXPECT_THAT(paused.text,
+              AllOf(HasSubstr(cause), HasSubstr("grants nothing new for"), HasSubstr("failover_guard")));
+}
+
+/// A primary, and a replica that can be cut off from it.
+class redis_guard : public testing::Test {
+ protected:
+  redis_guard() {
+    primary_.forget_start();
+    replica_.replicate(line_.port());
+    catch_up();
+  }
+  void catch_up() {
+    do {
+      primary_.ask({"SET", "first", "write"});
+    } while (primary_.ask({"WAIT", "1", "100"}) != "1");
+  }
+  void cut_replica_off() { line_.interfere(direction::to_client, {.swallow = true}); }
+  /// The primary dies, and the replica takes its place, with what it has received.
+  void fail_over() {
+    primary_.kill();
+    ASSERT_EQ(replica_.ask({"REPLICAOF", "NO", "ONE"}), "OK");
+  }
+
+  redis_server primary_{{.lines = {"repl-diskless-sync-delay 0", "repl-backlog-ttl 1"}}};
+  fault_proxy line_{primary_.port()};
+  redis_server replica_;
+};
+
+TEST_F(redis_guard, lets_nobody_in_beside_a_holder_that_the_replica_does_not_know) {
+  client locks{primary_.guarded_url(with_guard)};
+  cut_replica_off();
+  auto held = mutex{locks, "stock", brief()}.acquire();
+  fail_over();
+  client others{replica_.guarded_url(with_guard)};  // was not there before
+  expect_pause(others, "became the primary");
+  const auto next = mutex{others, "stock", brief()}.acquire();
+  EXPECT_FALSE(held.held()) << "two hold";
+  EXPECT_GT(next.token(), held.token());
+}
+
+TEST_F(redis_guard, lets_two_in_where_it_is_off) {
+  client locks{primary_.url()};
+  cut_replica_off();
+  auto held = mutex{locks, "stock"}.acquire();
+  fail_over();
+  client others{replica_.url()};
+  const auto next = mutex{others, "stock"}.acquire();
+  EXPECT_TRUE(held.held()) << "the test above shows nothing";
+}
+
+TEST_F(redis_guard, goes_for_whoever_comes_while_it_lasts_and_for_nobody_afterwards) {
+  {
+    client first{primary_.guarded_url(with_guard)};
+    EXPECT_TRUE(mutex(first, "stock", brief()).try_lock());
+  }
+  catch_up();
+  fail_over();
+  client second{replica_.guarded_url(with_guard)};
+  expect_pause(second, "became the primary");
+  client third{replica_.guarded_url(with_guard)};
+  expect_pause(third, "became the primary");
+  static_cast<void>(mutex{third, "stock", brief()}.acquire());
+  client fourth{replica_.guarded_url(with_guard)};
+  EXPECT_TRUE(mutex(fourth, "stock", brief()).try_lock()) << "the guard begins anew";
+}
+
+TEST_F(redis_guard, costs_no_holder_that_the_replica_knows_anything) {
+  const auto folder = test::scratch_folder{};
+  const auto name = folder.file("name");
+  std::filesystem::create_symlink(primary_.socket(), name);
+  client locks{"unix:" + name + with_guard};
+  auto held = mutex{locks, "stock", brief()}.acquire();
+  catch_up();
+  std::filesystem::create_symlink(replica_.socket(), folder.file("next"));
+  std::filesystem::rename(folder.file("next"), name);
+  fail_over();
+  EXPECT_EQ(renew(held), renewal::renewed);
+  expect_pause(locks, "became the primary");
+  EXPECT_FALSE(held.release());
+}
+
+TEST_F(redis_guard, hands_nothing_over_and_says_why_to_who_waits) {
+  client locks{primary_.guarded_url(with_guard)};
+  auto held = mutex{locks, "stock", brief()}.acquire();
+  catch_up();
+  fail_over();
+  client others{replica_.guarded_url(with_guard)};
+  auto waiting = std::async(std::launch::async, [&] { return mutex{others, "stock", brief()}.acquire(); });
+  expect_waiter(others);
+  const auto state = others.inspect("stock").value_or(lock_state{});
+  EXPECT_GT(state.paused_for, duration::zero());
+  EXPECT_THAT(state.pause_reason, HasSubstr("became the primary"));
+  // Somebody who may ends the hold: the waiter would have it now.
+  EXPECT_EQ(others.force_release("stock"), 1U);
+  EXPECT_EQ(others.inspect("stock").value_or(lock_state{}).waiters.size(), 1U);
+  const auto limited =
+      failure_of([&] { static_cast<void>(mutex{others, "stock", brief()}.try_lock_for(10ms)); });
+  EXPECT_THAT(limited.text, HasSubstr("became the primary"));
+  EXPECT_GT(waiting.get().token(), held.token());
+}
+
+TEST_F(redis_guard, is_found_by_a_connection_that_was_idle_over_a_demotion_and_a_promotion) {
+  client locks{primary_.guarded_url(with_guard)};
+  ASSERT_TRUE(mutex(locks, "stock", brief()).try_lock());
+  const auto idle_since = boot_clock::now();
+  replica_.ask({"REPLICAOF", "NO", "ONE"});
+  primary_.replicate(replica_.port());
+  await(
+      [&] {
+        return primary_.ask({"INFO", "replication"}).find("master_link_status:up") != std::string::npos;
+      },
+      "it does not follow");
+  primary_.ask({"REPLICAOF", "NO", "ONE"});
+  await([&] { return boot_clock::now() > idle_since + 1500ms; }, "");  // then it is asked again
+  expect_pause(locks, "became the primary");
+}
+
+TEST_F(redis_guard, is_no_matter_of_a_primary_that_has_lost_its_last_replica) {
+  const auto id = [this] {
+    const auto all = primary_.ask({"INFO", "replication"});
+    return all.substr(all.find("master_replid:"), 54);
+  };
+  client locks{primary_.guarded_url(with_guard)};
+  ASSERT_TRUE(mutex(locks, "stock", brief()).try_lock());
+  const auto before = id();
+  replica_.kill();
+  await([&] { return id() != before; }, "it keeps its id");
+  client others{primary_.guarded_url(with_guard)};
+  EXPECT_TRUE(mutex(others, "other", brief()).try_lock());
+}
+
+TEST(redis_guard_of_starts, lets_nobody_in_after_one_without_memory) {
+  redis_server server;
+  client locks{server.guarded_url(with_guard)};
+  expect_pause(locks, "started without the locks");
+  auto held = mutex{locks, "stock", brief()}.acquire();
+  server.kill();
+  server.start();
+  client others{server.guarded_url(with_guard)};
+  const auto next = mutex{others, "stock", brief()}.acquire();
+  EXPECT_FALSE(held.held()) << "two hold";
+  EXPECT_GT(next.token(), held.token());
+}
+
+TEST(redis_guard_of_starts, is_no_matter_of_a_server_that_keeps_everything) {
+  redis_server server{{.append_only = true}};
+  client locks{server.guarded_url(with_guard)};
+  auto held = mutex{locks, "stock", brief()}.acquire();
+  server.kill();
+  server.start();
+  EXPECT_EQ(renew(held), renewal::renewed);
+  EXPECT_TRUE(mutex(locks, "other", brief()).try_lock());
+  server.kill();
+  server.start_empty();
+  client others{server.guarded_url(with_guard)};
+  expect_pause(others, "started without the locks");
+}
+
+TEST(redis_guard_of_starts, begins_with_an_older_copy) {
+  redis_server server{{.lines = {"dbfilename dump.rdb"}}};
+  client locks{server.guarded_url("?failover_guard=1s")};
+  static_cast<void>(mutex{locks, "stock", lock_options{}.ttl(1s)}.acquire());
+  server.ask({"SAVE"});
+  server.kill();
+  server.start();
+  client others{server.guarded_url(with_guard)};
+  expect_pause(others, "restarted without its last writes");
+}
+
+TEST(redis_guard_options, refuse_a_ttl_that_is_longer) {
+  redis_server server;
+  client locks{server.guarded_url(with_guard)};
+  const auto refused = failure_of([&] { mutex{locks, "stock", lock_options{}.ttl(7s)}.lock(); });
+  EXPECT_EQ(refused.code, errc::invalid_argument);
+  EXPECT_THAT(refused.text, AllOf(HasSubstr("7s"), HasSubstr("failover_guard=7s")));
+}
+
+TEST(redis_guard_options, need_the_right_to_ask) {
+  redis_server server;
+  server.ask({"ACL", "SETUSER", "locks", "on", ">secret", "~*", "&*", "+@all", "-info"});
+  const auto place = "redis://locks:secret@127.0.0.1:" + std::to_string(server.port());
+  const auto refused = failure_of([&] { mutex{*std::make_unique<client>(place), "stock", hasty()}.lock(); });
+  EXPECT_EQ(refused.code, errc::permission_denied);
+  EXPECT_THAT(refused.text, HasSubstr("failover_guard"));
+  client locks{place + "?failover_guard=0"};
+  EXPECT_TRUE(mutex(locks, "stock").try_lock());
+}
+
+}  // namespace
+}  // namespace holdfast::faults

@@ -1,0 +1,151 @@
+// What is made of the answer to the guard's question, and what requests become while nothing is granted.
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "stores/redis/protocol/failover_guard.hpp"
+#include "stores/redis/protocol/keys.hpp"
+#include "stores/redis/protocol/request_fsm.hpp"
+#include "stores/redis/protocol/resp.hpp"
+
+namespace holdfast::redis {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::AllOf;
+using testing::HasSubstr;
+using kind = value::kind;
+
+value text(std::string s) { return {kind::text, 0, std::move(s), {}}; }
+value number(std::int64_t n) { return {kind::number, n, {}, {}}; }
+value list(std::vector<value> items) { return {kind::list, 0, {}, std::move(items)}; }
+
+const store::time_point now{1h};
+
+std::vector<std::string> arguments_in(std::string_view bytes) {
+  parser p;
+  p.feed(bytes);
+  std::vector<std::string> all;
+  for (const value& each : p.next().value_or(value{}).items) all.push_back(each.text);
+  return all;
+}
+
+TEST(redis_failover_guard, asks_with_the_marker_of_its_prefix) {
+  dialect in;
+  in.guard = 45s;
+  std::string bytes;
+  failover_guard::append_question(bytes, in, true);
+  const auto arguments = arguments_in(bytes);
+  ASSERT_EQ(arguments.size(), 6U);
+  EXPECT_EQ(arguments[0], "EVAL");
+  EXPECT_EQ(arguments[3], guard_key("holdfast:"));
+  EXPECT_EQ(arguments[4], "45000");
+  EXPECT_EQ(arguments[5], "1");
+}
+
+TEST(redis_failover_guard, has_a_marker_that_is_no_key_of_a_lock) {
+  EXPECT_EQ(guard_key("holdfast:"),
+            "{holdfast:}\x1f"
+            "guard");
+  EXPECT_FALSE(lock_of_fence(guard_key("holdfast:")));
+  EXPECT_TRUE(lock_of_side_key(guard_key("holdfast:")));
+  EXPECT_NE(guard_key("a}b"), keys::of("a}b", "x").fence);
+}
+
+TEST(redis_failover_guard, lasts_as_long_as_the_server_says_and_says_why) {
+  failover_guard guard;
+  EXPECT_FALSE(guard.pause_at(now));
+  EXPECT_FALSE(guard.hear(list({number(18'000), number(12'000), text("changed")}), now));
+  const auto pause = guard.pause_at(now);
+  ASSERT_TRUE(pause);
+  EXPECT_EQ(pause->left, 18s);
+  EXPECT_EQ(pause->reason.code, errc::unavailable);
+  EXPECT_THAT(pause->reason.message,
+              AllOf(HasSubstr("12 s ago"), HasSubstr("18 s more"), HasSubstr("failover_guard")));
+  EXPECT_THAT(guard.pause_at(now + 10s)->reason.message, AllOf(HasSubstr("22 s ago"), HasSubstr("8 s more")));
+  EXPECT_TRUE(guard.pause_at(now + 18s - 1ms));
+  EXPECT_FALSE(guard.pause_at(now + 18s));
+}
+
+TEST(redis_failover_guard, is_over_where_the_server_says_so) {
+  failover_guard guard;
+  EXPECT_FALSE(guard.hear(list({number(18'000), number(0), text("empty")}), now));
+  EXPECT_FALSE(guard.hear(list({number(0)}), now));
+  EXPECT_FALSE(guard.pause_at(now));
+}
+
+TEST(redis_failover_guard, takes_no_other_answer) {
+  failover_guard guard;
+  EXPECT_EQ(guard.hear(list({}), now)->reason.code, errc::corrupt_store);
+  EXPECT_EQ(guard.hear(text("0"), now)->reason.code, errc::corrupt_store);
+  EXPECT_EQ(guard.hear({kind::error, 0, "NOPERM no", {}}, now)->reason.code, errc::permission_denied);
+  EXPECT_FALSE(guard.hear(list({number(std::numeric_limits<std::int64_t>::max()), text("x")}), now));
+  EXPECT_TRUE(guard.pause_at(now)) << "and no time overflows";
+}
+
+class redis_pause : public testing::Test {
+ protected:
+  static tickets::request request_for(tickets::task task) {
+    tickets::request r;
+    r.kind = task;
+    r.name = "stock";
+    r.weight = r.capacity = store::full_capacity;
+    r.ttl = 30s;
+    return r;
+  }
+  /// The last argument of its command while nothing is granted.
+  [[nodiscard]] std::string last_argument(tickets::task task) const {
+    request_fsm talk{request_for(task), in_, owner_id{}};
+    std::string bytes;
+    static_cast<void>(talk.say(bytes, pause_));
+    return arguments_in(bytes).back();
+  }
+  /// The reply of a request to what its script returns.
+  template <class Reply>
+  Reply reply_to(tickets::task task, value returned) {
+    request_fsm talk{request_for(task), in_, owner_id{}};
+    std::string bytes;
+    static_cast<void>(talk.say(bytes, pause_));
+    std::vector<value> replies;
+    replies.push_back(std::move(returned));
+    return std::get<Reply>(std::get<tickets::reply>(talk.hear(std::move(replies)).value()));
+  }
+
+  dialect in_;
+  failover_guard::pause pause_{{errc::unavailable, "it may have forgotten"}, 18s};
+};
+
+TEST_F(redis_pause, goes_with_every_request_that_could_grant) {
+  using enum tickets::task;
+  for (const auto task : {acquire, find, look, release, withdraw, downgrade, force_release}) {
+    EXPECT_EQ(last_argument(task), "paused") << static_cast<int>(task);
+  }
+  EXPECT_NE(last_argument(renew), "paused");
+  EXPECT_NE(last_argument(inspect), "paused");
+}
+
+TEST_F(redis_pause, is_told_to_whoever_does_not_wait) {
+  EXPECT_EQ(reply_to<tickets::paused>(tickets::task::acquire, list({number(4)})).reason.message,
+            pause_.reason.message);
+  EXPECT_NO_THROW(static_cast<void>(reply_to<tickets::refused>(tickets::task::acquire, list({number(2)}))))
+      << "somebody holds who is known";
+}
+
+TEST_F(redis_pause, is_the_time_until_who_waits_looks_again) {
+  const auto place = reply_to<tickets::place>(
+      tickets::task::acquire,
+      list({number(0), text("00000000000000000007"), number(1), number(-1), number(0)}));
+  EXPECT_EQ(place.holder_left, 18s);
+  ASSERT_TRUE(place.pause);
+  EXPECT_EQ(place.pause->message, pause_.reason.message);
+}
+
+TEST_F(redis_pause, changes_nothing_for_a_holder_that_is_known) {
+  const auto place = reply_to<tickets::place>(
+      tickets::task::look, list({number(1), text("00000000000000000007"), number(0), number(-1), number(0)}));
+  EXPECT_TRUE(place.granted);
+  EXPECT_FALSE(place.pause);
+}
+
+}  // namespace
+}  // namespace holdfast::redis
