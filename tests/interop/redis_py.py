@@ -3,7 +3,7 @@
 open SOCKET                          -> open
 hold NAME [ttl=MS] [within=MS]       -> held | refused          without ttl: a key that never expires
 release                              -> released | failed TEXT
-contend NAME WITNESS MILLISECONDS      -> contended TURNS           lock, visit, unlock; until it was inside three
+contend NAME WITNESS MILLISECONDS [every=MS]   -> contended TURNS   lock, visit, unlock; until it was inside three
                                                                  times, and for as long as this at least
 """
 import sys
@@ -39,9 +39,9 @@ class Actor:
             return f"failed {refused}"
         return "released"
 
-    def contend(self, name, witness, milliseconds):
+    def contend(self, name, witness, milliseconds, *options):
         place = Witness(witness)
-        lock = self.redis.lock(name, timeout=30, sleep=0.02)
+        lock = self.redis.lock(name, timeout=30, sleep=seconds(options, "every") or 0.02)
         turns = 0
         end = time.monotonic() + int(milliseconds) / 1000
         while turns < 3 or time.monotonic() < end:

@@ -3,7 +3,7 @@
 //   open SOCKET                          -> open
 //   hold NAME ttl=MS [within=0]          -> held | refused
 //   release                              -> released | failed TEXT
-//   contend NAME WITNESS MILLISECONDS      -> contended TURNS       lock, visit, unlock; until it was inside three
+//   contend NAME WITNESS MILLISECONDS [every=MS]   -> contended TURNS   lock, visit, unlock; until it was inside three
 //                                                             times, and for as long as this at least
 const fs = require('node:fs');
 const readline = require('node:readline');
@@ -78,9 +78,10 @@ const verbs = {
     }
   },
 
-  async contend(name, witness, milliseconds) {
+  async contend(name, witness, milliseconds, ...options) {
     const place = new Witness(witness);
-    const locks = new Redlock([redis], {retryCount: -1, retryDelay: 20, retryJitter: 10});
+    const retryDelay = option(options, 'every') ?? 20;
+    const locks = new Redlock([redis], {retryCount: -1, retryDelay, retryJitter: retryDelay / 2});
     const end = Date.now() + Number(milliseconds);
     let turns = 0;
     for (; turns < 3 || Date.now() < end; ++turns) {

@@ -186,6 +186,7 @@ void ledger::granted(fact& f) {
   f.granted = true;
   if (is_paused_) violated("the store granted while it may have forgotten grants", f.name, f.token);
   ++comings_[f.name];
+  served_since_left_free_[f.name] = true;
   if (outsiders_[f.name]) violated("the store granted what a client of others holds", f.name, f.token);
   if (terms_.grants_renew) {
     if (f.ttl > duration{0}) {
@@ -229,6 +230,7 @@ void ledger::number(std::size_t name, const owner_id& owner, std::uint64_t token
 
 void ledger::changed(const std::vector<standing>& now_there, bool lost) {
   looks_out_ = {};
+  served_since_left_free_.fill(true);  // by what the store knows now
   facts_.clear();
   for (const standing& s : now_there) {
     fact f;

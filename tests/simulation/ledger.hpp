@@ -61,6 +61,9 @@ class ledger {
   /// Whether a client of others has the lock now. It tells nobody when it ends, so the head of the queue has
   /// to look.
   void outsider(std::size_t name, bool there);
+  /// The store leaves the lock free for clients of others, until then by its clock, though some of ours wait.
+  /// \param careless notifications may get lost.
+  void left_free(std::size_t name, std::int64_t until, bool careless);
   /// In this world a request that its client has given up for lost may overtake a later one.
   void expect_late_requests() { terms_.late_is_possible = true; }
   /// Who asks under that id.
@@ -123,6 +126,8 @@ class ledger {
   [[nodiscard]] std::uint64_t forgotten() const { return forgotten_; }
   /// How often a waiter took over from a client of others, in time.
   [[nodiscard]] std::uint64_t outsiders_followed() const { return outsiders_followed_; }
+  /// How often a lock was left free for clients of others.
+  [[nodiscard]] std::uint64_t moments_left_free() const { return moments_left_free_; }
 
  private:
   struct fact : standing {
@@ -149,6 +154,7 @@ class ledger {
                   const std::vector<store::client_notification>& notifications);
   void require_served(std::size_t name);
   void require_noticed(std::size_t name);
+  void require_taken(std::size_t name, duration at_most);
   void require_look_after(std::size_t name, duration holder_left);
   void violated(const std::string& problem, std::size_t name, std::uint64_t token);
 
@@ -185,6 +191,9 @@ class ledger {
   std::array<owner_id, names> heads_{};       // who was told last that it is the head
   std::array<std::uint64_t, names> looks_{};  // requests of heads
   std::uint64_t outsiders_followed_ = 0;
+  std::array<std::int64_t, names> left_free_until_{};
+  std::array<bool, names> served_since_left_free_{};  // one of ours
+  std::uint64_t moments_left_free_ = 0;
   std::uint64_t grants_ = 0;
   std::array<std::uint64_t, names>
       seen_by_force_{};  // the grants that there were when a name was last looked at

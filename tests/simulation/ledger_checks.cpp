@@ -11,7 +11,7 @@ namespace holdfast::sim {
 
 /// No release, withdrawal or look may leave a living waiter at the head of the queue who would fit.
 void ledger::require_served(std::size_t name) {
-  if (in_.now < serves_late_until_ || outsiders_[name]) return;
+  if (in_.now < serves_late_until_ || outsiders_[name] || left_free_until_[name] > at_.lease_now()) return;
   std::int64_t held = 0;
   const fact* first = nullptr;
   for (const fact& f : facts_) {
@@ -64,6 +64,43 @@ void ledger::require_noticed(std::size_t name) {
     }
   };
   in_.after(soon, seen);
+}
+
+void ledger::left_free(std::size_t name, std::int64_t until, bool careless) {
+  constexpr auto longest = std::chrono::milliseconds{100};
+  const duration left{until - at_.lease_now()};
+  if (left <= duration{0} || until == left_free_until_[name]) return;
+  if (left > longest && clock_went_back_) return;  // the store takes no notice of it either
+  left_free_until_[name] = until;
+  ++moments_left_free_;
+  in_.note("left free", name);
+  if (left > longest) violated("the lock is left free for too long", name, 0);
+  if (!std::exchange(served_since_left_free_[name], false)) {
+    violated("the lock is left free again, and nobody was served in between", name, 0);
+  }
+  // The head is notified, and looks after a third of its ttl all the same.
+  const duration at_most = careless ? longest_ttl / 3 : left;
+  require_taken(name, at_most + std::chrono::milliseconds{250});
+}
+
+/// When the lock has been left free, a client of others has come, or the first of ours takes it.
+void ledger::require_taken(std::size_t name, duration at_most) {
+  const auto waits = [this](std::size_t at) {
+    const auto first = std::find_if(facts_.begin(), facts_.end(), [&](const fact& f) {
+      return f.name == at && !f.granted && !is_gone(f);
+    });
+    return first != facts_.end() && lives(*first) ? first->owner : owner_id{};
+  };
+  const owner_id head = waits(name);
+  const auto known = clients_.find(head);
+  if (known == clients_.end()) return;
+  in_.after(at_most, [this, waits, name = static_cast<std::uint8_t>(name), before = comings_[name], head,
+                      client = known->second, since = in_.now] {
+    if (comings_[name] != before || waits(name) != head || !clients_.contains(head)) return;
+    const bool calm =
+        client.at->life() == client.life && client.at->calm_since(since) && at_.calm_since(since);
+    if (calm) violated("the lock was left free, and the head of the queue has not taken it", name, 0);
+  });
 }
 
 /// The head of the queue looks 1 ms after the holder's time is up, by its own clock; its requests and their

@@ -163,11 +163,13 @@ struct totals {
   std::uint64_t events = 0;
   std::uint64_t foreign_holds = 0;
   std::uint64_t foreign_followed = 0;
+  std::uint64_t left_free = 0;
   std::clock_t processor_time = 0;
 
   void add(const outcome& o) {
     add(totals{1, o.violation.empty() ? 0U : 1U, o.operations, o.requests, o.refusals, o.forgotten, o.grants,
-               o.excused_overlaps, o.stale_refused, o.events, o.foreign_holds, o.foreign_followed, 0});
+               o.excused_overlaps, o.stale_refused, o.events, o.foreign_holds, o.foreign_followed,
+               o.left_free, 0});
   }
   void add(const totals& other) {
     worlds += other.worlds;
@@ -182,6 +184,7 @@ struct totals {
     events += other.events;
     foreign_holds += other.foreign_holds;
     foreign_followed += other.foreign_followed;
+    left_free += other.left_free;
     processor_time += other.processor_time;
   }
 };
@@ -235,10 +238,11 @@ void print_summary(const totals& all) {
   std::printf(
       "%llu seeds in %.1f s of a core, %.0f a second; each %.0f operations, %.0f requests, %.0f grants, %.0f "
       "events; %llu overlaps while conditions were broken, %llu stale writes refused; %llu holds of foreign "
-      "clients, %llu followed by a waiter in time; %llu names forgotten; %llu errors answered\n",
+      "clients, %llu followed by a waiter in time; %llu moments left free for them; %llu names forgotten; "
+      "%llu errors answered\n",
       whole(all.worlds), took, worlds / took, each(all.operations), each(all.requests), each(all.grants),
       each(all.events), whole(all.overlaps), whole(all.stale_refused), whole(all.foreign_holds),
-      whole(all.foreign_followed), whole(all.forgotten), whole(all.refusals));
+      whole(all.foreign_followed), whole(all.left_free), whole(all.forgotten), whole(all.refusals));
 }
 
 /// What a process of several says: what it has done since it said so last, and maybe what it found.

@@ -14,6 +14,7 @@ outcome::outcome(const surroundings& around)
       stale_refused{around.sees.stale_refused()},
       events{around.in.events},
       foreign_holds{around.sees.outsiders()},
-      foreign_followed{around.account.outsiders_followed()} {}
+      foreign_followed{around.account.outsiders_followed()},
+      left_free{around.account.moments_left_free()} {}
 
 }  // namespace holdfast::sim

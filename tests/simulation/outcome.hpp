@@ -23,6 +23,7 @@ struct outcome {
   std::uint64_t events;
   std::uint64_t foreign_holds;
   std::uint64_t foreign_followed;  // in time, by a waiter of ours
+  std::uint64_t left_free;         // moments in which a lock was, for foreign clients
 };
 
 }  // namespace holdfast::sim

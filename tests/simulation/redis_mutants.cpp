@@ -98,7 +98,7 @@ lua_mutation::lua_mutation(mutant which) {
     case mutant::guard_hands_over:
       change_all(release,
                  {{"if is_paused or is_exclusively_held()", "if is_exclusively_held()"},
-                  {"found[2] and not is_paused then", "found[2] then"}},
+                  {"found[2] and not is_paused and", "found[2] and"}},
                  texts_);
       break;
     case mutant::guard_for_one:
@@ -107,6 +107,18 @@ lua_mutation::lua_mutation(mutant which) {
       break;
     case mutant::guard_too_short:
       change_all(guard, {{"since + longest - now", "since + longest / 2 - now"}}, texts_);
+      break;
+    case mutant::moment_not_told:
+      change_all(release,
+                 {{"  know(last .. others, keep)\n  tell(head(), 'look')", "  know(last .. others, keep)"}},
+                 texts_);
+      break;
+    case mutant::moment_without_end:
+      change_all(queueing, {{"not value and now < free end", "not value and free > 0 end"}}, texts_);
+      break;
+    case mutant::moment_after_moment:
+      change_all(release, {{"if ends_hold and not value and head()", "if c and not value and head()"}},
+                 texts_);
       break;
     default: break;
   }

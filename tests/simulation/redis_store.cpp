@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <sstream>
 #include <stdexcept>
 #include <utility>
 
@@ -44,6 +45,7 @@ redis_store::redis_store(mutant with)
     const auto k = redis::keys::of(speech.prefix, name_of(i));
     for (const std::string& key : {k.lock, k.fence, k.waiters, k.holders}) ours_.emplace(key, i);
     lock_keys_.at(i) = k.lock;
+    fence_keys_.at(i) = k.fence;
   }
 }
 
@@ -189,6 +191,7 @@ std::optional<instant> redis_store::carry_out(const std::string& commands, const
     execute_ours(*by, replies.emplace_back(), ready);
   }
   if (before != look_at_foreign_keys()) in_->violated("a foreign client's key was changed");
+  tell_of_what_is_left_free();
   by->busy_until = ready;
   return ready;
 }
@@ -314,6 +317,23 @@ redis_store::foreign_keys redis_store::look_at_foreign_keys() {
 
 void redis_store::tell_of_foreign_keys(const foreign_keys& there) {
   for (std::size_t i = 0; i < names; ++i) account_->outsider(i, there.at(i).has_value());
+}
+
+/// "token foreign seen free turn", as fairness.lua writes it.
+void redis_store::tell_of_what_is_left_free() {
+  if (foreign_values_.empty()) return;
+  for (std::size_t i = 0; i < names; ++i) {
+    const dataset::slot* const s = server_.data().find(fence_keys_.at(i));
+    const auto* fence = s == nullptr ? nullptr : std::get_if<std::string>(&s->second.value);
+    if (fence == nullptr || fence->find("foreign") == std::string::npos) continue;
+    std::istringstream words{fence->substr(fence->find("foreign"))};
+    std::string word;
+    std::int64_t seen = 0;
+    std::int64_t free_ms = 0;
+    words >> word >> seen >> free_ms;
+    const bool is_taken = server_.data().find(lock_keys_.at(i)) != nullptr;
+    if (!is_taken) account_->left_free(i, free_ms * 1000, careless);
+  }
 }
 
 redis::value redis_store::execute_foreign(const std::vector<std::string>& command) {

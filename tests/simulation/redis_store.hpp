@@ -92,6 +92,7 @@ class redis_store final : public simulated_store, private switchboard, private f
   void look_when_it_ends(std::size_t name);
   [[nodiscard]] foreign_keys look_at_foreign_keys();
   void tell_of_foreign_keys(const foreign_keys& there);
+  void tell_of_what_is_left_free();
   void execute_ours(session& by, redis::value& reply, instant& ready);
 
   [[nodiscard]] known_client& known(const owner_id& client);
@@ -119,6 +120,7 @@ class redis_store final : public simulated_store, private switchboard, private f
   bool refused_ = false;  // the command before
   redis_model::refusal refusal_;
   std::array<std::string, names> lock_keys_;
+  std::array<std::string, names> fence_keys_;
   std::unordered_map<std::string, std::uint32_t, dataset::text_hash, std::equal_to<>> foreign_values_;
   connection foreign_;
   std::vector<store::client_notification> notifications_;

@@ -33,7 +33,7 @@ local function text_of(token) return token .. ' ' .. owner .. ' ' .. micros .. '
 
 -- A place behind all that wait.
 local function queue_up(token, is_first)
-  know(token .. ' others', keep)
+  know(token .. others, keep)
   add(waiters, token, owner, text_of(token), ttl)
   if is_first then
     redis.call('PEXPIRE', waiters, keep)
@@ -42,8 +42,9 @@ local function queue_up(token, is_first)
   end
 end
 
--- Most of those who wait do so for an exclusive holder.
-local holder = weight == whole and found[1] and found[2] and parts_of(found[1])
+-- Most of those who wait do so for an exclusive holder, to hold alone after it.
+local is_plain = weight == whole and found[1] and found[2] and not found[2]:find('foreign', 21, true)
+local holder = is_plain and parts_of(found[1])
 if holder and holder.owner ~= owner then
   local first = first_in(waiters)
   if not is_end(first) and not (first and redis.call('ZSCORE', waiters, owner)) then
@@ -55,6 +56,7 @@ if holder and holder.owner ~= owner then
 end
 
 --@include state.lua
+--@include fairness.lua
 --@include queue.lua
 local mine = look_again(owner, '', ttl, keep)
 if mine then return mine end
@@ -66,12 +68,13 @@ local before = head()
 local is_free = not before and fits(weight, wanted)
 if is_paused or not is_free then
   if not wait then return { is_free and 4 or 2 } end
+  see_foreign()
   local token = next_token(last)
   queue_up(token, not before)
   return waits(token, not before)
 end
 local c = parts_of(text_of(next_token(last)))
-known = weight == whole and c.token or c.token .. ' others'
+known = weight == whole and seen == 0 and c.token or c.token .. others
 know(known, keep)
 begin_hold(c, keep)
 return c.token

@@ -4,7 +4,8 @@
 -- A name is four keys in one hash slot:
 --   lock     string  who holds: the claim of an exclusive holder, or "holdfast:shared held capacity" while several hold.
 --                    Any other value: a client of another library holds. It is the key that those clients know
---   fence    string  the largest token ever drawn; with " others" behind it, `waiters` and `holders` may exist
+--   fence    string  the largest token ever drawn; with text behind it, `waiters` and `holders` may exist: " others", or
+--                    " foreign seen free turn" after a client of another library was waited for: see fairness.lua
 --   waiters  zset    the claims that wait
 --   holders  zset    the claims that hold together
 -- A claim is text: "token owner since client weight capacity ttl metadata", where `since` is in microseconds and `ttl` in
@@ -66,8 +67,9 @@ local function first_in(set)
 end
 local function is_end(member) return member and member:sub(1, 4) == 'end ' end
 
-local function tell(c, what)
-  redis.pcall('PUBLISH', 'holdfast:client:' .. c.client, what .. ' ' .. c.owner .. ' ' .. c.token) -- a lost one costs time only
+-- A notification that is lost costs time only.
+local function tell(c, event)
+  redis.pcall('PUBLISH', 'holdfast:client:' .. c.client, event .. ' ' .. c.owner .. ' ' .. c.token)
 end
 
 -- A token is text of 20 digits, because Lua's numbers are exact only up to 2^53.
@@ -79,6 +81,7 @@ local function next_token(last)
   return string.format('%011d', tonumber(last:sub(1, 11)) + 1) .. '000000000'
 end
 
+local others = ' others' -- behind the token in the fence
 local function know(text, keep)
   local left = redis.call('PTTL', fence)
   redis.call('SET', fence, text, 'PX', left > tonumber(keep) and left or keep)

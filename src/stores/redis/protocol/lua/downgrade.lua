@@ -8,6 +8,7 @@ local found = redis.call('MGET', KEYS[1], KEYS[2])
 local clock = redis.call('TIME')
 --@include claims.lua
 --@include state.lua
+--@include fairness.lua
 --@include queue.lua
 local owner, keep = ARGV[1], ARGV[2]
 
@@ -18,7 +19,7 @@ if first_in(holders) then count_holders() end
 local c = alone
 c.text = c.token .. ' ' .. owner .. ' ' .. c.since .. ' ' .. c.client .. ' 1 ' .. c.rest:match('^%x+ %d+ (.*)$')
 held, capacity = held + 1, whole
-know(last .. ' others', keep)
+know(last .. others, keep)
 value, alone = false, nil
 add(holders, c.token, owner, c.text, left)
 mark(left)

@@ -8,6 +8,7 @@ local found = redis.call('MGET', KEYS[1], KEYS[2])
 local clock = redis.call('TIME')
 --@include claims.lua
 --@include state.lua
+--@include fairness.lua
 --@include queue.lua
 local keep, lowest, highest = ARGV[1], ARGV[2], ARGV[3]
 

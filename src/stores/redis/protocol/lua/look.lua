@@ -18,5 +18,6 @@ end
 local clock = redis.call('TIME')
 --@include claims.lua
 --@include state.lua
+--@include fairness.lua
 --@include queue.lua
 return look_again(owner, token, ttl, keep)

@@ -1,4 +1,4 @@
--- How a name is handed on, whoever holds and waits. It stands behind state.lua.
+-- How a name is handed on, whoever holds and waits. It stands behind state.lua and fairness.lua.
 
 local bury_at_most, grant_at_most = 64, 128 -- in one call; what is left is for the next
 
@@ -10,16 +10,18 @@ local function count_holders()
   end
 end
 
--- The server may have evicted one key of two.
+-- The server may have evicted one key of two, or the fence: no claim that is there has a token above `last`.
 if is_shared and not joined then held = 0 end
 if not value and joined then count_holders() end
-local last = known and known:sub(1, 20)
-if not last then
-  last = string.rep('0', 20)
-  for _, text in ipairs({ value or '', redis.call('ZREVRANGE', waiters, 0, 0)[1] or '', joined and redis.call('ZREVRANGE', holders, 0, 0)[1] or '' }) do
-    local c = parts_of(text)
+local last = (known or string.rep('0', 20)):sub(1, 20)
+if not known then
+  local function has_token(text)
+    local c = text and parts_of(text)
     if c and c.token > last then last = c.token end
   end
+  has_token(value)
+  has_token(redis.call('ZREVRANGE', waiters, 0, 0)[1])
+  has_token(joined and redis.call('ZREVRANGE', holders, 0, 0)[1])
 end
 
 -- While several hold, the lock ends no sooner than the last of them.
@@ -96,7 +98,7 @@ end
 local function begin_hold(c, keep)
   keep = math.max(tonumber(keep), 2 * c.ttl)
   if not known then
-    known = last .. ' others'
+    known = last .. others
     know(known, keep)
   end
   if c.weight == whole then
@@ -124,9 +126,10 @@ local granted = {} -- owners, by this call
 -- Hands the name on: to as many of the first waiters as fit together, and tells exactly those. Where there is more to do
 -- than one call should take, somebody who lives is told to look.
 local function serve(keep)
-  if is_paused or is_exclusively_held() then return end
+  if is_paused or is_exclusively_held() or is_left_free() then return end
   if is_crowded then
-    local c = claim_in(waiters, last_living(waiters))
+    local owner = last_living(waiters)
+    local c = owner and claim_in(waiters, owner)
     return c and tell(c, 'look')
   end
   for _ = 1, grant_at_most do
@@ -154,6 +157,7 @@ end
 -- not tell when it ends.
 local function waits(token, is_head)
   if is_crowded then return { 0, token, 1, 0, 0 } end -- look again at once
+  if is_left_free() then return { 0, token, is_head and 1 or 0, free - now, 0 } end
   return { 0, token, is_head and 1 or 0, holder_left(), is_exclusively_held() and not alone and 1 or 0 }
 end
 
@@ -196,7 +200,9 @@ local function look_again(owner, token, ttl, keep)
   end
   local is_there = is_meant(c)
   if is_there then keep_claim(set, owner, ttl, keep) end
+  if is_there and set == waiters and see_foreign() then know(last .. others, keep) end
   serve(keep)
+  if next(granted) and take_turn() then know(last .. others, keep) end
   if not is_there then return nil end
   if set == holders or granted[owner] then return { 1, c.token, 0, -1, 0 } end
   return waits(c.token, head().owner == owner)

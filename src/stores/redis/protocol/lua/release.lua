@@ -12,14 +12,16 @@ local owner, keep = ARGV[1], ARGV[2]
 local holds_alone = found[1] and found[1]:sub(22, 53) == owner
 if holds_alone then
   local last = found[2]
-  if last and #last == 20 or not last and redis.call('EXISTS', KEYS[3], KEYS[4]) == 0 then return redis.call('DEL', KEYS[1]) end
+  if last and #last == 20 or not last and redis.call('EXISTS', KEYS[3], KEYS[4]) == 0 then
+    return redis.call('DEL', KEYS[1])
+  end
 end
 
 local clock = redis.call('TIME')
 --@include claims.lua
 
 -- Most of those who wait want the lock alone, too.
-if holds_alone and found[2] and not is_paused then
+if holds_alone and found[2] and not is_paused and not found[2]:find('foreign', 21, true) then
   local c = parts_of(first_in(waiters) or '')
   if c and c.weight == whole then
     strike(waiters, c.owner, c.text)
@@ -42,9 +44,10 @@ if not found[1] then
 end
 
 --@include state.lua
+--@include fairness.lua
 --@include queue.lua
-local was_first = next_up and next_up.owner == owner
-local c
+local was_first = head() and head().owner == owner
+local ends_hold, c = holds_alone, nil
 if holds_alone then
   c, value, alone = alone, false, nil -- the key itself is overwritten, or deleted below
   if joined then count_holders() end
@@ -54,8 +57,15 @@ else
     strike_waiter(c)
   elseif not alone then
     c = living(holders, owner)
+    ends_hold = c
     if c then leave(c) end
   end
+end
+if ends_hold and not value and head() and leave_free() then
+  redis.call('DEL', lock) -- first, as a server without memory lets a script go on that has written already
+  know(last .. others, keep)
+  tell(head(), 'look')
+  return 1
 end
 serve(keep)
 if holds_alone and not value then redis.call('DEL', lock) end
