@@ -194,7 +194,7 @@ class multiplexed_connection final : private readable_connection {
 
   // The thread that connects:
   void connect_once();
-  void give_up(const connection_error& error);
+  void give_up(connection_error error);
 
   void send_queued() HOLDFAST_REQUIRES(wire_mutex_);
   void ping_if_silent_for(clock::duration limit, clock::time_point now) HOLDFAST_REQUIRES(wire_mutex_);

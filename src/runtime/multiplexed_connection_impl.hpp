@@ -252,22 +252,30 @@ void multiplexed_connection<Wire>::connect_once() {
     flush();
     protocol_.on_connected();
     flush();
-  } catch (const connection_error& c) {
-    give_up(c);
+  } catch (connection_error& c) {
+    give_up(std::move(c));
   } catch (const std::exception& e) {  // out of threads or memory
     give_up(connection_error{{errc::exhausted, e.what()}});
   }
 }
 
-/// For now. Requests that are sent meanwhile fail with this error.
+/// For now. Requests that are sent meanwhile fail with this error. It is moved, since there may be no memory
+/// for a copy: then the queued requests fail with the next try.
 template <class Wire>
-void multiplexed_connection<Wire>::give_up(const connection_error& error) {
+void multiplexed_connection<Wire>::give_up(connection_error error) {
   {
     const annotated::lock held{wire_mutex_};
-    unusable_ = error;
+    unusable_ = std::move(error);
   }
   if (connected_) reader_.interrupt();  // a caller may be reading already: it finds out
-  contain_exceptions([&] { fail_queued(error); });
+  contain_exceptions([&] {
+    std::optional<connection_error> reason;
+    {
+      const annotated::lock held{wire_mutex_};
+      reason = unusable_;
+    }
+    if (reason) fail_queued(*reason);
+  });
 }
 
 }  // namespace holdfast::runtime
