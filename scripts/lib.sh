@@ -8,6 +8,9 @@ logs=$root/build/logs
 cd "$root"
 mkdir -p "$logs"
 
+# One compiler cache for all copies of the tree, where ccache is installed: paths within the tree count as relative.
+export CCACHE_BASEDIR=$root CCACHE_NOHASHDIR=1
+
 # Colours help a person and harm a log: terminal only, and never against NO_COLOR (no-color.org).
 if [[ -t 1 && -z ${NO_COLOR:-} && ${TERM:-dumb} != dumb ]]; then
   bold=$'\e[1m' green=$'\e[32m' red=$'\e[31m' dim=$'\e[2m' plain=$'\e[0m'

@@ -86,9 +86,8 @@ void ledger::left_free(std::size_t name, std::int64_t until, bool careless) {
 /// When the lock has been left free, a client of others has come, or the first of ours takes it.
 void ledger::require_taken(std::size_t name, duration at_most) {
   const auto waits = [this](std::size_t at) {
-    const auto first = std::find_if(facts_.begin(), facts_.end(), [&](const fact& f) {
-      return f.name == at && !f.granted && !is_gone(f);
-    });
+    const auto first = std::find_if(facts_.begin(), facts_.end(),
+                                    [&](const fact& f) { return f.name == at && !f.granted && !is_gone(f); });
     return first != facts_.end() && lives(*first) ? first->owner : owner_id{};
   };
   const owner_id head = waits(name);
