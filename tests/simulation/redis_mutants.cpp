@@ -83,7 +83,7 @@ lua_mutation::lua_mutation(mutant which) {
       change_all(force_release,
                  {{"if not alone then return { value } end\n  if is_meant(alone) then",
                    "if not alone or is_meant(alone) then"},
-                  {"tell_end(alone)", "if alone then tell_end(alone) end"}},
+                  {"notify_end(alone)", "if alone then notify_end(alone) end"}},
                  texts_);
       break;
     case mutant::foreign_end_missed:
@@ -110,7 +110,7 @@ lua_mutation::lua_mutation(mutant which) {
       break;
     case mutant::moment_not_told:
       change_all(release,
-                 {{"  know(last .. others, keep)\n  tell(head(), 'look')", "  know(last .. others, keep)"}},
+                 {{"  know(last .. others, keep)\n  notify(head(), 'look')", "  know(last .. others, keep)"}},
                  texts_);
       break;
     case mutant::moment_without_end:

@@ -2,7 +2,7 @@
 --
 -- KEYS: lock fence waiters holders (see claims.lua)
 -- ARGV: owner, ttl, keep (how long an unused name's token is remembered), wait (1: queue up; 0: be refused),
---       the claim's "client weight capacity ttl metadata"; and for those that do not want the lock alone: capacity, weight.
+--       the claim's "client weight capacity ttl metadata"; and for readers and permits: capacity, weight.
 --       Times in milliseconds. Behind them "paused": see claims.lua.
 -- Returns the token: held at once; or a place (see `waits` in queue.lua), {2} refused: nothing was written, or
 -- {3, capacity}: in use with that capacity, or {4}: paused, and nothing was written.
@@ -12,7 +12,7 @@
 local found = redis.call('MGET', KEYS[1], KEYS[2])
 local clock = redis.call('TIME')
 
--- Most of the time nobody is there. Four calls, then, and one more where the name is not remembered.
+-- Usually nobody holds or waits. Then an acquisition is four calls, and one more where the server remembers no token.
 if not found[1] and not ARGV[6] then
   local last = found[2]
   if last and #last == 20 or not last and redis.call('EXISTS', KEYS[2], KEYS[3], KEYS[4]) == 0 then
@@ -42,7 +42,7 @@ local function queue_up(token, is_first)
   end
 end
 
--- Most of those who wait do so for an exclusive holder, to hold alone after it.
+-- Usually a claim that has to wait does so behind an exclusive holder, to hold alone after it.
 local is_plain = weight == whole and found[1] and found[2] and not found[2]:find('foreign', 21, true)
 local holder = is_plain and parts_of(found[1])
 if holder and holder.owner ~= owner then

@@ -1,18 +1,19 @@
--- Claims, one by one. It stands behind what each script reads first: `found`, the values of lock and fence, and `clock`,
--- the server's time.
+-- The layout of a name, and what concerns one claim. Every script reads `found`, the values of lock and fence, and
+-- `clock`, the server's time, before it includes this.
 --
 -- A name is four keys in one hash slot:
---   lock     string  who holds: the claim of an exclusive holder, or "holdfast:shared held capacity" while several hold.
---                    Any other value: a client of another library holds. It is the key that those clients know
---   fence    string  the largest token ever drawn; with text behind it, `waiters` and `holders` may exist: " others", or
---                    " foreign seen free turn" after a client of another library was waited for: see fairness.lua
---   waiters  zset    the claims that wait
---   holders  zset    the claims that hold together
--- A claim is text: "token owner since client weight capacity ttl metadata", where `since` is in microseconds and `ttl` in
--- milliseconds. In a set it is three members, each for one question:
---   claim         its token                the claims in the order of their arrival
---   owner         minus its token          where is the claim of this owner?
---   "end " owner  minus its end, in ms     whose time is up? They stand right before the first claim
+--   lock     string   the claim of an exclusive holder, or "holdfast:shared held capacity" while several hold. Any
+--                     other value is that of a foreign client, which knows no other key
+--   fence    string   the largest token ever drawn. With text behind it `waiters` and `holders` may exist: " others",
+--                     or " foreign seen free turn" after a claim waited for a foreign client (see fairness.lua)
+--   waiters  zset     the claims that wait
+--   holders  zset     the claims that hold together
+-- A claim is the text "token owner since client weight capacity ttl metadata". `since` is in microseconds, `ttl` in
+-- milliseconds. A set has three members for each claim, so that one call answers each of three questions:
+--   member         score                   question
+--   claim          its token               Which claim is the first?
+--   owner          minus its token         Which claim has this owner?
+--   "end " owner   minus its end, in ms    Which claims have ended? Their members stand right before the first claim.
 
 local lock, fence, waiters, holders = KEYS[1], KEYS[2], KEYS[3], KEYS[4]
 local whole = 1073741824 -- the capacity of a mutex, and the weight of an exclusive claim
@@ -24,7 +25,7 @@ local function ends_after(ttl) return string.format('-%d', now + ttl) end -- a n
 -- paused hands the name on.
 local is_paused = ARGV[#ARGV] == 'paused'
 
--- The parts of a claim; nil for any other text. Behind `since` comes what never changes, the `rest`.
+-- Returns the parts of a claim, or nil for any other text. The `rest`, behind `since`, never changes.
 local function parts_of(text)
   local token, owner, since, rest, client, weight, capacity, ttl =
     text:match('^(%d+) (%x+) (%d+) ((%x+) (%d+) (%d+) (%d+) .*)$')
@@ -33,7 +34,7 @@ local function parts_of(text)
     weight = tonumber(weight), capacity = tonumber(capacity), ttl = ttl }
 end
 
--- From now on it is held.
+-- A hold begins now.
 local function begin_now(c)
   c.since = micros
   c.text = c.token .. ' ' .. c.owner .. ' ' .. micros .. ' ' .. c.rest
@@ -45,7 +46,7 @@ end
 
 local function strike(set, owner, text) redis.call('ZREM', set, 'end ' .. owner, owner, text) end
 
--- The claim of an owner in a set, or nil. Scores are exact up to 2^53: tokens beyond may share one.
+-- Returns the claim of an owner, or nil. Scores are exact up to 2^53: several tokens above that may share one.
 local function claim_in(set, owner)
   local score = redis.call('ZSCORE', set, owner)
   if not score then return nil end
@@ -55,20 +56,20 @@ local function claim_in(set, owner)
   end
 end
 
--- Makes a claim the exclusive one.
+-- Makes a claim the exclusive holder.
 local function hold_alone(c)
   begin_now(c)
   redis.call('SET', lock, c.text, 'PX', c.ttl)
 end
 
--- The first claim of a set, or "end" and the owner of a claim whose time is up.
+-- Returns the first claim of a set, or the "end" member of a claim that has ended.
 local function first_in(set)
   return redis.call('ZRANGEBYSCORE', set, '-' .. micros:sub(1, -4), '+inf', 'LIMIT', 0, 1)[1]
 end
 local function is_end(member) return member and member:sub(1, 4) == 'end ' end
 
--- A notification that is lost costs time only.
-local function tell(c, event)
+-- A lost notification costs time only.
+local function notify(c, event)
   redis.pcall('PUBLISH', 'holdfast:client:' .. c.client, event .. ' ' .. c.owner .. ' ' .. c.token)
 end
 
@@ -87,12 +88,12 @@ local function know(text, keep)
   redis.call('SET', fence, text, 'PX', left > tonumber(keep) and left or keep)
 end
 
--- A key lives as long as anybody may need it, and a while longer: nothing stays behind for ever.
+-- A key lives as long as a client may need it, and a while longer. No key stays for ever.
 local function outlive(key, need, keep)
   if redis.call('PTTL', key) < tonumber(need) then redis.call('PEXPIRE', key, keep) end
 end
 
--- Milliseconds that an exclusive holder has at least. It may have been renewed.
+-- Returns the milliseconds that an exclusive holder has at least. It may have been renewed since.
 local function time_left(c)
   local left = math.floor(c.since / 1000) + c.ttl - now
   return left > 0 and left or redis.call('PTTL', lock)

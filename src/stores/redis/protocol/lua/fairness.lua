@@ -1,15 +1,16 @@
--- Clients of other libraries stand in no queue. They try to take the key now and again, and never meet it free while one
--- claim of ours is handed on to the next. So once one of them was waited for, the key is left free for a moment now and
--- again, for a minute. A release hands on to nobody then; the first that waits is told, and takes the name when the moment
--- is over, or when it next finds it free. From then on it is our turn, for as long as others had theirs. At least one claim
--- of ours is served between two moments, and the order among ours stays. It stands behind state.lua.
+-- Foreign clients do not queue. They poll the key, and while one claim hands over to the next the key is never free. So
+-- once a claim has waited for a foreign holder, releases leave the key free for a moment now and again, for a minute:
+-- such a release grants nothing and notifies the first waiter. That waiter takes the lock after the moment, or when it
+-- next finds the lock free. Then no moment begins for as long as the foreign clients had the lock. At least one claim
+-- is granted between two moments, and the order of the queue is kept. Include it behind state.lua.
 --
--- In the fence: "token foreign seen free turn", when the minute, the last moment, and our turn end, in milliseconds.
+-- The fence is "token foreign seen free turn": when the minute, the last moment and the time without moments end, in
+-- milliseconds.
 
 local seen_for, moment, longest_turn = 60000, 100, 30000
 local seen, free, turn = (known or ''):match('^%d+ foreign (%d+) (%d+) (%d+)$')
 seen, free, turn = tonumber(seen or 0), tonumber(free or 0), tonumber(turn or 0)
--- A time further ahead than any that is written: the clock has been set back.
+-- No script writes times that are further ahead: the clock has been set back.
 if seen <= now or seen > now + seen_for then seen, free, turn = 0, 0, 0 end
 if free > now + moment then free = 0 end
 if turn > now + longest_turn then turn = 0 end
@@ -19,7 +20,7 @@ if seen > 0 then note_foreign() end
 
 local function is_left_free() return not value and now < free end
 
--- A claim of ours waits for a foreign holder. Returns whether that has to be written.
+-- A claim waits, maybe for a foreign holder. Returns whether the fence has to be written.
 local function see_foreign()
   if not value or is_shared or alone or seen > now + seen_for - 1000 then return false end
   seen = now + seen_for
@@ -27,7 +28,7 @@ local function see_foreign()
   return true
 end
 
--- The lock is free, and claims wait. Returns whether a moment begins.
+-- The lock is free, and claims wait. Returns whether a moment begins; then the fence has to be written.
 local function leave_free()
   if seen == 0 or now < turn then return false end
   free = now + moment
@@ -36,7 +37,7 @@ local function leave_free()
   return true
 end
 
--- One of ours has found the lock free. Returns whether that has to be written.
+-- A waiter has found the lock free. Returns whether the fence has to be written.
 local function take_turn()
   if seen == 0 then return false end
   local theirs = free > 0 and now - free + moment or 0

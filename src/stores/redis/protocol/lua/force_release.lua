@@ -1,4 +1,4 @@
--- End holds of a name, whoever has them, and tell the holders. A foreign holder's key is left alone.
+-- End holds of a name, whoever has them, and notify the holders. A foreign holder's key is left alone.
 --
 -- KEYS: lock fence waiters holders (see claims.lua)
 -- ARGV: keep, first, last: the tokens between which (both included) a hold is ended; behind them "paused": see claims.lua
@@ -15,9 +15,9 @@ local keep, lowest, highest = ARGV[1], ARGV[2], ARGV[3]
 local all = redis.call('ZRANGEBYSCORE', holders, 0, '+inf')
 local ended = 0
 local function is_meant(c) return c.token >= lowest and c.token <= highest end
--- After it has been ended: a server that may not write now says so at the first try to.
-local function tell_end(c)
-  tell(c, 'revoked')
+-- After the hold has ended: a server that may not write refuses the first write.
+local function notify_end(c)
+  notify(c, 'revoked')
   ended = ended + 1
 end
 
@@ -25,7 +25,7 @@ if is_exclusively_held() then
   if not alone then return { value } end
   if is_meant(alone) then
     redis.call('DEL', lock)
-    tell_end(alone)
+    notify_end(alone)
     value, alone = false, nil
     if #all > 0 then count_holders() end
   end
@@ -34,7 +34,7 @@ else
     local c = parts_of(text)
     if is_meant(c) then
       leave(c)
-      tell_end(c)
+      notify_end(c)
     end
   end
 end

@@ -1,14 +1,14 @@
--- Where a claim stands. Keeps it for one more ttl, and sees whether the name can be handed on: a holder may have died.
+-- Where a claim stands. Keeps it for one more ttl, and sees whether the name can be handed on: a holder may have
+-- died.
 --
 -- KEYS: lock fence waiters holders (see claims.lua)
 -- ARGV: owner, token (empty: not known), ttl, keep; behind them "paused": see claims.lua
--- Returns {1, token, 0, -1, 0}: held; a place (see `waits` in queue.lua), or nil: there is no such claim, or its time was
--- up.
+-- Returns {1, token, 0, -1, 0}: held; a place (see `waits` in queue.lua); or nil: no such claim lives.
 
 local found = redis.call('MGET', KEYS[1], KEYS[2])
 local owner, token, ttl, keep = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
 
--- Most who look have been told that they hold. Two calls, then.
+-- Usually a client looks because it was notified of its grant. Then a look is two calls.
 local value = found[1]
 if value and value:sub(22, 53) == owner and (token == '' or value:sub(1, 20) == token) then
   redis.call('PEXPIRE', KEYS[1], ttl)

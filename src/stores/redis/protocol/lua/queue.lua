@@ -1,4 +1,4 @@
--- How a name is handed on, whoever holds and waits. It stands behind state.lua and fairness.lua.
+-- How a name is handed over, whoever holds and waits. Include it behind state.lua and fairness.lua.
 
 local bury_at_most, grant_at_most = 64, 128 -- in one call; what is left is for the next
 
@@ -10,7 +10,7 @@ local function count_holders()
   end
 end
 
--- The server may have evicted one key of two, or the fence: no claim that is there has a token above `last`.
+-- The server may have evicted one of the keys.
 if is_shared and not joined then held = 0 end
 if not value and joined then count_holders() end
 local last = (known or string.rep('0', 20)):sub(1, 20)
@@ -45,7 +45,7 @@ local function leave(c)
   end
 end
 
--- Strikes off claims whose time is up: holders whose client died, places that nobody kept. Returns whether some are left.
+-- Removes claims that have ended: holders whose client died, places that no client kept. Returns whether some are left.
 local function bury(set)
   for _, member in ipairs(redis.call('ZRANGEBYSCORE', set, -now, '(0', 'LIMIT', 0, bury_at_most)) do
     local owner = member:sub(5)
@@ -55,7 +55,7 @@ local function bury(set)
   return is_end(first_in(set))
 end
 
--- Of a set with claims that have ended, the owner whose claim ends last; nil: nobody lives.
+-- Returns the owner whose claim ends last, in a set with claims that have ended; nil if all have.
 local function last_living(set)
   local oldest = redis.call('ZRANGEBYSCORE', set, 0, '+inf', 'LIMIT', 0, 1)[1]
   local member = oldest
@@ -81,7 +81,7 @@ if is_end(first) then
   first = nil
 end
 
--- The first claim that waits; of a crowd, it may have ended.
+-- Returns the first claim that waits. In a crowd it may have ended.
 local function head()
   if first == nil then
     first = redis.call('ZRANGEBYSCORE', waiters, 0, '+inf', 'LIMIT', 0, 1)[1] or false
@@ -123,14 +123,14 @@ end
 
 local granted = {} -- owners, by this call
 
--- Hands the name on: to as many of the first waiters as fit together, and tells exactly those. Where there is more to do
--- than one call should take, somebody who lives is told to look.
+-- Hands the name over to as many of the first waiters as fit together, and notifies exactly those. Where there is more
+-- to do than one call should do, a waiter that lives is notified to look.
 local function serve(keep)
   if is_paused or is_exclusively_held() or is_left_free() then return end
   if is_crowded then
     local owner = last_living(waiters)
     local c = owner and claim_in(waiters, owner)
-    return c and tell(c, 'look')
+    return c and notify(c, 'look')
   end
   for _ = 1, grant_at_most do
     local c = head()
@@ -138,11 +138,11 @@ local function serve(keep)
     strike_waiter(c)
     begin_hold(c, keep)
     granted[c.owner] = true
-    tell(c, 'granted')
+    notify(c, 'granted')
     if is_exclusively_held() then return end
   end
   local c = head()
-  if c then tell(c, 'look') end
+  if c then notify(c, 'look') end
 end
 
 -- Milliseconds until the first holder's time is up, or -1.
@@ -153,8 +153,8 @@ local function holder_left()
   return ends and math.max(0, -ends - now) or -1
 end
 
--- What one is told that waits: {granted, token, head, holder_left, silent}, where `silent` says that whoever holds will
--- not tell when it ends.
+-- Returns the place of a claim that waits: {granted, token, head, holder_left, silent}. `silent`: a foreign client
+-- holds, and notifies nobody when it ends.
 local function waits(token, is_head)
   if is_crowded then return { 0, token, 1, 0, 0 } end -- look again at once
   if is_left_free() then return { 0, token, is_head and 1 or 0, free - now, 0 } end
@@ -184,8 +184,8 @@ local function keep_claim(set, owner, ttl, keep)
   end
 end
 
--- Where the claim of an owner stands, after it was kept for one more ttl, and everybody served: a holder may have died, and
--- nobody have looked since. Nil: there is none, or not with that token.
+-- Where the claim of an owner stands, after it was kept for one more ttl, and everybody served: a holder may have
+-- died, and nobody have looked since. Nil: there is none, or not with that token.
 local function look_again(owner, token, ttl, keep)
   local function is_meant(c) return c and (token == '' or c.token == token) end
   -- A clock that was set back may revive a hold of an owner who has queued anew since.

@@ -7,8 +7,8 @@
 local found = redis.call('MGET', KEYS[1], KEYS[2])
 local owner, keep = ARGV[1], ARGV[2]
 
--- Most of the time nobody waits. Two calls, then: the compare-and-delete of the documented pattern, and a look at the
--- fence with the value to compare.
+-- Usually nobody waits. Then a release is two calls: the compare-and-delete of the documented pattern, where the fence
+-- is read together with the value to compare.
 local holds_alone = found[1] and found[1]:sub(22, 53) == owner
 if holds_alone then
   local last = found[2]
@@ -20,20 +20,20 @@ end
 local clock = redis.call('TIME')
 --@include claims.lua
 
--- Most of those who wait want the lock alone, too.
+-- Usually the first waiter wants to hold alone, too. Then a hand-over needs its claim and nothing else.
 if holds_alone and found[2] and not is_paused and not found[2]:find('foreign', 21, true) then
   local c = parts_of(first_in(waiters) or '')
   if c and c.weight == whole then
     strike(waiters, c.owner, c.text)
     hold_alone(c)
-    tell(c, 'granted')
+    notify(c, 'granted')
     return 1
   end
 end
 
 if not found[1] then
-  -- For a key of another type: another client has the name. A claim that waits leaves all the same, or it would be served
-  -- when that key is gone, and its client, which has been refused, would not know.
+  -- A waiting claim leaves also where the lock's key is of another type. Otherwise it would be granted when that key is
+  -- gone, and its client, which has been refused, would not know.
   local there = redis.pcall('GET', lock)
   if type(there) == 'table' then
     local c = there.err:find('WRONGTYPE', 1, true) and claim_in(waiters, owner)
@@ -64,11 +64,11 @@ end
 if ends_hold and not value and head() and leave_free() then
   redis.call('DEL', lock) -- first, as a server without memory lets a script go on that has written already
   know(last .. others, keep)
-  tell(head(), 'look')
+  notify(head(), 'look')
   return 1
 end
 serve(keep)
 if holds_alone and not value then redis.call('DEL', lock) end
--- The next is first now, and does not know that it has to look out for the holder.
-if was_first and head() then tell(head(), 'look') end
+-- The next claim is the first now. Its client does not know yet that it has to look out for the end of the holder.
+if was_first and head() then notify(head(), 'look') end
 return c and 1 or 0

@@ -1,7 +1,7 @@
--- What a name is like now: who holds, and who is the first that waits. It stands behind claims.lua.
+-- Who holds a name, and which claim is the first that waits. Include it behind claims.lua.
 
--- MGET takes a key of another type for none; GET fails. It does before anything is written, since what a script has
--- written when it fails stays written. So do the other reads at the head of a script.
+-- MGET does not tell a key of another type from no key. GET fails for it. That has to happen before anything is
+-- written, because what a script has written before it fails stays written. The same is true for the reads below.
 local value = found[1] or redis.call('GET', lock)
 local known = found[2] or redis.call('GET', fence)
 
@@ -14,6 +14,6 @@ end
 
 local first = first_in(waiters)
 local next_up = first and parts_of(first) -- the first claim that waits
--- An exclusive holder has no company. So who waits for that alone need not look for it.
+-- Nobody holds beside an exclusive holder, so `holders` matters only where the next claim would join it.
 local is_plain = value and not is_shared and (not first or next_up and next_up.weight == whole)
 local joined = not is_plain and first_in(holders)
