@@ -183,43 +183,73 @@ std::pair<std::string, std::string> store_url::host_and_port(std::string_view te
   return {plain(host), plain(port)};
 }
 
-store_url::authority store_url::split() const {
-  std::string_view left = raw_path_;
+std::vector<std::pair<std::string, std::string>> store_url::hosts_and_ports(std::string_view text) const {
+  std::vector<std::pair<std::string, std::string>> hosts;
+  while (!text.empty()) {
+    const std::size_t comma = text.find(',');
+    hosts.push_back(host_and_port(text.substr(0, comma)));
+    if (hosts.back().first.empty()) refuse("one of its hosts is empty");
+    text = comma == std::string_view::npos ? std::string_view{} : text.substr(comma + 1);
+  }
+  return hosts;
+}
+
+std::string_view store_url::after_slashes() const {
+  const std::string_view left = raw_path_;
   if (!left.starts_with("//")) refuse("//host is missing after the scheme");
-  left.remove_prefix(2);
-  const std::size_t slash = left.find('/', left.rfind('@') == std::string_view::npos ? 0 : left.rfind('@'));
-  const std::string_view rest = slash == std::string_view::npos ? std::string_view{} : left.substr(slash + 1);
-  left = left.substr(0, slash);
+  return left.substr(2);
+}
+
+namespace {
+
+struct raw_authority {
   std::string_view user;
   std::string_view password;
-  if (const std::size_t at = left.rfind('@'); at != std::string_view::npos) {
-    user = left.substr(0, at);
+  std::string_view hosts;
+  std::string_view rest;
+};
+
+/// The last @ ends the user and the password, whatever is in them.
+raw_authority raw_authority_in(std::string_view left) {
+  raw_authority parts;
+  const std::size_t at = left.rfind('@');
+  const std::size_t slash = left.find('/', at == std::string_view::npos ? 0 : at);
+  if (slash != std::string_view::npos) parts.rest = left.substr(slash + 1);
+  left = left.substr(0, slash);
+  if (at != std::string_view::npos) {
+    parts.user = left.substr(0, at);
     left.remove_prefix(at + 1);
-    if (const std::size_t colon = user.find(':'); colon != std::string_view::npos) {
-      password = user.substr(colon + 1);
-      user = user.substr(0, colon);
+    if (const std::size_t colon = parts.user.find(':'); colon != std::string_view::npos) {
+      parts.password = parts.user.substr(colon + 1);
+      parts.user = parts.user.substr(0, colon);
     }
   }
-  auto [host, port] = host_and_port(left);
-  return {plain(user), plain(password), std::move(host), std::move(port), plain(rest)};
+  parts.hosts = left;
+  return parts;
+}
+
+}  // namespace
+
+store_url::authority store_url::split() const {
+  const raw_authority parts = raw_authority_in(after_slashes());
+  auto [host, port] = host_and_port(parts.hosts);
+  return {plain(parts.user), plain(parts.password), std::move(host), std::move(port), plain(parts.rest)};
 }
 
 store_url::ensemble store_url::split_many() const {
-  std::string_view left = raw_path_;
-  if (!left.starts_with("//")) refuse("//host is missing after the scheme");
-  left.remove_prefix(2);
+  std::string_view left = after_slashes();
   const std::size_t slash = left.find('/');
   ensemble all;
   if (slash != std::string_view::npos) all.rest = plain(left.substr(slash + 1));
   left = left.substr(0, slash);
   if (left.find('@') != std::string_view::npos) refuse("this store takes no user before its hosts");
-  while (!left.empty()) {
-    const std::size_t comma = left.find(',');
-    all.hosts.push_back(host_and_port(left.substr(0, comma)));
-    if (all.hosts.back().first.empty()) refuse("one of its hosts is empty");
-    left = comma == std::string_view::npos ? std::string_view{} : left.substr(comma + 1);
-  }
+  all.hosts = hosts_and_ports(left);
   return all;
+}
+
+store_url::ensemble store_url::split_many_with_user() const {
+  const raw_authority parts = raw_authority_in(after_slashes());
+  return {plain(parts.user), plain(parts.password), hosts_and_ports(parts.hosts), plain(parts.rest)};
 }
 
 std::optional<std::string> store_url::take(const std::string& key) {

@@ -35,10 +35,14 @@ class store_url {
   [[nodiscard]] authority split() const;
   /// As `split`, for several servers: `//host[:port],host[:port]…[/rest]`, without a user.
   struct ensemble {
+    std::string user;
+    std::string password;
     std::vector<std::pair<std::string, std::string>> hosts;  // and ports
     std::string rest;
   };
   [[nodiscard]] ensemble split_many() const;
+  /// The same, with a user: `//[user[:password]@]host[:port],host[:port]…[/rest]`.
+  [[nodiscard]] ensemble split_many_with_user() const;
   /// Whether its password is the mask `***`: then it is a URL for people, such as `holdfast run` leaves to
   /// its program.
   [[nodiscard]] bool has_masked_password() const noexcept { return has_masked_password_; }
@@ -66,7 +70,10 @@ class store_url {
   [[noreturn]] void refuse(const std::string& reason) const;
 
  private:
+  /// The URL after `//`.
+  [[nodiscard]] std::string_view after_slashes() const;
   [[nodiscard]] std::pair<std::string, std::string> host_and_port(std::string_view text) const;
+  [[nodiscard]] std::vector<std::pair<std::string, std::string>> hosts_and_ports(std::string_view text) const;
 
   std::string scheme_;
   std::string raw_path_;

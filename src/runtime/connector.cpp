@@ -11,8 +11,16 @@ void connector::await_turn() {
   }
   const auto end = std::chrono::steady_clock::now() + pause;
   const annotated::lock held{pause_mutex_};
-  while (!stopping_ && stopped_.wait_until(pause_mutex_, end) == std::cv_status::no_timeout) {
+  while (!stopping_ && !proved_ && changed_.wait_until(pause_mutex_, end) == std::cv_status::no_timeout) {
   }
+}
+
+void connector::hurry() {
+  proved_ = true;
+  {
+    const annotated::lock held{pause_mutex_};
+  }
+  changed_.notify_one();
 }
 
 void connector::stop() {
@@ -20,7 +28,7 @@ void connector::stop() {
   {
     const annotated::lock held{pause_mutex_};
   }
-  stopped_.notify_one();
+  changed_.notify_one();
   stop_.ring();
 }
 

@@ -17,6 +17,8 @@ class connector {
 
   /// The server has proved good for something: it need not be spared when the connection breaks. Any thread.
   void on_success() { proved_ = true; }
+  /// Makes the next try due now. Any thread.
+  void hurry();
   /// Blocks until the next try is due, or `stop`. The thread that connects, without the core lock.
   void await_turn();
 
@@ -29,10 +31,10 @@ class connector {
  private:
   event_loop& loop_;
   store::backoff backoff_{retry_policy{}};
-  std::atomic<bool> proved_ = true;  // since the last turn
+  std::atomic<bool> proved_ = true;  // since the last turn: no pause is due
   std::atomic<bool> stopping_ = false;
   annotated::mutex pause_mutex_;
-  annotated::condition_variable stopped_;
+  annotated::condition_variable changed_;
   wakeup_fd stop_;
 };
 

@@ -18,6 +18,12 @@ io_deadline io_deadline::share(std::size_t parts) const {
   return part;
 }
 
+io_deadline io_deadline::part(std::size_t parts) const {
+  io_deadline result = share(parts);
+  result.limit_ = std::chrono::round<std::chrono::milliseconds>(result.until_ - clock::now());
+  return result;
+}
+
 void io_deadline::wait(int fd, short events) const {
   std::array<pollfd, 2> fds{pollfd{fd, events, 0}, pollfd{stop_, POLLIN, 0}};
   while (true) {

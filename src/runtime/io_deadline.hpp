@@ -33,6 +33,8 @@ class io_deadline {
 
   /// The same, with that part of the time that is left.
   [[nodiscard]] io_deadline share(std::size_t parts) const;
+  /// The same, as a limit of its own, which errors name.
+  [[nodiscard]] io_deadline part(std::size_t parts) const;
   /// What is waited for next, for the error.
   void begin(const char* stage) { stage_ = stage; }
   /// \param events of poll. \throws connection_error.

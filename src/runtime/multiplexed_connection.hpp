@@ -91,6 +91,8 @@ class multiplexed_connection final : private readable_connection {
     virtual void on_disconnect() {}
     /// A request that any living server answers. Any thread.
     [[nodiscard]] virtual request_ptr ping() const = 0;
+    /// Where the connection leads now, as errors name it; empty: as its settings say. Any thread.
+    [[nodiscard]] virtual std::string place() const { return {}; }
 
    protected:
     protocol() = default;
@@ -146,6 +148,10 @@ class multiplexed_connection final : private readable_connection {
   /// The same, where other connections are used further: fails all requests, and those that are still to
   /// come. Any thread without the core lock.
   void close(const connection_error& reason);
+
+  /// Gives the connection up, and makes it anew: the requests in flight fail. Where there is none, the next
+  /// try is due at once. Any thread.
+  void reconnect(const connection_error& reason);
 
   /// Queues a request. Any thread.
   /// \param urgent a caller waits for the outcome.
@@ -203,7 +209,8 @@ class multiplexed_connection final : private readable_connection {
 
   void fail_queued(const connection_error& error);
   [[nodiscard]] failure at_place(const failure& reason) const {
-    return {reason.code, settings_.place + ": " + reason.message};
+    const std::string now = protocol_.place();
+    return {reason.code, (now.empty() ? settings_.place : now) + ": " + reason.message};
   }
 
   event_loop& loop_;

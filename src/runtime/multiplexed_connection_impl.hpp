@@ -227,6 +227,19 @@ void multiplexed_connection<Wire>::close(const connection_error& reason) {
   give_up(reason);
 }
 
+template <class Wire>
+void multiplexed_connection<Wire>::reconnect(const connection_error& reason) {
+  {
+    const annotated::lock held{wire_mutex_};
+    if (connected_) {
+      if (!unusable_) unusable_ = reason;
+      reader_.interrupt();
+      return;
+    }
+  }
+  connector_.hurry();
+}
+
 // ---- connecting
 
 template <class Wire>

@@ -56,6 +56,8 @@ class multiplexed_link : public store::link<Request, Reply>,
   [[nodiscard]] multiplexed_connection<Wire>& connection() { return connection_; }
   [[nodiscard]] const multiplexed_connection<Wire>& connection() const { return connection_; }
   [[nodiscard]] event_loop& loop() const { return loop_; }
+  /// For further connections of the link.
+  [[nodiscard]] connection_reader& reader() { return reader_; }
 
   /// Runs the handlers of completed requests, and passes notifications on. The reader.
   void deliver(const notifications& received);

@@ -155,6 +155,21 @@ TEST(urls, of_several_servers_have_a_port_each_or_none_and_one_root) {
   EXPECT_EQ(store_url{"zk://a/with%20space"}.split_many().rest, "with space");
 }
 
+TEST(urls, of_several_servers_may_have_a_user) {
+  using hosts = std::vector<std::pair<std::string, std::string>>;
+  const auto all =
+      store_url{"redis+sentinel://app:p%40ss,/word@a,[::1]:26380/mymaster/3"}.split_many_with_user();
+  EXPECT_EQ(all.user, "app");
+  EXPECT_EQ(all.password, "p@ss,/word");
+  EXPECT_EQ(all.hosts, (hosts{{"a", ""}, {"::1", "26380"}}));
+  EXPECT_EQ(all.rest, "mymaster/3");
+  const auto none = store_url{"redis+sentinel://a:1,b/mymaster"}.split_many_with_user();
+  EXPECT_EQ(none.user + none.password, "");
+  EXPECT_EQ(none.hosts, (hosts{{"a", "1"}, {"b", ""}}));
+  EXPECT_EQ(masked_url("redis+sentinel://app:hunter2@a,b/m?sentinel_user=x&sentinel_password=hunter2"),
+            "redis+sentinel://app:***@a,b/m?sentinel_user=x&sentinel_password=***");
+}
+
 TEST(urls, of_several_servers_say_what_is_wrong_with_one_of_them) {
   EXPECT_THAT(refusal_of_servers("zk:a,b"), testing::HasSubstr("//host"));
   EXPECT_THAT(refusal_of_servers("zk://a,,b"), testing::HasSubstr("hosts is empty"));
