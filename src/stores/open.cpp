@@ -27,6 +27,8 @@ constexpr auto entries = std::to_array<entry>({
 #ifdef HOLDFAST_WITH_REDIS
     {"redis", open_redis},
     {"rediss", open_redis},
+    {"redis+sentinel", open_redis},
+    {"rediss+sentinel", open_redis},
     {"unix", open_redis},
 #endif
 #ifdef HOLDFAST_WITH_ZOOKEEPER

@@ -3,6 +3,7 @@
 #include <limits>
 
 #include "stores/redis/link/link.hpp"
+#include "stores/redis/protocol/sentinel_replies.hpp"
 #include "stores/scheme.hpp"
 
 namespace holdfast::stores {
@@ -17,35 +18,61 @@ constexpr std::string_view known_options =
     "replicas and replicas_wait (how many have to acknowledge a grant, and how soon), "
     "failover_guard (how long a server grants nothing that may have forgotten locks; 0: not at all), "
     "connect_timeout, answer_timeout, db; "
-    "with rediss: ca, cert, key, tls_name, tls_verify; "
+    "with rediss: and rediss+sentinel: ca, cert, key, tls_name, tls_verify; "
+    "with redis+sentinel: and rediss+sentinel: sentinel_user, sentinel_password; "
     "with unix: user, password";
+
+void read_login(const std::string& user, const std::string& password, redis::credentials& login) {
+  login.password = password;
+  if (!user.empty()) login.user = user;  // its password may come with the client's options
+}
+
+void read_database(const store_url& url, const std::string& text, const std::string& example,
+                   redis::settings& s) {
+  if (text.empty()) return;
+  const bool digits = text.find_first_not_of("0123456789") == std::string::npos && text.size() <= 5;
+  if (!digits) url.refuse("the path after the host is not the number of a database, as in " + example);
+  s.database = static_cast<std::uint32_t>(std::stoul(text));
+}
 
 /// `redis://[user[:password]@]host[:port][/db]`
 void read_host(const store_url& url, redis::settings& s) {
   const auto parts = url.split();
   if (parts.host.empty()) url.refuse("it names no host; write redis://localhost");
-  s.host = parts.host;
-  if (!parts.port.empty()) s.port = parts.port;
-  if (!parts.password.empty()) {
-    s.password = parts.password;
-    if (!parts.user.empty()) s.user = parts.user;
-  } else if (!parts.user.empty()) {
-    s.user = parts.user;  // its password may come with the client's options
-  }
-  if (parts.rest.empty()) return;
-  const bool digits =
-      parts.rest.find_first_not_of("0123456789") == std::string::npos && parts.rest.size() <= 5;
-  if (!digits) url.refuse("the path after the host is not the number of a database, as in redis://host/0");
-  s.database = static_cast<std::uint32_t>(std::stoul(parts.rest));
+  s.server.host = parts.host;
+  if (!parts.port.empty()) s.server.port = parts.port;
+  read_login(parts.user, parts.password, s.login);
+  read_database(url, parts.rest, "redis://host/0", s);
+}
+
+/// `redis+sentinel://[user[:password]@]host[:port],host[:port]…/PRIMARY[/db]`
+void read_sentinels(store_url& url, redis::settings& s) {
+  const auto parts = url.split_many_with_user();
+  const std::string example = "redis+sentinel://host1,host2,host3/mymaster";
+  if (parts.hosts.empty()) url.refuse("it names no Sentinel; write " + example);
+  for (const auto& [host, port] : parts.hosts)
+    s.sentinel.addresses.push_back({host, port.empty() ? "26379" : port});
+  read_login(parts.user, parts.password, s.login);
+  const std::size_t slash = parts.rest.find('/');
+  s.sentinel.primary = parts.rest.substr(0, slash);
+  if (s.sentinel.primary.empty())
+    url.refuse("it does not name the primary that the Sentinels monitor; write " + example);
+  if (!redis::is_primary_name(s.sentinel.primary))
+    url.refuse("the name of the primary has blanks, special characters, or more than 255 bytes");
+  if (slash != std::string::npos) read_database(url, parts.rest.substr(slash + 1), example + "/0", s);
+  read_login(url.take("sentinel_user").value_or(""), url.take("sentinel_password").value_or(""),
+             s.sentinel.login);
+  if (url.has_masked_password() && s.sentinel.login.password == "***")
+    url.refuse("an outer holdfast run has masked its sentinel_password; give the program a URL of its own");
 }
 
 /// `unix:/path/to/socket`, and, because people write it, `unix:///path/to/socket`.
 void read_path(store_url& url, redis::settings& s) {
-  s.path = url.path().starts_with("//") ? url.path().substr(2) : url.path();
-  if (!s.path.starts_with('/'))
+  std::string& path = s.server.path;
+  path = url.path().starts_with("//") ? url.path().substr(2) : url.path();
+  if (!path.starts_with('/'))
     url.refuse("it has no absolute path of a socket; write for example unix:/run/redis/redis.sock");
-  s.user = url.take("user").value_or(s.user);
-  s.password = url.take("password").value_or("");
+  read_login(url.take("user").value_or(""), url.take("password").value_or(""), s.login);
 }
 
 void read_tls(store_url& url, redis::settings& s) {
@@ -65,10 +92,12 @@ std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_option
   redis::settings s;
   if (url.scheme() == "unix")
     read_path(url, s);
+  else if (url.scheme().ends_with("+sentinel"))
+    read_sentinels(url, s);
   else
     read_host(url, s);
-  if (url.scheme() == "rediss") read_tls(url, s);
-  if (!options.password().empty()) s.password = options.password();
+  if (url.scheme().starts_with("rediss")) read_tls(url, s);
+  if (!options.password().empty()) s.login.password = options.password();
   s.database = static_cast<std::uint32_t>(url.take_number("db", s.database, 0, 99'999));
   s.connect_limit = url.take_milliseconds("connect_timeout", s.connect_limit, 1ms, 1h);
   s.answer_limit = url.take_milliseconds("answer_timeout", s.answer_limit, 100ms, 1h);

@@ -8,6 +8,7 @@
 #include "holdfast/error.hpp"
 #include "runtime/event_loop.hpp"
 #include "stores/redis/protocol/keys.hpp"
+#include "stores/redis/protocol/replies.hpp"
 #include "stores/redis/protocol/resp.hpp"
 
 namespace holdfast::redis {
@@ -35,7 +36,24 @@ link::link(runtime::event_loop& loop, settings s)
       settings_{std::move(s)},
       buffer_(buffer_size) {
   if (settings_.tls.on) secure_ = std::make_unique<tls_context>(settings_);
+  if (settings_.has_sentinels()) {
+    tracker_ = std::make_unique<primary_tracker>(
+        loop, reader(), settings_, secure_.get(),
+        [this](const connection_error& reason) { connection().reconnect(reason); });
+  }
   connection().start();
+  if (!tracker_) return;
+  try {
+    tracker_->start();
+  } catch (...) {
+    link::shut();
+    throw;
+  }
+}
+
+void link::shut() {
+  if (tracker_) tracker_->stop();
+  multiplexed_link::shut();
 }
 
 void link::send(tickets::request request, on_reply handler) {
@@ -70,11 +88,16 @@ std::unique_ptr<pending_command> link::ping() const {
   return c;
 }
 
+std::string link::place() const { return tracker_ ? tracker_->place() : std::string{}; }
+
 // ---- connecting
 
 std::unique_ptr<wire> link::connect(int stop) {
   try {
-    redis::connection made = redis::dial(settings_, secure_.get(), client_, is_tracked(), former_, stop);
+    redis::connection made =
+        tracker_ ? tracker_->connect(client_, is_tracked(), former_, stop)
+                 : redis::dial(settings_, secure_.get(), io_deadline{settings_.connect_limit, stop}, client_,
+                               is_tracked(), former_);
     former_.clear();
     early_ = std::move(made.early);
     return std::make_unique<wire>(std::move(made), secure_ != nullptr, settings_.speech);
@@ -88,6 +111,7 @@ void link::on_connected() {
   const std::vector<value> early = std::exchange(early_, {});
   deliver_notifications(notifications_in(early));
   if (has_changes(early)) ring_watchers();
+  if (tracker_) tracker_->on_connected();
   multiplexed_link::on_connected();
 }
 
@@ -115,11 +139,12 @@ void link::handle(std::vector<value> messages) {
   deliver(notifications_in(all.pushes));
   if (has_changes(all.pushes)) ring_watchers();
   if (all.surplus) throw parser::garbage{"an answer without a request"};
-  // After a failover the host's name may lead to another server, but this connection does not.
-  if (demoted)
-    throw connection_error{
-        {errc::unavailable,
-         "the server is a read-only replica (READONLY); the store's URL has to lead to the primary"}};
+  // After a failover the host's name or the Sentinels may lead to another server, but this connection does
+  // not.
+  if (demoted) {
+    const std::string advice = tracker_ ? "" : "; the store's URL has to lead to the primary";
+    throw connection_error{{errc::unavailable, "the server is a read-only replica (READONLY)" + advice}};
+  }
 }
 
 /// Gives each reply to the first request in flight.
@@ -154,7 +179,7 @@ bool link::interpret_replies() {
     if (!refused) connection().on_success();
     if (c.is_ping) connection().lock()->hear_ping(first);
     if (c.fsm) {
-      demoted = demoted || (refused && first.text.find("READONLY ") != std::string::npos);
+      demoted = demoted || std::any_of(c.replies.begin(), c.replies.end(), is_from_replica);
       c.outcome = c.fsm->hear(std::exchange(c.replies, {}));
       if (!c.outcome) {
         connection().restart(i);

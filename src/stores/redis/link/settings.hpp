@@ -3,19 +3,32 @@
 #include <chrono>
 #include <cstdint>
 #include <string>
+#include <vector>
 
 #include "stores/redis/protocol/dialect.hpp"
+#include "stores/redis/protocol/server_address.hpp"
 
 namespace holdfast::redis {
 
-/// The address of a server, and the credentials.
-struct settings {
-  std::string host = "127.0.0.1";
-  std::string port = "6379";
-  std::string path;  // of a Unix socket; then there is no host
+struct credentials {
   std::string user = "default";
   std::string password;
+
+  /// Whether there is anybody to log in.
+  [[nodiscard]] bool are_given() const { return !password.empty() || user != "default"; }
+};
+
+/// The address of a server, and the credentials.
+struct settings {
+  server_address server{"127.0.0.1", "6379"};  // with Sentinels: where they say that the primary is
+  credentials login;
   std::uint32_t database = 0;
+
+  struct {
+    std::vector<server_address> addresses;  // empty: the URL names the server itself
+    std::string primary;                    // the name of what they monitor
+    credentials login;
+  } sentinel;
 
   struct {
     bool on = false;
@@ -32,10 +45,10 @@ struct settings {
 
   dialect speech;
 
+  [[nodiscard]] bool has_sentinels() const { return !sentinel.addresses.empty(); }
   /// As errors name it.
   [[nodiscard]] std::string place() const {
-    if (!path.empty()) return path;
-    return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + port;
+    return has_sentinels() ? "the primary '" + sentinel.primary + "'" : server.place();
   }
 };
 

@@ -45,8 +45,10 @@ class tls_context {
   tls_context& operator=(const tls_context&) = delete;
 
   /// Shakes hands over a connected, non-blocking socket, which it takes over.
+  /// \param host whose name the certificate has to bear, unless the settings have another.
   /// \param wait waits for poll's events on the socket; may give up by throwing. \throws connection_error.
-  [[nodiscard]] std::unique_ptr<stream> open(int socket, const std::function<void(short events)>& wait) const;
+  [[nodiscard]] std::unique_ptr<stream> open(int socket, const std::string& host,
+                                             const std::function<void(short events)>& wait) const;
 
  private:
   ssl_ctx_st* context_;

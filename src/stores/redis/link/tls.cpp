@@ -140,9 +140,7 @@ class secured final : public stream {
 }  // namespace
 
 tls_context::tls_context(const settings& s)
-    : context_{SSL_CTX_new(TLS_client_method())},
-      name_{s.tls.name.empty() ? s.host : s.tls.name},
-      verify_{s.tls.verify} {
+    : context_{SSL_CTX_new(TLS_client_method())}, name_{s.tls.name}, verify_{s.tls.verify} {
   if (context_ == nullptr) throw error{errc::exhausted, "TLS failed: " + first_error()};
   try {
     SSL_CTX_set_min_proto_version(context_, TLS1_2_VERSION);
@@ -180,9 +178,10 @@ tls_context::tls_context(const settings& s)
 
 tls_context::~tls_context() { SSL_CTX_free(context_); }
 
-std::unique_ptr<stream> tls_context::open(int socket, const std::function<void(short)>& wait) const {
+std::unique_ptr<stream> tls_context::open(int socket, const std::string& host,
+                                          const std::function<void(short)>& wait) const {
   auto s = std::make_unique<secured>(context_, socket);
-  s->expect(name_, verify_);
+  s->expect(name_.empty() ? host : name_, verify_);
   s->shake_hands(wait);
   return s;
 }

@@ -241,4 +241,10 @@ tickets::link::outcome outcome_of(const tickets::request& request, const value& 
   throw misunderstood{};
 }
 
+/// Redis 6 wraps the errors of a script: "ERR Error running script (...): @user_script:12: READONLY ...".
+bool is_from_replica(const value& reply) {
+  if (reply.is(value::kind::error)) return reply.text.find("READONLY ") != std::string::npos;
+  return std::any_of(reply.items.begin(), reply.items.end(), is_from_replica);
+}
+
 }  // namespace holdfast::redis

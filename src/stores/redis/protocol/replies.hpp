@@ -20,4 +20,7 @@ class misunderstood : public std::exception {};
 /// \throws misunderstood.
 [[nodiscard]] std::optional<lock_state> state_of(std::string name, const value& v);
 
+/// Whether the reply, or a part of it, is the error of a replica that refuses to write.
+[[nodiscard]] bool is_from_replica(const value& reply);
+
 }  // namespace holdfast::redis

@@ -54,16 +54,22 @@ void parser::feed(std::string_view bytes) {
     at_ = 0;
   }
   buffer_ += bytes;
+  fed_ += bytes.size();
 }
 
 std::optional<value> parser::next() {
   while (true) {
     value element;
     switch (read(element)) {
-      case step::incomplete: return std::nullopt;
+      case step::incomplete:
+        if (fed_ - whole_ > longest_message_) throw garbage{"a message that is too long"};
+        return std::nullopt;
       case step::opened: break;
       case step::element:
-        if (auto whole = close(std::move(element))) return whole;
+        if (auto whole = close(std::move(element))) {
+          whole_ = fed_ - (buffer_.size() - at_);
+          return whole;
+        }
         break;
     }
   }

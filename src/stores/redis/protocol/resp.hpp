@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <initializer_list>
+#include <limits>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -28,6 +29,10 @@ class parser {
     using runtime_error::runtime_error;
   };
 
+  parser() = default;
+  /// \param longest_message in bytes: a longer one is garbage.
+  explicit parser(std::size_t longest_message) : longest_message_{longest_message} {}
+
   void feed(std::string_view bytes);
   /// The next whole message, if it is there. \throws garbage.
   [[nodiscard]] std::optional<value> next();
@@ -48,6 +53,9 @@ class parser {
                           bool dropped);
   [[nodiscard]] std::optional<value> close(value element);
 
+  std::size_t longest_message_ = std::numeric_limits<std::size_t>::max();
+  std::size_t fed_ = 0;    // bytes
+  std::size_t whole_ = 0;  // bytes that whole messages have taken
   std::string buffer_;
   std::size_t at_ = 0;
   std::vector<frame> open_;

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "stores/redis/link/stream.hpp"
+#include "stores/redis/protocol/failover_guard.hpp"
+#include "stores/redis/protocol/resp.hpp"
+#include "stores/redis/protocol/value.hpp"
+
+namespace holdfast::redis {
+
+/// A connection that is ready for commands: it speaks RESP3, is authenticated, and is subscribed to the
+/// client's channel.
+struct connection {
+  std::unique_ptr<redis::stream> stream;
+  redis::parser parser;      // with what has come already
+  std::vector<value> early;  // notifications that came before anybody listened
+  /// The command that, sent over another connection, ends this one at the server; may be empty.
+  std::string kill;
+  bool durable = false;  // the server keeps over a restart all that it has confirmed
+  failover_guard guard;
+};
+
+}  // namespace holdfast::redis

@@ -1,0 +1,80 @@
+#include "stores/redis/protocol/sentinel_replies.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+
+#include "stores/redis/protocol/replies.hpp"
+#include "stores/redis/protocol/resp.hpp"
+
+namespace holdfast::redis {
+
+namespace {
+
+constexpr std::size_t longest_name = 255;  // of a host as of a primary
+constexpr std::size_t most_names = 10;     // in a message
+
+/// Without blanks, control characters and what has a meaning in a URL.
+bool is_plain(std::string_view text) {
+  return !text.empty() && text.size() <= longest_name && std::all_of(text.begin(), text.end(), [](char c) {
+    const auto byte = static_cast<unsigned char>(c);
+    return byte > 0x20 && byte < 0x7f && std::string_view{"/?&#%@\"'"}.find(c) == std::string_view::npos;
+  });
+}
+
+bool is_port(std::string_view text) {
+  unsigned port = 0;
+  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), port);
+  return problem == std::errc{} && end == text.data() + text.size() && port > 0 && port <= 65535;
+}
+
+}  // namespace
+
+void append_address_question(std::string& out, std::string_view primary) {
+  append(out, {"SENTINEL", "GET-MASTER-ADDR-BY-NAME", primary});
+}
+
+std::optional<server_address> primary_address_in(const value& reply) {
+  if (reply.is(value::kind::null)) return std::nullopt;
+  const auto is_text = [](const value& v) { return v.is(value::kind::text); };
+  if (!reply.is(value::kind::list) || reply.items.size() != 2 ||
+      !std::all_of(reply.items.begin(), reply.items.end(), is_text) || !is_plain(reply.items[0].text) ||
+      !is_port(reply.items[1].text)) {
+    throw misunderstood{};
+  }
+  return server_address{reply.items[0].text, reply.items[1].text};
+}
+
+void append_names_question(std::string& out) { append(out, {"SENTINEL", "MASTERS"}); }
+
+std::vector<std::string> primary_names_in(const value& reply) {
+  std::vector<std::string> names;
+  if (!reply.is(value::kind::list)) return names;
+  for (const value& fields : reply.items) {
+    for (std::size_t i = 0; i + 1 < fields.items.size() && names.size() < most_names; i += 2) {
+      if (fields.items[i].text != "name") continue;
+      if (is_primary_name(fields.items[i + 1].text)) names.push_back(fields.items[i + 1].text);
+      break;
+    }
+  }
+  return names;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string all;
+  for (const std::string& name : names) all.append(all.empty() ? "" : ", ").append(name);
+  return all;
+}
+
+/// The payloads are "NAME FORMER-HOST PORT HOST PORT" and "master NAME FORMER-HOST PORT".
+bool announces_switch(const value& push, std::string_view primary) {
+  if (!push.is(value::kind::push) || push.items.size() != 3 || push.items[0].text != "message") return false;
+  const std::string& channel = push.items[1].text;
+  const std::string name = std::string{primary} + ' ';
+  return (channel == switch_channel && push.items[2].text.starts_with(name)) ||
+         (channel == promotion_channel && push.items[2].text.starts_with("master " + name));
+}
+
+bool is_primary_name(std::string_view name) { return is_plain(name); }
+
+}  // namespace holdfast::redis
