@@ -42,9 +42,10 @@ void forget_faketime_files(::pid_t pid) {
 
 redis_server::redis_server(settings options) : settings_{std::move(options)} {
   if (settings_.tls) {
-    authority_.emplace(folder_);
-    server_pair_ = authority_->issue("server", "DNS:localhost,IP:127.0.0.1");
-    client_pair_ = authority_->issue("client", "DNS:client");
+    if (settings_.authority == nullptr) authority_.emplace(folder_);
+    const std::string suffix = '-' + std::to_string(port());
+    server_pair_ = authority().issue("server" + suffix, "DNS:localhost,IP:127.0.0.1");
+    client_pair_ = authority().issue("client" + suffix, "DNS:client");
   }
   if (settings_.own_clock) set_clock(0s);
   write_configuration();
@@ -75,7 +76,7 @@ void redis_server::write_configuration() {
   if (settings_.append_only) file << "appendonly yes\nappendfsync always\n";
   if (settings_.tls) {
     file << "tls-port " << tls_port() << "\ntls-cert-file " << server_pair_.certificate << "\ntls-key-file "
-         << server_pair_.key << "\ntls-ca-cert-file " << authority_->authority() << '\n';
+         << server_pair_.key << "\ntls-ca-cert-file " << authority().authority() << '\n';
   }
   for (const auto& line : settings_.lines) file << line << '\n';
 }
@@ -89,8 +90,10 @@ void redis_server::launch() {
                          "FAKETIME_TIMESTAMP_FILE=" + folder_.file("clock"), "FAKETIME_NO_CACHE=1",
                          "FAKETIME_DONT_FAKE_MONOTONIC=1"};
   }
-  process_ = std::make_unique<child_process>(
-      std::vector<std::string>{settings_.program, folder_.file("redis.conf")}, where);
+  std::vector<std::string> command{settings_.program, folder_.file("redis.conf")};
+  if (settings_.sentinel) command.emplace_back("--sentinel");
+  process_ = std::make_unique<child_process>(std::move(command), where);
+  running_ = true;
 }
 
 void redis_server::expect_answer(bool loading_will_do) {
@@ -122,7 +125,7 @@ std::string redis_server::url(std::string_view rest) const {
 std::string redis_server::tls_url(std::string_view rest) const {
   const bool more = rest.find('?') != std::string_view::npos;
   return "rediss://localhost:" + std::to_string(tls_port()) + std::string{rest} + (more ? '&' : '?') +
-         "failover_guard=0&ca=" + authority_->authority() + "&cert=" + client_pair_.certificate +
+         "failover_guard=0&ca=" + authority().authority() + "&cert=" + client_pair_.certificate +
          "&key=" + client_pair_.key;
 }
 
@@ -157,11 +160,18 @@ void redis_server::forget_start(const std::string& prefix) {
        info_text("master_replid") + ' ' + info_text("run_id") + " 1 0 none"});
 }
 
-void redis_server::stop() { process_->stop(); }
+void redis_server::stop() {
+  running_ = false;
+  process_->stop();
+}
 
-void redis_server::go_on() { process_->go_on(); }
+void redis_server::go_on() {
+  process_->go_on();
+  running_ = true;
+}
 
 void redis_server::kill() {
+  running_ = false;
   process_->kill();
   console_.reset();
 }

@@ -21,11 +21,13 @@ class redis_server {
  public:
   struct settings {
     std::string program = usual_program();
-    std::vector<std::string> lines{};  ///< of its configuration, after ours
-    std::string password{};            ///< of the user "default"; empty: none is asked for
-    bool tls = false;                  ///< a second port, which asks for a client's certificate
-    bool append_only = false;          ///< every write is on the disk before its reply
-    bool own_clock = false;            ///< its wall clock is what `set_clock` says
+    std::vector<std::string> lines{};         ///< of its configuration, after ours
+    std::string password{};                   ///< of the user "default"; empty: none is asked for
+    bool tls = false;                         ///< a second port, which asks for a client's certificate
+    const certificates* authority = nullptr;  ///< of its certificate; null: one of its own
+    bool sentinel = false;                    ///< a Sentinel instead, which `lines` tell what to monitor
+    bool append_only = false;                 ///< every write is on the disk before its reply
+    bool own_clock = false;                   ///< its wall clock is what `set_clock` says
   };
 
   /// What HOLDFAST_TEST_REDIS_SERVER names, or else the system's redis-server.
@@ -42,7 +44,9 @@ class redis_server {
   [[nodiscard]] std::string file(std::string_view name) const { return folder_.file(name); }
   [[nodiscard]] ::pid_t pid() const noexcept { return process_->pid(); }
   /// What a client needs for the TLS port.
-  [[nodiscard]] const certificates& authority() const { return *authority_; }
+  [[nodiscard]] const certificates& authority() const {
+    return settings_.authority != nullptr ? *settings_.authority : *authority_;
+  }
   [[nodiscard]] const certificates::pair& client_pair() const noexcept { return client_pair_; }
 
   /// A store URL; `rest` follows the port: "?prefix=a:", "/3". The failover guard is off: the server has just
@@ -83,6 +87,8 @@ class redis_server {
   /// Shifts its wall clock by so much from the real one, from now on.
   void set_clock(std::chrono::milliseconds ahead);
   [[nodiscard]] std::string log() const;
+  /// Neither killed nor stopped.
+  [[nodiscard]] bool is_running() const noexcept { return running_; }
 
  private:
   [[nodiscard]] bool guards_debug() const;
@@ -98,6 +104,7 @@ class redis_server {
   certificates::pair server_pair_;
   certificates::pair client_pair_;
   std::unique_ptr<child_process> process_;
+  bool running_ = false;
   std::unique_ptr<redis_console> console_;
 };
 
