@@ -44,27 +44,27 @@ class redis_sentinel_access : public on_sentinels {
     std::string hosts;
     for (const std::uint16_t port : group_.sentinel_ports())
       hosts += (hosts.empty() ? "127.0.0.1:" : ",127.0.0.1:") + std::to_string(port);
-    return "redis+sentinel://" + server + hosts + "/mymaster" + options;
+    return "redis+sentinel://" + server + hosts + "/mymaster?failover_guard=0" + options;
   }
 };
 
 TEST_F(redis_sentinel_access, takes_a_password_for_the_servers_and_one_for_the_sentinels) {
   EXPECT_FALSE(try_to_lock(group_.url()).code);
   EXPECT_FALSE(
-      try_to_lock(url("default:hunter2-server@", "?sentinel_user=default&sentinel_password=hunter2-sentinel"))
+      try_to_lock(url("default:hunter2-server@", "&sentinel_user=default&sentinel_password=hunter2-sentinel"))
           .code);
   EXPECT_FALSE(
-      try_to_lock(url("", "?sentinel_password=hunter2-sentinel"), client_options{}.password("hunter2-server"))
+      try_to_lock(url("", "&sentinel_password=hunter2-sentinel"), client_options{}.password("hunter2-server"))
           .code);
 }
 
 TEST_F(redis_sentinel_access, is_refused_at_once_and_tells_no_password) {
   const auto begin = boot_clock::now();
   for (const std::string& wrong :
-       {url(":hunter2-server@", ""), url(":hunter2-server@", "?sentinel_password=hunter2-server"),
-        url(":hunter2-server@", "?sentinel_user=nobody&sentinel_password=hunter2-sentinel"),
-        url("", "?sentinel_password=hunter2-sentinel"),
-        url(":hunter2-sentinel@", "?sentinel_password=hunter2-sentinel")}) {
+       {url(":hunter2-server@", ""), url(":hunter2-server@", "&sentinel_password=hunter2-server"),
+        url(":hunter2-server@", "&sentinel_user=nobody&sentinel_password=hunter2-sentinel"),
+        url("", "&sentinel_password=hunter2-sentinel"),
+        url(":hunter2-sentinel@", "&sentinel_password=hunter2-sentinel")}) {
     const auto refused = failure_of([&] {
       client locks{wrong};
       mutex{locks, "stock", patient()}.lock();
@@ -83,7 +83,7 @@ TEST_F(redis_sentinel_access, needs_no_more_rights_at_a_sentinel_than_the_docume
     ASSERT_EQ(group_.sentinel(i).ask(user), "OK");
     group_.sentinel(i).ask({"ACL", "LOG", "RESET"});
   }
-  const std::string options = "?sentinel_user=lookup&sentinel_password=secret";
+  const std::string options = "&sentinel_user=lookup&sentinel_password=secret";
   client locks{url(":hunter2-server@", options)};
   auto held = mutex{locks, "stock", lasting()}.acquire();
   await([&] { return subscribers(group_.sentinel(0)) == 1; }, "the client has not subscribed");
@@ -93,7 +93,7 @@ TEST_F(redis_sentinel_access, needs_no_more_rights_at_a_sentinel_than_the_docume
   EXPECT_EQ(renew(held), renewal::renewed);
   const auto unknown =
       try_to_lock("redis+sentinel://:hunter2-server@127.0.0.1:" + std::to_string(group_.sentinel_ports()[0]) +
-                  "/nobody" + options);
+                  "/nobody?failover_guard=0" + options);
   EXPECT_EQ(unknown.code, errc::invalid_url) << unknown.text;
   EXPECT_THAT(unknown.text, HasSubstr("mymaster"));
   for (std::size_t i = 0; i < group::count; ++i)

@@ -12,6 +12,23 @@ class redis_sentinel_failovers : public on_sentinels {
  protected:
   using on_sentinels::on_sentinels;
 
+  /// No replica has the lease when the primary crashes: its connections to them are closed before the grant.
+  lease acquire_and_crash(client& locks, const lock_options& options) {
+    crashed_ = group_.primary_index();
+    const auto each_replica = [this](auto action) {
+      for (std::size_t i = 0; i < group::count; ++i) {
+        if (i != crashed_) action(group_.server(i));
+      }
+    };
+    each_replica([](test::redis_server& replica) { replica.stop(); });
+    group_.server(crashed_).ask({"CLIENT", "KILL", "TYPE", "replica"});
+    lease held = mutex{locks, "stock", options}.acquire();
+    group_.server(crashed_).kill();
+    each_replica([](test::redis_server& replica) { replica.go_on(); });
+    return held;
+  }
+  std::size_t crashed_ = group::count;
+
   /// Somebody holds, and another one waits. Both go on after a failover.
   template <class Failover>
   void expect_lease_to_survive(Failover fail_over) {
@@ -83,28 +100,33 @@ TEST_F(redis_sentinel_failovers, are_noticed_by_clients_that_send_nothing) {
   expect_known(held);
 }
 
-// The server's connections to the replicas are closed before the grant, so that none of them gets it.
 TEST_F(redis_sentinel_failovers, lose_leases_that_were_not_replicated_by_their_deadline) {
   client locks{group_.url()};
   client others{group_.url()};
   EXPECT_TRUE(locks.list().empty() && others.list().empty()) << "and they are connected";
-  const auto former = group_.primary_index();
-  for (std::size_t i = 0; i < group::count; ++i) {
-    if (i != former) group_.server(i).stop();
-  }
-  group_.server(former).ask({"CLIENT", "KILL", "TYPE", "replica"});
-  auto held = mutex{locks, "stock", lasting().ttl(20s)}.acquire();
+  auto held = acquire_and_crash(locks, lasting().ttl(20s));
   loss end{held};
-  group_.server(former).kill();
-  for (std::size_t i = 0; i < group::count; ++i) {
-    if (i != former) group_.server(i).go_on();
-  }
-  group_.await_failover_from(former);
+  group_.await_failover_from(crashed_);
   end.expect_by(held.deadline());
   EXPECT_FALSE(held.held());
   auto next = mutex{others, "stock", lasting()}.acquire();
   EXPECT_GT(next.token(), held.token());
   expect_known(next);
+}
+
+TEST_F(redis_sentinel_failovers, with_the_guard_let_nobody_in_beside_a_lease_that_was_not_replicated) {
+  group_.primary().forget_start();
+  group_.replicate();
+  const std::string url = group_.guarded_url("?failover_guard=10s");
+  const auto brief = lasting().ttl(10s);
+  client locks{url};
+  client others{url};
+  EXPECT_TRUE(mutex(others, "other", brief).try_lock()) << "the guard is on already";
+  auto held = acquire_and_crash(locks, brief);
+  group_.await_failover_from(crashed_);
+  const auto next = mutex{others, "stock", brief}.acquire();
+  EXPECT_FALSE(held.held()) << "two hold";
+  EXPECT_GT(next.token(), held.token());
 }
 
 TEST_F(redis_sentinel_failovers, lead_new_clients_to_the_new_primary) {
