@@ -31,9 +31,9 @@ concept pipelined_wire = requires(Wire& wire, const Wire& state, typename Wire::
   { state.events() } -> std::same_as<short>;
   /// How many requests may be in flight now.
   { state.depth() } -> std::same_as<std::size_t>;
-  /// After how long a silence the server is pinged before the next request. The wire then lets no request be
-  /// in flight beside the ping, until the answer shows that the server is still what it was.
-  { state.idle_limit() } -> std::same_as<std::chrono::steady_clock::duration>;
+  /// Whether the server has to answer a ping before the next request. From then on until the answer `depth`
+  /// is zero.
+  { state.needs_ping() } -> std::same_as<bool>;
   /// Why it takes no more requests, although the replies in flight still come.
   { state.retirement() } -> std::same_as<std::optional<connection_error>>;
   /// Appends a request.
@@ -203,7 +203,7 @@ class multiplexed_connection final : private readable_connection {
   void give_up(connection_error error);
 
   void send_queued() HOLDFAST_REQUIRES(wire_mutex_);
-  void ping_if_silent_for(clock::duration limit, clock::time_point now) HOLDFAST_REQUIRES(wire_mutex_);
+  void start_ping() HOLDFAST_REQUIRES(wire_mutex_);
   [[nodiscard]] request* start_next() HOLDFAST_REQUIRES(wire_mutex_);
   void count_in_flight() HOLDFAST_REQUIRES(wire_mutex_);
 

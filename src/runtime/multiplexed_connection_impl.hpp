@@ -53,8 +53,7 @@ void multiplexed_connection<Wire>::send_queued() {
   if (unusable_) return;  // the queue waits for the next connection
   const short events = wire_->events();
   try {
-    const clock::duration limit = wire_->idle_limit();
-    if (limit != clock::duration::max()) ping_if_silent_for(limit, clock::now());
+    if (pipeline_.in_flight() == 0 && wire_->needs_ping()) start_ping();
     while (request* const next = start_next()) wire_->put(*next);
     wire_->write_out();
     if (pipeline_.in_flight() == 0) unusable_ = wire_->retirement();
@@ -68,8 +67,7 @@ void multiplexed_connection<Wire>::send_queued() {
 }
 
 template <class Wire>
-void multiplexed_connection<Wire>::ping_if_silent_for(clock::duration limit, clock::time_point now) {
-  if (pipeline_.in_flight() != 0 || now < heard_ + limit) return;
+void multiplexed_connection<Wire>::start_ping() {
   request_ptr ping = protocol_.ping();
   request& sent = pipeline_.start(ping);
   count_in_flight();
@@ -156,8 +154,10 @@ typename multiplexed_connection<Wire>::clock::duration multiplexed_connection<Wi
   if (!unusable_ && pipeline_.in_flight() == 0) unusable_ = wire_->retirement();
   if (unusable_) throw connection_error{*unusable_};
   const auto now = clock::now();
-  ping_if_silent_for(settings_.quiet_limit, now);
-  wire_->write_out();
+  if (pipeline_.in_flight() == 0 && now >= heard_ + settings_.quiet_limit) {
+    start_ping();
+    wire_->write_out();
+  }
   // Other threads send meanwhile, and do not wake the reader: it looks again before their replies are
   // overdue.
   if (pipeline_.in_flight() == 0) {

@@ -18,7 +18,7 @@ redis_link::~redis_link() { to_.gone(*this); }
 void redis_link::begin_connection() { to_.connected(*this); }
 
 void redis_link::hear_guard(const redis::value& reply) {
-  if (guard_.hear(reply, from_.now()))
+  if (guard_.hear(reply, to_.speech, from_.now()))
     in_.violated("the server does not say whether it grants: " + reply.text);
 }
 

@@ -110,7 +110,7 @@ void redis_store::connected(redis_link& by) {
 
 redis::value redis_store::ask_for_guard(sim::connection& at) {
   std::string question;
-  redis::failover_guard::append_question(question, speech, false);
+  redis::failover_guard::append_question(question, speech, true);
   std::string_view left{question};
   read_command(left, arguments_);
   change_.apply(arguments_);

@@ -107,9 +107,7 @@ class line_wire {
   [[nodiscard]] int descriptor() const { return descriptor_; }
   [[nodiscard]] short events() const { return POLLIN; }
   [[nodiscard]] std::size_t depth() const { return 1024; }
-  [[nodiscard]] std::chrono::steady_clock::duration idle_limit() const {
-    return std::chrono::steady_clock::duration::max();
-  }
+  [[nodiscard]] bool needs_ping() const { return false; }
   [[nodiscard]] std::optional<runtime::connection_error> retirement() const { return std::nullopt; }
   void put(const line_request& r) { server_.receive(r.text); }
   void write_out() {}

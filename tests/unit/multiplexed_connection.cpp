@@ -35,21 +35,25 @@ class echo_wire {
  public:
   using request = echo_request;
 
-  /// \param idle_limit see runtime::pipelined_wire.
+  /// \param ping_every after so long it needs another ping.
   /// \param log what is put on it, and "|" for each time that it is read.
-  echo_wire(std::chrono::steady_clock::duration idle_limit, std::string& log)
-      : idle_limit_{idle_limit}, log_{log} {}
+  echo_wire(std::chrono::steady_clock::duration ping_every, std::string& log)
+      : ping_every_{ping_every}, log_{log} {}
 
   [[nodiscard]] int descriptor() const { return ready_.descriptor(); }
   [[nodiscard]] short events() const { return POLLIN; }
-  [[nodiscard]] std::size_t depth() const { return is_pinged_ ? 0 : 1024; }
-  [[nodiscard]] std::chrono::steady_clock::duration idle_limit() const { return idle_limit_; }
+  [[nodiscard]] std::size_t depth() const { return is_pinged_ || needs_ping() ? 0 : 1024; }
+  [[nodiscard]] bool needs_ping() const {
+    return std::chrono::steady_clock::now() - pinged_at_ >= ping_every_;
+  }
   [[nodiscard]] std::optional<runtime::connection_error> retirement() const { return std::nullopt; }
   void put(const echo_request& r) {
     if (r.text == "not sent") throw std::runtime_error{"not sent"};
-    log_ += r.text;
-    is_pinged_ = is_pinged_ || r.text == "ping";
     ready_.ring();
+    log_ += r.text;
+    if (r.text != "ping") return;
+    is_pinged_ = true;
+    pinged_at_ = std::chrono::steady_clock::now();
   }
   void write_out() {}
   void drain() {
@@ -59,7 +63,8 @@ class echo_wire {
   }
 
  private:
-  std::chrono::steady_clock::duration idle_limit_;
+  std::chrono::steady_clock::duration ping_every_;
+  std::chrono::steady_clock::time_point pinged_at_ = std::chrono::steady_clock::now();
   std::string& log_;
   bool is_pinged_ = false;
   runtime::wakeup_fd ready_;
@@ -69,13 +74,13 @@ class echo final : public runtime::multiplexed_link<std::string, std::string, ec
  public:
   /// \param open until when there is nobody to connect to.
   /// \param trying null, or what is set with the second try, after a first that fails at once.
-  /// \param idle_limit of its wires.
+  /// \param ping_every of its wires.
   echo(runtime::event_loop& on, std::shared_future<void> open, std::promise<void>* trying = nullptr,
-       std::chrono::steady_clock::duration idle_limit = std::chrono::steady_clock::duration::max())
+       std::chrono::steady_clock::duration ping_every = std::chrono::steady_clock::duration::max())
       : multiplexed_link{on, {"nowhere", 10s, 10s}},
         open_{std::move(open)},
         trying_{trying},
-        idle_limit_{idle_limit} {
+        ping_every_{ping_every} {
     connection().start();
   }
   ~echo() override { shut(); }
@@ -98,7 +103,7 @@ class echo final : public runtime::multiplexed_link<std::string, std::string, ec
       trying_->set_value();
     }
     open_.wait();
-    return std::make_unique<echo_wire>(idle_limit_, log_);
+    return std::make_unique<echo_wire>(ping_every_, log_);
   }
   [[nodiscard]] std::unique_ptr<echo_request> ping() const override {
     auto r = std::make_unique<echo_request>();
@@ -123,7 +128,7 @@ class echo final : public runtime::multiplexed_link<std::string, std::string, ec
 
   std::shared_future<void> open_;
   std::promise<void>* trying_;
-  const std::chrono::steady_clock::duration idle_limit_;
+  const std::chrono::steady_clock::duration ping_every_;
   std::string log_;
   bool first_try_ = true;
 };
@@ -175,12 +180,12 @@ TEST(multiplexed_connection, tells_everybody_where_an_answer_is_forgotten) {
   EXPECT_EQ(gist(ask({"a", "forgotten", "c"})), (texts{"a", "unknown", "c"}));
 }
 
-TEST(multiplexed_connection, pings_a_server_that_was_silent_and_sends_nothing_before_its_answer) {
-  constexpr auto idle_limit = 1ms;
+TEST(multiplexed_connection, pings_where_its_wire_needs_that_and_sends_nothing_before_the_answer) {
+  constexpr auto ping_every = 1ms;
   std::promise<void> open;
   open.set_value();
   runtime::event_loop event_loop;
-  echo line{event_loop, open.get_future().share(), nullptr, idle_limit};
+  echo line{event_loop, open.get_future().share(), nullptr, ping_every};
   for (const char* text : {"a", "b"}) {
     std::promise<void> answered;
     {
@@ -189,7 +194,7 @@ TEST(multiplexed_connection, pings_a_server_that_was_silent_and_sends_nothing_be
     }
     line.kick();
     ASSERT_EQ(answered.get_future().wait_for(30s), std::future_status::ready);
-    for (const auto end = std::chrono::steady_clock::now() + 2 * idle_limit;
+    for (const auto end = std::chrono::steady_clock::now() + 2 * ping_every;
          std::chrono::steady_clock::now() < end;) {
     }
   }

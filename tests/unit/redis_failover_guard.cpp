@@ -33,14 +33,15 @@ std::vector<std::string> arguments_in(std::string_view bytes) {
 TEST(redis_failover_guard, asks_with_the_marker_of_its_prefix) {
   dialect in;
   in.guard = 45s;
-  std::string bytes;
-  failover_guard::append_question(bytes, in, true);
-  const auto arguments = arguments_in(bytes);
-  ASSERT_EQ(arguments.size(), 6U);
-  EXPECT_EQ(arguments[0], "EVAL");
-  EXPECT_EQ(arguments[3], guard_key("holdfast:"));
-  EXPECT_EQ(arguments[4], "45000");
-  EXPECT_EQ(arguments[5], "1");
+  for (const bool in_full : {true, false}) {
+    std::string bytes;
+    failover_guard::append_question(bytes, in, in_full);
+    const auto arguments = arguments_in(bytes);
+    ASSERT_EQ(arguments.size(), 5U);
+    EXPECT_EQ(arguments[0], in_full ? "EVAL" : "EVALSHA");
+    EXPECT_EQ(arguments[3], guard_key("holdfast:"));
+    EXPECT_EQ(arguments[4], "45000");
+  }
 }
 
 TEST(redis_failover_guard, has_a_marker_that_is_no_key_of_a_lock) {
@@ -55,10 +56,12 @@ TEST(redis_failover_guard, has_a_marker_that_is_no_key_of_a_lock) {
 TEST(redis_failover_guard, lasts_as_long_as_the_server_says_and_says_why) {
   failover_guard guard;
   EXPECT_FALSE(guard.pause_at(now));
-  EXPECT_FALSE(guard.hear(list({number(18'000), number(12'000), text("changed")}), now));
+  EXPECT_FALSE(
+      guard.hear(list({number(18'000), number(12'000), text("changed"), number(30'000)}), dialect{}, now));
   const auto pause = guard.pause_at(now);
   ASSERT_TRUE(pause);
   EXPECT_EQ(pause->left, 18s);
+  EXPECT_EQ(pause->length, 30s);
   EXPECT_EQ(pause->reason.code, errc::unavailable);
   EXPECT_THAT(pause->reason.message,
               AllOf(HasSubstr("12 s ago"), HasSubstr("18 s more"), HasSubstr("failover_guard")));
@@ -69,17 +72,22 @@ TEST(redis_failover_guard, lasts_as_long_as_the_server_says_and_says_why) {
 
 TEST(redis_failover_guard, is_over_where_the_server_says_so) {
   failover_guard guard;
-  EXPECT_FALSE(guard.hear(list({number(18'000), number(0), text("empty")}), now));
-  EXPECT_FALSE(guard.hear(list({number(0)}), now));
+  EXPECT_FALSE(guard.hear(list({number(18'000), number(0), text("started")}), dialect{}, now));
+  EXPECT_FALSE(guard.hear(list({number(0)}), dialect{}, now));
   EXPECT_FALSE(guard.pause_at(now));
 }
 
 TEST(redis_failover_guard, takes_no_other_answer) {
   failover_guard guard;
-  EXPECT_EQ(guard.hear(list({}), now)->reason.code, errc::corrupt_store);
-  EXPECT_EQ(guard.hear(text("0"), now)->reason.code, errc::corrupt_store);
-  EXPECT_EQ(guard.hear({kind::error, 0, "NOPERM no", {}}, now)->reason.code, errc::permission_denied);
-  EXPECT_FALSE(guard.hear(list({number(std::numeric_limits<std::int64_t>::max()), text("x")}), now));
+  EXPECT_EQ(guard.hear(list({}), dialect{}, now)->reason.code, errc::corrupt_store);
+  EXPECT_EQ(guard.hear(text("0"), dialect{}, now)->reason.code, errc::corrupt_store);
+  const auto refused = guard.hear({kind::error, 0, "NOPERM no", {}}, dialect{}, now);
+  EXPECT_EQ(refused->reason.code, errc::permission_denied);
+  EXPECT_THAT(refused->reason.message, AllOf(HasSubstr("+info"), HasSubstr("failover_guard=0")));
+  const auto wrong = guard.hear({kind::error, 0, "WRONGTYPE no", {}}, dialect{}, now);
+  EXPECT_THAT(wrong->reason.message, HasSubstr(guard_key("holdfast:")));
+  EXPECT_FALSE(
+      guard.hear(list({number(std::numeric_limits<std::int64_t>::max()), text("x")}), dialect{}, now));
   EXPECT_TRUE(guard.pause_at(now)) << "and no time overflows";
 }
 
@@ -112,16 +120,16 @@ class redis_pause : public testing::Test {
   }
 
   dialect in_;
-  failover_guard::pause pause_{{errc::unavailable, "it may have forgotten"}, 18s};
+  failover_guard::pause pause_{{errc::unavailable, "it may have forgotten"}, 18s, 30s};
 };
 
 TEST_F(redis_pause, goes_with_every_request_that_could_grant) {
   using enum tickets::task;
   for (const auto task : {acquire, find, look, release, withdraw, downgrade, force_release}) {
-    EXPECT_EQ(last_argument(task), "paused") << static_cast<int>(task);
+    EXPECT_EQ(last_argument(task), "paused 30000") << static_cast<int>(task);
   }
-  EXPECT_NE(last_argument(renew), "paused");
-  EXPECT_NE(last_argument(inspect), "paused");
+  EXPECT_NE(last_argument(renew), "paused 30000");
+  EXPECT_NE(last_argument(inspect), "paused 30000");
 }
 
 TEST_F(redis_pause, is_told_to_whoever_does_not_wait) {

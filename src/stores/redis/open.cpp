@@ -112,7 +112,7 @@ std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_option
   speech.keep = url.take_milliseconds("keep_idle", speech.keep, 1s, 24h * 3650);
   speech.replicas = static_cast<unsigned>(url.take_number("replicas", 0, 0, 100));
   speech.replicas_wait = url.take_milliseconds("replicas_wait", speech.replicas_wait, 1ms, 1h);
-  speech.guard = url.take_milliseconds("failover_guard", speech.guard, 0ms, 24h * 365);
+  speech.guard = url.take_milliseconds("failover_guard", speech.guard, 0ms, 25h);
   if (speech.replicas > 0 && speech.replicas_wait >= s.answer_limit)
     url.refuse("the option 'replicas_wait' is not shorter than 'answer_timeout'");
   url.refuse_rest(known_options);

@@ -136,7 +136,8 @@ void info(call& c) {
     if (is_keyword(section, "server")) {
       text += "# Server\r\n";
       field("run_id", own.run);
-      field("uptime_in_seconds", std::to_string((server_access::now_us(c) - own.started_us) / 1'000'000));
+      field("uptime_in_seconds",
+            std::to_string(server_access::now_us(c) / 1'000'000 - own.started_us / 1'000'000));
     } else if (is_keyword(section, "replication")) {
       text += "# Replication\r\n";
       field("role", server_access::settings(c).read_only ? "slave" : "master");

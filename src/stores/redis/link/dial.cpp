@@ -16,20 +16,12 @@ namespace holdfast::redis {
 
 namespace {
 
-/// Whether every write is on the disk before its reply.
-/// \param configuration the reply to CONFIG GET, if the user may ask.
-bool keeps_all(const value& configuration) {
-  const value* const appends = field_of(configuration, "appendonly");
-  const value* const syncs = field_of(configuration, "appendfsync");
-  return appends != nullptr && appends->text == "yes" && syncs != nullptr && syncs->text == "always";
-}
-
 /// \throws connection_error where the server does not answer that.
 void ask_whether_it_grants(connection& made, introduction& talk, const dialect& in) {
   std::string question;
-  failover_guard::append_question(question, in, made.durable);
+  failover_guard::append_question(question, in, true);
   talk.send(question);
-  if (auto refusal = made.guard.hear(talk.hear(), boot_clock::now())) {
+  if (auto refusal = made.guard.hear(talk.hear(), in, boot_clock::now())) {
     throw connection_error{std::move(refusal->reason), refusal->retryable};
   }
 }
@@ -130,17 +122,14 @@ connection dial(const settings& to, const tls_context* secure, io_deadline limit
     needed.push_back(false);
   }
   ask(true, {"SUBSCRIBE", channel_of(client)});
-  const bool guards = to.speech.guard.count() != 0;
-  if (guards) ask(false, {"CONFIG", "GET", "append*"});
   talk.send(rest);
   std::string own;
   for (std::size_t i = 0; i < needed.size(); ++i) {
     const value answer = talk.hear();
     if (needed[i]) require_no_error(answer, to.login);
     if (i == 0) own = own_address(answer, made.stream->descriptor());
-    if (guards && i + 1 == needed.size()) made.durable = keeps_all(answer);
   }
-  if (guards) ask_whether_it_grants(made, talk, to.speech);
+  if (to.speech.guard.count() != 0) ask_whether_it_grants(made, talk, to.speech);
 
   const std::int64_t id = id_in(greeting);
   if (!own.empty() && id > 0) append(made.kill, {"CLIENT", "KILL", "ID", std::to_string(id), "ADDR", own});

@@ -16,7 +16,8 @@ void wire::put(pending_command& c) {
   if (c.fsm) {
     c.replies_due = c.fsm->say(unsent_, connection_.guard.pause_now());
   } else if (c.is_ping && in_.guard.count() != 0) {
-    failover_guard::append_question(unsent_, in_, connection_.durable);
+    failover_guard::append_question(unsent_, in_, asks_in_full_);
+    asked_ = std::chrono::steady_clock::now();
     is_pinged_ = true;
   } else {
     unsent_ += c.command;
@@ -25,7 +26,12 @@ void wire::put(pending_command& c) {
 
 void wire::hear_ping(const value& reply) {
   if (!std::exchange(is_pinged_, false)) return;
-  if (auto refusal = connection_.guard.hear(reply, boot_clock::now())) {
+  asks_in_full_ = !asks_in_full_ && reply.is(value::kind::error) && reply.text.starts_with("NOSCRIPT");
+  if (asks_in_full_) {
+    asked_ -= ask_every;  // again, before anything else
+    return;
+  }
+  if (auto refusal = connection_.guard.hear(reply, in_, boot_clock::now())) {
     throw connection_error{std::move(refusal->reason), refusal->retryable};
   }
 }

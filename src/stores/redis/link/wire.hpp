@@ -36,11 +36,13 @@ class wire {
   [[nodiscard]] int descriptor() const { return connection_.stream->descriptor(); }
   [[nodiscard]] short events() const;
   /// None until the server has answered a ping: its answer may forbid what is queued.
-  [[nodiscard]] std::size_t depth() const { return is_pinged_ ? 0 : std::numeric_limits<std::size_t>::max(); }
-  /// An idle connection may have outlived a demotion of its server and a promotion: see failover_guard.
-  [[nodiscard]] std::chrono::steady_clock::duration idle_limit() const {
-    if (in_.guard.count() == 0) return std::chrono::steady_clock::duration::max();
-    return std::chrono::seconds{1};
+  [[nodiscard]] std::size_t depth() const {
+    return is_pinged_ || needs_ping() ? 0 : std::numeric_limits<std::size_t>::max();
+  }
+  /// A connection may outlive a demotion of its server and a promotion: see failover_guard. What it reads
+  /// meanwhile says nothing of that, and anybody may send it notifications.
+  [[nodiscard]] bool needs_ping() const {
+    return in_.guard.count() != 0 && std::chrono::steady_clock::now() >= asked_ + ask_every;
   }
   [[nodiscard]] std::optional<connection_error> retirement() const { return std::nullopt; }
   void put(pending_command& c);
@@ -59,8 +61,12 @@ class wire {
   connection connection_;
   const bool is_tls_;
   const dialect& in_;
-  bool is_pinged_ = false;  // and has not answered
-  std::string unsent_;      // bytes that the socket did not accept
+  static constexpr std::chrono::seconds ask_every{1};
+  std::chrono::steady_clock::time_point asked_ =
+      std::chrono::steady_clock::now();  // when last, by a ping or before
+  bool is_pinged_ = false;               // and has not answered
+  bool asks_in_full_ = false;            // the server does not know the question's script
+  std::string unsent_;                   // bytes that the socket did not accept
 };
 
 }  // namespace holdfast::redis

@@ -1,6 +1,7 @@
 #include "stores/redis/protocol/failover_guard.hpp"
 
 #include <algorithm>
+#include <string_view>
 
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/resp.hpp"
@@ -13,29 +14,36 @@ using std::chrono::milliseconds;
 
 namespace {
 
-/// What the server calls a cause, for people.
+/// A cause that guard.lua names, for people.
 std::string_view text_of(std::string_view cause) {
-  if (cause == "empty") return "the server started without the locks that it had before";
-  return "the server became the primary, or restarted without its last writes";
+  return cause == "started" ? "the server was started " : "the server became the primary, or was restarted, ";
 }
 
-std::string seconds(milliseconds length) {
-  return std::to_string(std::chrono::ceil<std::chrono::seconds>(length).count()) + " s";
+std::string seconds(std::chrono::seconds length) { return std::to_string(length.count()) + " s"; }
+
+/// Says what to do where the question is refused.
+store::request_error refusal_of(const std::string& error, const std::string& marker) {
+  store::request_error refusal = request_error_of(error);
+  std::string& message = refusal.reason.message;
+  if (refusal.reason.code == errc::permission_denied) {
+    message +=
+        "; for failover_guard a client asks INFO: allow this user +info, or give the URL failover_guard=0";
+  } else if (refusal.reason.code == errc::wrong_type) {
+    message = "the key " + marker + " of failover_guard contains something else; delete it (" + error + ")";
+  }
+  return refusal;
 }
 
 }  // namespace
 
-void failover_guard::append_question(std::string& out, const dialect& in, bool durable) {
-  append(out, {"EVAL", text::guard, "1", guard_key(in.prefix), std::to_string(in.guard.count()),
-               durable ? "1" : "0"});
+void failover_guard::append_question(std::string& out, const dialect& in, bool in_full) {
+  append(out, {in_full ? "EVAL" : "EVALSHA", in_full ? text::guard : text::guard_sha1, "1",
+               guard_key(in.prefix), std::to_string(in.guard.count())});
 }
 
-std::optional<store::request_error> failover_guard::hear(const value& reply, store::time_point now) {
-  if (reply.is(value::kind::error)) {
-    store::request_error refusal = request_error_of(reply.text);
-    refusal.reason.message += "; it was asked whether it may have forgotten locks, for failover_guard";
-    return refusal;
-  }
+std::optional<store::request_error> failover_guard::hear(const value& reply, const dialect& in,
+                                                         store::time_point now) {
+  if (reply.is(value::kind::error)) return refusal_of(reply.text, guard_key(in.prefix));
   // A server is not trusted.
   const auto time_in = [&](std::size_t index) {
     const bool given = index < reply.items.size() && reply.items[index].is(value::kind::number);
@@ -49,20 +57,19 @@ std::optional<store::request_error> failover_guard::hear(const value& reply, sto
   until_ = left.count() == 0 ? store::time_point{} : now + left;
   since_ = now - time_in(1);
   cause_ = reply.items.size() > 2 ? reply.items[2].text : std::string{};
+  length_ = time_in(3);
   return std::nullopt;
 }
 
 std::optional<failover_guard::pause> failover_guard::pause_at(store::time_point now) const {
   if (now >= until_) return std::nullopt;
   const auto left = std::chrono::ceil<milliseconds>(until_ - now);
-  const auto since = std::chrono::floor<milliseconds>(now - since_);
   std::string message{text_of(cause_)};
-  message.append(" ")
-      .append(seconds(since))
+  message.append(seconds(std::chrono::floor<std::chrono::seconds>(now - since_)))
       .append(" ago, and may have forgotten locks that are held; it grants nothing new for ")
-      .append(seconds(left))
+      .append(seconds(std::chrono::ceil<std::chrono::seconds>(left)))
       .append(" more (failover_guard)");
-  return pause{{errc::unavailable, std::move(message)}, left};
+  return pause{{errc::unavailable, std::move(message)}, left, length_};
 }
 
 }  // namespace holdfast::redis

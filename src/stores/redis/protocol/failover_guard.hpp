@@ -18,22 +18,24 @@ namespace holdfast::redis {
 /// at least the longest ttl in use. By then every hold that it does not know has ended. Holders that it knows
 /// go on, since renewals are no grants.
 ///
-/// The server is asked on each connection before its first claim, and again after the connection was idle,
-/// because it may have outlived a demotion and a promotion. What it answers lies in the server itself
-/// (lua/guard.lua), so that a client keeps the guard that was not there at the promotion.
+/// The server is asked on each connection before its first claim, and again before a request if a second has
+/// passed since, because the connection may have outlived a demotion and a promotion. What it answers lies in
+/// the server itself (lua/guard.lua), so that a client keeps the guard that was not there at the promotion.
 class failover_guard {
  public:
   /// What it does to a request that could grant something.
   struct pause {
     failure reason;  // with the time that is left
     std::chrono::milliseconds left;
+    std::chrono::milliseconds length;  // of the whole guard
   };
 
   /// Appends the command that asks the server.
-  /// \param durable whether the server keeps over a restart all that it has confirmed.
-  static void append_question(std::string& out, const dialect& in, bool durable);
-  /// The server's reply, for `answer`. \return the error of a server that does not answer the question.
-  [[nodiscard]] std::optional<store::request_error> hear(const value& reply, store::time_point now);
+  /// \param in_full with the text of the script, not with its digest.
+  static void append_question(std::string& out, const dialect& in, bool in_full);
+  /// Takes the reply. \return the error of a server that does not answer the question.
+  [[nodiscard]] std::optional<store::request_error> hear(const value& reply, const dialect& in,
+                                                         store::time_point now);
 
   /// Empty: the server grants.
   [[nodiscard]] std::optional<pause> pause_at(store::time_point now) const;
@@ -48,6 +50,7 @@ class failover_guard {
   store::time_point until_{};  // on this client's clock: later than on the server's
   store::time_point since_{};
   std::string cause_;
+  std::chrono::milliseconds length_{};
 };
 
 }  // namespace holdfast::redis

@@ -64,7 +64,9 @@ bool takes_all(const tickets::request& claim) {
 bool may_grant(task kind) { return kind != task::renew && kind != task::inspect && kind != task::list; }
 
 /// The last argument of a script that is to grant nothing.
-constexpr std::string_view paused_argument = "paused";
+std::string paused_argument(const failover_guard::pause& of) {
+  return "paused " + std::to_string(of.length.count());
+}
 
 void begin(std::string& out, const script& s, bool in_full, std::size_t key_count, std::size_t arguments) {
   append_command(out, 3 + key_count + arguments);
@@ -329,7 +331,7 @@ void request_fsm::say_script(std::string& out, bool in_full) const {
       break;
     default: begin_with_keys(0);
   }
-  if (paused) append_bulk_string(out, paused_argument);
+  if (paused) append_bulk_string(out, paused_argument(*paused_));
 }
 
 void request_fsm::say_claim(std::string& out, std::int64_t keep) const {

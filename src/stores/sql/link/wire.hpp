@@ -1,7 +1,6 @@
 #pragma once
 
 #include <atomic>
-#include <chrono>
 #include <cstddef>
 #include <functional>
 #include <memory>
@@ -44,9 +43,7 @@ class wire {
   [[nodiscard]] int descriptor() const { return connection_->descriptor(); }
   [[nodiscard]] short events() const { return connection_->events(); }
   [[nodiscard]] std::size_t depth() const { return retirement() ? 0 : connection_->depth(); }
-  [[nodiscard]] static std::chrono::steady_clock::duration idle_limit() {
-    return std::chrono::steady_clock::duration::max();
-  }
+  [[nodiscard]] static bool needs_ping() { return false; }
   /// The reason to connect again: without tables, the next connection makes them before the first claim.
   [[nodiscard]] std::optional<runtime::connection_error> retirement() const;
   void put(pending_call& c);

@@ -1,18 +1,18 @@
 -- Whether this server may grant, or has to wait: it may have forgotten grants that were confirmed. A replica that was
 -- promoted does not know the last ones, a server that came back from an older copy neither, and one that came back empty
--- none. Called on each connection before its first claim, and again after the connection was idle.
+-- none. Called on each connection before its first claim, and then before a request if a second has passed.
 --
 -- KEYS: marker (the identity of the server whose grants are all known here)
--- ARGV: guard (milliseconds; how long such a server grants nothing new), durable (1: it keeps over a restart all that it
---       has confirmed)
--- Returns {left, since, cause}: how long it still grants nothing, for how long it has not, and why. All but left are
--- missing where nothing is left.
+-- ARGV: guard (milliseconds; how long such a server grants nothing new)
+-- Returns {left, since, cause, guard}: how long it still grants nothing, for how long it has not, why, and the longest
+-- guard in use. All but left are missing where nothing is left.
 --
 -- The marker is "id run guard since cause": the replication id and the run id of the server that wrote it, the longest
 -- guard in use, and since when that server grants nothing, or 0. A server has another replication id after each
 -- promotion and each start. A primary without replicas takes another id after a while, but then no former one.
 
-local marker, guard, durable = KEYS[1], tonumber(ARGV[1]), ARGV[2] == '1'
+local marker, guard = KEYS[1], tonumber(ARGV[1])
+local longest_ever = 25 * 3600 * 1000 -- no ttl is longer than a day
 local replication, server = redis.call('INFO', 'replication'), redis.call('INFO', 'server')
 
 local function field(text, name) return text:match('\n' .. name .. ':([^\r\n]*)') end
@@ -22,6 +22,9 @@ local run, uptime = field(server, 'run_id'), tonumber(field(server, 'uptime_in_s
 if not (id and former and run and uptime) then
   return redis.error_reply('ERR Holdfast: the server does not say its replication id, run id and uptime')
 end
+if field(replication, 'role') ~= 'master' then
+  return redis.error_reply("READONLY You can't write against a read only replica.")
+end
 local has_followed = former:find('[^0]') ~= nil
 
 local clock = redis.call('TIME')
@@ -30,15 +33,15 @@ local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 local value = redis.call('GET', marker)
 local known_id, known_run, longest, since, cause
 if value then known_id, known_run, longest, since, cause = value:match('^(%x+) (%x+) (%d+) (%d+) (%a+)$') end
-longest, since = math.max(guard, tonumber(longest or 0)), tonumber(since or 0)
+longest, since = math.min(math.max(guard, tonumber(longest or 0)), longest_ever), tonumber(since or 0)
 
 if known_id ~= id and (known_run ~= run or has_followed) then
-  if not (known_id or has_followed) then
-    since, cause = now - uptime * 1000, 'empty' -- what was granted before the start is forgotten, all else is known
-  elseif durable and not has_followed then
-    since, cause = 0, 'none'
-  else
+  if known_id or has_followed then
     since, cause = now, 'changed'
+  else
+    -- What was granted before the start is forgotten, and all else is known. The server counts whole seconds, and may
+    -- count one too many.
+    since, cause = now - math.max(0, uptime - 1) * 1000, 'started'
   end
 end
 if since > now then since = now end -- the clock was set back
@@ -51,4 +54,4 @@ local text = ('%s %s %d %d %s'):format(id, run, longest, since, cause)
 -- A user who may only look, or a server short of memory, leaves it as it is: then the next client finds the same.
 if text ~= value then redis.pcall('SET', marker, text) end
 if left == 0 then return { 0 } end
-return { left, now - since, cause }
+return { left, now - since, cause, longest }
