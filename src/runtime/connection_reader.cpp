@@ -110,7 +110,10 @@ void connection_reader::connect(member& next) {
     change(next, next.connection->is_connected() ? state::connected : state::to_connect);
   }
   changed_.notify_all();
-  if (members_.size() > 1) wakeup_.ring();  // a thread that reads others does not wait for this one yet
+  // A thread that reads does not wait for this connection yet. That may be the thread that has just
+  // disconnected it: it has seen that there is nothing to wait for, and sees no more that there was no
+  // connection.
+  wakeup_.ring();
 }
 
 /// One turn of the background thread, without the mutex but where there is nothing to read.
