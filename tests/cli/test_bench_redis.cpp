@@ -98,8 +98,8 @@ TEST_F(bench_on_redis, a_pair_is_two_commands_with_a_password_in_a_database_and_
   redis_server server{{.password = "se:cret@/%25"}};
   const std::string escaped = "se%3Acret%40%2F%2525";
   const auto port = std::to_string(server.port());
-  expect_pairs(server, "redis://default:" + escaped + "@127.0.0.1:" + port + "/3");
-  expect_pairs(server, "unix:" + server.socket() + "?db=2&password=" + escaped);
+  expect_pairs(server, "redis://default:" + escaped + "@127.0.0.1:" + port + "/3?failover_guard=0");
+  expect_pairs(server, "unix:" + server.socket() + "?db=2&failover_guard=0&password=" + escaped);
 }
 
 TEST_F(bench_on_redis, a_pair_is_two_commands_over_tls) {
