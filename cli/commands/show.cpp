@@ -38,7 +38,9 @@ void print_waiters(const lock_state& lock, const palette& colours) {
 }
 
 std::string summary_of(const lock_state& lock) {
-  if (lock.holders.empty() && lock.waiters.empty()) return "free";
+  if (lock.holders.empty() && lock.waiters.empty()) {
+    return lock.pause_reason.empty() ? "free" : "held by nobody that the store knows";
+  }
   return fmt::format("{} holding, {} waiting", lock.holders.size(), lock.waiters.size());
 }
 
