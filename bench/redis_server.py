@@ -35,7 +35,7 @@ class Server:
     def __init__(self, port, process):
         self._port = port
         self.where = f"127.0.0.1:{port}"
-        self.url = f"redis://{self.where}"
+        self.url = f"redis://{self.where}?failover_guard=0"  # it has just started
         self._process = process
         self._cpus = sorted(os.sched_getaffinity(0))
 
