@@ -17,7 +17,7 @@ void wire::put(pending_command& c) {
     c.replies_due = c.fsm->say(unsent_, connection_.guard.pause_now());
   } else if (c.is_ping && in_.guard.count() != 0) {
     failover_guard::append_question(unsent_, in_, asks_in_full_);
-    asked_ = std::chrono::steady_clock::now();
+    last_question_ = std::chrono::steady_clock::now();
     is_pinged_ = true;
   } else {
     unsent_ += c.command;
@@ -28,7 +28,7 @@ void wire::hear_ping(const value& reply) {
   if (!std::exchange(is_pinged_, false)) return;
   asks_in_full_ = !asks_in_full_ && reply.is(value::kind::error) && reply.text.starts_with("NOSCRIPT");
   if (asks_in_full_) {
-    asked_ -= ask_every;  // again, before anything else
+    last_question_ -= ask_every;  // again, before anything else
     return;
   }
   if (auto refusal = connection_.guard.hear(reply, in_, boot_clock::now())) {

@@ -42,7 +42,7 @@ class wire {
   /// A connection may outlive a demotion of its server and a promotion: see failover_guard. What it reads
   /// meanwhile says nothing of that, and anybody may send it notifications.
   [[nodiscard]] bool needs_ping() const {
-    return in_.guard.count() != 0 && std::chrono::steady_clock::now() >= asked_ + ask_every;
+    return in_.guard.count() != 0 && std::chrono::steady_clock::now() >= last_question_ + ask_every;
   }
   [[nodiscard]] std::optional<connection_error> retirement() const { return std::nullopt; }
   void put(pending_command& c);
@@ -62,7 +62,7 @@ class wire {
   const bool is_tls_;
   const dialect& in_;
   static constexpr std::chrono::seconds ask_every{1};
-  std::chrono::steady_clock::time_point asked_ =
+  std::chrono::steady_clock::time_point last_question_ =
       std::chrono::steady_clock::now();  // when last, by a ping or before
   bool is_pinged_ = false;               // and has not answered
   bool asks_in_full_ = false;            // the server does not know the question's script
