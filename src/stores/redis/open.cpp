@@ -16,7 +16,7 @@ using std::chrono::milliseconds;
 constexpr std::string_view known_options =
     "prefix (of every lock's key), keep_idle (how long an unused name's token is remembered), "
     "replicas and replicas_wait (how many have to acknowledge a grant, and how soon), "
-    "failover_guard (how long a server grants nothing that may have forgotten locks; 0: not at all), "
+    "failover_guard (how long a server that may have forgotten locks grants nothing; 0: not at all), "
     "connect_timeout, answer_timeout, db; "
     "with rediss: and rediss+sentinel: ca, cert, key, tls_name, tls_verify; "
     "with redis+sentinel: and rediss+sentinel: sentinel_user, sentinel_password; "

@@ -13,7 +13,8 @@ struct dialect {
   std::chrono::milliseconds keep{3600 * 1000};   // how long an unused name's token is remembered
   unsigned replicas = 0;                         // how many replicas have to acknowledge a grant
   std::chrono::milliseconds replicas_wait{200};  // their time limit; every other request waits meanwhile
-  /// How long a server grants nothing that may have forgotten grants; zero: see failover_guard.
+  /// How long a server that may have forgotten grants makes no new ones; zero: it makes them. See
+  /// failover_guard.
   std::chrono::milliseconds guard{30'000};
 };
 
