@@ -53,8 +53,9 @@ void multiplexed_connection<Wire>::send_queued() {
   if (unusable_) return;  // the queue waits for the next connection
   const short events = wire_->events();
   try {
-    if (pipeline_.in_flight() == 0 && wire_->needs_ping()) start_ping();
     while (request* const next = start_next()) wire_->put(*next);
+    // After that: a wire may need a ping from one moment to the next, and takes no request from then on.
+    if (queued_ != 0 && pipeline_.in_flight() == 0 && wire_->needs_ping()) start_ping();
     wire_->write_out();
     if (pipeline_.in_flight() == 0) unusable_ = wire_->retirement();
   } catch (const connection_error& c) {
