@@ -55,6 +55,8 @@ TEST(connection_reader_reconnecting, goes_on_with_a_connection_that_was_made_ane
   store::caller caller;
   breaks_once connection{reader, caller};
   reader.add(connection);
+  // A caller that comes before there is a connection leaves the reading to the background.
+  while (!reader.is_reading()) std::this_thread::yield();
   auto served = std::async(std::launch::async, [&] {
     connection.blocked = std::this_thread::get_id();
     reader.serve(caller);

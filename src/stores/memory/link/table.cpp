@@ -30,7 +30,7 @@ tickets::reply table::carry_out(const tickets::request& request, const owner_id&
     case tickets::task::find: return find(request, now);
     case tickets::task::look: {
       if (!keep({request.name, request.owner, request.token, request.ttl}, now)) return tickets::nothing{};
-      const tickets::place at = place_of(names_.at(request.name), request.token.value(), now);
+      tickets::place at = place_of(names_.at(request.name), request.token.value(), now);
       serve(request.name, now, notifications);
       return at;
     }
