@@ -1,5 +1,6 @@
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -63,6 +64,13 @@ struct request {
   std::vector<store::hold> batch;
   std::shared_ptr<listing_state> listed;  // by the requests before, if it takes several
 };
+
+/// The longest that a claim of the request may live.
+[[nodiscard]] inline duration longest_ttl(const request& of) {
+  duration longest = of.ttl;
+  for (const store::hold& h : of.batch) longest = std::max(longest, h.ttl);
+  return longest;
+}
 
 struct nothing {};  // the claim is not there (any more)
 struct done {};

@@ -158,9 +158,12 @@ class multiplexed_connection final : private readable_connection {
   void push(request_ptr r, bool urgent);
   /// Sends what is queued, as far as there is room. Any thread, without the core lock.
   void flush();
-  /// See link. Where a link has several connections, it flushes them and calls `connection_reader::serve`.
+  /// See link. Where a link has several connections, it calls `flush_unless_read` for them and then
+  /// `connection_reader::serve`.
   void help(store::caller& caller);
   void kick();
+  /// As `flush`, unless so much is in flight that the thread that reads had better send it.
+  void flush_unless_read();
 
   [[nodiscard]] locked_wire lock() { return locked_wire{*this}; }
   /// The server has proved good for something.

@@ -20,8 +20,13 @@ void multiplexed_connection<Wire>::kick() {
 }
 
 template <class Wire>
-void multiplexed_connection<Wire>::help(store::caller& caller) {
+void multiplexed_connection<Wire>::flush_unless_read() {
   if (in_flight_ <= settings_.batch_above || !reader_.is_reading()) flush();
+}
+
+template <class Wire>
+void multiplexed_connection<Wire>::help(store::caller& caller) {
+  flush_unless_read();
   reader_.serve(caller);
   if (queued_ != 0) reader_.ensure_reading(true);
 }

@@ -29,6 +29,8 @@ constexpr auto entries = std::to_array<entry>({
     {"rediss", open_redis},
     {"redis+sentinel", open_redis},
     {"rediss+sentinel", open_redis},
+    {"redis+cluster", open_redis},
+    {"rediss+cluster", open_redis},
     {"unix", open_redis},
 #endif
 #ifdef HOLDFAST_WITH_ZOOKEEPER

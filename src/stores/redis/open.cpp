@@ -2,6 +2,7 @@
 #include <chrono>
 #include <limits>
 
+#include "stores/redis/link/cluster/cluster_link.hpp"
 #include "stores/redis/link/link.hpp"
 #include "stores/redis/protocol/sentinel_replies.hpp"
 #include "stores/scheme.hpp"
@@ -18,7 +19,7 @@ constexpr std::string_view known_options =
     "replicas and replicas_wait (how many have to acknowledge a grant, and how soon), "
     "failover_guard (how long a server that may have forgotten locks grants nothing; 0: not at all), "
     "connect_timeout, answer_timeout, db; "
-    "with rediss: and rediss+sentinel: ca, cert, key, tls_name, tls_verify; "
+    "with rediss:, rediss+sentinel: and rediss+cluster: ca, cert, key, tls_name, tls_verify; "
     "with redis+sentinel: and rediss+sentinel: sentinel_user, sentinel_password; "
     "with unix: user, password";
 
@@ -66,6 +67,16 @@ void read_sentinels(store_url& url, redis::settings& s) {
     url.refuse("an outer holdfast run has masked its sentinel_password; give the program a URL of its own");
 }
 
+/// `redis+cluster://[user[:password]@]host[:port],host[:port]…`
+void read_cluster(const store_url& url, redis::settings& s) {
+  const auto parts = url.split_many_with_user();
+  if (parts.hosts.empty()) url.refuse("it names no node; write redis+cluster://host1,host2,host3");
+  if (!parts.rest.empty() && parts.rest != "0")
+    url.refuse("a cluster has no databases; write nothing behind the nodes");
+  for (const auto& [host, port] : parts.hosts) s.cluster.push_back({host, port.empty() ? "6379" : port});
+  read_login(parts.user, parts.password, s.login);
+}
+
 /// `unix:/path/to/socket`, and, because people write it, `unix:///path/to/socket`.
 void read_path(store_url& url, redis::settings& s) {
   std::string& path = s.server.path;
@@ -94,11 +105,13 @@ std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_option
     read_path(url, s);
   else if (url.scheme().ends_with("+sentinel"))
     read_sentinels(url, s);
+  else if (url.scheme().ends_with("+cluster"))
+    read_cluster(url, s);
   else
     read_host(url, s);
   if (url.scheme().starts_with("rediss")) read_tls(url, s);
   if (!options.password().empty()) s.login.password = options.password();
-  s.database = static_cast<std::uint32_t>(url.take_number("db", s.database, 0, 99'999));
+  if (!s.is_cluster()) s.database = static_cast<std::uint32_t>(url.take_number("db", s.database, 0, 99'999));
   s.connect_limit = url.take_milliseconds("connect_timeout", s.connect_limit, 1ms, 1h);
   s.answer_limit = url.take_milliseconds("answer_timeout", s.answer_limit, 100ms, 1h);
 
@@ -116,6 +129,7 @@ std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_option
   if (speech.replicas > 0 && speech.replicas_wait >= s.answer_limit)
     url.refuse("the option 'replicas_wait' is not shorter than 'answer_timeout'");
   url.refuse_rest(known_options);
+  if (s.is_cluster()) return std::make_unique<runtime::connected<redis::cluster_link>>(on, std::move(s));
   return std::make_unique<runtime::connected<redis::link>>(on, std::move(s));
 }
 

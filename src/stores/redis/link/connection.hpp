@@ -19,8 +19,9 @@ struct connection {
   std::vector<value> early;  // notifications that came before anybody listened
   /// The command that, sent over another connection, ends this one at the server; may be empty.
   std::string kill;
-  bool durable = false;  // the server keeps over a restart all that it has confirmed
   failover_guard guard;
+  bool has_answered_guard = false;  // whether it grants is known
+  bool has_shard_channels = false;  // the server is one of a cluster, and has Redis 7's sharded channels
 };
 
 }  // namespace holdfast::redis

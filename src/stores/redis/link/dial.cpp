@@ -1,6 +1,7 @@
 #include "stores/redis/link/dial.hpp"
 
 #include <array>
+#include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
@@ -17,13 +18,15 @@ namespace holdfast::redis {
 namespace {
 
 /// \throws connection_error where the server does not answer that.
-void ask_whether_it_grants(connection& made, introduction& talk, const dialect& in) {
+void ask_whether_it_grants(connection& made, introduction& talk, const dialect& in,
+                           const guard_marker& marker) {
   std::string question;
-  failover_guard::append_question(question, in, true);
+  made.guard.append_question(question, in, true, marker);
   talk.send(question);
   if (auto refusal = made.guard.hear(talk.hear(), in, boot_clock::now())) {
     throw connection_error{std::move(refusal->reason), refusal->retryable};
   }
+  made.has_answered_guard = true;
 }
 
 std::int64_t id_in(const value& hello) {
@@ -31,31 +34,47 @@ std::int64_t id_in(const value& hello) {
   return id == nullptr ? 0 : id->number;
 }
 
+/// Redis 7 has them, and so has Valkey, which gives itself that version here.
+bool has_shard_channels(const value& hello) {
+  const value* const version = field_of(hello, "version");
+  int major = 0;
+  if (version != nullptr)
+    std::from_chars(version->text.data(), version->text.data() + version->text.size(), major);
+  return major >= 7;
+}
+
 /// The URL for a Sentinel, with the names of what it monitors, if it tells them.
-[[noreturn]] void refuse_sentinel(const settings& to, introduction& talk) {
+[[noreturn]] void refuse_sentinel(const settings& in, const server_address& to, introduction& talk) {
   std::string question;
   append_names_question(question);
   talk.send(question);
   const std::vector<std::string> names = primary_names_in(talk.hear());
   std::string text = "the server is a Sentinel, which keeps no locks; write " +
-                     std::string{to.tls.on ? "rediss" : "redis"} + "+sentinel://" + to.server.place() + "/" +
+                     std::string{in.tls.on ? "rediss" : "redis"} + "+sentinel://" + to.place() + "/" +
                      (names.empty() ? "PRIMARY" : names.front());
   if (names.empty()) text += ", with the name that the Sentinel monitors the primary by";
   if (names.size() > 1) text += ", or another name that it knows: " + listed(names);
   throw connection_error{{errc::foreign_store, text}, false};
 }
 
+/// Refuses a server of another kind than the URL says. \return whether it is one of a cluster.
+bool require_mode(const settings& in, const server_address& to, const value& hello, introduction& talk) {
+  const value* const mode = field_of(hello, "mode");
+  if (mode == nullptr) return in.is_cluster();
+  if (mode->text == "sentinel") refuse_sentinel(in, to, talk);
+  const bool is_cluster = mode->text == "cluster";
+  if (is_cluster == in.is_cluster()) return is_cluster;
+  const std::string scheme = in.tls.on ? "rediss" : "redis";
+  throw connection_error{{errc::foreign_store,
+                          is_cluster ? "the server is a node of a cluster; write " + scheme + "+cluster://" +
+                                           to.place() + ", best with more of its nodes"
+                                     : "the server is no node of a cluster (its mode in HELLO); its URL is " +
+                                           scheme + "://" + to.place()},
+                         false};
+}
+
 /// Refuses a server on which leases would be lost.
 void require_primary(const settings& to, const value& hello, introduction& talk) {
-  const value* const mode = field_of(hello, "mode");
-  if (mode != nullptr && mode->text == "sentinel") refuse_sentinel(to, talk);
-  // A cluster refuses a renewal of several names, because their keys are in different slots.
-  if (mode != nullptr && mode->text == "cluster") {
-    throw connection_error{{errc::foreign_store,
-                            "the server runs in cluster mode, which Holdfast does not support yet; use a "
-                            "server with 'cluster-enabled no' (docs/stores/redis.md)"},
-                           false};
-  }
   // A replica renews nothing. Trying again makes sense: after a failover the host's name may lead to the
   // primary.
   std::string role;
@@ -87,18 +106,24 @@ void append_tracking(std::string& out, const std::string& prefix) {
   append(out, {"CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", prefix, "PREFIX", "{"});
 }
 
-connection dial(const settings& to, const tls_context* secure, io_deadline limit, const owner_id& client,
-                bool tracked, const std::string& former) {
+connection dial(const settings& in, const server_address& to, const tls_context* secure, io_deadline limit,
+                const wishes& of) {
   connection made;
-  made.stream = connect_stream(to.server, secure, limit);
+  made.guard = failover_guard{of.known_marker};
+  made.stream = connect_stream(to, secure, limit);
   limit.begin("the server to answer");
   introduction talk{made, limit};
   std::string hello;
-  append_hello(hello, to.login);
+  append_hello(hello, in.login);
   talk.send(hello);
   const value greeting = talk.hear();
-  require_no_error(greeting, to.login);
-  require_primary(to, greeting, talk);
+  require_no_error(greeting, in.login);
+  // A replica in a cluster knows who has the slots, and refuses requests for them.
+  if (require_mode(in, to, greeting, talk)) {
+    made.has_shard_channels = has_shard_channels(greeting);
+  } else {
+    require_primary(in, greeting, talk);
+  }
 
   // If the server refuses an optional command, that costs performance only, or the command is repeated when
   // needed. It must accept the others.
@@ -109,27 +134,29 @@ connection dial(const settings& to, const tls_context* secure, io_deadline limit
     needed.push_back(is_needed);
   };
   ask(false, {"CLIENT", "INFO"});
-  if (!former.empty()) {  // before any other command
-    rest += former;
+  if (!of.former.empty()) {  // before any other command
+    rest += of.former;
     needed.push_back(false);
   }
   // Loads the scripts here and not at the first NOSCRIPT: a request that is sent again would run after
   // requests that were sent later.
   for (const std::string_view script : all_scripts()) ask(false, {"SCRIPT", "LOAD", script});
-  if (to.database != 0) ask(true, {"SELECT", std::to_string(to.database)});
-  if (tracked) {
-    append_tracking(rest, to.speech.prefix);
+  if (in.database != 0) ask(true, {"SELECT", std::to_string(in.database)});
+  if (of.tracked) {
+    append_tracking(rest, in.speech.prefix);
     needed.push_back(false);
   }
-  ask(true, {"SUBSCRIBE", channel_of(client)});
+  ask(true, {"SUBSCRIBE", channel_of(of.client)});
   talk.send(rest);
   std::string own;
   for (std::size_t i = 0; i < needed.size(); ++i) {
     const value answer = talk.hear();
-    if (needed[i]) require_no_error(answer, to.login);
+    if (needed[i]) require_no_error(answer, in.login);
     if (i == 0) own = own_address(answer, made.stream->descriptor());
   }
-  if (to.speech.guard.count() != 0) ask_whether_it_grants(made, talk, to.speech);
+  // A node of a cluster is asked before its first request: it may have no slot.
+  if (in.speech.guard.count() != 0 && !in.is_cluster())
+    ask_whether_it_grants(made, talk, in.speech, of.marker);
 
   const std::int64_t id = id_in(greeting);
   if (!own.empty() && id > 0) append(made.kill, {"CLIENT", "KILL", "ID", std::to_string(id), "ADDR", own});

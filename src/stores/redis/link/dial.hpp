@@ -12,15 +12,20 @@ namespace holdfast::redis {
 
 using runtime::io_deadline;
 
-/// Connects to `to.server` and introduces itself. Blocks.
-/// \param secure null: no TLS.
-/// \param client on whose channel notifications are to be heard.
-/// \param tracked whether changes of keys are to be told.
-/// \param former the connection before: killed at the server first, so that nothing it sent is carried out
-/// later on.
-/// \throws connection_error, parser::garbage.
-[[nodiscard]] connection dial(const settings& to, const tls_context* secure, io_deadline limit,
-                              const owner_id& client, bool tracked, const std::string& former);
+/// What a client wants of a connection.
+struct wishes {
+  owner_id client;       // on whose channel notifications are to be heard
+  bool tracked = false;  // changes of keys are to be told
+  /// The command that ends the connection before: sent first, so that nothing of it is carried out later on.
+  std::string former;
+  const guard_marker& marker;
+  std::string known_marker;  // a copy of what it said on the connection before
+};
+
+/// Connects to a server and introduces itself. Blocks.
+/// \param secure null: no TLS. \throws connection_error, parser::garbage.
+[[nodiscard]] connection dial(const settings& in, const server_address& to, const tls_context* secure,
+                              io_deadline limit, const wishes& of);
 
 /// Appends the command that makes the server report changes of keys.
 void append_tracking(std::string& out, const std::string& prefix);

@@ -30,6 +30,9 @@ struct settings {
     credentials login;
   } sentinel;
 
+  /// Nodes of a cluster that are asked where the slots are; empty: the URL names no cluster.
+  std::vector<server_address> cluster;
+
   struct {
     bool on = false;
     std::string ca;    // a file of trusted certificates; empty: those of the system
@@ -46,6 +49,7 @@ struct settings {
   dialect speech;
 
   [[nodiscard]] bool has_sentinels() const { return !sentinel.addresses.empty(); }
+  [[nodiscard]] bool is_cluster() const { return !cluster.empty(); }
   /// As errors name it.
   [[nodiscard]] std::string place() const {
     return has_sentinels() ? "the primary '" + sentinel.primary + "'" : server.place();

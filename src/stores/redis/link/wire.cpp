@@ -5,7 +5,23 @@
 #include <sys/socket.h>
 #include <utility>
 
+#include "stores/redis/protocol/resp.hpp"
+
 namespace holdfast::redis {
+
+void pending_command::complete() {
+  if (on_answer) return std::exchange(on_answer, nullptr)(replies.empty() ? nullptr : replies.data());
+  if (redirected != nullptr && fsm && fsm->redirection()) {
+    return std::exchange(redirected, nullptr)->on_redirection(*this, *fsm->redirection());
+  }
+  base::complete();
+}
+
+wire::wire(connection established, bool is_tls, const dialect& in, const guard_marker& marker)
+    : connection_{std::move(established)}, is_tls_{is_tls}, in_{in}, marker_{marker} {
+  if (connection_.has_shard_channels) channels_ = std::make_unique<shard_channels>();
+  if (connection_.has_answered_guard) last_question_ = std::chrono::steady_clock::now();
+}
 
 short wire::events() const {
   const bool writes = !unsent_.empty() || connection_.stream->reading_wants_to_write();
@@ -13,10 +29,13 @@ short wire::events() const {
 }
 
 void wire::put(pending_command& c) {
-  if (c.fsm) {
-    c.replies_due = c.fsm->say(unsent_, connection_.guard.pause_now());
-  } else if (c.is_ping && in_.guard.count() != 0) {
-    failover_guard::append_question(unsent_, in_, asks_in_full_);
+  if (c.fsm && c.is_asking) {  // which concerns one command
+    append(unsent_, {"ASKING"});
+    c.replies_due = 1 + c.fsm->say(unsent_, connection_.guard.pause_now());
+  } else if (c.fsm) {
+    c.replies_due = c.fsm->say(unsent_, connection_.guard.pause_now(), channels_.get());
+  } else if (c.is_ping && in_.guard.count() != 0 && marker_.is_known()) {
+    connection_.guard.append_question(unsent_, in_, asks_in_full_, marker_);
     last_question_ = std::chrono::steady_clock::now();
     is_pinged_ = true;
   } else {
@@ -24,10 +43,10 @@ void wire::put(pending_command& c) {
   }
 }
 
-void wire::hear_ping(const value& reply) {
+void wire::hear_ping(const value& reply, bool moved) {
   if (!std::exchange(is_pinged_, false)) return;
   asks_in_full_ = !asks_in_full_ && reply.is(value::kind::error) && reply.text.starts_with("NOSCRIPT");
-  if (asks_in_full_) {
+  if (asks_in_full_ || moved) {
     last_question_ -= ask_every;  // again, before anything else
     return;
   }

@@ -2,7 +2,9 @@
 
 #include <chrono>
 #include <cstddef>
+#include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <utility>
@@ -10,18 +12,51 @@
 
 #include "runtime/request_pipeline.hpp"
 #include "stores/redis/link/dial.hpp"
+#include "stores/redis/protocol/failover_guard.hpp"
+#include "stores/redis/protocol/redirection.hpp"
 #include "stores/redis/protocol/request_fsm.hpp"
+#include "stores/redis/protocol/server_address.hpp"
+#include "stores/redis/protocol/shard_channels.hpp"
 #include "stores/redis/protocol/value.hpp"
 
 namespace holdfast::redis {
 
+struct pending_command;
+
+/// Takes requests that a server has refused, since another one has the slot. Under the core lock.
+class redirection_handler {
+ public:
+  redirection_handler(const redirection_handler&) = delete;
+  redirection_handler& operator=(const redirection_handler&) = delete;
+  virtual void on_redirection(pending_command& refused, const redirection& to) = 0;
+
+ protected:
+  redirection_handler() = default;
+  ~redirection_handler() = default;
+};
+
 /// A request, or a command of the link itself.
 struct pending_command final : runtime::pending_request<request_fsm::outcome> {
+  using base = runtime::pending_request<request_fsm::outcome>;
+
   std::optional<request_fsm> fsm;
-  std::string command;  // of the link itself; its reply is ignored
+  std::string command;                                // of the link itself
+  std::function<void(const value* reply)> on_answer;  // to it; without a reply: null, and `problem` says why
   bool is_ping = false;
+  server_address server;                      // to which it was sent
+  bool is_asking = false;                     // the server was named by ASK
+  unsigned redirections = 0;                  // so far
+  redirection_handler* redirected = nullptr;  // null: the server is not one of a cluster
   std::size_t replies_due = 1;
   std::vector<value> replies;
+  std::optional<store::request_error> problem;
+
+  /// See pending_request.
+  void fail(const store::request_error& reason) {
+    if (!problem) problem = reason;
+    base::fail(reason);
+  }
+  void complete();
 };
 
 /// An established connection to a server: see runtime::pipelined_wire.
@@ -29,9 +64,8 @@ class wire {
  public:
   using request = pending_command;
 
-  /// \param in must outlive the wire.
-  wire(connection established, bool is_tls, const dialect& in)
-      : connection_{std::move(established)}, is_tls_{is_tls}, in_{in} {}
+  /// \param in, marker must outlive the wire.
+  wire(connection established, bool is_tls, const dialect& in, const guard_marker& marker);
 
   [[nodiscard]] int descriptor() const { return connection_.stream->descriptor(); }
   [[nodiscard]] short events() const;
@@ -42,13 +76,15 @@ class wire {
   /// A connection may outlive a demotion of its server and a promotion: see failover_guard. What it reads
   /// meanwhile says nothing of that, and anybody may send it notifications.
   [[nodiscard]] bool needs_ping() const {
-    return in_.guard.count() != 0 && std::chrono::steady_clock::now() >= last_question_ + ask_every;
+    return in_.guard.count() != 0 && marker_.is_known() &&
+           std::chrono::steady_clock::now() >= last_question_ + ask_every;
   }
   [[nodiscard]] std::optional<connection_error> retirement() const { return std::nullopt; }
   void put(pending_command& c);
   void write_out();
   /// The reply to a ping. \throws connection_error where the server is of no use.
-  void hear_ping(const value& reply);
+  /// \param moved the question has to be server again at once, since its marker has moved.
+  void hear_ping(const value& reply, bool moved);
 
   // The reader, without the wire mutex:
   /// Appends the messages that have come. \param buffer for the bytes.
@@ -56,17 +92,21 @@ class wire {
   void read(std::vector<char>& buffer, std::vector<value>& messages);
   /// The command that ends this connection over another one; may be empty.
   [[nodiscard]] std::string take_kill_command() { return std::move(connection_.kill); }
+  /// Null: the server has none.
+  [[nodiscard]] shard_channels* channels() { return channels_.get(); }
+  [[nodiscard]] const failover_guard& guard() const { return connection_.guard; }
 
  private:
   connection connection_;
   const bool is_tls_;
   const dialect& in_;
+  const guard_marker& marker_;
+  std::unique_ptr<shard_channels> channels_;
   static constexpr std::chrono::seconds ask_every{1};
-  std::chrono::steady_clock::time_point last_question_ =
-      std::chrono::steady_clock::now();  // when last, by a ping or before
-  bool is_pinged_ = false;               // and has not answered
-  bool asks_in_full_ = false;            // the server does not know the question's script
-  std::string unsent_;                   // bytes that the socket did not accept
+  std::chrono::steady_clock::time_point last_question_;  // when last, by a ping or before
+  bool is_pinged_ = false;                               // and has not answered
+  bool asks_in_full_ = false;                            // the server does not know the question's script
+  std::string unsent_;                                   // bytes that the socket did not accept
 };
 
 }  // namespace holdfast::redis

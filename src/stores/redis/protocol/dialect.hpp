@@ -1,9 +1,11 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <string>
 
 #include "base/owner_id.hpp"
+#include "stores/redis/protocol/keys.hpp"
 
 namespace holdfast::redis {
 
@@ -21,6 +23,10 @@ struct dialect {
 /// The channel of the notifications for a client.
 [[nodiscard]] inline std::string channel_of(const owner_id& client) {
   return "holdfast:client:" + client.hex();
+}
+/// The client's channel for what concerns names of a slot, on the servers that have this slot.
+[[nodiscard]] inline std::string channel_of(const owner_id& client, std::uint16_t slot) {
+  return channel_of(client) + "{" + tag_in(slot) + "}";
 }
 
 }  // namespace holdfast::redis

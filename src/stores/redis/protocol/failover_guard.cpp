@@ -36,9 +36,21 @@ store::request_error refusal_of(const std::string& error, const std::string& mar
 
 }  // namespace
 
-void failover_guard::append_question(std::string& out, const dialect& in, bool in_full) {
-  append(out, {in_full ? "EVAL" : "EVALSHA", in_full ? text::guard : text::guard_sha1, "1",
-               guard_key(in.prefix), std::to_string(in.guard.count())});
+std::string guard_marker::key(std::string_view prefix) const {
+  const int place = place_;
+  return place < 0 ? guard_key(prefix) : guard_key(prefix, static_cast<std::uint16_t>(place));
+}
+
+void failover_guard::append_question(std::string& out, const dialect& in, bool in_full,
+                                     const guard_marker& at) const {
+  append_command(out, at.is_in_slot() ? 6 : 5);
+  for (const std::string_view each : {std::string_view{in_full ? "EVAL" : "EVALSHA"},
+                                      in_full ? text::guard : text::guard_sha1, std::string_view{"1"}}) {
+    append_bulk_string(out, each);
+  }
+  append_bulk_string(out, at.key(in.prefix));
+  append_bulk_string(out, std::to_string(in.guard.count()));
+  if (at.is_in_slot()) append_bulk_string(out, marker_);
 }
 
 std::optional<store::request_error> failover_guard::hear(const value& reply, const dialect& in,
@@ -58,6 +70,7 @@ std::optional<store::request_error> failover_guard::hear(const value& reply, con
   since_ = now - time_in(1);
   cause_ = reply.items.size() > 2 ? reply.items[2].text : std::string{};
   length_ = time_in(3);
+  if (reply.items.size() > 4 && reply.items[4].text.size() <= longest_marker) marker_ = reply.items[4].text;
   return std::nullopt;
 }
 
@@ -70,6 +83,18 @@ std::optional<failover_guard::pause> failover_guard::pause_at(store::time_point 
       .append(seconds(std::chrono::ceil<std::chrono::seconds>(left)))
       .append(" more (failover_guard)");
   return pause{{errc::unavailable, std::move(message)}, left, length_};
+}
+
+std::optional<failure> outlasts_guard(const tickets::request& claim, const dialect& in) {
+  if (claim.kind != tickets::task::acquire || in.guard.count() == 0 || claim.ttl <= in.guard)
+    return std::nullopt;
+  const auto seconds = [](duration length) {
+    return std::to_string(std::chrono::ceil<std::chrono::seconds>(length).count()) + "s";
+  };
+  return failure{errc::invalid_argument, "a ttl of " + seconds(claim.ttl) +
+                                             " is longer than the failover_guard of " + seconds(in.guard) +
+                                             "; give the store's URL failover_guard=" + seconds(claim.ttl) +
+                                             " or more on all clients, or take a shorter ttl"};
 }
 
 }  // namespace holdfast::redis

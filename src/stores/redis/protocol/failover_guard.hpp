@@ -1,15 +1,38 @@
 #pragma once
 
+#include <atomic>
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
 
 #include "core/machine.hpp"
+#include "core/request.hpp"
 #include "stores/redis/protocol/dialect.hpp"
 #include "stores/redis/protocol/value.hpp"
 
 namespace holdfast::redis {
+
+/// Which key of a server keeps the marker of its failover guard. In a cluster it has to lie in a slot of that
+/// server, and the slots of a server change. Any thread.
+class guard_marker {
+ public:
+  /// \param slot one that the server has; empty: none is known.
+  void move_to(std::optional<std::uint16_t> slot) { place_ = slot ? int{*slot} : nowhere; }
+  /// Whether the server can be asked.
+  [[nodiscard]] bool is_known() const { return place_ != nowhere; }
+  /// Whether it may move.
+  [[nodiscard]] bool is_in_slot() const { return place_ >= 0; }
+  [[nodiscard]] std::string key(std::string_view prefix) const;
+
+ private:
+  static constexpr int whole_server = -1;
+  static constexpr int nowhere = -2;
+  std::atomic<int> place_ = whole_server;  // or a slot
+};
 
 /// Whether the server of a connection has to wait before it grants anything.
 ///
@@ -30,9 +53,19 @@ class failover_guard {
     std::chrono::milliseconds length;  // of the whole guard
   };
 
+  failover_guard() = default;
+  /// \param marker a copy of what the server's marker said, as `marker` of a former connection: in a cluster
+  /// the marker itself may have gone with its slot.
+  explicit failover_guard(std::string marker) : marker_{std::move(marker)} {}
+
   /// Appends the command that asks the server.
   /// \param in_full with the text of the script, not with its digest.
-  static void append_question(std::string& out, const dialect& in, bool in_full);
+  static void append_question(std::string& out, const dialect& in, bool in_full) {
+    failover_guard{}.append_question(out, in, in_full, guard_marker{});
+  }
+  /// The same where the marker may have moved.
+  void append_question(std::string& out, const dialect& in, bool in_full, const guard_marker& at) const;
+  [[nodiscard]] const std::string& marker() const { return marker_; }
   /// Takes the reply. \return the error of a server that does not answer the question.
   [[nodiscard]] std::optional<store::request_error> hear(const value& reply, const dialect& in,
                                                          store::time_point now);
@@ -45,12 +78,18 @@ class failover_guard {
   }
 
  private:
+  static constexpr std::size_t longest_marker = 200;
   static constexpr std::int64_t longest_ms = std::int64_t{400} * 24 * 3600 * 1000;
 
   store::time_point until_{};  // on this client's clock: later than on the server's
   store::time_point since_{};
   std::string cause_;
   std::chrono::milliseconds length_{};
+  std::string marker_;
 };
+
+/// A hold that outlasts the guard could be forgotten in a failover, and be granted again while it is held.
+/// \return why the claim is not made; empty: it may be made.
+[[nodiscard]] std::optional<failure> outlasts_guard(const tickets::request& claim, const dialect& in);
 
 }  // namespace holdfast::redis

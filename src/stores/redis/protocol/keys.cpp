@@ -7,7 +7,6 @@ namespace holdfast::redis {
 
 namespace {
 
-constexpr std::uint16_t slots = 16384;
 constexpr char separator = '\x1f';  // US, the unit separator
 
 constexpr std::array<std::uint16_t, 256> crc_table = [] {
@@ -36,13 +35,15 @@ std::string_view tag_of(std::string_view key) {
   return close == std::string_view::npos ? std::string_view{} : key.substr(open + 1, close - open - 1);
 }
 
+}  // namespace
+
 /// A number that lies in the slot.
-std::string number_in(std::uint16_t slot) {
+std::string tag_in(std::uint16_t slot) {
   static const std::vector<std::uint32_t> table = [] {
-    std::vector<std::uint32_t> numbers(slots, 0);
-    std::size_t missing = slots;
+    std::vector<std::uint32_t> numbers(slot_count, 0);
+    std::size_t missing = slot_count;
     for (std::uint32_t n = 1; missing != 0; ++n) {
-      std::uint32_t& place = numbers.at(crc16(std::to_string(n)) % slots);
+      std::uint32_t& place = numbers.at(crc16(std::to_string(n)) % slot_count);
       if (place != 0) continue;
       place = n;
       --missing;
@@ -52,11 +53,13 @@ std::string number_in(std::uint16_t slot) {
   return std::to_string(table.at(slot));
 }
 
+namespace {
+
 /// A side key without its last word.
 std::string stem_of(const std::string& lock) {
   if (lock.find('}') == std::string::npos) return "{" + lock + "}" + separator;
   std::string tag{tag_of(lock)};
-  if (tag.empty()) tag = number_in(slot_of(lock));
+  if (tag.empty()) tag = tag_in(slot_of(lock));
   return "{" + tag + "}" + lock + separator;
 }
 
@@ -75,6 +78,10 @@ keys keys::of(std::string_view prefix, std::string_view name) {
 
 /// A side key of the name "", which no lock has.
 std::string guard_key(std::string_view prefix) { return stem_of(std::string{prefix}) + "guard"; }
+
+std::string guard_key(std::string_view prefix, std::uint16_t slot) {
+  return "{" + tag_in(slot) + "}" + std::string{prefix} + separator + "guard";
+}
 
 std::optional<std::string> lock_of_side_key(std::string_view key) {
   const std::size_t end = key.rfind(separator);
@@ -96,7 +103,7 @@ std::optional<std::string> lock_of_fence(std::string_view key) {
 
 std::uint16_t slot_of(std::string_view key) {
   const std::string_view tag = tag_of(key);
-  return crc16(tag.empty() ? key : tag) % slots;
+  return crc16(tag.empty() ? key : tag) % slot_count;
 }
 
 }  // namespace holdfast::redis

@@ -27,11 +27,23 @@ struct keys {
 /// The key in which a server keeps whose grants it knows: see failover_guard. One for each prefix, so that a
 /// user needs no rights beyond its prefix.
 [[nodiscard]] std::string guard_key(std::string_view prefix);
+/// The same for a server of a cluster that has this slot.
+[[nodiscard]] std::string guard_key(std::string_view prefix, std::uint16_t slot);
+
+/// A hash tag of a slot, without its braces.
+[[nodiscard]] std::string tag_in(std::uint16_t slot);
 
 /// Returns the lock's key of a fence's key; empty for any other key.
 [[nodiscard]] std::optional<std::string> lock_of_fence(std::string_view key);
 /// Returns the lock's key of any side key; empty for any other key.
 [[nodiscard]] std::optional<std::string> lock_of_side_key(std::string_view key);
+
+/// Whether a key may be one that Holdfast has beside a lock's key: no name contains the separator.
+[[nodiscard]] inline bool is_side_key(std::string_view key) {
+  return key.find('\x1f') != std::string_view::npos;
+}
+
+inline constexpr std::uint16_t slot_count = 16384;
 
 /// The hash slot of a key, as Redis Cluster defines it: CRC-16/XMODEM of the tag, if there is one, modulo
 /// 16384.

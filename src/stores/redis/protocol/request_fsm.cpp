@@ -1,13 +1,12 @@
 #include "stores/redis/protocol/request_fsm.hpp"
 
 #include <algorithm>
-#include <array>
 #include <charconv>
 
-#include "core/summary.hpp"
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/replies.hpp"
 #include "stores/redis/protocol/resp.hpp"
+#include "stores/redis/protocol/script_call.hpp"
 #include "stores/redis/protocol/scripts.hpp"
 #include "stores/redis/protocol/server_errors.hpp"
 
@@ -18,33 +17,6 @@ using tickets::reply;
 using tickets::task;
 
 namespace {
-
-struct script {
-  std::string_view sha1;
-  std::string_view text;
-};
-
-script script_of(task kind) {
-  switch (kind) {
-    case task::acquire: return {text::acquire_sha1, text::acquire};
-    case task::find:
-    case task::look: return {text::look_sha1, text::look};
-    case task::renew: return {text::renew_sha1, text::renew};
-    case task::release:
-    case task::withdraw: return {text::release_sha1, text::release};
-    case task::downgrade: return {text::downgrade_sha1, text::downgrade};
-    case task::force_release: return {text::force_release_sha1, text::force_release};
-    case task::inspect:
-    case task::list: break;
-  }
-  return {text::inspect_sha1, text::inspect};
-}
-
-void append_number(std::string& out, std::int64_t n) {
-  std::array<char, 24> digits{};
-  const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), n).ptr;
-  append_bulk_string(out, {digits.data(), static_cast<std::size_t>(end - digits.data())});
-}
 
 /// The format in which the scripts write and compare a token.
 std::string text_of(fencing_token token) {
@@ -68,33 +40,9 @@ std::string paused_argument(const failover_guard::pause& of) {
   return "paused " + std::to_string(of.length.count());
 }
 
-void begin(std::string& out, const script& s, bool in_full, std::size_t key_count, std::size_t arguments) {
-  append_command(out, 3 + key_count + arguments);
-  append_bulk_string(out, in_full ? "EVAL" : "EVALSHA");
-  append_bulk_string(out, in_full ? s.text : s.sha1);
-  append_number(out, static_cast<std::int64_t>(key_count));
-}
-
-constexpr std::size_t keys_of_a_name = 4;
-void append_keys(std::string& out, const keys& k) {
-  for (const std::string* key : {&k.lock, &k.fence, &k.waiters, &k.holders}) append_bulk_string(out, *key);
-}
-
-/// Returns a pattern of SCAN that matches exactly these bytes.
-std::string literally(std::string_view bytes) {
-  std::string pattern;
-  for (const char c : bytes) {
-    if (std::string_view{"*?[]\\^-"}.find(c) != std::string_view::npos) pattern += '\\';
-    pattern += c;
-  }
-  return pattern;
-}
-
 store::request_error nonsense() {
   return {{errc::corrupt_store, "the server's reply has not the form that the script returns"}, false, true};
 }
-
-constexpr std::size_t names_at_once = 64;
 
 }  // namespace
 
@@ -106,23 +54,32 @@ request_fsm::request_fsm(tickets::request request, const dialect& in, const owne
   stage_ = listing_->scanned ? stage::details : stage::scan;
 }
 
-std::size_t request_fsm::say(std::string& out, std::optional<failover_guard::pause> paused) {
+std::size_t request_fsm::say(std::string& out, std::optional<failover_guard::pause> paused,
+                             shard_channels* channels) {
   paused_ = std::move(paused);
+  channels_ = channels;
   switch (stage_) {
     case stage::script:
-    case stage::text: say_script(out, stage_ == stage::text); return 1;
+    case stage::text:
+      listens_ = say_listen(out);
+      say_script(out, stage_ == stage::text);
+      return listens_ ? 2 : 1;
     case stage::replicas:
       append(out, {"WAIT", std::to_string(in_->replicas), std::to_string(in_->replicas_wait.count())});
       return 1;
-    case stage::type: append(out, {"TYPE", keys::of(in_->prefix, request_.name).lock}); return 1;
-    case stage::scan: say_scan(out); return 1;
-    case stage::details: return say_details(out);
+    case stage::type: append(out, {"TYPE", lock_key()}); return 1;
+    case stage::scan: listing_->append_scan(out, *in_); return 1;
+    case stage::details: return listing_->append_details(out);
   }
   return 0;
 }
 
 std::optional<request_fsm::outcome> request_fsm::hear(std::vector<value> replies) {
   try {
+    if (std::exchange(listens_, false)) {
+      if (replies.at(0).is(value::kind::error)) channels_->remove(slot_of(lock_key()));
+      replies.erase(replies.begin());
+    }
     const value& first = replies.at(0);
     if (stage_ == stage::details) return hear_details(replies);
     if (stage_ == stage::script && first.is(value::kind::error) && first.text.starts_with("NOSCRIPT")) {
@@ -144,6 +101,11 @@ std::optional<request_fsm::outcome> request_fsm::hear(std::vector<value> replies
 /// A server does not say which key is of a wrong type: TYPE finds it, so that the message can name it.
 std::optional<request_fsm::outcome> request_fsm::refusal(const std::string& error) {
   store::request_error t = request_error_of(error);
+  if (is_placed_) {
+    t.maybe_executed = true;  // the claim is in the queue
+  } else {
+    redirection_ = redirection_in(error);
+  }
   if (t.reason.code != errc::wrong_type || request_.name.empty()) return t;
   stage_ = stage::type;
   return std::nullopt;
@@ -151,7 +113,7 @@ std::optional<request_fsm::outcome> request_fsm::refusal(const std::string& erro
 
 /// \param type of the lock's key; empty if the user may not ask for it.
 store::request_error request_fsm::wrong_type(const std::string& type) const {
-  const std::string key = keys::of(in_->prefix, request_.name).lock;
+  const std::string key = lock_key();
   if (type.empty() || type == "string" || type == "none") {
     return {{errc::wrong_type, "the key " + key +
                                    ", or a side key of it, contains something that is no lock; Holdfast "
@@ -167,6 +129,17 @@ std::optional<request_fsm::outcome> request_fsm::hear_script(const value& reply)
   outcome o = explain_pause(outcome_of(request_, reply));
   const auto* heard = std::get_if<tickets::reply>(&o);
   const auto* at = heard != nullptr ? std::get_if<place>(heard) : nullptr;
+  if (at != nullptr && !at->granted && !is_placed_ && channels_ != nullptr && !is_listening()) {
+    is_placed_ = true;
+    request_.kind = task::look;
+    request_.token = at->token;
+    stage_ = stage::script;
+    return std::nullopt;
+  }
+  if (is_placed_ && std::holds_alternative<tickets::reply>(o) && at == nullptr) {
+    return store::request_error{
+        {errc::unavailable, "the claim has ended before the client could wait for it"}, true, true};
+  }
   if (in_->replicas == 0 || at == nullptr || !at->granted) return o;
   granted_ = *at;
   stage_ = stage::replicas;
@@ -211,21 +184,12 @@ request_fsm::outcome request_fsm::hear_replicas(const value& reply) const {
 }
 
 request_fsm::outcome request_fsm::hear_scan(const value& reply) {
-  if (!reply.is(value::kind::list) || reply.items.size() != 2) throw misunderstood{};
-  for (const value& key : reply.items[1].items) {
-    const auto of_fence = lock_of_fence(key.text);
-    // Without a prefix, any text at the server would look like a foreign client's lock.
-    const bool is_lock = !in_->prefix.empty() && !lock_of_side_key(key.text);
-    if (!of_fence && !is_lock) continue;
-    const std::string& lock = of_fence ? *of_fence : key.text;
-    // Other keys that match the pattern are no locks.
-    if (lock.starts_with(in_->prefix) && lock.size() > in_->prefix.size()) listing_->found.insert(lock);
-  }
-  const std::string& cursor = reply.items[0].text;
-  listing_->scanned = cursor == "0";
-  const bool progress = listing_->scanned || cursor != listing_->cursor;  // otherwise the scan would not end
-  listing_->cursor = cursor;
-  return so_far(progress);
+  return so_far(listing_->hear_scan(reply, *in_));
+}
+
+request_fsm::outcome request_fsm::hear_details(const std::vector<value>& replies) {
+  if (auto problem = listing_->hear_details(replies, *in_, request_.idle)) return std::move(*problem);
+  return so_far(true);
 }
 
 /// The listing, or the part of it that is complete.
@@ -234,56 +198,25 @@ request_fsm::outcome request_fsm::so_far(bool progress) const {
   return tickets::reply{tickets::more{listing_, progress}};
 }
 
-request_fsm::outcome request_fsm::hear_details(const std::vector<value>& replies) {
-  for (const value& reply : replies) {
-    if (reply.is(value::kind::error)) {
-      store::request_error t = request_error_of(reply.text);
-      if (t.reason.code != errc::wrong_type) return t;  // the key stays in `found`, for the next try
-    }
-    const std::string lock = *listing_->found.begin();
-    listing_->found.erase(listing_->found.begin());
-    if (reply.is(value::kind::error)) continue;  // the key is no lock, although its name matches
-    std::optional<lock_state> state;
-    try {
-      state = state_of(lock.substr(in_->prefix.size()), reply);
-    } catch (const misunderstood&) {
-      continue;  // likewise
-    }
-    const bool in_use = state && !(state->holders.empty() && state->waiters.empty());
-    if (state && (in_use || request_.idle)) listing_->summaries.push_back(store::summary_of(*state));
-  }
-  return so_far(true);
-}
+bool request_fsm::is_listening() const { return channels_->has(slot_of(lock_key())); }
 
-/// One pass finds both kinds of keys, because a fence's key contains the lock's key.
-void request_fsm::say_scan(std::string& out) const {
-  std::string pattern{"*"};
-  if (in_->prefix.empty()) {
-    pattern.append("\x1f").append("fence");
-  } else {
-    pattern.append(literally(in_->prefix)).append("*");
-  }
-  append(out, {"SCAN", listing_->cursor, "MATCH", pattern, "COUNT", "1000", "TYPE", "string"});
-}
-
-std::size_t request_fsm::say_details(std::string& out) const {
-  const script s = script_of(task::inspect);
-  std::size_t n = 0;
-  for (auto lock = listing_->found.begin(); lock != listing_->found.end() && n < names_at_once; ++lock, ++n) {
-    begin(out, s, n == 0, keys_of_a_name, 0);  // one script in full, because the server may not have it
-    append_keys(out, keys::of({}, *lock));
-  }
-  return n;
+/// A claim that waits hears of its grant on the channel of its slot. It looks after it has begun to listen,
+/// so that it misses nothing. A claim that is granted at once needs no channel.
+bool request_fsm::say_listen(std::string& out) {
+  if (channels_ == nullptr || request_.kind != task::look || is_listening()) return false;
+  const std::uint16_t slot = slot_of(lock_key());
+  append(out, {"SSUBSCRIBE", channel_of(client_, slot)});
+  channels_->add(slot);
+  return true;
 }
 
 void request_fsm::say_script(std::string& out, bool in_full) const {
   const bool paused = paused_ && may_grant(request_.kind);
   const script s = script_of(request_.kind);
-  duration longest = request_.ttl;
-  for (const store::hold& h : request_.batch) longest = std::max(longest, h.ttl);
-  const std::int64_t keep = std::max<std::int64_t>(in_->keep.count(), 2 * milliseconds_in(longest));
+  const std::int64_t keep =
+      std::max<std::int64_t>(in_->keep.count(), 2 * milliseconds_in(tickets::longest_ttl(request_)));
   if (request_.kind == task::renew) {
-    begin(out, s, in_full, keys_of_a_name * request_.batch.size(), 1 + 2 * request_.batch.size());
+    begin_call(out, s, in_full, request_.batch.size(), 1 + 2 * request_.batch.size());
     for (const store::hold& h : request_.batch) append_keys(out, keys::of(in_->prefix, h.name));
     append_number(out, keep);
     for (const store::hold& h : request_.batch) {
@@ -294,7 +227,7 @@ void request_fsm::say_script(std::string& out, bool in_full) const {
   }
   const keys k = keys::of(in_->prefix, request_.name);
   const auto begin_with_keys = [&](std::size_t arguments) {
-    begin(out, s, in_full, keys_of_a_name, arguments + (paused ? 1 : 0));
+    begin_call(out, s, in_full, 1, arguments + (paused ? 1 : 0));
     append_keys(out, k);
   };
   switch (request_.kind) {
@@ -341,6 +274,7 @@ void request_fsm::say_claim(std::string& out, std::int64_t keep) const {
   append_number(out, keep);
   append_bulk_string(out, request_.wait ? "1" : "0");
   std::string claim = client_.hex();
+  if (channels_ != nullptr) claim.append("{").append(tag_in(slot_of(lock_key()))).append("}");
   for (const std::string& part : {std::to_string(request_.weight), std::to_string(request_.capacity), ttl})
     claim.append(" ").append(part);
   claim += ' ';

@@ -3,7 +3,6 @@
 #include <cstddef>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -12,15 +11,18 @@
 #include "core/request.hpp"
 #include "stores/redis/protocol/dialect.hpp"
 #include "stores/redis/protocol/failover_guard.hpp"
+#include "stores/redis/protocol/listing.hpp"
+#include "stores/redis/protocol/redirection.hpp"
+#include "stores/redis/protocol/shard_channels.hpp"
 #include "stores/redis/protocol/value.hpp"
 
 namespace holdfast::redis {
 
 /// One request to a server: commands to send and a reply to each, until there is an outcome. Most requests
 /// take one command. A request takes more where the server does not have the script, where replicas have to
-/// acknowledge a grant, and where a key is of a wrong type. A listing is several requests, each for a part of
-/// the database or of the names, so that it ends when its caller gives up. It performs no I/O: the link, or
-/// the simulator, carries the bytes.
+/// acknowledge a grant, where a key is of a wrong type, and where a claim of a cluster begins to wait. A
+/// listing is several requests, each for a part of the database or of the names, so that it ends when its
+/// caller gives up. It performs no I/O: the link, or the simulator, carries the bytes.
 class request_fsm {
  public:
   using outcome = tickets::link::outcome;
@@ -30,9 +32,18 @@ class request_fsm {
 
   /// Appends the commands to send now. \return the number of replies to expect.
   /// \param paused why the server grants nothing now: see failover_guard.
-  [[nodiscard]] std::size_t say(std::string& out, std::optional<failover_guard::pause> paused = std::nullopt);
+  /// \param channels of the connection, which outlive the reply; null: notifications come on the client's
+  /// channel alone.
+  [[nodiscard]] std::size_t say(std::string& out, std::optional<failover_guard::pause> paused = std::nullopt,
+                                shard_channels* channels = nullptr);
   /// Takes all replies to the commands that `say` appended last. Without an outcome, call `say` again.
   [[nodiscard]] std::optional<outcome> hear(std::vector<value> replies);
+  /// Which server has to be asked instead, once `hear` has returned. The outcome is an error for whoever does
+  /// not follow it.
+  [[nodiscard]] const std::optional<redis::redirection>& redirection() const { return redirection_; }
+  [[nodiscard]] const tickets::request& request() const { return request_; }
+  /// The request, to send it there.
+  [[nodiscard]] tickets::request take_request() { return std::move(request_); }
 
  private:
   enum class stage : std::uint8_t {
@@ -44,6 +55,7 @@ class request_fsm {
     details,   // of each of a batch of names
   };
 
+  [[nodiscard]] std::string lock_key() const { return in_->prefix + request_.name; }
   std::optional<outcome> refusal(const std::string& error);
   [[nodiscard]] store::request_error wrong_type(const std::string& type) const;
   std::optional<outcome> hear_script(const value& reply);
@@ -53,17 +65,9 @@ class request_fsm {
   outcome hear_details(const std::vector<value>& replies);
   [[nodiscard]] outcome so_far(bool progress) const;
   void say_script(std::string& out, bool in_full) const;
+  bool say_listen(std::string& out);
+  [[nodiscard]] bool is_listening() const;
   void say_claim(std::string& out, std::int64_t keep) const;
-  void say_scan(std::string& out) const;
-  std::size_t say_details(std::string& out) const;
-
-  /// The state of a listing.
-  struct listing final : tickets::listing_state {
-    std::string cursor = "0";
-    bool scanned = false;         // all of the database
-    std::set<std::string> found;  // locks' keys that are not read yet
-    std::vector<lock_summary> summaries;
-  };
 
   tickets::request request_;
   const dialect* in_;
@@ -71,6 +75,10 @@ class request_fsm {
   stage stage_ = stage::script;
   tickets::place granted_;                       // while replicas are asked
   std::optional<failover_guard::pause> paused_;  // when the script was sent
+  shard_channels* channels_ = nullptr;           // likewise
+  bool listens_ = false;                         // the first reply tells whether it may
+  bool is_placed_ = false;                       // as long as it does not listen, it may miss its grant
+  std::optional<redis::redirection> redirection_;
   std::shared_ptr<listing> listing_;
 };
 

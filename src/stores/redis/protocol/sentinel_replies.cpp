@@ -11,22 +11,7 @@ namespace holdfast::redis {
 
 namespace {
 
-constexpr std::size_t longest_name = 255;  // of a host as of a primary
-constexpr std::size_t most_names = 10;     // in a message
-
-/// Without blanks, control characters and what has a meaning in a URL.
-bool is_plain(std::string_view text) {
-  return !text.empty() && text.size() <= longest_name && std::all_of(text.begin(), text.end(), [](char c) {
-    const auto byte = static_cast<unsigned char>(c);
-    return byte > 0x20 && byte < 0x7f && std::string_view{"/?&#%@\"'"}.find(c) == std::string_view::npos;
-  });
-}
-
-bool is_port(std::string_view text) {
-  unsigned port = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), port);
-  return problem == std::errc{} && end == text.data() + text.size() && port > 0 && port <= 65535;
-}
+constexpr std::size_t most_names = 10;  // in a message
 
 }  // namespace
 
@@ -38,7 +23,7 @@ std::optional<server_address> primary_address_in(const value& reply) {
   if (reply.is(value::kind::null)) return std::nullopt;
   const auto is_text = [](const value& v) { return v.is(value::kind::text); };
   if (!reply.is(value::kind::list) || reply.items.size() != 2 ||
-      !std::all_of(reply.items.begin(), reply.items.end(), is_text) || !is_plain(reply.items[0].text) ||
+      !std::all_of(reply.items.begin(), reply.items.end(), is_text) || !is_host(reply.items[0].text) ||
       !is_port(reply.items[1].text)) {
     throw misunderstood{};
   }
@@ -75,6 +60,6 @@ bool announces_switch(const value& push, std::string_view primary) {
          (channel == promotion_channel && push.items[2].text.starts_with("master " + name));
 }
 
-bool is_primary_name(std::string_view name) { return is_plain(name); }
+bool is_primary_name(std::string_view name) { return is_host(name); }
 
 }  // namespace holdfast::redis

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 
 namespace holdfast::redis {
 
@@ -17,5 +18,10 @@ struct server_address {
   }
   friend bool operator==(const server_address&, const server_address&) = default;
 };
+
+/// Whether a server may name that as the host of another one: without blanks, control characters and what has
+/// a meaning in a URL.
+[[nodiscard]] bool is_host(std::string_view text);
+[[nodiscard]] bool is_port(std::string_view text);
 
 }  // namespace holdfast::redis

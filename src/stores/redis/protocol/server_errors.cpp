@@ -13,7 +13,7 @@ store::request_error request_error_of(const std::string& error) {
     bool retryable;
     std::string_view advice{};
   };
-  constexpr std::array<known, 15> all{{
+  constexpr std::array<known, 17> all{{
       {"WRONGTYPE", errc::wrong_type, false},
       {"NOAUTH", errc::permission_denied, false,
        "; give the password, and the user in the store's URL if it is not 'default'"},
@@ -30,6 +30,8 @@ store::request_error request_error_of(const std::string& error) {
       {"TRYAGAIN", errc::unavailable, true},
       {"NOMASTERLINK", errc::unavailable, true},
       {"UNBLOCKED", errc::unavailable, true},
+      {"MOVED", errc::unavailable, true},  // slots of a cluster move
+      {"ASK", errc::unavailable, true},
   }};
   // Redis 6 wraps what goes wrong in a script: "ERR Error running script (...): @user_script:12: WRONGTYPE
   // ...".

@@ -3,7 +3,6 @@
 #include <utility>
 
 #include "holdfast/error.hpp"
-#include "stores/redis/link/dial.hpp"
 
 namespace holdfast::redis {
 
@@ -16,15 +15,13 @@ primary_tracker::primary_tracker(runtime::event_loop& loop, runtime::connection_
       subscription_{loop, reader, search_, settings_,
                     [this](const server_address& primary) { on_report(primary); }} {}
 
-connection primary_tracker::connect(const owner_id& client, bool tracked, const std::string& former,
-                                    int stop) {
+connection primary_tracker::connect(const wishes& of, int stop) {
   whereabouts_.begin_search();
   connection made =
       search_.run(false, stop, [&](const sentinel_search::answer& from, const io_deadline& limit) {
-        settings at = settings_;
-        at.server = from.primary.value();
-        whereabouts_.lead_to(at.server);
-        return dial(at, secure_, limit, client, tracked, former);
+        const server_address& server = from.primary.value();
+        whereabouts_.lead_to(server);
+        return dial(settings_, server, secure_, limit, of);
       });
   whereabouts_.end_search();
   return made;

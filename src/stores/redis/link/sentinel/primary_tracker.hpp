@@ -4,10 +4,10 @@
 #include <memory>
 #include <string>
 
-#include "base/owner_id.hpp"
 #include "runtime/connection_reader.hpp"
 #include "runtime/event_loop.hpp"
 #include "stores/redis/link/connection.hpp"
+#include "stores/redis/link/dial.hpp"
 #include "stores/redis/link/sentinel/search.hpp"
 #include "stores/redis/link/sentinel/subscription.hpp"
 #include "stores/redis/link/sentinel/whereabouts.hpp"
@@ -35,7 +35,7 @@ class primary_tracker {
   void stop() { subscription_.stop(); }
 
   /// Finds the primary and connects to it, as `dial`. Blocks. \throws connection_error.
-  [[nodiscard]] connection connect(const owner_id& client, bool tracked, const std::string& former, int stop);
+  [[nodiscard]] connection connect(const wishes& of, int stop);
   /// The connection that `connect` made is in use.
   void on_connected();
   /// As errors name the server.

@@ -66,7 +66,7 @@ std::unique_ptr<wire> sentinel_subscription::connect(int stop) {
     primary_ = from.primary.value();
     return std::move(from.to);
   });
-  return std::make_unique<wire>(std::move(made), settings_.tls.on, no_guard_);
+  return std::make_unique<wire>(std::move(made), settings_.tls.on, no_guard_, no_marker_);
 }
 
 void sentinel_subscription::on_connected() { on_report_(primary_); }

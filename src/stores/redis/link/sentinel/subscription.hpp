@@ -62,6 +62,7 @@ class sentinel_subscription final : private runtime::multiplexed_connection<wire
   const on_report on_report_;
   const std::string question_;
   const dialect no_guard_;
+  const guard_marker no_marker_;
   server_address primary_;                 // the connecting thread's
   std::atomic<std::size_t> sentinel_ = 0;  // the one that it is connected to
   std::vector<char> buffer_;               // the reader's, as the rest

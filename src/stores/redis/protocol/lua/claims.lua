@@ -28,7 +28,7 @@ local is_paused = ARGV[#ARGV]:sub(1, 7) == 'paused '
 -- Returns the parts of a claim, or nil for any other text. The `rest`, behind `since`, never changes.
 local function parts_of(text)
   local token, owner, since, rest, client, weight, capacity, ttl =
-    text:match('^(%d+) (%x+) (%d+) ((%x+) (%d+) (%d+) (%d+) .*)$')
+    text:match('^(%d+) (%x+) (%d+) ((%x[%x{}]*) (%d+) (%d+) (%d+) .*)$')
   if not token or #token ~= 20 or #owner ~= 32 then return nil end
   return { text = text, token = token, owner = owner, since = since, rest = rest, client = client,
     weight = tonumber(weight), capacity = tonumber(capacity), ttl = ttl }
@@ -68,10 +68,13 @@ local function first_in(set)
 end
 local function is_end(member) return member and member:sub(1, 4) == 'end ' end
 
--- A lost notification costs time only.
-local function notify(c, event)
-  redis.pcall('PUBLISH', 'holdfast:client:' .. c.client, event .. ' ' .. c.owner .. ' ' .. c.token)
+-- A lost notification costs time only. In a cluster a client that waits may listen in the shard of the name: then a
+-- hash tag follows its id. All nodes pass on a PUBLISH, which the rare end of a hold by force is worth.
+local function send(command, client, c, event)
+  redis.pcall(command, 'holdfast:client:' .. client, event .. ' ' .. c.owner .. ' ' .. c.token)
 end
+local function notify(c, event) send(c.client:sub(-1) == '}' and 'SPUBLISH' or 'PUBLISH', c.client, c, event) end
+local function notify_holder(c, event) send('PUBLISH', c.client:match('^%x+'), c, event) end
 
 -- A token is text of 20 digits, because Lua's numbers are exact only up to 2^53.
 local function next_token(last)

@@ -17,7 +17,7 @@ if not alone or alone.owner ~= owner then return living(holders, owner) and 1 or
 local left = math.max(1, redis.call('PTTL', lock))
 if first_in(holders) then count_holders() end
 local c = alone
-c.text = c.token .. ' ' .. owner .. ' ' .. c.since .. ' ' .. c.client .. ' 1 ' .. c.rest:match('^%x+ %d+ (.*)$')
+c.text = c.token .. ' ' .. owner .. ' ' .. c.since .. ' ' .. c.client .. ' 1 ' .. c.rest:match('^[%x{}]+ %d+ (.*)$')
 held, capacity = held + 1, whole
 know(last .. others, keep)
 value, alone = false, nil

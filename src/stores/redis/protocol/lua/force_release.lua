@@ -17,7 +17,7 @@ local ended = 0
 local function is_meant(c) return c.token >= lowest and c.token <= highest end
 -- After the hold has ended: a server that may not write refuses the first write.
 local function notify_end(c)
-  notify(c, 'revoked')
+  notify_holder(c, 'revoked')
   ended = ended + 1
 end
 

@@ -3,13 +3,16 @@
 -- none. Called on each connection before its first claim, and then before a request if a second has passed.
 --
 -- KEYS: marker (the identity of the server whose grants are all known here)
--- ARGV: guard (milliseconds; how long such a server grants nothing new)
--- Returns {left, since, cause, guard}: how long it still grants nothing, for how long it has not, why, and the longest
--- guard in use. All but left are missing where nothing is left.
+-- ARGV: guard (milliseconds; how long such a server grants nothing new), copy (of the marker, as the client has heard it
+--       on a connection to this server before; may be empty)
+-- Returns {left, since, cause, guard, marker}: how long it still grants nothing, for how long it has not, why, the
+-- longest guard in use, and the marker.
 --
 -- The marker is "id run guard since cause": the replication id and the run id of the server that wrote it, the longest
 -- guard in use, and since when that server grants nothing, or 0. A server has another replication id after each
--- promotion and each start. A primary without replicas takes another id after a while, but then no former one.
+-- promotion and each start. A primary without replicas takes another id after a while, but then no former one. In a
+-- cluster the marker lies in a slot of the server. It goes with the slot, and one of another server may come. Then the
+-- copy counts, if this server wrote it.
 
 local marker, guard = KEYS[1], tonumber(ARGV[1])
 local longest_ever = 25 * 3600 * 1000 -- no ttl is longer than a day
@@ -32,7 +35,11 @@ local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 
 local value = redis.call('GET', marker)
 local known_id, known_run, longest, since, cause
-if value then known_id, known_run, longest, since, cause = value:match('^(%x+) (%x+) (%d+) (%d+) (%a+)$') end
+local form = '^(%x+) (%x+) (%d+) (%d+) (%a+)$'
+if value then known_id, known_run, longest, since, cause = value:match(form) end
+if known_id ~= id and ARGV[2] and ARGV[2]:sub(1, #id + 1) == id .. ' ' then
+  known_id, known_run, longest, since, cause = ARGV[2]:match(form)
+end
 longest, since = math.min(math.max(guard, tonumber(longest or 0)), longest_ever), tonumber(since or 0)
 
 if known_id ~= id and (known_run ~= run or has_followed) then
@@ -53,5 +60,4 @@ end
 local text = ('%s %s %d %d %s'):format(id, run, longest, since, cause)
 -- A user who may only look, or a server short of memory, leaves it as it is: then the next client finds the same.
 if text ~= value then redis.pcall('SET', marker, text) end
-if left == 0 then return { 0 } end
-return { left, now - since, cause, longest }
+return { left, left > 0 and now - since or 0, cause, longest, text }

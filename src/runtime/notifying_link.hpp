@@ -1,0 +1,90 @@
+#pragma once
+
+#include <atomic>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <utility>
+#include <vector>
+
+#include "core/link.hpp"
+#include "runtime/connection_reader.hpp"
+#include "runtime/event_loop.hpp"
+#include "runtime/watchers.hpp"
+
+namespace holdfast::runtime {
+
+/// What the links over multiplexed connections share: a reader for all of their connections, the handlers of
+/// notifications, and the watchers.
+template <class Request, class Reply>
+class notifying_link : public store::link<Request, Reply> {
+  using base = store::link<Request, Reply>;
+
+ public:
+  using notifications = std::vector<store::notification>;
+
+  void on_notifications(typename base::on_notification handler) override {
+    on_notification_ = std::move(handler);
+  }
+  void on_gap(const std::function<void()>& handler) override { on_gap_ = handler; }
+  std::shared_ptr<void> watch(std::function<void()> changed) override;
+
+ protected:
+  explicit notifying_link(event_loop& loop) : loop_{loop}, watchers_{loop} {}
+
+  /// Under the core lock: from now on there are watchers, or none any more.
+  virtual void track(bool on) = 0;
+
+  [[nodiscard]] event_loop& loop() const { return loop_; }
+  [[nodiscard]] connection_reader& reader() { return reader_; }
+
+  // Under the core lock:
+  /// Passes notifications on.
+  void pass_on(const notifications& received) const {
+    for (const store::notification& each : received) on_notification_(each);
+  }
+  /// Notifications may have been lost.
+  void report_gap() const {
+    if (on_gap_) on_gap_();
+  }
+
+  // Any thread, without the core lock:
+  void deliver_notifications(const notifications& received);
+  void ring_watchers() { watchers_.ring(); }
+  /// Whether there are watchers.
+  [[nodiscard]] bool is_tracked() const { return tracked_; }
+
+ private:
+  event_loop& loop_;
+  typename base::on_notification on_notification_;
+  std::function<void()> on_gap_;
+  watchers watchers_;
+  std::size_t watches_ = 0;  // under the core lock
+  std::atomic<bool> tracked_ = false;
+  connection_reader reader_;
+};
+
+template <class Request, class Reply>
+std::shared_ptr<void> notifying_link<Request, Reply>::watch(std::function<void()> changed) {
+  if (watches_++ == 0) {
+    tracked_ = true;
+    track(true);
+  }
+  return {this, [this, inner = watchers_.add(std::move(changed))](void*) mutable {
+            inner.reset();
+            const core_lock now{loop_};
+            if (--watches_ != 0) return;
+            tracked_ = false;
+            track(false);
+          }};
+}
+
+template <class Request, class Reply>
+void notifying_link<Request, Reply>::deliver_notifications(const notifications& received) {
+  if (received.empty()) return;
+  // With a kick: this thread need not drive the connection, and notifications may cause requests.
+  const core_lock now{loop_};
+  pass_on(received);
+}
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,400 @@
+#include "stores/redis/link/cluster/cluster_link.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <optional>
+#include <utility>
+
+#include "core/summary.hpp"
+#include "holdfast/error.hpp"
+#include "runtime/event_loop.hpp"
+#include "stores/redis/link/cluster/cluster_listing.hpp"
+#include "stores/redis/link/dial.hpp"
+#include "stores/redis/protocol/failover_guard.hpp"
+#include "stores/redis/protocol/keys.hpp"
+#include "stores/redis/protocol/replies.hpp"
+#include "stores/redis/protocol/split_renewal.hpp"
+
+namespace holdfast::redis {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr unsigned most_redirections = 5;  // of one request
+constexpr std::size_t most_candidates = 16;
+constexpr duration idle_limit = 1min;
+constexpr duration sweep_every = 15s;
+
+}  // namespace
+
+cluster_link::cluster_link(runtime::event_loop& loop, settings s)
+    : notifying_link{loop},
+      settings_{std::move(s)},
+      topology_{loop,
+                {[this] { return candidates(); },
+                 [this](const server_address& which, topology::on_answer handler) {
+                   ask(which, std::move(handler));
+                 },
+                 [this](slot_map map) { take_map(std::move(map)); },
+                 [this](const store::request_error& reason) { fail_parked(reason); }}} {
+  if (settings_.tls.on) secure_ = std::make_unique<tls_context>(settings_);
+}
+
+void cluster_link::shut() {
+  std::vector<node_ptr> all;
+  {
+    const runtime::core_lock now{loop(), true};
+    is_shut_ = true;
+    topology_.stop();
+    loop().cancel(std::exchange(sweep_, 0));
+    for (const auto& [address, each] : members_) all.push_back(each.server);
+  }
+  for (const node_ptr& each : all) each->stop();
+  reader().stop();
+}
+
+// ---- requests
+
+void cluster_link::send(tickets::request request, on_reply handler) {
+  if (auto refusal = outlasts_guard(request, settings_.speech)) {
+    loop().at(loop().now(), [handler = std::move(handler), reason = std::move(*refusal)] {
+      handler(store::request_error{reason});
+    });
+    return;
+  }
+  switch (request.kind) {
+    case tickets::task::renew: return send_split(request, std::move(handler));
+    case tickets::task::list: return send_listing(std::move(request), std::move(handler));
+    default: break;
+  }
+  const std::uint16_t slot = slot_of_name(request.name);
+  route(command_for(std::move(request), std::move(handler)), slot);
+}
+
+cluster_link::command_ptr cluster_link::command_for(tickets::request request, on_reply handler) {
+  auto c = std::make_unique<pending_command>();
+  c->fsm.emplace(std::move(request), settings_.speech, client_);
+  c->handler = std::move(handler);
+  c->redirected = this;
+  return c;
+}
+
+/// To the server that has the slot. Where none is known, the request waits until the map was asked for.
+void cluster_link::route(command_ptr c, std::uint16_t slot) {
+  if (const server_address* const to = map_.primary_of(slot)) return push(*to, std::move(c));
+  parked_.push_back({std::move(c), slot});
+  topology_.refresh();
+}
+
+void cluster_link::push(const server_address& to, command_ptr c) {
+  const bool urgent = c->fsm && !tickets::is_release(c->fsm->request().kind);
+  const duration ttl = c->fsm ? tickets::longest_ttl(c->fsm->request()) : duration::zero();
+  member& m = member_at(to);
+  m.needed_until = std::max(
+      m.needed_until, loop().now() + idle_limit + ttl + settings_.connect_limit + settings_.answer_limit);
+  c->server = to;
+  m.server->push(std::move(c), urgent);
+  const annotated::lock held{unflushed_mutex_};
+  if (unflushed_.empty() || unflushed_.back() != m.server) unflushed_.push_back(m.server);
+}
+
+void cluster_link::send_split(const tickets::request& whole, on_reply handler) {
+  struct gathered {
+    split_renewal parts;
+    on_reply handler;
+  };
+  const auto all =
+      std::make_shared<gathered>(gathered{split_renewal{whole, settings_.speech.prefix}, std::move(handler)});
+  const std::size_t count = all->parts.parts().size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const tickets::request& part = all->parts.parts()[i].request;
+    const std::uint16_t slot = slot_of_name(part.batch.front().name);
+    route(command_for(part,
+                      [all, i](const outcome& of_part) {
+                        if (auto whole_outcome = all->parts.take(i, of_part))
+                          all->handler(std::move(*whole_outcome));
+                      }),
+          slot);
+  }
+}
+
+/// The server refused it, and has not carried it out.
+void cluster_link::on_redirection(pending_command& refused, const redirection& to) {
+  server_address there = to.to;
+  if (there.host.empty()) there.host = refused.server.host;
+  if (to.for_good) {
+    move_slot(to.slot, there);
+    topology_.refresh();
+  }
+  if (++refused.redirections > most_redirections) return refused.complete();  // an error that is worth a try
+  command_ptr again = command_for(refused.fsm->take_request(), std::exchange(refused.handler, nullptr));
+  again->redirections = refused.redirections;
+  again->is_asking = !to.for_good;
+  push(there, std::move(again));
+  kick_soon();
+}
+
+// ---- listings
+
+void cluster_link::send_listing(tickets::request request, on_reply handler) {
+  const auto so_far = std::static_pointer_cast<cluster_listing>(request.listed);
+  // Another server has taken the place of one: what it has, and the former has not told, is not known.
+  if (so_far != nullptr && so_far->servers == map_.primaries()) return list_next(request, handler);
+  awaiting_map_.emplace_back([this, request = std::move(request),
+                              handler = std::move(handler)](const store::request_error* problem) mutable {
+    if (problem != nullptr) return handler(*problem);
+    const auto begun = std::make_shared<cluster_listing>();
+    begun->servers = begun->left = map_.primaries();
+    request.listed = begun;
+    list_next(request, handler);
+  });
+  topology_.refresh();
+}
+
+void cluster_link::list_next(const tickets::request& request, const on_reply& handler) {
+  const auto all = std::static_pointer_cast<cluster_listing>(request.listed);
+  if (all->left.empty()) return list_moved(request, handler);
+  if (all->current == nullptr) all->current = std::make_shared<listing>();
+  tickets::request part = request;
+  part.listed = all->current;
+  auto c = command_for(std::move(part), [this, all, handler](const outcome& o) {
+    const auto* const reply = std::get_if<tickets::reply>(&o);
+    const auto* const summaries = reply == nullptr ? nullptr : std::get_if<std::vector<lock_summary>>(reply);
+    const auto* const part_done = reply == nullptr ? nullptr : std::get_if<tickets::more>(reply);
+    if (summaries == nullptr && part_done == nullptr) return handler(o);
+    if (summaries != nullptr) {
+      for (const lock_summary& each : *summaries) all->found.insert_or_assign(each.name, each);
+      for (const std::string& lock : all->current->moved)
+        all->moved.insert(lock.substr(settings_.speech.prefix.size()));
+      all->current = nullptr;
+      all->left.pop_back();
+    }
+    if (all->left.empty() && all->moved.empty()) return handler(tickets::reply{all->summaries()});
+    handler(tickets::reply{tickets::more{all, summaries != nullptr || part_done->progress}});
+  });
+  push(all->left.back(), std::move(c));
+  kick_soon();
+}
+
+/// A name that moved from one server to another during the listing may have been seen on neither.
+void cluster_link::list_moved(const tickets::request& request, const on_reply& handler) {
+  const auto all = std::static_pointer_cast<cluster_listing>(request.listed);
+  if (all->moved.empty()) {
+    loop().at(loop().now(), [handler, all] { handler(tickets::reply{all->summaries()}); });
+    return;
+  }
+  tickets::request look;
+  look.kind = tickets::task::inspect;
+  look.name = *all->moved.begin();
+  const std::uint16_t slot = slot_of_name(look.name);
+  auto c = command_for(std::move(look), [all, handler, idle = request.idle](const outcome& o) {
+    const auto* const reply = std::get_if<tickets::reply>(&o);
+    const auto* const state = reply == nullptr ? nullptr : std::get_if<std::optional<lock_state>>(reply);
+    if (state == nullptr) return handler(o);
+    all->moved.erase(all->moved.begin());
+    const bool in_use = *state && !((*state)->holders.empty() && (*state)->waiters.empty());
+    if (*state && (in_use || idle)) all->found.insert_or_assign((*state)->name, store::summary_of(**state));
+    if (all->moved.empty()) return handler(tickets::reply{all->summaries()});
+    handler(tickets::reply{tickets::more{all, true}});
+  });
+  route(std::move(c), slot);
+  kick_soon();
+}
+
+// ---- the map
+
+void cluster_link::ask(const server_address& which, topology::on_answer handler) {
+  auto c = std::make_unique<pending_command>();
+  slot_map::append_question(c->command);
+  pending_command& command = *c;
+  command.on_answer = [&command, handler = std::move(handler)](const value* reply) {
+    handler(reply, command.problem ? &*command.problem : nullptr);
+  };
+  push(which, std::move(c));
+  kick_soon();
+}
+
+/// Those with a connection first.
+std::vector<server_address> cluster_link::candidates() {
+  std::vector<server_address> all = map_.primaries();
+  for (const auto* more : {&map_.replicas(), &settings_.cluster})
+    all.insert(all.end(), more->begin(), more->end());
+  for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[loop().random() % i]);
+  std::stable_partition(all.begin(), all.end(), [this](const server_address& each) {
+    const auto found = members_.find(each.place());
+    return found != members_.end() && found->second.server->is_connected();
+  });
+  std::vector<server_address> some;
+  for (const server_address& each : all) {
+    if (some.size() == most_candidates) break;
+    if (std::find(some.begin(), some.end(), each) == some.end()) some.push_back(each);
+  }
+  return some;
+}
+
+void cluster_link::take_map(slot_map map) {
+  const bool moved = map_.differs_from(map);
+  map_ = std::move(map);
+  for (const auto& [address, each] : members_) place_marker(each.server->at());
+  for (parked& each : std::exchange(parked_, {})) {
+    if (map_.primary_of(each.slot) != nullptr) {
+      route(std::move(each.command), each.slot);
+      continue;
+    }
+    each.command->fail(
+        {{errc::unavailable, "no server of the cluster has the slot " + std::to_string(each.slot)},
+         true,
+         false});
+    each.command->complete();
+  }
+  for (const auto& resume : std::exchange(awaiting_map_, {})) resume(nullptr);
+  if (is_tracked()) track_all();
+  // Who waits at a server that has the slot no more hears nothing of it.
+  if (moved) report_gap();
+  kick_soon();
+}
+
+void cluster_link::fail_parked(const store::request_error& reason) {
+  for (const parked& each : std::exchange(parked_, {})) {
+    each.command->fail(reason);
+    each.command->complete();
+  }
+  for (const auto& resume : std::exchange(awaiting_map_, {})) resume(&reason);
+}
+
+void cluster_link::move_slot(std::uint16_t slot, const server_address& to) {
+  const server_address* const known = map_.primary_of(slot);
+  const std::optional<server_address> from = known == nullptr ? std::nullopt : std::optional{*known};
+  map_.move(slot, to);
+  if (from) place_marker(*from);
+  place_marker(to);
+}
+
+void cluster_link::place_marker(const server_address& primary) {
+  const auto found = members_.find(primary.place());
+  if (found != members_.end()) found->second.server->marker().move_to(map_.last_slot_of(primary));
+}
+
+bool cluster_link::on_marker_moved(node& server, const redirection& to) {
+  const runtime::core_lock now{loop(), true};
+  topology_.refresh();
+  if (to.for_good) {
+    server_address there = to.to;
+    if (there.host.empty()) there.host = server.at().host;
+    move_slot(to.slot, there);
+    return there != server.at();
+  }
+  // The slot is on its way, and the marker is there already.
+  const auto other = map_.last_slot_of(server.at(), to.slot);
+  if (other) server.marker().move_to(other);
+  return other.has_value();
+}
+
+// ---- nodes
+
+cluster_link::member& cluster_link::member_at(const server_address& address) {
+  const auto [found, is_new] = members_.try_emplace(address.place());
+  member& m = found->second;
+  if (!is_new) return m;
+  node::parent& own = *this;
+  m.server = std::make_shared<node>(loop(), reader(), settings_, address, address.place(), client_, own);
+  place_marker(address);
+  if (is_tracked()) m.server->track(true);
+  if (is_shut_) return m;
+  m.server->start();
+  if (sweep_ == 0) sweep_ = loop().at(loop().now() + sweep_every, [this] { leave_idle(); });
+  return m;
+}
+
+connection cluster_link::connect(node& to, int stop) {
+  return dial(settings_, to.at(), secure_.get(), io_deadline{settings_.connect_limit, stop}, to.wishes());
+}
+
+void cluster_link::on_connected(node& /*to*/, bool again) {
+  if (again) {
+    const runtime::core_lock now{loop()};
+    report_gap();
+  }
+  if (is_tracked()) ring_watchers();
+}
+
+void cluster_link::on_unreachable(node& server) {
+  const runtime::core_lock now{loop(), true};
+  const auto found = members_.find(server.at().place());
+  if (is_shut_ || found == members_.end() || found->second.server.get() != &server) return;
+  if (!map_.last_slot_of(server.at())) return;
+  // Not here: the thread is in a function of the node.
+  loop().at(loop().now(), [this] {
+    if (!is_shut_) topology_.refresh();
+  });
+}
+
+void cluster_link::track(bool on) {
+  if (on) {
+    awaiting_map_.emplace_back([](const store::request_error*) {});
+    topology_.refresh();
+    return;
+  }
+  for (const auto& [address, each] : members_) each.server->track(false);
+  kick_soon();
+}
+
+/// Keys change on every server.
+void cluster_link::track_all() {
+  for (const server_address& each : map_.primaries()) {
+    member& m = member_at(each);
+    m.server->track(true);
+  }
+}
+
+void cluster_link::leave_idle() {
+  sweep_ = 0;
+  std::vector<node_ptr> idle;
+  for (auto each = members_.begin(); each != members_.end();) {
+    const bool is_watched = is_tracked() && map_.last_slot_of(each->second.server->at());
+    if (is_watched || loop().now() < each->second.needed_until) {
+      ++each;
+      continue;
+    }
+    idle.push_back(std::move(each->second.server));
+    each = members_.erase(each);
+  }
+  if (is_tracked()) topology_.refresh();  // a server that came may have locks
+  if (!members_.empty()) sweep_ = loop().at(loop().now() + sweep_every, [this] { leave_idle(); });
+  if (idle.empty()) return;
+  // Without the core lock, and on the loop's thread, which is in no function of a node.
+  loop().defer([idle = std::move(idle)] {
+    for (const node_ptr& each : idle) each->close({{errc::unavailable, "the connection was idle"}});
+  });
+}
+
+// ---- I/O
+
+/// What a handler has sent has no caller that would send it.
+void cluster_link::kick_soon() {
+  loop().defer([this] { kick(); });
+}
+
+std::vector<cluster_link::node_ptr> cluster_link::take_unflushed() {
+  const annotated::lock held{unflushed_mutex_};
+  return std::exchange(unflushed_, {});
+}
+
+void cluster_link::help(store::caller& caller) {
+  const std::vector<node_ptr> mine = take_unflushed();
+  for (const node_ptr& each : mine) each->flush_unless_read();
+  reader().serve(caller);
+  for (const node_ptr& each : mine) each->kick();
+}
+
+bool cluster_link::drive() {
+  for (const node_ptr& each : take_unflushed()) each->flush();
+  return false;
+}
+
+void cluster_link::kick() {
+  for (const node_ptr& each : take_unflushed()) each->kick();
+}
+
+}  // namespace holdfast::redis

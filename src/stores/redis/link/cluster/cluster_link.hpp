@@ -1,0 +1,122 @@
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/annotated_mutex.hpp"
+#include "base/owner_id.hpp"
+#include "core/request.hpp"
+#include "runtime/notifying_link.hpp"
+#include "stores/redis/link/cluster/topology.hpp"
+#include "stores/redis/link/node.hpp"
+#include "stores/redis/link/settings.hpp"
+#include "stores/redis/link/stream.hpp"
+#include "stores/redis/link/wire.hpp"
+#include "stores/redis/protocol/keys.hpp"
+#include "stores/redis/protocol/redirection.hpp"
+#include "stores/redis/protocol/server_address.hpp"
+#include "stores/redis/protocol/slot_map.hpp"
+
+namespace holdfast::redis {
+
+/// Carries requests to the servers of a Redis Cluster: each to the one that has the slot of its name.
+///
+/// Its slot_map says which server that is. A server that has a slot no more says so (MOVED, ASK) and has not
+/// carried the request out: it is sent on, and the map is asked for again. The same happens when a server
+/// cannot be reached. Until the cluster has put another in its place, requests for its slots fail, and the
+/// machines try again.
+///
+/// A node is connected to when it is needed, and left when nothing was sent to it for so long that no claim
+/// of this client can be alive there. All nodes share one connection_reader.
+///
+/// What the nodes share is used under the core lock, but for `unflushed_`.
+class cluster_link final : public runtime::notifying_link<tickets::request, tickets::reply>,
+                           private node::parent,
+                           private redirection_handler {
+ public:
+  /// Connects when it is needed. \throws holdfast::error for certificates that cannot be read.
+  cluster_link(runtime::event_loop& loop, settings s);
+  ~cluster_link() override { shut(); }
+  cluster_link(const cluster_link&) = delete;
+  cluster_link& operator=(const cluster_link&) = delete;
+
+  void send(tickets::request request, on_reply handler) override;
+  void help(store::caller& caller) override;
+  bool drive() override;
+  void kick() override;
+  /// Ends the link's threads. Nothing is delivered afterwards. Idempotent.
+  void shut();
+
+ private:
+  using command_ptr = std::unique_ptr<pending_command>;
+  using node_ptr = std::shared_ptr<node>;
+
+  struct member {
+    node_ptr server;
+    store::time_point needed_until{};
+  };
+  /// A request that waits for the map.
+  struct parked {
+    command_ptr command;
+    std::uint16_t slot = 0;
+  };
+
+  // See node::parent and redirection_handler.
+  [[nodiscard]] connection connect(node& to, int stop) override;
+  void on_connected(node& to, bool again) override;
+  void on_unreachable(node& server) override;
+  void on_notifications(const notifications& received) override { pass_on(received); }
+  void on_gap() override { report_gap(); }
+  bool on_marker_moved(node& server, const redirection& to) override;
+  void on_changes() override { ring_watchers(); }
+  void on_redirection(pending_command& refused, const redirection& to) override;
+
+  void track(bool on) override;
+
+  // Requests:
+  [[nodiscard]] command_ptr command_for(tickets::request request, on_reply handler);
+  void route(command_ptr c, std::uint16_t slot);
+  void push(const server_address& to, command_ptr c);
+  void send_split(const tickets::request& whole, on_reply handler);
+  void send_listing(tickets::request request, on_reply handler);
+  void list_next(const tickets::request& request, const on_reply& handler);
+  void list_moved(const tickets::request& request, const on_reply& handler);
+  [[nodiscard]] std::uint16_t slot_of_name(const std::string& name) const {
+    return slot_of(settings_.speech.prefix + name);
+  }
+
+  // The map:
+  void ask(const server_address& which, topology::on_answer handler);
+  [[nodiscard]] std::vector<server_address> candidates();
+  void take_map(slot_map map);
+  void fail_parked(const store::request_error& reason);
+  void move_slot(std::uint16_t slot, const server_address& to);
+  void place_marker(const server_address& primary);
+
+  // Nodes:
+  [[nodiscard]] member& member_at(const server_address& address);
+  void track_all();
+  void leave_idle();
+  void kick_soon();
+  [[nodiscard]] std::vector<node_ptr> take_unflushed();
+
+  const settings settings_;
+  const owner_id client_ = owner_id::random();
+  std::unique_ptr<tls_context> secure_;
+  slot_map map_;
+  topology topology_;
+  std::vector<parked> parked_;
+  std::vector<std::function<void(const store::request_error* problem)>> awaiting_map_;
+  std::map<std::string, member> members_;  // by their addresses
+  store::scheduler::timer sweep_ = 0;
+  bool is_shut_ = false;
+
+  annotated::mutex unflushed_mutex_;
+  std::vector<node_ptr> unflushed_ HOLDFAST_GUARDED_BY(unflushed_mutex_);  // requests were sent to them
+};
+
+}  // namespace holdfast::redis

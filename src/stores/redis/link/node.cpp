@@ -1,0 +1,224 @@
+#include "stores/redis/link/node.hpp"
+
+#include <algorithm>
+#include <cstddef>
+#include <poll.h>
+#include <utility>
+
+#include "holdfast/error.hpp"
+#include "stores/redis/protocol/keys.hpp"
+#include "stores/redis/protocol/replies.hpp"
+#include "stores/redis/protocol/resp.hpp"
+
+namespace holdfast::redis {
+
+namespace {
+
+constexpr std::size_t buffer_size = std::size_t{64} * 1024;
+/// While more replies than this are due, new requests wait for the reader, and are sent together.
+constexpr std::size_t batch_above = 16;
+
+bool is_push_of(const value& v, std::string_view kind) {
+  return v.is(value::kind::push) && !v.items.empty() && v.items[0].text == kind;
+}
+
+}  // namespace
+
+node::node(runtime::event_loop& loop, runtime::connection_reader& reader, const settings& of,
+           server_address at, std::string place, const owner_id& client, parent& link)
+    : loop_{loop},
+      settings_{of},
+      at_{std::move(at)},
+      client_{client},
+      parent_{link},
+      buffer_(buffer_size),
+      connection_{loop, reader, *this, {std::move(place), of.answer_limit, of.quiet_limit, batch_above}} {}
+
+void node::track(bool on) {
+  if (tracked_.exchange(on) == on) return;
+  auto c = std::make_unique<pending_command>();
+  if (on) {
+    append_tracking(c->command, settings_.speech.prefix);
+  } else {
+    append(c->command, {"CLIENT", "TRACKING", "OFF"});
+  }
+  connection_.push(std::move(c), false);
+}
+
+std::unique_ptr<pending_command> node::ping() const {
+  auto c = std::make_unique<pending_command>();
+  c->is_ping = true;
+  append(c->command, {"PING"});
+  return c;
+}
+
+// ---- connecting
+
+std::unique_ptr<wire> node::connect(int stop) {
+  try {
+    redis::connection made = parent_.connect(*this, stop);
+    former_.clear();
+    early_ = std::move(made.early);
+    return std::make_unique<wire>(std::move(made), settings_.tls.on, settings_.speech, marker_);
+  } catch (const parser::garbage& g) {
+    parent_.on_unreachable(*this);
+    throw connection_error{
+        {errc::corrupt_store, std::string{"what answers there is no Redis server: "} + g.what()}, false};
+  } catch (...) {
+    parent_.on_unreachable(*this);
+    throw;
+  }
+}
+
+void node::on_connected() {
+  const std::vector<value> early = std::exchange(early_, {});
+  if (const notifications received = notifications_in(early); !received.empty()) {
+    // With a kick: this thread need not drive the connection, and notifications may cause requests.
+    const runtime::core_lock now{loop_};
+    parent_.on_notifications(received);
+  }
+  if (has_changes(early)) parent_.on_changes();
+  parent_.on_connected(*this, std::exchange(was_connected_, true));
+}
+
+void node::on_disconnect() {
+  wire& former = connection_.wire();
+  former_ = former.take_kill_command();
+  known_marker_ = former.guard().marker();
+  parent_.on_unreachable(*this);
+}
+
+// ---- reading
+
+void node::read(short ready) {
+  if ((ready & POLLOUT) != 0) connection_.lock()->write_out();
+  read_all();
+}
+
+void node::read_all() {
+  try {
+    std::vector<value> messages;
+    connection_.wire().read(buffer_, messages);
+    handle(std::move(messages));
+  } catch (const parser::garbage& g) {
+    throw connection_error{
+        {errc::corrupt_store, std::string{"what the server sends is no RESP3: "} + g.what()}};
+  }
+}
+
+void node::handle(std::vector<value> messages) {
+  const received all = match(std::move(messages));
+  const bool demoted = interpret_replies();
+  const bool missed = forget_channels(all.pushes);
+  deliver(notifications_in(all.pushes), missed);
+  if (has_changes(all.pushes)) parent_.on_changes();
+  if (all.surplus) throw parser::garbage{"an answer without a request"};
+  // After a failover the host's name or the Sentinels may lead to another server, but this connection does
+  // not.
+  if (demoted) {
+    throw connection_error{
+        {errc::unavailable, "the server is a read-only replica (READONLY)" + parent_.advice_on_replica()}};
+  }
+}
+
+/// Gives each reply to the first request in flight. A subscription is answered by a push.
+node::received node::match(std::vector<value> messages) {
+  received all;
+  auto line = connection_.lock();
+  line.heard();
+  for (value& m : messages) {
+    if (m.is(value::kind::push) && !is_push_of(m, "ssubscribe")) {
+      all.pushes.push_back(std::move(m));
+      continue;
+    }
+    pending_command* const first = line.first_in_flight();
+    if (first == nullptr) {
+      all.surplus = true;
+      break;
+    }
+    first->replies.push_back(std::move(m));
+    if (first->replies.size() >= first->replies_due) line.finish_first();
+  }
+  return all;
+}
+
+/// Sets the outcomes of completed requests, and queues requests again that need more commands.
+/// \return whether a reply says that the server is a replica.
+bool node::interpret_replies() {
+  bool demoted = false;
+  for (std::size_t i = 0; i < connection_.completed().size();) {
+    pending_command& c = *connection_.completed()[i];
+    if (c.fsm && c.is_asking) c.replies.erase(c.replies.begin());
+    const value& first = c.replies[0];
+    const bool refused = first.is(value::kind::error);
+    if (!refused) connection_.on_success();
+    if (c.is_ping) hear_ping(first);
+    if (c.fsm) {
+      demoted = demoted || std::any_of(c.replies.begin(), c.replies.end(), is_from_replica);
+      c.outcome = c.fsm->hear(std::exchange(c.replies, {}));
+      if (!c.outcome) {
+        connection_.restart(i);
+        continue;
+      }
+    }
+    ++i;
+  }
+  return demoted;
+}
+
+void node::hear_ping(const value& reply) {
+  const auto elsewhere = reply.is(value::kind::error) ? redirection_in(reply.text) : std::nullopt;
+  const bool moved = elsewhere && parent_.on_marker_moved(*this, *elsewhere);
+  connection_.lock()->hear_ping(reply, moved);
+}
+
+/// Runs the handlers of completed requests, and passes notifications on.
+void node::deliver(const notifications& received, bool missed) {
+  if (connection_.completed().empty() && received.empty() && !missed) return;
+  {
+    const runtime::core_lock now{loop_, true};
+    connection_.run_handlers();
+    if (!received.empty()) parent_.on_notifications(received);
+    if (missed) parent_.on_gap();
+  }
+  connection_.forget_completed();
+}
+
+/// A server ends the subscriptions of a slot that it does not have any more. \return whether it has.
+bool node::forget_channels(const std::vector<value>& pushes) {
+  bool missed = false;
+  for (const value& p : pushes) {
+    if (!is_push_of(p, "sunsubscribe") || p.items.size() < 2) continue;
+    if (shard_channels* const channels = connection_.wire().channels())
+      channels->remove(slot_of(p.items[1].text));
+    missed = true;
+  }
+  return missed;
+}
+
+node::notifications node::notifications_in(const std::vector<value>& pushes) const {
+  notifications all;
+  for (const value& p : pushes) {
+    if (p.items.size() < 3 || (p.items[0].text != "message" && p.items[0].text != "smessage")) continue;
+    if (const auto n = read_notification(p.items[2].text, settings_.speech)) all.push_back(*n);
+  }
+  return all;
+}
+
+bool node::has_changes(const std::vector<value>& pushes) const {
+  return std::any_of(pushes.begin(), pushes.end(), [this](const value& p) {
+    return p.items.size() >= 2 && p.items[0].text == "invalidate" && is_of_our_keys(p.items[1]);
+  });
+}
+
+/// Null: everything was flushed.
+bool node::is_of_our_keys(const value& invalidation) const {
+  const std::string& prefix = settings_.speech.prefix;
+  return !invalidation.is(value::kind::list) ||
+         std::any_of(invalidation.items.begin(), invalidation.items.end(), [&](const value& key) {
+           const auto lock = lock_of_side_key(key.text);
+           return lock ? lock->starts_with(prefix) : key.text.starts_with(prefix);
+         });
+}
+
+}  // namespace holdfast::redis

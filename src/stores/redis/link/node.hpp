@@ -1,0 +1,135 @@
+#pragma once
+
+#include <atomic>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/owner_id.hpp"
+#include "core/caller.hpp"
+#include "core/notification.hpp"
+#include "runtime/connection_reader.hpp"
+#include "runtime/event_loop.hpp"
+#include "runtime/multiplexed_connection.hpp"
+#include "stores/redis/link/connection.hpp"
+#include "stores/redis/link/dial.hpp"
+#include "stores/redis/link/settings.hpp"
+#include "stores/redis/link/wire.hpp"
+#include "stores/redis/protocol/failover_guard.hpp"
+#include "stores/redis/protocol/redirection.hpp"
+#include "stores/redis/protocol/server_address.hpp"
+#include "stores/redis/protocol/value.hpp"
+
+namespace holdfast::redis {
+
+/// One server, as a client uses it: one multiplexed connection for all commands and notifications.
+class node final : private runtime::multiplexed_connection<wire>::protocol {
+ public:
+  using notifications = std::vector<store::notification>;
+
+  /// What the link that has the node adds.
+  class parent {
+   public:
+    parent(const parent&) = delete;
+    parent& operator=(const parent&) = delete;
+
+    /// Connects to the server, as `dial`. A thread that connects; blocks.
+    /// \param stop an eventfd: gives up as soon as it can be read. \throws connection_error, parser::garbage.
+    [[nodiscard]] virtual redis::connection connect(node& to, int stop) = 0;
+    /// The new connection is in use. The thread that has connected.
+    /// \param again it is not the node's first: notifications may have been lost.
+    virtual void on_connected(node& to, bool again) = 0;
+    /// There is no connection any more, or still none. A thread that connects or reads, without the core
+    /// lock.
+    virtual void on_unreachable(node& /*server*/) {}
+    /// Under the core lock.
+    virtual void on_notifications(const notifications& received) = 0;
+    /// The server passes on no more notifications for names of a slot. Under the core lock.
+    virtual void on_gap() {}
+    /// The server does not have the slot of its guard_marker any more. The reader, without the core lock.
+    /// \return whether the marker is in another slot now.
+    [[nodiscard]] virtual bool on_marker_moved(node& /*server*/, const redirection& /*to*/) { return false; }
+    /// Keys of locks have changed. Any thread, without the core lock.
+    virtual void on_changes() = 0;
+    /// Where the connection leads now, as errors name it; empty: as the node was named. Any thread.
+    [[nodiscard]] virtual std::string place() const { return {}; }
+    /// What the message of a server that is a replica has to add.
+    [[nodiscard]] virtual std::string advice_on_replica() const { return {}; }
+
+   protected:
+    parent() = default;
+    ~parent() = default;
+  };
+
+  /// \param of, link are used until `stop`.
+  /// \param client on whose channel notifications are to be heard.
+  node(runtime::event_loop& loop, runtime::connection_reader& reader, const settings& of, server_address at,
+       std::string place, const owner_id& client, parent& link);
+  ~node() { stop(); }
+  node(const node&) = delete;
+  node& operator=(const node&) = delete;
+
+  // See runtime::multiplexed_connection.
+  void start() { connection_.start(); }
+  void stop() { connection_.stop(); }
+  void close(const connection_error& reason) { connection_.close(reason); }
+  void reconnect(const connection_error& reason) { connection_.reconnect(reason); }
+  void push(std::unique_ptr<pending_command> c, bool urgent) { connection_.push(std::move(c), urgent); }
+  void flush() { connection_.flush(); }
+  void flush_unless_read() { connection_.flush_unless_read(); }
+  void help(store::caller& caller) { connection_.help(caller); }
+  void kick() { connection_.kick(); }
+
+  [[nodiscard]] bool is_connected() { return connection_.lock().get() != nullptr; }
+  [[nodiscard]] const server_address& at() const { return at_; }
+  /// Has the server report changes of keys, or not any more. Under the core lock.
+  void track(bool on);
+  [[nodiscard]] bool is_tracked() const { return tracked_; }
+  /// Of the next connection. The thread that connects.
+  [[nodiscard]] redis::wishes wishes() const { return {client_, tracked_, former_, marker_, known_marker_}; }
+  [[nodiscard]] guard_marker& marker() { return marker_; }
+
+ private:
+  /// The messages that were read, by kind.
+  struct received {
+    std::vector<value> pushes;
+    bool surplus = false;  // replies to no request
+  };
+
+  // See runtime::multiplexed_connection::protocol.
+  [[nodiscard]] std::unique_ptr<wire> connect(int stop) override;
+  void on_connected() override;
+  void begin_reading() override { read_all(); }
+  void read(short ready) override;
+  void on_disconnect() override;
+  [[nodiscard]] std::unique_ptr<pending_command> ping() const override;
+  [[nodiscard]] std::string place() const override { return parent_.place(); }
+
+  // The reader:
+  void read_all();
+  void handle(std::vector<value> messages);
+  [[nodiscard]] received match(std::vector<value> messages);
+  [[nodiscard]] bool interpret_replies();
+  void hear_ping(const value& reply);
+  void deliver(const notifications& received, bool missed);
+  [[nodiscard]] bool forget_channels(const std::vector<value>& pushes);
+  [[nodiscard]] notifications notifications_in(const std::vector<value>& pushes) const;
+  [[nodiscard]] bool has_changes(const std::vector<value>& pushes) const;
+  [[nodiscard]] bool is_of_our_keys(const value& invalidation) const;
+
+  runtime::event_loop& loop_;
+  const settings& settings_;
+  const server_address at_;
+  const owner_id client_;
+  parent& parent_;
+  std::atomic<bool> tracked_ = false;
+  guard_marker marker_;
+  bool was_connected_ = false;  // the connecting thread's
+  std::vector<value> early_;    // pushes that came while it connected: the connecting thread's
+  std::string former_;          // ends the former connection: the reader's, then the connecting thread's
+  std::string known_marker_;    // likewise
+  std::vector<char> buffer_;    // the reader's
+  runtime::multiplexed_connection<wire> connection_;
+};
+
+}  // namespace holdfast::redis

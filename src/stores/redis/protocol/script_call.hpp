@@ -1,0 +1,27 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+#include "core/request.hpp"
+#include "stores/redis/protocol/keys.hpp"
+
+namespace holdfast::redis {
+
+/// A script that the server carries out for a task.
+struct script {
+  std::string_view sha1;
+  std::string_view text;
+};
+[[nodiscard]] script script_of(tickets::task kind);
+
+/// Appends the head of a command that calls a script. `append_keys` has to follow for each name, then the
+/// arguments.
+/// \param in_full with the text of the script, not with its digest.
+void begin_call(std::string& out, const script& s, bool in_full, std::size_t names, std::size_t arguments);
+void append_keys(std::string& out, const keys& k);
+void append_number(std::string& out, std::int64_t n);
+
+}  // namespace holdfast::redis

@@ -1,0 +1,51 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stores/redis/protocol/keys.hpp"
+#include "stores/redis/protocol/server_address.hpp"
+#include "stores/redis/protocol/value.hpp"
+
+namespace holdfast::redis {
+
+/// Which server of a cluster has which slots, as far as a client knows. A value.
+class slot_map {
+ public:
+  /// Appends the question for the map. All versions of Redis and Valkey answer it.
+  static void append_question(std::string& out);
+  /// Reads the reply.
+  /// \param from the server that was asked: it may leave out its own host. \throws misunderstood.
+  [[nodiscard]] static slot_map read(const value& reply, const server_address& from);
+
+  /// Null: no server has the slot.
+  [[nodiscard]] const server_address* primary_of(std::uint16_t slot) const;
+  /// A server has said so (MOVED).
+  void move(std::uint16_t slot, const server_address& to);
+  /// Whether no slot has a server.
+  [[nodiscard]] bool is_empty() const { return primaries_.empty(); }
+
+  /// All that have slots.
+  [[nodiscard]] std::vector<server_address> primaries() const;
+  /// All others that were named: each may be asked for a map.
+  [[nodiscard]] const std::vector<server_address>& replicas() const { return replicas_; }
+  /// The last slot of a server: tools that move slots begin with the first.
+  /// \param below this slot.
+  [[nodiscard]] std::optional<std::uint16_t> last_slot_of(const server_address& primary,
+                                                          std::uint16_t below = slot_count) const;
+  /// Whether a slot that had a server has another one in the other map.
+  [[nodiscard]] bool differs_from(const slot_map& later) const;
+
+ private:
+  [[nodiscard]] std::uint16_t number_of(const server_address& primary);
+
+  std::array<std::uint16_t, slot_count> owners_{};  // numbers in `primaries_`, from 1; 0: nobody
+  std::vector<server_address> primaries_;           // some of them may have no slot any more
+  std::vector<server_address> replicas_;
+};
+
+}  // namespace holdfast::redis
