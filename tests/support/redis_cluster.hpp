@@ -21,8 +21,8 @@ namespace holdfast::test {
 /// A Redis Cluster of real servers on the loopback. The servers end with this object.
 ///
 /// A shard is a primary and its replicas. Shards are counted from 0, and their nodes too: at the start node i
-/// is the primary of shard i, and the other nodes are replicas. The numbers of nodes and shards never change;
-/// the primary of a shard does. A replica stays in its shard, unless `lines` allow a replica migration.
+/// is the primary of shard i, and the other nodes are replicas. A number never changes its node or shard;
+/// the primary of a shard changes. A replica stays in its shard, unless `lines` allow a replica migration.
 ///
 /// Each function that waits has a limit of two minutes. Then it throws std::runtime_error, with the log.
 class redis_cluster {
@@ -59,7 +59,7 @@ class redis_cluster {
   /// The node of the shard that is the primary for the majority of the running nodes, and for itself. Waits
   /// for a failover.
   [[nodiscard]] std::size_t primary_index(std::size_t shard);
-  /// The nodes that follow this one in its own view.
+  /// The running nodes that follow this one, each in its own view.
   [[nodiscard]] std::vector<std::size_t> replicas_of(std::size_t primary);
 
   /// Moves a slot with its keys. Returns when all running nodes know the new owner.
@@ -85,8 +85,8 @@ class redis_cluster {
   /// Returns when the running replicas of the shard have all that the primary has written.
   void replicate(std::size_t shard);
 
-  /// A new shard: a primary without slots and replicas. Returns when all running nodes know it. \return its
-  /// number.
+  /// A new shard: a primary without slots and replicas. Returns when all running nodes know it. \return the
+  /// node's number; `shard_of` tells the shard's.
   std::size_t add_node();
   /// Makes all others forget the node, and ends it. The node has no slots and no replicas.
   void remove_node(std::size_t index);
