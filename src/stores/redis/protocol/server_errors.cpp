@@ -41,6 +41,10 @@ store::request_error request_error_of(const std::string& error) {
     return error.starts_with(prefix) || (wrapped && (error.find(": " + prefix) != std::string::npos ||
                                                      error.find(": -" + prefix) != std::string::npos));
   };
+  // While a slot moves, a script may lose a key on the way, and stop there. What it has written stays.
+  if (error.find("Script attempted to access") != std::string::npos) {
+    return {{errc::unavailable, "the server answers: " + error}, true, true};
+  }
   if (error.starts_with("ERR The user executing the script")) {
     return {{errc::permission_denied, "the server answers: " + error}, false, false};
   }
