@@ -10,9 +10,12 @@
 namespace holdfast::redis {
 
 void pending_command::complete() {
-  if (on_answer) return std::exchange(on_answer, nullptr)(replies.empty() ? nullptr : replies.data());
+  if (on_answer) return std::exchange(on_answer, nullptr)(replies.empty() ? nullptr : &replies.back());
   if (redirected != nullptr && fsm && fsm->redirection()) {
     return std::exchange(redirected, nullptr)->on_redirection(*this, *fsm->redirection());
+  }
+  if (redirected != nullptr && fsm && fsm->is_between_servers()) {
+    return std::exchange(redirected, nullptr)->on_slot_between_servers(*this);
   }
   base::complete();
 }

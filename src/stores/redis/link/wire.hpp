@@ -23,12 +23,15 @@ namespace holdfast::redis {
 
 struct pending_command;
 
-/// Takes requests that a server has refused, since another one has the slot. Under the core lock.
+/// Takes requests that a server of a cluster has refused. Under the core lock.
 class redirection_handler {
  public:
   redirection_handler(const redirection_handler&) = delete;
   redirection_handler& operator=(const redirection_handler&) = delete;
+  /// Another server has the slot.
   virtual void on_redirection(pending_command& refused, const redirection& to) = 0;
+  /// The slot of these renewals is on its way: some of their keys are elsewhere.
+  virtual void on_slot_between_servers(pending_command& refused) = 0;
 
  protected:
   redirection_handler() = default;
@@ -41,7 +44,7 @@ struct pending_command final : runtime::pending_request<request_fsm::outcome> {
 
   std::optional<request_fsm> fsm;
   std::string command;                                // of the link itself
-  std::function<void(const value* reply)> on_answer;  // to it; without a reply: null, and `problem` says why
+  std::function<void(const value* reply)> on_answer;  // to it, the last; none: null, and `problem` says why
   bool is_ping = false;
   server_address server;                      // to which it was sent
   bool is_asking = false;                     // the server was named by ASK

@@ -105,6 +105,7 @@ std::optional<request_fsm::outcome> request_fsm::refusal(const std::string& erro
     t.maybe_executed = true;  // the claim is in the queue
   } else {
     redirection_ = redirection_in(error);
+    is_between_servers_ = request_.kind == task::renew && error.starts_with("TRYAGAIN ");
   }
   if (t.reason.code != errc::wrong_type || request_.name.empty()) return t;
   stage_ = stage::type;

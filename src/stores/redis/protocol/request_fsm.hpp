@@ -41,6 +41,8 @@ class request_fsm {
   /// Which server has to be asked instead, once `hear` has returned. The outcome is an error for whoever does
   /// not follow it.
   [[nodiscard]] const std::optional<redis::redirection>& redirection() const { return redirection_; }
+  /// Whether a batch of renewals was refused, since its slot is on its way: see moving_renewal.
+  [[nodiscard]] bool is_between_servers() const { return is_between_servers_; }
   [[nodiscard]] const tickets::request& request() const { return request_; }
   /// The request, to send it there.
   [[nodiscard]] tickets::request take_request() { return std::move(request_); }
@@ -79,6 +81,7 @@ class request_fsm {
   bool listens_ = false;                         // the first reply tells whether it may
   bool is_placed_ = false;                       // as long as it does not listen, it may miss its grant
   std::optional<redis::redirection> redirection_;
+  bool is_between_servers_ = false;
   std::shared_ptr<listing> listing_;
 };
 

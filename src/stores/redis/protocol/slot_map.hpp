@@ -24,6 +24,11 @@ class slot_map {
 
   /// Null: no server has the slot.
   [[nodiscard]] const server_address* primary_of(std::uint16_t slot) const;
+  /// \param otherwise where no server has the slot.
+  [[nodiscard]] server_address primary_or(std::uint16_t slot, const server_address& otherwise) const {
+    const server_address* const known = primary_of(slot);
+    return known == nullptr ? otherwise : *known;
+  }
   /// A server has said so (MOVED).
   void move(std::uint16_t slot, const server_address& to);
   /// Whether no slot has a server.

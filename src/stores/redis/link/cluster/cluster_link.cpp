@@ -5,15 +5,12 @@
 #include <optional>
 #include <utility>
 
-#include "core/summary.hpp"
 #include "holdfast/error.hpp"
 #include "runtime/event_loop.hpp"
-#include "stores/redis/link/cluster/cluster_listing.hpp"
 #include "stores/redis/link/dial.hpp"
 #include "stores/redis/protocol/failover_guard.hpp"
 #include "stores/redis/protocol/keys.hpp"
-#include "stores/redis/protocol/replies.hpp"
-#include "stores/redis/protocol/split_renewal.hpp"
+#include "stores/redis/protocol/redirection.hpp"
 
 namespace holdfast::redis {
 
@@ -21,7 +18,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr unsigned most_redirections = 5;  // of one request
 constexpr std::size_t most_candidates = 16;
 constexpr duration idle_limit = 1min;
 constexpr duration sweep_every = 15s;
@@ -88,7 +84,7 @@ void cluster_link::route(command_ptr c, std::uint16_t slot) {
 }
 
 void cluster_link::push(const server_address& to, command_ptr c) {
-  const bool urgent = c->fsm && !tickets::is_release(c->fsm->request().kind);
+  const bool urgent = c->on_answer || (c->fsm && !tickets::is_release(c->fsm->request().kind));
   const duration ttl = c->fsm ? tickets::longest_ttl(c->fsm->request()) : duration::zero();
   member& m = member_at(to);
   m.needed_until = std::max(
@@ -97,26 +93,6 @@ void cluster_link::push(const server_address& to, command_ptr c) {
   m.server->push(std::move(c), urgent);
   const annotated::lock held{unflushed_mutex_};
   if (unflushed_.empty() || unflushed_.back() != m.server) unflushed_.push_back(m.server);
-}
-
-void cluster_link::send_split(const tickets::request& whole, on_reply handler) {
-  struct gathered {
-    split_renewal parts;
-    on_reply handler;
-  };
-  const auto all =
-      std::make_shared<gathered>(gathered{split_renewal{whole, settings_.speech.prefix}, std::move(handler)});
-  const std::size_t count = all->parts.parts().size();
-  for (std::size_t i = 0; i < count; ++i) {
-    const tickets::request& part = all->parts.parts()[i].request;
-    const std::uint16_t slot = slot_of_name(part.batch.front().name);
-    route(command_for(part,
-                      [all, i](const outcome& of_part) {
-                        if (auto whole_outcome = all->parts.take(i, of_part))
-                          all->handler(std::move(*whole_outcome));
-                      }),
-          slot);
-  }
 }
 
 /// The server refused it, and has not carried it out.
@@ -132,73 +108,6 @@ void cluster_link::on_redirection(pending_command& refused, const redirection& t
   again->redirections = refused.redirections;
   again->is_asking = !to.for_good;
   push(there, std::move(again));
-  kick_soon();
-}
-
-// ---- listings
-
-void cluster_link::send_listing(tickets::request request, on_reply handler) {
-  const auto so_far = std::static_pointer_cast<cluster_listing>(request.listed);
-  // Another server has taken the place of one: what it has, and the former has not told, is not known.
-  if (so_far != nullptr && so_far->servers == map_.primaries()) return list_next(request, handler);
-  awaiting_map_.emplace_back([this, request = std::move(request),
-                              handler = std::move(handler)](const store::request_error* problem) mutable {
-    if (problem != nullptr) return handler(*problem);
-    const auto begun = std::make_shared<cluster_listing>();
-    begun->servers = begun->left = map_.primaries();
-    request.listed = begun;
-    list_next(request, handler);
-  });
-  topology_.refresh();
-}
-
-void cluster_link::list_next(const tickets::request& request, const on_reply& handler) {
-  const auto all = std::static_pointer_cast<cluster_listing>(request.listed);
-  if (all->left.empty()) return list_moved(request, handler);
-  if (all->current == nullptr) all->current = std::make_shared<listing>();
-  tickets::request part = request;
-  part.listed = all->current;
-  auto c = command_for(std::move(part), [this, all, handler](const outcome& o) {
-    const auto* const reply = std::get_if<tickets::reply>(&o);
-    const auto* const summaries = reply == nullptr ? nullptr : std::get_if<std::vector<lock_summary>>(reply);
-    const auto* const part_done = reply == nullptr ? nullptr : std::get_if<tickets::more>(reply);
-    if (summaries == nullptr && part_done == nullptr) return handler(o);
-    if (summaries != nullptr) {
-      for (const lock_summary& each : *summaries) all->found.insert_or_assign(each.name, each);
-      for (const std::string& lock : all->current->moved)
-        all->moved.insert(lock.substr(settings_.speech.prefix.size()));
-      all->current = nullptr;
-      all->left.pop_back();
-    }
-    if (all->left.empty() && all->moved.empty()) return handler(tickets::reply{all->summaries()});
-    handler(tickets::reply{tickets::more{all, summaries != nullptr || part_done->progress}});
-  });
-  push(all->left.back(), std::move(c));
-  kick_soon();
-}
-
-/// A name that moved from one server to another during the listing may have been seen on neither.
-void cluster_link::list_moved(const tickets::request& request, const on_reply& handler) {
-  const auto all = std::static_pointer_cast<cluster_listing>(request.listed);
-  if (all->moved.empty()) {
-    loop().at(loop().now(), [handler, all] { handler(tickets::reply{all->summaries()}); });
-    return;
-  }
-  tickets::request look;
-  look.kind = tickets::task::inspect;
-  look.name = *all->moved.begin();
-  const std::uint16_t slot = slot_of_name(look.name);
-  auto c = command_for(std::move(look), [all, handler, idle = request.idle](const outcome& o) {
-    const auto* const reply = std::get_if<tickets::reply>(&o);
-    const auto* const state = reply == nullptr ? nullptr : std::get_if<std::optional<lock_state>>(reply);
-    if (state == nullptr) return handler(o);
-    all->moved.erase(all->moved.begin());
-    const bool in_use = *state && !((*state)->holders.empty() && (*state)->waiters.empty());
-    if (*state && (in_use || idle)) all->found.insert_or_assign((*state)->name, store::summary_of(**state));
-    if (all->moved.empty()) return handler(tickets::reply{all->summaries()});
-    handler(tickets::reply{tickets::more{all, true}});
-  });
-  route(std::move(c), slot);
   kick_soon();
 }
 

@@ -17,6 +17,7 @@
 #include "stores/redis/link/stream.hpp"
 #include "stores/redis/link/wire.hpp"
 #include "stores/redis/protocol/keys.hpp"
+#include "stores/redis/protocol/moving_renewal.hpp"
 #include "stores/redis/protocol/redirection.hpp"
 #include "stores/redis/protocol/server_address.hpp"
 #include "stores/redis/protocol/slot_map.hpp"
@@ -55,9 +56,15 @@ class cluster_link final : public runtime::notifying_link<tickets::request, tick
   using command_ptr = std::unique_ptr<pending_command>;
   using node_ptr = std::shared_ptr<node>;
 
+  static constexpr unsigned most_redirections = 5;  // of one request
+
   struct member {
     node_ptr server;
     store::time_point needed_until{};
+  };
+  struct moving_holds {
+    moving_renewal renewal;
+    on_reply handler;
   };
   /// A request that waits for the map.
   struct parked {
@@ -74,6 +81,7 @@ class cluster_link final : public runtime::notifying_link<tickets::request, tick
   bool on_marker_moved(node& server, const redirection& to) override;
   void on_changes() override { ring_watchers(); }
   void on_redirection(pending_command& refused, const redirection& to) override;
+  void on_slot_between_servers(pending_command& refused) override;
 
   void track(bool on) override;
 
@@ -85,6 +93,8 @@ class cluster_link final : public runtime::notifying_link<tickets::request, tick
   void send_listing(tickets::request request, on_reply handler);
   void list_next(const tickets::request& request, const on_reply& handler);
   void list_moved(const tickets::request& request, const on_reply& handler);
+  void renew_by_key(const std::shared_ptr<moving_holds>& all, const moving_renewal::step& next,
+                    const server_address& at, bool is_asking, unsigned redirections);
   [[nodiscard]] std::uint16_t slot_of_name(const std::string& name) const {
     return slot_of(settings_.speech.prefix + name);
   }

@@ -1,0 +1,66 @@
+#include "stores/redis/protocol/moving_renewal.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "stores/redis/protocol/keys.hpp"
+#include "stores/redis/protocol/resp.hpp"
+#include "stores/redis/protocol/scripts.hpp"
+
+namespace holdfast::redis {
+
+namespace {
+
+constexpr std::int64_t is_kept = 1;
+constexpr std::int64_t is_shared = 2;
+
+}  // namespace
+
+moving_renewal::moving_renewal(tickets::request whole, const dialect& in)
+    : whole_{std::move(whole)},
+      in_{in},
+      kept_(whole_.batch.size()),
+      asked_holders_(whole_.batch.size()),
+      missing_{whole_.batch.size()} {}
+
+std::vector<moving_renewal::step> moving_renewal::begin() const {
+  std::vector<step> steps;
+  for (std::size_t i = 0; i < whole_.batch.size(); ++i)
+    steps.push_back(step_for(i, keys::of(in_.prefix, whole_.batch[i].name).lock));
+  return steps;
+}
+
+moving_renewal::step moving_renewal::step_for(std::size_t hold, std::string key) const {
+  const auto milliseconds = [](duration d) {
+    return std::chrono::ceil<std::chrono::milliseconds>(d).count();
+  };
+  const store::hold& of = whole_.batch.at(hold);
+  const std::int64_t keep = std::max<std::int64_t>(in_.keep.count(), 2 * milliseconds(of.ttl));
+  step s{hold, std::move(key), {}};
+  append(s.command, {"EVAL", text::renew_key, "1", s.key, of.owner.hex(),
+                     std::to_string(milliseconds(of.ttl)), std::to_string(keep)});
+  return s;
+}
+
+std::optional<moving_renewal::step> moving_renewal::take(std::size_t hold, const value* reply) {
+  const bool is_number = reply != nullptr && reply->is(value::kind::number);
+  if (is_number && reply->number == is_shared && !asked_holders_.at(hold)) {
+    asked_holders_[hold] = true;
+    return step_for(hold, keys::of(in_.prefix, whole_.batch.at(hold).name).holders);
+  }
+  kept_.at(hold) = is_number && reply->number == is_kept;
+  --missing_;
+  return std::nullopt;
+}
+
+std::optional<tickets::kept> moving_renewal::result() const {
+  if (missing_ != 0) return std::nullopt;
+  tickets::kept all{kept_};
+  for (std::size_t i = 0; i < kept_.size(); ++i) {
+    if (!kept_[i]) all.unsure.push_back(i);
+  }
+  return all;
+}
+
+}  // namespace holdfast::redis
