@@ -43,8 +43,9 @@ slot_map slot_map::read(const value& reply, const server_address& from) {
     const std::uint16_t first = slot_in(range.items[0]);
     const std::uint16_t last = slot_in(range.items[1]);
     if (const auto primary = address_in(range.items[2], from)) {
-      const std::uint16_t number = map.number_of(*primary);
-      for (unsigned slot = first; slot <= last; ++slot) map.owners_.at(slot) = number;
+      const auto number = map.number_of(*primary);
+      if (!number) throw misunderstood{};
+      for (unsigned slot = first; slot <= last; ++slot) map.owners_.at(slot) = *number;
     }
     for (std::size_t i = 3; i < range.items.size() && map.replicas_.size() < most_servers; ++i) {
       const auto replica = address_in(range.items[i], from);
@@ -60,12 +61,14 @@ const server_address* slot_map::primary_of(std::uint16_t slot) const {
   return number == 0 ? nullptr : &primaries_[number - 1];
 }
 
-void slot_map::move(std::uint16_t slot, const server_address& to) { owners_.at(slot) = number_of(to); }
+void slot_map::move(std::uint16_t slot, const server_address& to) {
+  if (const auto number = number_of(to)) owners_.at(slot) = *number;
+}
 
-std::uint16_t slot_map::number_of(const server_address& primary) {
+std::optional<std::uint16_t> slot_map::number_of(const server_address& primary) {
   const auto found = std::find(primaries_.begin(), primaries_.end(), primary);
   if (found != primaries_.end()) return static_cast<std::uint16_t>(found - primaries_.begin() + 1);
-  if (primaries_.size() >= most_servers) throw misunderstood{};
+  if (primaries_.size() >= most_servers) return std::nullopt;
   primaries_.push_back(primary);
   return static_cast<std::uint16_t>(primaries_.size());
 }

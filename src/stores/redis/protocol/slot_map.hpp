@@ -29,7 +29,7 @@ class slot_map {
     const server_address* const known = primary_of(slot);
     return known == nullptr ? otherwise : *known;
   }
-  /// A server has said so (MOVED).
+  /// A server has said so (MOVED). Has no effect where it would be one server too many.
   void move(std::uint16_t slot, const server_address& to);
   /// Whether no slot has a server.
   [[nodiscard]] bool is_empty() const { return primaries_.empty(); }
@@ -46,7 +46,7 @@ class slot_map {
   [[nodiscard]] bool differs_from(const slot_map& later) const;
 
  private:
-  [[nodiscard]] std::uint16_t number_of(const server_address& primary);
+  [[nodiscard]] std::optional<std::uint16_t> number_of(const server_address& primary);
 
   std::array<std::uint16_t, slot_count> owners_{};  // numbers in `primaries_`, from 1; 0: nobody
   std::vector<server_address> primaries_;           // some of them may have no slot any more

@@ -19,6 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t most_candidates = 16;
+constexpr std::size_t most_members = 4096;  // a hostile server may name any number
 constexpr duration idle_limit = 1min;
 constexpr duration sweep_every = 15s;
 
@@ -103,7 +104,9 @@ void cluster_link::on_redirection(pending_command& refused, const redirection& t
     move_slot(to.slot, there);
     topology_.refresh();
   }
-  if (++refused.redirections > most_redirections) return refused.complete();  // an error that is worth a try
+  const bool has_room = members_.size() < most_members || members_.contains(there.place());
+  // Otherwise an error that is worth a try.
+  if (++refused.redirections > most_redirections || !has_room) return refused.complete();
   command_ptr again = command_for(refused.fsm->take_request(), std::exchange(refused.handler, nullptr));
   again->redirections = refused.redirections;
   again->is_asking = !to.for_good;
