@@ -22,7 +22,7 @@ void connection_reader::add(readable_connection& connection) {
   larger->connections.reserve(members_.size() + 1);
   larger->descriptors.reserve(members_.size() + 2);
   if (threads_.size() == count(state::connecting)) add_thread();
-  member& added = members_.emplace_back();
+  member& added = members_.emplace_front();
   added.connection = &connection;
   ++counts_[static_cast<std::size_t>(added.now)];
   next_poll_set_ = std::move(larger);
@@ -65,6 +65,7 @@ void connection_reader::on_disconnected(readable_connection& connection) {
   // The thread that has just connected it finds out by itself.
   if (found == members_.end() || found->now != state::connected) return;
   change(*found, state::to_connect);
+  members_.splice(members_.begin(), members_, found);
   baton_.wake();
   changed_.notify_all();
 }
@@ -76,7 +77,7 @@ void connection_reader::work() {
   while (!stopping_) {
     const auto next = std::find_if(members_.begin(), members_.end(),
                                    [](const member& m) { return m.now == state::to_connect; });
-    if (next != members_.end()) {
+    if (next != members_.end() && may_connect()) {
       connect(*next);
     } else if (has_background_) {
       break;
@@ -108,6 +109,8 @@ void connection_reader::connect(member& next) {
     change(next, state::removed);
   } else {
     change(next, next.connection->is_connected() ? state::connected : state::to_connect);
+    // Behind those that have had no turn yet.
+    members_.splice(members_.end(), members_, find(*next.connection));
   }
   changed_.notify_all();
   // A thread that reads does not wait for this connection yet. That may be the thread that has just
@@ -124,7 +127,7 @@ void connection_reader::read_in_background() {
   } else {
     mutex_.unlock();
     baton_.rest();
-    if (!stopping_ && count(state::to_connect) == 0 && baton_.take_in_background()) {
+    if (!stopping_ && !may_connect() && baton_.take_in_background()) {
       read_until_served(nullptr);
       baton_.leave();
     }

@@ -37,7 +37,9 @@ class readable_connection {
   readable_connection& operator=(const readable_connection&) = delete;
 
   // A thread of the connection_reader, one at a time:
-  /// Blocks until it is connected, or `stop_connecting` is called.
+  /// Tries to connect: blocks until it is connected, or `stop_connecting` is called. It may return after a
+  /// try that failed, where others have to be connected as well
+  /// (`connection_reader::has_more_to_connect`). It is called again.
   virtual void connect() = 0;
 
   // Any thread:
@@ -68,13 +70,16 @@ void contain_exceptions(const std::function<void()>& action);
 /// Threads. While all connections are connected there is one background thread, for any number of them.
 /// Connecting blocks. The background thread connects by itself where there is nothing to read meanwhile, as
 /// with a single connection. Otherwise it adds a thread that takes its place, and one of the two ends after
-/// that. So a server that cannot be reached holds up no other, and there are never more threads than one,
-/// plus one for each connection that is not connected. If the system has no room for another thread, blocked
-/// callers alone read meanwhile.
+/// that. So a server that cannot be reached holds up no other. There are never more threads than one, plus
+/// one for each connection that is not connected, up to `most_connecting`: where more cannot be connected,
+/// they take turns, and new ones come first. If the system has no room for another thread, blocked callers
+/// alone read meanwhile.
 ///
 /// Connections may be added and removed at any time. A connection that breaks is connected again.
 class connection_reader {
  public:
+  static constexpr std::size_t most_connecting = 16;  // threads that connect
+
   connection_reader() = default;
   ~connection_reader() { stop(); }
   connection_reader(const connection_reader&) = delete;
@@ -98,6 +103,8 @@ class connection_reader {
   void ensure_reading(bool requests_queued) {
     if ((requests_queued || reply_expected_) && !baton_.is_taken()) baton_.wake();
   }
+  /// Whether connections wait for a thread that connects them.
+  [[nodiscard]] bool has_more_to_connect() const { return count(state::to_connect) != 0; }
   /// Whether a thread reads now.
   [[nodiscard]] bool is_reading() const { return baton_.is_taken(); }
   /// Makes the thread that reads check all connections. Any thread.
@@ -132,7 +139,11 @@ class connection_reader {
   void read_until_served(store::caller* caller);
   [[nodiscard]] bool has_to_return(const store::caller* caller) const {
     if (caller != nullptr) return caller->is_served();
-    return baton_.has_to_give_way() || count(state::to_connect) != 0;
+    return baton_.has_to_give_way() || may_connect();
+  }
+  /// Whether there is something to connect, and a thread may do so.
+  [[nodiscard]] bool may_connect() const {
+    return has_more_to_connect() && count(state::connecting) < most_connecting;
   }
   void refresh();
   void wait_for_bytes(store::caller* caller) HOLDFAST_REQUIRES(baton_);

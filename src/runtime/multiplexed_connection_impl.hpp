@@ -253,6 +253,7 @@ void multiplexed_connection<Wire>::connect() {
   while (!connected_ && !connector_.is_stopping()) {
     connector_.await_turn();
     connect_once();
+    if (reader_.has_more_to_connect()) return;
   }
 }
 

@@ -109,6 +109,24 @@ TEST_F(connection_reader, connects_a_single_connection_with_the_thread_that_read
   EXPECT_EQ(threads(), before + 1);
 }
 
+TEST_F(connection_reader, connects_many_with_a_bounded_number_of_threads) {
+  const auto before = threads();
+  std::array<line_server, 3 * runtime::connection_reader::most_connecting> refusing;
+  std::vector<std::unique_ptr<line_node>> refused;
+  for (line_server& each : refusing) {
+    each.refuse(true);
+    refused.push_back(std::make_unique<line_node>(loop_, reader_, each, 30s));
+  }
+  const auto other = connect(0);
+  EXPECT_TRUE(is_answered_again(*other)) << "those that cannot be reached hold it up";
+  for (line_server& each : refusing)
+    EXPECT_TRUE(comes_true([&] { return each.connects() >= 2; })) << "it has no turn";
+  EXPECT_LE(threads(), before + 1 + std::ptrdiff_t{runtime::connection_reader::most_connecting});
+  for (line_server& each : refusing) each.refuse(false);
+  for (const auto& each : refused) EXPECT_TRUE(is_answered_again(*each));
+  EXPECT_TRUE(comes_true([&] { return threads() == before + 1; })) << threads() << " after " << before;
+}
+
 TEST_F(connection_reader, reads_all_connections_in_the_background) {
   const auto all = connect_all();
   for (const auto& each : all) ASSERT_TRUE(is_answered(*each));

@@ -34,6 +34,8 @@ class line_server {
 
   /// From now on requests have no replies.
   void mute(bool on) { is_mute_ = on; }
+  /// From now on `connect` fails.
+  void refuse(bool on) { is_refusing_ = on; }
   /// From now on `connect` blocks.
   void shut() { is_shut_ = true; }
   void open() {
@@ -54,6 +56,7 @@ class line_server {
   /// \return the client's end of a connection. \throws connection_error when `stop` can be read.
   [[nodiscard]] int connect(int stop) {
     ++connects_;
+    if (is_refusing_) throw runtime::connection_error{{errc::unavailable, "refused"}};
     while (is_shut_) {
       std::array<pollfd, 2> fds{pollfd{stop, POLLIN, 0}, pollfd{opened_.descriptor(), POLLIN, 0}};
       ::poll(fds.data(), fds.size(), -1);
@@ -82,6 +85,7 @@ class line_server {
 
   std::atomic<bool> is_mute_ = false;
   std::atomic<bool> is_shut_ = false;
+  std::atomic<bool> is_refusing_ = false;
   std::atomic<std::size_t> connects_ = 0;
   std::atomic<std::size_t> requests_ = 0;
   runtime::wakeup_fd opened_;
