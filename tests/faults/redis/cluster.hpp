@@ -35,6 +35,10 @@ class on_cluster : public testing::Test {
     for (int i = 0; name.empty() || owner_of(name) != node; ++i) name = "name " + std::to_string(i);
     return name;
   }
+  /// Another name of the same slot.
+  [[nodiscard]] static std::string beside(const std::string& name, const std::string& rest) {
+    return "{holdfast:" + name + '}' + rest;
+  }
   /// One name on each of the primaries.
   [[nodiscard]] std::vector<std::string> names_everywhere() {
     std::vector<std::string> names;

@@ -72,7 +72,7 @@ TEST_F(redis_cluster_guard, costs_the_other_shards_and_holders_that_the_replica_
   EXPECT_GT(boot_clock::now(), begin + guard);
   EXPECT_TRUE(held.held());
   client late{url()};
-  expect_grants(late, free + " again");
+  expect_grants(late, beside(free, "again"));
   expect_released(held);
 }
 
@@ -155,9 +155,9 @@ TEST_F(redis_cluster_guard_marker, that_moves_to_another_server_begins_no_guard)
   for (const std::string& each : names) expect_grants(locks, each);
   for (const std::size_t from : {0U, 1U, 2U}) {
     nodes_.move_slot(last_slot_of(from), (from + 1) % 3);
-    for (const std::string& each : names) expect_grants(locks, each + " after " + std::to_string(from));
+    for (const std::string& each : names) expect_grants(locks, beside(each, "after " + std::to_string(from)));
     await_next_question();
-    for (const std::string& each : names) expect_grants(locks, each + " later " + std::to_string(from));
+    for (const std::string& each : names) expect_grants(locks, beside(each, "later " + std::to_string(from)));
   }
 }
 
@@ -169,11 +169,11 @@ TEST_F(redis_cluster_guard_marker, that_has_moved_begins_no_guard_for_a_client_t
   nodes_.move_slot(last_slot_of(2), 0);
   for (const std::string& each : names) static_cast<void>(failure_of([&] { (void)locks.inspect(each); }));
   await_next_question();
-  for (const std::string& each : names) expect_grants(locks, each + " again");
+  for (const std::string& each : names) expect_grants(locks, beside(each, "again"));
   await_next_question();
-  for (const std::string& each : names) expect_grants(locks, each + " and again");
+  for (const std::string& each : names) expect_grants(locks, beside(each, "and again"));
   client fresh{url()};
-  for (const std::string& each : names) expect_grants(fresh, each + " fresh");
+  for (const std::string& each : names) expect_grants(fresh, beside(each, "fresh"));
 }
 
 TEST_F(redis_cluster_guard_marker, on_its_way_begins_no_guard) {
@@ -185,12 +185,12 @@ TEST_F(redis_cluster_guard_marker, on_its_way_begins_no_guard) {
   while (nodes_.move_keys(slot, 1, 100) > 0) continue;
   for (int turn = 0; turn < 3; ++turn) {
     await_next_question();
-    for (const std::string& each : names) expect_grants(locks, each + " turn " + std::to_string(turn));
+    for (const std::string& each : names) expect_grants(locks, beside(each, "turn " + std::to_string(turn)));
   }
   while (nodes_.move_keys(slot, 1, 100) > 0) continue;
   nodes_.end_move(slot, 1);
   await_next_question();
-  for (const std::string& each : names) expect_grants(locks, each + " afterwards");
+  for (const std::string& each : names) expect_grants(locks, beside(each, "afterwards"));
 }
 
 TEST_F(redis_cluster_guard_marker, of_a_server_without_slots_is_not_asked_for) {
