@@ -1,0 +1,105 @@
+// A slot of a Redis Cluster that is on its way for long: some of a lock's keys are at one server, and some at
+// the other one. Neither carries out a request for all of them (TRYAGAIN).
+
+#include <array>
+#include <future>
+
+#include "faults/redis/cluster.hpp"
+
+namespace holdfast::faults {
+namespace {
+
+class redis_cluster_half_moves : public on_cluster {
+ protected:
+  redis_cluster_half_moves() : on_cluster{primaries()} {}
+
+  void begin() {
+    slot_ = slot_of("stock");
+    to_ = (nodes_.owner_of(slot_) + 1) % 3;
+    nodes_.begin_move(slot_, to_);
+  }
+  /// For several ttls with so many keys at the other server, one more each time, and at last all of them.
+  template <class Check>
+  void last(Check expect_held) {
+    std::size_t moved = 1;
+    for (int step = 0; moved != 0; ++step) {
+      outlast(3 * ttl);
+      expect_held("step " + std::to_string(step));
+      moved = nodes_.move_keys(slot_, to_, 1);
+    }
+  }
+  void end() {
+    while (nodes_.move_keys(slot_, to_, 100) > 0) continue;
+    nodes_.end_move(slot_, to_);
+  }
+
+  int slot_ = 0;
+  std::size_t to_ = 0;
+};
+
+TEST_F(redis_cluster_half_moves, end_no_exclusive_hold) {
+  client locks{nodes_.url()};
+  client others{nodes_.url()};
+  auto held = mutex{locks, "stock", renewed()}.acquire();
+  auto waiter = std::async(std::launch::async, [&] { return mutex{others, "stock", renewed()}.acquire(); });
+  expect_waiter(locks);
+  begin();
+  last([&](const std::string& when) { EXPECT_TRUE(held.held()) << when; });
+  end();
+  expect_known(held);
+  const auto token = held.token();
+  expect_released(held);
+  auto next = waiter.get();
+  EXPECT_GT(next.token(), token);
+  expect_released(next);
+}
+
+TEST_F(redis_cluster_half_moves, end_no_shared_holds) {
+  std::array<client, 2> locks{client{nodes_.url()}, client{nodes_.url()}};
+  auto one = shared_mutex{locks[0], "stock", renewed()}.acquire_shared();
+  auto other = shared_mutex{locks[1], "stock", renewed()}.acquire_shared();
+  begin();
+  last([&](const std::string& when) { EXPECT_TRUE(one.held() && other.held()) << when; });
+  end();
+  EXPECT_EQ(renew(one), renewal::renewed);
+  EXPECT_EQ(renew(other), renewal::renewed);
+  expect_holders("stock", {one.token(), other.token()});
+  expect_released(one);
+  EXPECT_FALSE(mutex(locks[0], "stock", lasting()).try_lock());
+  expect_released(other);
+  EXPECT_TRUE(mutex(locks[0], "stock", lasting()).try_lock());
+}
+
+TEST_F(redis_cluster_half_moves, end_no_permits) {
+  std::array<client, 2> locks{client{nodes_.url()}, client{nodes_.url()}};
+  auto one = counting_semaphore{locks[0], "stock", 4, renewed()}.acquire_permits(2);
+  auto other = counting_semaphore{locks[1], "stock", 4, renewed()}.acquire_permits(1);
+  begin();
+  last([&](const std::string& when) { EXPECT_TRUE(one.held() && other.held()) << when; });
+  end();
+  EXPECT_EQ(renew(one), renewal::renewed);
+  EXPECT_EQ(renew(other), renewal::renewed);
+  expect_holders("stock", {one.token(), other.token()});
+  counting_semaphore more{locks[0], "stock", 4, lasting()};
+  EXPECT_FALSE(more.try_acquire_permits(2));
+  expect_released(one);
+  expect_released(other);
+}
+
+// Who claims a name meanwhile waits for the end of the move.
+TEST_F(redis_cluster_half_moves, are_waited_for_by_claims) {
+  client locks{nodes_.url()};
+  static_cast<void>(mutex{locks, "stock", lasting()}.acquire());
+  begin();
+  auto granted = std::async(std::launch::async, [&] { return mutex{locks, "stock", lasting()}.acquire(); });
+  auto fresh = std::async(std::launch::async,
+                          [&] { return mutex{locks, beside("stock", "fresh"), lasting()}.acquire(); });
+  EXPECT_EQ(known_failure_of([&] { (void)mutex(locks, "stock", hasty()).try_lock(); }).code,
+            errc::unavailable);
+  end();
+  expect_known(*std::make_unique<lease>(granted.get()));
+  expect_known(*std::make_unique<lease>(fresh.get()));
+}
+
+}  // namespace
+}  // namespace holdfast::faults
