@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <set>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -218,10 +219,16 @@ bool redis_cluster::agree() {
   if (!know_all()) return false;
   const auto nodes = running();
   const auto slots = view_of(nodes.at(0)).slots();
+  // Of two moves at once in Redis 7.0, each may give its node the same epoch. Then a node may take a slot
+  // back.
+  std::set<std::string> epochs;
   return std::all_of(nodes.begin(), nodes.end(), [&](std::size_t i) {
     const redis_cluster_view view = view_of(i);
-    return view.is_covered() && view.slots() == slots &&
-           node(i).ask({"CLUSTER", "INFO"}).starts_with("cluster_state:ok");
+    const std::string info = node(i).ask({"CLUSTER", "INFO"});
+    if (!info.starts_with("cluster_state:ok")) return false;
+    const std::size_t epoch = info.find("cluster_current_epoch:");
+    epochs.insert(info.substr(epoch, info.find('\r', epoch) - epoch));
+    return view.is_covered() && view.slots() == slots && epochs.size() == 1;
   });
 }
 
