@@ -91,6 +91,83 @@ TEST(redis_failover_guard, takes_no_other_answer) {
   EXPECT_TRUE(guard.pause_at(now)) << "and no time overflows";
 }
 
+// ---- in a cluster
+
+class redis_guard_marker : public testing::Test {
+ protected:
+  [[nodiscard]] std::vector<std::string> question(const failover_guard& guard) const {
+    std::string bytes;
+    guard.append_question(bytes, in_, false, marker_);
+    return arguments_in(bytes);
+  }
+  /// The server's answer, with what its marker says.
+  static void hear(failover_guard& guard, std::string marker) {
+    EXPECT_FALSE(guard.hear(
+        list({number(0), number(0), text("none"), number(30'000), text(std::move(marker))}), dialect{}, now));
+  }
+
+  dialect in_;
+  guard_marker marker_;
+};
+
+TEST_F(redis_guard_marker, is_one_key_of_a_server_outside_of_a_cluster) {
+  EXPECT_TRUE(marker_.is_known());
+  EXPECT_FALSE(marker_.is_in_slot());
+  EXPECT_EQ(marker_.key("holdfast:"), guard_key("holdfast:"));
+}
+
+TEST_F(redis_guard_marker, lies_in_a_slot_that_the_server_has) {
+  marker_.move_to(12182);
+  EXPECT_TRUE(marker_.is_known() && marker_.is_in_slot());
+  EXPECT_EQ(marker_.key("holdfast:"), guard_key("holdfast:", 12182));
+  marker_.move_to(0);
+  EXPECT_TRUE(marker_.is_known() && marker_.is_in_slot());
+  EXPECT_EQ(slot_of(marker_.key("holdfast:")), 0);
+  marker_.move_to(std::nullopt);
+  EXPECT_FALSE(marker_.is_known() || marker_.is_in_slot()) << "the server has no slot";
+}
+
+TEST_F(redis_guard_marker, is_asked_for_with_a_copy_of_what_it_said) {
+  marker_.move_to(7);
+  failover_guard guard;
+  EXPECT_EQ(question(guard).size(), 6U);
+  EXPECT_EQ(question(guard)[3], guard_key("holdfast:", 7));
+  EXPECT_EQ(question(guard)[5], "") << "nothing is known yet";
+  hear(guard, "aa bb 30000 0 none");
+  EXPECT_EQ(question(guard)[5], "aa bb 30000 0 none");
+  hear(guard, "aa cc 30000 5 changed");
+  EXPECT_EQ(question(guard)[5], "aa cc 30000 5 changed");
+  marker_.move_to(8);
+  EXPECT_EQ(question(guard)[3], guard_key("holdfast:", 8));
+  EXPECT_EQ(question(guard)[5], "aa cc 30000 5 changed") << "it goes with the marker";
+}
+
+TEST_F(redis_guard_marker, is_known_on_the_next_connection) {
+  marker_.move_to(7);
+  failover_guard former;
+  hear(former, "aa bb 30000 0 none");
+  EXPECT_EQ(question(failover_guard{former.marker()})[5], "aa bb 30000 0 none");
+}
+
+TEST_F(redis_guard_marker, sends_no_copy_outside_of_a_cluster) {
+  failover_guard guard;
+  hear(guard, "aa bb 30000 0 none");
+  EXPECT_EQ(question(guard).size(), 5U);
+}
+
+TEST_F(redis_guard_marker, is_copied_to_a_length_alone_that_a_marker_may_have) {
+  failover_guard guard;
+  hear(guard, std::string(200, 'a'));
+  EXPECT_EQ(guard.marker().size(), 200U);
+  hear(guard, std::string(201, 'b'));
+  EXPECT_EQ(guard.marker(), std::string(200, 'a'));
+  // What an older client of the same server does not say changes nothing.
+  EXPECT_FALSE(guard.hear(list({number(0)}), in_, now));
+  EXPECT_EQ(guard.marker(), std::string(200, 'a'));
+  EXPECT_TRUE(guard.hear({value::kind::error, 0, "MOVED 7 10.0.0.2:7002", {}}, in_, now));
+  EXPECT_EQ(guard.marker(), std::string(200, 'a')) << "an error says nothing of it";
+}
+
 class redis_pause : public testing::Test {
  protected:
   static tickets::request request_for(tickets::task task) {

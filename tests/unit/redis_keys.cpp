@@ -51,6 +51,28 @@ RC_GTEST_PROP(redis_keys, tell_which_name_they_are_of, ()) {
   RC_ASSERT(!lock_of_side_key(k.lock));  // no name is taken for another's side key
 }
 
+TEST(redis_keys, have_a_hash_tag_for_every_slot) {
+  for (unsigned slot = 0; slot < slot_count; ++slot) {
+    const std::string tag = tag_in(static_cast<std::uint16_t>(slot));
+    ASSERT_EQ(slot_of(tag), slot);
+    ASSERT_EQ(slot_of("holdfast:client:1f{" + tag + "}"), slot);
+    ASSERT_EQ(tag.find_first_not_of("0123456789"), std::string::npos);
+    ASSERT_LE(tag.size(), 6U);
+  }
+}
+
+TEST(redis_keys, of_the_failover_guard_lie_in_the_slot_and_are_no_locks) {
+  for (const std::string prefix : {"holdfast:", "", "{jobs}:", "a}b{", "{}", "{7}"}) {
+    for (unsigned slot = 0; slot < slot_count; ++slot) {
+      const std::string key = guard_key(prefix, static_cast<std::uint16_t>(slot));
+      ASSERT_EQ(slot_of(key), slot) << key;
+      ASSERT_TRUE(is_side_key(key)) << "no name contains the separator";
+      ASSERT_FALSE(lock_of_fence(key)) << key;
+    }
+  }
+  EXPECT_NE(guard_key("a:", 7), guard_key("b:", 7)) << "one for each prefix";
+}
+
 TEST(redis_keys, of_two_names_are_never_the_same) {
   std::map<std::string, std::string> owners;
   const std::string letters = "{}a";
