@@ -37,7 +37,7 @@ class link final : public runtime::notifying_link<tickets::request, tickets::rep
   // See node::parent.
   [[nodiscard]] connection connect(node& to, int stop) override;
   void on_connected(node& to, bool again) override;
-  void on_notifications(const notifications& received) override { pass_on(received); }
+  void on_received(const notifications& received) override { pass_on(received); }
   void on_changes() override { ring_watchers(); }
   [[nodiscard]] std::string place() const override { return tracker_ ? tracker_->place() : std::string{}; }
   [[nodiscard]] std::string advice_on_replica() const override {

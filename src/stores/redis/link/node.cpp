@@ -75,7 +75,7 @@ void node::on_connected() {
   if (const notifications received = notifications_in(early); !received.empty()) {
     // With a kick: this thread need not drive the connection, and notifications may cause requests.
     const runtime::core_lock now{loop_};
-    parent_.on_notifications(received);
+    parent_.on_received(received);
   }
   if (has_changes(early)) parent_.on_changes();
   parent_.on_connected(*this, std::exchange(was_connected_, true));
@@ -178,8 +178,8 @@ void node::deliver(const notifications& received, bool missed) {
   {
     const runtime::core_lock now{loop_, true};
     connection_.run_handlers();
-    if (!received.empty()) parent_.on_notifications(received);
-    if (missed) parent_.on_gap();
+    if (!received.empty()) parent_.on_received(received);
+    if (missed) parent_.on_channel_end();
   }
   connection_.forget_completed();
 }

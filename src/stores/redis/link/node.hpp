@@ -43,9 +43,9 @@ class node final : private runtime::multiplexed_connection<wire>::protocol {
     /// lock.
     virtual void on_unreachable(node& /*server*/) {}
     /// Under the core lock.
-    virtual void on_notifications(const notifications& received) = 0;
+    virtual void on_received(const notifications& received) = 0;
     /// The server passes on no more notifications for names of a slot. Under the core lock.
-    virtual void on_gap() {}
+    virtual void on_channel_end() {}
     /// The server does not have the slot of its guard_marker any more. The reader, without the core lock.
     /// \return whether the marker is in another slot now.
     [[nodiscard]] virtual bool on_marker_moved(node& /*server*/, const redirection& /*to*/) { return false; }

@@ -133,7 +133,7 @@ std::vector<server_address> cluster_link::candidates() {
   for (const auto* more : {&map_.replicas(), &settings_.cluster})
     all.insert(all.end(), more->begin(), more->end());
   for (std::size_t i = all.size(); i > 1; --i) std::swap(all[i - 1], all[loop().random() % i]);
-  std::stable_partition(all.begin(), all.end(), [this](const server_address& each) {
+  std::partition(all.begin(), all.end(), [this](const server_address& each) {
     const auto found = members_.find(each.place());
     return found != members_.end() && found->second.server->is_connected();
   });

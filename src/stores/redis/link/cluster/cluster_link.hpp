@@ -76,8 +76,8 @@ class cluster_link final : public runtime::notifying_link<tickets::request, tick
   [[nodiscard]] connection connect(node& to, int stop) override;
   void on_connected(node& to, bool again) override;
   void on_unreachable(node& server) override;
-  void on_notifications(const notifications& received) override { pass_on(received); }
-  void on_gap() override { report_gap(); }
+  void on_received(const notifications& received) override { pass_on(received); }
+  void on_channel_end() override { report_gap(); }
   bool on_marker_moved(node& server, const redirection& to) override;
   void on_changes() override { ring_watchers(); }
   void on_redirection(pending_command& refused, const redirection& to) override;
