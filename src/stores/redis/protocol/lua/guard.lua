@@ -37,7 +37,7 @@ local value = redis.call('GET', marker)
 local known_id, known_run, longest, since, cause
 local form = '^(%x+) (%x+) (%d+) (%d+) (%a+)$'
 if value then known_id, known_run, longest, since, cause = value:match(form) end
-if known_id ~= id and ARGV[2] and ARGV[2]:sub(1, #id + 1) == id .. ' ' then
+if known_id ~= id and ARGV[2] and ARGV[2]:sub(1, #id + 1) == id .. ' ' and ARGV[2]:find(form) then
   known_id, known_run, longest, since, cause = ARGV[2]:match(form)
 end
 longest, since = math.min(math.max(guard, tonumber(longest or 0)), longest_ever), tonumber(since or 0)
