@@ -1,10 +1,11 @@
 // The floors under `holdfast bench` on Redis: what the same work costs on a bare socket.
 //
-//     redis_floor WHERE pair      [COUNT]   SET NX PX, then EVALSHA compare-and-delete: two round trips
-//     redis_floor WHERE pipelined [COUNT]   the same, 256 names at a time on one connection
-//     redis_floor WHERE hop       [COUNT]   from PUBLISH in one process to the message in another
+//     redis_floor WHERE pair      [COUNT [TAG]]   SET NX PX, then EVALSHA compare-and-delete: two round trips
+//     redis_floor WHERE pipelined [COUNT [TAG]]   the same, 256 names at a time on one connection
+//     redis_floor WHERE hop       [COUNT]         from PUBLISH in one process to the message in another
 //
-// WHERE is HOST:PORT or the path of a Unix socket. Prints one JSON object.
+// WHERE is HOST:PORT or the path of a Unix socket. All keys are of the slot of TAG, for a node of a cluster. Prints one
+// JSON object.
 
 #include <array>
 #include <cstdio>
@@ -46,9 +47,9 @@ struct pair_commands {
         release{command({"EVALSHA", digest, "1", name, owner})} {}
 };
 
-void pair(const std::string& where, long count) {
+void pair(const std::string& where, long count, const std::string& tag) {
   const resp_socket server{where};
-  const pair_commands commands{"floor/pair", load_release(server)};
+  const pair_commands commands{"{" + tag + "}floor/pair", load_release(server)};
   const auto one_pair = [&] {
     server.call(commands.acquire, granted);
     server.call(commands.release, released);
@@ -59,9 +60,10 @@ void pair(const std::string& where, long count) {
 /// Each name goes from SET to EVALSHA and back as its replies come; what that makes is sent together.
 class pipeline {
  public:
-  pipeline(const std::string& where, std::size_t width) : server_{where} {
+  pipeline(const std::string& where, std::size_t width, const std::string& tag) : server_{where} {
     const auto digest = load_release(server_);
-    for (std::size_t i = 0; i < width; ++i) names_.emplace_back("floor/" + std::to_string(i), digest);
+    for (std::size_t i = 0; i < width; ++i)
+      names_.emplace_back("{" + tag + "}floor/" + std::to_string(i), digest);
   }
 
   void run(long pairs) {
@@ -120,9 +122,9 @@ class pipeline {
   long to_begin_ = 0;
 };
 
-void pipelined(const std::string& where, long count) {
+void pipelined(const std::string& where, long count, const std::string& tag) {
   constexpr std::size_t width = 256;
-  pipeline names{where, width};
+  pipeline names{where, width, tag};
   names.run(1000);
   const auto begin = clock_type::now();
   names.run(count);
@@ -193,14 +195,15 @@ void hop(const std::string& where, long count) {
 int main(int argc, char** argv) {
   const std::string scenario = argument(argc, argv, 2);
   const long count = number(argc, argv, 3, 20000);
+  const std::string tag = argc > 4 ? argv[4] : "floor";
   if (count >= 1 && scenario == "pair") {
-    pair(argv[1], count);
+    pair(argv[1], count, tag);
   } else if (count >= 1 && scenario == "pipelined") {
-    pipelined(argv[1], count);
+    pipelined(argv[1], count, tag);
   } else if (count >= 1 && scenario == "hop") {
     hop(argv[1], count);
   } else {
-    return usage("HOST:PORT|PATH pair|pipelined|hop [COUNT]");
+    return usage("HOST:PORT|PATH pair|pipelined|hop [COUNT [TAG]]");
   }
   return 0;
 }
