@@ -18,9 +18,8 @@
 #include <string>
 #include <thread>
 
-#include <holdfast/holdfast.hpp>
-
 #include "floor.hpp"
+#include <holdfast/holdfast.hpp>
 
 namespace {
 
@@ -84,7 +83,9 @@ int main(int argc, char** argv) {
       continue;
     }
     const auto dropped = held[name] = std::make_shared<std::binary_semaphore>(0);
-    std::thread{[&locks, name, dropped, once = verb == "try"] { hold(locks, name, once, *dropped); }}.detach();
+    std::thread{[&locks, name, dropped, once = verb == "try"] {
+      hold(locks, name, once, *dropped);
+    }}.detach();
   }
   std::_Exit(0);  // the threads' holds end with their ttl
 }

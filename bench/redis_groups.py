@@ -122,6 +122,7 @@ class Group:
         self.kind = kind
         self.url = url  # without options
         self.nodes = nodes  # primaries first
+        self.watching = list(others)  # the Sentinels
         self._all = [*nodes, *others]
         self._cpus = sorted(os.sched_getaffinity(0))
         self._sharded = kind == "cluster"

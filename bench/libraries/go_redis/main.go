@@ -316,7 +316,7 @@ func actor(url string, ttl time.Duration) {
 	client := connect(url)
 	locks := locksOf(client, ttl)
 	first := locks(nameOf("first")) // connected
-	await(first, giveUp)
+	await(first, func(err error) { fmt.Fprintln(os.Stderr, err) })
 	if err := first.release(); err != nil {
 		giveUp(err)
 	}
