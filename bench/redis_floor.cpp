@@ -3,9 +3,10 @@
 //     redis_floor WHERE pair      [COUNT [TAG]]   SET NX PX, then EVALSHA compare-and-delete: two round trips
 //     redis_floor WHERE pipelined [COUNT [TAG]]   the same, 256 names at a time on one connection
 //     redis_floor WHERE hop       [COUNT]         from PUBLISH in one process to the message in another
+//     redis_floor WHERE sharded   [COUNT [TAG]]   the same with SPUBLISH, as in a cluster
 //
-// WHERE is HOST:PORT or the path of a Unix socket. All keys are of the slot of TAG, for a node of a cluster. Prints one
-// JSON object.
+// WHERE is HOST:PORT or the path of a Unix socket. All keys are of the slot of TAG, for a node of a cluster.
+// Prints one JSON object.
 
 #include <array>
 #include <cstdio>
@@ -134,15 +135,25 @@ void pipelined(const std::string& where, long count, const std::string& tag) {
       store, count, width, static_cast<double>(count) / (us_since(begin) / 1e6));
 }
 
+/// PUBLISH, or what stands for it in a cluster.
+struct broadcast {
+  std::string_view publish = "PUBLISH";
+  std::string_view subscribe = "SUBSCRIBE";
+  std::string subscribed = "$9\r\nsubscribe\r\n";
+  std::string message = "$7\r\nmessage\r\n";
+  std::string prefix = "floor/";
+};
+
 /// One of two processes that send each other the time, by PUBLISH.
 class player {
  public:
-  player(const std::string& where, std::string hears, std::string speaks)
-      : ears_{where}, mouth_{where}, hears_{std::move(hears)}, speaks_{std::move(speaks)} {
+  player(const std::string& where, const broadcast& by, const std::string& hears, const std::string& speaks)
+      : ears_{where}, mouth_{where}, publish_{by.publish}, speaks_{by.prefix + speaks} {
     // The channels' names have one length, and so has a time: a message's length is known.
-    message_ = "*3\r\n$7\r\nmessage\r\n$" + std::to_string(hears_.size()) + "\r\n" + hears_ + "\r\n$19\r\n";
-    ears_.call(command({"SUBSCRIBE", hears_}),
-               "*3\r\n$9\r\nsubscribe\r\n$" + std::to_string(hears_.size()) + "\r\n" + hears_ + "\r\n:1\r\n");
+    const std::string channel = by.prefix + hears;
+    const std::string named = '$' + std::to_string(channel.size()) + "\r\n" + channel + "\r\n";
+    message_ = "*3\r\n" + by.message + named + "$19\r\n";
+    ears_.call(command({by.subscribe, channel}), "*3\r\n" + by.subscribed + named + ":1\r\n");
   }
 
   /// Until somebody hears it, when the other is not there yet.
@@ -151,7 +162,7 @@ class player {
     do {
       std::array<char, 20> now{};
       std::snprintf(now.data(), now.size(), "%019lld", static_cast<long long>(now_ns()));
-      mouth_.send(command({"PUBLISH", speaks_, now.data()}));
+      mouth_.send(command({publish_, speaks_, now.data()}));
       heard_by = mouth_.receive_exactly(4);
     } while (heard_by == ":0\r\n");
   }
@@ -165,23 +176,23 @@ class player {
  private:
   resp_socket ears_;
   resp_socket mouth_;
-  std::string hears_;
+  std::string_view publish_;
   std::string speaks_;
   std::string message_;
 };
 
-void hop(const std::string& where, long count) {
+void hop(const std::string& where, long count, const broadcast& by) {
   constexpr long warm_up = 500;
   const pid_t other = second_process();
   if (other == 0) {
-    const player us{where, "floor/a", "floor/b"};
+    const player us{where, by, "a", "b"};
     for (long i = 0; i < warm_up + count; ++i) {
       us.hear();
       us.speak();
     }
     std::_Exit(0);
   }
-  const player us{where, "floor/b", "floor/a"};
+  const player us{where, by, "b", "a"};
   const auto hops = measure_hops(warm_up, count, [&] {
     us.speak();
     return us.hear();
@@ -201,9 +212,16 @@ int main(int argc, char** argv) {
   } else if (count >= 1 && scenario == "pipelined") {
     pipelined(argv[1], count, tag);
   } else if (count >= 1 && scenario == "hop") {
-    hop(argv[1], count);
+    hop(argv[1], count, {});
+  } else if (count >= 1 && scenario == "sharded") {
+    hop(argv[1], count,
+        {.publish = "SPUBLISH",
+         .subscribe = "SSUBSCRIBE",
+         .subscribed = "$10\r\nssubscribe\r\n",
+         .message = "$8\r\nsmessage\r\n",
+         .prefix = "{" + tag + "}floor/"});
   } else {
-    return usage("HOST:PORT|PATH pair|pipelined|hop [COUNT [TAG]]");
+    return usage("HOST:PORT|PATH pair|pipelined|hop|sharded [COUNT [TAG]]");
   }
   return 0;
 }

@@ -15,13 +15,14 @@ import sys
 import tempfile
 import time
 
-import redis_server
 from redis_server import SENT_BY_CLIENTS, answers
 
 PRIMARY = "mymaster"  # the name that the Sentinels monitor
 SLOTS = 16384
 DOWN_AFTER_MS = 2000  # of the Sentinels, and the node timeout of the cluster
 LOG_LINES = 5
+# What servers, Sentinels and the benches themselves ask.
+NOT_CALLED = ("info", "quit", "replconf", "psync")
 
 
 def free_ports(count):
@@ -147,6 +148,10 @@ class Group:
         """That clients have sent to all primaries since they started."""
         return sum(calls for each in self.primaries for name, calls in counters(each) if name.startswith(SENT_BY_CLIENTS))
 
+    def calls(self):
+        """As of one server: those that clients have sent to the primaries, and those that scripts have called."""
+        return sum(calls for each in self.primaries for name, calls in counters(each) if name not in NOT_CALLED)
+
     def regimes(self):
         """As of one server: where the servers and the clients run."""
         ways = {"servers and clients on one core": (self._cpus[-1], self._cpus[-1])}
@@ -199,10 +204,10 @@ def folders():
 
 @contextlib.contextmanager
 def alone():
-    with redis_server.running() as server, folders():
-        node = Node.__new__(Node)
-        node.port, node.where, node.process = server._port, server.where, server._process
-        yield Group("server", f"redis://{server.where}", [node])
+    with folders() as start:
+        node = start(free_ports(1)[0])
+        node.await_answer()
+        yield Group("server", f"redis://{node.where}", [node])
 
 
 @contextlib.contextmanager
