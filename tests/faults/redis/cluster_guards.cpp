@@ -1,10 +1,6 @@
 // The failover guard in a Redis Cluster: each primary has its own, with a marker in the last of its slots.
 
 #include <algorithm>
-#include <atomic>
-#include <mutex>
-#include <stop_token>
-#include <thread>
 
 #include "faults/redis/cluster.hpp"
 
@@ -89,51 +85,6 @@ TEST_F(redis_cluster_guard, lets_nobody_in_beside_a_lease_that_was_not_replicate
   const auto next = mutex{others, "stock", brief()}.acquire();
   EXPECT_FALSE(held.held()) << "two hold";
   EXPECT_GT(next.token(), held.token());
-}
-
-// For the client it is one name whose holders are counted: they overlap if the former primary grants again.
-TEST_F(redis_cluster_guard, lets_nobody_in_at_a_former_primary_that_stood_still) {
-  const std::string options = "&answer_timeout=1s";
-  client locks{url() + options};
-  auto held = mutex{locks, "stock", brief()}.acquire();
-  const std::size_t former = owner_of("stock");
-  nodes_.replicate(nodes_.shard_of(former));
-
-  std::atomic<int> overlaps = 0;
-  std::atomic<bool> is_released = false;
-  std::vector<std::jthread> contenders;
-  const auto contend = [&](client& with) {
-    const auto next = failure_of([&] {
-      auto theirs = mutex{with, "stock", brief()}.try_acquire();
-      if (theirs && theirs->held() && held.held() && !is_released) ++overlaps;
-    });
-    return !next.code;
-  };
-  for (int i = 0; i < 2; ++i) {
-    contenders.emplace_back([&, lasts = i == 0](const std::stop_token& end) {
-      client lasting_client{url() + options};
-      while (!end.stop_requested()) {
-        if (lasts) {
-          contend(lasting_client);
-          continue;
-        }
-        client fresh{url() + options};
-        contend(fresh);
-      }
-    });
-  }
-  nodes_.node(former).stop();
-  nodes_.await_failover_from(former);
-  EXPECT_EQ(renew(held), renewal::renewed);
-  outlast(guard);  // what the former primary knows of the lease has ended
-  EXPECT_TRUE(held.held());
-  nodes_.node(former).go_on();
-  nodes_.await_replica(former);
-  EXPECT_TRUE(held.held());
-  EXPECT_EQ(renew(held), renewal::renewed);
-  is_released = true;
-  contenders.clear();
-  EXPECT_EQ(overlaps, 0) << "two hold";
 }
 
 class redis_cluster_guard_marker : public redis_cluster_guard {

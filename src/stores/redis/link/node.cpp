@@ -22,6 +22,12 @@ bool is_push_of(const value& v, std::string_view kind) {
   return v.is(value::kind::push) && !v.items.empty() && v.items[0].text == kind;
 }
 
+bool is_grant(const request_fsm::outcome& o) {
+  const auto* const reply = std::get_if<tickets::reply>(&o);
+  const auto* const at = reply == nullptr ? nullptr : std::get_if<tickets::place>(reply);
+  return at != nullptr && at->granted;
+}
+
 }  // namespace
 
 node::node(runtime::event_loop& loop, runtime::connection_reader& reader, const settings& of,
@@ -110,7 +116,7 @@ void node::handle(std::vector<value> messages) {
   const received all = match(std::move(messages));
   const bool demoted = interpret_replies();
   const bool missed = forget_channels(all.pushes);
-  deliver(notifications_in(all.pushes), missed);
+  deliver(notifications_in(all.pushes, all.outdated), missed);
   if (has_changes(all.pushes)) parent_.on_changes();
   if (all.surplus) throw parser::garbage{"an answer without a request"};
   // After a failover the host's name or the Sentinels may lead to another server, but this connection does
@@ -126,6 +132,7 @@ node::received node::match(std::vector<value> messages) {
   received all;
   auto line = connection_.lock();
   line.heard();
+  all.outdated = line->may_be_outdated();
   for (value& m : messages) {
     if (m.is(value::kind::push) && !is_push_of(m, "ssubscribe")) {
       all.pushes.push_back(std::move(m));
@@ -159,6 +166,12 @@ bool node::interpret_replies() {
       if (!c.outcome) {
         connection_.restart(i);
         continue;
+      }
+      if (is_grant(*c.outcome) && connection_.wire().may_be_outdated(c)) {
+        c.outcome = store::request_error{
+            {errc::unavailable, "the server granted the lock late, and may not be the primary any more"},
+            true,
+            true};
       }
     }
     ++i;
@@ -196,11 +209,14 @@ bool node::forget_channels(const std::vector<value>& pushes) {
   return missed;
 }
 
-node::notifications node::notifications_in(const std::vector<value>& pushes) const {
+node::notifications node::notifications_in(const std::vector<value>& pushes, bool outdated) const {
   notifications all;
   for (const value& p : pushes) {
     if (p.items.size() < 3 || (p.items[0].text != "message" && p.items[0].text != "smessage")) continue;
-    if (const auto n = read_notification(p.items[2].text, settings_.speech)) all.push_back(*n);
+    auto n = read_notification(p.items[2].text, settings_.speech);
+    if (!n) continue;
+    if (outdated && n->kind == store::notification_kind::granted) n->kind = store::notification_kind::look;
+    all.push_back(*n);
   }
   return all;
 }

@@ -93,7 +93,8 @@ class node final : private runtime::multiplexed_connection<wire>::protocol {
   /// The messages that were read, by kind.
   struct received {
     std::vector<value> pushes;
-    bool surplus = false;  // replies to no request
+    bool surplus = false;   // replies to no request
+    bool outdated = false;  // see wire::may_be_outdated
   };
 
   // See runtime::multiplexed_connection::protocol.
@@ -113,7 +114,7 @@ class node final : private runtime::multiplexed_connection<wire>::protocol {
   void hear_ping(const value& reply);
   void deliver(const notifications& received, bool missed);
   [[nodiscard]] bool forget_channels(const std::vector<value>& pushes);
-  [[nodiscard]] notifications notifications_in(const std::vector<value>& pushes) const;
+  [[nodiscard]] notifications notifications_in(const std::vector<value>& pushes, bool outdated = false) const;
   [[nodiscard]] bool has_changes(const std::vector<value>& pushes) const;
   [[nodiscard]] bool is_of_our_keys(const value& invalidation) const;
 

@@ -32,6 +32,7 @@ short wire::events() const {
 }
 
 void wire::put(pending_command& c) {
+  c.sent = std::chrono::steady_clock::now();
   if (c.fsm && c.is_asking) {  // which concerns one command
     append(unsent_, {"ASKING"});
     c.replies_due = 1 + c.fsm->say(unsent_, connection_.guard.pause_now());

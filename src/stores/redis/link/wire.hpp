@@ -46,10 +46,11 @@ struct pending_command final : runtime::pending_request<request_fsm::outcome> {
   std::string command;                                // of the link itself
   std::function<void(const value* reply)> on_answer;  // to it, the last; none: null, and `problem` says why
   bool is_ping = false;
-  server_address server;                      // to which it was sent
-  bool is_asking = false;                     // the server was named by ASK
-  unsigned redirections = 0;                  // so far
-  redirection_handler* redirected = nullptr;  // null: the server is not one of a cluster
+  server_address server;                       // to which it was sent
+  bool is_asking = false;                      // the server was named by ASK
+  unsigned redirections = 0;                   // so far
+  redirection_handler* redirected = nullptr;   // null: the server is not one of a cluster
+  std::chrono::steady_clock::time_point sent;  // when last
   std::size_t replies_due = 1;
   std::vector<value> replies;
   std::optional<store::request_error> problem;
@@ -89,7 +90,15 @@ class wire {
   /// \param moved the question has to be server again at once, since its marker has moved.
   void hear_ping(const value& reply, bool moved);
 
+  /// Whether a grant that comes now proves nothing. A server of a cluster that stood still while its replica
+  /// took its place carries out what lies in its sockets before it learns of that. Then nobody has asked it
+  /// lately, or the request is an old one.
+  [[nodiscard]] bool may_be_outdated() const { return is_outdated(last_question_); }
+
   // The reader, without the wire mutex:
+  [[nodiscard]] bool may_be_outdated(const pending_command& answered) const {
+    return is_outdated(answered.sent);
+  }
   /// Appends the messages that have come. \param buffer for the bytes.
   /// \throws connection_error, parser::garbage.
   void read(std::vector<char>& buffer, std::vector<value>& messages);
@@ -100,6 +109,11 @@ class wire {
   [[nodiscard]] const failover_guard& guard() const { return connection_.guard; }
 
  private:
+  [[nodiscard]] bool is_outdated(std::chrono::steady_clock::time_point since) const {
+    return in_.guard.count() != 0 && marker_.is_in_slot() &&
+           std::chrono::steady_clock::now() >= since + ask_every;
+  }
+
   connection connection_;
   const bool is_tls_;
   const dialect& in_;
