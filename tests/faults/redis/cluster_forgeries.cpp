@@ -71,7 +71,7 @@ class redis_cluster_forgeries : public on_cluster {
   }
   static lock_options brief() { return lock_options{}.retry(retry_policy{}.limit(100ms).longest(20ms)); }
   /// Each kind of call fails within its patience, or does what was asked.
-  void expect_limits(const std::string& what) {
+  void expect_limits(const std::string& lie) {
     client locks{url(), client_options{}.flush_limit(0ms).locks(brief())};
     const auto begin = boot_clock::now();
     for (const auto& each :
@@ -80,10 +80,10 @@ class redis_cluster_forgeries : public on_cluster {
           failure_of([&] { (void)locks.force_release("stock"); })}) {
       EXPECT_TRUE(!each.code || each.code == errc::unavailable || each.code == errc::corrupt_store ||
                   each.code == errc::unknown_outcome || each.code == errc::timeout)
-          << what << ": " << each.text;
+          << lie << ": " << each.text;
     }
-    EXPECT_LT(boot_clock::now(), begin + 50s) << what;
-    expect_recovery(locks, what);
+    EXPECT_LT(boot_clock::now(), begin + 50s) << lie;
+    expect_recovery(locks, lie);
   }
 
   test::fake_redis liar_;
