@@ -165,6 +165,11 @@ class multiplexed_connection final : private readable_connection {
   /// As `flush`, unless so much is in flight that the thread that reads had better send it.
   void flush_unless_read();
 
+  /// Whether a request is queued or in flight.
+  [[nodiscard]] bool is_in_use() const { return queued_ != 0 || in_flight_ != 0; }
+  /// Whether the server has owed a reply for longer than that, or requests wait for a connection. Any thread.
+  [[nodiscard]] bool is_stalled(std::chrono::steady_clock::duration limit);
+
   [[nodiscard]] locked_wire lock() { return locked_wire{*this}; }
   /// The server has proved good for something.
   void on_success() { connector_.on_success(); }

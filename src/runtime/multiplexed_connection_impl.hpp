@@ -111,6 +111,13 @@ void multiplexed_connection<Wire>::fail_queued(const connection_error& error) {
   complete_all(failed);
 }
 
+template <class Wire>
+bool multiplexed_connection<Wire>::is_stalled(std::chrono::steady_clock::duration limit) {
+  const annotated::lock held{wire_mutex_};
+  if (!connected_) return queued_ != 0;
+  return pipeline_.in_flight() != 0 && clock::now() >= due_since_ + limit;
+}
+
 // ---- reading
 
 template <class Wire>

@@ -169,22 +169,31 @@ TEST(redis_slot_map, grows_no_further_than_a_cluster_does) {
 
 TEST(redis_slot_map, believes_a_server_that_says_where_a_slot_is) {
   auto map = map_of({range(0, 99, {server(first)}), range(100, 100, {server(second)})});
-  map.move(99, second);
-  map.move(7, {"10.0.0.7", "7007"});
+  EXPECT_TRUE(map.move(99, second));
+  EXPECT_TRUE(map.move(7, {"10.0.0.7", "7007"}));
   EXPECT_EQ(place_of(map, 99), "10.0.0.2:7002");
   EXPECT_EQ(place_of(map, 7), "10.0.0.7:7007");
   EXPECT_EQ(place_of(map, 98), "10.0.0.1:7001");
   EXPECT_EQ(map.last_slot_of(first), 98);
-  map.move(16383, first);
+  EXPECT_TRUE(map.move(16383, first));
   EXPECT_EQ(map.last_slot_of(first), 16383);
+}
+
+// A request that is redirected must not end in an exception.
+TEST(redis_slot_map, believes_no_more_servers_than_a_cluster_has) {
+  auto map = map_of({range(0, 16383, {server(first)})});
+  for (int i = 1; i < 4096; ++i) ASSERT_TRUE(map.move(7, {"10.0.0.7", std::to_string(i)}));
+  EXPECT_FALSE(map.move(7, second));
+  EXPECT_EQ(place_of(map, 7), "10.0.0.7:4095");
+  EXPECT_TRUE(map.move(7, first)) << "it is one of them";
 }
 
 TEST(redis_slot_map, forgets_a_primary_that_has_lost_all_slots) {
   auto map = map_of({range(0, 1, {server(first)}), range(2, 2, {server(second)})});
-  map.move(2, first);
+  EXPECT_TRUE(map.move(2, first));
   EXPECT_THAT(map.primaries(), ElementsAre(first));
   EXPECT_EQ(map.last_slot_of(second), std::nullopt);
-  map.move(2, second);
+  EXPECT_TRUE(map.move(2, second));
   EXPECT_THAT(map.primaries(), UnorderedElementsAre(first, second));
 }
 
@@ -207,10 +216,10 @@ TEST(redis_slot_map, differs_where_a_slot_has_gone_elsewhere) {
       map_of({range(20, 29, {server(second)}), range(0, 9, {server(first), server(responder)})});
   EXPECT_FALSE(before.differs_from(in_other_order)) << "in other words";
   auto later = before;
-  later.move(10, first);
+  EXPECT_TRUE(later.move(10, first));
   EXPECT_FALSE(before.differs_from(later)) << "nobody waited in a slot without a server";
   EXPECT_TRUE(later.differs_from(before)) << "it has none any more";
-  later.move(0, second);
+  EXPECT_TRUE(later.move(0, second));
   EXPECT_TRUE(before.differs_from(later));
   EXPECT_FALSE(slot_map{}.differs_from(before));
 }

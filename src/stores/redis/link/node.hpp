@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <memory>
 #include <string>
 #include <vector>
@@ -80,6 +81,10 @@ class node final : private runtime::multiplexed_connection<wire>::protocol {
   void help(store::caller& caller) { connection_.help(caller); }
   void kick() { connection_.kick(); }
 
+  [[nodiscard]] bool is_in_use() const { return connection_.is_in_use(); }
+  [[nodiscard]] bool is_stalled(std::chrono::steady_clock::duration limit) {
+    return connection_.is_stalled(limit);
+  }
   [[nodiscard]] bool is_connected() { return connection_.lock().get() != nullptr; }
   [[nodiscard]] const server_address& at() const { return at_; }
   /// Has the server report changes of keys, or not any more. Under the core lock.

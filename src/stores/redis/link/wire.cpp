@@ -50,6 +50,9 @@ void wire::put(pending_command& c) {
 void wire::hear_ping(const value& reply, bool moved) {
   if (!std::exchange(is_pinged_, false)) return;
   asks_in_full_ = !asks_in_full_ && reply.is(value::kind::error) && reply.text.starts_with("NOSCRIPT");
+  // No request is sent meanwhile, and none may wait for ever.
+  if (moved && ++moves_ > most_moves)
+    throw connection_error{{errc::unavailable, "the server says of each slot that another one has it"}};
   if (asks_in_full_ || moved) {
     last_question_ -= ask_every;  // again, before anything else
     return;
@@ -57,6 +60,7 @@ void wire::hear_ping(const value& reply, bool moved) {
   if (auto refusal = connection_.guard.hear(reply, in_, boot_clock::now())) {
     throw connection_error{std::move(refusal->reason), refusal->retryable};
   }
+  moves_ = 0;
 }
 
 void wire::write_out() {

@@ -87,7 +87,7 @@ class wire {
   void put(pending_command& c);
   void write_out();
   /// The reply to a ping. \throws connection_error where the server is of no use.
-  /// \param moved the question has to be server again at once, since its marker has moved.
+  /// \param moved the question has to be asked again at once, since its marker has moved.
   void hear_ping(const value& reply, bool moved);
 
   /// Whether a grant that comes now proves nothing. A server of a cluster that stood still while its replica
@@ -123,7 +123,9 @@ class wire {
   std::chrono::steady_clock::time_point last_question_;  // when last, by a ping or before
   bool is_pinged_ = false;                               // and has not answered
   bool asks_in_full_ = false;                            // the server does not know the question's script
-  std::string unsent_;                                   // bytes that the socket did not accept
+  static constexpr unsigned most_moves = 100;
+  unsigned moves_ = 0;  // of the marker, since the server last answered the question
+  std::string unsent_;  // bytes that the socket did not accept
 };
 
 }  // namespace holdfast::redis

@@ -43,9 +43,9 @@ slot_map slot_map::read(const value& reply, const server_address& from) {
     const std::uint16_t first = slot_in(range.items[0]);
     const std::uint16_t last = slot_in(range.items[1]);
     if (const auto primary = address_in(range.items[2], from)) {
-      const auto number = map.number_of(*primary);
-      if (!number) throw misunderstood{};
-      for (unsigned slot = first; slot <= last; ++slot) map.owners_.at(slot) = *number;
+      const std::uint16_t number = map.number_of(*primary);
+      if (number == 0) throw misunderstood{};
+      for (unsigned slot = first; slot <= last; ++slot) map.owners_.at(slot) = number;
     }
     for (std::size_t i = 3; i < range.items.size() && map.replicas_.size() < most_servers; ++i) {
       const auto replica = address_in(range.items[i], from);
@@ -61,14 +61,16 @@ const server_address* slot_map::primary_of(std::uint16_t slot) const {
   return number == 0 ? nullptr : &primaries_[number - 1];
 }
 
-void slot_map::move(std::uint16_t slot, const server_address& to) {
-  if (const auto number = number_of(to)) owners_.at(slot) = *number;
+bool slot_map::move(std::uint16_t slot, const server_address& to) {
+  const std::uint16_t number = number_of(to);
+  if (number != 0) owners_.at(slot) = number;
+  return number != 0;
 }
 
-std::optional<std::uint16_t> slot_map::number_of(const server_address& primary) {
+std::uint16_t slot_map::number_of(const server_address& primary) {
   const auto found = std::find(primaries_.begin(), primaries_.end(), primary);
   if (found != primaries_.end()) return static_cast<std::uint16_t>(found - primaries_.begin() + 1);
-  if (primaries_.size() >= most_servers) return std::nullopt;
+  if (primaries_.size() >= most_servers) return 0;
   primaries_.push_back(primary);
   return static_cast<std::uint16_t>(primaries_.size());
 }
@@ -91,6 +93,17 @@ std::optional<std::uint16_t> slot_map::last_slot_of(const server_address& primar
   const auto last = std::find(owners_.rend() - below, owners_.rend(), number);
   if (last == owners_.rend()) return std::nullopt;
   return static_cast<std::uint16_t>(owners_.rend() - last - 1);
+}
+
+std::vector<server_address> slot_map::gained_in(const slot_map& later) const {
+  std::vector<server_address> all;
+  for (unsigned slot = 0; slot < slot_count; ++slot) {
+    const server_address* const before = primary_of(static_cast<std::uint16_t>(slot));
+    const server_address* const after = later.primary_of(static_cast<std::uint16_t>(slot));
+    if (after == nullptr || (before != nullptr && *before == *after)) continue;
+    if (std::find(all.begin(), all.end(), *after) == all.end()) all.push_back(*after);
+  }
+  return all;
 }
 
 bool slot_map::differs_from(const slot_map& later) const {

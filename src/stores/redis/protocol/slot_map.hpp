@@ -29,8 +29,8 @@ class slot_map {
     const server_address* const known = primary_of(slot);
     return known == nullptr ? otherwise : *known;
   }
-  /// A server has said so (MOVED). Has no effect where it would be one server too many.
-  void move(std::uint16_t slot, const server_address& to);
+  /// A server has said so (MOVED). \return false where it cannot be so: too many servers were named.
+  [[nodiscard]] bool move(std::uint16_t slot, const server_address& to);
   /// Whether no slot has a server.
   [[nodiscard]] bool is_empty() const { return primaries_.empty(); }
 
@@ -42,11 +42,14 @@ class slot_map {
   /// \param below this slot.
   [[nodiscard]] std::optional<std::uint16_t> last_slot_of(const server_address& primary,
                                                           std::uint16_t below = slot_count) const;
+  /// The servers that have slots in the other map which they do not have in this one.
+  [[nodiscard]] std::vector<server_address> gained_in(const slot_map& later) const;
   /// Whether a slot that had a server has another one in the other map.
   [[nodiscard]] bool differs_from(const slot_map& later) const;
 
  private:
-  [[nodiscard]] std::optional<std::uint16_t> number_of(const server_address& primary);
+  /// Zero: there is no room for another one.
+  [[nodiscard]] std::uint16_t number_of(const server_address& primary);
 
   std::array<std::uint16_t, slot_count> owners_{};  // numbers in `primaries_`, from 1; 0: nobody
   std::vector<server_address> primaries_;           // some of them may have no slot any more

@@ -19,9 +19,10 @@ namespace {
 using namespace std::chrono_literals;
 
 constexpr std::size_t most_candidates = 16;
-constexpr std::size_t most_members = 4096;  // a hostile server may name any number
+constexpr std::size_t most_nodes = 1024;  // whatever addresses a faulty server names
 constexpr duration idle_limit = 1min;
 constexpr duration sweep_every = 15s;
+constexpr duration stalled_after = 500ms;
 
 }  // namespace
 
@@ -45,7 +46,9 @@ void cluster_link::shut() {
     is_shut_ = true;
     topology_.stop();
     loop().cancel(std::exchange(sweep_, 0));
+    loop().cancel(std::exchange(stall_check_, 0));
     for (const auto& [address, each] : members_) all.push_back(each.server);
+    all.insert(all.end(), leaving_.begin(), leaving_.end());
   }
   for (const node_ptr& each : all) each->stop();
   reader().stop();
@@ -85,28 +88,42 @@ void cluster_link::route(command_ptr c, std::uint16_t slot) {
 }
 
 void cluster_link::push(const server_address& to, command_ptr c) {
+  member* found = nullptr;
+  try {
+    found = &member_at(to);
+  } catch (const error& e) {
+    return fail_soon(std::move(c), {{errc::exhausted, to.place() + ": " + e.what()}, true, false});
+  }
+  member& m = *found;
   const bool urgent = c->on_answer || (c->fsm && !tickets::is_release(c->fsm->request().kind));
   const duration ttl = c->fsm ? tickets::longest_ttl(c->fsm->request()) : duration::zero();
-  member& m = member_at(to);
   m.needed_until = std::max(
       m.needed_until, loop().now() + idle_limit + ttl + settings_.connect_limit + settings_.answer_limit);
+  if (stall_check_ == 0 && !is_shut_)
+    stall_check_ = loop().at(loop().now() + stalled_after, [this] { look_for_stalled(); });
   c->server = to;
   m.server->push(std::move(c), urgent);
   const annotated::lock held{unflushed_mutex_};
   if (unflushed_.empty() || unflushed_.back() != m.server) unflushed_.push_back(m.server);
 }
 
+/// Not at once: a request is never answered while it is sent.
+void cluster_link::fail_soon(command_ptr c, const store::request_error& reason) {
+  c->fail(reason);
+  loop().at(loop().now(), [failed = std::shared_ptr<pending_command>{std::move(c)}] { failed->complete(); });
+}
+
 /// The server refused it, and has not carried it out.
 void cluster_link::on_redirection(pending_command& refused, const redirection& to) {
   server_address there = to.to;
   if (there.host.empty()) there.host = refused.server.host;
+  bool is_known = true;
   if (to.for_good) {
-    move_slot(to.slot, there);
+    is_known = move_slot(to.slot, there);
     topology_.refresh();
   }
-  const bool has_room = members_.size() < most_members || members_.contains(there.place());
-  // Otherwise an error that is worth a try.
-  if (++refused.redirections > most_redirections || !has_room) return refused.complete();
+  // The error is worth another try.
+  if (!is_known || ++refused.redirections > most_redirections) return refused.complete();
   command_ptr again = command_for(refused.fsm->take_request(), std::exchange(refused.handler, nullptr));
   again->redirections = refused.redirections;
   again->is_asking = !to.for_good;
@@ -147,8 +164,19 @@ std::vector<server_address> cluster_link::candidates() {
 
 void cluster_link::take_map(slot_map map) {
   const bool moved = map_.differs_from(map);
+  std::vector<node_ptr> former;
+  for (auto each = members_.begin(); each != members_.end();) {
+    const server_address& at = each->second.server->at();
+    each->second.server->marker().move_to(map.last_slot_of(at));
+    if (map_.last_slot_of(at) && !map.last_slot_of(at)) {
+      former.push_back(std::move(each->second.server));
+      each = members_.erase(each);
+    } else {
+      ++each;
+    }
+  }
   map_ = std::move(map);
-  for (const auto& [address, each] : members_) place_marker(each.server->at());
+  if (!former.empty()) leave_later(std::move(former), "other servers have its slots now");
   for (parked& each : std::exchange(parked_, {})) {
     if (map_.primary_of(each.slot) != nullptr) {
       route(std::move(each.command), each.slot);
@@ -168,19 +196,22 @@ void cluster_link::take_map(slot_map map) {
 }
 
 void cluster_link::fail_parked(const store::request_error& reason) {
-  for (const parked& each : std::exchange(parked_, {})) {
+  std::vector<command_ptr> failed;
+  for (parked& each : std::exchange(parked_, {})) {
     each.command->fail(reason);
-    each.command->complete();
+    failed.push_back(std::move(each.command));
   }
   for (const auto& resume : std::exchange(awaiting_map_, {})) resume(&reason);
+  runtime::complete_all(failed);
 }
 
-void cluster_link::move_slot(std::uint16_t slot, const server_address& to) {
+bool cluster_link::move_slot(std::uint16_t slot, const server_address& to) {
   const server_address* const known = map_.primary_of(slot);
   const std::optional<server_address> from = known == nullptr ? std::nullopt : std::optional{*known};
-  map_.move(slot, to);
+  if (!map_.move(slot, to)) return false;
   if (from) place_marker(*from);
   place_marker(to);
+  return true;
 }
 
 void cluster_link::place_marker(const server_address& primary) {
@@ -194,8 +225,7 @@ bool cluster_link::on_marker_moved(node& server, const redirection& to) {
   if (to.for_good) {
     server_address there = to.to;
     if (there.host.empty()) there.host = server.at().host;
-    move_slot(to.slot, there);
-    return there != server.at();
+    return move_slot(to.slot, there) && there != server.at();
   }
   // The slot is on its way, and the marker is there already.
   const auto other = map_.last_slot_of(server.at(), to.slot);
@@ -206,16 +236,17 @@ bool cluster_link::on_marker_moved(node& server, const redirection& to) {
 // ---- nodes
 
 cluster_link::member& cluster_link::member_at(const server_address& address) {
-  const auto [found, is_new] = members_.try_emplace(address.place());
-  member& m = found->second;
-  if (!is_new) return m;
+  if (const auto found = members_.find(address.place()); found != members_.end()) return found->second;
+  if (members_.size() >= most_nodes) throw error{errc::exhausted, "the cluster names too many servers"};
   node::parent& own = *this;
-  m.server = std::make_shared<node>(loop(), reader(), settings_, address, address.place(), client_, own);
-  place_marker(address);
-  if (is_tracked()) m.server->track(true);
-  if (is_shut_) return m;
-  m.server->start();
-  if (sweep_ == 0) sweep_ = loop().at(loop().now() + sweep_every, [this] { leave_idle(); });
+  const auto server =
+      std::make_shared<node>(loop(), reader(), settings_, address, address.place(), client_, own);
+  server->marker().move_to(map_.last_slot_of(address));
+  if (is_tracked()) server->track(true);
+  if (!is_shut_) server->start();
+  member& m = members_[address.place()];
+  m.server = server;
+  if (sweep_ == 0 && !is_shut_) sweep_ = loop().at(loop().now() + sweep_every, [this] { leave_idle(); });
   return m;
 }
 
@@ -255,8 +286,11 @@ void cluster_link::track(bool on) {
 /// Keys change on every server.
 void cluster_link::track_all() {
   for (const server_address& each : map_.primaries()) {
-    member& m = member_at(each);
-    m.server->track(true);
+    try {
+      member_at(each).server->track(true);
+    } catch (const error&) {
+      // Out of threads or descriptors. The next sweep tries it again.
+    }
   }
 }
 
@@ -273,12 +307,34 @@ void cluster_link::leave_idle() {
     each = members_.erase(each);
   }
   if (is_tracked()) topology_.refresh();  // a server that came may have locks
-  if (!members_.empty()) sweep_ = loop().at(loop().now() + sweep_every, [this] { leave_idle(); });
-  if (idle.empty()) return;
-  // Without the core lock, and on the loop's thread, which is in no function of a node.
-  loop().defer([idle = std::move(idle)] {
-    for (const node_ptr& each : idle) each->close({{errc::unavailable, "the connection was idle"}});
+  if (!members_.empty() && sweep_ == 0)
+    sweep_ = loop().at(loop().now() + sweep_every, [this] { leave_idle(); });
+  if (!idle.empty()) leave_later(std::move(idle), "the connection was idle");
+}
+
+/// Without the core lock, and on the loop's thread, which is in no function of a node.
+void cluster_link::leave_later(std::vector<node_ptr> nodes, const std::string& reason) {
+  leaving_.insert(leaving_.end(), nodes.begin(), nodes.end());
+  loop().at(loop().now(), [this, nodes = std::move(nodes), reason] {
+    for (const node_ptr& each : nodes) std::erase(leaving_, each);
+    if (is_shut_) return;
+    loop().defer([nodes, reason] {
+      for (const node_ptr& each : nodes) each->close({{errc::unavailable, reason}, true});
+    });
   });
+}
+
+void cluster_link::look_for_stalled() {
+  stall_check_ = 0;
+  bool is_in_use = false;
+  bool is_stalled = false;
+  for (const auto& [address, each] : members_) {
+    is_in_use = is_in_use || each.server->is_in_use();
+    is_stalled =
+        is_stalled || (map_.last_slot_of(each.server->at()) && each.server->is_stalled(stalled_after));
+  }
+  if (is_stalled) topology_.refresh();
+  if (is_in_use) stall_check_ = loop().at(loop().now() + stalled_after, [this] { look_for_stalled(); });
 }
 
 // ---- I/O

@@ -11,6 +11,7 @@
 #include "base/owner_id.hpp"
 #include "core/request.hpp"
 #include "runtime/notifying_link.hpp"
+#include "stores/redis/link/cluster/cluster_listing.hpp"
 #include "stores/redis/link/cluster/topology.hpp"
 #include "stores/redis/link/node.hpp"
 #include "stores/redis/link/settings.hpp"
@@ -30,6 +31,9 @@ namespace holdfast::redis {
 /// carried the request out: it is sent on, and the map is asked for again. The same happens when a server
 /// cannot be reached. Until the cluster has put another in its place, requests for its slots fail, and the
 /// machines try again.
+///
+/// A server that stands still says nothing. When it has owed a reply for a while, others are asked for the
+/// map, and a server that has no slot any more is left at once: its requests fail, and are sent again.
 ///
 /// A node is connected to when it is needed, and left when nothing was sent to it for so long that no claim
 /// of this client can be alive there. All nodes share one connection_reader.
@@ -88,11 +92,15 @@ class cluster_link final : public runtime::notifying_link<tickets::request, tick
   // Requests:
   [[nodiscard]] command_ptr command_for(tickets::request request, on_reply handler);
   void route(command_ptr c, std::uint16_t slot);
+  /// Never throws: a request that cannot be sent fails soon.
   void push(const server_address& to, command_ptr c);
+  void fail_soon(command_ptr c, const store::request_error& reason);
   void send_split(const tickets::request& whole, on_reply handler);
   void send_listing(tickets::request request, on_reply handler);
-  void list_next(const tickets::request& request, const on_reply& handler);
-  void list_moved(const tickets::request& request, const on_reply& handler);
+  void list_server(tickets::request request, const std::shared_ptr<cluster_listing>& all,
+                   const on_reply& handler);
+  void list_moved(const tickets::request& request, const std::shared_ptr<cluster_listing>& all,
+                  const on_reply& handler);
   void renew_by_key(const std::shared_ptr<moving_holds>& all, const moving_renewal::step& next,
                     const server_address& at, bool is_asking, unsigned redirections);
   [[nodiscard]] std::uint16_t slot_of_name(const std::string& name) const {
@@ -104,13 +112,17 @@ class cluster_link final : public runtime::notifying_link<tickets::request, tick
   [[nodiscard]] std::vector<server_address> candidates();
   void take_map(slot_map map);
   void fail_parked(const store::request_error& reason);
-  void move_slot(std::uint16_t slot, const server_address& to);
+  /// \return false where the map has no room for it.
+  [[nodiscard]] bool move_slot(std::uint16_t slot, const server_address& to);
   void place_marker(const server_address& primary);
 
   // Nodes:
+  /// \throws holdfast::error errc::exhausted: there are too many, or there is no room for its thread.
   [[nodiscard]] member& member_at(const server_address& address);
   void track_all();
   void leave_idle();
+  void leave_later(std::vector<node_ptr> nodes, const std::string& reason);
+  void look_for_stalled();
   void kick_soon();
   [[nodiscard]] std::vector<node_ptr> take_unflushed();
 
@@ -122,7 +134,9 @@ class cluster_link final : public runtime::notifying_link<tickets::request, tick
   std::vector<parked> parked_;
   std::vector<std::function<void(const store::request_error* problem)>> awaiting_map_;
   std::map<std::string, member> members_;  // by their addresses
+  std::vector<node_ptr> leaving_;          // not yet closed
   store::scheduler::timer sweep_ = 0;
+  store::scheduler::timer stall_check_ = 0;  // while requests are under way
   bool is_shut_ = false;
 
   annotated::mutex unflushed_mutex_;

@@ -42,8 +42,9 @@ if known_id ~= id and ARGV[2] and ARGV[2]:sub(1, #id + 1) == id .. ' ' and ARGV[
 end
 longest, since = math.min(math.max(guard, tonumber(longest or 0)), longest_ever), tonumber(since or 0)
 
+local may_move = ARGV[2] ~= nil -- then a foreign marker says nothing of this server
 if known_id ~= id and (known_run ~= run or has_followed) then
-  if known_id or has_followed then
+  if has_followed or known_id and not may_move then
     since, cause = now, 'changed'
   else
     -- What was granted before the start is forgotten, and all else is known. The server counts whole seconds, and may
