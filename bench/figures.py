@@ -73,7 +73,7 @@ class Table:
         if most is None:
             self.add(label, f"{ratio:.2f}")
         else:
-            self.judge(what, ratio, f"{ratio:.2f}", most=most)
+            self.judge(label, ratio, f"{ratio:.2f}", most=most)
 
     @property
     def missed(self):
