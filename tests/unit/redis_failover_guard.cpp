@@ -2,6 +2,8 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <stop_token>
+#include <thread>
 
 #include "stores/redis/protocol/failover_guard.hpp"
 #include "stores/redis/protocol/keys.hpp"
@@ -140,6 +142,25 @@ TEST_F(redis_guard_marker, is_asked_for_with_a_copy_of_what_it_said) {
   marker_.move_to(8);
   EXPECT_EQ(question(guard)[3], guard_key("holdfast:", 8));
   EXPECT_EQ(question(guard)[5], "aa cc 30000 5 changed") << "it goes with the marker";
+}
+
+// Then the server would take the next request for a part of the question.
+TEST_F(redis_guard_marker, may_move_while_it_is_asked_for) {
+  const std::jthread moves{[this](const std::stop_token& until) {
+    while (!until.stop_requested()) {
+      marker_.move_to(7);
+      marker_.move_to(std::nullopt);
+    }
+  }};
+  const failover_guard guard;
+  for (int i = 0; i < 100'000; ++i) {
+    std::string bytes;
+    guard.append_question(bytes, in_, false, marker_);
+    parser p;
+    p.feed(bytes);
+    ASSERT_TRUE(p.next()) << "a part is missing";
+    ASSERT_FALSE(p.is_in_message());
+  }
 }
 
 TEST_F(redis_guard_marker, is_known_on_the_next_connection) {

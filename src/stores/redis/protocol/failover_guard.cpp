@@ -43,14 +43,15 @@ std::string guard_marker::key(std::string_view prefix) const {
 
 void failover_guard::append_question(std::string& out, const dialect& in, bool in_full,
                                      const guard_marker& at) const {
-  append_command(out, at.is_in_slot() ? 6 : 5);
+  const bool has_copy = at.is_in_slot();  // asked once: it may move at any time
+  append_command(out, has_copy ? 6 : 5);
   for (const std::string_view each : {std::string_view{in_full ? "EVAL" : "EVALSHA"},
                                       in_full ? text::guard : text::guard_sha1, std::string_view{"1"}}) {
     append_bulk_string(out, each);
   }
   append_bulk_string(out, at.key(in.prefix));
   append_bulk_string(out, std::to_string(in.guard.count()));
-  if (at.is_in_slot()) append_bulk_string(out, marker_);
+  if (has_copy) append_bulk_string(out, marker_);
 }
 
 std::optional<store::request_error> failover_guard::hear(const value& reply, const dialect& in,
