@@ -156,6 +156,21 @@ TEST(redis_slot_map, takes_no_other_reply) {
   }
 }
 
+// Old servers name the ranges in an order of their own. A listing begins anew where the servers have changed.
+TEST(redis_slot_map, has_its_primaries_in_one_order) {
+  const auto one = map_of({range(0, 99, {server(second)}), range(100, 16383, {server(first)})});
+  const auto same = map_of({range(100, 16383, {server(first)}), range(0, 99, {server(second)})});
+  EXPECT_EQ(one.primaries(), same.primaries());
+  EXPECT_THAT(one.primaries(), ElementsAre(first, second));
+}
+
+TEST(redis_slot_map, has_no_more_ranges_than_slots) {
+  std::vector<value> ranges(16384, range(0, 0, {server(first)}));
+  EXPECT_EQ(map_of(ranges).last_slot_of(first), 0);
+  ranges.push_back(range(0, 0, {server(first)}));
+  EXPECT_THROW((void)map_of(ranges), misunderstood);
+}
+
 TEST(redis_slot_map, grows_no_further_than_a_cluster_does) {
   std::vector<value> ranges;
   for (std::int64_t i = 0; i < 4096; ++i) ranges.push_back(range(i, i, {server(text("10.0.0.1"), i + 1)}));

@@ -1,6 +1,7 @@
 #include "stores/redis/protocol/slot_map.hpp"
 
 #include <algorithm>
+#include <tuple>
 
 #include "stores/redis/protocol/replies.hpp"
 #include "stores/redis/protocol/resp.hpp"
@@ -36,7 +37,7 @@ void slot_map::append_question(std::string& out) { append(out, {"CLUSTER", "SLOT
 
 /// A list of {first slot, last slot, primary, replica, ...}; a server is {host, port, id, ...}.
 slot_map slot_map::read(const value& reply, const server_address& from) {
-  if (!reply.is(value::kind::list)) throw misunderstood{};
+  if (!reply.is(value::kind::list) || reply.items.size() > slot_count) throw misunderstood{};
   slot_map map;
   for (const value& range : reply.items) {
     if (!range.is(value::kind::list) || range.items.size() < 3) throw misunderstood{};
@@ -82,6 +83,8 @@ std::vector<server_address> slot_map::primaries() const {
   for (std::size_t i = 0; i < primaries_.size(); ++i) {
     if (used[i + 1]) all.push_back(primaries_[i]);
   }
+  const auto order = [](const server_address& a) { return std::tie(a.host, a.port); };
+  std::sort(all.begin(), all.end(), [&](const auto& a, const auto& b) { return order(a) < order(b); });
   return all;
 }
 

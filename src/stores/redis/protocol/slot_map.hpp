@@ -34,7 +34,7 @@ class slot_map {
   /// Whether no slot has a server.
   [[nodiscard]] bool is_empty() const { return primaries_.empty(); }
 
-  /// All that have slots.
+  /// All that have slots, in an order that depends on nothing else.
   [[nodiscard]] std::vector<server_address> primaries() const;
   /// All others that were named: each may be asked for a map.
   [[nodiscard]] const std::vector<server_address>& replicas() const { return replicas_; }
