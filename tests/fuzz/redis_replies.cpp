@@ -12,6 +12,7 @@
 #include "stores/redis/protocol/request_fsm.hpp"
 #include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/server_errors.hpp"
+#include "stores/redis/protocol/shard_channels.hpp"
 
 namespace {
 
@@ -30,7 +31,8 @@ std::vector<redis::value> messages_in(std::string_view bytes, std::size_t piece)
   return all;
 }
 
-void hear_all(tickets::task kind, const std::vector<redis::value>& messages, const redis::dialect& in) {
+void hear_all(tickets::task kind, const std::vector<redis::value>& messages, const redis::dialect& in,
+              redis::shard_channels* channels = nullptr) {
   tickets::request r;
   r.kind = kind;
   r.name = "a";
@@ -39,7 +41,7 @@ void hear_all(tickets::task kind, const std::vector<redis::value>& messages, con
   std::size_t at = 0;
   while (true) {
     std::string out;
-    const std::size_t due = talk->say(out);
+    const std::size_t due = talk->say(out, std::nullopt, channels);
     if (due == 0) std::abort();
     if (messages.size() - at < due) return;
     const auto from = messages.begin() + static_cast<std::ptrdiff_t>(at);
@@ -66,6 +68,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   for (std::size_t task = 0; task < tickets::task_count; ++task) {
     hear_all(static_cast<tickets::task>(task), messages, plain);
     hear_all(static_cast<tickets::task>(task), messages, careful);
+    redis::shard_channels channels;
+    hear_all(static_cast<tickets::task>(task), messages, careful, &channels);
   }
   (void)redis::read_notification(bytes, plain);
   (void)redis::lock_of_side_key(bytes);
