@@ -110,8 +110,8 @@ def await_new_primary(group, victim):
         if group.kind == "sentinel":
             return all(int(each.ask("SENTINEL", "GET-MASTER-ADDR-BY-NAME", PRIMARY)[1]) != victim.port
                        for each in group.watching)
-        return all("cluster_state:ok" in each.ask("CLUSTER", "INFO") and f":{victim.port}@" not in
-                   "".join(line for line in each.ask("CLUSTER", "NODES").splitlines() if "fail" not in line)
+        return all("cluster_state:ok" in each.ask("CLUSTER", "INFO")
+                   and all(primary[1] != victim.port for _, _, primary, *_ in each.ask("CLUSTER", "SLOTS"))
                    for each in group.nodes if each is not victim)
     await_that(led_elsewhere, "no replica takes over")
 

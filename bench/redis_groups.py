@@ -145,8 +145,9 @@ class Group:
         return self.nodes[1:]
 
     def commands(self):
-        """That clients have sent to all primaries since they started."""
-        return sum(calls for each in self.primaries for name, calls in counters(each) if name.startswith(SENT_BY_CLIENTS))
+        """That clients have sent to all primaries since they started; not what Sentinels send all the time."""
+        return sum(calls for each in self.primaries for name, calls in counters(each)
+                   if name.startswith(SENT_BY_CLIENTS) and name != "ping")
 
     def calls(self):
         """As of one server: those that clients have sent to the primaries, and those that scripts have called."""
