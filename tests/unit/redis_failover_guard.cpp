@@ -35,14 +35,16 @@ std::vector<std::string> arguments_in(std::string_view bytes) {
 TEST(redis_failover_guard, asks_with_the_marker_of_its_prefix) {
   dialect in;
   in.guard = 45s;
+  in.former_primary = 3s;
   for (const bool in_full : {true, false}) {
     std::string bytes;
     failover_guard::append_question(bytes, in, in_full);
     const auto arguments = arguments_in(bytes);
-    ASSERT_EQ(arguments.size(), 5U);
+    ASSERT_EQ(arguments.size(), 6U);
     EXPECT_EQ(arguments[0], in_full ? "EVAL" : "EVALSHA");
     EXPECT_EQ(arguments[3], guard_key("holdfast:"));
-    EXPECT_EQ(arguments[4], "45000");
+    EXPECT_EQ(arguments[4], "48000") << "longer by the time in which a former primary goes on";
+    EXPECT_EQ(arguments[5], "3000");
   }
 }
 
@@ -77,6 +79,15 @@ TEST(redis_failover_guard, is_over_where_the_server_says_so) {
   EXPECT_FALSE(guard.hear(list({number(18'000), number(0), text("started")}), dialect{}, now));
   EXPECT_FALSE(guard.hear(list({number(0)}), dialect{}, now));
   EXPECT_FALSE(guard.pause_at(now));
+}
+
+TEST(redis_failover_guard, has_clients_try_again_while_a_former_primary_may_go_on) {
+  failover_guard guard;
+  const value reply{kind::error, 0, "MASTERDOWN Holdfast: a former primary may still take writes.", {}};
+  const auto refusal = guard.hear(reply, dialect{}, now);
+  ASSERT_TRUE(refusal);
+  EXPECT_EQ(refusal->reason.code, errc::unavailable);
+  EXPECT_TRUE(refusal->retryable);
 }
 
 TEST(redis_failover_guard, takes_no_other_answer) {

@@ -44,13 +44,14 @@ std::string guard_marker::key(std::string_view prefix) const {
 void failover_guard::append_question(std::string& out, const dialect& in, bool in_full,
                                      const guard_marker& at) const {
   const bool has_copy = at.is_in_slot();  // asked once: it may move at any time
-  append_command(out, has_copy ? 6 : 5);
+  append_command(out, has_copy ? 7 : 6);
   for (const std::string_view each : {std::string_view{in_full ? "EVAL" : "EVALSHA"},
                                       in_full ? text::guard : text::guard_sha1, std::string_view{"1"}}) {
     append_bulk_string(out, each);
   }
   append_bulk_string(out, at.key(in.prefix));
-  append_bulk_string(out, std::to_string(in.guard.count()));
+  append_bulk_string(out, std::to_string((in.guard + in.former_primary).count()));
+  append_bulk_string(out, std::to_string(in.former_primary.count()));
   if (has_copy) append_bulk_string(out, marker_);
 }
 

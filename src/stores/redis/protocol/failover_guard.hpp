@@ -41,6 +41,10 @@ class guard_marker {
 /// at least the longest ttl in use. By then every hold that it does not know has ended. Holders that it knows
 /// go on, since renewals are no grants.
 ///
+/// The former primary may go on for a while for clients that are connected to it. It ends a hold that is not
+/// renewed there, and grants the name. So a renewal by the new primary must not count before the former one
+/// takes no writes any more: until then the new one answers the question with an error, and is not used.
+///
 /// The server is asked on each connection before its first claim, and again before a request if a second has
 /// passed since, because the connection may have outlived a demotion and a promotion. What it answers lies in
 /// the server itself (lua/guard.lua), so that a client keeps the guard that was not there at the promotion.

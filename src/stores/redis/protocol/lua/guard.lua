@@ -3,10 +3,12 @@
 -- none. Called on each connection before its first claim, and then before a request if a second has passed.
 --
 -- KEYS: marker (the identity of the server whose grants are all known here)
--- ARGV: guard (milliseconds; how long such a server grants nothing new), copy (of the marker, as the client has heard it
---       on a connection to this server before; may be empty)
+-- ARGV: guard (milliseconds; how long such a server grants nothing new), former primary (milliseconds; how long one may
+--       still take writes); in a cluster also copy (of the marker, as the client has heard it on a connection to this
+--       server before; may be empty)
 -- Returns {left, since, cause, guard, marker}: how long it still grants nothing, for how long it has not, why, the
--- longest guard in use, and the marker.
+-- longest guard in use, and the marker. Returns an error while a former primary may take writes: it ends a hold that is
+-- renewed here alone, and grants the name.
 --
 -- The marker is "id run guard since cause": the replication id and the run id of the server that wrote it, the longest
 -- guard in use, and since when that server grants nothing, or 0. A server has another replication id after each
@@ -14,7 +16,7 @@
 -- cluster the marker lies in a slot of the server. It goes with the slot, and one of another server may come. Then the
 -- copy counts, if this server wrote it.
 
-local marker, guard = KEYS[1], tonumber(ARGV[1])
+local marker, guard, former_primary, copy = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
 local longest_ever = 25 * 3600 * 1000 -- no ttl is longer than a day
 local replication, server = redis.call('INFO', 'replication'), redis.call('INFO', 'server')
 
@@ -37,12 +39,12 @@ local value = redis.call('GET', marker)
 local known_id, known_run, longest, since, cause
 local form = '^(%x+) (%x+) (%d+) (%d+) (%a+)$'
 if value then known_id, known_run, longest, since, cause = value:match(form) end
-if known_id ~= id and ARGV[2] and ARGV[2]:sub(1, #id + 1) == id .. ' ' and ARGV[2]:find(form) then
-  known_id, known_run, longest, since, cause = ARGV[2]:match(form)
+if known_id ~= id and copy and copy:sub(1, #id + 1) == id .. ' ' and copy:find(form) then
+  known_id, known_run, longest, since, cause = copy:match(form)
 end
 longest, since = math.min(math.max(guard, tonumber(longest or 0)), longest_ever), tonumber(since or 0)
 
-local may_move = ARGV[2] ~= nil -- then a foreign marker says nothing of this server
+local may_move = copy ~= nil -- then a foreign marker says nothing of this server
 if known_id ~= id and (known_run ~= run or has_followed) then
   if has_followed or known_id and not may_move then
     since, cause = now, 'changed'
@@ -61,4 +63,7 @@ end
 local text = ('%s %s %d %d %s'):format(id, run, longest, since, cause)
 -- A user who may only look, or a server short of memory, leaves it as it is: then the next client finds the same.
 if text ~= value then redis.pcall('SET', marker, text) end
+if left > 0 and now - since < former_primary then
+  return redis.error_reply('MASTERDOWN Holdfast: a former primary may still take writes.')
+end
 return { left, left > 0 and now - since or 0, cause, longest, text }
