@@ -1,6 +1,7 @@
 #include "simulation/ledger.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <string>
 #include <utility>
 
@@ -97,6 +98,36 @@ void ledger::executed(const tickets::request& request, bool late, const tickets:
                       request.kind != task::renew;
   if (serves && !is_paused_) require_served(name);
   std::erase_if(facts_, [&](const fact& f) { return f.name == name && is_gone(f); });
+}
+
+void ledger::executed_by_former(const tickets::request& request, const tickets::reply& answer,
+                                const std::vector<store::client_notification>& notifications) {
+  ++requests_;
+  const std::size_t name = request.name.empty() ? 0 : index_of(request.name);
+  in_.note("executed by the former primary", static_cast<std::uint64_t>(request.kind) << 8U | name,
+           request.token.value(), answer.index());
+  if (in_.log.prints()) in_.log.line(in_.now, "  by " + request.owner.hex());
+  if (std::holds_alternative<tickets::refused>(answer)) turned_away_.insert(request.owner);
+  // The primary does not know of it, and its holder may go on there.
+  if (request.kind == task::force_release) suspect_[name] = true;
+  // What is seen here says nothing of the primary's holds.
+  if (request.kind == task::inspect) seen_by_force_[name] = std::numeric_limits<std::uint64_t>::max();
+  for (const store::client_notification& n : notifications) {
+    if (n.message.kind == store::notification_kind::granted) {
+      granted_by_former(name, n.message.owner, n.message.token.value());
+    }
+  }
+  const auto* const at = std::get_if<tickets::place>(&answer);
+  if (at != nullptr && at->granted) granted_by_former(name, request.owner, at->token.value());
+}
+
+/// The two draw their tokens by themselves, so they do not rise from one to the other.
+void ledger::granted_by_former(std::size_t name, const owner_id& owner, std::uint64_t token) {
+  auto& all = grants_of_[owner];
+  if (std::any_of(all.begin(), all.end(), [&](const auto& known) { return known.first == token; })) return;
+  in_.note("former primary grants", name, token, ++grants_);
+  constexpr std::uint32_t of_former = 0x8000'0000;
+  all.push_back({token, {grants_, of_former + times_forgotten_}});
 }
 
 void ledger::refused(const tickets::request& request, const store::request_error& reason) {
@@ -281,15 +312,16 @@ void ledger::trust_again() {
   changed(look_(), false);
 }
 
-void ledger::broken(std::optional<std::size_t> name) {
+void ledger::broken(std::optional<std::size_t> name, instant until) {
   for (std::size_t i = 0; i < names; ++i) {
-    if (!name || *name == i) broken_[i] = in_.now;
+    if (!name || *name == i) broken_[i] = std::max({broken_[i], until, in_.now});
   }
 }
 
-void ledger::forgot_grants(bool has_guard) {
+void ledger::forgot_grants(bool has_guard, instant until) {
   forgot_grants_at_ = in_.now;
-  if (!has_guard) broken(std::nullopt);
+  ++times_forgotten_;
+  if (!has_guard) broken(std::nullopt, until);
 }
 
 bool ledger::answers_for(const owner_id& owner) const {

@@ -51,6 +51,10 @@ class ledger {
   void executed(const tickets::request& request, bool late, const tickets::reply& answer,
                 const std::vector<store::client_notification>& notifications, duration paused = {});
 
+  /// The same, by a former primary beside the one that this ledger is kept of. What it grants is believed.
+  void executed_by_former(const tickets::request& request, const tickets::reply& answer,
+                          const std::vector<store::client_notification>& notifications);
+
   /// It was answered with an error, which changes nothing.
   void refused(const tickets::request& request, const store::request_error& reason);
   /// Whether it has told that owner that others hold.
@@ -93,10 +97,12 @@ class ledger {
   /// back.
   [[nodiscard]] bool is_confused(const owner_id& owner) const { return confused_.contains(owner); }
   /// What holds may end early from now on, for one name or for all.
-  void broken(std::optional<std::size_t> name);
+  /// \param until what is granted before that may be, too.
+  void broken(std::optional<std::size_t> name, instant until = instant::min());
   /// The store has forgotten grants. With a guard it lets nobody in beside the holders that it does not know;
   /// clients of others do not keep to that.
-  void forgot_grants(bool has_guard);
+  /// \param until another may go on granting.
+  void forgot_grants(bool has_guard, instant until = instant::min());
   [[nodiscard]] instant forgot_grants_at() const { return forgot_grants_at_; }
   /// Somebody who may is about to end holds of others.
   bool force_release_allowed = true;
@@ -149,6 +155,7 @@ class ledger {
   void notified(std::size_t name, const store::notification& n);
   void granted(fact& f);
   void number(std::size_t name, const owner_id& owner, std::uint64_t token);
+  void granted_by_former(std::size_t name, const owner_id& owner, std::uint64_t token);
   [[nodiscard]] bool was_granted_by(std::uint64_t number, std::uint64_t token) const;
   void begin_anew(const tickets::request& request, const tickets::reply& answer,
                   const std::vector<store::client_notification>& notifications);
@@ -168,8 +175,9 @@ class ledger {
   std::array<std::uint32_t, names> eras_{};
   bool clock_went_back_ = false;
   instant forgot_grants_at_ = instant::min();
-  bool is_paused_ = false;  // the request that is being carried out
-  instant paused_until_{};  // as the last of them said
+  std::uint32_t times_forgotten_ = 0;  // grants
+  bool is_paused_ = false;             // the request that is being carried out
+  instant paused_until_{};             // as the last of them said
   instant serves_late_until_{};
   std::array<bool, names> forgets_{};  // the store, its last token; until it draws another
   /// By owner, with their tokens. More than one where a request was carried out late, and then again.

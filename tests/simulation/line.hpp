@@ -30,6 +30,8 @@ class line {
   void let_requests_straggle() { straggles_ = true; }
 
   [[nodiscard]] bool is_up() const { return up_; }
+  /// Whether nothing that was sent has still to arrive at the server.
+  [[nodiscard]] bool is_idle() const { return up_ && up_last_ <= in_.now && in_.now >= deaf_until_; }
   /// The number of the connection; those before are closed.
   [[nodiscard]] std::uint32_t connection() const { return connection_; }
 

@@ -66,6 +66,7 @@ void line_link::on_cut() {
 /// What was said while there was no connection is lost, as on the line of every real link.
 void line_link::on_connected() {
   begin_connection();
+  if (!over_.is_up()) return;  // the server is of no use
   if (std::exchange(had_connection_, true) && missed_) missed_();
 }
 

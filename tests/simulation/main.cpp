@@ -32,7 +32,8 @@ using namespace holdfast::sim;
 constexpr const char* usage =
     "test_sim --store redis|sql|memory|zookeeper [--seeds N] [--from S] [--jobs N] [--mutant NAME]\n"
     "         [--control] [--twice]\n"
-    "         [--replicas N] [--guard] [--only failover] [--hostile-lines] [--false-notifications]\n"
+    "         [--replicas N] [--guard] [--min-replicas] [--only failover|partition] [--hostile-lines] "
+    "[--false-notifications]\n"
     "test_sim --store redis|sql|memory|zookeeper --seed S [--trace] [--mutant NAME]\n"
     "\n"
     "  --jobs N        in N processes; goes on after a violation, and says every 10 s how far it is\n"
@@ -41,8 +42,14 @@ constexpr const char* usage =
     "for\n"
     "                  the connection's own last write alone\n"
     "  --guard         every server of Redis has a failover guard, and none waits for replicas\n"
+    "  --min-replicas  every former primary of Redis takes no writes after a while, and the guard is longer "
+    "by "
+    "that\n"
+    "  --only KIND     no other faults; partition: former primaries go on, with failovers and paused "
+    "clients\n"
     "  --false-notifications somebody sends them, in a third of the worlds\n"
-    "  --control       nothing but failovers, which break the store's conditions: fails unless clients "
+    "  --control       nothing but failovers, or --only, which break the store's conditions: fails unless "
+    "clients "
     "overlap\n";
 
 struct arguments {
@@ -57,8 +64,9 @@ struct arguments {
   bool twice = false;
   bool hostile_lines = false;
   bool false_notifications = false;
-  bool only_failovers = false;
+  std::string only;  // that kind of fault
   bool guard = false;
+  bool min_replicas = false;
   unsigned replicas = 0;
 };
 
@@ -99,10 +107,14 @@ arguments read(int argc, char** argv) {
     } else if (arguments[i] == "--replicas") {
       a.replicas = static_cast<unsigned>(number(value()));
     } else if (arguments[i] == "--only") {
-      if (value() != "failover") throw std::invalid_argument{"nothing but failovers can be alone"};
-      a.only_failovers = true;
+      a.only = value();
+      if (a.only != "failover" && a.only != "partition") {
+        throw std::invalid_argument{"nothing but failovers and partitions can be alone"};
+      }
     } else if (arguments[i] == "--guard") {
       a.guard = true;
+    } else if (arguments[i] == "--min-replicas") {
+      a.min_replicas = true;
     } else if (arguments[i] == "--trace") {
       a.trace = true;
     } else if (arguments[i] == "--control") {
@@ -126,8 +138,8 @@ arguments read(int argc, char** argv) {
 std::unique_ptr<simulated_store> redis_of(const arguments& a) {
   auto store = std::make_unique<redis_store>(a.with);
   if (a.control || a.guard || a.replicas != 0) store->demand_replicas(a.replicas);
-  if (a.control || a.guard)
-    store->demand_guard(a.guard ? holdfast::duration{longest_ttl} : holdfast::duration{0});
+  if (a.control || a.guard) store->demand_guard(a.guard);
+  if (a.control || a.min_replicas) store->demand_min_replicas(a.min_replicas);
   return store;
 }
 
@@ -143,7 +155,7 @@ std::string replay(const arguments& a, std::uint64_t seed) {
          (a.with == mutant::none ? "" : " --mutant " + a.mutant_name) + (a.control ? " --control" : "") +
          (a.hostile_lines ? " --hostile-lines" : "") +
          (a.false_notifications ? " --false-notifications" : "") + (a.guard ? " --guard" : "") +
-         (a.only_failovers ? " --only failover" : "") +
+         (a.min_replicas ? " --min-replicas" : "") + (a.only.empty() ? "" : " --only " + a.only) +
          (a.replicas == 0 ? "" : " --replicas " + std::to_string(a.replicas));
 }
 
@@ -189,6 +201,14 @@ struct totals {
   }
 };
 
+/// With partitions, a paused client may be idle while its server is demoted and promoted.
+std::vector<fault_injector::kind> kinds_of(const std::string& only) {
+  const auto failover = static_cast<fault_injector::kind>(server_fault_injector::fault::failover);
+  if (only != "partition") return {failover};
+  return {failover, static_cast<fault_injector::kind>(server_fault_injector::fault::partition),
+          static_cast<fault_injector::kind>(fault_injector::client_fault::pause)};
+}
+
 /// Lives worlds in one process.
 class runner {
  public:
@@ -198,7 +218,7 @@ class runner {
     under_.with = a.with;
     under_.prints = a.trace;
     under_.has_false_notifications = a.false_notifications;
-    if (a.control || a.only_failovers) under_.only = {server_fault_injector::fault::failover};
+    if (a.control || !a.only.empty()) under_.only = kinds_of(a.only);
   }
 
   bool went_another_way = false;

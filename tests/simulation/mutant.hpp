@@ -60,6 +60,9 @@ enum class mutant : std::uint8_t {
   guard_hands_over,
   guard_for_one,
   guard_too_short,
+  guard_without_lag,
+  guard_asked_once,
+  former_primary_ignored,
 };
 
 struct named_mutant {
@@ -130,6 +133,12 @@ inline constexpr auto mutants = std::to_array<named_mutant>({
      "a server that may have forgotten grants lets nobody in, but hands over"},
     {"guard-for-one", mutant::guard_for_one, "only the first client of a promoted server keeps to the guard"},
     {"guard-too-short", mutant::guard_too_short, "the guard is half as long as the longest ttl"},
+    {"guard-without-lag", mutant::guard_without_lag,
+     "the guard is not longer than the longest ttl by the time in which a former primary goes on"},
+    {"guard-asked-once", mutant::guard_asked_once,
+     "a client asks once a connection whether the server may have forgotten grants"},
+    {"former-primary-ignored", mutant::former_primary_ignored,
+     "a new primary is used at once, beside the former one that still takes writes"},
     {"notification-believed", mutant::notification_believed, "a notification of a grant is believed"},
 });
 

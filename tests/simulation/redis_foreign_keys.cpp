@@ -8,12 +8,12 @@
 
 namespace holdfast::sim {
 
-redis_store::foreign_keys redis_store::look_at_foreign_keys() {
+redis_store::foreign_keys redis_store::look_at_foreign_keys(redis_model& server) {
   foreign_keys there;
   if (foreign_values_.empty()) return there;
-  server_.look();
+  server.look();
   for (std::size_t i = 0; i < names; ++i) {
-    const dataset::slot* const s = server_.data().find(lock_keys_.at(i));
+    const dataset::slot* const s = server.data().find(lock_keys_.at(i));
     const auto* value = s == nullptr ? nullptr : std::get_if<std::string>(&s->second.value);
     if (value == nullptr) continue;
     const auto theirs = foreign_values_.find(*value);
@@ -48,7 +48,7 @@ redis::value redis_store::execute_foreign(const std::vector<std::string>& comman
   if (refused_) server_.configure().refuses = refusal_;
   redis::value reply = server_.execute(command, foreign_);
   server_.configure().refuses = {};
-  tell_of_foreign_keys(look_at_foreign_keys());
+  tell_of_foreign_keys(look_at_foreign_keys(server_));
   return reply;
 }
 
@@ -99,7 +99,7 @@ std::optional<bool> redis_store::extend_if_same(std::size_t name, const std::str
 void redis_store::look_when_it_ends(std::size_t name) {
   const auto ends_ms = server_.data().find(lock_keys_.at(name))->second.expires_ms + 1;
   in_->agenda.add(at_->wall.when(milliseconds{ends_ms}),
-                  [this] { tell_of_foreign_keys(look_at_foreign_keys()); });
+                  [this] { tell_of_foreign_keys(look_at_foreign_keys(server_)); });
 }
 
 }  // namespace holdfast::sim

@@ -1,8 +1,17 @@
 #include "simulation/redis_link.hpp"
 
+#include <chrono>
 #include <utility>
 
+#include "stores/redis/protocol/replies.hpp"
+
 namespace holdfast::sim {
+
+namespace {
+
+constexpr auto ask_every = std::chrono::seconds{1};  // as link/redis does
+
+}  // namespace
 
 redis_link::redis_link(switchboard& to, scene& in, host& from, line& over, duration reply_limit)
     : line_link{in, from, over, reply_limit}, to_{to} {
@@ -15,11 +24,33 @@ redis_link::redis_link(switchboard& to, scene& in, host& from, line& over, durat
 
 redis_link::~redis_link() { to_.gone(*this); }
 
-void redis_link::begin_connection() { to_.connected(*this); }
+void redis_link::begin_connection() {
+  is_asking_ = false;
+  behind_question_.clear();
+  asked_at_ = from_.now();
+  to_.connected(*this);
+}
 
 void redis_link::hear_guard(const redis::value& reply) {
-  if (guard_.hear(reply, to_.speech, from_.now()))
-    in_.violated("the server does not say whether it grants: " + reply.text);
+  const auto refusal = guard_.hear(reply, to_.speech, from_.now());
+  if (!refusal) return;
+  if (refusal->retryable) return over_.cut();
+  in_.violated("the server does not say whether it grants: " + reply.text);
+}
+
+/// As link/redis: nothing else is sent before the answer.
+void redis_link::ask_again() {
+  is_asking_ = true;
+  asked_at_ = from_.now();
+  over_.to_server([to = &to_, client = address(), way = &over_, link = this, c = over_.connection()] {
+    auto reply = to->ask_for_guard(client, c);
+    if (!reply) return;
+    way->to_client(c, [link, reply = std::make_shared<redis::value>(std::move(*reply))] {
+      link->is_asking_ = false;
+      link->hear_guard(*reply);
+      for (const auto& p : std::exchange(link->behind_question_, {})) link->dispatch(p);
+    });
+  });
 }
 
 std::shared_ptr<line_link::parcel> redis_link::pack(tickets::request request) {
@@ -27,6 +58,13 @@ std::shared_ptr<line_link::parcel> redis_link::pack(tickets::request request) {
 }
 
 void redis_link::dispatch(std::shared_ptr<parcel> p) {
+  const bool is_due = to_.asks_for_guard() && to_.asks_again && from_.now() >= asked_at_ + ask_every;
+  if (!is_asking_ && is_due) ask_again();
+  if (is_asking_) return behind_question_.push_back(std::move(p));
+  say(p);
+}
+
+void redis_link::say(const std::shared_ptr<parcel>& p) {
   auto& t = static_cast<talk&>(*p);
   t.said.clear();
   t.said.reserve(512);
@@ -34,7 +72,7 @@ void redis_link::dispatch(std::shared_ptr<parcel> p) {
   t.paused = pause ? duration{pause->left} : duration{0};
   static_cast<void>(t.request_fsm.say(t.said, pause));
   const std::uint32_t c = over_.connection();
-  over_.to_server(arrival{this, &to_, &in_, &over_, std::move(p), c});
+  over_.to_server(arrival{this, &to_, &in_, &over_, p, c});
 }
 
 void redis_link::arrival::operator()() {
@@ -46,7 +84,10 @@ void redis_link::arrival::operator()() {
   std::vector<redis::value> replies;
   const auto ready = to->carry_out(t.said, t.from, connection, replies);
   if (!ready) return;
-  if (!replies.empty()) account(replies.front());
+  if (!replies.empty()) {
+    account(replies.front());
+    t.is_demoted = redis::is_from_replica(replies.front());
+  }
   // The client will read the same replies, later. To know already what it will make of them shows what it
   // will do.
   t.heard = t.request_fsm.hear(std::move(replies));
@@ -73,6 +114,7 @@ void redis_link::arrival::answer() const {
     } else if (!p->given_up) {
       link->dispatch(p);
     }
+    if (t.is_demoted) link->over_.cut();
   });
 }
 

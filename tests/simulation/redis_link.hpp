@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <deque>
 #include <memory>
 #include <optional>
 #include <string>
@@ -35,11 +36,17 @@ class switchboard {
   /// \param paused see ledger::executed.
   virtual void account_for(const tickets::request& request, bool late, const redis::value& reply,
                            duration paused) = 0;
+  /// Whether clients ask if the server grants: see failover_guard.
+  [[nodiscard]] virtual bool asks_for_guard() const = 0;
+  /// \return empty: it does not know the connection.
+  [[nodiscard]] virtual std::optional<redis::value> ask_for_guard(const owner_id& client,
+                                                                  std::uint32_t connection) = 0;
   [[nodiscard]] virtual site& where() = 0;
 
   redis::dialect speech;
   bool careless = true;
   bool kills_former = true;  // of this world: clients may end their former connections, and do
+  bool asks_again = true;    // clients ask more than once a connection
 };
 
 /// Turns requests into commands by the request_fsm of protocol/redis, and sends these. As link/redis does,
@@ -52,6 +59,7 @@ class redis_link final : public line_link {
   redis_link& operator=(const redis_link&) = delete;
 
   [[nodiscard]] std::uint32_t connection() const { return over_.connection(); }
+  [[nodiscard]] line& way() const { return over_; }
   /// What the server of a new connection said to failover_guard's question.
   void hear_guard(const redis::value& reply);
   /// A message for it on its connection.
@@ -68,6 +76,7 @@ class redis_link final : public line_link {
     std::optional<outcome> heard;
     duration paused{};        // it may grant nothing, for so long
     bool is_granted = false;  // and asks the replicas
+    bool is_demoted = false;  // the server
   };
   /// What was said has come to the server.
   struct arrival {
@@ -85,9 +94,14 @@ class redis_link final : public line_link {
   std::shared_ptr<parcel> pack(tickets::request request) override;
   void dispatch(std::shared_ptr<parcel> p) override;
   void begin_connection() override;
+  void say(const std::shared_ptr<parcel>& p);
+  void ask_again();
 
   switchboard& to_;
   redis::failover_guard guard_;
+  store::time_point asked_at_;
+  bool is_asking_ = false;
+  std::deque<std::shared_ptr<parcel>> behind_question_;
 };
 
 }  // namespace holdfast::sim

@@ -35,11 +35,13 @@ void read_command(std::string_view& bytes, std::vector<std::string_view>& argume
 
 redis_store::redis_store(mutant with)
     : asks_for_guard_{with != mutant::guard_ignored},
+      with_{with},
       change_{with},
       hears_replicas_{with != mutant::replicas_unheard},
       server_{[this] { return at_->wall_now(); },
               [this](std::uint64_t to, const redis::value& push) { hear(to, push); }} {
   has_hostile_lines = true;
+  asks_again = with != mutant::guard_asked_once;
   for (std::size_t i = 0; i < names; ++i) {
     const auto k = redis::keys::of(speech.prefix, name_of(i));
     for (const std::string& key : {k.lock, k.fence, k.waiters, k.holders}) ours_.emplace(key, i);
@@ -69,8 +71,19 @@ void redis_store::begin(scene& in, site& at, ledger& account) {
   speech.replicas = always_replicas_.value_or(in.chance.one_in(4) ? 1 : 0);
   speech.replicas_wait = redis::dialect{}.replicas_wait / (in.chance.one_in(2) ? 1 : 4);
   replicas_.begin(speech.replicas);
-  const duration guard = always_guard_.value_or(in.chance.one_in(2) ? longest_ttl : duration{0});
-  speech.guard = std::chrono::ceil<milliseconds>(guard);
+  former_.reset();
+  min_replicas_max_lag_.reset();
+  if (always_min_replicas_.value_or(in.chance.one_in(2))) {
+    const duration lag = in.chance.between(milliseconds{100}, milliseconds{2000});
+    min_replicas_max_lag_ = std::chrono::ceil<milliseconds>(lag);
+  }
+  speech.guard = speech.former_primary = {};
+  if (always_guard_.value_or(in.chance.one_in(2))) {
+    speech.guard = std::chrono::ceil<milliseconds>(longest_ttl);
+    speech.former_primary = min_replicas_max_lag_.value_or(milliseconds{0});
+  }
+  if (with_ == mutant::guard_without_lag) speech.guard -= speech.former_primary;
+  if (with_ == mutant::former_primary_ignored) speech.guard += std::exchange(speech.former_primary, {});
   kills_former = !has_hostile_lines || in.chance.one_in(2);
   waits_for_own_writes_ = has_hostile_lines && in.chance.one_in(2);
   if (!kills_former) account.expect_late_requests();
@@ -105,16 +118,19 @@ void redis_store::connected(redis_link& by) {
   s.number = by.connection();
   static_cast<void>(server_.execute({"HELLO", "3"}, s.at_server));
   static_cast<void>(server_.execute({"SUBSCRIBE", redis::channel_of(c.client)}, s.at_server));
-  if (asks_for_guard_ && speech.guard.count() != 0) by.hear_guard(ask_for_guard(s.at_server));
+  if (asks_for_guard()) by.hear_guard(*ask_for_guard(c.client, s.number));
 }
 
-redis::value redis_store::ask_for_guard(sim::connection& at) {
+std::optional<redis::value> redis_store::ask_for_guard(const owner_id& client, std::uint32_t connection) {
+  session* const by = find_session(client, connection);
+  if (by == nullptr) return std::nullopt;
+  if (by->is_at_former) prepare_former();
   std::string question;
   redis::failover_guard::append_question(question, speech, true);
   std::string_view left{question};
   read_command(left, arguments_);
   change_.apply(arguments_);
-  return server_.execute(arguments_, at);
+  return server_of(*by).execute(arguments_, by->at_server);
 }
 
 void redis_store::gone(redis_link& by) { known(by.address()).link = nullptr; }
@@ -156,22 +172,19 @@ void redis_store::heal() {
 
 void redis_store::remember_as_replica() {
   remember();
+  acknowledged_at_ = in_->now;
   replicas_.hold_back_until(in_->now, never);
 }
 
 void redis_store::restart() {
   server_.restart();
-  forget_connections();
-}
-
-void redis_store::fail_over() {
-  server_.fail_over();
-  forget_connections();
-}
-
-void redis_store::forget_connections() {
   replicas_.catch_up();
   for (known_client& c : known_clients_) c.sessions.clear();
+  former_.reset();
+  listen_to_all();
+}
+
+void redis_store::listen_to_all() {
   listener_ = server_.connect();
   for (const known_client& c : known_clients_) listen_to(c.client);
 }
@@ -182,37 +195,42 @@ std::optional<instant> redis_store::carry_out(const std::string& commands, const
   if (by == nullptr) return std::nullopt;
   notifications_.clear();
   instant ready = in_->now;
-  const foreign_keys before = look_at_foreign_keys();
-  tell_of_foreign_keys(before);
+  by_former_ = by->is_at_former;
+  if (by_former_) prepare_former();
+  const foreign_keys before = look_at_foreign_keys(server_of(*by));
+  if (!by_former_) tell_of_foreign_keys(before);
   for (std::string_view left = commands; !left.empty();) {
     read_command(left, arguments_);
     change_.apply(arguments_);
     execute_ours(*by, replies.emplace_back(), ready);
   }
-  if (before != look_at_foreign_keys()) in_->violated("a foreign client's key was changed");
-  tell_of_what_is_left_free();
+  if (before != look_at_foreign_keys(server_of(*by))) in_->violated("a foreign client's key was changed");
+  if (!by_former_) tell_of_what_is_left_free();
   by->busy_until = ready;
   return ready;
 }
 
 void redis_store::execute_ours(session& by, redis::value& reply, instant& ready) {
+  redis_model& server = server_of(by);
   const bool asks_replicas = arguments_.front() == "WAIT";
   if (asks_replicas) {
     const std::optional<instant> written = waits_for_own_writes_ ? by.written : in_->now;
-    const auto there = replicas_.wait(*in_, integer_in(arguments_.at(1)).value_or(0),
-                                      milliseconds{integer_in(arguments_.at(2)).value_or(0)}, written);
-    server_.configure().replicas = hears_replicas_ ? there.by : speech.replicas;
+    const milliseconds limit{integer_in(arguments_.at(2)).value_or(0)};
+    const auto there = by.is_at_former
+                           ? replication::acknowledged{0, in_->now + limit}
+                           : replicas_.wait(*in_, integer_in(arguments_.at(1)).value_or(0), limit, written);
+    server.configure().replicas = hears_replicas_ ? there.by : speech.replicas;
     ready = there.at;
   }
-  refused_ = in_->now < refuses_until_ && in_->chance.one_in(refuses_one_in_);
-  if (refused_) server_.configure().refuses = refusal_;
-  const std::uint64_t changes = server_.data().changes();
-  reply = server_.execute(arguments_, by.at_server);
-  if (changes != server_.data().changes()) by.written = in_->now;
-  server_.configure().refuses = {};
+  refused_ = !by.is_at_former && in_->now < refuses_until_ && in_->chance.one_in(refuses_one_in_);
+  if (refused_) server.configure().refuses = refusal_;
+  const std::uint64_t changes = server.data().changes();
+  reply = server.execute(arguments_, by.at_server);
+  if (changes != server.data().changes()) by.written = in_->now;
+  server.configure().refuses = {};
   const bool failed = reply.is(redis::value::kind::error);
   if (failed) ready = in_->now;
-  if (failed && changes != server_.data().changes()) {
+  if (failed && changes != server.data().changes()) {
     in_->violated("an error was answered, and something changed: " + reply.text);
   }
 }
@@ -221,11 +239,12 @@ void redis_store::account_for(const tickets::request& request, bool late, const 
                               duration paused) {
   if (request.kind == tickets::task::list) return;
   if (reply.is(redis::value::kind::error)) {
-    if (!refused_) in_->violated("the server refused: " + reply.text);
+    if (!refused_ && !by_former_) in_->violated("the server refused: " + reply.text);
     return account_->refused(request, {{errc::unavailable, reply.text}, true, false});
   }
   const auto answer = redis::outcome_of(request, reply);
   if (const auto* heard = std::get_if<tickets::reply>(&answer)) {
+    if (by_former_) return account_->executed_by_former(request, *heard, notifications_);
     account_->executed(request, late, *heard, notifications_, paused);
   } else if (request.kind != tickets::task::force_release) {
     // To that task, a holder without its fence looks like a foreign one.
@@ -259,7 +278,7 @@ void redis_store::hear(std::uint64_t connection, const redis::value& push) {
   constexpr std::size_t head = std::string_view{"holdfast:client:"}.size();
   const auto client = owner_id::from_hex(std::string_view{push.items[1].text}.substr(head));
   // What was done, and what the client makes of it: of a grant that replicas have to acknowledge, less.
-  const bool is_listener = connection == listener_.id;
+  const bool is_listener = connection == listener_.id || (former_ && connection == former_->listener.id);
   const auto read = redis::read_notification(push.items[2].text, is_listener ? redis::dialect{} : speech);
   if (!client || !read) return in_->violated("a notification that nobody understands: " + push.items[2].text);
   if (is_listener) return notifications_.push_back({*client, *read});
@@ -294,7 +313,7 @@ std::vector<standing> redis_store::claims() {
   for (std::size_t i = 0; i < names; ++i) {
     append_standings(i, inspect(name_of(i)), at_->lease_now(), all);
   }
-  const foreign_keys theirs = look_at_foreign_keys();
+  const foreign_keys theirs = look_at_foreign_keys(server_);
   tell_of_foreign_keys(theirs);
   std::erase_if(all, [&](const standing& s) { return foreign_values_.contains(s.owner.hex()); });
   return all;

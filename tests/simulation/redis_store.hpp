@@ -36,19 +36,24 @@ class redis_store final : public simulated_store, private switchboard, private f
   void hold_back_replicas_until(instant when) override { replicas_.hold_back_until(in_->now, when); }
   /// Of every world from now on, instead of what its seed says.
   void demand_replicas(unsigned count) { always_replicas_ = count; }
-  /// Of every world from now on, likewise.
-  void demand_guard(duration length) { always_guard_ = length; }
+  /// Of every world from now on, likewise: whether there is a guard, and `min-replicas-to-write`.
+  void demand_guard(bool yes) { always_guard_ = yes; }
+  void demand_min_replicas(bool yes) { always_min_replicas_ = yes; }
   /// What expires does so by the server's wall clock.
   [[nodiscard]] bool clock_goes_back() const override { return true; }
   [[nodiscard]] ledger::terms terms() const override;
   std::vector<standing> claims() override;
   void restart() override;
   void fail_over() override;
-  [[nodiscard]] duration guard() const override { return speech.guard; }
-  void remember() override { former_ = server_.snapshot(); }
+  [[nodiscard]] duration guard() const override { return speech.guard + speech.former_primary; }
+  [[nodiscard]] bool has_former_primaries() const override { return true; }
+  bool promote_beside() override;
+  void demote_former() override;
+  [[nodiscard]] bool leads_to_next(const line& way) override;
+  void remember() override { remembered_ = server_.snapshot(); }
   void remember_as_replica() override;
   [[nodiscard]] unsigned replicas() const override { return speech.replicas; }
-  void fall_back() override { server_.restore(former_); }
+  void fall_back() override { server_.restore(remembered_); }
   void forget() override { server_.lose_everything(); }
   std::optional<std::size_t> evict() override;
   std::string damage() override;
@@ -60,6 +65,15 @@ class redis_store final : public simulated_store, private switchboard, private f
     std::uint32_t number = 0;  // of the line's connection
     instant busy_until{};
     std::optional<instant> written;  // when it last changed anything
+    bool is_at_former = false;       // primary
+  };
+  /// A primary whose replica was promoted. It goes on for the clients that are connected to it, until it is
+  /// made a replica.
+  struct former_primary {
+    redis_model server;
+    connection listener;
+    instant takes_writes_until;
+    instant demoted;
   };
   struct known_client {
     owner_id client;
@@ -75,8 +89,9 @@ class redis_store final : public simulated_store, private switchboard, private f
   using foreign_keys = std::array<std::optional<foreign_key>, names>;
 
   void connected(redis_link& by) override;
-  void forget_connections();
-  [[nodiscard]] redis::value ask_for_guard(sim::connection& at);
+  [[nodiscard]] bool asks_for_guard() const override { return asks_for_guard_ && speech.guard.count() != 0; }
+  [[nodiscard]] std::optional<redis::value> ask_for_guard(const owner_id& client,
+                                                          std::uint32_t connection) override;
   void gone(redis_link& by) override;
   std::optional<instant> carry_out(const std::string& commands, const owner_id& client,
                                    std::uint32_t connection, std::vector<redis::value>& replies) override;
@@ -90,14 +105,22 @@ class redis_store final : public simulated_store, private switchboard, private f
   std::optional<bool> extend_if_same(std::size_t name, const std::string& value, milliseconds ttl) override;
   redis::value execute_foreign(const std::vector<std::string>& command);
   void look_when_it_ends(std::size_t name);
-  [[nodiscard]] foreign_keys look_at_foreign_keys();
+  [[nodiscard]] foreign_keys look_at_foreign_keys(redis_model& server);
   void tell_of_foreign_keys(const foreign_keys& there);
   void tell_of_what_is_left_free();
   void execute_ours(session& by, redis::value& reply, instant& ready);
+  [[nodiscard]] redis_model& server_of(const session& s) {
+    return s.is_at_former ? former_->server : server_;
+  }
+  void promote();
+  [[nodiscard]] bool is_idle_at_former(const known_client& c) const;
+  [[nodiscard]] bool is_taken_over(const known_client& c) const;
+  void prepare_former();
 
   [[nodiscard]] known_client& known(const owner_id& client);
   [[nodiscard]] session* find_session(const owner_id& client, std::uint32_t number);
   void listen_to(const owner_id& client);
+  void listen_to_all();
   void hear(std::uint64_t connection, const redis::value& push);
   [[nodiscard]] std::optional<lock_state> inspect(const std::string& name);
 
@@ -105,19 +128,25 @@ class redis_store final : public simulated_store, private switchboard, private f
   site* at_ = nullptr;
   ledger* account_ = nullptr;
   bool asks_for_guard_;
+  mutant with_;
   lua_mutation change_;
   bool hears_replicas_;
   bool waits_for_own_writes_ = false;  // WAIT, as Valkey has it
   redis_model server_;
-  dataset former_;
+  dataset remembered_;
+  std::optional<former_primary> former_;
+  std::optional<milliseconds> min_replicas_max_lag_;  // empty: a former primary takes writes without replicas
+  instant acknowledged_at_{};                         // when the replica did so last
   connection listener_;  // hears what is told to any client, so that it can be accounted for
   std::deque<known_client> known_clients_;
   replication replicas_;
   std::optional<unsigned> always_replicas_;
-  std::optional<duration> always_guard_;
+  std::optional<bool> always_guard_;
+  std::optional<bool> always_min_replicas_;
   instant refuses_until_{};
   std::uint64_t refuses_one_in_ = 1;
-  bool refused_ = false;  // the command before
+  bool refused_ = false;    // the command before
+  bool by_former_ = false;  // primary; likewise
   redis_model::refusal refusal_;
   std::array<std::string, names> lock_keys_;
   std::array<std::string, names> fence_keys_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <utility>
 
 #include "simulation/transactions.hpp"
 
@@ -9,20 +10,10 @@ namespace holdfast::sim {
 
 using namespace std::chrono_literals;
 
-namespace {
-
-std::vector<fault_injector::kind> numbers_of(const std::vector<server_fault_injector::fault>& which) {
-  std::vector<fault_injector::kind> all;
-  for (const server_fault_injector::fault f : which) all.push_back(static_cast<fault_injector::kind>(f));
-  return all;
-}
-
-}  // namespace
-
 server_fault_injector::server_fault_injector(surroundings& around, std::deque<client>& clients, instant until,
-                                             const std::vector<fault>& only)
+                                             std::vector<kind> only)
     : fault_injector{around, clients, until} {
-  choose(faults, [this](kind which) { return can_be(static_cast<fault>(which)); }, numbers_of(only));
+  choose(faults, [this](kind which) { return can_be(static_cast<fault>(which)); }, std::move(only));
 }
 
 bool server_fault_injector::can_be(fault which) const {
@@ -37,6 +28,7 @@ bool server_fault_injector::can_be(fault which) const {
     case fault::replicas_late: return around_.store.has_replicas();
     case fault::lock_waits:
     case fault::broken_commits: return around_.store.has_transactions();
+    case fault::partition: return around_.store.has_former_primaries();
     default: return true;
   }
 }
@@ -53,6 +45,7 @@ void server_fault_injector::strike_servers(kind number, client& c, std::size_t /
       if (!crashing_) go_down(cause, up_to(1500ms));
       return;
     case fault::failover: return crash(cause, up_to(100ms));
+    case fault::partition: return crash(cause, up_to(in.chance.one_in(2) ? 1500ms : 6s));
     case fault::holds_ended: return end_holds(c);
     case fault::lease_clock_step: return step(in.chance.between(0ms, 3s) - duration{1s});
     case fault::wall_clock_step: {
@@ -93,7 +86,7 @@ void server_fault_injector::step(duration by) {
   if (back) {
     around_.account.clock_went_back(around_.store.claims(), -by);
   } else {
-    around_.account.broken(std::nullopt);
+    around_.account.broken(std::nullopt, parted_until_);
   }
 }
 
@@ -108,14 +101,42 @@ void server_fault_injector::crash(fault cause, duration down) {
   if (crashing_) return;
   if (cause == fault::restart_whole) return go_down(cause, down);
   crashing_ = true;
-  if (cause == fault::failover) {
+  if (cause == fault::failover || cause == fault::partition) {
     around_.store.remember_as_replica();
   } else {
     around_.store.remember();
   }
   around_.in.after(up_to(300ms), [this, cause, down] {
     crashing_ = false;
-    go_down(cause, std::min<duration>(down, std::chrono::duration_cast<duration>(until_ - around_.in.now)));
+    const auto left = std::chrono::duration_cast<duration>(until_ - around_.in.now);
+    if (cause == fault::partition) return part(std::min(down, left));
+    go_down(cause, std::min(down, left));
+  });
+}
+
+/// The Sentinels and the replica do not see the primary, which lives, and some clients do.
+void server_fault_injector::part(duration length) {
+  crashing_ = true;
+  parted_until_ = around_.in.now + length;
+  around_.server.disturb_until(parted_until_ + 1s);
+  if (around_.store.replicas() > 0) around_.sees.master_fails();
+  around_.account.forgot_grants(around_.store.promote_beside(), parted_until_);
+  const auto there = around_.store.claims();
+  around_.account.changed(there, true);
+  if (around_.store.replicas() > 0) around_.sees.replica_takes_over(there);
+  for (client& c : clients_) {
+    if (around_.in.chance.one_in(2)) c.way.cut();
+  }
+  around_.in.after(length, [this] {
+    crashing_ = false;
+    around_.in.note("former primary is demoted");
+    around_.store.demote_former();
+    // A connection that is idle for so long outlives another promotion.
+    if (around_.in.chance.one_in(2)) {
+      around_.in.after(around_.in.chance.between(1100ms, 2s), [this] {
+        if (around_.in.now < until_) crash(fault::failover, up_to(100ms));
+      });
+    }
   });
 }
 
@@ -124,17 +145,21 @@ void server_fault_injector::go_down(fault cause, duration down) {
   const bool forgets = cause != fault::restart_whole;
   if (cause == fault::failover && around_.store.replicas() > 0) around_.sees.master_fails();
   around_.server.go_down();
+  std::vector<client*> cut_off;
+  for (client& c : clients_) {
+    if (cause != fault::failover || !around_.store.leads_to_next(c.way)) cut_off.push_back(&c);
+  }
   if (cause == fault::failover) {
     around_.store.fail_over();
   } else {
     around_.store.restart();
   }
   if (forgets) around_.account.forgot_grants(around_.store.guard() > duration{0});
-  for (client& c : clients_) {
+  for (client* const c : cut_off) {
     if (around_.in.chance.one_in(4)) {
-      c.way.go_half_open(true, true, around_.in.now + up_to(3s));  // its computer is gone, and says nothing
+      c->way.go_half_open(true, true, around_.in.now + up_to(3s));  // its computer is gone, and says nothing
     } else {
-      c.way.cut();
+      c->way.cut();
     }
   }
   around_.in.after(down, [this, cause, forgets] {

@@ -23,12 +23,13 @@ class server_fault_injector final : public fault_injector {
     replicas_late,     // acknowledgements do not come
     lock_waits,        // transactions wait for others, and some are given up for the sake of these
     broken_commits,    // connections end while a transaction commits, which it does or not
+    partition,         // a failover, and the former primary goes on for some clients
   };
-  static constexpr kind faults = 17;
+  static constexpr kind faults = 18;
 
   /// \param only nothing else happens, unless empty.
   server_fault_injector(surroundings& around, std::deque<client>& clients, instant until,
-                        const std::vector<fault>& only);
+                        std::vector<kind> only);
 
  private:
   void strike_servers(kind fault_kind, client& c, std::size_t server) override;
@@ -37,9 +38,11 @@ class server_fault_injector final : public fault_injector {
   void step(duration by);
   void end_holds(client& c);
   void crash(fault cause, duration down);
+  void part(duration length);
   void go_down(fault cause, duration down);
 
   bool crashing_ = false;
+  instant parted_until_{};  // there are two primaries
 };
 
 }  // namespace holdfast::sim

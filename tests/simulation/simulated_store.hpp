@@ -67,6 +67,15 @@ class simulated_store {
   virtual void fail_over() { restart(); }
   /// How long a server of this world grants nothing that may have forgotten grants; zero: it grants at once.
   [[nodiscard]] virtual duration guard() const { return {}; }
+  /// Whether a primary may go on beside the replica that was promoted.
+  [[nodiscard]] virtual bool has_former_primaries() const { return false; }
+  /// A replica is promoted, and the primary goes on for the clients that are connected to it.
+  /// \return whether the conditions hold under which nobody holds twice.
+  [[nodiscard]] virtual bool promote_beside() { return false; }
+  /// The former primary becomes a replica. Connections to it end, but for some.
+  virtual void demote_former() {}
+  /// Whether a connection outlives the failure of the primary: it leads to the server that takes over.
+  [[nodiscard]] virtual bool leads_to_next(const line& /*way*/) { return false; }
   /// Throws away something that it was not told to. \return of which name; empty, where stores do not do
   /// that.
   [[nodiscard]] virtual std::optional<std::size_t> evict() = 0;

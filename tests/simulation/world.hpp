@@ -15,7 +15,7 @@ struct circumstances {
   bool prints = false;
   /// In a third of the worlds somebody sends false notifications.
   bool has_false_notifications = false;
-  std::vector<server_fault_injector::fault> only;  // empty: as the seed wants it
+  std::vector<fault_injector::kind> only;  // empty: as the seed wants it
 };
 
 /// A minute of a few clients, their users, a server and faults; then no faults, and everybody

@@ -168,6 +168,20 @@ void redis_model::fail_over() {
   identity_.started_us = clock_() - std::int64_t{24} * 3600 * 1'000'000;
 }
 
+void redis_model::follow(const redis_model& primary) {
+  settings_.read_only = true;
+  settings_.refuses = {};
+  data_.restore(primary.data_);
+}
+
+void redis_model::take_over_from(const redis_model& primary) {
+  last_id_ = std::max(last_id_, primary.last_id_);
+  last_identity_ = std::max(last_identity_, primary.last_identity_);
+  settings_.read_only = false;
+  identity_.former_replication = primary.identity_.replication;
+  identity_.replication = next_identity();
+}
+
 bool redis_model::evict(std::string_view key) {
   begin_command();
   dataset::slot* const s = data_.find(key);

@@ -95,6 +95,10 @@ class redis_model : private script_host {
   /// From now on this is the server's replica, which was promoted: follow with restore() for what it had not
   /// received. Connections and scripts are gone.
   void fail_over();
+  /// From now on this follows that primary: it has its data, and takes no writes. Connections stay.
+  void follow(const redis_model& primary);
+  /// Such a replica is promoted: follow with restore() for what it had not received.
+  void take_over_from(const redis_model& primary);
   /// As a primary does whose last replica has gone for long: another replication id, and no former one.
   void change_replication_id();
   void lose_everything() { data_.restore(dataset{}); }
