@@ -17,7 +17,10 @@ void ledger::executed(const tickets::request& request, bool late, const tickets:
   const std::size_t name = request.name.empty() ? 0 : index_of(request.name);
   in_.note("executed", static_cast<std::uint64_t>(request.kind) << 8U | name, request.token.value(),
            answer.index());
-  if (in_.log.prints()) in_.log.line(in_.now, "  by " + request.owner.hex() + (late ? ", late" : ""));
+  if (in_.log.prints()) {
+    in_.log.line(in_.now,
+                 "  by " + request.owner.hex() + (late ? ", late" : "") + (is_paused_ ? ", paused" : ""));
+  }
   const bool yes = !std::holds_alternative<tickets::nothing>(answer);
   if (in_.log.prints()) {
     for (const store::client_notification& n : notifications) {

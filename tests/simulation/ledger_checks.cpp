@@ -57,6 +57,7 @@ void ledger::require_noticed(std::size_t name) {
       if (stands && first->granted) ++outsiders_followed_;
       return;
     }
+    if (in_.now < paused_until_) return;  // the server's clock was set back, and the pause has begun again
     const bool calm =
         client.at->life() == client.life && client.at->calm_since(since) && at_.calm_since(since);
     if (stands && !first->granted && calm && clients_.contains(head)) {
