@@ -143,16 +143,16 @@ TEST_F(redis_guard_marker, lies_in_a_slot_that_the_server_has) {
 TEST_F(redis_guard_marker, is_asked_for_with_a_copy_of_what_it_said) {
   marker_.move_to(7);
   failover_guard guard;
-  EXPECT_EQ(question(guard).size(), 6U);
+  EXPECT_EQ(question(guard).size(), 7U);
   EXPECT_EQ(question(guard)[3], guard_key("holdfast:", 7));
-  EXPECT_EQ(question(guard)[5], "") << "nothing is known yet";
+  EXPECT_EQ(question(guard)[6], "") << "nothing is known yet";
   hear(guard, "aa bb 30000 0 none");
-  EXPECT_EQ(question(guard)[5], "aa bb 30000 0 none");
+  EXPECT_EQ(question(guard)[6], "aa bb 30000 0 none");
   hear(guard, "aa cc 30000 5 changed");
-  EXPECT_EQ(question(guard)[5], "aa cc 30000 5 changed");
+  EXPECT_EQ(question(guard)[6], "aa cc 30000 5 changed");
   marker_.move_to(8);
   EXPECT_EQ(question(guard)[3], guard_key("holdfast:", 8));
-  EXPECT_EQ(question(guard)[5], "aa cc 30000 5 changed") << "it goes with the marker";
+  EXPECT_EQ(question(guard)[6], "aa cc 30000 5 changed") << "it goes with the marker";
 }
 
 // Then the server would take the next request for a part of the question.
@@ -178,13 +178,13 @@ TEST_F(redis_guard_marker, is_known_on_the_next_connection) {
   marker_.move_to(7);
   failover_guard former;
   hear(former, "aa bb 30000 0 none");
-  EXPECT_EQ(question(failover_guard{former.marker()})[5], "aa bb 30000 0 none");
+  EXPECT_EQ(question(failover_guard{former.marker()})[6], "aa bb 30000 0 none");
 }
 
 TEST_F(redis_guard_marker, sends_no_copy_outside_of_a_cluster) {
   failover_guard guard;
   hear(guard, "aa bb 30000 0 none");
-  EXPECT_EQ(question(guard).size(), 5U);
+  EXPECT_EQ(question(guard).size(), 6U);
 }
 
 TEST_F(redis_guard_marker, is_copied_to_a_length_alone_that_a_marker_may_have) {

@@ -18,6 +18,7 @@ constexpr std::string_view known_options =
     "prefix (of every lock's key), keep_idle (how long an unused name's token is remembered), "
     "replicas and replicas_wait (how many have to acknowledge a grant, and how soon), "
     "failover_guard (how long a server that may have forgotten locks grants nothing; 0: not at all), "
+    "former_primary (how long after a failover the former primary may still take writes), "
     "connect_timeout, answer_timeout, db; "
     "with rediss:, rediss+sentinel: and rediss+cluster: ca, cert, key, tls_name, tls_verify; "
     "with redis+sentinel: and rediss+sentinel: sentinel_user, sentinel_password; "
@@ -126,8 +127,11 @@ std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_option
   speech.replicas = static_cast<unsigned>(url.take_number("replicas", 0, 0, 100));
   speech.replicas_wait = url.take_milliseconds("replicas_wait", speech.replicas_wait, 1ms, 1h);
   speech.guard = url.take_milliseconds("failover_guard", speech.guard, 0ms, 25h);
+  speech.former_primary = url.take_milliseconds("former_primary", speech.former_primary, 0ms, 1h);
   if (speech.replicas > 0 && speech.replicas_wait >= s.answer_limit)
     url.refuse("the option 'replicas_wait' is not shorter than 'answer_timeout'");
+  if (speech.former_primary.count() > 0 && speech.guard.count() == 0)
+    url.refuse("the option 'former_primary' needs a 'failover_guard'");
   url.refuse_rest(known_options);
   if (s.is_cluster()) return std::make_unique<runtime::connected<redis::cluster_link>>(on, std::move(s));
   return std::make_unique<runtime::connected<redis::link>>(on, std::move(s));

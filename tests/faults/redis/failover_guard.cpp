@@ -70,6 +70,21 @@ TEST_F(redis_guard, lets_nobody_in_beside_a_holder_that_the_replica_does_not_kno
   EXPECT_GT(next.token(), held.token());
 }
 
+TEST_F(redis_guard, begins_when_no_former_primary_takes_writes_any_more) {
+  fail_over();
+  client others{replica_.guarded_url(with_guard + "&former_primary=2s")};
+  const auto before = boot_clock::now();
+  const auto refusal = [&] {
+    return failure_of([&] { static_cast<void>(mutex{others, "stock", brief()}.try_lock()); });
+  };
+  auto last = refusal();
+  EXPECT_THAT(last.text, AllOf(HasSubstr("became the primary"), HasSubstr("former_primary"))) << "it is used";
+  while (last.text.find("not used") != std::string::npos && boot_clock::now() < before + 60s)
+    last = refusal();
+  EXPECT_GE(boot_clock::now() - before, 2s);
+  expect_pause(others, "became the primary", "stock");
+}
+
 TEST_F(redis_guard, lets_two_in_where_it_is_off) {
   client locks{primary_.url()};
   cut_replica_off();
@@ -273,6 +288,13 @@ TEST(redis_guard_options, refuse_a_ttl_that_is_longer) {
   const auto refused = failure_of([&] { mutex{locks, "stock", lock_options{}.ttl(7s)}.lock(); });
   EXPECT_EQ(refused.code, errc::invalid_argument);
   EXPECT_THAT(refused.text, AllOf(HasSubstr("7s"), HasSubstr("failover_guard=7s")));
+}
+
+TEST(redis_guard_options, about_a_former_primary_need_the_guard) {
+  const auto refused =
+      failure_of([] { client locks{"redis://localhost?failover_guard=0&former_primary=2s"}; });
+  EXPECT_EQ(refused.code, errc::invalid_url) << refused.text;
+  EXPECT_THAT(refused.text, HasSubstr("needs a 'failover_guard'"));
 }
 
 TEST(redis_guard_options, need_the_right_to_ask) {

@@ -57,7 +57,7 @@ void wire::hear_ping(const value& reply, bool moved) {
     last_question_ -= ask_every;  // again, before anything else
     return;
   }
-  if (auto refusal = connection_.guard.hear(reply, in_, boot_clock::now())) {
+  if (auto refusal = connection_.guard.hear(reply, in_, boot_clock::now(), marker_)) {
     throw connection_error{std::move(refusal->reason), refusal->retryable};
   }
   moves_ = 0;

@@ -56,8 +56,8 @@ void failover_guard::append_question(std::string& out, const dialect& in, bool i
 }
 
 std::optional<store::request_error> failover_guard::hear(const value& reply, const dialect& in,
-                                                         store::time_point now) {
-  if (reply.is(value::kind::error)) return refusal_of(reply.text, guard_key(in.prefix));
+                                                         store::time_point now, const guard_marker& at) {
+  if (reply.is(value::kind::error)) return refusal_of(reply.text, at.key(in.prefix));
   // A server is not trusted.
   const auto time_in = [&](std::size_t index) {
     const bool given = index < reply.items.size() && reply.items[index].is(value::kind::number);

@@ -72,7 +72,7 @@ class failover_guard {
   [[nodiscard]] const std::string& marker() const { return marker_; }
   /// Takes the reply. \return the error of a server that does not answer the question.
   [[nodiscard]] std::optional<store::request_error> hear(const value& reply, const dialect& in,
-                                                         store::time_point now);
+                                                         store::time_point now, const guard_marker& at = {});
 
   /// Empty: the server grants.
   [[nodiscard]] std::optional<pause> pause_at(store::time_point now) const;

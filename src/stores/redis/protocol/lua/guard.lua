@@ -64,6 +64,8 @@ local text = ('%s %s %d %d %s'):format(id, run, longest, since, cause)
 -- A user who may only look, or a server short of memory, leaves it as it is: then the next client finds the same.
 if text ~= value then redis.pcall('SET', marker, text) end
 if left > 0 and now - since < former_primary then
-  return redis.error_reply('MASTERDOWN Holdfast: a former primary may still take writes.')
+  return redis.error_reply(('MASTERDOWN Holdfast: this server became the primary %d s ago, and a former one may still ' ..
+    'take writes; it is not used for %d ms more (former_primary)'):format((now - since) / 1000,
+    former_primary - (now - since)))
 end
 return { left, left > 0 and now - since or 0, cause, longest, text }
