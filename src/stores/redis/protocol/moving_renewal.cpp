@@ -26,6 +26,7 @@ moving_renewal::moving_renewal(tickets::request whole, const dialect& in)
 
 std::vector<moving_renewal::step> moving_renewal::begin() const {
   std::vector<step> steps;
+  steps.reserve(whole_.batch.size());
   for (std::size_t i = 0; i < whole_.batch.size(); ++i)
     steps.push_back(step_for(i, keys::of(in_.prefix, whole_.batch[i].name).lock));
   return steps;

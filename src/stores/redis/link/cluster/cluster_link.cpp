@@ -289,7 +289,7 @@ void cluster_link::track_all() {
     try {
       member_at(each).server->track(true);
     } catch (const error&) {
-      // Out of threads or descriptors. The next sweep tries it again.
+      return;  // out of threads or descriptors; the next sweep tries it again
     }
   }
 }

@@ -30,6 +30,7 @@ struct cluster_listing final : tickets::listing_state {
 
   [[nodiscard]] std::vector<lock_summary> summaries() const {
     std::vector<lock_summary> all;
+    all.reserve(found.size());
     for (const auto& [name, summary] : found) all.push_back(summary);
     return all;
   }
