@@ -72,7 +72,7 @@ TEST_F(redis_guard_copy, is_believed_where_the_marker_has_gone) {
 
 TEST_F(redis_guard_copy, is_believed_where_a_slot_came_with_the_marker_of_another_server) {
   set_marker(others_);
-  EXPECT_EQ(ask("").cause, "changed") << "the copy makes the difference";
+  EXPECT_GT(ask("").left, 0) << "the copy makes the difference: the server has just started";
   set_marker(others_);
   EXPECT_EQ(ask(own_).left, 0);
   EXPECT_EQ(marker(), own_);
