@@ -154,12 +154,12 @@ std::vector<server_address> cluster_link::candidates() {
     const auto found = members_.find(each.place());
     return found != members_.end() && found->second.server->is_connected();
   });
-  std::vector<server_address> some;
+  std::vector<server_address> chosen;
   for (const server_address& each : all) {
-    if (some.size() == most_candidates) break;
-    if (std::find(some.begin(), some.end(), each) == some.end()) some.push_back(each);
+    if (chosen.size() == most_candidates) break;
+    if (std::find(chosen.begin(), chosen.end(), each) == chosen.end()) chosen.push_back(each);
   }
-  return some;
+  return chosen;
 }
 
 void cluster_link::take_map(slot_map map) {
@@ -176,17 +176,16 @@ void cluster_link::take_map(slot_map map) {
     }
   }
   map_ = std::move(map);
-  if (!former.empty()) leave_later(std::move(former), "other servers have its slots now");
+  leave_later(former);
   for (parked& each : std::exchange(parked_, {})) {
     if (map_.primary_of(each.slot) != nullptr) {
       route(std::move(each.command), each.slot);
-      continue;
+    } else {
+      fail_soon(std::move(each.command),
+                {{errc::unavailable, "no server of the cluster has the slot " + std::to_string(each.slot)},
+                 true,
+                 false});
     }
-    each.command->fail(
-        {{errc::unavailable, "no server of the cluster has the slot " + std::to_string(each.slot)},
-         true,
-         false});
-    each.command->complete();
   }
   for (const auto& resume : std::exchange(awaiting_map_, {})) resume(nullptr);
   if (is_tracked()) track_all();
@@ -238,9 +237,9 @@ bool cluster_link::on_marker_moved(node& server, const redirection& to) {
 cluster_link::member& cluster_link::member_at(const server_address& address) {
   if (const auto found = members_.find(address.place()); found != members_.end()) return found->second;
   if (members_.size() >= most_nodes) throw error{errc::exhausted, "the cluster names too many servers"};
-  node::parent& own = *this;
+  node::parent& parent = *this;
   const auto server =
-      std::make_shared<node>(loop(), reader(), settings_, address, address.place(), client_, own);
+      std::make_shared<node>(loop(), reader(), settings_, address, address.place(), client_, parent);
   server->marker().move_to(map_.last_slot_of(address));
   if (is_tracked()) server->track(true);
   if (!is_shut_) server->start();
@@ -274,11 +273,7 @@ void cluster_link::on_unreachable(node& server) {
 }
 
 void cluster_link::track(bool on) {
-  if (on) {
-    awaiting_map_.emplace_back([](const store::request_error*) {});
-    topology_.refresh();
-    return;
-  }
+  if (on) return topology_.refresh();  // then all primaries are known
   for (const auto& [address, each] : members_) each.server->track(false);
   kick_soon();
 }
@@ -309,17 +304,18 @@ void cluster_link::leave_idle() {
   if (is_tracked()) topology_.refresh();  // a server that came may have locks
   if (!members_.empty() && sweep_ == 0)
     sweep_ = loop().at(loop().now() + sweep_every, [this] { leave_idle(); });
-  if (!idle.empty()) leave_later(std::move(idle), "the connection was idle");
+  leave_later(idle);
 }
 
 /// Without the core lock, and on the loop's thread, which is in no function of a node.
-void cluster_link::leave_later(std::vector<node_ptr> nodes, const std::string& reason) {
+void cluster_link::leave_later(const std::vector<node_ptr>& nodes) {
+  if (nodes.empty()) return;
   leaving_.insert(leaving_.end(), nodes.begin(), nodes.end());
-  loop().at(loop().now(), [this, nodes = std::move(nodes), reason] {
-    for (const node_ptr& each : nodes) std::erase(leaving_, each);
+  loop().at(loop().now(), [this] {
     if (is_shut_) return;
-    loop().defer([nodes, reason] {
-      for (const node_ptr& each : nodes) each->close({{errc::unavailable, reason}, true});
+    loop().defer([leaving = std::exchange(leaving_, {})] {
+      for (const node_ptr& each : leaving)
+        each->close({{errc::unavailable, "the node has no slot any more, or was idle"}, true});
     });
   });
 }
@@ -331,7 +327,7 @@ void cluster_link::look_for_stalled() {
   for (const auto& [address, each] : members_) {
     is_in_use = is_in_use || each.server->is_in_use();
     is_stalled =
-        is_stalled || (map_.last_slot_of(each.server->at()) && each.server->is_stalled(stalled_after));
+        is_stalled || (each.server->is_stalled(stalled_after) && map_.last_slot_of(each.server->at()));
   }
   if (is_stalled) topology_.refresh();
   if (is_in_use) stall_check_ = loop().at(loop().now() + stalled_after, [this] { look_for_stalled(); });
@@ -350,10 +346,10 @@ std::vector<cluster_link::node_ptr> cluster_link::take_unflushed() {
 }
 
 void cluster_link::help(store::caller& caller) {
-  const std::vector<node_ptr> mine = take_unflushed();
-  for (const node_ptr& each : mine) each->flush_unless_read();
+  const std::vector<node_ptr> nodes = take_unflushed();
+  for (const node_ptr& each : nodes) each->flush_unless_read();
   reader().serve(caller);
-  for (const node_ptr& each : mine) each->kick();
+  for (const node_ptr& each : nodes) each->kick();
 }
 
 bool cluster_link::drive() {

@@ -121,7 +121,7 @@ class cluster_link final : public runtime::notifying_link<tickets::request, tick
   [[nodiscard]] member& member_at(const server_address& address);
   void track_all();
   void leave_idle();
-  void leave_later(std::vector<node_ptr> nodes, const std::string& reason);
+  void leave_later(const std::vector<node_ptr>& nodes);
   void look_for_stalled();
   void kick_soon();
   [[nodiscard]] std::vector<node_ptr> take_unflushed();
