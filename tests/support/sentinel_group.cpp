@@ -1,6 +1,7 @@
 #include "support/sentinel_group.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <stdexcept>
 #include <thread>
 #include <utility>
@@ -14,10 +15,12 @@ using namespace std::chrono_literals;
 constexpr auto wait_limit = 120s;  // far longer than a failover takes on a loaded machine
 
 template <class Condition>
-void await(Condition is_so, const std::string& otherwise) {
+void await(
+    Condition is_so, const std::string& otherwise,
+    const std::function<std::string()>& details = [] { return std::string{}; }) {
   const auto end = std::chrono::steady_clock::now() + wait_limit;
   while (!is_so()) {
-    if (std::chrono::steady_clock::now() > end) throw std::runtime_error{otherwise};
+    if (std::chrono::steady_clock::now() > end) throw std::runtime_error{otherwise + details()};
     std::this_thread::sleep_for(5ms);
   }
 }
@@ -146,15 +149,26 @@ void sentinel_group::await_failover_from(std::size_t former) {
   await([&] { return primary_index() != former; }, "there is no failover: " + sentinel(0).log());
 }
 
+/// The primary may change once more meanwhile: a loaded machine causes failovers.
 void sentinel_group::await_clients(int count) {
-  redis_server& at = primary();
   await(
       [&] {
-        const std::string channels = '\n' + at.ask({"PUBSUB", "CHANNELS", "holdfast:client:*"});
+        const std::string channels = '\n' + primary().ask({"PUBSUB", "CHANNELS", "holdfast:client:*"});
         const auto found = std::count(channels.begin(), channels.end(), '\n');
         return count == 0 ? channels == "\n" : channels != "\n" && found == count;
       },
-      "the clients are not connected to the primary");
+      "the clients are not connected to the primary", [this] { return clients_of_all(); });
+}
+
+/// Of each server: its role, and the clients' channels there.
+std::string sentinel_group::clients_of_all() {
+  std::string all;
+  for (std::size_t i = 0; i < count; ++i) {
+    all += "\nserver " + std::to_string(port(i));
+    if (!server(i).is_running()) continue;
+    all += ": " + server(i).ask({"ROLE"}) + "\n" + server(i).ask({"PUBSUB", "CHANNELS", "holdfast:client:*"});
+  }
+  return all + '\n' + sentinel(1).log();
 }
 
 void sentinel_group::await_replica(std::size_t index) {

@@ -81,6 +81,7 @@ class sentinel_group {
     return settings_.tls ? server.tls_port() : server.port();
   }
   void hurry(redis_server& sentinel);
+  [[nodiscard]] std::string clients_of_all();
 
   settings settings_;
   scratch_folder folder_;

@@ -61,9 +61,11 @@ class redis_cluster_forgeries : public on_cluster {
       mutex{locks, "stock", hasty()}.lock();
     });
   }
-  /// The same client goes on, once nobody lies any more.
+  /// The same client goes on, once nobody lies any more, and the last lie has been read: a question may still
+  /// be under way whose caller has given up.
   void expect_recovery(client& locks, const std::string& after) {
     stop_lying();
+    await([&] { return !failure_of([&] { (void)locks.inspect("stock"); }).code; }, "it does not recover");
     auto held = mutex{locks, "stock", patient()}.try_acquire_for(before_patience_ends);
     ASSERT_TRUE(held) << after;
     EXPECT_EQ(renew(*held), renewal::renewed) << after;
