@@ -115,6 +115,7 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
 
 acquisition::step acquisition::take_place(time_point now, std::uint64_t random, const place& at) {
   token_ = at.token;
+  if (at.counts_from) kept_ = std::min(kept_, *at.counts_from);
   const early_notifications early = std::exchange(early_, {});
   if (at.granted) {
     // It may have been ended since. Forged revocations must not go on for ever, though.

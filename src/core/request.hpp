@@ -1,6 +1,7 @@
 #pragma once
 
 #include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -38,6 +39,25 @@ enum class task : std::uint8_t {
 
 inline constexpr std::size_t task_count = static_cast<std::size_t>(task::list) + 1;
 
+/// What a request means at one of several servers, a majority of which has to grant: see stores/quorum.
+enum class ballot_step : std::uint8_t {
+  none,    // the server decides alone
+  claim,   // acquire: name owner token weight ... -> ballot       or keep what it has
+  yield,   // look: name owner grant ttl -> ballot, nothing        give way to a claim that goes first
+  accept,  // look: name owner token ttl -> ballot, nothing        propose another token
+  end,     // force_release: name owner -> count                   end the hold of that owner
+};
+
+/// What one of several servers says of a claim, beside its place there.
+struct ballot {
+  fencing_token accepted;             // as the claim's token; zero: none
+  fencing_token fence;                // the largest token that it has accepted of anybody, or its clock
+  std::uint64_t grant = 0;            // the number of the grant, for a yield
+  bool is_overtaken = false;          // granted, and another claim goes first
+  std::string blocker;                // not granted: which holder the claim waits for
+  std::chrono::microseconds clock{};  // of the server
+};
+
 /// The state of a listing that takes several requests. Each store derives its own.
 struct listing_state {
   listing_state() = default;
@@ -63,6 +83,8 @@ struct request {
   std::shared_ptr<const std::string> metadata;
   std::vector<store::hold> batch;
   std::shared_ptr<listing_state> listed;  // by the requests before, if it takes several
+  ballot_step step = ballot_step::none;
+  std::uint64_t grant = 0;  // of a yield
 };
 
 /// The longest that a claim of the request may live.
@@ -74,7 +96,9 @@ struct request {
 
 struct nothing {};  // the claim is not there (any more)
 struct done {};
-struct refused {};
+struct refused {
+  std::optional<ballot> vote{};  // of one of several servers
+};
 /// The store grants nothing to anybody for a while. Nothing was written.
 struct paused {
   failure reason;
@@ -90,6 +114,9 @@ struct place {
   std::optional<duration> holder_left;  // until the first of the holders expires
   bool silent = false;                  // a holder notifies nobody when it ends: a foreign one
   std::optional<failure> pause{};       // why the store grants nothing to anybody, for `holder_left`
+  std::optional<ballot> vote{};         // of one of several servers
+  /// A grant counts from then, if that is earlier than the request.
+  std::optional<store::time_point> counts_from{};
 };
 struct kept {
   std::vector<bool> each;

@@ -31,6 +31,8 @@ constexpr auto entries = std::to_array<entry>({
     {"rediss+sentinel", open_redis},
     {"redis+cluster", open_redis},
     {"rediss+cluster", open_redis},
+    {"redlock", open_redis},
+    {"redlocks", open_redis},
     {"unix", open_redis},
 #endif
 #ifdef HOLDFAST_WITH_ZOOKEEPER

@@ -26,6 +26,7 @@ struct store_kind {
   std::string scheme;  ///< as in holdfast::schemes()
   bool across_processes = false;
   bool breakable = false;
+  bool has_permits = true;      ///< semaphores
   bool keeps_sessions = false;  ///< a lease may end before its ttl does, with its client's session
   std::function<std::unique_ptr<store>()> start;
 };

@@ -2,6 +2,7 @@
 #include <chrono>
 #include <limits>
 
+#include "stores/quorum/link/quorum_link.hpp"
 #include "stores/redis/link/cluster/cluster_link.hpp"
 #include "stores/redis/link/link.hpp"
 #include "stores/redis/protocol/sentinel_replies.hpp"
@@ -14,14 +15,20 @@ namespace {
 using namespace std::chrono_literals;
 using std::chrono::milliseconds;
 
+constexpr std::size_t least_servers = 3;  // of a quorum
+constexpr std::size_t most_servers = 9;
+constexpr milliseconds least_restart_guard{2000};  // twice of `furthest` in lua/quorum/grant.lua
+
 constexpr std::string_view known_options =
     "prefix (of every lock's key), keep_idle (how long an unused name's token is remembered), "
     "replicas and replicas_wait (how many have to acknowledge a grant, and how soon), "
     "failover_guard (how long a server that may have forgotten locks grants nothing; 0: not at all), "
     "former_primary (how long after a failover the former primary may still take writes), "
     "connect_timeout, answer_timeout, db; "
-    "with rediss:, rediss+sentinel: and rediss+cluster: ca, cert, key, tls_name, tls_verify; "
+    "with rediss:, rediss+sentinel:, rediss+cluster: and redlocks: ca, cert, key, tls_name, tls_verify; "
     "with redis+sentinel: and rediss+sentinel: sentinel_user, sentinel_password; "
+    "with redlock: and redlocks: node_timeout (after so long a server counts as silent), restart_guard (how "
+    "long a server that may have forgotten locks has no vote; instead of failover_guard); "
     "with unix: user, password";
 
 void read_login(const std::string& user, const std::string& password, redis::credentials& login) {
@@ -78,6 +85,28 @@ void read_cluster(const store_url& url, redis::settings& s) {
   read_login(parts.user, parts.password, s.login);
 }
 
+/// `redlock://[user[:password]@]host[:port],host[:port],host[:port]…[/db]`
+void read_quorum(const store_url& url, redis::settings& s) {
+  const std::string example = "redlock://host1,host2,host3";
+  const auto parts = url.split_many_with_user();
+  for (const auto& [host, port] : parts.hosts) {
+    redis::server_address next{host, port.empty() ? "6379" : port};
+    if (std::find(s.quorum.begin(), s.quorum.end(), next) != s.quorum.end())
+      url.refuse("it names " + next.place() + " twice, which has one vote");
+    s.quorum.push_back(std::move(next));
+  }
+  if (s.quorum.size() < least_servers || s.quorum.size() > most_servers || s.quorum.size() % 2 == 0) {
+    url.refuse(
+        "it names " + std::to_string(s.quorum.size()) +
+        " servers; a majority of 3, 5, 7 or 9 independent ones has to grant (an even number survives no "
+        "more losses than one less); write " +
+        example);
+  }
+  read_database(url, parts.rest, example + "/0", s);
+  read_login(parts.user, parts.password, s.login);
+  s.speech.votes = true;
+}
+
 /// `unix:/path/to/socket`, and, because people write it, `unix:///path/to/socket`.
 void read_path(store_url& url, redis::settings& s) {
   std::string& path = s.server.path;
@@ -108,9 +137,11 @@ std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_option
     read_sentinels(url, s);
   else if (url.scheme().ends_with("+cluster"))
     read_cluster(url, s);
+  else if (url.scheme().starts_with("redlock"))
+    read_quorum(url, s);
   else
     read_host(url, s);
-  if (url.scheme().starts_with("rediss")) read_tls(url, s);
+  if (url.scheme().starts_with("rediss") || url.scheme() == "redlocks") read_tls(url, s);
   if (!options.password().empty()) s.login.password = options.password();
   if (!s.is_cluster()) s.database = static_cast<std::uint32_t>(url.take_number("db", s.database, 0, 99'999));
   s.connect_limit = url.take_milliseconds("connect_timeout", s.connect_limit, 1ms, 1h);
@@ -124,16 +155,26 @@ std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_option
     url.refuse("the option 'prefix' is longer than 512 bytes, or contains control characters");
   }
   speech.keep = url.take_milliseconds("keep_idle", speech.keep, 1s, 24h * 3650);
-  speech.replicas = static_cast<unsigned>(url.take_number("replicas", 0, 0, 100));
-  speech.replicas_wait = url.take_milliseconds("replicas_wait", speech.replicas_wait, 1ms, 1h);
-  speech.guard = url.take_milliseconds("failover_guard", speech.guard, 0ms, 25h);
-  speech.former_primary = url.take_milliseconds("former_primary", speech.former_primary, 0ms, 1h);
+  if (s.is_quorum()) {
+    s.node_timeout = url.take_milliseconds("node_timeout", s.node_timeout, 10ms, 1min);
+    speech.guard = url.take_milliseconds("restart_guard", speech.guard, 0ms, 25h);
+    if (speech.guard != 0ms && speech.guard < least_restart_guard)
+      url.refuse(
+          "the option 'restart_guard' is shorter than 2s: servers' clocks may differ by more; 0 turns it "
+          "off");
+  } else {
+    speech.replicas = static_cast<unsigned>(url.take_number("replicas", 0, 0, 100));
+    speech.replicas_wait = url.take_milliseconds("replicas_wait", speech.replicas_wait, 1ms, 1h);
+    speech.guard = url.take_milliseconds("failover_guard", speech.guard, 0ms, 25h);
+    speech.former_primary = url.take_milliseconds("former_primary", speech.former_primary, 0ms, 1h);
+  }
   if (speech.replicas > 0 && speech.replicas_wait >= s.answer_limit)
     url.refuse("the option 'replicas_wait' is not shorter than 'answer_timeout'");
   if (speech.former_primary.count() > 0 && speech.guard.count() == 0)
     url.refuse("the option 'former_primary' needs a 'failover_guard'");
   url.refuse_rest(known_options);
   if (s.is_cluster()) return std::make_unique<runtime::connected<redis::cluster_link>>(on, std::move(s));
+  if (s.is_quorum()) return std::make_unique<runtime::connected<quorum::quorum_link>>(on, std::move(s));
   return std::make_unique<runtime::connected<redis::link>>(on, std::move(s));
 }
 

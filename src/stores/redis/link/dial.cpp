@@ -140,7 +140,7 @@ connection dial(const settings& in, const server_address& to, const tls_context*
   }
   // Loads the scripts here and not at the first NOSCRIPT: a request that is sent again would run after
   // requests that were sent later.
-  for (const std::string_view script : all_scripts()) ask(false, {"SCRIPT", "LOAD", script});
+  for (const std::string_view script : all_scripts(in.speech)) ask(false, {"SCRIPT", "LOAD", script});
   if (in.database != 0) ask(true, {"SELECT", std::to_string(in.database)});
   if (of.tracked) {
     append_tracking(rest, in.speech.prefix);

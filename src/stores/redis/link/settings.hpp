@@ -33,6 +33,10 @@ struct settings {
   /// Nodes of a cluster that are asked where the slots are; empty: the URL names no cluster.
   std::vector<server_address> cluster;
 
+  /// Servers that know nothing of each other, a majority of which has to grant; empty: the URL names none.
+  std::vector<server_address> quorum;
+  std::chrono::milliseconds node_timeout{500};  // after so long one of them counts as silent
+
   struct {
     bool on = false;
     std::string ca;    // a file of trusted certificates; empty: those of the system
@@ -50,6 +54,7 @@ struct settings {
 
   [[nodiscard]] bool has_sentinels() const { return !sentinel.addresses.empty(); }
   [[nodiscard]] bool is_cluster() const { return !cluster.empty(); }
+  [[nodiscard]] bool is_quorum() const { return !quorum.empty(); }
   /// As errors name it.
   [[nodiscard]] std::string place() const {
     return has_sentinels() ? "the primary '" + sentinel.primary + "'" : server.place();

@@ -12,6 +12,7 @@ namespace holdfast::redis {
 /// The protocol settings that the clients of one URL share.
 struct dialect {
   std::string prefix = "holdfast:";              // of every lock's key
+  bool votes = false;                            // the server is one of several: see stores/quorum
   std::chrono::milliseconds keep{3600 * 1000};   // how long an unused name's token is remembered
   unsigned replicas = 0;                         // how many replicas have to acknowledge a grant
   std::chrono::milliseconds replicas_wait{200};  // their time limit; every other request waits meanwhile

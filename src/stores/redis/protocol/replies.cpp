@@ -88,6 +88,48 @@ reply place_in(const value& v) {
   return at;
 }
 
+/// lua/quorum/vote.lua: {1, token, accepted, fence, grant, overtaken, clock}, {0, token, head, left, silent,
+/// blocker, clock}, {2, blocker, clock}, {3, capacity}, or {4}
+reply vote_in(const value& v) {
+  if (v.is(value::kind::null)) return nothing{};
+  const std::int64_t outcome = number_of(item(v, 0));
+  const auto clock_of = [](const value& clock) {
+    return bounded<std::chrono::microseconds>(number_of(clock));
+  };
+  tickets::ballot vote;
+  switch (outcome) {
+    case 0: {
+      place at;
+      at.token = token_of(text_of(item(v, 1)));
+      at.head = number_of(item(v, 2)) != 0;
+      const milliseconds left = time_of(item(v, 3));
+      if (left >= milliseconds::zero()) at.holder_left = left;
+      at.silent = number_of(item(v, 4)) != 0;
+      vote.blocker = text_of(item(v, 5));
+      vote.clock = clock_of(item(v, 6));
+      at.vote = std::move(vote);
+      return at;
+    }
+    case 1: {
+      place at;
+      at.token = token_of(text_of(item(v, 1)));
+      at.granted = true;
+      vote.accepted = token_of(text_of(item(v, 2)));
+      vote.fence = token_of(text_of(item(v, 3)));
+      vote.grant = token_of(text_of(item(v, 4))).value();
+      vote.is_overtaken = number_of(item(v, 5)) != 0;
+      vote.clock = clock_of(item(v, 6));
+      at.vote = std::move(vote);
+      return at;
+    }
+    case 2:
+      vote.blocker = text_of(item(v, 1));
+      vote.clock = clock_of(item(v, 2));
+      return refused{std::move(vote)};
+    default: return place_in(v);
+  }
+}
+
 /// renew.lua: "110..."
 kept kept_in(const value& v, std::size_t holds) {
   const std::string& digits = text_of(v);
@@ -108,6 +150,7 @@ struct recorded {
   std::int64_t weight = 0;
   std::int64_t capacity = 0;
   std::string_view metadata;
+  std::optional<fencing_token> accepted;  // at one of several servers; see lua/quorum/grant.lua
 };
 
 std::string_view take_field(std::string_view& text) {
@@ -133,6 +176,7 @@ std::optional<recorded> recorded_in(std::string_view text) {
     r.weight = number_in<std::int64_t>(take_field(text));
     r.capacity = number_in<std::int64_t>(take_field(text));
     take_field(text);  // its ttl
+    if (text.starts_with('=')) r.accepted = token_of(take_field(text).substr(1));
     r.metadata = text;
     return r;
   } catch (const misunderstood&) {
@@ -145,7 +189,7 @@ claim_state claim_of(const recorded& r, milliseconds now, milliseconds left) {
   c.owner = r.owner;
   c.mode = store::mode_of(r.weight, r.capacity);
   c.permits = c.mode == mode::permits ? r.weight : 0;
-  c.token = r.token;
+  c.token = r.accepted && *r.accepted ? *r.accepted : r.token;
   c.age = std::max<duration>(duration::zero(), now - r.since);
   c.expires_in = left;
   c.claimant = from_metadata(r.metadata);
@@ -216,7 +260,7 @@ tickets::link::outcome outcome_of(const tickets::request& request, const value& 
     case task::acquire:
     case task::find:
     case task::look: {
-      reply r = place_in(v);
+      reply r = request.step == tickets::ballot_step::none ? place_in(v) : vote_in(v);
       // An acquisition cannot use the answer of another script.
       const bool none = std::holds_alternative<nothing>(r);
       const bool fits = std::holds_alternative<place>(r) || (request.kind == task::acquire) != none;

@@ -4,6 +4,7 @@
 #include <charconv>
 
 #include "stores/redis/protocol/keys.hpp"
+#include "stores/redis/protocol/quorum_scripts.hpp"
 #include "stores/redis/protocol/replies.hpp"
 #include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/script_call.hpp"
@@ -213,7 +214,7 @@ bool request_fsm::say_listen(std::string& out) {
 
 void request_fsm::say_script(std::string& out, bool in_full) const {
   const bool paused = paused_ && may_grant(request_.kind);
-  const script s = script_of(request_.kind);
+  const script s = in_->votes ? voting_script_of(request_.kind, request_.step) : script_of(request_.kind);
   const std::int64_t keep =
       std::max<std::int64_t>(in_->keep.count(), 2 * milliseconds_in(tickets::longest_ttl(request_)));
   if (request_.kind == task::renew) {
@@ -233,11 +234,20 @@ void request_fsm::say_script(std::string& out, bool in_full) const {
   };
   switch (request_.kind) {
     case task::acquire:
-      begin_with_keys(takes_all(request_) ? 5 : 7);
+      begin_with_keys((takes_all(request_) ? 5 : 7) + (in_->votes ? 1 : 0));
       say_claim(out, keep);
       break;
     case task::find:
     case task::look:
+      if (in_->votes) {
+        begin_with_keys(4);
+        append_bulk_string(out, request_.owner.hex());
+        append_number(out, milliseconds_in(request_.ttl));
+        append_number(out, keep);
+        append_bulk_string(out, request_.step == tickets::ballot_step::yield ? std::to_string(request_.grant)
+                                                                             : text_of(request_.token));
+        break;
+      }
       begin_with_keys(4);
       append_bulk_string(out, request_.owner.hex());
       if (request_.token)
@@ -258,6 +268,12 @@ void request_fsm::say_script(std::string& out, bool in_full) const {
       append_number(out, keep);
       break;
     case task::force_release:
+      if (in_->votes) {
+        begin_with_keys(2);
+        append_bulk_string(out, request_.owner.hex());
+        append_number(out, keep);
+        break;
+      }
       begin_with_keys(3);
       append_number(out, keep);
       append_bulk_string(out, text_of(request_.token));
@@ -279,14 +295,20 @@ void request_fsm::say_claim(std::string& out, std::int64_t keep) const {
   for (const std::string& part : {std::to_string(request_.weight), std::to_string(request_.capacity), ttl})
     claim.append(" ").append(part);
   claim += ' ';
+  if (in_->votes) claim.append("=").append(text_of(fencing_token{})).append(" ");
   if (request_.metadata) claim += *request_.metadata;
   append_bulk_string(out, claim);
+  if (in_->votes) append_bulk_string(out, text_of(request_.token));
   if (takes_all(request_)) return;
   append_number(out, request_.capacity);
   append_number(out, request_.weight);
 }
 
-std::vector<std::string_view> all_scripts() {
+std::vector<std::string_view> all_scripts(const dialect& in) {
+  if (in.votes) {
+    return {quorum_text::claim,   quorum_text::yield, quorum_text::accept,    quorum_text::end_hold,
+            quorum_text::release, text::renew,        quorum_text::downgrade, text::inspect};
+  }
   return {text::acquire,   text::look,          text::release, text::renew,
           text::downgrade, text::force_release, text::inspect};
 }

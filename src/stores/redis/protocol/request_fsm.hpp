@@ -86,7 +86,7 @@ class request_fsm {
 };
 
 /// The texts of all scripts of requests.
-[[nodiscard]] std::vector<std::string_view> all_scripts();
+[[nodiscard]] std::vector<std::string_view> all_scripts(const dialect& in);
 
 /// Parses a message on a client's channel; empty where it is no notification. Where replicas have to
 /// acknowledge a grant, the notification of a grant is a reason to look, and no more.

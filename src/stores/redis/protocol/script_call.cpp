@@ -3,6 +3,7 @@
 #include <array>
 #include <charconv>
 
+#include "stores/redis/protocol/quorum_scripts.hpp"
 #include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/scripts.hpp"
 
@@ -30,6 +31,23 @@ script script_of(task kind) {
     case task::list: break;
   }
   return {text::inspect_sha1, text::inspect};
+}
+
+script voting_script_of(task kind, tickets::ballot_step step) {
+  using tickets::ballot_step;
+  switch (step) {
+    case ballot_step::claim: return {quorum_text::claim_sha1, quorum_text::claim};
+    case ballot_step::yield: return {quorum_text::yield_sha1, quorum_text::yield};
+    case ballot_step::accept: return {quorum_text::accept_sha1, quorum_text::accept};
+    case ballot_step::end: return {quorum_text::end_hold_sha1, quorum_text::end_hold};
+    case ballot_step::none: break;
+  }
+  switch (kind) {
+    case task::release:
+    case task::withdraw: return {quorum_text::release_sha1, quorum_text::release};
+    case task::downgrade: return {quorum_text::downgrade_sha1, quorum_text::downgrade};
+    default: return script_of(kind);  // which grants nothing
+  }
 }
 
 void append_number(std::string& out, std::int64_t n) {

@@ -16,6 +16,8 @@ struct script {
   std::string_view text;
 };
 [[nodiscard]] script script_of(tickets::task kind);
+/// The same at one of several servers, which vote.
+[[nodiscard]] script voting_script_of(tickets::task kind, tickets::ballot_step step);
 
 /// Appends the head of a command that calls a script. `append_keys` has to follow for each name, then the
 /// arguments.

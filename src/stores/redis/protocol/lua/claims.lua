@@ -34,11 +34,9 @@ local function parts_of(text)
     weight = tonumber(weight), capacity = tonumber(capacity), ttl = ttl }
 end
 
--- A hold begins now.
-local function begin_now(c)
-  c.since = micros
-  c.text = c.token .. ' ' .. c.owner .. ' ' .. micros .. ' ' .. c.rest
-end
+local others = ' others' -- behind the token in the fence
+local known, last -- the fence, and the token in it; state.lua reads them
+--@include grant.lua
 
 local function add(set, token, owner, text, ttl)
   redis.call('ZADD', set, token, text, '-' .. token, owner, ends_after(ttl), 'end ' .. owner)
@@ -87,7 +85,6 @@ local function next_token(last)
   return string.format('%011d', tonumber(last:sub(1, 11)) + 1) .. '000000000'
 end
 
-local others = ' others' -- behind the token in the fence
 local function know(text, keep)
   local left = redis.call('PTTL', fence)
   redis.call('SET', fence, text, 'PX', left > tonumber(keep) and left or keep)

@@ -3,7 +3,7 @@
 -- MGET does not tell a key of another type from no key. GET fails for it. That has to happen before anything is
 -- written, because what a script has written before it fails stays written. The same is true for the reads below.
 local value = found[1] or redis.call('GET', lock)
-local known = found[2] or redis.call('GET', fence)
+known = found[2] or redis.call('GET', fence)
 
 local alone = value and parts_of(value) or nil -- the exclusive holder, if it is one of ours
 local is_shared, held, capacity = false, 0, nil -- several hold; the sum of their weights, and of how much

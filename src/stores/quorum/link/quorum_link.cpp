@@ -1,0 +1,144 @@
+#include "stores/quorum/link/quorum_link.hpp"
+
+#include <algorithm>
+#include <optional>
+#include <utility>
+
+#include "runtime/event_loop.hpp"
+#include "stores/redis/link/dial.hpp"
+#include "stores/redis/protocol/failover_guard.hpp"
+
+namespace holdfast::quorum {
+
+class quorum_link::server final : private redis::node::parent {
+ public:
+  server(quorum_link& in, std::size_t index, const redis::server_address& at)
+      : in_{in},
+        index_{index},
+        node_{in.loop(), in.reader(), in.settings_, at, at.place(), in.client_, *this} {}
+
+  [[nodiscard]] redis::node& node() { return node_; }
+
+ private:
+  [[nodiscard]] redis::connection connect(redis::node& to, int stop) override {
+    return dial(in_.settings_, to.at(), in_.secure_.get(),
+                redis::io_deadline{in_.settings_.connect_limit, stop}, to.wishes());
+  }
+  /// The server does not repeat the notifications of the time without a connection.
+  void on_connected(redis::node& /*to*/, bool again) override {
+    if (again) {
+      const runtime::core_lock now{in_.loop()};
+      in_.report_gap();
+    }
+    if (in_.is_tracked()) in_.ring_watchers();
+  }
+  void on_received(const notifications& received) override {
+    for (const store::notification& each : received) in_.coordinator_.hear(index_, each);
+    in_.kick_soon();
+  }
+  void on_changes() override { in_.ring_watchers(); }
+  [[nodiscard]] std::string place() const override { return node_.at().place(); }
+
+  quorum_link& in_;
+  const std::size_t index_;
+  redis::node node_;
+};
+
+quorum_link::quorum_link(runtime::event_loop& loop, redis::settings s)
+    : notifying_link{loop},
+      settings_{std::move(s)},
+      coordinator_{loop,
+                   {settings_.quorum.size(), settings_.node_timeout},
+                   {[this](std::size_t to, tickets::request r, on_reply handler) {
+                      send_to(to, std::move(r), std::move(handler));
+                    },
+                    [this](const std::function<void()>& action) {
+                      this->loop().defer([this, action] {
+                        const runtime::core_lock now{this->loop()};
+                        action();
+                      });
+                    },
+                    [this](const store::notification& n) { pass_on({n}); }}} {
+  if (settings_.tls.on) secure_ = std::make_unique<redis::tls_context>(settings_);
+  for (std::size_t i = 0; i < settings_.quorum.size(); ++i)
+    servers_.push_back(std::make_unique<server>(*this, i, settings_.quorum[i]));
+  try {
+    for (const auto& each : servers_) each->node().start();
+  } catch (...) {
+    shut();
+    throw;
+  }
+}
+
+quorum_link::~quorum_link() { shut(); }
+
+void quorum_link::shut() {
+  {
+    const runtime::core_lock now{loop(), true};
+    coordinator_.stop();
+  }
+  for (const auto& each : servers_) each->node().stop();
+  reader().stop();
+}
+
+void quorum_link::send(tickets::request request, on_reply handler) {
+  if (auto refusal = redis::outlasts_guard(request, settings_.speech)) {
+    loop().at(loop().now(), [handler = std::move(handler), reason = std::move(*refusal)] {
+      handler(store::request_error{reason});
+    });
+    return;
+  }
+  is_called_ = true;
+  coordinator_.send(std::move(request), std::move(handler));
+  is_called_ = false;
+}
+
+void quorum_link::send_to(std::size_t to, tickets::request request, on_reply handler) {
+  redis::node& node = servers_.at(to)->node();
+  const bool urgent = !tickets::is_release(request.kind);
+  auto c = std::make_unique<redis::pending_command>();
+  c->fsm.emplace(std::move(request), settings_.speech, client_);
+  c->handler = std::move(handler);
+  node.push(std::move(c), urgent);
+  {
+    const annotated::lock held{unflushed_mutex_};
+    if (std::find(unflushed_.begin(), unflushed_.end(), &node) == unflushed_.end())
+      unflushed_.push_back(&node);
+  }
+  if (!is_called_) kick_soon();
+}
+
+void quorum_link::track(bool on) {
+  for (const auto& each : servers_) each->node().track(on);
+  kick_soon();
+}
+
+// ---- I/O
+
+/// What a handler has sent has no caller that would send it.
+void quorum_link::kick_soon() {
+  loop().defer([this] { kick(); });
+}
+
+std::vector<redis::node*> quorum_link::take_unflushed() {
+  const annotated::lock held{unflushed_mutex_};
+  return std::exchange(unflushed_, {});
+}
+
+void quorum_link::help(store::caller& caller) {
+  const std::vector<redis::node*> nodes = take_unflushed();
+  for (redis::node* each : nodes) each->flush_unless_read();
+  reader().serve(caller);
+  for (redis::node* each : nodes) each->kick();
+}
+
+bool quorum_link::drive() {
+  for (redis::node* each : take_unflushed()) each->flush();
+  return false;
+}
+
+void quorum_link::kick() {
+  for (redis::node* each : take_unflushed()) each->kick();
+}
+
+}  // namespace holdfast::quorum

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <cstddef>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "base/annotated_mutex.hpp"
+#include "base/owner_id.hpp"
+#include "runtime/notifying_link.hpp"
+#include "stores/quorum/protocol/coordinator.hpp"
+#include "stores/redis/link/node.hpp"
+#include "stores/redis/link/settings.hpp"
+#include "stores/redis/link/stream.hpp"
+#include "stores/redis/protocol/server_address.hpp"
+
+namespace holdfast::quorum {
+
+/// Carries requests to several servers of Redis that know nothing of each other (Redlock): the coordinator
+/// says what is sent to which.
+///
+/// All servers share one connection_reader. One that cannot be reached is tried again by its node.
+class quorum_link final : public runtime::notifying_link<tickets::request, tickets::reply> {
+ public:
+  /// \param s with the servers in `quorum`. \throws holdfast::error for certificates that cannot be read.
+  quorum_link(runtime::event_loop& loop, redis::settings s);
+  ~quorum_link() override;
+  quorum_link(const quorum_link&) = delete;
+  quorum_link& operator=(const quorum_link&) = delete;
+
+  void send(tickets::request request, on_reply handler) override;
+  void help(store::caller& caller) override;
+  bool drive() override;
+  void kick() override;
+  /// Ends the link's threads. Nothing is delivered afterwards. Idempotent.
+  void shut();
+
+ private:
+  /// One of the servers.
+  class server;
+
+  void track(bool on) override;
+  void send_to(std::size_t server, tickets::request request, on_reply handler);
+  void kick_soon();
+  [[nodiscard]] std::vector<redis::node*> take_unflushed();
+
+  const redis::settings settings_;
+  const owner_id client_ = owner_id::random();
+  std::unique_ptr<redis::tls_context> secure_;
+  std::vector<std::unique_ptr<server>> servers_;
+  coordinator coordinator_;
+  bool is_called_ = false;  // under the core lock: whoever calls sends what is queued
+
+  annotated::mutex unflushed_mutex_;
+  std::vector<redis::node*> unflushed_ HOLDFAST_GUARDED_BY(unflushed_mutex_);  // requests were sent to them
+};
+
+}  // namespace holdfast::quorum

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "core/request.hpp"
+
+namespace holdfast::quorum {
+
+using store::time_point;
+
+/// The smallest number of servers that is more than half of them.
+[[nodiscard]] constexpr std::size_t majority_of(std::size_t servers) { return servers / 2 + 1; }
+
+/// The machine of one claim on several servers, from its first request until it is withdrawn.
+///
+/// The claim has one number on all servers: its place in their queues, and its fencing token if they accept
+/// it. It holds when a majority has granted, each within the ttl that began when the request was sent, and a
+/// majority accepted the same token. Where another claim goes first at a server that has granted this one,
+/// and there is no majority, the machine gives that grant back (yield), and counts nothing of the server
+/// until it has answered. Else claims that have split the votes would wait for each other for ever.
+/// (M. Maekawa, "A sqrt(N) algorithm for mutual exclusion in decentralized systems", 1985; B. Sanders, "The
+/// information structure of distributed mutual exclusion algorithms", 1987.)
+///
+/// At most one request to a server is under way, so that answers come in the order of the requests.
+/// Notifications are hints: they make it ask that server.
+class contender {
+ public:
+  struct order {
+    std::size_t server;
+    tickets::request request;
+  };
+  struct step {
+    std::vector<order> send;
+    std::optional<tickets::link::outcome> answer;  // to `ask`
+    bool is_won = false;                           // it holds, and nobody has asked: say so
+    bool is_over = false;                          // refused: withdraw it from all servers
+    std::optional<time_point> wake_at;
+  };
+
+  /// \param claim with its number as token.
+  /// \param silence after so long without an answer a server counts as silent.
+  contender(tickets::request claim, std::size_t servers, duration silence);
+
+  /// The caller wants to know where the claim stands. Answered once.
+  [[nodiscard]] step ask(time_point now);
+  /// The outcome of the last request to a server.
+  [[nodiscard]] step hear(time_point now, std::size_t server, const tickets::link::outcome& what_came);
+  /// A server may have granted the claim, or wants to grant another one first.
+  [[nodiscard]] step hint(time_point now, std::size_t server);
+  [[nodiscard]] step wake(time_point now);
+
+  /// Whether the caller knows that it holds.
+  [[nodiscard]] bool holds() const { return holds_; }
+  /// The claim holds, and a server does not have it: claims it there.
+  [[nodiscard]] step spread(time_point now, std::size_t server);
+  /// From exclusive to shared.
+  void lower() { claim_.weight = 1; }
+  [[nodiscard]] const tickets::request& claim() const { return claim_; }
+  [[nodiscard]] fencing_token token() const { return proposed_ ? proposed_ : claim_.token; }
+
+ private:
+  /// What the claim knows of one server.
+  struct seat {
+    bool in_flight = false;
+    tickets::ballot_step sent_step{};
+    time_point sent;
+    bool again = false;                     // something has happened there meanwhile
+    std::optional<std::uint64_t> yielding;  // the number of the grant that it gives back
+
+    bool granted = false;
+    time_point since;  // the grant counts from then
+    fencing_token accepted;
+    fencing_token fence;
+    std::uint64_t grant = 0;
+
+    bool answered = false;  // since the caller has asked
+    std::optional<store::request_error> problem;
+    std::optional<failure> pause;
+    std::optional<std::int64_t> capacity;  // it is in use with that one
+    bool head = false;
+    bool silent = false;
+    std::optional<duration> holder_left;
+    std::string blocker;
+  };
+
+  void take(seat& of, const tickets::reply& reply);
+  void take_place(seat& of, const tickets::place& at);
+  void send(step& s, time_point now, std::size_t server, tickets::ballot_step kind);
+  void claim_at(step& s, time_point now, std::size_t server);
+  void consider(step& s, time_point now);
+  void propose(step& s, time_point now);
+  void conclude(step& s, time_point now);
+  void conclude_try(step& s, time_point now);
+  void resolve_split(step& s, time_point now);
+  void refuse(step& s);
+  [[nodiscard]] bool is_valid(const seat& of, time_point now) const;
+  [[nodiscard]] std::size_t votes(time_point now) const;
+  [[nodiscard]] std::optional<time_point> won_since(time_point now) const;
+  [[nodiscard]] bool has_common_blocker() const;
+  [[nodiscard]] tickets::place standing_at(time_point now) const;
+  [[nodiscard]] store::request_error problem() const;
+  [[nodiscard]] std::optional<time_point> next_wake(time_point now) const;
+
+  template <class Predicate>
+  [[nodiscard]] std::size_t count(Predicate is_meant) const;
+
+  tickets::request claim_;
+  const std::size_t majority_;
+  const duration silence_;
+  std::vector<seat> seats_;
+  fencing_token proposed_;  // zero: the claim's number
+  bool is_asked_ = false;   // and the caller has no answer yet
+  time_point asked_at_;
+  bool holds_ = false;
+  bool was_won_ = false;   // and the caller was notified
+  bool is_split_ = false;  // it does not wait, but for as long as the votes are split
+};
+
+}  // namespace holdfast::quorum

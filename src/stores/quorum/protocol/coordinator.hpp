@@ -1,0 +1,103 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "core/notification.hpp"
+#include "core/request.hpp"
+#include "core/scheduler.hpp"
+#include "stores/quorum/protocol/contender.hpp"
+#include "stores/quorum/protocol/place_in_time.hpp"
+
+namespace holdfast::quorum {
+
+/// Carries the requests of a client to several servers, and answers with what a majority of them says. All
+/// of it under the core lock. The link and the simulator run the same coordinator.
+///
+/// Nothing waits for a server that does not answer: it costs its vote. A claim, a renewal and a release are
+/// answered by the first majority. A release is sent to all servers until each has confirmed it, or its ttl
+/// has ended it there.
+class coordinator {
+ public:
+  using outcome = tickets::link::outcome;
+  using on_reply = tickets::link::on_reply;
+
+  struct settings {
+    std::size_t servers = 0;
+    duration silence{};  // after so long without an answer a server counts as silent
+  };
+  /// What it needs of the link.
+  struct uses {
+    /// Requests to one server are carried out in the order of sending. Answers later, always.
+    std::function<void(std::size_t server, tickets::request, on_reply)> send;
+    /// Calls it under the core lock, after the call that asks for it.
+    std::function<void(std::function<void()>)> soon;
+    /// Of a claim.
+    std::function<void(const store::notification&)> notify;
+  };
+
+  coordinator(store::scheduler& on, settings of, uses link);
+  ~coordinator();
+  coordinator(const coordinator&) = delete;
+  coordinator& operator=(const coordinator&) = delete;
+
+  /// See store::link. Always answers, within twice the silence.
+  void send(tickets::request request, on_reply done);
+  /// A notification of one of the servers.
+  void hear(std::size_t server, const store::notification& n);
+  /// Nothing is sent or answered afterwards.
+  void stop();
+
+ private:
+  struct claimed;
+  struct round;
+  struct farewell;
+  using claim_ptr = std::shared_ptr<claimed>;
+
+  void dispatch(tickets::request request, on_reply done);
+  void claim(tickets::request request, on_reply done);
+  void begin_claim(tickets::request request, on_reply done);
+  void ask_for_time();
+  void hear_time(std::size_t server, time_point sent, const outcome& o);
+  void go_on_without_time();
+  void carry_out(const claim_ptr& c, contender::step s);
+  void send_order(const claim_ptr& c, contender::order o);
+
+  void renew(tickets::request batch, on_reply done);
+  void claim_missing(const owner_id& owner, std::size_t server);
+  void release(tickets::request request, on_reply done);
+  void say_farewell(const std::shared_ptr<farewell>& f, std::size_t server);
+  void downgrade(tickets::request request, on_reply done);
+  void inspect(tickets::request request, on_reply done);
+  void list(tickets::request request, on_reply done);
+  void force(tickets::request request, on_reply done);
+  void end_holds(const std::string& name, const std::vector<claim_state>& holders, const on_reply& done);
+
+  /// Sends a request to all servers. `decide` is called after each outcome, until it returns an answer, and
+  /// at the end, when all have answered or are silent.
+  using outcomes = std::vector<std::optional<outcome>>;
+  using decision = std::function<std::optional<outcome>(const outcomes&, bool is_last)>;
+  void ask_all(const tickets::request& request, decision decide, on_reply done);
+  void send_part(const std::shared_ptr<round>& all, std::size_t server, tickets::request request);
+  void answer(on_reply done, outcome o);
+  [[nodiscard]] outcome too_few(const outcomes& all) const;
+  [[nodiscard]] std::size_t majority() const { return majority_of(settings_.servers); }
+
+  store::scheduler& scheduler_;
+  const settings settings_;
+  const uses uses_;
+  place_in_time places_;
+  std::unordered_map<owner_id, claim_ptr> claims_;
+  std::vector<std::pair<tickets::request, on_reply>> parked_;  // until the servers' clocks are known
+  store::scheduler::timer time_limit_ = 0;
+  std::size_t times_due_ = 0;
+  bool is_sending_ = false;      // a call of `send`, within which nothing is answered
+  std::shared_ptr<bool> alive_;  // for callbacks that come late
+};
+
+}  // namespace holdfast::quorum

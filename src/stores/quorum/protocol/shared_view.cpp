@@ -1,0 +1,104 @@
+#include "stores/quorum/protocol/shared_view.hpp"
+
+#include <algorithm>
+#include <map>
+#include <utility>
+
+namespace holdfast::quorum {
+
+namespace {
+
+/// A claim, as several servers have it.
+struct sighting {
+  claim_state claim;
+  std::size_t holds = 0;  // at so many servers
+};
+
+void see(std::map<std::string, sighting>& all, const claim_state& one, bool holds) {
+  sighting& seen = all[one.owner];
+  const bool is_better = seen.claim.owner.empty() || (holds && seen.holds == 0);
+  const fencing_token token = std::max(seen.claim.token, one.token);
+  const duration left = std::max(seen.claim.expires_in, one.expires_in);
+  if (is_better) seen.claim = one;
+  if (holds || seen.holds == 0) seen.claim.token = token;
+  seen.claim.expires_in = left;
+  seen.holds += holds ? 1 : 0;
+}
+
+/// The largest number that at least `majority` of them reach.
+std::uint64_t agreed(std::vector<std::uint64_t> numbers, std::size_t majority) {
+  if (numbers.size() < majority) return 0;
+  std::sort(numbers.begin(), numbers.end(), std::greater<>{});
+  return numbers[majority - 1];
+}
+
+}  // namespace
+
+std::optional<lock_state> view_of(const std::string& name,
+                                  const std::vector<std::optional<lock_state>>& views, std::size_t majority) {
+  lock_state all;
+  all.name = name;
+  std::map<std::string, sighting> seen;
+  bool is_known = false;
+  std::vector<std::uint64_t> pauses;
+  for (const auto& view : views) {
+    if (!view) continue;
+    is_known = true;
+    all.last_token = std::max(all.last_token, view->last_token);
+    pauses.push_back(static_cast<std::uint64_t>(view->paused_for.count()));
+    if (view->paused_for > all.paused_for) {
+      all.paused_for = view->paused_for;
+      all.pause_reason = view->pause_reason;
+    }
+    for (const claim_state& each : view->holders) see(seen, each, true);
+    for (const claim_state& each : view->waiters) see(seen, each, false);
+  }
+  if (!is_known) return std::nullopt;
+  if (agreed(std::move(pauses), majority) == 0) {
+    all.paused_for = {};
+    all.pause_reason.clear();
+  }
+  for (auto& [owner, each] : seen) (each.holds >= majority ? all.holders : all.waiters).push_back(each.claim);
+  const auto by_token = [](const claim_state& a, const claim_state& b) {
+    return std::pair{a.token, std::string_view{a.owner}} < std::pair{b.token, std::string_view{b.owner}};
+  };
+  std::sort(all.holders.begin(), all.holders.end(), by_token);
+  std::sort(all.waiters.begin(), all.waiters.end(), by_token);
+  return all;
+}
+
+std::vector<lock_summary> view_of(const std::vector<std::vector<lock_summary>>& listings,
+                                  std::size_t majority, bool idle) {
+  std::map<std::string, std::vector<const lock_summary*>> by_name;
+  for (const auto& listing : listings)
+    for (const lock_summary& each : listing) by_name[each.name].push_back(&each);
+  std::vector<lock_summary> all;
+  for (const auto& [name, views] : by_name) {
+    std::vector<std::uint64_t> holders;
+    lock_summary one = *views.front();
+    for (const lock_summary* each : views) {
+      holders.push_back(each->holders);
+      one.last_token = std::max(one.last_token, each->last_token);
+      if (each->holders != 0 && (one.holders == 0 || each->holder_token > one.holder_token)) {
+        const auto last = one.last_token;
+        const auto waiters = std::max(one.waiters, each->waiters);
+        one = *each;
+        one.last_token = std::max(last, each->last_token);
+        one.waiters = waiters;
+      }
+      one.waiters = std::max(one.waiters, each->waiters);
+    }
+    const std::uint64_t held = agreed(std::move(holders), majority);
+    if (held == 0 && one.holders != 0) {
+      one.waiters = std::max(one.waiters, one.holders);  // they have no majority yet
+      one.held_for = {};
+      one.holder_token = {};
+      one.holder = {};
+    }
+    one.holders = held;
+    if (idle || one.holders != 0 || one.waiters != 0) all.push_back(std::move(one));
+  }
+  return all;
+}
+
+}  // namespace holdfast::quorum

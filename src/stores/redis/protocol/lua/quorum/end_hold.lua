@@ -1,0 +1,28 @@
+-- End the hold of an owner at one of several servers, and notify it.
+--
+-- KEYS: lock fence waiters holders (see claims.lua)
+-- ARGV: owner, keep; behind them "paused": see claims.lua
+-- Returns 1, or 0: it holds nothing here.
+
+local found = redis.call('MGET', KEYS[1], KEYS[2])
+local clock = redis.call('TIME')
+--@include claims.lua
+--@include state.lua
+--@include fairness.lua
+--@include queue.lua
+--@include vote.lua
+local owner, keep = ARGV[1], ARGV[2]
+
+local c = own_hold(owner)
+if c then
+  if alone then
+    redis.call('DEL', lock)
+    value, alone = false, nil
+    if first_in(holders) then count_holders() end
+  else
+    leave(c)
+  end
+  notify_holder(c, 'revoked')
+end
+serve(keep)
+return c and 1 or 0

@@ -1,0 +1,47 @@
+-- A server that is one of several, of which a majority has to grant (see docs/stores/redlock.md). The client proposes
+-- one number for its claim on all of them: its token here, which is its place in the queue. The fence is the largest
+-- number that this server has accepted as a fencing token. It accepts none that is not above the fence, or, where it has
+-- forgotten that, above its clock. A claim that a majority accepted under one number holds with that number.
+--
+-- The accepted number stands in the claim, before its metadata: "token owner since client weight capacity ttl =accepted
+-- metadata". `since` numbers the grants of a claim: no two are the same.
+
+local none = '=' .. string.rep('0', 20)
+local furthest = 1000000 -- microseconds by which a number may be ahead of the clock: less than any guard
+
+local function forgotten_token() return ('0000' .. micros):sub(-20) end
+local function fence_now() return last or found[2] and found[2]:sub(1, 20) or forgotten_token() end
+
+local function parts_of_rest(c) return c.rest:match('^(%x[%x{}]* %d+ %d+ %d+ )=(%d+)( .*)$') end
+local function accepted_of(c)
+  local _, accepted = parts_of_rest(c)
+  return accepted
+end
+local function set_accepted(c, number)
+  local before, _, behind = parts_of_rest(c)
+  if before then c.rest = before .. '=' .. number .. behind end
+end
+
+local function is_acceptable(number, c)
+  local fence_token = fence_now()
+  local is_new = number > fence_token or number == fence_token and number == accepted_of(c)
+  return is_new and number <= string.format('%020.0f', micros + furthest)
+end
+
+-- The fence is there: whoever queues up, or holds, has written it.
+local function accept(number)
+  if number == fence_now() then return end
+  last, known = number, number .. others
+  redis.call('SET', fence, known, 'KEEPTTL')
+end
+
+local function begin_now(c)
+  c.since = string.format('%.0f', math.max(micros, c.since + 1))
+  if not is_paused and is_acceptable(c.token, c) then
+    accept(c.token)
+    set_accepted(c, c.token)
+  else
+    set_accepted(c, none:sub(2))
+  end
+  c.text = c.token .. ' ' .. c.owner .. ' ' .. c.since .. ' ' .. c.rest
+end

@@ -1,0 +1,56 @@
+-- What this server says of a claim. Include it behind queue.lua.
+
+-- Whether another claim goes before this one, which holds here.
+local function is_overtaken(c)
+  local first = head()
+  return first and (first.token < c.token or first.token == c.token and first.owner < c.owner)
+end
+
+-- The holder that a claim of `owner` waits for: an owner, or the value of a foreign client.
+local function blocker_of(owner)
+  if alone then return alone.owner ~= owner and alone.owner or '' end
+  if is_exclusively_held() then return 'foreign ' .. redis.sha1hex(value) end
+  local c = parts_of(redis.call('ZRANGEBYSCORE', holders, 0, '+inf', 'LIMIT', 0, 1)[1] or '')
+  return c and c.owner ~= owner and c.owner or ''
+end
+
+local function own_hold(owner)
+  if alone then return alone.owner == owner and alone or nil end
+  return not is_exclusively_held() and living(holders, owner) or nil
+end
+
+-- Returns {1, token, accepted, fence, grant, overtaken, clock}: granted, or
+-- {0, token, head, left, silent, blocker, clock}: waits. `clock` is in microseconds.
+local function vote_for(owner, place)
+  local c = own_hold(owner)
+  if c then
+    return { 1, c.token, accepted_of(c) or none:sub(2), fence_now(), c.since, is_overtaken(c) and 1 or 0, micros }
+  end
+  if place[1] ~= 0 then place = { 0, place[2], 0, -1, 0 } end
+  return { 0, place[2], place[3], place[4], place[5], blocker_of(owner), micros }
+end
+
+-- Asks whoever holds here, and came later than the first that waits, to give way, as long as it has no majority.
+local function inquire(c)
+  local function is_later(h) return h.token > c.token or h.token == c.token and h.owner > c.owner end
+  if alone then
+    if is_later(alone) then notify_holder(alone, 'look') end
+    return
+  end
+  for _, text in ipairs(redis.call('ZRANGEBYSCORE', holders, c.token, '+inf', 'LIMIT', 0, 16)) do
+    local h = parts_of(text)
+    if h and is_later(h) then notify_holder(h, 'look') end
+  end
+end
+
+local function rewrite(c)
+  local text = c.text
+  c.text = c.token .. ' ' .. c.owner .. ' ' .. c.since .. ' ' .. c.rest
+  if alone then
+    redis.call('SET', lock, c.text, 'KEEPTTL')
+    value = c.text
+  else
+    redis.call('ZREM', holders, text)
+    redis.call('ZADD', holders, c.token, c.text)
+  end
+end
