@@ -174,7 +174,7 @@ void coordinator::hear_time(std::size_t server, time_point sent, const outcome& 
   if (times_due_ != 0) --times_due_;
   const auto* const reply = std::get_if<tickets::reply>(&o);
   const auto* const said = reply == nullptr ? nullptr : std::get_if<tickets::refused>(reply);
-  if (said != nullptr && said->vote) places_.hear(server, said->vote->clock, sent);
+  if (said != nullptr && said->vote) places_.hear(server, said->vote->clock, sent, scheduler_.now());
   if (!places_.is_known() && times_due_ != 0) return;
   go_on_without_time();
 }
@@ -224,8 +224,9 @@ void coordinator::send_order(const claim_ptr& c, contender::order o) {
                if (const auto* reply = std::get_if<tickets::reply>(&came)) {
                  const auto* const at = std::get_if<tickets::place>(reply);
                  const auto* const none = std::get_if<tickets::refused>(reply);
-                 if (at != nullptr && at->vote) places_.hear(server, at->vote->clock, sent);
-                 if (none != nullptr && none->vote) places_.hear(server, none->vote->clock, sent);
+                 if (at != nullptr && at->vote) places_.hear(server, at->vote->clock, sent, scheduler_.now());
+                 if (none != nullptr && none->vote)
+                   places_.hear(server, none->vote->clock, sent, scheduler_.now());
                }
                carry_out(c, c->machine.hear(scheduler_.now(), server, came));
              });
