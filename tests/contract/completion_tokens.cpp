@@ -79,6 +79,7 @@ asio::awaitable<void> visit_all_types(client& locks, std::vector<fencing_token>&
 }
 
 TEST_P(completion_tokens, use_awaitable) {
+  HOLDFAST_NEEDS_PERMITS();
   asio::io_context loop;
   std::vector<fencing_token> tokens;
   auto done = asio::co_spawn(loop, visit_all_types(one(), tokens), asio::use_future);
@@ -146,6 +147,7 @@ TEST_P(completion_tokens, call_the_handler_on_its_executor_once_and_never_from_w
 }
 
 TEST_P(completion_tokens, keep_to_a_strand) {
+  HOLDFAST_NEEDS_PERMITS();
   counting_semaphore seats{one(), "seats", 100};
   asio::thread_pool pool{4};
   const auto strand = asio::make_strand(pool);
@@ -163,6 +165,7 @@ TEST_P(completion_tokens, keep_to_a_strand) {
 
 // Whoever has run a context until it was out of work may destroy it.
 TEST_P(completion_tokens, leave_nothing_of_a_handler_behind_once_its_context_is_out_of_work) {
+  HOLDFAST_NEEDS_PERMITS();
   struct handler {
     explicit handler(std::shared_ptr<int> of) : calls{std::move(of)} {}
     handler(const handler&) = default;  // and no move: whatever it was in still has it

@@ -158,6 +158,7 @@ class on_each_store : public on_store, public testing::WithParamInterface<store_
 using store_filter = bool (*)(const store_kind&);
 inline bool any_store(const store_kind&) { return true; }
 inline bool across_processes(const store_kind& kind) { return kind.across_processes; }
+inline bool has_permits(const store_kind& kind) { return kind.has_permits; }
 inline bool breakable(const store_kind& kind) { return kind.breakable; }
 
 std::vector<variant> both_flavours(store_filter wanted);
@@ -166,6 +167,10 @@ std::string name_of(const testing::TestParamInfo<variant>& info);
 std::string name_of_store(const testing::TestParamInfo<store_kind>& info);
 
 }  // namespace holdfast::contract
+
+/// For a test that needs a semaphore, of a fixture that runs on stores without.
+#define HOLDFAST_NEEDS_PERMITS() \
+  if (!kind_.has_permits) GTEST_SKIP() << "this store has no permits"
 
 /// Runs the tests of a fixture in both flavours, or once, on every store that `FILTER` lets through.
 #define HOLDFAST_IN_BOTH_FLAVOURS(FIXTURE, FILTER)                                                          \

@@ -64,6 +64,7 @@ TEST_P(exclusion, readers_come_together_and_writers_alone) {
 }
 
 TEST_P(exclusion, permits_never_exceed_the_capacity) {
+  HOLDFAST_NEEDS_PERMITS();
   contend({{&by(one(), "stock", 3), permits(1)},
            {&by(two(), "stock", 3), permits(1)},
            {&by(one(), "stock", 3), permits(2)},

@@ -118,6 +118,7 @@ TEST_P(fairness, a_downgrade_of_a_shared_hold_changes_nothing) {
 }
 
 TEST_P(fairness, a_downgrade_of_permits_is_refused) {
+  HOLDFAST_NEEDS_PERMITS();
   auto some = by(one(), "stock", 3).take(permits(2));
   const auto kept = by(one(), "stock", 3).downgrade(std::move(some.held));
   EXPECT_EQ(kept.code, errc::wrong_type);
@@ -125,6 +126,7 @@ TEST_P(fairness, a_downgrade_of_permits_is_refused) {
 }
 
 TEST_P(fairness, a_large_want_is_not_starved_by_small_ones) {
+  HOLDFAST_NEEDS_PERMITS();
   auto some = by(one(), "stock", 3).take(permits(2));
   auto all = queue_up(by(two(), "stock", 3), permits(3));
   EXPECT_FALSE(by(one(), "stock", 3).take(permits(1).at_once()).held)

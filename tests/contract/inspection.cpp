@@ -73,6 +73,7 @@ TEST_P(inspection, shows_who_holds_and_who_waits) {
 }
 
 TEST_P(inspection, shows_permits_and_their_capacity) {
+  HOLDFAST_NEEDS_PERMITS();
   counting_semaphore seats{one(), "seats", 5};
   const auto two_seats = seats.acquire_permits(2);
   const auto three_seats = seats.acquire_permits(3);

@@ -69,6 +69,7 @@ TEST_P(lifetime, a_fixed_lease_ends_and_the_next_waiter_gets_it) {
 }
 
 TEST_P(lifetime, fixed_permits_and_shared_holds_end_too) {
+  HOLDFAST_NEEDS_PERMITS();
   const auto reader = by(one(), "stock", fixed(300ms)).take(shared);
   EXPECT_TRUE(by(two(), "stock").take(exclusive).held.held());
   counting_semaphore seats{one(), "seats", 2, fixed(1s)};

@@ -53,7 +53,7 @@ TEST_P(semaphores, and_mutexes_do_not_share_a_name) {
   EXPECT_EQ(by(two(), "stock", 3).take(permits(1)).code, errc::wrong_type);
 }
 
-HOLDFAST_IN_BOTH_FLAVOURS(semaphores, any_store);
+HOLDFAST_IN_BOTH_FLAVOURS(semaphores, has_permits);
 
 class semaphore_verbs : public on_each_store {};
 
@@ -88,7 +88,7 @@ TEST_P(semaphore_verbs, give_back_what_this_object_has_and_nothing_else) {
   EXPECT_TRUE(mine.held());
 }
 
-HOLDFAST_ON_EACH_STORE(semaphore_verbs, any_store);
+HOLDFAST_ON_EACH_STORE(semaphore_verbs, has_permits);
 
 }  // namespace
 }  // namespace holdfast::contract

@@ -203,6 +203,7 @@ class verbs : public on_each_store {
   template <class Check>
   void for_each_form(every_type& types, Check check) {
     for (const verb_table& table : types.tables()) {
+      if (table.type == "counting_semaphore" && !kind_.has_permits) continue;
       EXPECT_EQ(table.forms.size(), 14U) << table.type;
       for (const form& each : table.forms) {
         SCOPED_TRACE(table.type + ": " + each.name);

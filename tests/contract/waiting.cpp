@@ -106,6 +106,7 @@ HOLDFAST_IN_BOTH_FLAVOURS(waiting, any_store);
 class stopping : public on_each_store {};
 
 TEST_P(stopping, ends_a_wait_in_the_queue) {
+  HOLDFAST_NEEDS_PERMITS();
   mutex first{one(), "stock"};
   mutex second{two(), "stock"};
   shared_mutex writer{one(), "shared"};
