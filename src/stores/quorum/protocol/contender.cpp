@@ -320,7 +320,7 @@ store::request_error contender::problem() const {
   store::request_error all;
   all.retryable = count(is_final) <= spare;
   std::string text;
-  std::size_t told = 0;
+  std::size_t problems = 0;
   bool has_code = false;
   for (const seat& each : seats_) {
     all.maybe_executed = all.maybe_executed || each.answered ||
@@ -330,9 +330,9 @@ store::request_error contender::problem() const {
       all.reason.code = each.problem->reason.code;
       has_code = true;
     }
-    if (++told <= most_problems) text += "; " + each.problem->reason.message;
+    if (++problems <= most_problems) text += "; " + each.problem->reason.message;
   }
-  all.reason.message = std::to_string(told) + " of " + std::to_string(seats_.size()) +
+  all.reason.message = std::to_string(problems) + " of " + std::to_string(seats_.size()) +
                        " servers do not answer or refuse, and a majority is needed" + text;
   return all;
 }

@@ -63,7 +63,7 @@ struct coordinator::round {
 
 /// A claim that ends, on every server.
 struct coordinator::farewell {
-  request what;
+  request withdrawal;
   time_point give_up;  // its ttl has ended it by then
   std::vector<bool> confirmed;
 };
@@ -117,9 +117,9 @@ void coordinator::hear(std::size_t server, const store::notification& n) {
   if (found == claims_.end()) return;
   const claim_ptr c = found->second;
   if (n.kind == store::notification_kind::revoked) {
-    store::notification told = n;
-    told.token = c->machine.token();
-    return uses_.notify(told);
+    store::notification revoked = n;
+    revoked.token = c->machine.token();
+    return uses_.notify(revoked);
   }
   if (!c->machine.holds()) carry_out(c, c->machine.hint(scheduler_.now(), server));
 }
@@ -245,7 +245,7 @@ void coordinator::release(request r, on_reply done) {
   r.metadata.reset();
   r.step = tickets::ballot_step::none;
   const auto f = std::make_shared<farewell>();
-  f->what = r;
+  f->withdrawal = r;
   f->give_up = scheduler_.now() + r.ttl;
   f->confirmed.resize(settings_.servers);
   const auto all = std::make_shared<round>();
@@ -291,7 +291,7 @@ void coordinator::say_farewell(const std::shared_ptr<farewell>& f, std::size_t s
   if (scheduler_.now() + farewell_again > f->give_up) return;
   scheduler_.at(scheduler_.now() + farewell_again, [this, f, server, alive = alive_] {
     if (!*alive) return;
-    uses_.send(server, f->what, [this, f, server, alive](const outcome& o) {
+    uses_.send(server, f->withdrawal, [this, f, server, alive](const outcome& o) {
       if (!*alive) return;
       f->confirmed[server] = std::holds_alternative<tickets::reply>(o);
       if (!f->confirmed[server]) say_farewell(f, server);
