@@ -158,6 +158,7 @@ void coordinator::begin_claim(request r, on_reply done) {
 void coordinator::ask_for_time() {
   if (times_due_ != 0) return;
   times_due_ = settings_.servers;
+  times_.assign(settings_.servers, std::nullopt);
   time_limit_ = scheduler_.at(scheduler_.now() + settings_.silence, [this] { go_on_without_time(); });
   for (std::size_t i = 0; i < settings_.servers; ++i) {
     request r = parked_.front().first;
@@ -171,7 +172,7 @@ void coordinator::ask_for_time() {
 }
 
 void coordinator::hear_time(std::size_t server, time_point sent, const outcome& o) {
-  if (times_due_ != 0) --times_due_;
+  if (times_due_ != 0 && !std::exchange(times_.at(server), o)) --times_due_;
   const auto* const reply = std::get_if<tickets::reply>(&o);
   const auto* const said = reply == nullptr ? nullptr : std::get_if<tickets::refused>(reply);
   if (said != nullptr && said->vote) places_.hear(server, said->vote->clock, sent, scheduler_.now());
@@ -183,16 +184,15 @@ void coordinator::hear_time(std::size_t server, time_point sent, const outcome& 
 void coordinator::go_on_without_time() {
   scheduler_.cancel(std::exchange(time_limit_, 0));
   times_due_ = 0;
+  const outcomes heard = std::exchange(times_, {});
   for (auto& [r, done] : std::exchange(parked_, {})) {
     if (places_.is_known()) {
       begin_claim(std::move(r), std::move(done));
-    } else {
-      answer(std::move(done),
-             store::request_error{{errc::unavailable, "too few servers answer: a majority of " +
-                                                          std::to_string(settings_.servers) + " is needed"},
-                                  true,
-                                  false});
+      continue;
     }
+    auto problem = std::get<store::request_error>(too_few(heard));
+    problem.maybe_executed = false;  // nothing was claimed
+    answer(std::move(done), std::move(problem));
   }
 }
 

@@ -96,6 +96,7 @@ class coordinator {
   std::vector<std::pair<tickets::request, on_reply>> parked_;  // until the servers' clocks are known
   store::scheduler::timer time_limit_ = 0;
   std::size_t times_due_ = 0;
+  outcomes times_;  // what they said
   bool is_sending_ = false;      // a call of `send`, within which nothing is answered
   std::shared_ptr<bool> alive_;  // for callbacks that come late
 };

@@ -1,12 +1,15 @@
 #include "stores/redis/link/dial.hpp"
 
+#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "stores/redis/link/introduction.hpp"
 #include "stores/redis/link/socket.hpp"
@@ -97,6 +100,31 @@ void require_primary(const settings& to, const value& hello, introduction& talk)
       {errc::unavailable, "the server is a replica (its role in " + source + ")" + advice}};
 }
 
+/// Two clients with different sets of servers could have a majority each. So the first one writes its set
+/// down at each server, and the others compare. A user who may not write or read there is not checked.
+void require_same_servers(const settings& in, introduction& talk) {
+  std::vector<std::string> places;
+  for (const server_address& each : in.quorum) places.push_back(each.place());
+  std::sort(places.begin(), places.end());
+  std::string own;
+  for (const std::string& each : places) own += (own.empty() ? "" : ",") + each;
+  const std::string key = quorum_key(in.speech.prefix);
+  std::string question;
+  append(question, {"SET", key, own, "NX"});
+  append(question, {"GET", key});
+  talk.send(question);
+  static_cast<void>(talk.hear());  // whether it was the first
+  const value known = talk.hear();
+  if (!known.is(value::kind::text) || known.text == own) return;
+  throw connection_error{
+      {errc::foreign_store,
+       "other clients use this server as one of " + known.text + ", and this one as one of " + own +
+           "; all have to name the same servers, by the same addresses; if the set has changed, end all "
+           "clients of "
+           "the former one, and delete the key that ends with \\x1fquorum on each server"},
+      false};
+}
+
 }  // namespace
 
 void append_tracking(std::string& out, const std::string& prefix) {
@@ -154,6 +182,7 @@ connection dial(const settings& in, const server_address& to, const tls_context*
     if (needed[i]) require_no_error(answer, in.login);
     if (i == 0) own = own_address(answer, made.stream->descriptor());
   }
+  if (in.is_quorum()) require_same_servers(in, talk);
   // A node of a cluster is asked before its first request: it may have no slot.
   if (in.speech.guard.count() != 0 && !in.is_cluster())
     ask_whether_it_grants(made, talk, in.speech, of.marker);

@@ -79,6 +79,8 @@ keys keys::of(std::string_view prefix, std::string_view name) {
 /// A side key of the name "", which no lock has.
 std::string guard_key(std::string_view prefix) { return stem_of(std::string{prefix}) + "guard"; }
 
+std::string quorum_key(std::string_view prefix) { return stem_of(std::string{prefix}) + "quorum"; }
+
 std::string guard_key(std::string_view prefix, std::uint16_t slot) {
   return "{" + tag_in(slot) + "}" + std::string{prefix} + separator + "guard";
 }

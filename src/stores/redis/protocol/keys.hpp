@@ -30,6 +30,9 @@ struct keys {
 /// The same for a server of a cluster that has this slot.
 [[nodiscard]] std::string guard_key(std::string_view prefix, std::uint16_t slot);
 
+/// The key in which one of several servers keeps which these are.
+[[nodiscard]] std::string quorum_key(std::string_view prefix);
+
 /// A hash tag of a slot, without its braces.
 [[nodiscard]] std::string tag_in(std::uint16_t slot);
 
