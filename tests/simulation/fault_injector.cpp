@@ -55,18 +55,18 @@ void fault_injector::strike(kind fault_kind) {
   const std::size_t server = pick_server();
   around_.in.note("fault", fault_kind, c.at.number(), server);
   if (fault_kind >= client_faults) return strike_servers(fault_kind, c, server);
-  strike_client(static_cast<client_fault>(fault_kind), c);
+  strike_client(static_cast<client_fault>(fault_kind), c, way_of(c, server));
 }
 
-void fault_injector::strike_client(client_fault fault, client& c) {
+void fault_injector::strike_client(client_fault fault, client& c, line& way) {
   scene& in = around_.in;
   switch (fault) {
-    case client_fault::cut: return c.way.cut();
+    case client_fault::cut: return way.cut();
     case client_fault::half_open: {
       const std::uint64_t which = 1 + in.chance.below(3);
-      return c.way.go_half_open((which & 1U) != 0, (which & 2U) != 0, in.now + up_to(5s));
+      return way.go_half_open((which & 1U) != 0, (which & 2U) != 0, in.now + up_to(5s));
     }
-    case client_fault::stall: return c.way.stall_until(in.now + up_to(3s));
+    case client_fault::stall: return way.stall_until(in.now + up_to(3s));
     case client_fault::pause: return pause(c);
     case client_fault::kill: return kill(c);
   }

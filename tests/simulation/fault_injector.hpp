@@ -42,6 +42,8 @@ class fault_injector {
   /// \param c a client, for faults that take one.
   virtual void strike_servers(kind fault_kind, client& c, std::size_t server) = 0;
   virtual void heal_servers() = 0;
+  /// The line from a client to a server.
+  [[nodiscard]] virtual line& way_of(client& c, std::size_t /*server*/) { return c.way; }
 
   [[nodiscard]] duration up_to(duration most);
 
@@ -52,7 +54,7 @@ class fault_injector {
  private:
   void next();
   void strike(kind fault_kind);
-  void strike_client(client_fault fault, client& c);
+  void strike_client(client_fault fault, client& c, line& way);
   void pause(client& c);
   void pause_now(client& c);
   void kill(client& c);

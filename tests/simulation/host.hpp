@@ -1,5 +1,8 @@
 #pragma once
 
+#include <algorithm>
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <functional>
@@ -66,11 +69,17 @@ class host final : public store::scheduler {
   [[nodiscard]] std::int64_t wall_now() const { return wall.at(in_.now).count() / 1000; }
   [[nodiscard]] std::size_t timers() const { return timers_.size() - free_.size(); }
 
-  /// Something kept it from working, or from being heard, until then.
-  void disturb_until(instant when) { calm_since_ = std::max(calm_since_, when); }
-  /// Its connection works again from then on.
-  void calm_from(instant when) { calm_since_ = when; }
-  [[nodiscard]] bool calm_since(instant when) const { return !paused_ && calm_since_ <= when; }
+  /// The most lines that a computer has.
+  static constexpr std::size_t most_ways = 6;
+  /// Something kept it from working, or from being heard on one of its lines, until then.
+  void disturb_until(instant when, std::size_t way = 0) {
+    calm_since_.at(way) = std::max(calm_since_.at(way), when);
+  }
+  /// The connection on that line works again from then on.
+  void calm_from(instant when, std::size_t way = 0) { calm_since_.at(way) = when; }
+  [[nodiscard]] bool calm_since(instant when) const {
+    return !paused_ && *std::max_element(calm_since_.begin(), calm_since_.end()) <= when;
+  }
   [[nodiscard]] bool was_paused_at(instant when) const { return when >= paused_at_ && when <= resumed_at_; }
 
   clock boot;
@@ -95,7 +104,7 @@ class host final : public store::scheduler {
   bool paused_ = false;
   instant paused_at_ = never;
   instant resumed_at_{};
-  instant calm_since_{};
+  std::array<instant, most_ways> calm_since_{};  // by line
   std::vector<entry> timers_;
   std::vector<std::uint32_t> free_;
   std::deque<std::function<void()>> after_;

@@ -48,8 +48,8 @@ class ledger {
 
   /// \param late its client has given the request up.
   /// \param paused it was sent as a request that may grant nothing, for so long.
-  void executed(const tickets::request& request, bool late, const tickets::reply& answer,
-                const std::vector<store::client_notification>& notifications, duration paused = {});
+  virtual void executed(const tickets::request& request, bool late, const tickets::reply& answer,
+                        const std::vector<store::client_notification>& notifications, duration paused = {});
 
   /// The same, by a former primary beside the one that this ledger is kept of. What it grants is believed.
   void executed_by_former(const tickets::request& request, const tickets::reply& answer,
@@ -134,6 +134,9 @@ class ledger {
   [[nodiscard]] std::uint64_t outsiders_followed() const { return outsiders_followed_; }
   /// How often a lock was left free for clients of others.
   [[nodiscard]] std::uint64_t moments_left_free() const { return moments_left_free_; }
+
+ protected:
+  void count_request() { ++requests_; }
 
  private:
   struct fact : standing {

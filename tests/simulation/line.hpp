@@ -14,8 +14,9 @@ namespace holdfast::sim {
 /// fault that a network has.
 class line {
  public:
-  line(scene& in, host& from, site& to, duration latency)
-      : in_{in}, from_{from}, to_{to}, latency_{latency} {}
+  /// \param number of this line among those of its host.
+  line(scene& in, host& from, site& to, duration latency, std::size_t number = 0)
+      : in_{in}, from_{from}, to_{to}, latency_{latency}, number_{number} {}
 
   /// Who is told, under the core lock, that the connection is gone; what was under way may have arrived or
   /// not.
@@ -107,6 +108,7 @@ class line {
   host& from_;
   site& to_;
   duration latency_;
+  std::size_t number_;
   std::function<void()> cut_;
   std::function<void()> connected_;
   bool kills_former_ = false;

@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "simulation/memory_store.hpp"
+#include "simulation/quorum/quorum_world.hpp"
 #include "simulation/redis_store.hpp"
 #include "simulation/sql_store.hpp"
 #include "simulation/world.hpp"
@@ -30,11 +31,11 @@ namespace {
 using namespace holdfast::sim;
 
 constexpr const char* usage =
-    "test_sim --store redis|sql|memory|zookeeper [--seeds N] [--from S] [--jobs N] [--mutant NAME]\n"
+    "test_sim --store redis|sql|memory|zookeeper|redlock [--seeds N] [--from S] [--jobs N] [--mutant NAME]\n"
     "         [--control] [--twice]\n"
     "         [--replicas N] [--guard] [--min-replicas] [--only failover|partition] [--hostile-lines] "
     "[--false-notifications]\n"
-    "test_sim --store redis|sql|memory|zookeeper --seed S [--trace] [--mutant NAME]\n"
+    "test_sim --store redis|sql|memory|zookeeper|redlock --seed S [--trace] [--mutant NAME]\n"
     "\n"
     "  --jobs N        in N processes; goes on after a violation, and says every 10 s how far it is\n"
     "  --mutant NAME   fails unless a world shows it; ends at the first that does\n"
@@ -150,6 +151,8 @@ std::unique_ptr<simulated_store> store_of(const arguments& a) {
   throw std::invalid_argument{"no such store: " + a.store};
 }
 
+bool has_own_world(const arguments& a) { return a.store == "zookeeper" || a.store == "redlock"; }
+
 std::string replay(const arguments& a, std::uint64_t seed) {
   return "test_sim --store " + a.store + " --seed " + std::to_string(seed) + " --trace" +
          (a.with == mutant::none ? "" : " --mutant " + a.mutant_name) + (a.control ? " --control" : "") +
@@ -212,8 +215,7 @@ std::vector<fault_injector::kind> kinds_of(const std::string& only) {
 /// Lives worlds in one process.
 class runner {
  public:
-  explicit runner(const arguments& a)
-      : arguments_{a}, store_{a.store == "zookeeper" ? nullptr : store_of(a)} {
+  explicit runner(const arguments& a) : arguments_{a}, store_{has_own_world(a) ? nullptr : store_of(a)} {
     if (store_ && a.hostile_lines) store_->has_hostile_lines = true;
     under_.with = a.with;
     under_.prints = a.trace;
@@ -236,7 +238,8 @@ class runner {
 
  private:
   [[nodiscard]] outcome live_once(std::uint64_t seed) {
-    return store_ ? run(*store_, seed, under_) : run_on_ensemble(seed, under_);
+    if (store_) return run(*store_, seed, under_);
+    return arguments_.store == "redlock" ? run_on_quorum(seed, under_) : run_on_ensemble(seed, under_);
   }
 
   const arguments& arguments_;

@@ -39,6 +39,8 @@ class redis_store final : public simulated_store, private switchboard, private f
   /// Of every world from now on, likewise: whether there is a guard, and `min-replicas-to-write`.
   void demand_guard(bool yes) { always_guard_ = yes; }
   void demand_min_replicas(bool yes) { always_min_replicas_ = yes; }
+  /// The servers of all worlds from now on are some of several: see stores/quorum.
+  void let_vote() { speech.votes = true; }
   /// What expires does so by the server's wall clock.
   [[nodiscard]] bool clock_goes_back() const override { return true; }
   [[nodiscard]] ledger::terms terms() const override;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <cstdint>
 
 #include "simulation/ledger.hpp"
@@ -19,9 +20,10 @@ struct surroundings {
   witness& sees;
   simulated_store& store;
   mutant with = mutant::none;
-  duration reply_limit{};        // of links, for an answer
-  std::uint64_t operations = 0;  // that users have begun
-  bool second_is_mutex = false;  // one that has no readers
+  duration reply_limit{};          // of links, for an answer
+  std::uint64_t operations = 0;    // that users have begun
+  bool second_is_mutex = false;    // one that has no readers
+  std::size_t names_used = names;  // the store has that many of them
 };
 
 }  // namespace holdfast::sim

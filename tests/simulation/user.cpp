@@ -24,7 +24,7 @@ void user::live() {
 
 lease_core::wish user::any_wish() {
   randomness& chance = around_.in.chance;
-  const std::size_t name = chance.below(names);
+  const std::size_t name = chance.below(around_.names_used);
   lease_core::wish w;
   store::claim& c = w.claim;
   c.name = name_of(name);

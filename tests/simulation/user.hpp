@@ -24,7 +24,7 @@ class user {
 
   /// Whether it has waited since before it was told to retire.
   [[nodiscard]] bool waits_since_before() const { return before_ && claim_.has_value(); }
-  [[nodiscard]] bool is_done() const { return rounds_ == names; }
+  [[nodiscard]] bool is_done() const { return rounds_ == around_.names_used; }
 
  private:
   using lease_record_ptr = lease_core::lease_record_ptr;

@@ -1,0 +1,78 @@
+#include "simulation/quorum/quorum_fault_injector.hpp"
+
+#include <chrono>
+
+namespace holdfast::sim {
+
+using namespace std::chrono_literals;
+
+quorum_fault_injector::quorum_fault_injector(surroundings& around, quorum_store& store, quorum_ledger& all,
+                                             std::deque<client>& clients, instant until)
+    : fault_injector{around, clients, until},
+      store_{store},
+      all_{all},
+      knows_all_from_(store.nodes().size()) {
+  choose(faults, [](kind) { return true; });
+}
+
+void quorum_fault_injector::disturb(duration how_long) {
+  around_.server.disturb_until(around_.in.now + how_long + 2s);
+}
+
+void quorum_fault_injector::strike_servers(kind fault_kind, client& c, std::size_t server) {
+  scene& in = around_.in;
+  quorum_store::node& at = store_.nodes().at(server);
+  switch (static_cast<fault>(fault_kind)) {
+    case fault::server_stop: {
+      const duration length = up_to(in.chance.one_in(4) ? 4s : 300ms);
+      disturb(length);
+      return at.at.stop_until(in.now + length);
+    }
+    case fault::restart_whole: return go_down(server, false, up_to(1500ms));
+    case fault::restart_empty:
+      if (may_forget(server)) go_down(server, true, up_to(1500ms));
+      return;
+    case fault::holds_ended: return c.force_release(in.chance.below(around_.names_used));
+    case fault::refusals: {
+      const duration length = up_to(in.chance.one_in(4) ? 4s : 300ms);
+      disturb(length);
+      return at.server.refuse_until(in.now + length);
+    }
+  }
+}
+
+/// Two servers that forget a hold within the time in which it may be believed make a majority of three.
+bool quorum_fault_injector::may_forget(std::size_t server) const {
+  std::size_t forgetting = 1;
+  for (std::size_t i = 0; i < knows_all_from_.size(); ++i)
+    if (i != server && knows_all_from_[i] > around_.in.now) ++forgetting;
+  return forgetting <= knows_all_from_.size() / 2;
+}
+
+void quorum_fault_injector::go_down(std::size_t server, bool forgets, duration down) {
+  scene& in = around_.in;
+  quorum_store::node& at = store_.nodes().at(server);
+  if (at.at.is_down()) return;
+  disturb(down + store_.guard());
+  at.at.go_down();
+  at.server.restart();
+  for (auto& [client, ways] : store_.ways()) {
+    line& way = ways.at(server);
+    if (in.chance.one_in(4)) {
+      way.go_half_open(true, true, in.now + up_to(3s));  // its computer is gone, and says nothing
+    } else {
+      way.cut();
+    }
+  }
+  if (forgets) knows_all_from_.at(server) = in.now + down + store_.guard() + longest_ttl + 1s;
+  in.after(down, [this, &at, server, forgets] {
+    if (forgets) {
+      at.server.forget();
+      all_.forgot_all_at(server);
+    }
+    at.at.come_up();
+    around_.in.note("server is back", server, forgets ? 1 : 0);
+  });
+}
+
+}  // namespace holdfast::sim

@@ -1,0 +1,125 @@
+#include "simulation/quorum/quorum_ledger.hpp"
+
+#include <algorithm>
+#include <sstream>
+#include <variant>
+
+namespace holdfast::sim {
+
+using tickets::task;
+
+void quorum_ledger::executed_at(std::size_t server, std::int64_t now, const tickets::request& request,
+                                const tickets::reply& answer) {
+  count_request();
+  switch (request.kind) {
+    case task::acquire:
+    case task::look:
+    case task::find:
+      if (const auto* at = std::get_if<tickets::place>(&answer)) {
+        stands(server, now, request, *at);
+      } else if (std::holds_alternative<tickets::refused>(answer)) {
+        turned_away_.insert(request.owner);
+      }
+      return;
+    case task::renew:
+      for (std::size_t i = 0; i < request.batch.size(); ++i) {
+        const store::hold& h = request.batch[i];
+        const auto found = claims_.find(h.owner);
+        if (found != claims_.end() && std::get<tickets::kept>(answer).each[i])
+          found->second.expires.at(server) = now + h.ttl.count();
+      }
+      return;
+    case task::release:
+    case task::withdraw:
+      if (const auto found = claims_.find(request.owner); found != claims_.end())
+        found->second.expires.at(server) = 0;
+      return;
+    case task::force_release:
+      ended_by_hand_.insert(request.owner);
+      broken(index_of(request.name));
+      return;
+    default: return;
+  }
+}
+
+void quorum_ledger::stands(std::size_t server, std::int64_t now, const tickets::request& request,
+                           const tickets::place& at) {
+  claimed& c = claims_[request.owner];
+  if (request.kind == task::acquire && c.weight == 0) c.weight = request.weight;
+  c.expires.at(server) = now + request.ttl.count();
+  if (!at.vote) return;
+  if (!at.granted) turned_away_.insert(request.owner);
+  if (at.granted && at.vote->accepted) c.accepted[at.vote->accepted.value()].insert(server);
+}
+
+void quorum_ledger::forgot_all_at(std::size_t server) {
+  for (auto& [owner, each] : claims_) each.expires.at(server) = 0;
+}
+
+bool quorum_ledger::answers_for(const owner_id& owner) const {
+  const auto found = claims_.find(owner);
+  if (found == claims_.end()) return false;
+  std::size_t living = 0;
+  for (std::size_t i = 0; i < most_servers; ++i) {
+    const std::int64_t expires = found->second.expires.at(i);
+    if (expires != 0 && expires > clock_of(i)) ++living;
+  }
+  return living >= majority_;
+}
+
+bool quorum_ledger::surely_lives(const store::hold& h) const {
+  return look_(index_of(h.name), h.owner) >= majority_;
+}
+
+ledger::grant quorum_ledger::grant_of(const store::hold& h) const {
+  const std::uint64_t token = h.token.value();
+  order& o = orders_.at(index_of(h.name));
+  if (const auto known = o.numbers.find({h.owner, token}); known != o.numbers.end())
+    return {known->second, 0};
+  const auto found = claims_.find(h.owner);
+  if (found == claims_.end()) return {};
+  const auto servers = found->second.accepted.find(token);
+  if (servers == found->second.accepted.end() || servers->second.size() < majority_) return {};
+  constexpr unsigned bits = 40;  // microseconds: more than a world has
+  const bool is_alone = found->second.weight == store::full_capacity;
+  if (o.first_token == 0) o.first_token = token;
+  o.group = is_alone ? (o.group + 2) & ~std::uint64_t{1} : o.group | 1U;
+  if (o.group == 0) o.group = 2;
+  const std::uint64_t within = token + (std::uint64_t{1} << (bits - 1)) - o.first_token;
+  const std::uint64_t number = (o.group << bits) + within;
+  o.numbers.emplace(std::pair{h.owner, token}, number);
+  return {number, 0};
+}
+
+void node_ledger::print(const tickets::request& request, bool late, const tickets::reply& answer,
+                        const std::vector<store::client_notification>& notifications, duration paused) {
+  std::ostringstream text;
+  text << "  at " << server_ << " of " << request.name << " by " << request.owner.hex();
+  if (late) text << ", late";
+  if (paused > duration{0}) text << ", paused";
+  if (const auto* at = std::get_if<tickets::place>(&answer)) {
+    text << (at->granted ? ": granted" : at->head ? ": head" : ": waits");
+    if (at->vote) {
+      text << ", accepted " << at->vote->accepted.value() << ", fence " << at->vote->fence.value()
+           << (at->vote->is_overtaken ? ", overtaken" : "") << ", behind " << at->vote->blocker;
+    }
+  }
+  if (const auto* kept = std::get_if<tickets::kept>(&answer)) {
+    for (std::size_t i = 0; i < kept->each.size(); ++i)
+      text << ' ' << request.batch[i].owner.hex() << (kept->each[i] ? " kept" : " gone");
+  }
+  for (const store::client_notification& n : notifications)
+    text << "; tells " << n.message.owner.hex() << ' ' << static_cast<int>(n.message.kind);
+  in_.log.line(in_.now, text.str());
+}
+
+void node_ledger::executed(const tickets::request& request, bool late, const tickets::reply& answer,
+                           const std::vector<store::client_notification>& notifications, duration paused) {
+  const auto kind = static_cast<std::uint64_t>(request.kind);
+  in_.note("executed", server_ << 16U | kind << 8U | static_cast<std::uint64_t>(request.step),
+           request.token.value(), answer.index());
+  if (in_.log.prints()) print(request, late, answer, notifications, paused);
+  all_.executed_at(server_, at_.lease_now(), request, answer);
+}
+
+}  // namespace holdfast::sim

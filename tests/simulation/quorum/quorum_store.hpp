@@ -1,0 +1,69 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "simulation/quorum/quorum_ledger.hpp"
+#include "simulation/quorum/quorum_mutants.hpp"
+#include "simulation/redis_store.hpp"
+#include "simulation/simulated_store.hpp"
+#include "stores/quorum/protocol/coordinator.hpp"
+
+namespace holdfast::sim {
+
+/// Several servers of Redis that know nothing of each other, and the links of the clients to all of them: the
+/// real coordinator over the links of `redis_store`.
+class quorum_store final : public simulated_store {
+ public:
+  /// One of the servers, and its computer.
+  struct node {
+    node(scene& in, const clock& wall, quorum_ledger& all, std::size_t number, mutant with);
+    site at;
+    node_ledger account;
+    redis_store server;
+  };
+
+  /// \param silence after so long without an answer a server counts as silent.
+  quorum_store(scene& in, quorum_ledger& all, duration silence, mutant with);
+  /// \param wall its clock.
+  void add_node(const clock& wall);
+
+  [[nodiscard]] std::deque<node>& nodes() { return nodes_; }
+  /// From a client to a server.
+  [[nodiscard]] line& way(const host& from, std::size_t server) { return ways_.at(from.number()).at(server); }
+  [[nodiscard]] std::map<std::uint8_t, std::deque<line>>& ways() { return ways_; }
+  [[nodiscard]] std::size_t count_of_grants(std::size_t name, const owner_id& owner);
+
+  void begin(scene& /*in*/, site& /*at*/, ledger& /*account*/) override {}
+  std::unique_ptr<tickets::link> connect(host& from, line& over, duration reply_limit) override;
+  void notify_all(const store::notification& n) override;
+  void heal() override;
+  [[nodiscard]] bool is_a_server() const override { return true; }
+  [[nodiscard]] ledger::terms terms() const override { return {}; }
+  [[nodiscard]] bool clock_goes_back() const override { return false; }
+  /// Of all servers.
+  [[nodiscard]] std::vector<standing> claims() override;
+  void restart() override {}
+  [[nodiscard]] duration guard() const override { return nodes_.front().server.guard(); }
+  std::optional<std::size_t> evict() override { return std::nullopt; }
+  void remember() override {}
+  void fall_back() override {}
+  void forget() override {}
+  std::string damage() override;
+
+ private:
+  scene& in_;
+  quorum_ledger& all_;
+  duration silence_;
+  mutant with_;
+  std::deque<node> nodes_;
+  std::map<std::uint8_t, std::deque<line>> ways_;  // by the number of the client
+};
+
+}  // namespace holdfast::sim
