@@ -35,7 +35,7 @@ local function parts_of(text)
 end
 
 local others = ' others' -- behind the token in the fence
-local known, last -- the fence, and the token in it; state.lua reads them
+local known, last -- the fence, and the token in it; state.lua and queue.lua read them
 --@include grant.lua
 
 local function add(set, token, owner, text, ttl)

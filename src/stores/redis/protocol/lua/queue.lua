@@ -13,7 +13,7 @@ end
 -- The server may have evicted one of the keys.
 if is_shared and not joined then held = 0 end
 if not value and joined then count_holders() end
-local last = (known or string.rep('0', 20)):sub(1, 20)
+last = (known or forgotten_token()):sub(1, 20)
 if not known then
   local function has_token(text)
     local c = text and parts_of(text)
