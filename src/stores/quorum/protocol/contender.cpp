@@ -260,12 +260,21 @@ void contender::conclude_try(step& s, time_point now) {
   const std::size_t paused = count([](const seat& each) { return each.pause.has_value(); });
   if (!is_split_ && open >= majority_) return;
   if (votes(now) >= majority_) return;  // a token is being accepted
-  if (paused != 0 && open + paused >= majority_) {
+  const auto is_denied = [](const seat& each) {
+    return each.answered && !each.granted && !each.problem && !each.pause && !each.yielding;
+  };
+  const bool is_turned_away = count(is_denied) != 0;
+  if (paused != 0 && (open + paused >= majority_ || !is_turned_away)) {
     const auto first =
         std::find_if(seats_.begin(), seats_.end(), [](const seat& each) { return each.pause.has_value(); });
     is_asked_ = false;
     s.is_over = true;
     s.answer = tickets::reply{tickets::paused{*first->pause}};
+    return;
+  }
+  if (!is_turned_away && !is_split_) {  // grants ran out before there was a majority
+    is_asked_ = false;
+    s.answer = problem();
     return;
   }
   const bool was_free = votes(now) != 0 || is_split_;
