@@ -1,10 +1,10 @@
 // The npm package redlock, told what to do by lines on standard input, as tests/actor is; it ends with its input.
 //
-//   open SOCKET                          -> open
+//   open SOCKET...                       -> open   one server, or several of which a majority decides
 //   hold NAME ttl=MS [within=0]          -> held | refused
 //   release                              -> released | failed TEXT
-//   contend NAME WITNESS MILLISECONDS [every=MS]   -> contended TURNS   lock, visit, unlock; until it was inside three
-//                                                             times, and for as long as this at least
+//   contend NAME WITNESS MILLISECONDS [every=MS] [sections=N]   -> contended TURNS   lock, visit, unlock; until it was
+//                                 inside three times, for as long as this at least, and until all were inside N times
 const fs = require('node:fs');
 const readline = require('node:readline');
 const {setTimeout: pause} = require('node:timers/promises');
@@ -28,6 +28,7 @@ class Witness {
     fs.writeSync(this.file, bytes, 0, 8, offset);
   }
   add(offset, more) { this.put(offset, this.get(offset) + more); }
+  get sections() { return this.get(COUNT); }
 
   async visit() {
     if (this.get(WRITERS) || this.get(READERS)) this.add(OVERLAPS, 1n);
@@ -46,22 +47,36 @@ function option(args, key) {
   return found === undefined ? undefined : Number(found.slice(key.length + 1));
 }
 
-let redis;
+// One attempt each time. Between its own retries the library keeps what it has got on a minority of the servers, and
+// counts that against itself: several that wait would block each other for a ttl.
+async function acquire(locks, name, ttl, delay) {
+  for (;;) {
+    try {
+      return await locks.acquire([name], ttl, {retryCount: 0});
+    } catch (refused) {
+      if (!(refused instanceof ExecutionError)) throw refused;
+      await pause(delay * (0.5 + Math.random()));
+    }
+  }
+}
+
+let servers = [];
 let locks;
 let lock;
 const verbs = {
-  async open(socket) {
-    redis = new Redis({path: socket});
-    await redis.ping();
+  async open(...sockets) {
+    servers = sockets.map((path) => new Redis({path}));
+    for (const each of servers) each.on('error', () => {}); // ioredis connects again
+    await Promise.all(servers.map((each) => each.ping()));
     return 'open';
   },
 
   async hold(name, ...options) {
-    const retryCount = option(options, 'within') === 0 ? 0 : -1;
+    const ttl = option(options, 'ttl');
     try {
-      locks = new Redlock([redis], {retryCount, retryDelay: 10});
+      locks = new Redlock(servers, {retryCount: 0});
       locks.on('error', () => {}); // it throws them too
-      lock = await locks.acquire([name], option(options, 'ttl'));
+      lock = option(options, 'within') === 0 ? await locks.acquire([name], ttl) : await acquire(locks, name, ttl, 10);
       return 'held';
     } catch (refused) {
       if (refused instanceof ExecutionError) return 'refused';
@@ -80,12 +95,14 @@ const verbs = {
 
   async contend(name, witness, milliseconds, ...options) {
     const place = new Witness(witness);
-    const retryDelay = option(options, 'every') ?? 20;
-    const locks = new Redlock([redis], {retryCount: -1, retryDelay, retryJitter: retryDelay / 2});
+    const delay = option(options, 'every') ?? 20;
+    const sections = BigInt(option(options, 'sections') ?? 0);
+    const locks = new Redlock(servers);
+    locks.on('error', () => {});
     const end = Date.now() + Number(milliseconds);
     let turns = 0;
-    for (; turns < 3 || Date.now() < end; ++turns) {
-      const held = await locks.acquire([name], 30000);
+    for (; turns < 3 || Date.now() < end || place.sections < sections; ++turns) {
+      const held = await acquire(locks, name, 30000, delay);
       await place.visit();
       await held.release();
     }
@@ -98,5 +115,5 @@ const verbs = {
     const [verb, ...args] = line.split(' ');
     process.stdout.write(`${await verbs[verb](...args)}\n`);
   }
-  redis?.disconnect();
+  for (const each of servers) each.disconnect();
 })();

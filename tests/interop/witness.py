@@ -19,6 +19,9 @@ class Witness:
     def put(self, offset, value):
         os.pwrite(self.file, struct.pack("<q", value), offset)
 
+    def sections(self):
+        return self.get(COUNT)
+
     def visit(self):
         if self.get(WRITERS) or self.get(READERS):
             self.put(OVERLAPS, self.get(OVERLAPS) + 1)
