@@ -25,7 +25,7 @@ class quorum_link final : public tickets::link {
                         seam_.pass(*servers_[to], to, std::move(r), std::move(done));
                       },
                       [&from](std::function<void()> action) { from.at(from.now(), std::move(action)); },
-                      [this](const store::notification& n) { told_(n); }}} {
+                      [this](const store::notification& n) { on_notification_(n); }}} {
     for (std::size_t i = 0; i < servers_.size(); ++i) {
       servers_[i]->on_notifications([this, i](const store::notification& n) {
         seam_.hear(*servers_[i], i, n);
@@ -49,7 +49,7 @@ class quorum_link final : public tickets::link {
     seam_.enter(request, done);
     coordinator_.send(std::move(request), std::move(done));
   }
-  void on_notifications(on_notification handler) override { told_ = std::move(handler); }
+  void on_notifications(on_notification handler) override { on_notification_ = std::move(handler); }
   void on_gap(const std::function<void()>& missed) override { missed_ = missed; }
   std::shared_ptr<void> watch(std::function<void()> /*changed*/) override { return nullptr; }
   void help(store::caller& /*who*/) override {}
@@ -60,7 +60,7 @@ class quorum_link final : public tickets::link {
   std::vector<std::unique_ptr<tickets::link>> servers_;
   std::deque<line>& ways_;
   quorum_seam seam_;
-  on_notification told_;
+  on_notification on_notification_;
   std::function<void()> missed_;
   quorum::coordinator coordinator_;
 };

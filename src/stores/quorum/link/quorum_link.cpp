@@ -10,6 +10,16 @@
 
 namespace holdfast::quorum {
 
+namespace {
+
+std::vector<std::string> places_of(const std::vector<redis::server_address>& all) {
+  std::vector<std::string> places;
+  for (const redis::server_address& each : all) places.push_back(each.place());
+  return places;
+}
+
+}  // namespace
+
 class quorum_link::server final : private redis::node::parent {
  public:
   server(quorum_link& in, std::size_t index, const redis::server_address& at)
@@ -48,7 +58,7 @@ quorum_link::quorum_link(runtime::event_loop& loop, redis::settings s)
     : notifying_link{loop},
       settings_{std::move(s)},
       coordinator_{loop,
-                   {settings_.quorum.size(), settings_.node_timeout},
+                   {settings_.quorum.size(), settings_.node_timeout, places_of(settings_.quorum)},
                    {[this](std::size_t to, tickets::request r, on_reply handler) {
                       send_to(to, std::move(r), std::move(handler));
                     },

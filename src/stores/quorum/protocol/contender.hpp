@@ -1,8 +1,11 @@
 #pragma once
 
+#include <algorithm>
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -14,6 +17,11 @@ using store::time_point;
 
 /// The smallest number of servers that is more than half of them.
 [[nodiscard]] constexpr std::size_t majority_of(std::size_t servers) { return servers / 2 + 1; }
+
+/// Adds the place of a server to an error that does not name it. Without `places` it stays as it is.
+void name_place(store::request_error& e, std::span<const std::string> places, std::size_t server);
+/// The server has not answered within the time limit.
+[[nodiscard]] store::request_error no_answer_of(std::span<const std::string> places, std::size_t server);
 
 /// The machine of one claim on several servers, from its first request until it is withdrawn.
 ///
@@ -37,13 +45,16 @@ class contender {
     std::vector<order> send;
     std::optional<tickets::link::outcome> answer;  // to `ask`
     bool is_won = false;                           // it holds, and nobody has asked: say so
-    bool is_over = false;                          // refused: withdraw it from all servers
+    bool should_look = false;  // it waits, and the caller has to ask more often than it knows
+    bool is_over = false;      // refused: withdraw it from all servers
     std::optional<time_point> wake_at;
   };
 
   /// \param claim with its number as token.
   /// \param silence after so long without an answer a server counts as silent.
-  contender(tickets::request claim, std::size_t servers, duration silence);
+  /// \param places of the servers, for errors; they outlive the machine.
+  contender(tickets::request claim, std::size_t servers, duration silence,
+            std::span<const std::string> places = {});
 
   /// The caller wants to know where the claim stands. Answered once.
   [[nodiscard]] step ask(time_point now);
@@ -75,6 +86,8 @@ class contender {
     time_point since;  // the grant counts from then
     fencing_token accepted;
     fencing_token fence;
+    std::chrono::microseconds clock{};  // of the server, at `since` or later
+    bool refuses = false;               // the last proposal, though it is above the fence
     std::uint64_t grant = 0;
 
     bool answered = false;  // since the caller has asked
@@ -93,9 +106,12 @@ class contender {
   void claim_at(step& s, time_point now, std::size_t server);
   void consider(step& s, time_point now);
   void propose(step& s, time_point now);
+  [[nodiscard]] std::optional<fencing_token> next_proposal(time_point now) const;
+  [[nodiscard]] bool can_accept(const seat& of, fencing_token token, time_point now) const;
   void conclude(step& s, time_point now);
   void conclude_try(step& s, time_point now);
   void resolve_split(step& s, time_point now);
+  [[nodiscard]] bool is_news(time_point now) const;
   void refuse(step& s);
   [[nodiscard]] bool is_valid(const seat& of, time_point now) const;
   [[nodiscard]] std::size_t votes(time_point now) const;
@@ -106,16 +122,21 @@ class contender {
   [[nodiscard]] std::optional<time_point> next_wake(time_point now) const;
 
   template <class Predicate>
-  [[nodiscard]] std::size_t count(Predicate is_meant) const;
+  [[nodiscard]] std::size_t count(Predicate is_meant) const {
+    return static_cast<std::size_t>(std::count_if(seats_.begin(), seats_.end(), is_meant));
+  }
 
   tickets::request claim_;
   const std::size_t majority_;
   const duration silence_;
+  const std::span<const std::string> places_;
   std::vector<seat> seats_;
   fencing_token proposed_;  // zero: the claim's number
   bool is_asked_ = false;   // and the caller has no answer yet
   time_point asked_at_;
   bool holds_ = false;
+  std::optional<tickets::place> reported_;  // to the caller: where it waits
+  time_point reported_at_;
   bool was_won_ = false;   // and the caller was notified
   bool is_split_ = false;  // it does not wait, but for as long as the votes are split
 };

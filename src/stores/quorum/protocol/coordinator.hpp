@@ -29,7 +29,8 @@ class coordinator {
 
   struct settings {
     std::size_t servers = 0;
-    duration silence{};  // after so long without an answer a server counts as silent
+    duration silence{};                 // after so long without an answer a server counts as silent
+    std::vector<std::string> places{};  // of the servers, for errors
   };
   /// What it needs of the link.
   struct uses {
@@ -58,6 +59,7 @@ class coordinator {
   struct round;
   struct farewell;
   using claim_ptr = std::shared_ptr<claimed>;
+  using outcomes = std::vector<std::optional<outcome>>;
 
   void dispatch(tickets::request request, on_reply done);
   void claim(tickets::request request, on_reply done);
@@ -80,11 +82,11 @@ class coordinator {
 
   /// Sends a request to all servers. `decide` is called after each outcome, until it returns an answer, and
   /// at the end, when all have answered or are silent.
-  using outcomes = std::vector<std::optional<outcome>>;
   using decision = std::function<std::optional<outcome>(const outcomes&, bool is_last)>;
   void ask_all(const tickets::request& request, decision decide, on_reply done);
   void send_part(const std::shared_ptr<round>& all, std::size_t server, tickets::request request);
   void answer(on_reply done, outcome o);
+  void send_to(std::size_t server, tickets::request r, on_reply done);
   [[nodiscard]] outcome too_few(const outcomes& all) const;
   [[nodiscard]] std::size_t majority() const { return majority_of(settings_.servers); }
 
@@ -96,7 +98,7 @@ class coordinator {
   std::vector<std::pair<tickets::request, on_reply>> parked_;  // until the servers' clocks are known
   store::scheduler::timer time_limit_ = 0;
   std::size_t times_due_ = 0;
-  outcomes times_;  // what they said
+  outcomes times_;               // what they said
   bool is_sending_ = false;      // a call of `send`, within which nothing is answered
   std::shared_ptr<bool> alive_;  // for callbacks that come late
 };

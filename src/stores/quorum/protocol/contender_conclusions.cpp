@@ -1,0 +1,249 @@
+// What a claim concludes from what the servers have said.
+
+#include <algorithm>
+#include <chrono>
+#include <map>
+#include <utility>
+#include <variant>
+
+#include "stores/quorum/protocol/contender.hpp"
+
+namespace holdfast::quorum {
+
+using tickets::ballot_step;
+using tickets::place;
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr duration yield_again = 200ms;
+constexpr duration look_again = 10ms;     // while the votes are split
+constexpr duration report_again = 50ms;   // a place in the queue
+constexpr std::size_t most_problems = 3;  // in a message
+constexpr duration furthest = 1s;         // of a token ahead of a server's clock: see lua/quorum/grant.lua
+
+}  // namespace
+
+bool contender::is_valid(const seat& of, time_point now) const {
+  return of.granted && !of.yielding && of.since + claim_.ttl > now;
+}
+
+std::size_t contender::votes(time_point now) const {
+  return count([&](const seat& each) { return is_valid(each, now); });
+}
+
+/// When the earliest of the best majority's grants began; empty: there is no majority for one token.
+std::optional<time_point> contender::won_since(time_point now) const {
+  std::vector<time_point> all;
+  for (const seat& each : seats_)
+    if (is_valid(each, now) && each.accepted == token()) all.push_back(each.since);
+  if (all.size() < majority_) return std::nullopt;
+  std::sort(all.begin(), all.end(), std::greater<>{});
+  return all[majority_ - 1];
+}
+
+void contender::consider(step& s, time_point now) {
+  if (won_since(now)) {
+    if (is_asked_) return conclude(s, now);
+    s.is_won = !std::exchange(was_won_, true);
+    return;
+  }
+  was_won_ = false;
+  if (votes(now) >= majority_) propose(s, now);
+  if (is_asked_) return conclude(s, now);
+  if (now < reported_at_ + report_again || !is_news(now)) return;
+  reported_.reset();
+  s.should_look = true;
+}
+
+/// Whoever comes first behind a foreign holder has to look, because that one notifies nobody. The caller was
+/// answered when a majority had; the other servers, and hints, have said since that the claim is first.
+bool contender::is_news(time_point now) const {
+  if (!reported_ || is_asked_ || holds_ || was_won_) return false;
+  const place at = standing_at(now);
+  return at.head && (!reported_->head || (at.silent && !reported_->silent));
+}
+
+bool contender::can_accept(const seat& of, fencing_token token, time_point now) const {
+  if (!is_valid(of, now) || of.problem) return false;
+  if (of.accepted == token) return true;
+  if (of.in_flight && now >= of.sent + silence_) return false;
+  const auto clock = of.clock + std::chrono::floor<std::chrono::microseconds>(now - of.since + furthest);
+  return !of.refuses && of.fence < token && token.value() <= static_cast<std::uint64_t>(clock.count());
+}
+
+/// The largest number that follows a fence, and that a majority can accept. A server whose clock is far ahead
+/// may have a fence that the others do not accept for long: then that server alone is left out.
+std::optional<fencing_token> contender::next_proposal(time_point now) const {
+  std::optional<fencing_token> best;
+  for (const seat& above : seats_) {
+    if (!is_valid(above, now)) continue;
+    const fencing_token next{std::max(above.fence.value(), token().value()) + 1};
+    const auto accepts = [&](const seat& each) { return can_accept(each, next, now); };
+    if (next > best.value_or(fencing_token{}) && count(accepts) >= majority_) best = next;
+  }
+  return best;
+}
+
+/// A majority has granted, and not accepted the same token. What a server has refused, or has not received,
+/// is not proposed to it again before it has said something else.
+void contender::propose(step& s, time_point now) {
+  const auto is_asking = [&](const seat& each) {
+    return each.in_flight && each.sent_step == ballot_step::accept && now < each.sent + silence_;
+  };
+  if (count(is_asking) != 0) return;
+  const auto accepts = [&](const seat& each) { return can_accept(each, token(), now); };
+  if (!proposed_ || count(accepts) < majority_) {
+    const auto next = next_proposal(now);
+    if (!next) return;
+    proposed_ = *next;
+  }
+  for (std::size_t i = 0; i < seats_.size(); ++i) {
+    const seat& each = seats_[i];
+    if (can_accept(each, token(), now) && !each.in_flight && each.accepted != token())
+      send(s, now, i, ballot_step::accept);
+  }
+}
+
+/// Answers the caller, if what the servers have said is enough.
+void contender::conclude(step& s, time_point now) {
+  const auto answer = [&](tickets::link::outcome outcome) {
+    is_asked_ = false;
+    s.answer = std::move(outcome);
+  };
+  if (const auto since = won_since(now)) {
+    holds_ = was_won_ = true;
+    place at;
+    at.token = token();
+    at.granted = true;
+    at.counts_from = since;
+    return answer(tickets::reply{std::move(at)});
+  }
+  const std::size_t spare = seats_.size() - majority_;  // so many may be missing
+  const std::size_t failed = count([](const seat& each) { return each.problem.has_value(); });
+  if (failed > spare) return answer(problem());
+  const auto other =
+      std::find_if(seats_.begin(), seats_.end(), [](const seat& e) { return e.capacity.has_value(); });
+  if (count([](const seat& each) { return each.capacity.has_value(); }) > spare) {
+    s.is_over = true;
+    return answer(tickets::reply{tickets::other_capacity{*other->capacity}});
+  }
+  if (!claim_.wait) return conclude_try(s, now);
+  const std::size_t heard = count([](const seat& each) { return each.answered && !each.problem; });
+  if (heard < majority_) return;
+  reported_ = standing_at(now);
+  reported_at_ = now;
+  answer(tickets::reply{*reported_});
+}
+
+/// The claim does not wait. It is refused if a majority names the same holder. Where the votes are split
+/// among claims of which none has a majority, it waits until one of them has.
+void contender::conclude_try(step& s, time_point now) {
+  const std::size_t open = count([&](const seat& each) {
+    return is_valid(each, now) || (!each.answered && !each.problem) || each.yielding.has_value();
+  });
+  const std::size_t paused = count([](const seat& each) { return each.pause.has_value(); });
+  if (!is_split_ && open >= majority_) return;
+  if (votes(now) >= majority_) return;  // a token is being accepted
+  const auto is_denied = [](const seat& each) {
+    return each.answered && !each.granted && !each.problem && !each.pause && !each.yielding;
+  };
+  const bool is_turned_away = count(is_denied) != 0;
+  if (paused != 0 && (open + paused >= majority_ || !is_turned_away)) {
+    const auto first =
+        std::find_if(seats_.begin(), seats_.end(), [](const seat& each) { return each.pause.has_value(); });
+    is_asked_ = false;
+    s.is_over = true;
+    s.answer = tickets::reply{tickets::paused{*first->pause}};
+    return;
+  }
+  if (!is_turned_away && !is_split_) {  // grants ran out before there was a majority
+    is_asked_ = false;
+    s.answer = problem();
+    return;
+  }
+  const bool was_free = votes(now) != 0 || is_split_;
+  const bool is_late = now >= asked_at_ + silence_;
+  if (!was_free || has_common_blocker() || is_late) return refuse(s);
+  if (!std::exchange(is_split_, true)) resolve_split(s, now);
+}
+
+void contender::resolve_split(step& s, time_point now) {
+  for (std::size_t i = 0; i < seats_.size(); ++i) {
+    const seat& each = seats_[i];
+    if (!is_valid(each, now) && !each.in_flight) claim_at(s, now, i);
+  }
+  s.wake_at = now + look_again;
+}
+
+void contender::refuse(step& s) {
+  is_asked_ = false;
+  s.is_over = true;
+  s.answer = tickets::reply{tickets::refused{}};
+}
+
+bool contender::has_common_blocker() const {
+  std::map<std::string, std::size_t> named;
+  for (const seat& each : seats_)
+    if (!each.granted && !each.blocker.empty() && ++named[each.blocker] >= majority_) return true;
+  return false;
+}
+
+place contender::standing_at(time_point now) const {
+  tickets::place at;
+  at.token = claim_.token;
+  const std::size_t spare = seats_.size() - majority_;
+  for (const seat& each : seats_) {
+    if (is_valid(each, now)) continue;
+    at.head = at.head || each.head;
+    if (each.head && each.holder_left)
+      at.holder_left = std::min(at.holder_left.value_or(*each.holder_left), *each.holder_left);
+  }
+  at.silent = count([](const seat& each) { return each.silent; }) > spare;
+  if (count([](const seat& each) { return each.pause.has_value(); }) > spare) {
+    at.pause =
+        std::find_if(seats_.begin(), seats_.end(), [](const seat& e) { return e.pause.has_value(); })->pause;
+  }
+  return at;
+}
+
+/// Too many servers have not answered. What no try would change counts if it is true of so many.
+store::request_error contender::problem() const {
+  const std::size_t spare = seats_.size() - majority_;
+  const auto is_final = [](const seat& each) { return each.problem && !each.problem->retryable; };
+  store::request_error all;
+  all.retryable = count(is_final) <= spare;
+  std::string text;
+  std::size_t problems = 0;
+  bool has_code = false;
+  for (const seat& each : seats_) {
+    all.maybe_executed = all.maybe_executed || each.answered ||
+                         (each.problem && each.problem->maybe_executed) || each.in_flight;
+    if (!each.problem) continue;
+    if (!has_code && each.problem->retryable == all.retryable) {
+      all.reason.code = each.problem->reason.code;
+      has_code = true;
+    }
+    if (++problems <= most_problems) text += "; " + each.problem->reason.message;
+  }
+  all.reason.message = std::to_string(problems) + " of " + std::to_string(seats_.size()) +
+                       " servers do not answer or refuse, and a majority is needed" + text;
+  return all;
+}
+
+std::optional<time_point> contender::next_wake(time_point now) const {
+  std::optional<time_point> next;
+  const auto at = [&](time_point when) { next = std::min(next.value_or(when), when); };
+  if (is_asked_ && now < asked_at_ + silence_) at(asked_at_ + silence_);
+  if (is_asked_ && is_split_) at(now + look_again);
+  if (is_news(now)) at(std::max(now, reported_at_ + report_again));
+  for (const seat& each : seats_) {
+    if (each.yielding && !each.in_flight) at(std::max(now, each.sent + yield_again));
+    const bool is_proposal = each.in_flight && each.sent_step == ballot_step::accept;
+    if (is_proposal && now < each.sent + silence_) at(each.sent + silence_);
+  }
+  return next;
+}
+
+}  // namespace holdfast::quorum

@@ -1,0 +1,202 @@
+// What a majority of several servers says: of the time, of a lock, and of all locks.
+
+#include <gtest/gtest.h>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "stores/quorum/protocol/place_in_time.hpp"
+#include "stores/quorum/protocol/shared_view.hpp"
+
+namespace holdfast::quorum {
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::microseconds;
+
+// ---- place_in_time
+
+constexpr store::time_point today{1h};
+constexpr microseconds wall = 1'000'000h;
+
+fencing_token number_at(microseconds clock) {
+  return fencing_token{static_cast<std::uint64_t>(clock.count())};
+}
+
+TEST(quorum_place_in_time, is_known_from_a_majority_of_the_clocks) {
+  place_in_time places{5};
+  for (const std::size_t server : {0, 3}) places.hear(server, wall, today, today);
+  places.hear(3, wall, today, today);
+  EXPECT_FALSE(places.is_known());
+  places.hear(4, wall, today, today);
+  EXPECT_TRUE(places.is_known());
+}
+
+TEST(quorum_place_in_time, rises_with_the_time_of_the_servers) {
+  place_in_time places{3};
+  for (std::size_t i = 0; i < 3; ++i) places.hear(i, wall, today, today);
+  const auto first = places.next(today);
+  EXPECT_GT(first, number_at(wall)) << "a server that has forgotten its tokens has to accept it";
+  EXPECT_LT(first, number_at(wall + 1s));
+  EXPECT_GE(places.next(today + 1h), number_at(wall + 1h));
+}
+
+TEST(quorum_place_in_time, gives_no_number_twice_and_none_that_is_smaller) {
+  place_in_time places{3};
+  for (std::size_t i = 0; i < 3; ++i) places.hear(i, wall, today, today);
+  const auto first = places.next(today);
+  const auto second = places.next(today);
+  EXPECT_GT(second, first);
+  for (std::size_t i = 0; i < 3; ++i) places.hear(i, wall - 1h, today, today);
+  EXPECT_GT(places.next(today), second) << "the servers' clocks were set back";
+}
+
+TEST(quorum_place_in_time, is_the_same_whatever_a_minority_of_the_clocks_says) {
+  for (const auto mad : {-wall, -microseconds{1h}, microseconds{1h}, wall}) {
+    for (const std::size_t liars : {1, 2}) {
+      place_in_time places{5};
+      for (std::size_t i = 0; i < 5; ++i)
+        places.hear(i, i < liars ? wall + mad : wall + microseconds{i}, today, today);
+      const auto number = places.next(today);
+      EXPECT_GT(number, number_at(wall)) << liars << " are off by " << mad.count();
+      EXPECT_LT(number, number_at(wall + 1s)) << liars << " are off by " << mad.count();
+    }
+  }
+}
+
+TEST(quorum_place_in_time, follows_a_clock_that_was_set) {
+  place_in_time places{3};
+  for (std::size_t i = 0; i < 3; ++i) places.hear(i, wall, today, today);
+  for (std::size_t i = 0; i < 2; ++i) places.hear(i, wall + 1h, today, today);
+  EXPECT_GE(places.next(today), number_at(wall + 1h));
+}
+
+// ---- shared_view
+
+using views = std::vector<std::optional<lock_state>>;
+
+claim_state sighted(const std::string& owner, std::uint64_t token, duration left = 10s) {
+  claim_state c;
+  c.owner = owner;
+  c.token = fencing_token{token};
+  c.expires_in = left;
+  return c;
+}
+lock_state view(std::vector<claim_state> holders, std::vector<claim_state> waiters = {},
+                std::uint64_t last = 0) {
+  lock_state s;
+  s.name = "as a server calls it";
+  s.holders = std::move(holders);
+  s.waiters = std::move(waiters);
+  s.last_token = fencing_token{last};
+  return s;
+}
+std::vector<std::string> owners_of(const std::vector<claim_state>& all) {
+  std::vector<std::string> owners;
+  for (const auto& each : all) owners.push_back(each.owner);
+  return owners;
+}
+using names = std::vector<std::string>;
+
+TEST(quorum_view, of_a_name_that_nobody_uses_is_empty) {
+  EXPECT_FALSE(view_of("stock", views{std::nullopt, std::nullopt, std::nullopt}, 2));
+}
+
+TEST(quorum_view, has_as_holder_what_a_majority_names) {
+  const auto seen =
+      view_of("stock",
+              views{view({sighted("a", 5, 7s)}, {sighted("b", 6)}, 5),
+                    view({sighted("a", 5, 9s)}, {sighted("b", 6)}, 5), view({sighted("b", 6)}, {}, 6)},
+              2);
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(seen->name, "stock");
+  EXPECT_EQ(owners_of(seen->holders), names{"a"});
+  EXPECT_EQ(seen->holders[0].expires_in, duration{9s});
+  EXPECT_EQ(owners_of(seen->waiters), names{"b"});
+  EXPECT_EQ(seen->last_token, fencing_token{6});
+}
+
+TEST(quorum_view, has_no_holder_while_the_votes_are_split) {
+  const auto seen =
+      view_of("stock", views{view({sighted("c", 7)}), view({sighted("a", 5)}), view({sighted("b", 6)})}, 2);
+  ASSERT_TRUE(seen);
+  EXPECT_TRUE(seen->holders.empty());
+  EXPECT_EQ(owners_of(seen->waiters), (names{"a", "b", "c"})) << "in the order in which they will be served";
+}
+
+TEST(quorum_view, counts_missing_answers_against_a_holder) {
+  const auto seen = view_of("stock", views{view({sighted("a", 5)}), std::nullopt, std::nullopt}, 2);
+  ASSERT_TRUE(seen);
+  EXPECT_TRUE(seen->holders.empty());
+}
+
+TEST(quorum_view, shows_the_token_that_the_holder_has_proposed_last) {
+  const auto seen =
+      view_of("stock", views{view({sighted("a", 5)}), view({sighted("a", 9)}), view({sighted("a", 9)})}, 2);
+  ASSERT_EQ(seen->holders.size(), 1U);
+  EXPECT_EQ(seen->holders[0].token, fencing_token{9});
+}
+
+TEST(quorum_view, has_a_foreign_holder_where_a_majority_has_it) {
+  claim_state foreign = sighted("plain text", 0);
+  const auto seen = view_of("stock", views{view({foreign}), view({foreign}), view({sighted("a", 5)})}, 2);
+  EXPECT_EQ(owners_of(seen->holders), names{"plain text"});
+  EXPECT_EQ(owners_of(seen->waiters), names{"a"});
+}
+
+TEST(quorum_view, is_paused_where_a_majority_is) {
+  auto paused = view({});
+  paused.paused_for = 5s;
+  paused.pause_reason = "started";
+  EXPECT_EQ(view_of("stock", views{paused, view({}), view({})}, 2)->paused_for, duration{});
+  EXPECT_EQ(view_of("stock", views{paused, view({}), view({})}, 2)->pause_reason, "");
+  EXPECT_EQ(view_of("stock", views{paused, paused, view({})}, 2)->paused_for, duration{5s});
+  EXPECT_EQ(view_of("stock", views{paused, paused, view({})}, 2)->pause_reason, "started");
+}
+
+lock_summary summary(const std::string& name, std::uint64_t holders, std::uint64_t waiters = 0,
+                     std::uint64_t last = 5) {
+  lock_summary s;
+  s.name = name;
+  s.holders = holders;
+  s.waiters = waiters;
+  s.last_token = fencing_token{last};
+  if (holders != 0) {
+    s.holder_token = s.last_token;
+    s.held_for = 3s;
+    s.holder.program = "a program";
+  }
+  return s;
+}
+
+TEST(quorum_listing, has_each_name_once_with_what_a_majority_holds) {
+  const auto all =
+      view_of({{summary("a", 1), summary("b", 1)}, {summary("a", 1, 2, 6)}, {summary("c", 0, 1)}}, 2, false);
+  ASSERT_EQ(all.size(), 3U);
+  EXPECT_EQ(all[0].name, "a");
+  EXPECT_EQ(all[0].holders, 1U);
+  EXPECT_EQ(all[0].waiters, 2U);
+  EXPECT_EQ(all[0].last_token, fencing_token{6});
+  EXPECT_EQ(all[0].holder.program, "a program");
+  EXPECT_EQ(all[1].name, "b");
+  EXPECT_EQ(all[1].holders, 0U) << "one vote is no hold";
+  EXPECT_EQ(all[1].waiters, 1U);
+  EXPECT_EQ(all[1].held_for, duration{});
+  EXPECT_EQ(all[1].holder.program, "");
+  EXPECT_EQ(all[2].waiters, 1U);
+}
+
+TEST(quorum_listing, has_idle_names_if_they_are_asked_for) {
+  const std::vector<std::vector<lock_summary>> idle{{summary("a", 0)}, {summary("a", 0)}, {}};
+  EXPECT_TRUE(view_of(idle, 2, false).empty());
+  ASSERT_EQ(view_of(idle, 2, true).size(), 1U);
+}
+
+TEST(quorum_listing, counts_readers_that_a_majority_has) {
+  const auto all = view_of({{summary("a", 3)}, {summary("a", 2)}, {summary("a", 1)}}, 2, false);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].holders, 2U);
+}
+
+}  // namespace
+}  // namespace holdfast::quorum

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+#include "core/request.hpp"
+
+namespace holdfast::quorum {
+
+/// What servers say to a claim, for tests of the machines.
+struct votes {
+  static constexpr std::uint64_t number =
+      5'000'000;  // of a claim: its place, and its token if it is accepted
+  static constexpr std::chrono::microseconds clock{number};  // of the servers
+
+  static constexpr duration silence = std::chrono::milliseconds{500};
+
+  static tickets::request claim(bool wait, std::uint8_t owner = 1) {
+    tickets::request r;
+    r.kind = tickets::task::acquire;
+    r.name = "stock";
+    r.owner = owner_id{owner_id::bytes_type{owner}};
+    r.token = fencing_token{number};
+    r.weight = r.capacity = store::full_capacity;
+    r.ttl = std::chrono::seconds{30};
+    r.wait = wait;
+    return r;
+  }
+  /// The server has accepted the token; zero: none, since its fence is larger.
+  static tickets::place granted(std::uint64_t accepted = number, std::uint64_t fence = number,
+                                std::uint64_t grant = 1) {
+    tickets::place at;
+    at.token = fencing_token{number};
+    at.granted = true;
+    at.vote.emplace();
+    at.vote->accepted = fencing_token{accepted};
+    at.vote->fence = fencing_token{fence};
+    at.vote->grant = grant;
+    at.vote->clock = clock;
+    return at;
+  }
+  /// Granted, and another claim goes first.
+  static tickets::place overtaken(std::uint64_t grant) {
+    auto at = granted(number, number, grant);
+    at.vote->is_overtaken = true;
+    return at;
+  }
+  static tickets::place queued(std::string blocker = "another") {
+    tickets::place at;
+    at.token = fencing_token{number};
+    at.vote.emplace();
+    at.vote->blocker = std::move(blocker);
+    at.vote->clock = clock;
+    return at;
+  }
+  static tickets::refused refused(std::string blocker = "another") {
+    tickets::ballot vote;
+    vote.blocker = std::move(blocker);
+    vote.clock = clock;
+    return {std::move(vote)};
+  }
+  static store::request_error failed(std::size_t server, bool retryable = true) {
+    return {
+        {retryable ? errc::unavailable : errc::wrong_type, "server " + std::to_string(server) + " is gone"},
+        retryable,
+        false};
+  }
+  static tickets::link::outcome of(const store::request_error& failed) { return failed; }
+  static tickets::link::outcome of(const tickets::reply& reply) { return reply; }
+};
+
+}  // namespace holdfast::quorum
