@@ -31,7 +31,7 @@ class quorum_contention : public testing::Test {
   template <class Library>
   void start(const std::string& name, std::int64_t sections) {
     auto process = std::make_unique<Library>(sockets_of(quorum_));
-    process->tell("contend redlock:stock " + file_ + " 0 every=5 sections=" + std::to_string(sections));
+    process->tell("contend redlock:stock " + file_ + " 0 every=10 sections=" + std::to_string(sections));
     others_.emplace_back(name, std::move(process));
   }
 
