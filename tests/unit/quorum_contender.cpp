@@ -40,7 +40,7 @@ class quorum_contender : public testing::Test, protected votes {
   contender::step hint(std::size_t server) { return take(claim_.hint(now_, server)); }
 
   /// Servers with a request of that step under way.
-  [[nodiscard]] std::set<std::size_t> asked(ballot_step kind) const {
+  [[nodiscard]] std::set<std::size_t> addressees(ballot_step kind) const {
     std::set<std::size_t> all;
     for (const auto& [server, r] : in_flight_)
       if (r.step == kind) all.insert(server);
@@ -76,7 +76,7 @@ class quorum_try : public quorum_contender {
 TEST_F(quorum_contender, holds_by_the_first_majority_in_one_round) {
   const auto begin = now_;
   EXPECT_FALSE(ask().answer);
-  EXPECT_EQ(asked(ballot_step::claim).size(), 5U);
+  EXPECT_EQ(addressees(ballot_step::claim).size(), 5U);
   for (const std::size_t server : {4, 0}) {
     now_ += 1ms;
     EXPECT_FALSE(hear(server, granted()).answer);
@@ -94,7 +94,7 @@ TEST_F(quorum_contender, proposes_anew_a_token_that_less_than_a_majority_has_acc
   hear(0, granted());
   hear(1, granted(0, number + 7));
   EXPECT_FALSE(is_won(hear(2, granted(0, number + 3))));
-  EXPECT_EQ(asked(ballot_step::accept), (std::set<std::size_t>{0, 1, 2}));
+  EXPECT_EQ(addressees(ballot_step::accept), (std::set<std::size_t>{0, 1, 2}));
   const auto proposed = sent(0).token;
   EXPECT_GT(proposed, fencing_token{number + 7});
   for (const std::size_t server : {0, 1}) {
@@ -151,7 +151,7 @@ TEST_F(quorum_contender, is_not_revived_by_an_answer_that_was_under_way) {
 TEST_F(quorum_contender, gives_a_grant_back_while_it_has_no_majority) {
   ask();
   hear(0, overtaken(41));
-  ASSERT_EQ(asked(ballot_step::yield), std::set<std::size_t>{0});
+  ASSERT_EQ(addressees(ballot_step::yield), std::set<std::size_t>{0});
   EXPECT_EQ(sent(0).grant, 41U);
 }
 
@@ -161,7 +161,7 @@ TEST_F(quorum_contender, with_a_majority_gives_nothing_back) {
   hear(1, granted());
   EXPECT_TRUE(is_grant(hear(2, overtaken(41))));
   hear(3, overtaken(42));
-  EXPECT_TRUE(asked(ballot_step::yield).empty());
+  EXPECT_TRUE(addressees(ballot_step::yield).empty());
 }
 
 TEST_F(quorum_contender, counts_nothing_of_a_server_until_its_yield_is_answered) {
@@ -186,11 +186,11 @@ TEST_F(quorum_contender, sends_a_lost_yield_again_with_the_same_number) {
   hear(0, overtaken(41));
   const auto lost = hear(0, failed(0));
   ASSERT_TRUE(lost.wake_at);
-  EXPECT_TRUE(asked(ballot_step::yield).empty());
+  EXPECT_TRUE(addressees(ballot_step::yield).empty());
   hear(1, granted());
   EXPECT_FALSE(is_won(hear(2, granted())));
   wake_after(1s);
-  ASSERT_EQ(asked(ballot_step::yield), std::set<std::size_t>{0});
+  ASSERT_EQ(addressees(ballot_step::yield), std::set<std::size_t>{0});
   EXPECT_EQ(sent(0).grant, 41U);
 }
 
@@ -199,7 +199,7 @@ TEST_F(quorum_contender, sends_a_lost_yield_before_it_claims_again) {
   hear(0, overtaken(41));
   hear(0, failed(0));
   hint(0);
-  ASSERT_EQ(asked(ballot_step::yield), std::set<std::size_t>{0});
+  ASSERT_EQ(addressees(ballot_step::yield), std::set<std::size_t>{0});
   EXPECT_EQ(sent(0).grant, 41U);
 }
 
@@ -207,9 +207,9 @@ TEST_F(quorum_contender, asks_again_after_an_answer_that_may_be_older_than_a_not
   ask();
   hint(0);  // while the answer is under way
   hear(0, queued());
-  EXPECT_EQ(asked(ballot_step::claim).count(0), 1U);
+  EXPECT_EQ(addressees(ballot_step::claim).count(0), 1U);
   hear(0, granted());
-  EXPECT_EQ(asked(ballot_step::claim).count(0), 0U);
+  EXPECT_EQ(addressees(ballot_step::claim).count(0), 0U);
 }
 
 TEST_F(quorum_contender, that_waits_says_so_when_a_majority_has_answered) {
@@ -240,7 +240,7 @@ TEST_F(quorum_contender, claims_again_at_a_server_that_has_lost_it) {
   ask();
   hear(0, overtaken(41));
   hear(0, tickets::nothing{});
-  EXPECT_EQ(asked(ballot_step::claim).count(0), 1U);
+  EXPECT_EQ(addressees(ballot_step::claim).count(0), 1U);
 }
 
 TEST_F(quorum_contender, that_too_few_servers_answer_names_them) {
@@ -298,7 +298,7 @@ TEST_F(quorum_contender, does_not_repeat_a_proposal_that_was_refused) {
   hear(0, granted(proposed, proposed));
   hear(1, granted(proposed, proposed));
   hear(2, granted(0, number + 3));  // its clock is behind
-  EXPECT_TRUE(asked(ballot_step::accept).empty());
+  EXPECT_TRUE(addressees(ballot_step::accept).empty());
 }
 
 TEST_F(quorum_contender, does_not_repeat_a_proposal_at_once_that_has_failed) {
@@ -310,7 +310,7 @@ TEST_F(quorum_contender, does_not_repeat_a_proposal_at_once_that_has_failed) {
   hear(0, granted(proposed, proposed));
   hear(1, granted(proposed, proposed));
   hear(2, failed(2));
-  EXPECT_TRUE(asked(ballot_step::accept).empty()) << "it would fail as soon, and so on";
+  EXPECT_TRUE(addressees(ballot_step::accept).empty()) << "it would fail as soon, and so on";
 }
 
 TEST_F(quorum_contender, does_not_propose_what_the_others_cannot_accept_because_one_clock_is_far_ahead) {
@@ -319,7 +319,7 @@ TEST_F(quorum_contender, does_not_propose_what_the_others_cannot_accept_because_
   hear(0, granted(0, mad));
   hear(1, granted());
   EXPECT_FALSE(is_won(hear(2, granted())));
-  EXPECT_TRUE(asked(ballot_step::accept).empty());
+  EXPECT_TRUE(addressees(ballot_step::accept).empty());
   EXPECT_TRUE(is_won(hear(3, granted())));
   const auto won = ask();
   ASSERT_TRUE(is_grant(won));
@@ -334,7 +334,7 @@ TEST_F(quorum_contender, proposes_below_a_fence_that_is_far_ahead_if_a_majority_
   hear(2, granted());
   hear(3, granted());
   ASSERT_FALSE(claim_.holds());
-  ASSERT_EQ(asked(ballot_step::accept), (std::set<std::size_t>{1, 2, 3}));
+  ASSERT_EQ(addressees(ballot_step::accept), (std::set<std::size_t>{1, 2, 3}));
   const auto proposed = sent(1).token.value();
   EXPECT_GT(proposed, number + 5);
   EXPECT_LT(proposed, mad);
@@ -353,7 +353,7 @@ TEST_F(quorum_contender, proposes_again_without_a_server_that_is_silent) {
   hear(1, granted(first, first));
   hear(3, granted(0, first + 3));  // server 2 does not answer
   wake_after(silence);
-  ASSERT_EQ(asked(ballot_step::accept), (std::set<std::size_t>{0, 1, 2, 3}));
+  ASSERT_EQ(addressees(ballot_step::accept), (std::set<std::size_t>{0, 1, 2, 3}));
   const auto proposed = sent(0).token.value();
   EXPECT_GT(proposed, first + 3);
   for (const std::size_t server : {0, 1}) hear(server, granted(proposed, proposed));
@@ -366,7 +366,7 @@ TEST_F(quorum_contender, that_holds_is_claimed_in_the_queue_of_a_server_that_lac
   ASSERT_TRUE(claim_.holds());
   hear(3, failed(3));
   take(claim_.spread(now_, 3));
-  ASSERT_EQ(asked(ballot_step::claim).count(3), 1U);
+  ASSERT_EQ(addressees(ballot_step::claim).count(3), 1U);
   EXPECT_TRUE(sent(3).wait);
   EXPECT_EQ(sent(3).weight, store::full_capacity);
 }
@@ -406,7 +406,7 @@ TEST_F(quorum_try, waits_in_the_queues_while_the_votes_are_split) {
   hear(2, refused("a"));
   hear(3, refused("a"));
   EXPECT_FALSE(hear(4, refused("b")).answer);
-  ASSERT_EQ(asked(ballot_step::claim), (std::set<std::size_t>{2, 3, 4}));
+  ASSERT_EQ(addressees(ballot_step::claim), (std::set<std::size_t>{2, 3, 4}));
   EXPECT_TRUE(sent(2).wait);
   EXPECT_TRUE(is_grant(hear(2, granted())));
 }

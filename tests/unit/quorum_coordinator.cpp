@@ -55,7 +55,7 @@ class quorum_coordinator : public testing::Test, protected votes {
   void reply(const servers& of, const outcome& o) {
     for (const std::size_t server : of) reply(server, o);
   }
-  [[nodiscard]] servers asked(task kind, ballot_step step = ballot_step::none) const {
+  [[nodiscard]] servers addressees(task kind, ballot_step step = ballot_step::none) const {
     servers all;
     for (std::size_t i = 0; i < 5; ++i) {
       for (const sent& each : in_flight_[i])
@@ -71,7 +71,7 @@ class quorum_coordinator : public testing::Test, protected votes {
   answer begin(tickets::request r) {
     auto got = send(std::move(r));
     reply(everywhere, of(refused("")));
-    EXPECT_EQ(asked(task::acquire, ballot_step::claim), everywhere);
+    EXPECT_EQ(addressees(task::acquire, ballot_step::claim), everywhere);
     return got;
   }
   /// A claim that holds by some servers; the others have not answered.
@@ -130,7 +130,7 @@ class quorum_coordinator : public testing::Test, protected votes {
 
 TEST_F(quorum_coordinator, asks_for_the_clocks_before_its_first_claim) {
   const auto first = send(claim(true));
-  ASSERT_EQ(asked(task::acquire, ballot_step::claim), everywhere);
+  ASSERT_EQ(addressees(task::acquire, ballot_step::claim), everywhere);
   EXPECT_EQ(first_at(0).token, fencing_token{}) << "that asks for the time alone";
   EXPECT_FALSE(first_at(0).wait);
   const auto second = send(claim(true, 2));
@@ -185,7 +185,7 @@ TEST_F(quorum_coordinator, refuses_permits) {
   const auto got = send(r);
   ASSERT_NE(error_in(got), nullptr);
   EXPECT_EQ(error_in(got)->reason.code, errc::invalid_argument);
-  EXPECT_TRUE(asked(task::acquire, ballot_step::claim).empty());
+  EXPECT_TRUE(addressees(task::acquire, ballot_step::claim).empty());
 }
 
 TEST_F(quorum_coordinator, leaves_nothing_of_a_try_that_was_refused) {
@@ -193,7 +193,7 @@ TEST_F(quorum_coordinator, leaves_nothing_of_a_try_that_was_refused) {
   reply({0, 1}, grant());
   reply({2, 3, 4}, of(refused("a")));
   EXPECT_NE(in<tickets::refused>(got), nullptr);
-  EXPECT_EQ(asked(task::withdraw), everywhere);
+  EXPECT_EQ(addressees(task::withdraw), everywhere);
   EXPECT_EQ(first_at(0).owner, claim(false).owner);
 }
 
@@ -231,7 +231,7 @@ TEST_F(quorum_coordinator, believes_no_notification_without_an_answer) {
     });
   }
   EXPECT_TRUE(notified_.empty());
-  EXPECT_EQ(asked(task::acquire, ballot_step::claim), everywhere);
+  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), everywhere);
 }
 
 // ---- renewals
@@ -301,10 +301,10 @@ TEST_F(quorum_coordinator, claims_a_hold_at_servers_that_miss_it) {
   reply(3, kept(false));
   reply({0, 1, 2}, kept(true));
   ASSERT_TRUE(*got);
-  EXPECT_EQ(asked(task::acquire, ballot_step::claim), servers{3});
+  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{3});
   EXPECT_EQ(first_at(3).owner, claim(true).owner);
   reply(4, kept(false));
-  EXPECT_EQ(asked(task::acquire, ballot_step::claim), (servers{3, 4})) << "its answer came later";
+  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), (servers{3, 4})) << "its answer came later";
 }
 
 TEST_F(quorum_coordinator, claims_nothing_for_a_hold_that_is_lost) {
@@ -312,7 +312,7 @@ TEST_F(quorum_coordinator, claims_nothing_for_a_hold_that_is_lost) {
   reply({3, 4}, failed(3));
   send(renewal());
   reply({3, 4, 0}, kept(false));
-  EXPECT_TRUE(asked(task::acquire, ballot_step::claim).empty());
+  EXPECT_TRUE(addressees(task::acquire, ballot_step::claim).empty());
 }
 
 // ---- the ends of claims
@@ -320,7 +320,7 @@ TEST_F(quorum_coordinator, claims_nothing_for_a_hold_that_is_lost) {
 TEST_F(quorum_coordinator, releases_by_the_first_majority) {
   hold_at(everywhere);
   const auto got = send(request(task::release));
-  EXPECT_EQ(asked(task::release), everywhere);
+  EXPECT_EQ(addressees(task::release), everywhere);
   reply({0, 1}, of(tickets::done{}));
   EXPECT_FALSE(*got);
   reply(2, of(tickets::nothing{}));
@@ -340,14 +340,14 @@ TEST_F(quorum_coordinator, repeats_a_release_until_it_is_confirmed) {
   reply({0, 1, 2, 4}, of(tickets::done{}));
   for (int i = 0; i < 3; ++i) {
     reply(3, failed(3));
-    EXPECT_TRUE(asked(task::release).empty()) << "not at once";
+    EXPECT_TRUE(addressees(task::release).empty()) << "not at once";
     time_.run_for(1s);
-    EXPECT_EQ(asked(task::release), servers{3});
+    EXPECT_EQ(addressees(task::release), servers{3});
     EXPECT_EQ(in_flight_[3].size(), 1U);
   }
   reply(3, of(tickets::done{}));
   time_.run_for(60s);
-  EXPECT_TRUE(asked(task::release).empty());
+  EXPECT_TRUE(addressees(task::release).empty());
 }
 
 TEST_F(quorum_coordinator, repeats_a_release_no_longer_than_the_ttl) {
@@ -355,14 +355,14 @@ TEST_F(quorum_coordinator, repeats_a_release_no_longer_than_the_ttl) {
   send(request(task::release));
   reply({0, 1, 2, 4}, of(tickets::done{}));
   int tries = 0;
-  for (; !asked(task::release).empty(); ++tries) {
+  for (; !addressees(task::release).empty(); ++tries) {
     reply(3, failed(3));
     time_.run_for(1s);
   }
   EXPECT_GT(tries, 20);
   EXPECT_LE(tries, 31);
   time_.run_for(60s);
-  EXPECT_TRUE(asked(task::release).empty());
+  EXPECT_TRUE(addressees(task::release).empty());
 }
 
 TEST_F(quorum_coordinator, that_releases_and_hears_too_little_names_the_servers) {
@@ -383,7 +383,7 @@ TEST_F(quorum_coordinator, hears_nothing_of_a_claim_that_has_ended) {
   reply(everywhere, late);
   time_.run_for(60s);
   EXPECT_TRUE(notified_.empty());
-  EXPECT_EQ(asked(task::withdraw), everywhere);
+  EXPECT_EQ(addressees(task::withdraw), everywhere);
   EXPECT_EQ(in_flight_[0].size(), 1U);
 }
 
@@ -403,7 +403,7 @@ TEST_F(quorum_coordinator, that_stops_sends_nothing_more) {
   reply({0, 1, 2}, failed(0));
   time_.run_for(60s);
   EXPECT_FALSE(*got);
-  EXPECT_EQ(asked(task::release), (servers{3, 4}));
+  EXPECT_EQ(addressees(task::release), (servers{3, 4}));
 }
 
 // ---- what everybody may ask
@@ -438,7 +438,7 @@ TEST_F(quorum_coordinator, forces_the_end_of_holds_by_their_owners) {
   r.token = {};
   const auto got = send(r);
   reply(everywhere, held);
-  ASSERT_EQ(asked(task::force_release, ballot_step::end), everywhere);
+  ASSERT_EQ(addressees(task::force_release, ballot_step::end), everywhere);
   EXPECT_EQ(first_at(0).owner, claim(true).owner);
   reply({0, 1, 2}, of(tickets::count{1}));
   reply(3, of(tickets::count{0}));
