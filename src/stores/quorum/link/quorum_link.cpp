@@ -14,6 +14,7 @@ namespace {
 
 std::vector<std::string> places_of(const std::vector<redis::server_address>& all) {
   std::vector<std::string> places;
+  places.reserve(all.size());
   for (const redis::server_address& each : all) places.push_back(each.place());
   return places;
 }
@@ -26,6 +27,9 @@ class quorum_link::server final : private redis::node::parent {
       : in_{in},
         index_{index},
         node_{in.loop(), in.reader(), in.settings_, at, at.place(), in.client_, *this} {}
+  ~server() = default;
+  server(const server&) = delete;
+  server& operator=(const server&) = delete;
 
   [[nodiscard]] redis::node& node() { return node_; }
 

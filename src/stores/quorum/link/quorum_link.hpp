@@ -40,7 +40,7 @@ class quorum_link final : public runtime::notifying_link<tickets::request, ticke
   class server;
 
   void track(bool on) override;
-  void send_to(std::size_t server, tickets::request request, on_reply handler);
+  void send_to(std::size_t to, tickets::request request, on_reply handler);
   void kick_soon();
   [[nodiscard]] std::vector<redis::node*> take_unflushed();
 

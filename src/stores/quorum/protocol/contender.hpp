@@ -38,7 +38,7 @@ void name_place(store::request_error& e, std::span<const std::string> places, st
 class contender {
  public:
   struct order {
-    std::size_t server;
+    std::size_t server = 0;
     tickets::request request;
   };
   struct step {
@@ -76,28 +76,27 @@ class contender {
  private:
   /// What the claim knows of one server.
   struct seat {
-    bool in_flight = false;
-    tickets::ballot_step sent_step{};
-    time_point sent;
-    bool again = false;                     // something has happened there meanwhile
-    std::optional<std::uint64_t> yielding;  // the number of the grant that it gives back
-
-    bool granted = false;
+    time_point sent;   // the last request
     time_point since;  // the grant counts from then
     fencing_token accepted;
     fencing_token fence;
     std::chrono::microseconds clock{};  // of the server, at `since` or later
-    bool refuses = false;               // the last proposal, though it is above the fence
     std::uint64_t grant = 0;
-
-    bool answered = false;  // since the caller has asked
-    std::optional<store::request_error> problem;
-    std::optional<failure> pause;
-    std::optional<std::int64_t> capacity;  // it is in use with that one
-    bool head = false;
-    bool silent = false;
+    std::optional<std::uint64_t> yielding;  // the number of the grant that it gives back
+    std::optional<std::int64_t> capacity;   // it is in use with that one
     std::optional<duration> holder_left;
     std::string blocker;
+    std::optional<failure> pause;
+    std::optional<store::request_error> problem;  // since the caller has asked
+
+    bool in_flight = false;
+    tickets::ballot_step sent_step{};
+    bool again = false;  // something has happened there meanwhile
+    bool granted = false;
+    bool refuses = false;   // the last proposal, though it is above the fence
+    bool answered = false;  // since the caller has asked
+    bool head = false;
+    bool silent = false;
   };
 
   void take(seat& of, const tickets::reply& reply);

@@ -104,6 +104,7 @@ void require_primary(const settings& to, const value& hello, introduction& talk)
 /// down at each server, and the others compare. A user who may not write or read there is not checked.
 void require_same_servers(const settings& in, introduction& talk) {
   std::vector<std::string> places;
+  places.reserve(in.quorum.size());
   for (const server_address& each : in.quorum) places.push_back(each.place());
   std::sort(places.begin(), places.end());
   std::string own;
