@@ -7,13 +7,13 @@ namespace holdfast::test {
 redis_quorum::redis_quorum(settings options) : settings_{std::move(options)} {
   if (settings_.tls) authority_.emplace(folder_);
   for (std::size_t i = 0; i < settings_.servers; ++i) {
-    servers_.push_back(
-        std::make_unique<redis_server>(redis_server::settings{.lines = settings_.lines,
-                                                              .password = settings_.password,
-                                                              .tls = settings_.tls,
-                                                              .authority = settings_.tls ? &*authority_ : nullptr,
-                                                              .append_only = settings_.append_only,
-                                                              .own_clock = settings_.own_clock}));
+    servers_.push_back(std::make_unique<redis_server>(
+        redis_server::settings{.lines = settings_.lines,
+                               .password = settings_.password,
+                               .tls = settings_.tls,
+                               .authority = settings_.tls ? &*authority_ : nullptr,
+                               .append_only = settings_.append_only,
+                               .own_clock = settings_.own_clock}));
     if (!settings_.on_lines) continue;
     const redis_server& last = *servers_.back();
     lines_.push_back(std::make_unique<fault_proxy>(settings_.tls ? last.tls_port() : last.port()));

@@ -38,12 +38,12 @@ void coordinator::dispatch(request r, on_reply done) {
     case task::acquire:
     case task::find:
     case task::look: return claim(std::move(r), std::move(done));
-    case task::renew: return renew(std::move(r), std::move(done));
+    case task::renew: return renew(r, std::move(done));
     case task::release:
     case task::withdraw: return release(std::move(r), std::move(done));
-    case task::downgrade: return downgrade(std::move(r), std::move(done));
-    case task::force_release: return force(std::move(r), std::move(done));
-    case task::inspect: return inspect(std::move(r), std::move(done));
+    case task::downgrade: return downgrade(r, std::move(done));
+    case task::force_release: return force(r, std::move(done));
+    case task::inspect: return inspect(r, std::move(done));
     case task::list: return list(std::move(r), std::move(done));
   }
 }

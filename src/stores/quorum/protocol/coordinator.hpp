@@ -70,14 +70,14 @@ class coordinator {
   void carry_out(const claim_ptr& c, contender::step s);
   void send_order(const claim_ptr& c, contender::order o);
 
-  void renew(tickets::request batch, on_reply done);
+  void renew(const tickets::request& batch, on_reply done);
   void claim_missing(const owner_id& owner, std::size_t server);
   void release(tickets::request request, on_reply done);
   void say_farewell(const std::shared_ptr<farewell>& f, std::size_t server);
-  void downgrade(tickets::request request, on_reply done);
-  void inspect(tickets::request request, on_reply done);
+  void downgrade(const tickets::request& request, on_reply done);
+  void inspect(const tickets::request& request, on_reply done);
   void list(tickets::request request, on_reply done);
-  void force(tickets::request request, on_reply done);
+  void force(const tickets::request& request, on_reply done);
   void end_holds(const std::string& name, const std::vector<claim_state>& holders, const on_reply& done);
 
   /// Sends a request to all servers. `decide` is called after each outcome, until it returns an answer, and

@@ -82,7 +82,7 @@ void coordinator::send_part(const std::shared_ptr<round>& all, std::size_t serve
 
 /// A hold is kept if a majority has kept it, and lost if a majority cannot be reached any more. A server that
 /// does not have it is claimed, so that the hold survives the loss of another one.
-void coordinator::renew(request batch, on_reply done) {
+void coordinator::renew(const request& batch, on_reply done) {
   const auto holds = batch.batch;
   const auto spread = std::make_shared<std::vector<char>>(settings_.servers, false);  // done for that server
   ask_all(
@@ -124,7 +124,7 @@ void coordinator::claim_missing(const owner_id& owner, std::size_t server) {
   carry_out(found->second, found->second->machine.spread(scheduler_.now(), server));
 }
 
-void coordinator::downgrade(request r, on_reply done) {
+void coordinator::downgrade(const request& r, on_reply done) {
   if (const auto found = claims_.find(r.owner); found != claims_.end()) found->second->machine.lower();
   ask_all(
       r,
@@ -138,7 +138,7 @@ void coordinator::downgrade(request r, on_reply done) {
       std::move(done));
 }
 
-void coordinator::inspect(request r, on_reply done) {
+void coordinator::inspect(const request& r, on_reply done) {
   const std::string name = r.name;
   ask_all(
       r,
@@ -170,11 +170,11 @@ void coordinator::list(request r, on_reply done) {
 }
 
 /// By the owners of the holds: a server that has granted a claim may not know its final token.
-void coordinator::force(request r, on_reply done) {
+void coordinator::force(const request& r, on_reply done) {
   request look;
   look.kind = task::inspect;
   look.name = r.name;
-  inspect(std::move(look), [this, r, done = std::move(done)](const outcome& o) {
+  inspect(look, [this, r, done = std::move(done)](const outcome& o) {
     const auto* const reply = std::get_if<tickets::reply>(&o);
     if (reply == nullptr) return done(o);
     const auto* const state = std::get_if<std::optional<lock_state>>(reply);
