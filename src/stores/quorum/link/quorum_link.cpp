@@ -62,7 +62,8 @@ quorum_link::quorum_link(runtime::event_loop& loop, redis::settings s)
     : notifying_link{loop},
       settings_{std::move(s)},
       coordinator_{loop,
-                   {settings_.quorum.size(), settings_.node_timeout, places_of(settings_.quorum)},
+                   {settings_.quorum.size(), settings_.node_timeout, places_of(settings_.quorum),
+                    settings_.connect_limit},
                    {[this](std::size_t to, tickets::request r, on_reply handler) {
                       send_to(to, std::move(r), std::move(handler));
                     },

@@ -37,7 +37,7 @@ class quorum_link final : public runtime::notifying_link<tickets::request, ticke
 
  private:
   /// One of the servers.
-  class server;
+  class server;  // NOLINT(cppcoreguidelines-virtual-class-destructor): it is final
 
   void track(bool on) override;
   void send_to(std::size_t to, tickets::request request, on_reply handler);

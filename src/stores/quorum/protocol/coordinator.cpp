@@ -12,11 +12,12 @@ namespace holdfast::quorum {
 using tickets::request;
 using tickets::task;
 
-coordinator::coordinator(store::scheduler& on, settings of, uses link)
+coordinator::coordinator(store::scheduler& on, const settings& of, uses link)
     : scheduler_{on},
       settings_{of},
       uses_{std::move(link)},
       places_{of.servers},
+      answered_(of.servers),
       alive_{std::make_shared<bool>(true)} {}
 
 coordinator::~coordinator() { stop(); }
@@ -53,8 +54,13 @@ void coordinator::send_to(std::size_t server, request r, on_reply done) {
   uses_.send(server, std::move(r), [this, server, done = std::move(done), alive = alive_](outcome o) {
     auto* const failed = std::get_if<store::request_error>(&o);
     if (*alive && failed != nullptr) name_place(*failed, settings_.places, server);
+    if (*alive && failed == nullptr) answered_.at(server) = true;
     done(std::move(o));
   });
+}
+
+bool coordinator::is_known() const {
+  return static_cast<std::size_t>(std::count(answered_.begin(), answered_.end(), true)) >= majority();
 }
 
 /// Never within the call that asks.
@@ -112,7 +118,8 @@ void coordinator::ask_for_time() {
   if (times_due_ != 0) return;
   times_due_ = settings_.servers;
   times_.assign(settings_.servers, std::nullopt);
-  time_limit_ = scheduler_.at(scheduler_.now() + settings_.silence, [this] { go_on_without_time(); });
+  const duration limit = is_known() ? settings_.silence : std::max(settings_.silence, settings_.connecting);
+  time_limit_ = scheduler_.at(scheduler_.now() + limit, [this] { go_on_without_time(); });
   for (std::size_t i = 0; i < settings_.servers; ++i) {
     request r = parked_.front().first;
     r.step = tickets::ballot_step::claim;
@@ -129,7 +136,8 @@ void coordinator::hear_time(std::size_t server, time_point sent, const outcome& 
   const auto* const reply = std::get_if<tickets::reply>(&o);
   const auto* const said = reply == nullptr ? nullptr : std::get_if<tickets::refused>(reply);
   if (said != nullptr && said->vote) places_.hear(server, said->vote->clock, sent, scheduler_.now());
-  if (!places_.is_known() && times_due_ != 0) return;
+  const bool is_in_vain = failures_in(times_) > settings_.servers - majority();
+  if (!places_.is_known() && times_due_ != 0 && !is_in_vain) return;
   go_on_without_time();
 }
 

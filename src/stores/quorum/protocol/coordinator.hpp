@@ -31,6 +31,7 @@ class coordinator {
     std::size_t servers = 0;
     duration silence{};                 // after so long without an answer a server counts as silent
     std::vector<std::string> places{};  // of the servers, for errors
+    duration connecting{};              // so much longer may the first answers take
   };
   /// What it needs of the link.
   struct uses {
@@ -42,7 +43,7 @@ class coordinator {
     std::function<void(const store::notification&)> notify;
   };
 
-  coordinator(store::scheduler& on, settings of, uses link);
+  coordinator(store::scheduler& on, const settings& of, uses link);
   ~coordinator();
   coordinator(const coordinator&) = delete;
   coordinator& operator=(const coordinator&) = delete;
@@ -84,10 +85,13 @@ class coordinator {
   /// at the end, when all have answered or are silent.
   using decision = std::function<std::optional<outcome>(const outcomes&, bool is_last)>;
   void ask_all(const tickets::request& request, decision decide, on_reply done);
+  void limit(const std::shared_ptr<round>& all, time_point begun);
   void send_part(const std::shared_ptr<round>& all, std::size_t server, tickets::request request);
   void answer(on_reply done, outcome o);
   void send_to(std::size_t server, tickets::request r, on_reply done);
   [[nodiscard]] outcome too_few(const outcomes& all) const;
+  /// Whether a majority has ever answered.
+  [[nodiscard]] bool is_known() const;
   [[nodiscard]] std::size_t majority() const { return majority_of(settings_.servers); }
 
   store::scheduler& scheduler_;
@@ -99,6 +103,7 @@ class coordinator {
   store::scheduler::timer time_limit_ = 0;
   std::size_t times_due_ = 0;
   outcomes times_;               // what they said
+  std::vector<bool> answered_;   // servers that have, ever
   bool is_sending_ = false;      // a call of `send`, within which nothing is answered
   std::shared_ptr<bool> alive_;  // for callbacks that come late
 };

@@ -10,7 +10,6 @@
 namespace holdfast::quorum {
 
 using tickets::request;
-using tickets::task;
 
 namespace {
 

@@ -50,13 +50,22 @@ void coordinator::ask_all(const request& r, decision decide, on_reply done) {
   all->decide = std::move(decide);
   all->done = std::move(done);
   all->due = settings_.servers;
-  all->limit = scheduler_.at(scheduler_.now() + settings_.silence, [this, all, alive = alive_] {
+  limit(all, scheduler_.now());
+  for (std::size_t i = 0; i < settings_.servers; ++i) send_part(all, i, r);
+}
+
+/// Ends the round after the silence; where the client may have to connect first, when it has had the time to.
+void coordinator::limit(const std::shared_ptr<round>& all, time_point begun) {
+  all->limit = scheduler_.at(scheduler_.now() + settings_.silence, [this, all, begun, alive = alive_] {
     all->limit = 0;
     if (!*alive || !all->done) return;
+    const auto heard =
+        std::count_if(all->all.begin(), all->all.end(), [](const auto& o) { return o.has_value(); });
+    const bool may_connect = !is_known() && scheduler_.now() < begun + settings_.connecting;
+    if (static_cast<std::size_t>(heard) < majority() && may_connect) return limit(all, begun);
     auto o = all->decide(all->all, true);
     answer(std::exchange(all->done, nullptr), o ? std::move(*o) : too_few(all->all));
   });
-  for (std::size_t i = 0; i < settings_.servers; ++i) send_part(all, i, r);
 }
 
 void coordinator::send_part(const std::shared_ptr<round>& all, std::size_t server, request r) {
