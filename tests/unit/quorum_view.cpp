@@ -113,7 +113,7 @@ TEST(quorum_view, has_as_holder_what_a_majority_names) {
   EXPECT_EQ(owners_of(seen->holders), names{"a"});
   EXPECT_EQ(seen->holders[0].expires_in, duration{9s});
   EXPECT_EQ(owners_of(seen->waiters), names{"b"});
-  EXPECT_EQ(seen->last_token, fencing_token{6});
+  EXPECT_EQ(seen->last_token, fencing_token{5}) << "the other number is one that no majority has accepted";
 }
 
 TEST(quorum_view, has_no_holder_while_the_votes_are_split) {

@@ -41,10 +41,11 @@ std::optional<lock_state> view_of(const std::string& name,
   std::map<std::string, sighting> seen;
   bool is_known = false;
   std::vector<std::uint64_t> pauses;
+  std::vector<std::uint64_t> tokens;
   for (const auto& view : views) {
     if (!view) continue;
     is_known = true;
-    all.last_token = std::max(all.last_token, view->last_token);
+    tokens.push_back(view->last_token.value());
     pauses.push_back(static_cast<std::uint64_t>(view->paused_for.count()));
     if (view->paused_for > all.paused_for) {
       all.paused_for = view->paused_for;
@@ -64,6 +65,9 @@ std::optional<lock_state> view_of(const std::string& name,
   };
   std::sort(all.holders.begin(), all.holders.end(), by_token);
   std::sort(all.waiters.begin(), all.waiters.end(), by_token);
+  // A server that had forgotten its tokens knows a number of its clock that nobody has drawn.
+  all.last_token = fencing_token{agreed(std::move(tokens), majority)};
+  if (!all.holders.empty()) all.last_token = std::max(all.last_token, all.holders.back().token);
   return all;
 }
 
@@ -75,15 +79,14 @@ std::vector<lock_summary> view_of(const std::vector<std::vector<lock_summary>>& 
   std::vector<lock_summary> all;
   for (const auto& [name, views] : by_name) {
     std::vector<std::uint64_t> holders;
+    std::vector<std::uint64_t> tokens;
     lock_summary one = *views.front();
     for (const lock_summary* each : views) {
       holders.push_back(each->holders);
-      one.last_token = std::max(one.last_token, each->last_token);
+      tokens.push_back(each->last_token.value());
       if (each->holders != 0 && (one.holders == 0 || each->holder_token > one.holder_token)) {
-        const auto last = one.last_token;
         const auto waiters = std::max(one.waiters, each->waiters);
         one = *each;
-        one.last_token = std::max(last, each->last_token);
         one.waiters = waiters;
       }
       one.waiters = std::max(one.waiters, each->waiters);
@@ -96,6 +99,7 @@ std::vector<lock_summary> view_of(const std::vector<std::vector<lock_summary>>& 
       one.holder = {};
     }
     one.holders = held;
+    one.last_token = std::max(fencing_token{agreed(std::move(tokens), majority)}, one.holder_token);
     if (idle || one.holders != 0 || one.waiters != 0) all.push_back(std::move(one));
   }
   return all;
