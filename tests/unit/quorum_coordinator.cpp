@@ -307,6 +307,20 @@ TEST_F(quorum_coordinator, claims_a_hold_at_servers_that_miss_it) {
   EXPECT_EQ(addressees(task::acquire, ballot_step::claim), (servers{3, 4})) << "its answer came later";
 }
 
+// Each server notifies the holder, and a renewal after the first of these comes before the others have ended
+// it.
+TEST_F(quorum_coordinator, claims_nothing_for_a_hold_that_is_being_ended_by_force) {
+  hold_at(everywhere);
+  time_.turn([&] {
+    coordinator_.hear(0, {claim(true).owner, store::notification_kind::revoked, fencing_token{number}});
+  });
+  const auto got = send(renewal());
+  reply(0, kept(false));
+  reply({1, 2, 3, 4}, kept(true));
+  ASSERT_TRUE(*got);
+  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{});
+}
+
 TEST_F(quorum_coordinator, claims_nothing_for_a_hold_that_is_lost) {
   hold_at({0, 1, 2});
   reply({3, 4}, failed(3));

@@ -76,6 +76,7 @@ void coordinator::hear(std::size_t server, const store::notification& n) {
   if (found == claims_.end()) return;
   const claim_ptr c = found->second;
   if (n.kind == store::notification_kind::revoked) {
+    c->is_revoked = true;
     store::notification revoked = n;
     revoked.token = c->machine.token();
     return uses_.notify(revoked);

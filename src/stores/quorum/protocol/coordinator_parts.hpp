@@ -43,6 +43,7 @@ struct coordinator::claimed {
   on_reply done;  // of the caller's request; null: none is under way
   store::scheduler::timer timer = 0;
   bool is_over = false;
+  bool is_revoked = false;  // a server says so
 };
 
 /// A request to all servers.

@@ -130,6 +130,9 @@ void coordinator::renew(const request& batch, on_reply done) {
 void coordinator::claim_missing(const owner_id& owner, std::size_t server) {
   const auto found = claims_.find(owner);
   if (found == claims_.end() || !found->second->machine.holds()) return;
+  // A hold that is being ended by force, on one server after the other, would be made again behind that. A
+  // false notification costs a spare vote.
+  if (found->second->is_revoked) return;
   carry_out(found->second, found->second->machine.spread(scheduler_.now(), server));
 }
 
