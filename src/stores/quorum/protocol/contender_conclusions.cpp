@@ -213,6 +213,7 @@ store::request_error contender::problem() const {
   const std::size_t spare = seats_.size() - majority_;
   const auto is_final = [](const seat& each) { return each.problem && !each.problem->retryable; };
   store::request_error all;
+  all.reason.code = errc::unavailable;
   all.retryable = count(is_final) <= spare;
   std::string text;
   std::size_t problems = 0;
