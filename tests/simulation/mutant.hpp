@@ -63,6 +63,9 @@ enum class mutant : std::uint8_t {
   guard_without_lag,
   guard_asked_once,
   former_primary_ignored,
+  never_yields,
+  answers_as_grants,
+  release_to_granters,
 };
 
 struct named_mutant {
@@ -137,6 +140,10 @@ inline constexpr auto mutants = std::to_array<named_mutant>({
      "the guard is not longer than the longest ttl by the time in which a former primary goes on"},
     {"guard-asked-once", mutant::guard_asked_once,
      "a client asks once a connection whether the server may have forgotten grants"},
+    {"never-yields", mutant::never_yields, "a claim without a majority keeps the votes that it has"},
+    {"answers-as-grants", mutant::answers_as_grants, "a place in the queue of a server counts as its vote"},
+    {"release-to-granters", mutant::release_to_granters,
+     "a claim is withdrawn only from servers that have granted it"},
     {"former-primary-ignored", mutant::former_primary_ignored,
      "a new primary is used at once, beside the former one that still takes writes"},
     {"notification-believed", mutant::notification_believed, "a notification of a grant is believed"},

@@ -160,8 +160,9 @@ std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_option
     speech.guard = url.take_milliseconds("restart_guard", speech.guard, 0ms, 25h);
     if (speech.guard != 0ms && speech.guard < least_restart_guard)
       url.refuse(
-          "the option 'restart_guard' is shorter than 2s: servers' clocks may differ by more; 0 turns it "
-          "off");
+          "the option 'restart_guard' is shorter than 2s, and a server accepts tokens up to a second ahead "
+          "of its "
+          "clock; write 2s or more, or 0 for no guard");
   } else {
     speech.replicas = static_cast<unsigned>(url.take_number("replicas", 0, 0, 100));
     speech.replicas_wait = url.take_milliseconds("replicas_wait", speech.replicas_wait, 1ms, 1h);

@@ -35,6 +35,8 @@ void quorum_ledger::executed_at(std::size_t server, std::int64_t now, const tick
         found->second.expires.at(server) = 0;
       return;
     case task::force_release:
+      if (const auto* ended = std::get_if<tickets::count>(&answer); ended == nullptr || ended->value == 0)
+        return;
       ended_by_hand_.insert(request.owner);
       broken(index_of(request.name));
       return;

@@ -1,15 +1,64 @@
 #include "simulation/quorum/quorum_mutants.hpp"
 
-#include <utility>
+#include <variant>
 
 namespace holdfast::sim {
 
-void quorum_seam::enter(tickets::request& /*request*/, on_reply& /*done*/) {}
+using tickets::ballot_step;
+using tickets::request;
 
-void quorum_seam::pass(tickets::link& to, std::size_t /*server*/, tickets::request request, on_reply done) {
-  to.send(std::move(request), std::move(done));
+namespace {
+
+tickets::place* place_in(tickets::link::outcome& o) {
+  auto* const reply = std::get_if<tickets::reply>(&o);
+  return reply == nullptr ? nullptr : std::get_if<tickets::place>(reply);
 }
 
-void quorum_seam::hear(tickets::link& /*from*/, std::size_t /*server*/, const store::notification& /*n*/) {}
+/// In place of a yield: the server is asked for what it has granted already.
+request kept_instead(request yield) {
+  yield.step = ballot_step::claim;
+  yield.kind = tickets::task::acquire;
+  yield.wait = true;
+  return yield;
+}
+
+}  // namespace
+
+void quorum_seam::pass(tickets::link& to, std::size_t server, request r, on_reply done) {
+  if (with_ == mutant::never_yields && r.step == ballot_step::yield) r = kept_instead(std::move(r));
+  const bool is_claim = r.step == ballot_step::claim;
+  if (with_ == mutant::never_yields && is_claim) {
+    done = [done = std::move(done)](tickets::link::outcome o) {
+      if (auto* const at = place_in(o); at != nullptr && at->vote) at->vote->is_overtaken = false;
+      done(std::move(o));
+    };
+  }
+  if (with_ == mutant::answers_as_grants && is_claim) {
+    done = [done = std::move(done), number = r.token](tickets::link::outcome o) {
+      if (auto* const at = place_in(o); at != nullptr && at->vote && !at->granted) {
+        at->granted = true;
+        at->vote->accepted = number;
+      }
+      done(std::move(o));
+    };
+  }
+  if (with_ == mutant::release_to_granters) {
+    const vote one{r.owner, server};
+    if (is_release(r.kind) &&
+        !granted_->contains(one)) {  // the server is asked for nothing, and the answer made up
+      r.kind = tickets::task::inspect;
+      done = [done = std::move(done)](tickets::link::outcome o) {
+        const bool answered = std::holds_alternative<tickets::reply>(o);
+        done(answered ? tickets::link::outcome{tickets::reply{tickets::nothing{}}} : std::move(o));
+      };
+    } else if (r.step != ballot_step::none) {
+      done = [done = std::move(done), one, granted = granted_](tickets::link::outcome o) {
+        if (const auto* const at = place_in(o); at != nullptr && at->granted) granted->insert(one);
+        done(std::move(o));
+      };
+    }
+  }
+  to.send(std::move(r), std::move(done));
+}
 
 }  // namespace holdfast::sim

@@ -27,10 +27,7 @@ class quorum_link final : public tickets::link {
                       [&from](std::function<void()> action) { from.at(from.now(), std::move(action)); },
                       [this](const store::notification& n) { on_notification_(n); }}} {
     for (std::size_t i = 0; i < servers_.size(); ++i) {
-      servers_[i]->on_notifications([this, i](const store::notification& n) {
-        seam_.hear(*servers_[i], i, n);
-        coordinator_.hear(i, n);
-      });
+      servers_[i]->on_notifications([this, i](const store::notification& n) { coordinator_.hear(i, n); });
       servers_[i]->on_gap([this] {
         if (missed_) missed_();
       });
@@ -46,7 +43,6 @@ class quorum_link final : public tickets::link {
   quorum_link& operator=(const quorum_link&) = delete;
 
   void send(tickets::request request, on_reply done) override {
-    seam_.enter(request, done);
     coordinator_.send(std::move(request), std::move(done));
   }
   void on_notifications(on_notification handler) override { on_notification_ = std::move(handler); }

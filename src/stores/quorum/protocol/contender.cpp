@@ -1,8 +1,5 @@
 #include "stores/quorum/protocol/contender.hpp"
 
-#include <algorithm>
-#include <chrono>
-#include <map>
 #include <utility>
 #include <variant>
 
@@ -10,14 +7,6 @@ namespace holdfast::quorum {
 
 using tickets::ballot_step;
 using tickets::place;
-
-namespace {
-
-using namespace std::chrono_literals;
-
-constexpr duration yield_again = 200ms;
-
-}  // namespace
 
 void name_place(store::request_error& e, std::span<const std::string> places, std::size_t server) {
   if (server >= places.size()) return;
@@ -63,19 +52,20 @@ contender::step contender::ask(time_point now) {
   return s;
 }
 
-contender::step contender::hear(time_point now, std::size_t server, const tickets::link::outcome& what_came) {
+contender::step contender::hear(time_point now, std::size_t server, const tickets::link::outcome& came) {
   step s;
   seat& of = seats_.at(server);
   of.in_flight = false;
-  if (const auto* failed = std::get_if<store::request_error>(&what_came)) {
+  if (const auto* failed = std::get_if<store::request_error>(&came)) {
     of.problem = *failed;
   } else {
-    take(of, std::get<tickets::reply>(what_came));
+    take(of, std::get<tickets::reply>(came));
   }
   if (holds_) return s;
-  const auto* at = std::get_if<tickets::reply>(&what_came);
+  const auto* at = std::get_if<tickets::reply>(&came);
   const auto* standing = at == nullptr ? nullptr : std::get_if<place>(at);
-  if (standing != nullptr && standing->granted && standing->vote->is_overtaken && votes(now) < majority_) {
+  if (standing != nullptr && standing->granted && standing->vote && standing->vote->is_overtaken &&
+      votes(now) < majority_) {
     of.yielding = of.grant;
     of.granted = false;
     send(s, now, server, ballot_step::yield);

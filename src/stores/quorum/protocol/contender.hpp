@@ -59,7 +59,7 @@ class contender {
   /// The caller wants to know where the claim stands. Answered once.
   [[nodiscard]] step ask(time_point now);
   /// The outcome of the last request to a server.
-  [[nodiscard]] step hear(time_point now, std::size_t server, const tickets::link::outcome& what_came);
+  [[nodiscard]] step hear(time_point now, std::size_t server, const tickets::link::outcome& came);
   /// A server may have granted the claim, or wants to grant another one first.
   [[nodiscard]] step hint(time_point now, std::size_t server);
   [[nodiscard]] step wake(time_point now);
@@ -124,6 +124,8 @@ class contender {
   [[nodiscard]] std::size_t count(Predicate is_meant) const {
     return static_cast<std::size_t>(std::count_if(seats_.begin(), seats_.end(), is_meant));
   }
+
+  static constexpr duration yield_again = std::chrono::milliseconds{200};  // one that has failed
 
   tickets::request claim_;
   const std::size_t majority_;

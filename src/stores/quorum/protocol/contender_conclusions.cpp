@@ -17,7 +17,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr duration yield_again = 200ms;
 constexpr duration look_again = 10ms;     // while the votes are split
 constexpr duration report_again = 50ms;   // a place in the queue
 constexpr std::size_t most_problems = 3;  // in a message
@@ -228,8 +227,10 @@ store::request_error contender::problem() const {
     }
     if (++problems <= most_problems) text += "; " + each.problem->reason.message;
   }
-  all.reason.message = std::to_string(problems) + " of " + std::to_string(seats_.size()) +
-                       " servers do not answer or refuse, and a majority is needed" + text;
+  all.reason.message = problems == 0
+                           ? "the grants of some servers ran out before a majority had granted"
+                           : std::to_string(problems) + " of " + std::to_string(seats_.size()) +
+                                 " servers do not answer or refuse, and a majority is needed" + text;
   return all;
 }
 

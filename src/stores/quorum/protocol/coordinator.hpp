@@ -48,7 +48,8 @@ class coordinator {
   coordinator(const coordinator&) = delete;
   coordinator& operator=(const coordinator&) = delete;
 
-  /// See store::link. Always answers, within twice the silence.
+  /// See store::link. Always answers: within the silence, or the time to connect before a majority has ever
+  /// answered. A listing goes on while parts of it come.
   void send(tickets::request request, on_reply done);
   /// A notification of one of the servers.
   void hear(std::size_t server, const store::notification& n);
@@ -74,7 +75,7 @@ class coordinator {
   void renew(const tickets::request& batch, on_reply done);
   void claim_missing(const owner_id& owner, std::size_t server);
   void release(tickets::request request, on_reply done);
-  void say_farewell(const std::shared_ptr<farewell>& f, std::size_t server);
+  void release_again(const std::shared_ptr<farewell>& f, std::size_t server, duration pause);
   void downgrade(const tickets::request& request, on_reply done);
   void inspect(const tickets::request& request, on_reply done);
   void list(tickets::request request, on_reply done);
@@ -84,7 +85,10 @@ class coordinator {
   /// Sends a request to all servers. `decide` is called after each outcome, until it returns an answer, and
   /// at the end, when all have answered or are silent.
   using decision = std::function<std::optional<outcome>(const outcomes&, bool is_last)>;
-  void ask_all(const tickets::request& request, decision decide, on_reply done);
+  /// \param done null: nobody waits for the answer.
+  /// \param failed called for each server that has not carried the request out; may be null.
+  void ask_all(const tickets::request& request, decision decide, on_reply done,
+               std::function<void(std::size_t server)> failed = nullptr);
   void limit(const std::shared_ptr<round>& all, time_point begun);
   void send_part(const std::shared_ptr<round>& all, std::size_t server, tickets::request request);
   void answer(on_reply done, outcome o);

@@ -51,6 +51,7 @@ struct coordinator::round {
   outcomes all;
   decision decide;
   on_reply done;  // null: answered
+  std::function<void(std::size_t server)> failed;
   store::scheduler::timer limit = 0;
   std::size_t due = 0;
 };
@@ -59,7 +60,6 @@ struct coordinator::round {
 struct coordinator::farewell {
   tickets::request withdrawal;
   time_point give_up;  // its ttl has ended it by then
-  std::vector<bool> confirmed;
 };
 
 }  // namespace holdfast::quorum

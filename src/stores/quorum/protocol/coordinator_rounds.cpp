@@ -44,13 +44,15 @@ coordinator::outcome coordinator::too_few(const outcomes& all) const {
   return e;
 }
 
-void coordinator::ask_all(const request& r, decision decide, on_reply done) {
+void coordinator::ask_all(const request& r, decision decide, on_reply done,
+                          std::function<void(std::size_t)> failed) {
   const auto all = std::make_shared<round>();
   all->all.resize(settings_.servers);
   all->decide = std::move(decide);
   all->done = std::move(done);
+  all->failed = std::move(failed);
   all->due = settings_.servers;
-  limit(all, scheduler_.now());
+  if (all->done) limit(all, scheduler_.now());
   for (std::size_t i = 0; i < settings_.servers; ++i) send_part(all, i, r);
 }
 
@@ -75,10 +77,13 @@ void coordinator::send_part(const std::shared_ptr<round>& all, std::size_t serve
     if (const auto* part = std::get_if<tickets::reply>(&o); continues && part != nullptr && all->done) {
       if (const auto* next = std::get_if<tickets::more>(part)) {
         r.listed = next->listed;
+        scheduler_.cancel(std::exchange(all->limit, 0));
+        limit(all, scheduler_.now());
         return send_part(all, server, std::move(r));
       }
     }
     all->all[server] = o;
+    if (all->failed && std::holds_alternative<store::request_error>(o)) all->failed(server);
     const bool is_last = --all->due == 0;
     auto decided = all->decide(all->all, is_last);
     if (!all->done) return;

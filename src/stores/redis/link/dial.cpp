@@ -119,10 +119,11 @@ void require_same_servers(const settings& in, introduction& talk) {
   if (!known.is(value::kind::text) || known.text == own) return;
   throw connection_error{
       {errc::foreign_store,
-       "other clients use this server as one of " + known.text + ", and this one as one of " + own +
-           "; all have to name the same servers, by the same addresses; if the set has changed, end all "
-           "clients of "
-           "the former one, and delete the key that ends with \\x1fquorum on each server"},
+       "other clients name the servers " + known.text + ", and this URL names " + own +
+           "; all clients have to name the same servers, by the same addresses. If the set was changed: end "
+           "all "
+           "clients "
+           "that use the former one, and delete on each server the key that ends with \\x1fquorum"},
       false};
 }
 

@@ -1,0 +1,106 @@
+// Several independent servers, of which some stand still, die, or come back without their memory.
+
+#include <optional>
+#include <string>
+
+#include "faults/faults.hpp"
+#include "support/redis_quorum.hpp"
+
+namespace holdfast::faults {
+namespace {
+
+using test::redis_quorum;
+using testing::AllOf;
+using testing::HasSubstr;
+
+class redis_quorum_servers : public testing::Test {
+ protected:
+  static void lock_and_unlock(client& locks) {
+    auto held = mutex{locks, "stock", patient()}.acquire();
+    EXPECT_EQ(renew(held), renewal::renewed);
+    EXPECT_FALSE(held.release());
+  }
+  static std::string place_of(test::redis_server& server) {
+    return "127.0.0.1:" + std::to_string(server.port());
+  }
+};
+
+TEST_F(redis_quorum_servers, of_a_minority_may_stand_still_or_die) {
+  redis_quorum servers;
+  client locks{servers.url()};
+  lock_and_unlock(locks);
+  servers.server(1).stop();
+  servers.server(3).kill();
+  for (int each = 0; each < 20; ++each) lock_and_unlock(locks);
+  client newcomer{servers.url()};
+  lock_and_unlock(newcomer);
+  servers.server(1).go_on();
+  servers.server(3).start();
+  auto held = mutex{locks, "stock", patient()}.acquire();
+  await([&] { return renew(held) == renewal::renewed && servers.holds_of("stock") == 5; },
+        "a server that is back gets no hold");
+  EXPECT_FALSE(held.release());
+  await([&] { return servers.holds_of("stock") == 0; }, "a server keeps the hold");
+}
+
+TEST_F(redis_quorum_servers, of_a_majority_that_die_are_named_and_are_used_again) {
+  redis_quorum servers{{.servers = 3}};
+  client locks{servers.url()};
+  lock_and_unlock(locks);
+  servers.server(0).kill();
+  servers.server(2).kill();
+  const auto refused = failure_of([&] { mutex{locks, "stock", hasty()}.lock(); });
+  EXPECT_TRUE(refused.code == errc::unavailable || refused.code == errc::unknown_outcome) << refused.text;
+  EXPECT_THAT(refused.text, AllOf(HasSubstr(place_of(servers.server(0))),
+                                  HasSubstr(place_of(servers.server(2))), HasSubstr("2 of 3 servers")));
+  servers.server(0).start();
+  lock_and_unlock(locks);
+}
+
+/// A lock is held on two of three servers. One of these comes back empty, and so does the third.
+class redis_quorum_restarts : public redis_quorum_servers {
+ protected:
+  void lock_on_two(duration ttl, const std::string& guard) {
+    url_ = servers_.guarded_url("?restart_guard=" + guard);
+    for (std::size_t i = 0; i < servers_.size(); ++i) servers_.server(i).forget_start();
+    servers_.server(2).kill();
+    client_.emplace(url_);
+    held_ = mutex{*client_, "stock", lock_options{}.ttl(ttl).renewal(false)}.acquire();
+  }
+  void forget_on_two() {
+    servers_.server(1).kill();
+    servers_.server(1).start_empty();
+    servers_.server(2).start_empty();
+  }
+  lease next() {
+    return mutex{next_client_.emplace(url_), "stock", lock_options{}.ttl(4s).retry(patient().retry())}
+        .acquire();
+  }
+
+  redis_quorum servers_{{.servers = 3}};
+  std::string url_;
+  std::optional<client> client_;
+  std::optional<client> next_client_;
+  lease held_;
+};
+
+// Kleppmann's and antirez's case: a server that has forgotten its vote gives it to another client.
+TEST_F(redis_quorum_restarts, without_memory_give_no_vote_before_the_guard_is_over) {
+  lock_on_two(4s, "4s");
+  forget_on_two();
+  auto next_one = next();
+  EXPECT_FALSE(held_.held()) << "two hold";
+  EXPECT_GT(next_one.token(), held_.token());
+}
+
+// The control: what the guard is for.
+TEST_F(redis_quorum_restarts, without_memory_and_guard_let_two_in) {
+  lock_on_two(60s, "0");
+  forget_on_two();
+  const auto next_one = next();
+  EXPECT_TRUE(held_.held());
+  EXPECT_TRUE(next_one.held());
+}
+
+}  // namespace
+}  // namespace holdfast::faults
