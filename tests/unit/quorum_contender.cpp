@@ -450,6 +450,15 @@ TEST_F(quorum_try, says_that_a_majority_grants_nothing_to_anybody) {
   EXPECT_TRUE(lost.is_over);
 }
 
+// Nobody has turned it away.
+TEST_F(quorum_try, whose_grants_run_out_before_a_token_is_accepted_is_not_refused) {
+  ask();
+  for (const std::size_t server : {0, 1, 2}) hear(server, granted(0));
+  const auto late = wake_after(31s);
+  ASSERT_NE(error_in(late), nullptr);
+  EXPECT_EQ(error_in(late)->reason.code, errc::unavailable);
+}
+
 TEST_F(quorum_try, is_granted_beside_two_that_grant_nothing_to_anybody) {
   ask();
   hear(0, tickets::paused{{errc::unavailable, "started"}});

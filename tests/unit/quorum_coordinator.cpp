@@ -169,6 +169,24 @@ TEST_F(quorum_coordinator, names_the_servers_that_do_not_answer_a_claim) {
   }
 }
 
+TEST_F(quorum_coordinator, waits_for_the_first_answers_as_long_as_connecting_may_take) {
+  std::vector<coordinator::on_reply> under_way;
+  coordinator newcomer{time_,
+                       {5, silence, {}, 5s},
+                       {[&](std::size_t, tickets::request, coordinator::on_reply done) {
+                          under_way.push_back(std::move(done));
+                        },
+                        [this](std::function<void()> action) { time_.defer_callback(std::move(action)); },
+                        [](const store::notification&) {}}};
+  int answers = 0;
+  time_.turn([&] { newcomer.send(claim(false), [&](const outcome&) { ++answers; }); });
+  time_.turn([&] { newcomer.send(request(task::inspect), [&](const outcome&) { ++answers; }); });
+  time_.run_for(4s);
+  EXPECT_EQ(answers, 0);
+  time_.run_for(2s);
+  EXPECT_EQ(answers, 2);
+}
+
 TEST_F(quorum_coordinator, grants_by_the_first_majority) {
   const auto got = begin(claim(true));
   reply({1, 4}, grant());
@@ -444,6 +462,17 @@ TEST_F(quorum_coordinator, inspects_what_a_majority_says_and_does_not_wait_for_t
   time_.run_for(silence);
   ASSERT_NE(error_in(few), nullptr);
   EXPECT_THAT(error_in(few)->reason.message, HasSubstr("server 2"));
+}
+
+TEST_F(quorum_coordinator, lists_as_long_as_parts_come) {
+  const auto got = send(request(task::list));
+  for (int part = 0; part < 10; ++part) {
+    time_.run_for(silence / 2);
+    reply(everywhere, of(tickets::more{nullptr, true}));
+    ASSERT_FALSE(*got) << part;
+  }
+  reply(everywhere, of(std::vector<lock_summary>{}));
+  EXPECT_NE(in<std::vector<lock_summary>>(got), nullptr);
 }
 
 TEST_F(quorum_coordinator, forces_the_end_of_holds_by_their_owners) {
