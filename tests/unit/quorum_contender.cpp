@@ -231,9 +231,9 @@ TEST_F(quorum_contender, that_waits_reports_its_grant_once) {
     reports += hear(i, granted()).is_won ? 1 : 0;
   }
   EXPECT_EQ(reports, 1);
-  const auto asked_for = ask();
-  EXPECT_TRUE(is_grant(asked_for)) << "it is known";
-  EXPECT_TRUE(asked_for.send.empty());
+  const auto again = ask();
+  EXPECT_TRUE(is_grant(again)) << "it is known";
+  EXPECT_TRUE(again.send.empty());
 }
 
 TEST_F(quorum_contender, claims_again_at_a_server_that_has_lost_it) {

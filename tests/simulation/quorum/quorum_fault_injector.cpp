@@ -15,8 +15,8 @@ quorum_fault_injector::quorum_fault_injector(surroundings& around, quorum_store&
   choose(faults, [](kind) { return true; });
 }
 
-void quorum_fault_injector::disturb(duration how_long) {
-  around_.server.disturb_until(around_.in.now + how_long + 2s);
+void quorum_fault_injector::disturb(duration length) {
+  around_.server.disturb_until(around_.in.now + length + 2s);
 }
 
 void quorum_fault_injector::strike_servers(kind fault_kind, client& c, std::size_t server) {

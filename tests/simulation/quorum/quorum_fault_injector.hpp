@@ -29,7 +29,7 @@ class quorum_fault_injector final : public fault_injector {
   [[nodiscard]] line& way_of(client& c, std::size_t server) override { return store_.way(c.at, server); }
   void strike_servers(kind fault_kind, client& c, std::size_t server) override;
   void heal_servers() override { store_.heal(); }
-  void disturb(duration how_long);
+  void disturb(duration length);
   void go_down(std::size_t server, bool forgets, duration down);
   [[nodiscard]] bool may_forget(std::size_t server) const;
 
