@@ -152,7 +152,7 @@ void coordinator::go_on_without_time() {
       begin_claim(std::move(r), std::move(done));
       continue;
     }
-    auto problem = std::get<store::request_error>(too_few(heard));
+    auto problem = too_few(heard);
     problem.maybe_executed = false;  // nothing was claimed
     answer(std::move(done), std::move(problem));
   }

@@ -93,7 +93,7 @@ class coordinator {
   void send_part(const std::shared_ptr<round>& all, std::size_t server, tickets::request request);
   void answer(on_reply done, outcome o);
   void send_to(std::size_t server, tickets::request r, on_reply done);
-  [[nodiscard]] outcome too_few(const outcomes& all) const;
+  [[nodiscard]] store::request_error too_few(const outcomes& all) const;
   /// Whether a majority has ever answered.
   [[nodiscard]] bool is_known() const;
   [[nodiscard]] std::size_t majority() const { return majority_of(settings_.servers); }

@@ -37,10 +37,11 @@ void coordinator::release(request r, on_reply done) {
         const std::size_t ended = count_of<tickets::done>(heard);
         const std::size_t absent = count_of<tickets::nothing>(heard);
         if (ended + absent >= majority()) {
-          return ended != 0 ? outcome{tickets::reply{tickets::done{}}}
-                            : outcome{tickets::reply{tickets::nothing{}}};
+          tickets::reply answer = tickets::nothing{};
+          if (ended != 0) answer = tickets::done{};
+          return answer;
         }
-        if (is_last || failures_in(heard) > settings_.servers - majority()) return too_few(heard);
+        if (is_last || failures_in(heard) > settings_.servers - majority()) return outcome{too_few(heard)};
         return std::nullopt;
       },
       std::move(done), [this, f](std::size_t server) { release_again(f, server, first_pause); });

@@ -19,7 +19,7 @@ constexpr std::size_t most_problems = 3;  // in a message
 
 }  // namespace
 
-coordinator::outcome coordinator::too_few(const outcomes& all) const {
+store::request_error coordinator::too_few(const outcomes& all) const {
   store::request_error e{{errc::unavailable, ""}, true, true};
   std::string text;
   std::size_t missing = 0;
@@ -66,7 +66,7 @@ void coordinator::limit(const std::shared_ptr<round>& all, time_point begun) {
     const bool may_connect = !is_known() && scheduler_.now() < begun + settings_.connecting;
     if (static_cast<std::size_t>(heard) < majority() && may_connect) return limit(all, begun);
     auto o = all->decide(all->all, true);
-    answer(std::exchange(all->done, nullptr), o ? std::move(*o) : too_few(all->all));
+    answer(std::exchange(all->done, nullptr), o ? std::move(*o) : outcome{too_few(all->all)});
   });
 }
 
@@ -125,7 +125,7 @@ void coordinator::renew(const request& batch, on_reply done) {
           for (std::size_t h = 0; h < holds.size(); ++h)
             if (answer.each[h] && !k->each.at(h)) claim_missing(holds[h].owner, i);
         }
-        if (failures_in(all) > spare && is_last) return too_few(all);
+        if (failures_in(all) > spare && is_last) return outcome{too_few(all)};
         if (!is_decided && !is_last) return std::nullopt;
         return outcome{tickets::reply{std::move(answer)}};
       },
@@ -149,7 +149,7 @@ void coordinator::downgrade(const request& r, on_reply done) {
         if (count_of<tickets::done>(all) >= majority()) return outcome{tickets::reply{tickets::done{}}};
         if (count_of<tickets::nothing>(all) > settings_.servers - majority())
           return outcome{tickets::reply{tickets::nothing{}}};
-        if (is_last) return too_few(all);
+        if (is_last) return outcome{too_few(all)};
         return std::nullopt;
       },
       std::move(done));
@@ -164,7 +164,7 @@ void coordinator::inspect(const request& r, on_reply done) {
         for (const auto& each : all)
           if (const auto* state = reply_in<std::optional<lock_state>>(each)) views.push_back(*state);
         if (!is_last && views.size() + failures_in(all) < settings_.servers) return std::nullopt;
-        if (views.size() < majority()) return too_few(all);
+        if (views.size() < majority()) return outcome{too_few(all)};
         return outcome{tickets::reply{view_of(name, views, majority())}};
       },
       std::move(done));
@@ -180,7 +180,7 @@ void coordinator::list(request r, on_reply done) {
         for (const auto& each : all)
           if (const auto* names = reply_in<std::vector<lock_summary>>(each)) listings.push_back(*names);
         if (!is_last) return std::nullopt;
-        if (listings.size() < majority()) return too_few(all);
+        if (listings.size() < majority()) return outcome{too_few(all)};
         return outcome{tickets::reply{view_of(listings, majority(), idle)}};
       },
       std::move(done));
@@ -237,7 +237,7 @@ void coordinator::end_holds(const std::string& name, const std::vector<claim_sta
         [this](const outcomes& heard, bool is_last) -> std::optional<outcome> {
           if (!is_last && count_of<tickets::count>(heard) + failures_in(heard) < settings_.servers)
             return std::nullopt;
-          if (count_of<tickets::count>(heard) < majority()) return too_few(heard);
+          if (count_of<tickets::count>(heard) < majority()) return outcome{too_few(heard)};
           const bool was_there = std::any_of(heard.begin(), heard.end(), [](const auto& o) {
             const auto* const ended = reply_in<tickets::count>(o);
             return ended != nullptr && ended->value != 0;
