@@ -127,26 +127,55 @@ std::size_t sentinel_group::primary_index() {
   return found;
 }
 
+/// The primary may change meanwhile: a loaded machine causes failovers, and a former primary follows another
+/// one, with no replica of its own.
 void sentinel_group::replicate() {
-  redis_server& from = primary();
   await(
       [&] {
+        redis_server& from = primary();
         from.ask({"SET", "sentinel-group", "write"});
         return from.ask({"WAIT", std::to_string(count - 1), "1000"}) == std::to_string(count - 1);
       },
-      "the replicas do not follow");
+      "the replicas do not follow", [this] { return clients_of_all(); });
 }
 
+/// It is refused as long as another failover is not over, or no replica is known to be good. One that has
+/// begun may be given up: then it is asked for again, later than it can take.
 void sentinel_group::fail_over() {
-  const std::size_t former = primary_index();
-  // Refused as long as another failover is not over, or no replica is known to be good.
-  await([&] { return sentinel(0).ask({"SENTINEL", "FAILOVER", "mymaster"}) == "OK"; },
-        "the Sentinel does not fail over: " + sentinel(0).log());
-  await_failover_from(former);
+  constexpr auto longest = 10s;  // far longer than `failover-timeout`
+  const std::int64_t before = epoch();
+  auto ask_at = std::chrono::steady_clock::now();
+  await(
+      [&] {
+        if (epoch() > before) return true;
+        const auto now = std::chrono::steady_clock::now();
+        if (now >= ask_at && sentinel(0).ask({"SENTINEL", "FAILOVER", "mymaster"}) == "OK")
+          ask_at = now + longest;
+        return false;
+      },
+      "the Sentinel does not fail over: ", [this] { return sentinel(0).log(); });
+  static_cast<void>(primary_index());
+}
+
+std::int64_t sentinel_group::epoch() {
+  std::vector<std::int64_t> all;
+  for (const auto& each : sentinels_) {
+    if (!each->is_running()) continue;
+    all.push_back(std::stoll("0" + field_of(each->ask({"SENTINEL", "MASTER", "mymaster"}), "config-epoch")));
+  }
+  std::sort(all.begin(), all.end(), std::greater<>{});
+  return all.size() * 2 > count ? all[count / 2] : 0;
+}
+
+void sentinel_group::await_failover_after(std::int64_t epoch) {
+  await([&] { return this->epoch() > epoch; },
+        "there is no failover: ", [this] { return sentinel(0).log(); });
+  static_cast<void>(primary_index());
 }
 
 void sentinel_group::await_failover_from(std::size_t former) {
-  await([&] { return primary_index() != former; }, "there is no failover: " + sentinel(0).log());
+  await([&] { return primary_index() != former; },
+        "there is no failover: ", [this] { return sentinel(0).log(); });
 }
 
 /// The primary may change once more meanwhile: a loaded machine causes failovers.

@@ -51,9 +51,14 @@ class sentinel_group {
   [[nodiscard]] redis_server& replica() { return server((primary_index() + 1) % count); }
   /// Returns when the replicas have all that the primary has written.
   void replicate();
-  /// Makes a Sentinel fail over, without asking the others; returns when another server is the primary.
+  /// Makes a Sentinel fail over, without asking the others; returns when that has happened. Usually another
+  /// server is the primary then: a loaded machine may cause one more failover.
   void fail_over();
-  /// Returns when another server than this is the primary.
+  /// The number of the last failover that a majority of the Sentinels knows of.
+  [[nodiscard]] std::int64_t epoch();
+  /// Returns when there was another failover, and there is a primary.
+  void await_failover_after(std::int64_t epoch);
+  /// Returns when another server than this is the primary. For one that cannot come back.
   void await_failover_from(std::size_t former);
   /// Returns when so many clients of Holdfast are connected to the primary.
   void await_clients(int count);
