@@ -33,6 +33,10 @@ void print_table(const std::vector<lock_summary>& locks, bool idle) {
   table lines{columns};
   for (const auto& lock : locks) lines.add(row_of(lock, idle));
   fmt::print("{}", lines.text(palette{stdout}));
+  if (locks.front().notes.empty()) return;
+  fmt::print("\n");
+  for (const auto& note : locks.front().notes)
+    fmt::print("note: {}\n", to_text(note));  // the same in each line
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "failure.hpp"
 #include "output/json.hpp"
+#include "output/terminal.hpp"
 #include "output/text.hpp"
 
 namespace holdfast::cli {
@@ -14,6 +15,17 @@ std::size_t end_one(const client& locks, const release_command& request) {
   const bool ended =
       locks.force_release(request.name, fencing_token{static_cast<std::uint64_t>(*request.token)});
   return ended ? 1 : 0;
+}
+
+/// What a server that was not heard holds stays there until its ttl.
+void print_unheard(const client& locks, const std::string& name) {
+  try {
+    for (const auto& note : locks.inspect(name).value_or(lock_state{}).notes)
+      if (!note.answers)
+        complain(
+            fmt::format("holdfast release: note: {}; a hold there stays until its ttl\n", to_text(note)));
+  } catch (const error&) {  // the hold was ended, and that was the task
+  }
 }
 
 }  // namespace
@@ -36,6 +48,7 @@ int perform(const release_command& request) {
     fmt::print("ended {} of the lock '{}'\n", ended == 1 ? "the hold" : fmt::format("{} holds", ended),
                printable(request.name));
   }
+  if (ended != 0) print_unheard(locks, request.name);
   return 0;
 }
 

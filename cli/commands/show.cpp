@@ -51,6 +51,8 @@ void print_text(const lock_state& lock) {
   if (!lock.pause_reason.empty()) fmt::print("nothing is granted now: {}\n", printable(lock.pause_reason));
   if (!lock.holders.empty()) print_holders(lock, colours);
   if (!lock.waiters.empty()) print_waiters(lock, colours);
+  if (!lock.notes.empty()) fmt::print("\n");
+  for (const auto& note : lock.notes) fmt::print("note: {}\n", to_text(note));
 }
 
 }  // namespace

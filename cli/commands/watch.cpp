@@ -6,6 +6,7 @@
 #include <fmt/core.h>
 #include <map>
 #include <memory>
+#include <set>
 #include <unistd.h>
 
 #include "commands/watch_changes.hpp"
@@ -101,6 +102,7 @@ class observer {
 
   void look_at(const std::string& name) {
     const auto now = locks_.inspect(name).value_or(lock_state{});
+    report_unheard(now.notes);
     for (const auto& seen : changes_between(seen_[name], now)) {
       // The reader may be slow or stopped: a full pipe must not block signals.
       if (!await_room(STDOUT_FILENO, {signals_.get()})) return;
@@ -118,9 +120,24 @@ class observer {
     }
   }
 
+  /// Only of servers that are not heard: that others differ is usual while a lock changes hands.
+  void report_unheard(const std::vector<server_note>& notes) {
+    std::set<std::string> unheard;
+    for (const auto& note : notes) {
+      if (note.answers) continue;
+      unheard.insert(note.server);
+      if (!unheard_.contains(note.server)) complain(fmt::format("holdfast watch: {}\n", to_text(note)));
+    }
+    for (const auto& server : unheard_)
+      if (!unheard.contains(server))
+        complain(fmt::format("holdfast watch: {} answers again\n", printable(server)));
+    unheard_ = std::move(unheard);
+  }
+
   const client& locks_;
   const watch_command& request_;
   const signal_inbox& signals_;
+  std::set<std::string> unheard_;  // servers
   palette colours_{stdout};
   bool first_ = true;
   std::map<std::string, lock_state> seen_;

@@ -21,6 +21,14 @@ json describe_all(const std::vector<claim_state>& claims) {
   return list;
 }
 
+void add_notes(json& object, const std::vector<server_note>& notes) {
+  if (notes.empty()) return;
+  json list = json::array();
+  for (const auto& note : notes)
+    list.push_back({{"server", note.server}, {"answers", note.answers}, {"text", note.text}});
+  object["notes"] = list;
+}
+
 }  // namespace
 
 json describe(const claim_state& claim) {
@@ -43,6 +51,7 @@ json describe(const lock_state& lock) {
     object["paused_for_s"] = to_seconds(lock.paused_for);
     object["pause_reason"] = lock.pause_reason;
   }
+  add_notes(object, lock.notes);
   return object;
 }
 
@@ -57,6 +66,7 @@ json describe(const lock_summary& lock) {
     object["holder_token"] = lock.holder_token.value();
     object["holder"] = describe_claimant(lock.holder);
   }
+  add_notes(object, lock.notes);
   return object;
 }
 

@@ -41,6 +41,14 @@ struct claim_state {
   holdfast::claimant claimant;  ///< the process behind it
 };
 
+/// What one server says of a name, where the store is several servers of which a majority decides, and this
+/// one differs from the majority or is not heard.
+struct server_note {
+  std::string server;   ///< its host and port
+  std::string text;     ///< for people: in what it differs, or why it is not counted
+  bool answers = true;  ///< false: it is out of reach, or refuses
+};
+
 /// One name, as the store had it when it was asked.
 struct lock_state {
   std::string name;                  ///< of the lock, as it was asked for
@@ -50,6 +58,7 @@ struct lock_state {
   std::vector<claim_state> waiters;  ///< in the order in which they will be served
   duration paused_for{};             ///< how long the store still grants nothing to anybody; zero: it grants
   std::string pause_reason;          ///< why, for people; empty where it grants
+  std::vector<server_note> notes;  ///< of servers that differ or are not heard; only where a majority decides
 };
 
 /// One line of a listing.
@@ -64,6 +73,7 @@ struct lock_summary {
   duration held_for{};                              ///< the age of the oldest hold; zero when nobody holds
   fencing_token holder_token;                       ///< of the oldest hold; zero when nobody holds
   claimant holder;                                  ///< the process behind the oldest hold
+  std::vector<server_note> notes;                   ///< see lock_state::notes
 };
 
 }  // namespace holdfast

@@ -464,6 +464,26 @@ TEST_F(quorum_coordinator, inspects_what_a_majority_says_and_does_not_wait_for_t
   EXPECT_THAT(error_in(few)->reason.message, HasSubstr("server 2"));
 }
 
+TEST_F(quorum_coordinator, waits_once_for_a_server_that_is_silent) {
+  const outcome held = of(std::optional{held_by(claim(true).owner, number)});
+  const auto first = send(request(task::inspect));
+  reply({0, 1, 2, 3}, held);
+  EXPECT_FALSE(*first);
+  time_.run_for(silence);
+  ASSERT_NE(in<std::optional<lock_state>>(first), nullptr);
+  const auto& notes = (*in<std::optional<lock_state>>(first))->notes;
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].text, "does not answer");
+  EXPECT_FALSE(notes[0].answers);
+  const auto second = send(request(task::inspect));
+  reply({0, 1, 2, 3}, held);
+  EXPECT_TRUE(*second) << "it waits again";
+  reply(4, held);
+  const auto third = send(request(task::inspect));
+  reply({0, 1, 2, 3}, held);
+  EXPECT_FALSE(*third) << "the server has answered meanwhile";
+}
+
 TEST_F(quorum_coordinator, lists_as_long_as_parts_come) {
   const auto got = send(request(task::list));
   for (int part = 0; part < 10; ++part) {

@@ -1,6 +1,7 @@
 // What a majority of several servers says: of the time, of a lock, and of all locks.
 
 #include <gtest/gtest.h>
+#include <initializer_list>
 #include <optional>
 #include <string>
 #include <vector>
@@ -73,7 +74,13 @@ TEST(quorum_place_in_time, follows_a_clock_that_was_set) {
 
 // ---- shared_view
 
-using views = std::vector<std::optional<lock_state>>;
+/// Of servers that have all answered.
+state_answers views(std::initializer_list<std::optional<lock_state>> all) {
+  state_answers answers;
+  for (const auto& each : all)
+    answers.push_back({"lock-" + std::to_string(answers.size()) + ":6379", {each}, {}});
+  return answers;
+}
 
 claim_state sighted(const std::string& owner, std::uint64_t token, duration left = 10s) {
   claim_state c;
@@ -99,14 +106,14 @@ std::vector<std::string> owners_of(const std::vector<claim_state>& all) {
 using names = std::vector<std::string>;
 
 TEST(quorum_view, of_a_name_that_nobody_uses_is_empty) {
-  EXPECT_FALSE(view_of("stock", views{std::nullopt, std::nullopt, std::nullopt}, 2));
+  EXPECT_FALSE(view_of("stock", views({std::nullopt, std::nullopt, std::nullopt}), 2));
 }
 
 TEST(quorum_view, has_as_holder_what_a_majority_names) {
   const auto seen =
       view_of("stock",
-              views{view({sighted("a", 5, 7s)}, {sighted("b", 6)}, 5),
-                    view({sighted("a", 5, 9s)}, {sighted("b", 6)}, 5), view({sighted("b", 6)}, {}, 6)},
+              views({view({sighted("a", 5, 7s)}, {sighted("b", 6)}, 5),
+                     view({sighted("a", 5, 9s)}, {sighted("b", 6)}, 5), view({sighted("b", 6)}, {}, 6)}),
               2);
   ASSERT_TRUE(seen);
   EXPECT_EQ(seen->name, "stock");
@@ -118,28 +125,28 @@ TEST(quorum_view, has_as_holder_what_a_majority_names) {
 
 TEST(quorum_view, has_no_holder_while_the_votes_are_split) {
   const auto seen =
-      view_of("stock", views{view({sighted("c", 7)}), view({sighted("a", 5)}), view({sighted("b", 6)})}, 2);
+      view_of("stock", views({view({sighted("c", 7)}), view({sighted("a", 5)}), view({sighted("b", 6)})}), 2);
   ASSERT_TRUE(seen);
   EXPECT_TRUE(seen->holders.empty());
   EXPECT_EQ(owners_of(seen->waiters), (names{"a", "b", "c"})) << "in the order in which they will be served";
 }
 
 TEST(quorum_view, counts_missing_answers_against_a_holder) {
-  const auto seen = view_of("stock", views{view({sighted("a", 5)}), std::nullopt, std::nullopt}, 2);
+  const auto seen = view_of("stock", views({view({sighted("a", 5)}), std::nullopt, std::nullopt}), 2);
   ASSERT_TRUE(seen);
   EXPECT_TRUE(seen->holders.empty());
 }
 
 TEST(quorum_view, shows_the_token_that_the_holder_has_proposed_last) {
   const auto seen =
-      view_of("stock", views{view({sighted("a", 5)}), view({sighted("a", 9)}), view({sighted("a", 9)})}, 2);
+      view_of("stock", views({view({sighted("a", 5)}), view({sighted("a", 9)}), view({sighted("a", 9)})}), 2);
   ASSERT_EQ(seen->holders.size(), 1U);
   EXPECT_EQ(seen->holders[0].token, fencing_token{9});
 }
 
 TEST(quorum_view, has_a_foreign_holder_where_a_majority_has_it) {
   claim_state foreign = sighted("plain text", 0);
-  const auto seen = view_of("stock", views{view({foreign}), view({foreign}), view({sighted("a", 5)})}, 2);
+  const auto seen = view_of("stock", views({view({foreign}), view({foreign}), view({sighted("a", 5)})}), 2);
   EXPECT_EQ(owners_of(seen->holders), names{"plain text"});
   EXPECT_EQ(owners_of(seen->waiters), names{"a"});
 }
@@ -148,10 +155,10 @@ TEST(quorum_view, is_paused_where_a_majority_is) {
   auto paused = view({});
   paused.paused_for = 5s;
   paused.pause_reason = "started";
-  EXPECT_EQ(view_of("stock", views{paused, view({}), view({})}, 2)->paused_for, duration{});
-  EXPECT_EQ(view_of("stock", views{paused, view({}), view({})}, 2)->pause_reason, "");
-  EXPECT_EQ(view_of("stock", views{paused, paused, view({})}, 2)->paused_for, duration{5s});
-  EXPECT_EQ(view_of("stock", views{paused, paused, view({})}, 2)->pause_reason, "started");
+  EXPECT_EQ(view_of("stock", views({paused, view({}), view({})}), 2)->paused_for, duration{});
+  EXPECT_EQ(view_of("stock", views({paused, view({}), view({})}), 2)->pause_reason, "");
+  EXPECT_EQ(view_of("stock", views({paused, paused, view({})}), 2)->paused_for, duration{5s});
+  EXPECT_EQ(view_of("stock", views({paused, paused, view({})}), 2)->pause_reason, "started");
 }
 
 lock_summary summary(const std::string& name, std::uint64_t holders, std::uint64_t waiters = 0,
@@ -169,9 +176,58 @@ lock_summary summary(const std::string& name, std::uint64_t holders, std::uint64
   return s;
 }
 
+std::vector<std::string> texts_of(const std::vector<server_note>& notes) {
+  std::vector<std::string> texts;
+  for (const auto& each : notes)
+    texts.push_back(each.server + (each.answers ? " " : " unheard ") + each.text);
+  return texts;
+}
+
+TEST(quorum_view, notes_the_servers_that_differ_and_those_that_are_not_heard) {
+  claim_state foreign = sighted("plain text", 0);
+  auto paused = view({sighted("a", 5)});
+  paused.paused_for = 5s;
+  paused.pause_reason = "the server was started 1 s ago";
+  auto answers = views({view({sighted("a", 5)}), view({sighted("a", 5)}), paused, std::nullopt,
+                        view({foreign}), view({sighted("b", 6)}), std::nullopt});
+  answers.back().said.reset();
+  answers.back().problem = "does not answer";
+  const auto seen = view_of("stock", answers, 3);
+  ASSERT_TRUE(seen);
+  EXPECT_EQ(owners_of(seen->holders), names{"a"});
+  EXPECT_EQ(texts_of(seen->notes),
+            (names{"lock-6:6379 unheard does not answer", "lock-2:6379 the server was started 1 s ago",
+                   "lock-3:6379 does not have the hold of the claim 5",
+                   "lock-4:6379 does not have the hold of the claim 5",
+                   "lock-4:6379 has granted another client's key, which has no majority",
+                   "lock-5:6379 does not have the hold of the claim 5",
+                   "lock-5:6379 has granted the claim 6, which has no majority"}));
+}
+
+TEST(quorum_view, notes_nothing_where_all_say_the_same) {
+  const auto one = view({sighted("a", 5)}, {sighted("b", 6)});
+  EXPECT_TRUE(view_of("stock", views({one, one, one}), 2)->notes.empty());
+}
+
+/// Of servers that have all answered.
+listings listed(std::initializer_list<std::vector<lock_summary>> all) {
+  listings answers;
+  for (const auto& each : all) answers.push_back({"lock:" + std::to_string(answers.size()), {each}, {}});
+  return answers;
+}
+
+TEST(quorum_listing, notes_the_servers_that_are_not_heard) {
+  auto answers = listed({{summary("a", 1)}, {summary("a", 1)}, {}});
+  answers.back().said.reset();
+  answers.back().problem = "does not answer";
+  const auto all = view_of(answers, 2, false);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(texts_of(all[0].notes), names{"lock:2 unheard does not answer"});
+}
+
 TEST(quorum_listing, has_each_name_once_with_what_a_majority_holds) {
-  const auto all =
-      view_of({{summary("a", 1), summary("b", 1)}, {summary("a", 1, 2, 6)}, {summary("c", 0, 1)}}, 2, false);
+  const auto all = view_of(
+      listed({{summary("a", 1), summary("b", 1)}, {summary("a", 1, 2, 6)}, {summary("c", 0, 1)}}), 2, false);
   ASSERT_EQ(all.size(), 3U);
   EXPECT_EQ(all[0].name, "a");
   EXPECT_EQ(all[0].holders, 1U);
@@ -187,13 +243,13 @@ TEST(quorum_listing, has_each_name_once_with_what_a_majority_holds) {
 }
 
 TEST(quorum_listing, has_idle_names_if_they_are_asked_for) {
-  const std::vector<std::vector<lock_summary>> idle{{summary("a", 0)}, {summary("a", 0)}, {}};
+  const auto idle = listed({{summary("a", 0)}, {summary("a", 0)}, {}});
   EXPECT_TRUE(view_of(idle, 2, false).empty());
   ASSERT_EQ(view_of(idle, 2, true).size(), 1U);
 }
 
 TEST(quorum_listing, counts_readers_that_a_majority_has) {
-  const auto all = view_of({{summary("a", 3)}, {summary("a", 2)}, {summary("a", 1)}}, 2, false);
+  const auto all = view_of(listed({{summary("a", 3)}, {summary("a", 2)}, {summary("a", 1)}}), 2, false);
   ASSERT_EQ(all.size(), 1U);
   EXPECT_EQ(all[0].holders, 2U);
 }

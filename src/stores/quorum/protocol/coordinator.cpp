@@ -18,6 +18,7 @@ coordinator::coordinator(store::scheduler& on, const settings& of, uses link)
       uses_{std::move(link)},
       places_{of.servers},
       answered_(of.servers),
+      is_silent_(of.servers),
       alive_{std::make_shared<bool>(true)} {}
 
 coordinator::~coordinator() { stop(); }
@@ -55,6 +56,7 @@ void coordinator::send_to(std::size_t server, request r, on_reply done) {
     auto* const failed = std::get_if<store::request_error>(&o);
     if (*alive && failed != nullptr) name_place(*failed, settings_.places, server);
     if (*alive && failed == nullptr) answered_.at(server) = true;
+    if (*alive) is_silent_.at(server) = false;
     done(std::move(o));
   });
 }

@@ -94,6 +94,7 @@ class coordinator {
   void answer(on_reply done, outcome o);
   void send_to(std::size_t server, tickets::request r, on_reply done);
   [[nodiscard]] store::request_error too_few(const outcomes& all) const;
+  [[nodiscard]] bool is_complete(const outcomes& all) const;
   /// Whether a majority has ever answered.
   [[nodiscard]] bool is_known() const;
   [[nodiscard]] std::size_t majority() const { return majority_of(settings_.servers); }
@@ -108,6 +109,7 @@ class coordinator {
   std::size_t times_due_ = 0;
   outcomes times_;               // what they said
   std::vector<bool> answered_;   // servers that have, ever
+  std::vector<bool> is_silent_;  // servers that have not answered in time, and nothing since
   bool is_sending_ = false;      // a call of `send`, within which nothing is answered
   std::shared_ptr<bool> alive_;  // for callbacks that come late
 };

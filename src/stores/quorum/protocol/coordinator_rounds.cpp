@@ -17,6 +17,32 @@ namespace {
 
 constexpr std::size_t most_problems = 3;  // in a message
 
+/// What a server has said, or why it is not heard, without its name.
+template <class Answer>
+answer_of<Answer> answer_in(const std::optional<tickets::link::outcome>& o, const std::string& server) {
+  if (const auto* said = reply_in<Answer>(o)) return {server, *said, {}};
+  const auto* const failed = o ? std::get_if<store::request_error>(&*o) : nullptr;
+  if (failed == nullptr) return {server, std::nullopt, "does not answer"};
+  const std::string& text = failed->reason.message;
+  const std::string named = server + ": ";
+  return {server, std::nullopt, text.starts_with(named) ? text.substr(named.size()) : text};
+}
+
+template <class Answer>
+std::vector<answer_of<Answer>> answers_in(const std::vector<std::optional<tickets::link::outcome>>& all,
+                                          const std::vector<std::string>& places) {
+  std::vector<answer_of<Answer>> answers;
+  for (std::size_t i = 0; i < all.size(); ++i)
+    answers.push_back(answer_in<Answer>(all[i], i < places.size() ? places[i] : std::string{}));
+  return answers;
+}
+
+template <class Answer>
+std::size_t said_in(const std::vector<answer_of<Answer>>& answers) {
+  return static_cast<std::size_t>(
+      std::count_if(answers.begin(), answers.end(), [](const auto& each) { return each.said.has_value(); }));
+}
+
 }  // namespace
 
 store::request_error coordinator::too_few(const outcomes& all) const {
@@ -65,6 +91,8 @@ void coordinator::limit(const std::shared_ptr<round>& all, time_point begun) {
         std::count_if(all->all.begin(), all->all.end(), [](const auto& o) { return o.has_value(); });
     const bool may_connect = !is_known() && scheduler_.now() < begun + settings_.connecting;
     if (static_cast<std::size_t>(heard) < majority() && may_connect) return limit(all, begun);
+    for (std::size_t i = 0; i < settings_.servers; ++i)
+      if (!all->all[i]) is_silent_[i] = true;
     auto o = all->decide(all->all, true);
     answer(std::exchange(all->done, nullptr), o ? std::move(*o) : outcome{too_few(all->all)});
   });
@@ -160,12 +188,10 @@ void coordinator::inspect(const request& r, on_reply done) {
   ask_all(
       r,
       [this, name](const outcomes& all, bool is_last) -> std::optional<outcome> {
-        std::vector<std::optional<lock_state>> views;
-        for (const auto& each : all)
-          if (const auto* state = reply_in<std::optional<lock_state>>(each)) views.push_back(*state);
-        if (!is_last && views.size() + failures_in(all) < settings_.servers) return std::nullopt;
-        if (views.size() < majority()) return outcome{too_few(all)};
-        return outcome{tickets::reply{view_of(name, views, majority())}};
+        if (!is_last && !is_complete(all)) return std::nullopt;
+        const state_answers answers = answers_in<std::optional<lock_state>>(all, settings_.places);
+        if (said_in(answers) < majority()) return outcome{too_few(all)};
+        return outcome{tickets::reply{view_of(name, answers, majority())}};
       },
       std::move(done));
 }
@@ -176,14 +202,20 @@ void coordinator::list(request r, on_reply done) {
   ask_all(
       r,
       [this, idle](const outcomes& all, bool is_last) -> std::optional<outcome> {
-        std::vector<std::vector<lock_summary>> listings;
-        for (const auto& each : all)
-          if (const auto* names = reply_in<std::vector<lock_summary>>(each)) listings.push_back(*names);
-        if (!is_last) return std::nullopt;
-        if (listings.size() < majority()) return outcome{too_few(all)};
-        return outcome{tickets::reply{view_of(listings, majority(), idle)}};
+        if (!is_last && !is_complete(all)) return std::nullopt;
+        const listings answers = answers_in<std::vector<lock_summary>>(all, settings_.places);
+        if (said_in(answers) < majority()) return outcome{too_few(all)};
+        return outcome{tickets::reply{view_of(answers, majority(), idle)}};
       },
       std::move(done));
+}
+
+/// Whether all have answered but those that were silent before: a look waits once for a server that is
+/// silent.
+bool coordinator::is_complete(const outcomes& all) const {
+  for (std::size_t i = 0; i < all.size(); ++i)
+    if (!all[i] && !is_silent_[i]) return false;
+  return true;
 }
 
 /// By the owners of the holds: a server that has granted a claim may not know its final token.
@@ -235,8 +267,7 @@ void coordinator::end_holds(const std::string& name, const std::vector<claim_sta
     ask_all(
         r,
         [this](const outcomes& heard, bool is_last) -> std::optional<outcome> {
-          if (!is_last && count_of<tickets::count>(heard) + failures_in(heard) < settings_.servers)
-            return std::nullopt;
+          if (!is_last && !is_complete(heard)) return std::nullopt;
           if (count_of<tickets::count>(heard) < majority()) return outcome{too_few(heard)};
           const bool was_there = std::any_of(heard.begin(), heard.end(), [](const auto& o) {
             const auto* const ended = reply_in<tickets::count>(o);

@@ -32,27 +32,56 @@ std::uint64_t agreed(std::vector<std::uint64_t> numbers, std::size_t majority) {
   return numbers[majority - 1];
 }
 
+template <class Answer>
+std::vector<server_note> notes_of_unheard(const std::vector<answer_of<Answer>>& answers) {
+  std::vector<server_note> notes;
+  for (const auto& each : answers)
+    if (!each.said) notes.push_back({each.server, each.problem, false});
+  return notes;
+}
+
+bool has_hold_of(const lock_state& state, const std::string& owner) {
+  return std::any_of(state.holders.begin(), state.holders.end(),
+                     [&](const claim_state& each) { return each.owner == owner; });
+}
+
+std::string text_of(const claim_state& claim) {
+  if (!claim.token) return "another client's key";
+  return "the claim " + std::to_string(claim.token.value());
+}
+
+/// In what a server differs from the majority. A difference that stands for less than a round trip is usual.
+void add_differences(lock_state& all, const std::string& server, const lock_state& state) {
+  const auto note = [&](std::string text) { all.notes.push_back({server, std::move(text), true}); };
+  for (const claim_state& each : all.holders)
+    if (!has_hold_of(state, each.owner)) note("does not have the hold of " + text_of(each));
+  for (const claim_state& each : state.holders)
+    if (!has_hold_of(all, each.owner)) note("has granted " + text_of(each) + ", which has no majority");
+  if (!state.pause_reason.empty() && all.pause_reason.empty()) note(state.pause_reason);
+}
+
 }  // namespace
 
-std::optional<lock_state> view_of(const std::string& name,
-                                  const std::vector<std::optional<lock_state>>& views, std::size_t majority) {
+std::optional<lock_state> view_of(const std::string& name, const state_answers& answers,
+                                  std::size_t majority) {
   lock_state all;
   all.name = name;
   std::map<std::string, sighting> seen;
   bool is_known = false;
   std::vector<std::uint64_t> pauses;
   std::vector<std::uint64_t> tokens;
-  for (const auto& view : views) {
-    if (!view) continue;
+  for (const auto& from : answers) {
+    if (!from.said || !*from.said) continue;
+    const lock_state& view = **from.said;
     is_known = true;
-    tokens.push_back(view->last_token.value());
-    pauses.push_back(static_cast<std::uint64_t>(view->paused_for.count()));
-    if (view->paused_for > all.paused_for) {
-      all.paused_for = view->paused_for;
-      all.pause_reason = view->pause_reason;
+    tokens.push_back(view.last_token.value());
+    pauses.push_back(static_cast<std::uint64_t>(view.paused_for.count()));
+    if (view.paused_for > all.paused_for) {
+      all.paused_for = view.paused_for;
+      all.pause_reason = view.pause_reason;
     }
-    for (const claim_state& each : view->holders) see(seen, each, true);
-    for (const claim_state& each : view->waiters) see(seen, each, false);
+    for (const claim_state& each : view.holders) see(seen, each, true);
+    for (const claim_state& each : view.waiters) see(seen, each, false);
   }
   if (!is_known) return std::nullopt;
   if (agreed(std::move(pauses), majority) == 0) {
@@ -68,14 +97,19 @@ std::optional<lock_state> view_of(const std::string& name,
   // A server that had forgotten its tokens knows a number of its clock that nobody has drawn.
   all.last_token = fencing_token{agreed(std::move(tokens), majority)};
   if (!all.holders.empty()) all.last_token = std::max(all.last_token, all.holders.back().token);
+  all.notes = notes_of_unheard(answers);
+  for (const auto& each : answers)
+    if (each.said) add_differences(all, each.server, each.said->value_or(lock_state{}));
   return all;
 }
 
-std::vector<lock_summary> view_of(const std::vector<std::vector<lock_summary>>& listings,
-                                  std::size_t majority, bool idle) {
+std::vector<lock_summary> view_of(const listings& answers, std::size_t majority, bool idle) {
   std::map<std::string, std::vector<const lock_summary*>> by_name;
-  for (const auto& listing : listings)
-    for (const lock_summary& each : listing) by_name[each.name].push_back(&each);
+  for (const auto& listing : answers) {
+    if (!listing.said) continue;
+    for (const lock_summary& each : *listing.said) by_name[each.name].push_back(&each);
+  }
+  const std::vector<server_note> notes = notes_of_unheard(answers);
   std::vector<lock_summary> all;
   for (const auto& [name, views] : by_name) {
     std::vector<std::uint64_t> holders;
@@ -99,6 +133,7 @@ std::vector<lock_summary> view_of(const std::vector<std::vector<lock_summary>>& 
       one.holder = {};
     }
     one.holders = held;
+    one.notes = notes;
     one.last_token = std::max(fencing_token{agreed(std::move(tokens), majority)}, one.holder_token);
     if (idle || one.holders != 0 || one.waiters != 0) all.push_back(std::move(one));
   }

@@ -1,0 +1,85 @@
+// What the command says of servers that differ from the majority, or are not heard.
+
+#include <csignal>
+#include <gmock/gmock.h>
+
+#include "fixture.hpp"
+#include "support/redis_quorum.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+class redlock_notes : public command_test {
+ protected:
+  result ask(strings command) {
+    command.insert(command.end(), {"--store", url_});
+    return holdfast(command);
+  }
+  std::unique_ptr<process> hold(const std::string& name) {
+    return start_holder(name, {"--store", url_, "--ttl", "1m"});
+  }
+
+  redis_quorum servers_{{.servers = 3}};
+  std::string url_ = servers_.url();
+};
+
+TEST_F(redlock_notes, are_none_where_all_servers_agree) {
+  const auto holder = hold("stock");
+  EXPECT_TRUE(eventually([&] { return servers_.holds_of("stock") == 3; }));
+  EXPECT_THAT(ask({"show", "stock"}).out, AllOf(HasSubstr("1 holding"), Not(HasSubstr("note:"))));
+  EXPECT_FALSE(parse_lines(ask({"show", "stock", "--json"}).out).at(0).contains("notes"));
+  const auto released = ask({"release", "stock", "--force"});
+  EXPECT_EQ(released.status, 0);
+  EXPECT_EQ(released.err, "");
+}
+
+TEST_F(redlock_notes, name_a_server_that_is_stopped) {
+  const auto holder = hold("stock");
+  servers_.server(1).stop();
+  const std::string place = "127.0.0.1:" + std::to_string(servers_.server(1).port());
+  EXPECT_THAT(ask({"show", "stock"}).out, HasSubstr("note: " + place + " does not answer"));
+  const auto notes = parse_lines(ask({"show", "stock", "--json"}).out).at(0).at("notes");
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].at("server"), place);
+  EXPECT_EQ(notes[0].at("answers"), false);
+  EXPECT_THAT(ask({"ls"}).out, HasSubstr("note: " + place + " does not answer"));
+  EXPECT_EQ(parse_lines(ask({"ls", "--json"}).out).at(0).at("notes"), notes);
+  const auto released = ask({"release", "stock", "--force"});
+  EXPECT_EQ(released.status, 0);
+  EXPECT_THAT(released.err, HasSubstr(place + " does not answer; a hold there stays until its ttl"));
+  servers_.server(1).go_on();
+}
+
+TEST_F(redlock_notes, name_a_server_that_does_not_have_the_hold_and_one_with_a_key_of_another_type) {
+  const auto holder = hold("stock");
+  ASSERT_TRUE(eventually([&] { return servers_.holds_of("stock") == 3; }));
+  servers_.server(0).ask({"DEL", "holdfast:stock"});
+  EXPECT_THAT(ask({"show", "stock"}).out,
+              HasSubstr("note: 127.0.0.1:" + std::to_string(servers_.server(0).port()) +
+                        " does not have the hold of the claim "));
+  servers_.server(0).ask({"HSET", "holdfast:stock", "a", "b"});
+  EXPECT_THAT(ask({"show", "stock"}).out,
+              HasSubstr("note: 127.0.0.1:" + std::to_string(servers_.server(0).port()) + ": "));
+}
+
+TEST_F(redlock_notes, are_said_once_while_somebody_watches) {
+  const auto holder = hold("stock");
+  const std::string place = "127.0.0.1:" + std::to_string(servers_.server(2).port());
+  const auto watching = start({"watch", "stock", "--store", url_});
+  ASSERT_TRUE(eventually([&] { return watching->out().find("granted") != std::string::npos; }));
+  servers_.server(2).stop();
+  EXPECT_TRUE(
+      eventually([&] { return watching->err().find(place + " does not answer") != std::string::npos; }));
+  servers_.server(2).go_on();
+  EXPECT_TRUE(
+      eventually([&] { return watching->err().find(place + " answers again") != std::string::npos; }));
+  watching->signal(SIGTERM);
+  EXPECT_EQ(watching->wait().status, 0);
+}
+
+}  // namespace
+}  // namespace holdfast::test
