@@ -40,12 +40,38 @@ TEST(redis_failover_guard, asks_with_the_marker_of_its_prefix) {
     std::string bytes;
     failover_guard::append_question(bytes, in, in_full);
     const auto arguments = arguments_in(bytes);
-    ASSERT_EQ(arguments.size(), 6U);
+    ASSERT_EQ(arguments.size(), 7U);
     EXPECT_EQ(arguments[0], in_full ? "EVAL" : "EVALSHA");
     EXPECT_EQ(arguments[3], guard_key("holdfast:"));
     EXPECT_EQ(arguments[4], "48000") << "longer by the time in which a former primary goes on";
     EXPECT_EQ(arguments[5], "3000");
+    EXPECT_EQ(arguments[6], "") << "the server's settings were not read";
   }
+}
+
+TEST(redis_failover_guard, says_what_the_settings_of_the_server_are) {
+  const auto said = [](kept_writes writes) {
+    std::string bytes;
+    failover_guard{}.append_question(bytes, dialect{}, true, guard_marker{}, writes);
+    return arguments_in(bytes).at(6);
+  };
+  EXPECT_EQ(said(kept_writes::yes), "kept");
+  EXPECT_EQ(said(kept_writes::no), "loose");
+  EXPECT_EQ(said(kept_writes::unknown), "");
+}
+
+TEST(redis_failover_guard, reads_whether_each_write_is_on_the_disk_before_its_reply) {
+  const auto read = [](const std::string& only, const std::string& sync, const std::string& on_rewrite) {
+    return kept_writes_in(list({text("no-appendfsync-on-rewrite"), text(on_rewrite), text("appendfsync"),
+                                text(sync), text("appendonly"), text(only)}));
+  };
+  EXPECT_EQ(read("yes", "always", "no"), kept_writes::yes);
+  EXPECT_EQ(read("no", "always", "no"), kept_writes::no);
+  EXPECT_EQ(read("yes", "everysec", "no"), kept_writes::no);
+  EXPECT_EQ(read("yes", "always", "yes"), kept_writes::no);
+  EXPECT_EQ(kept_writes_in(list({})), kept_writes::no);
+  EXPECT_EQ(kept_writes_in(list({text("appendonly")})), kept_writes::no);
+  EXPECT_EQ(kept_writes_in({value::kind::error, 0, "NOPERM", {}}), kept_writes::unknown);
 }
 
 TEST(redis_failover_guard, has_a_marker_that_is_no_key_of_a_lock) {
@@ -143,16 +169,16 @@ TEST_F(redis_guard_marker, lies_in_a_slot_that_the_server_has) {
 TEST_F(redis_guard_marker, is_asked_for_with_a_copy_of_what_it_said) {
   marker_.move_to(7);
   failover_guard guard;
-  EXPECT_EQ(question(guard).size(), 7U);
+  EXPECT_EQ(question(guard).size(), 8U);
   EXPECT_EQ(question(guard)[3], guard_key("holdfast:", 7));
-  EXPECT_EQ(question(guard)[6], "") << "nothing is known yet";
+  EXPECT_EQ(question(guard)[7], "") << "nothing is known yet";
   hear(guard, "aa bb 30000 0 none");
-  EXPECT_EQ(question(guard)[6], "aa bb 30000 0 none");
+  EXPECT_EQ(question(guard)[7], "aa bb 30000 0 none");
   hear(guard, "aa cc 30000 5 changed");
-  EXPECT_EQ(question(guard)[6], "aa cc 30000 5 changed");
+  EXPECT_EQ(question(guard)[7], "aa cc 30000 5 changed");
   marker_.move_to(8);
   EXPECT_EQ(question(guard)[3], guard_key("holdfast:", 8));
-  EXPECT_EQ(question(guard)[6], "aa cc 30000 5 changed") << "it goes with the marker";
+  EXPECT_EQ(question(guard)[7], "aa cc 30000 5 changed") << "it goes with the marker";
 }
 
 // Then the server would take the next request for a part of the question.
@@ -178,13 +204,13 @@ TEST_F(redis_guard_marker, is_known_on_the_next_connection) {
   marker_.move_to(7);
   failover_guard former;
   hear(former, "aa bb 30000 0 none");
-  EXPECT_EQ(question(failover_guard{former.marker()})[6], "aa bb 30000 0 none");
+  EXPECT_EQ(question(failover_guard{former.marker()})[7], "aa bb 30000 0 none");
 }
 
 TEST_F(redis_guard_marker, sends_no_copy_outside_of_a_cluster) {
   failover_guard guard;
   hear(guard, "aa bb 30000 0 none");
-  EXPECT_EQ(question(guard).size(), 6U);
+  EXPECT_EQ(question(guard).size(), 7U);
 }
 
 TEST_F(redis_guard_marker, is_copied_to_a_length_alone_that_a_marker_may_have) {

@@ -26,8 +26,13 @@ class redis_guard_copy : public testing::Test {
     std::string marker;
   };
 
-  answer ask(const std::string& copy) {
-    const std::string reply = server_.ask({"EVAL", script_, "1", key_, std::to_string(guard_ms), "0", copy});
+  answer ask(const std::string& copy) { return answer_to({"", copy}); }
+  /// Outside of a cluster; `writes` is what the client has read in the settings.
+  answer ask_of_writes(const std::string& writes) { return answer_to({writes}); }
+  answer answer_to(const std::vector<std::string>& rest) {
+    std::vector<std::string> question{"EVAL", script_, "1", key_, std::to_string(guard_ms), "0"};
+    question.insert(question.end(), rest.begin(), rest.end());
+    const std::string reply = server_.ask(question);
     std::istringstream lines{reply};
     answer a;
     lines >> a.left >> a.since >> a.cause >> a.guard >> std::ws;
@@ -126,6 +131,54 @@ TEST_F(redis_guard_copy, that_is_none_is_ignored) {
     set_marker(own_);
     EXPECT_EQ(ask(copy).left, 0) << copy;
   }
+}
+
+// ---- a server that has each write on the disk before its reply
+
+using redis_guard_writes = redis_guard_copy;
+
+TEST_F(redis_guard_writes, that_were_kept_and_are_kept_need_no_guard) {
+  set_marker(others_ + " kept");
+  const answer a = ask_of_writes("kept");
+  EXPECT_EQ(a.left, 0);
+  EXPECT_EQ(marker(), own_ + " kept") << "the next start";
+}
+
+TEST_F(redis_guard_writes, that_were_not_kept_or_are_not_now_need_it) {
+  for (const auto& [former, now] :
+       {std::pair{"", "kept"}, {" kept", "loose"}, {" kept", ""}, {" keep", "kept"}}) {
+    set_marker(others_ + former);
+    EXPECT_GT(ask_of_writes(now).left, 0) << former << "," << now;
+  }
+}
+
+TEST_F(redis_guard_writes, are_known_until_a_client_reads_something_else) {
+  set_marker(own_);
+  ask_of_writes("");
+  EXPECT_EQ(marker(), own_);
+  ask_of_writes("kept");
+  EXPECT_EQ(marker(), own_ + " kept");
+  ask_of_writes("");
+  EXPECT_EQ(marker(), own_ + " kept");
+  ask_of_writes("loose");
+  EXPECT_EQ(marker(), own_);
+}
+
+TEST_F(redis_guard_writes, do_not_end_a_guard_that_was_not_over) {
+  set_marker(std::string(40, 'f') + ' ' + std::string(40, 'e') + " 60000 " +
+             std::to_string(now_ms() - 20'000) + " started kept");
+  const answer a = ask_of_writes("kept");
+  EXPECT_GT(a.left, 0);
+  EXPECT_LE(a.left, 40'000);
+}
+
+TEST_F(redis_guard_writes, say_nothing_of_a_server_that_has_followed_another) {
+  const test::redis_server primary;
+  server_.replicate(primary);
+  await([&] { return server_.info_text("master_link_status") == "up"; }, "it does not follow");
+  server_.ask({"REPLICAOF", "NO", "ONE"});
+  set_marker(others_ + " kept");
+  EXPECT_EQ(ask_of_writes("kept").cause, "changed");
 }
 
 }  // namespace

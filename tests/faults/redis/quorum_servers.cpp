@@ -102,5 +102,60 @@ TEST_F(redis_quorum_restarts, without_memory_and_guard_let_two_in) {
   EXPECT_TRUE(next_one.held());
 }
 
+/// Three servers that have each write on the disk before its reply. Clients read that in their settings.
+class redis_quorum_memory : public redis_quorum_servers {
+ protected:
+  /// As if the servers had been there for long.
+  void lock_on_all() {
+    for (std::size_t i = 0; i < servers_.size(); ++i) servers_.server(i).forget_start();
+    client_.emplace(url_);
+    held_ = mutex{*client_, "stock", patient()}.acquire();
+    await([&] { return servers_.holds_of("stock") == servers_.size(); }, "a server has no hold");
+  }
+  void restart_two() {
+    for (const std::size_t i : {1, 2}) servers_.server(i).kill();
+    for (const std::size_t i : {1, 2}) servers_.server(i).start();
+  }
+  lock_state state_for_a_newcomer() {
+    return newcomer_.emplace(url_).inspect("stock").value_or(lock_state{});
+  }
+
+  redis_quorum servers_{{.servers = 3, .append_only = true}};
+  std::string url_ = servers_.guarded_url("?restart_guard=60s");
+  std::optional<client> client_;
+  std::optional<client> newcomer_;
+  lease held_;
+};
+
+TEST_F(redis_quorum_memory, that_is_on_the_disk_gives_a_vote_at_once_after_a_restart) {
+  lock_on_all();
+  restart_two();
+  const auto state = state_for_a_newcomer();
+  EXPECT_EQ(state.pause_reason, "");
+  EXPECT_EQ(state.holders.size(), 1U) << "and the hold is remembered";
+  mutex another{*newcomer_, "another", patient()};
+  EXPECT_TRUE(another.try_lock());
+  EXPECT_FALSE((mutex{*newcomer_, "stock", patient()}.try_lock()));
+  EXPECT_EQ(renew(held_), renewal::renewed);
+  another.unlock();
+}
+
+TEST_F(redis_quorum_memory, that_was_not_on_the_disk_when_it_granted_waits_for_the_guard) {
+  for (std::size_t i = 0; i < servers_.size(); ++i)
+    ASSERT_EQ(servers_.server(i).ask({"CONFIG", "SET", "appendfsync", "everysec"}), "OK");
+  lock_on_all();
+  restart_two();  // with the settings of its file again
+  EXPECT_EQ(servers_.server(1).ask({"CONFIG", "GET", "appendfsync"}), "appendfsync\nalways");
+  EXPECT_THAT(state_for_a_newcomer().pause_reason, HasSubstr("may have forgotten"));
+  EXPECT_EQ(renew(held_), renewal::renewed);
+}
+
+TEST_F(redis_quorum_memory, that_is_lost_all_the_same_waits_for_the_guard) {
+  lock_on_all();
+  for (const std::size_t i : {1, 2}) servers_.server(i).kill();
+  for (const std::size_t i : {1, 2}) servers_.server(i).start_empty();
+  EXPECT_THAT(state_for_a_newcomer().pause_reason, HasSubstr("may have forgotten"));
+}
+
 }  // namespace
 }  // namespace holdfast::faults

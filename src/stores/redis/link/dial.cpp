@@ -22,14 +22,22 @@ namespace {
 
 /// \throws connection_error where the server does not answer that.
 void ask_whether_it_grants(connection& made, introduction& talk, const dialect& in,
-                           const guard_marker& marker) {
+                           const guard_marker& marker, kept_writes writes = kept_writes::unknown) {
   std::string question;
-  made.guard.append_question(question, in, true, marker);
+  made.guard.append_question(question, in, true, marker, writes);
   talk.send(question);
   if (auto refusal = made.guard.hear(talk.hear(), in, boot_clock::now())) {
     throw connection_error{std::move(refusal->reason), refusal->retryable};
   }
   made.has_answered_guard = true;
+}
+
+/// A user without the right to read the settings takes it that they are not known.
+kept_writes ask_for_kept_writes(introduction& talk) {
+  std::string question;
+  append(question, {"CONFIG", "GET", "*append*"});
+  talk.send(question);
+  return kept_writes_in(talk.hear());
 }
 
 std::int64_t id_in(const value& hello) {
@@ -184,10 +192,14 @@ connection dial(const settings& in, const server_address& to, const tls_context*
     if (needed[i]) require_no_error(answer, in.login);
     if (i == 0) own = own_address(answer, made.stream->descriptor());
   }
-  if (in.is_quorum()) require_same_servers(in, talk);
+  auto writes = kept_writes::unknown;
+  if (in.is_quorum()) {
+    require_same_servers(in, talk);
+    writes = ask_for_kept_writes(talk);
+  }
   // A node of a cluster is asked before its first request: it may have no slot.
   if (in.speech.guard.count() != 0 && !in.is_cluster())
-    ask_whether_it_grants(made, talk, in.speech, of.marker);
+    ask_whether_it_grants(made, talk, in.speech, of.marker, writes);
 
   const std::int64_t id = id_in(greeting);
   if (!own.empty() && id > 0) append(made.kill, {"CLIENT", "KILL", "ID", std::to_string(id), "ADDR", own});

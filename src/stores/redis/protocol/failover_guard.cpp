@@ -41,10 +41,23 @@ std::string guard_marker::key(std::string_view prefix) const {
   return place < 0 ? guard_key(prefix) : guard_key(prefix, static_cast<std::uint16_t>(place));
 }
 
+kept_writes kept_writes_in(const value& settings) {
+  if (!settings.is(value::kind::list)) return kept_writes::unknown;
+  const auto is_set = [&](std::string_view name, std::string_view wanted) {
+    for (std::size_t i = 0; i + 1 < settings.items.size(); i += 2)
+      if (settings.items[i].text == name) return settings.items[i + 1].text == wanted;
+    return false;
+  };
+  // While a file is written anew, the last one may go without the disk.
+  const bool always = is_set("appendonly", "yes") && is_set("appendfsync", "always") &&
+                      is_set("no-appendfsync-on-rewrite", "no");
+  return always ? kept_writes::yes : kept_writes::no;
+}
+
 void failover_guard::append_question(std::string& out, const dialect& in, bool in_full,
-                                     const guard_marker& at) const {
+                                     const guard_marker& at, kept_writes writes) const {
   const bool has_copy = at.is_in_slot();  // asked once: it may move at any time
-  append_command(out, has_copy ? 7 : 6);
+  append_command(out, has_copy ? 8 : 7);
   for (const std::string_view each : {std::string_view{in_full ? "EVAL" : "EVALSHA"},
                                       in_full ? text::guard : text::guard_sha1, std::string_view{"1"}}) {
     append_bulk_string(out, each);
@@ -52,6 +65,9 @@ void failover_guard::append_question(std::string& out, const dialect& in, bool i
   append_bulk_string(out, at.key(in.prefix));
   append_bulk_string(out, std::to_string((in.guard + in.former_primary).count()));
   append_bulk_string(out, std::to_string(in.former_primary.count()));
+  append_bulk_string(out, writes == kept_writes::unknown ? ""
+                          : writes == kept_writes::yes   ? "kept"
+                                                         : "loose");
   if (has_copy) append_bulk_string(out, marker_);
 }
 

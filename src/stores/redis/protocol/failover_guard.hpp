@@ -34,6 +34,12 @@ class guard_marker {
   std::atomic<int> place_ = whole_server;  // or a slot
 };
 
+/// Whether a server has each write on its disk before its reply, by its settings. Then it remembers its
+/// grants when it starts again.
+enum class kept_writes : std::uint8_t { unknown, no, yes };
+/// \param settings the reply to `CONFIG GET *append*`.
+[[nodiscard]] kept_writes kept_writes_in(const value& settings);
+
 /// Whether the server of a connection has to wait before it grants anything.
 ///
 /// Redis replicates asynchronously. A replica that was promoted does not know the last grants, and a server
@@ -67,8 +73,9 @@ class failover_guard {
   static void append_question(std::string& out, const dialect& in, bool in_full) {
     failover_guard{}.append_question(out, in, in_full, guard_marker{});
   }
-  /// The same where the marker may have moved.
-  void append_question(std::string& out, const dialect& in, bool in_full, const guard_marker& at) const;
+  /// The same where the marker may have moved, or the settings of the server have just been read.
+  void append_question(std::string& out, const dialect& in, bool in_full, const guard_marker& at,
+                       kept_writes writes = kept_writes::unknown) const;
   [[nodiscard]] const std::string& marker() const { return marker_; }
   /// Takes the reply. \return the error of a server that does not answer the question.
   [[nodiscard]] std::optional<store::request_error> hear(const value& reply, const dialect& in,

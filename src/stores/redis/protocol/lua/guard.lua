@@ -4,19 +4,20 @@
 --
 -- KEYS: marker (the identity of the server whose grants are all known here)
 -- ARGV: guard (milliseconds; how long such a server grants nothing new), former primary (milliseconds; how long one may
---       still take writes); in a cluster also copy (of the marker, as the client has heard it on a connection to this
---       server before; may be empty)
+--       still take writes), writes ("kept": the server's settings, which the client has read, have each write on the disk
+--       before its reply; "loose": they do not; empty: not read); in a cluster also copy (of the marker, as the client has
+--       heard it on a connection to this server before; may be empty)
 -- Returns {left, since, cause, guard, marker}: how long it still grants nothing, for how long it has not, why, the
 -- longest guard in use, and the marker. Returns an error while a former primary may take writes: it ends a hold that is
 -- renewed here alone, and grants the name.
 --
--- The marker is "id run guard since cause": the replication id and the run id of the server that wrote it, the longest
--- guard in use, and since when that server grants nothing, or 0. A server has another replication id after each
+-- The marker is "id run guard since cause writes": the replication id and the run id of the server that wrote it, the
+-- longest guard in use, since when that server grants nothing, or 0, and how that run keeps its writes. A server has another replication id after each
 -- promotion and each start. A primary without replicas takes another id after a while, but then no former one. In a
 -- cluster the marker lies in a slot of the server. It goes with the slot, and one of another server may come. Then the
 -- copy counts, if this server wrote it.
 
-local marker, guard, former_primary, copy = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3]
+local marker, guard, former_primary, writes, copy = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local longest_ever = 25 * 3600 * 1000 -- no ttl is longer than a day
 local replication, server = redis.call('INFO', 'replication'), redis.call('INFO', 'server')
 
@@ -36,16 +37,21 @@ local clock = redis.call('TIME')
 local now = clock[1] * 1000 + math.floor(clock[2] / 1000)
 
 local value = redis.call('GET', marker)
-local known_id, known_run, longest, since, cause
-local form = '^(%x+) (%x+) (%d+) (%d+) (%a+)$'
-if value then known_id, known_run, longest, since, cause = value:match(form) end
-if known_id ~= id and copy and copy:sub(1, #id + 1) == id .. ' ' and copy:find(form) then
-  known_id, known_run, longest, since, cause = copy:match(form)
+local function parts_of(text)
+  local kept = text:match('^(.*) kept$')
+  local its_id, its_run, its_longest, its_since, its_cause = (kept or text):match('^(%x+) (%x+) (%d+) (%d+) (%a+)$')
+  return its_id, its_run, its_longest, its_since, its_cause, kept and 'kept' or ''
+end
+local known_id, known_run, longest, since, cause, known_writes
+if value then known_id, known_run, longest, since, cause, known_writes = parts_of(value) end
+if known_id ~= id and copy and parts_of(copy) == id then
+  known_id, known_run, longest, since, cause, known_writes = parts_of(copy)
 end
 longest, since = math.min(math.max(guard, tonumber(longest or 0)), longest_ever), tonumber(since or 0)
 
 local may_move = copy ~= nil -- then a foreign marker says nothing of this server
-if known_id ~= id and (known_run ~= run or has_followed) then
+local remembers = not has_followed and writes == 'kept' and known_writes == 'kept' -- what the former run granted, too
+if known_id ~= id and (known_run ~= run or has_followed) and not remembers then
   if has_followed or known_id and not may_move then
     since, cause = now, 'changed'
   else
@@ -60,7 +66,9 @@ if left <= 0 then
   left, since, cause = 0, 0, 'none'
 end
 
+if writes == '' and known_run == run then writes = known_writes or '' end
 local text = ('%s %s %d %d %s'):format(id, run, longest, since, cause)
+if writes == 'kept' then text = text .. ' ' .. writes end
 -- A user who may only look, or a server short of memory, leaves it as it is: then the next client finds the same.
 if text ~= value then redis.pcall('SET', marker, text) end
 if left > 0 and now - since < former_primary then
