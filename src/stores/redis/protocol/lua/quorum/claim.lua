@@ -11,30 +11,44 @@
 
 local found = redis.call('MGET', KEYS[1], KEYS[2])
 local clock = redis.call('TIME')
+local token = ARGV[6]
+if token == ('0'):rep(20) then return { 2, '', clock[1] .. ('00000' .. clock[2]):sub(-6) } end -- asks for the clock
+
+-- Usually nobody holds or waits, and the number is above the fence (see grant.lua). Then a claim is four calls.
+if not found[1] and not ARGV[7] then
+  local last = found[2]
+  if last and #last == 20 or not last and redis.call('EXISTS', KEYS[2], KEYS[3], KEYS[4]) == 0 then
+    local micros = clock[1] .. ('00000' .. clock[2]):sub(-6)
+    local furthest = string.format('%020.0f', micros + 1000000)
+    if token > (last or ('0000' .. micros):sub(-20)) and token <= furthest then
+      local rest, accepted = ARGV[5], ARGV[5]:find('=', 1, true)
+      rest = rest:sub(1, accepted) .. token .. rest:sub(accepted + 21)
+      if redis.call('SET', KEYS[1], token .. ' ' .. ARGV[1] .. ' ' .. micros .. ' ' .. rest, 'NX', 'PX', ARGV[2]) then
+        redis.call('SET', KEYS[2], token, 'PX', ARGV[3])
+        return { 1, token, token, token, micros, 0, micros }
+      end
+    end
+  end
+end
+
 --@include claims.lua
-local owner, ttl, keep, wait, token = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1', ARGV[6]
+local owner, ttl, keep, wait = ARGV[1], ARGV[2], ARGV[3], ARGV[4] == '1'
 local wanted, weight = whole, whole
 if ARGV[7] and ARGV[8] then
   wanted, weight = tonumber(ARGV[7]), tonumber(ARGV[8])
 end
 local function new_claim() return parts_of(token .. ' ' .. owner .. ' ' .. micros .. ' ' .. ARGV[5]) end
 
-if token == none:sub(2) then return { 2, '', micros } end -- asks for the clock
-
--- Usually nobody holds or waits. Then a claim is four calls.
-if not found[1] and not is_paused and weight == whole then
-  local fence_text = found[2]
-  local is_known = fence_text and #fence_text == 20
-  if is_known or not fence_text and redis.call('EXISTS', fence, waiters, holders) == 0 then
-    local c = new_claim()
-    local fits_fence = is_acceptable(token, c)
-    if fits_fence then set_accepted(c, token) end
-    c.text = token .. ' ' .. owner .. ' ' .. micros .. ' ' .. c.rest
-    local fence_token = fits_fence and token or fence_now()
-    if redis.call('SET', lock, c.text, 'NX', 'PX', ttl) then
-      redis.call('SET', fence, fence_token, 'PX', keep)
-      return { 1, token, accepted_of(c), fence_token, micros, 0, micros }
-    end
+-- Usually a claim that is asked for again holds here alone. Then the first that waits is all that has to be known.
+local own = found[1] and found[1]:sub(22, 53) == owner and parts_of(found[1])
+if own and found[2] and not is_paused and not found[2]:find('foreign', 21, true) then
+  local first = #found[2] > 20 and first_in(waiters)
+  if not is_end(first) then
+    redis.call('PEXPIRE', lock, ttl)
+    outlive(fence, keep, keep)
+    local next_one = first and parts_of(first)
+    return { 1, own.token, accepted_of(own) or none:sub(2), found[2]:sub(1, 20), own.since,
+      next_one and goes_before(next_one, own) and 1 or 0, micros }
   end
 end
 
@@ -53,7 +67,7 @@ if in_use ~= wanted then return { 3, in_use } end
 
 local c = new_claim()
 local first = head()
-local goes_first = not first or c.token < first.token or c.token == first.token and owner < first.owner
+local goes_first = not first or goes_before(c, first)
 local is_free = goes_first and fits(weight, wanted)
 if is_paused or not is_free then
   if not wait then return is_free and { 4 } or { 2, blocker_of(owner), micros } end

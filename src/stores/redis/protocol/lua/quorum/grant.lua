@@ -45,3 +45,8 @@ local function begin_now(c)
   end
   c.text = c.token .. ' ' .. c.owner .. ' ' .. c.since .. ' ' .. c.rest
 end
+
+-- Claims wait in the order of their numbers, and equal ones in that of their owners.
+local function goes_before(c, other)
+  return c.token < other.token or c.token == other.token and c.owner < other.owner
+end

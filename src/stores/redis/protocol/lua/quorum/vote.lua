@@ -3,7 +3,7 @@
 -- Whether another claim goes before this one, which holds here.
 local function is_overtaken(c)
   local first = head()
-  return first and (first.token < c.token or first.token == c.token and first.owner < c.owner)
+  return first and goes_before(first, c)
 end
 
 -- The holder that a claim of `owner` waits for: an owner, or the value of a foreign client.
@@ -32,14 +32,13 @@ end
 
 -- Asks whoever holds here, and came later than the first that waits, to give way, as long as it has no majority.
 local function inquire(c)
-  local function is_later(h) return h.token > c.token or h.token == c.token and h.owner > c.owner end
   if alone then
-    if is_later(alone) then notify_holder(alone, 'look') end
+    if goes_before(c, alone) then notify_holder(alone, 'look') end
     return
   end
   for _, text in ipairs(redis.call('ZRANGEBYSCORE', holders, c.token, '+inf', 'LIMIT', 0, 16)) do
     local h = parts_of(text)
-    if h and is_later(h) then notify_holder(h, 'look') end
+    if h and goes_before(c, h) then notify_holder(h, 'look') end
   end
 end
 
