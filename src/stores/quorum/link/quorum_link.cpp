@@ -1,6 +1,5 @@
 #include "stores/quorum/link/quorum_link.hpp"
 
-#include <algorithm>
 #include <optional>
 #include <utility>
 
@@ -26,12 +25,13 @@ class quorum_link::server final : private redis::node::parent {
   server(quorum_link& in, std::size_t index, const redis::server_address& at)
       : in_{in},
         index_{index},
-        node_{in.loop(), in.reader(), in.settings_, at, at.place(), in.client_, *this} {}
+        node_{std::make_shared<redis::node>(in.loop(), in.reader(), in.settings_, at, at.place(), in.client_,
+                                            static_cast<redis::node::parent&>(*this))} {}
   ~server() = default;
   server(const server&) = delete;
   server& operator=(const server&) = delete;
 
-  [[nodiscard]] redis::node& node() { return node_; }
+  [[nodiscard]] const std::shared_ptr<redis::node>& node() const { return node_; }
 
  private:
   [[nodiscard]] redis::connection connect(redis::node& to, int stop) override {
@@ -51,11 +51,11 @@ class quorum_link::server final : private redis::node::parent {
     in_.kick_soon();
   }
   void on_changes() override { in_.ring_watchers(); }
-  [[nodiscard]] std::string place() const override { return node_.at().place(); }
+  [[nodiscard]] std::string place() const override { return node_->at().place(); }
 
   quorum_link& in_;
   const std::size_t index_;
-  redis::node node_;
+  const std::shared_ptr<redis::node> node_;
 };
 
 quorum_link::quorum_link(runtime::event_loop& loop, redis::settings s)
@@ -78,7 +78,7 @@ quorum_link::quorum_link(runtime::event_loop& loop, redis::settings s)
   for (std::size_t i = 0; i < settings_.quorum.size(); ++i)
     servers_.push_back(std::make_unique<server>(*this, i, settings_.quorum[i]));
   try {
-    for (const auto& each : servers_) each->node().start();
+    for (const auto& each : servers_) each->node()->start();
   } catch (...) {
     shut();
     throw;
@@ -92,7 +92,7 @@ void quorum_link::shut() {
     const runtime::core_lock now{loop(), true};
     coordinator_.stop();
   }
-  for (const auto& each : servers_) each->node().stop();
+  for (const auto& each : servers_) each->node()->stop();
   reader().stop();
 }
 
@@ -109,22 +109,18 @@ void quorum_link::send(tickets::request request, on_reply handler) {
 }
 
 void quorum_link::send_to(std::size_t to, tickets::request request, on_reply handler) {
-  redis::node& node = servers_.at(to)->node();
+  const auto& node = servers_.at(to)->node();
   const bool urgent = !tickets::is_release(request.kind);
   auto c = std::make_unique<redis::pending_command>();
   c->fsm.emplace(std::move(request), settings_.speech, client_);
   c->handler = std::move(handler);
-  node.push(std::move(c), urgent);
-  {
-    const annotated::lock held{unflushed_mutex_};
-    if (std::find(unflushed_.begin(), unflushed_.end(), &node) == unflushed_.end())
-      unflushed_.push_back(&node);
-  }
+  node->push(std::move(c), urgent);
+  unflushed_.add(node);
   if (!is_called_) kick_soon();
 }
 
 void quorum_link::track(bool on) {
-  for (const auto& each : servers_) each->node().track(on);
+  for (const auto& each : servers_) each->node()->track(on);
   kick_soon();
 }
 
@@ -135,25 +131,13 @@ void quorum_link::kick_soon() {
   loop().defer([this] { kick(); });
 }
 
-std::vector<redis::node*> quorum_link::take_unflushed() {
-  const annotated::lock held{unflushed_mutex_};
-  return std::exchange(unflushed_, {});
-}
-
-void quorum_link::help(store::caller& caller) {
-  const std::vector<redis::node*> nodes = take_unflushed();
-  for (redis::node* each : nodes) each->flush_unless_read();
-  reader().serve(caller);
-  for (redis::node* each : nodes) each->kick();
-}
+void quorum_link::help(store::caller& caller) { unflushed_.help(caller, reader()); }
 
 bool quorum_link::drive() {
-  for (redis::node* each : take_unflushed()) each->flush();
+  unflushed_.drive();
   return false;
 }
 
-void quorum_link::kick() {
-  for (redis::node* each : take_unflushed()) each->kick();
-}
+void quorum_link::kick() { unflushed_.kick(); }
 
 }  // namespace holdfast::quorum

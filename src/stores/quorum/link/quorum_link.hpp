@@ -5,13 +5,13 @@
 #include <string>
 #include <vector>
 
-#include "base/annotated_mutex.hpp"
 #include "base/owner_id.hpp"
 #include "runtime/notifying_link.hpp"
 #include "stores/quorum/protocol/coordinator.hpp"
 #include "stores/redis/link/node.hpp"
 #include "stores/redis/link/settings.hpp"
 #include "stores/redis/link/stream.hpp"
+#include "stores/redis/link/unflushed_nodes.hpp"
 #include "stores/redis/protocol/server_address.hpp"
 
 namespace holdfast::quorum {
@@ -42,7 +42,6 @@ class quorum_link final : public runtime::notifying_link<tickets::request, ticke
   void track(bool on) override;
   void send_to(std::size_t to, tickets::request request, on_reply handler);
   void kick_soon();
-  [[nodiscard]] std::vector<redis::node*> take_unflushed();
 
   const redis::settings settings_;
   const owner_id client_ = owner_id::random();
@@ -51,8 +50,7 @@ class quorum_link final : public runtime::notifying_link<tickets::request, ticke
   coordinator coordinator_;
   bool is_called_ = false;  // under the core lock: whoever calls sends what is queued
 
-  annotated::mutex unflushed_mutex_;
-  std::vector<redis::node*> unflushed_ HOLDFAST_GUARDED_BY(unflushed_mutex_);  // requests were sent to them
+  redis::unflushed_nodes unflushed_;
 };
 
 }  // namespace holdfast::quorum

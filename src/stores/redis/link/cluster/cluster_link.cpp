@@ -103,8 +103,7 @@ void cluster_link::push(const server_address& to, command_ptr c) {
     stall_check_ = loop().at(loop().now() + stalled_after, [this] { look_for_stalled(); });
   c->server = to;
   m.server->push(std::move(c), urgent);
-  const annotated::lock held{unflushed_mutex_};
-  if (unflushed_.empty() || unflushed_.back() != m.server) unflushed_.push_back(m.server);
+  unflushed_.add(m.server);
 }
 
 /// Not at once: a request is never answered while it is sent.
@@ -340,25 +339,13 @@ void cluster_link::kick_soon() {
   loop().defer([this] { kick(); });
 }
 
-std::vector<cluster_link::node_ptr> cluster_link::take_unflushed() {
-  const annotated::lock held{unflushed_mutex_};
-  return std::exchange(unflushed_, {});
-}
-
-void cluster_link::help(store::caller& caller) {
-  const std::vector<node_ptr> nodes = take_unflushed();
-  for (const node_ptr& each : nodes) each->flush_unless_read();
-  reader().serve(caller);
-  for (const node_ptr& each : nodes) each->kick();
-}
+void cluster_link::help(store::caller& caller) { unflushed_.help(caller, reader()); }
 
 bool cluster_link::drive() {
-  for (const node_ptr& each : take_unflushed()) each->flush();
+  unflushed_.drive();
   return false;
 }
 
-void cluster_link::kick() {
-  for (const node_ptr& each : take_unflushed()) each->kick();
-}
+void cluster_link::kick() { unflushed_.kick(); }
 
 }  // namespace holdfast::redis

@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "base/annotated_mutex.hpp"
 #include "base/owner_id.hpp"
 #include "core/request.hpp"
 #include "runtime/notifying_link.hpp"
@@ -16,6 +15,7 @@
 #include "stores/redis/link/node.hpp"
 #include "stores/redis/link/settings.hpp"
 #include "stores/redis/link/stream.hpp"
+#include "stores/redis/link/unflushed_nodes.hpp"
 #include "stores/redis/link/wire.hpp"
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/moving_renewal.hpp"
@@ -124,7 +124,6 @@ class cluster_link final : public runtime::notifying_link<tickets::request, tick
   void leave_later(const std::vector<node_ptr>& nodes);
   void look_for_stalled();
   void kick_soon();
-  [[nodiscard]] std::vector<node_ptr> take_unflushed();
 
   const settings settings_;
   const owner_id client_ = owner_id::random();
@@ -139,8 +138,7 @@ class cluster_link final : public runtime::notifying_link<tickets::request, tick
   store::scheduler::timer stall_check_ = 0;  // while requests are under way
   bool is_shut_ = false;
 
-  annotated::mutex unflushed_mutex_;
-  std::vector<node_ptr> unflushed_ HOLDFAST_GUARDED_BY(unflushed_mutex_);  // requests were sent to them
+  unflushed_nodes unflushed_;
 };
 
 }  // namespace holdfast::redis
