@@ -82,7 +82,12 @@ std::string guard_key(std::string_view prefix) { return stem_of(std::string{pref
 std::string quorum_key(std::string_view prefix) { return stem_of(std::string{prefix}) + "quorum"; }
 
 std::string guard_key(std::string_view prefix, std::uint16_t slot) {
-  return "{" + tag_in(slot) + "}" + std::string{prefix} + separator + "guard";
+  std::string key{'{'};  // not "{" + ...: g++ 12 with -O3 warns of that by mistake (-Wrestrict)
+  key += tag_in(slot);
+  key += '}';
+  key += prefix;
+  key += separator;
+  return key += "guard";
 }
 
 std::optional<std::string> lock_of_side_key(std::string_view key) {
