@@ -19,11 +19,16 @@ def clients(build):
         try:
             command = make(build / "bench" / "libraries")
         except (OSError, subprocess.SubprocessError) as problem:
-            said = getattr(problem, "output", None) or str(problem)
-            missing |= dict.fromkeys(names, said.strip().splitlines()[-1])
+            missing |= dict.fromkeys(names, cause_of(problem))
         else:
             found |= {name: [*command, kind] for name, kind in names.items()}
     return found, missing
+
+
+def cause_of(problem):
+    """The last line of what a program said that failed."""
+    said = getattr(problem, "output", None) or str(problem)
+    return said.strip().splitlines()[-1]
 
 
 def run(*command, **options):

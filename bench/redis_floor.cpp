@@ -4,14 +4,21 @@
 //     redis_floor WHERE pipelined [COUNT [TAG]]   the same, 256 names at a time on one connection
 //     redis_floor WHERE hop       [COUNT]         from PUBLISH in one process to the message in another
 //     redis_floor WHERE sharded   [COUNT [TAG]]   the same with SPUBLISH, as in a cluster
+//     redis_floor WHERE,WHERE,… quorum [COUNT [TAG]]   the pair on all of them at once; a majority of the replies ends
+//                                                      each of its two round trips
 //
 // WHERE is HOST:PORT or the path of a Unix socket. All keys are of the slot of TAG, for a node of a cluster.
 // Prints one JSON object.
 
+#include <algorithm>
 #include <array>
+#include <cerrno>
 #include <cstdio>
 #include <cstdlib>
+#include <cstring>
 #include <deque>
+#include <memory>
+#include <poll.h>
 #include <string>
 #include <string_view>
 #include <sys/wait.h>
@@ -56,6 +63,68 @@ void pair(const std::string& where, long count, const std::string& tag) {
     server.call(commands.release, released);
   };
   print("pair", store, measure_pairs(1000, count, one_pair));
+}
+
+/// Servers that are all asked at once, and of which a majority answers in time.
+class electorate {
+ public:
+  explicit electorate(const std::string& places) {
+    for (std::size_t at = 0; at < places.size();) {
+      const auto end = std::min(places.find(',', at), places.size());
+      voters_.push_back(std::make_unique<voter>(places.substr(at, end - at)));
+      polled_.push_back({voters_.back()->server.descriptor(), POLLIN, 0});
+      at = end + 1;
+    }
+  }
+
+  /// \return the digest of the script, which is the same everywhere.
+  [[nodiscard]] std::string load() const {
+    std::string digest;
+    for (const auto& each : voters_) digest = load_release(each->server);
+    return digest;
+  }
+
+  void call(std::string_view sent, std::string_view reply) {
+    for (const auto& each : voters_) {
+      each->server.send(sent);
+      each->expected += reply;
+    }
+    for (std::size_t votes = 0; votes <= voters_.size() / 2;) {
+      if (::poll(polled_.data(), polled_.size(), -1) < 0) give_up(std::strerror(errno));
+      for (std::size_t i = 0; i < voters_.size(); ++i)
+        if (polled_[i].revents != 0 && voters_[i]->answered()) ++votes;
+    }
+  }
+
+ private:
+  struct voter {
+    resp_socket server;
+    std::string expected{};  // of earlier calls, too
+
+    explicit voter(const std::string& where) : server{where} {}
+
+    /// Takes what has come. \return whether that was all.
+    bool answered() {
+      std::array<char, 512> part{};
+      const std::string_view got{part.data(), server.receive(part.data(), part.size())};
+      if (!expected.starts_with(got)) give_up("the server answered " + std::string{got});
+      expected.erase(0, got.size());
+      return expected.empty();
+    }
+  };
+
+  std::vector<std::unique_ptr<voter>> voters_;
+  std::vector<pollfd> polled_;
+};
+
+void quorum(const std::string& places, long count, const std::string& tag) {
+  electorate servers{places};
+  const pair_commands commands{"{" + tag + "}floor/quorum", servers.load()};
+  const auto one_pair = [&] {
+    servers.call(commands.acquire, granted);
+    servers.call(commands.release, released);
+  };
+  print("quorum", store, measure_pairs(1000, count, one_pair));
 }
 
 /// Each name goes from SET to EVALSHA and back as its replies come; what that makes is sent together.
@@ -211,6 +280,8 @@ int main(int argc, char** argv) {
     pair(argv[1], count, tag);
   } else if (count >= 1 && scenario == "pipelined") {
     pipelined(argv[1], count, tag);
+  } else if (count >= 1 && scenario == "quorum") {
+    quorum(argv[1], count, tag);
   } else if (count >= 1 && scenario == "hop") {
     hop(argv[1], count, {});
   } else if (count >= 1 && scenario == "sharded") {
@@ -221,7 +292,7 @@ int main(int argc, char** argv) {
          .message = "$8\r\nsmessage\r\n",
          .prefix = "{" + tag + "}floor/"});
   } else {
-    return usage("HOST:PORT|PATH pair|pipelined|hop|sharded [COUNT [TAG]]");
+    return usage("HOST:PORT|PATH pair|pipelined|hop|sharded|quorum [COUNT [TAG]]");
   }
   return 0;
 }

@@ -1,7 +1,7 @@
 """Groups of Redis servers for the measurement alone: free ports, temporary folders, gone at the end.
 
 `sentinels()`: a primary, two replicas, three Sentinels. `cluster()`: three primaries with a replica each. Both yield a
-Group; `alone()` yields one of a single server.
+Group; `alone()` yields one of a single server, `quorum()` one of five that know nothing of each other.
 """
 
 import contextlib
@@ -91,6 +91,7 @@ class Node:
         program = shutil.which("redis-server") or sys.exit("redis-server is not there; scripts/setup installs it")
         self.port = port
         self.where = f"127.0.0.1:{port}"
+        self._stopped = False
         self._log = pathlib.Path(folder, "log")
         with self._log.open("w") as log:
             # A Sentinel has its settings in a file: it writes what it learns there.
@@ -109,8 +110,21 @@ class Node:
     def ask(self, *words):
         return ask(self.port, *words)
 
+    @property
+    def runs(self):
+        return not self._stopped and self.process.poll() is None
+
     def signal(self, number):
         self.process.send_signal(number)
+        self._stopped = number == signal.SIGSTOP
+
+    def place(self, cpus):
+        if self.process.poll() is None:
+            os.sched_setaffinity(self.process.pid, cpus)
+
+    def die(self):
+        self.process.kill()
+        self.process.wait()
 
     def info(self, section):
         return dict(line.split(":", 1) for line in self.ask("INFO", section).splitlines() if ":" in line)
@@ -130,6 +144,9 @@ class Group:
 
     @property
     def primaries(self):
+        """Those that take writes from clients, and can answer."""
+        if self.kind == "quorum":
+            return [each for each in self.nodes if each.runs]
         return self.nodes[:3] if self._sharded else self.nodes[:1]
 
     def shard_of(self, key):
@@ -163,14 +180,14 @@ class Group:
     @contextlib.contextmanager
     def placed(self, servers_cpu, clients_cpu):
         for each in self._all:
-            os.sched_setaffinity(each.process.pid, {servers_cpu})
+            each.place({servers_cpu})
         os.sched_setaffinity(0, {clients_cpu})  # inherited by all that is started
         try:
             yield
         finally:
             os.sched_setaffinity(0, self._cpus)
             for each in self._all:
-                os.sched_setaffinity(each.process.pid, self._cpus)
+                each.place(self._cpus)
 
 
 def counters(node):
@@ -209,6 +226,15 @@ def alone():
         node = start(free_ports(1)[0])
         node.await_answer()
         yield Group("server", f"redis://{node.where}", [node])
+
+
+@contextlib.contextmanager
+def quorum(count=5):
+    with folders() as start:
+        nodes = [start(port) for port in free_ports(count)]
+        for each in nodes:
+            each.await_answer()
+        yield Group("quorum", "redlock://" + ",".join(each.where for each in nodes), nodes)
 
 
 @contextlib.contextmanager

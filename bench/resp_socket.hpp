@@ -69,6 +69,9 @@ class resp_socket {
     }
   }
 
+  /// For poll().
+  int descriptor() const noexcept { return fd_; }
+
  private:
   /// Of an error, as far as it has come.
   std::string rest() const {

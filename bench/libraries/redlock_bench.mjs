@@ -1,17 +1,20 @@
 #!/usr/bin/env node
-// What the npm package redlock costs on one server: the figures of `holdfast bench`, for a library that shares
-// locks with us.
+// What the npm package redlock costs: the figures of `holdfast bench`, for a library that shares locks with us.
 //
 //     redlock_bench.mjs pair HOST:PORT [COUNT]       one free name: acquire + release
 //     redlock_bench.mjs handoff HOST:PORT [SECONDS]  four processes, one name; from release to acquire in another
+//     redlock_bench.mjs sections HOST:PORT,… NAME CONTENDERS    one process of bench/redlock_sections.py
 //
 // Prints one JSON object. The packages come from .deps/node, or the folder that HOLDFAST_NODE names. The library's
-// defaults are kept (it looks for a held lock every 200 ms, give or take 100), but for the number of retries.
+// defaults are kept (it looks for a held lock every 200 ms, give or take 100), but for the number of retries; with
+// sections that, too: 10, then it gives up, which is counted as an error, and it is called again.
 
 import { fork } from "node:child_process";
 import fs from "node:fs";
 import { createRequire } from "node:module";
 import path from "node:path";
+import readline from "node:readline/promises";
+import { setTimeout as pause } from "node:timers/promises";
 import { fileURLToPath } from "node:url";
 
 const own_path = fileURLToPath(import.meta.url);
@@ -109,8 +112,43 @@ async function handoff(where, seconds) {
   };
 }
 
+// Until a time that a line of the input says, or until the first section; at most until a second one.
+async function sections(servers, name, contenders) {
+  const connections = servers.split(",").map((where) => {
+    const [host, port] = where.split(":");
+    const connection = new Redis({ host, port: Number(port) });
+    connection.on("error", () => {}); // it connects again
+    return connection;
+  });
+  const locks = new Redlock(connections);
+  const report = { sections: [], errors: 0, problem: "" };
+  console.log("ready");
+  const input = readline.createInterface({ input: process.stdin });
+  const [end, limit] = (await input[Symbol.asyncIterator]().next()).value.split(" ").map(BigInt);
+  const contend = async (contender) => {
+    while (now_ns() < limit) {
+      const requested = now_ns();
+      try {
+        const lock = await locks.acquire([name], ttl_ms);
+        const granted = now_ns();
+        const released = now_ns();
+        await lock.release();
+        report.sections.push([contender, ...[requested, granted, released, now_ns()].map(Number)]);
+      } catch (problem) {
+        report.errors += 1;
+        report.problem = problem.message;
+      }
+    }
+  };
+  for (let n = 0; n < Number(contenders); ++n) contend(n);
+  while (now_ns() < end || (now_ns() < limit && !report.sections.length)) await pause(1);
+  process.stdout.write(`${JSON.stringify(report)}\n`, () => process.exit());
+}
+
 const [scenario, where, ...rest] = process.argv.slice(2);
-if (scenario === "contend") {
+if (scenario === "sections") {
+  await sections(where, ...rest);
+} else if (scenario === "contend") {
   await contend(where, ...rest);
 } else if (where && (scenario === "pair" || scenario === "handoff")) {
   const size = rest.length ? Number(rest[0]) : scenario === "pair" ? 5000 : 5;

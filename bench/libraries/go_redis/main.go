@@ -3,8 +3,9 @@
 //	go_redis KIND pair    URL [COUNT]     one goroutine, one free name
 //	go_redis KIND handoff URL [SECONDS]   two processes with one goroutine each, one name
 //	go_redis KIND actor   URL TTL_MS      takes the lines of bench/lock_actor.cpp
+//	go_redis KIND sections HOST:PORT,… NAME CONTENDERS    one process of bench/redlock_sections.py
 //
-// KIND: redsync or redislock. URL: redis://HOST:PORT, redis+sentinel://HOST:PORT,…/PRIMARY, redis+cluster://HOST:PORT,….
+// KIND: redsync or redislock; for sections, redsync or redsync-failfast. URL: redis://HOST:PORT, redis+sentinel://HOST:PORT,…/PRIMARY, redis+cluster://HOST:PORT,….
 // Prints one JSON object. All defaults of the libraries are kept; redislock waits as its README shows it, 100 ms between
 // two looks. Neither library renews: here, as a careful program would do it, after a third of the ttl, every 100 ms if
 // that fails, until the deadline.
@@ -369,5 +370,7 @@ func main() {
 		contend(url, size)
 	case "actor":
 		actor(url, time.Duration(number*1e6))
+	case "sections":
+		quorumSections(url, size, contendersOf(os.Args))
 	}
 }
