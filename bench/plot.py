@@ -8,20 +8,20 @@ import html
 import math
 import sys
 
-WIDTH, HEIGHT = 860, 430
+WIDTH, HEIGHT = 1000, 430
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 84, 40
 GAP = 26  # between groups
 # Of series, first to last: told apart on white and on black, and by who cannot see all colours.
 COLOURS = ("#1f83d6", "#e07b00", "#b86bd6", "#2aa198", "#d0433b", "#8a8f00")
+# One grey that is told from white and from black: not every page that is dark says so to its pictures.
 STYLE = """
-text { font: 12px system-ui, sans-serif; fill: #222 }
+text { font: 12px system-ui, sans-serif; fill: #7a8089 }
 .title { font-size: 15px; font-weight: 600 }
 .value { font-size: 10px }
 .grid { stroke: #8884; stroke-width: 1 }
 .axis { stroke: #888; stroke-width: 1 }
-.line { stroke: #555; stroke-width: 1.5; stroke-dasharray: 5 4 }
+.line { stroke: #808080; stroke-width: 1.5; stroke-dasharray: 5 4 }
 .absent { fill-opacity: .25; stroke-dasharray: 3 3 }
-@media (prefers-color-scheme: dark) { text { fill: #e4e4e4 } .line { stroke: #bbb } }
 """
 
 
@@ -65,19 +65,23 @@ def grouped_bars(title, groups, series, values, lines, absent, most):
                 continue
             value = values[group, name]
             x, y = begin + s * width, height_of(value or most)
-            kind = 'class="absent" stroke="' + COLOURS[s % len(COLOURS)] + '" ' if value is None else ""
+            colour = COLOURS[s % len(COLOURS)]
+            kind = f'class="absent" stroke="{colour}" ' if value is None else ""
             said = absent if value is None else shown(value)
+            hint = html.escape(f"{group}, {name}: {said}")
             parts.append(f'<rect {kind}x="{x + 1:.1f}" y="{y:.1f}" width="{width - 2:.1f}" height="{base - y:.1f}" '
-                         f'fill="{COLOURS[s % len(COLOURS)]}"><title>{html.escape(f"{group}, {name}: {said}")}</title></rect>')
+                         f'fill="{colour}"><title>{hint}</title></rect>')
             parts.append(text_at(x + width / 2, y - 4, said, 'class="value" text-anchor="middle"'))
-    for n, (name, us) in enumerate(lines):
+    lines = sorted(lines, key=lambda each: each[1])
+    for _, us in lines:
         y = height_of(us)
         parts.append(f'<line class="line" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{y:.1f}" y2="{y:.1f}"/>')
-        parts.append(f'<line class="line" x1="{LEFT + n * 300}" x2="{LEFT + n * 300 + 26}" y1="60" y2="60"/>' if n == 0 else "")
-    said = "; ".join(f"{name} {shown(us)}" for name, us in lines)
-    parts.append(text_at(LEFT + 34, 64, f"dashed, from below: {said}") if lines else "")
+    if lines:
+        said = "; ".join(f"{name} {shown(us)}" for name, us in lines)
+        parts.append(f'<line class="line" x1="{LEFT}" x2="{LEFT + 26}" y1="60" y2="60"/>')
+        parts.append(text_at(LEFT + 34, 64, f"from below: {said}"))
     parts.append(f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{base}" y2="{base}"/>')
-    body = "\n".join(each for each in parts if each)
+    body = "\n".join(parts)
     return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
             f'role="img" aria-label="{html.escape(title)}">\n<style>{STYLE}</style>\n{body}\n</svg>\n')
 

@@ -86,9 +86,10 @@ class Foreign(Client):
 def rslock(to):
     """Cargo fetches it in the versions that bench/libraries/rslock pins."""
     tell("Cargo fetches and builds rslock", always=True)
+    built = to / "rslock"
     redis_clients.run("cargo", "build", "--release", "--locked", "--manifest-path",
-                      redis_clients.folder / "rslock" / "Cargo.toml", env=os.environ | {"CARGO_TARGET_DIR": str(to / "rslock")})
-    return [to / "rslock" / "release" / "rslock_bench"]
+                      redis_clients.folder / "rslock" / "Cargo.toml", env=os.environ | {"CARGO_TARGET_DIR": str(built)})
+    return [built / "release" / "rslock_bench"]
 
 
 def node_redlock(to):
@@ -101,8 +102,9 @@ def clients(build):
     """Those that could be had, Holdfast first; and of the others why not. Kept in the build folder."""
     found, missing = [Holdfast(build)], {}
     # What the libraries' scripts call, their clients do not send, but for SET.
-    for names, make in (({"redsync": ["redsync"], "redsync, `WithFailFast`": ["redsync-failfast"]}, redis_clients.go_redis),
-                        ({"rslock": []}, rslock), ({"node-redlock": []}, node_redlock)):
+    redsync = {"redsync": ["redsync"], "redsync, `WithFailFast`": ["redsync-failfast"]}
+    for names, make in ((redsync, redis_clients.go_redis), ({"rslock": []}, rslock),
+                        ({"node-redlock": []}, node_redlock)):
         sent = SENT_BY_CLIENTS if make is node_redlock else (*SENT_BY_CLIENTS, "set")
         try:
             command = make(build / "bench" / "libraries")

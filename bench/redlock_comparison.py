@@ -89,10 +89,10 @@ def pairs(figures):
 def contended(figures):
     hops = figures["floors"]["hop"]
     floor = median_of(hops)
-    rows = [("servers", "contenders", "library", "sections a second", "hand-overs a second", "hand-over, p50 µs", "/ raw hop",
-             "p99 µs", "commands a section and server", "sections of one contender", "errors"),
-            (ONE, "2", "raw hop: PUBLISH to message", "", "", time_us(hops, "p50_us"), "1.0", time_us(hops, "p99_us"), "",
-             "", "0")]
+    rows = [("servers", "contenders", "library", "sections a second", "hand-overs a second", "hand-over, p50 µs",
+             "/ raw hop", "p99 µs", "commands a section and server", "sections of one contender", "errors"),
+            (ONE, "2", "raw hop: PUBLISH to message", "", "", time_us(hops, "p50_us"), "1.0", time_us(hops, "p99_us"),
+             "", "", "0")]
     found = [(condition, int(count), name, runs) for condition, name, cells in rows_of(figures)
              for count, runs in cells.items() if count != "1"]
     places = list(dict.fromkeys(condition for condition, *_ in found))
@@ -111,7 +111,8 @@ def failures(figures):
         for count, runs in cells.items():
             said |= {f"Failed: {condition}, {name}, {count}: {run['failed']}." for run in runs if "failed" in run}
             if overlaps := sum(of(runs, "overlaps")):
-                said.add(f"MUTUAL EXCLUSION WAS VIOLATED: {condition}, {name}, {count}: {overlaps} grants of a held lock.")
+                said.add(f"MUTUAL EXCLUSION WAS VIOLATED: {condition}, {name}, {count}: {overlaps} grants of a held "
+                         "lock.")
     return "".join(f"\n{each}\n" for each in sorted(said))
 
 
@@ -121,10 +122,11 @@ def section(figures):
     missing = "".join(f" {name} could not be had: {why}." for name, why in figures["missing"].items())
     kind = " This was a short run, to see that all works: its figures say little." if figures["quick"] else ""
     return f"""
-Measured on {figures['date']}: Linux on {figures['machine']}, {figures['cores']} cores; all servers on one core, the clients on
-another, over the loopback. The load average of the machine was {median(loads):.1f} (median; {min(loads):.1f} to {max(loads):.1f}).
-Figures are median (least..most) of {figures['rounds']} rounds; in each round the libraries ran in turn. A pair was measured for
-{lengths['pair_s']} s, or until the first one was over, at most {lengths['limit_s']} s; contenders for {lengths['contended_s']} s.{missing}{kind}
+Measured on {figures['date']}: Linux on {figures['machine']}, {figures['cores']} cores; all servers on one core, the
+clients on another, over the loopback. The load average of the machine was {median(loads):.1f} (median; {min(loads):.1f} to
+{max(loads):.1f}). Figures are median (least..most) of {figures['rounds']} rounds; in each round the libraries ran in turn.
+A pair was measured for {lengths['pair_s']} s, or until the first one was over, at most {lengths['limit_s']} s; contenders
+for {lengths['contended_s']} s.{missing}{kind}
 
 ### Five servers: lock and unlock of a free name
 
@@ -147,8 +149,9 @@ def chart(figures):
             bars[CONDITIONS[condition], name] = median(values) if values else None
     one = [(name, median_of(cells["1"])) for name, cells in figures["one_server"].items() if of(cells["1"], "p50_us")]
     raw = median_of(figures["floors"]["pair"])
-    return {"title": "Lock + unlock of a free name on five servers, p50", "groups": [CONDITIONS[each] for each in
-            figures["cells"]], "series": [name.replace("`", "") for name in names],
+    limit_s = figures["lengths"]["limit_s"]
+    return {"title": "Lock + unlock of a free name on five servers, p50",
+            "groups": [CONDITIONS[each] for each in figures["cells"]],
+            "series": [name.replace("`", "") for name in names],
             "values": {(group, name.replace("`", "")): value for (group, name), value in bars.items()},
-            "lines": [("raw pair, one server", raw), *one], "absent": f"> {figures['lengths']['limit_s']:g} s",
-            "most": figures["lengths"]["limit_s"] * 1e6}
+            "lines": [("raw pair, one server", raw), *one], "absent": f"> {limit_s:g} s", "most": limit_s * 1e6}

@@ -45,7 +45,8 @@ def processes(commands):
 
 
 def run(command, hosts, name, contenders, length_s, limit_s):
-    """The sections [requested, granted, released, done, (process, contender)] in the order of grants, errors, a problem."""
+    """Sections [requested, granted, released, done, (process, contender)] in the order of grants; how many errors, one of
+    them; when the time that counts began and ended."""
     shares = spread_over(contenders)
     commands = [[*command, "sections", ",".join(hosts), name, share] for share in shares]
     with processes(commands) as started:
@@ -75,23 +76,25 @@ def run(command, hosts, name, contenders, length_s, limit_s):
 
 
 def figures(command, hosts, name, contenders, length_s, limit_s):
-    """As `holdfast bench` has them: pair of one contender, else handoff. `sections_all` has those of the warm-up, too."""
+    """As `holdfast bench` has them: of one contender `pair`, else `handoff`. `sections_all`: with the warm-up."""
     sections, errors, problem, begin, end = run(command, hosts, name, contenders, length_s, limit_s)
     counted = [each for each in sections if each[0] >= begin] or sections[-1:]  # slower than the warm-up: the last one
     overlaps = sum(after[1] < before[2] for before, after in zip(sections, sections[1:]))
-    found = {"sections": len(counted), "sections_all": len(sections), "errors": errors, "problem": problem.splitlines()[0:1],
-             "overlaps": overlaps}
+    found = {"sections": len(counted), "sections_all": len(sections), "errors": errors,
+             "problem": problem.split("\n")[0], "overlaps": overlaps}
     if contenders == 1:
         took_us = [(done - requested) / 1e3 for requested, _, _, done, _ in counted]
         per_s = 1e6 * len(took_us) / sum(took_us) if took_us else 0
         return found | {"p50_us": share_of(took_us, 0.5), "p99_us": share_of(took_us, 0.99), "per_s": per_s,
                         "limit_s": limit_s}
     counted = [each for each in sections if begin <= each[1] < end]
-    hops_us = [(after[1] - before[2]) / 1e3 for before, after in zip(counted, counted[1:]) if before[4][0] != after[4][0]]
+    hops_us = [(after[1] - before[2]) / 1e3 for before, after in zip(counted, counted[1:])
+               if before[4][0] != after[4][0]]
     grants = {each[4]: 0 for each in counted}
     for each in counted:
         grants[each[4]] += 1
     everybody = [*grants.values(), *[0] * (contenders - len(grants))]
     return found | {"sections": len(counted), "per_s": len(counted) / length_s, "p50_us": share_of(hops_us, 0.5),
-                    "p99_us": share_of(hops_us, 0.99), "handovers": len(hops_us), "handovers_per_s": len(hops_us) / length_s,
-                    "grants_min": min(everybody), "grants_max": max(everybody)}
+                    "p99_us": share_of(hops_us, 0.99), "handovers": len(hops_us),
+                    "handovers_per_s": len(hops_us) / length_s, "grants_min": min(everybody),
+                    "grants_max": max(everybody)}
