@@ -29,7 +29,7 @@ def time_us(runs, key):
 
 
 def count_of(runs, key, digits=0):
-    values = of(runs, key)
+    values = of([run for run in runs if run.get("sections", 1)], key) if key == "commands" else of(runs, key)
     return spread(values, digits) if values else ""
 
 
@@ -121,9 +121,12 @@ def section(figures):
     loads, lengths = figures["loads"], figures["lengths"]
     missing = "".join(f" {name} could not be had: {why}." for name, why in figures["missing"].items())
     kind = " This was a short run, to see that all works: its figures say little." if figures["quick"] else ""
+    if median(loads) > 2 * figures["cores"]:
+        kind += " **The machine was busy with other work: the figures are preliminary.**"
+    servers = f"clients on another, over the loopback. The load average of the machine was {median(loads):.1f} (median;"
     return f"""
 Measured on {figures['date']}: Linux on {figures['machine']}, {figures['cores']} cores; all servers on one core, the
-clients on another, over the loopback. The load average of the machine was {median(loads):.1f} (median; {min(loads):.1f} to
+{servers} {min(loads):.1f} to
 {max(loads):.1f}). Figures are median (least..most) of {figures['rounds']} rounds; in each round the libraries ran in turn.
 A pair was measured for {lengths['pair_s']} s, or until the first one was over, at most {lengths['limit_s']} s; contenders
 for {lengths['contended_s']} s.{missing}{kind}
