@@ -123,11 +123,10 @@ def section(figures):
     kind = " This was a short run, to see that all works: its figures say little." if figures["quick"] else ""
     if median(loads) > 2 * figures["cores"]:
         kind += " **The machine was busy with other work: the figures are preliminary.**"
-    servers = f"clients on another, over the loopback. The load average of the machine was {median(loads):.1f} (median;"
     return f"""
-Measured on {figures['date']}: Linux on {figures['machine']}, {figures['cores']} cores; all servers on one core, the
-{servers} {min(loads):.1f} to
-{max(loads):.1f}). Figures are median (least..most) of {figures['rounds']} rounds; in each round the libraries ran in turn.
+Measured on {figures['date']}: Linux on {figures['machine']}, {figures['cores']} cores, all on one machine,
+over the loopback; {figures['regime']}. The load average was {median(loads):.1f} (median; {min(loads):.1f} to {max(loads):.1f}).
+Figures are median (least..most) of {figures['rounds']} rounds; in each round the libraries ran in turn.
 A pair was measured for {lengths['pair_s']} s, or until the first one was over, at most {lengths['limit_s']} s; contenders
 for {lengths['contended_s']} s.{missing}{kind}
 
