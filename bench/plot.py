@@ -17,7 +17,7 @@ COLOURS = ("#1f83d6", "#e07b00", "#b86bd6", "#2aa198", "#d0433b", "#8a8f00")
 STYLE = """
 text { font: 12px system-ui, sans-serif; fill: #7a8089 }
 .title { font-size: 15px; font-weight: 600 }
-.value { font-size: 10px }
+.value { font-size: 9px }
 .grid { stroke: #8884; stroke-width: 1 }
 .axis { stroke: #888; stroke-width: 1 }
 .line { stroke: #808080; stroke-width: 1.5; stroke-dasharray: 5 4 }

@@ -98,13 +98,19 @@ def node_redlock(to):
     return found["redlock"]
 
 
+def pottery(to):
+    python, driver = "/usr/bin/python3", redis_clients.folder / "pottery_bench.py"  # apt's redis-py is for that one
+    redis_clients.run(python, driver, "--version")
+    return [python, driver]
+
+
 def clients(build):
     """Those that could be had, Holdfast first; and of the others why not. Kept in the build folder."""
     found, missing = [Holdfast(build)], {}
     # What the libraries' scripts call, their clients do not send, but for SET.
     redsync = {"redsync": ["redsync"], "redsync, `WithFailFast`": ["redsync-failfast"]}
     for names, make in ((redsync, redis_clients.go_redis), ({"rslock": []}, rslock),
-                        ({"node-redlock": []}, node_redlock)):
+                        ({"node-redlock": []}, node_redlock), ({"pottery": []}, pottery)):
         sent = SENT_BY_CLIENTS if make is node_redlock else (*SENT_BY_CLIENTS, "set")
         try:
             command = make(build / "bench" / "libraries")
