@@ -12,7 +12,6 @@ import subprocess
 import time
 
 WARM_UP_S = 1
-READY_S = 60
 GRACE_S = 10  # for printing what there is
 
 
