@@ -39,16 +39,26 @@ if ARGV[7] and ARGV[8] then
 end
 local function new_claim() return parts_of(token .. ' ' .. owner .. ' ' .. micros .. ' ' .. ARGV[5]) end
 
--- Usually a claim that is asked for again holds here alone. Then the first that waits is all that has to be known.
-local own = found[1] and found[1]:sub(22, 53) == owner and parts_of(found[1])
-if own and found[2] and not is_paused and not found[2]:find('foreign', 21, true) then
-  local first = #found[2] > 20 and first_in(waiters)
-  if not is_end(first) then
+-- Usually one claim holds alone, here or behind one that came before it, and none that waits has ended.
+local is_usual = weight == whole and not is_paused and found[1] and found[2] and not found[2]:find('foreign', 21, true)
+local holder = is_usual and parts_of(found[1])
+local front = holder and #found[2] > 20 and first_in(waiters)
+if holder and not is_end(front) then
+  local first_waiter = front and parts_of(front)
+  if holder.owner == owner then
     redis.call('PEXPIRE', lock, ttl)
     outlive(fence, keep, keep)
-    local next_one = first and parts_of(first)
-    return { 1, own.token, accepted_of(own) or none:sub(2), found[2]:sub(1, 20), own.since,
-      next_one and goes_before(next_one, own) and 1 or 0, micros }
+    return { 1, holder.token, accepted_of(holder) or none:sub(2), found[2]:sub(1, 20), holder.since,
+      first_waiter and goes_before(first_waiter, holder) and 1 or 0, micros }
+  end
+  local c = new_claim()
+  local is_behind = goes_before(holder, c) and (not front or first_waiter and goes_before(first_waiter, c))
+  if is_behind and not (front and redis.call('ZSCORE', waiters, owner)) then
+    if not wait then return { 2, holder.owner, micros } end
+    know(found[2]:sub(1, 20) .. others, keep)
+    add(waiters, c.token, owner, c.text, ttl)
+    outlive(waiters, 2 * ttl, keep)
+    return { 0, c.token, front and 0 or 1, front and -1 or time_left(holder), 0, holder.owner, micros }
   end
 end
 
