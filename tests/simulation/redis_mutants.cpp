@@ -3,6 +3,7 @@
 #include <array>
 #include <stdexcept>
 
+#include "stores/redis/protocol/quorum_scripts.hpp"
 #include "stores/redis/protocol/scripts.hpp"
 
 namespace holdfast::sim {
@@ -26,6 +27,21 @@ constexpr auto queueing = std::to_array<script>({{text::acquire_sha1, text::acqu
                                                  {text::force_release_sha1, text::force_release},
                                                  {text::look_sha1, text::look},
                                                  {text::release_sha1, text::release}});
+
+namespace votes = redis::quorum_text;
+constexpr auto yield = std::to_array<script>({{votes::yield_sha1, votes::yield}});
+constexpr auto claim = std::to_array<script>({{votes::claim_sha1, votes::claim}});
+/// Those that include quorum/grant.lua.
+constexpr auto granting = std::to_array<script>({{votes::accept_sha1, votes::accept},
+                                                 {votes::claim_sha1, votes::claim},
+                                                 {votes::downgrade_sha1, votes::downgrade},
+                                                 {votes::end_hold_sha1, votes::end_hold},
+                                                 {votes::release_sha1, votes::release},
+                                                 {votes::yield_sha1, votes::yield}});
+/// Those that include quorum/vote.lua.
+constexpr auto voting = std::to_array<script>({{votes::accept_sha1, votes::accept},
+                                               {votes::end_hold_sha1, votes::end_hold},
+                                               {votes::yield_sha1, votes::yield}});
 
 struct change {
   std::string_view from;  // has to be found once
@@ -118,6 +134,35 @@ lua_mutation::lua_mutation(mutant which) {
       break;
     case mutant::moment_after_moment:
       change_all(release, {{"if ends_hold and not value and head()", "if c and not value and head()"}},
+                 texts_);
+      break;
+    case mutant::tokens_unconditional:
+      change_all(granting, {{"return is_new and number <=", "return true or number <="}}, texts_);
+      break;
+    case mutant::fence_not_floored:
+      change_all(granting,
+                 {{"local function forgotten_token() return ('0000' .. micros):sub(-20) end",
+                   "local function forgotten_token() return ('0'):rep(20) end"}},
+                 texts_);
+      break;
+    case mutant::number_far_ahead:
+      change_all(granting, {{"return is_new and number <=", "return is_new or number <="}}, texts_);
+      break;
+    case mutant::late_yield:
+      change_all(yield, {{"if c and c.since == grant then", "if c then"}}, texts_);
+      break;
+    case mutant::yield_not_renumbered:
+      change_all(yield, {{"c.since = string.format('%.0f', c.since + 1)\n    rewrite(c)", ""}}, texts_);
+      break;
+    case mutant::ties_without_owner:
+      change_all(voting,
+                 {{" or first.token == c.token and first.owner < c.owner", ""},
+                  {" or h.token == c.token and h.owner > c.owner", ""}},
+                 texts_);
+      change_all(claim,
+                 {{" or first.token == c.token and first.owner < c.owner", ""},
+                  {" or h.token == c.token and h.owner > c.owner", ""},
+                  {" or c.token == first.token and owner < first.owner", ""}},
                  texts_);
       break;
     default: break;

@@ -24,6 +24,21 @@ request kept_instead(request yield) {
 
 }  // namespace
 
+bool bends_protocol(mutant which) {
+  switch (which) {
+    case mutant::stale_votes:
+    case mutant::votes_from_reply:
+    case mutant::server_counts_twice:
+    case mutant::tokens_not_compared:
+    case mutant::holder_yields:
+    case mutant::yielding_counts:
+    case mutant::vote_by_notification:
+    case mutant::number_far_ahead:
+    case mutant::hold_not_spread: return true;
+    default: return false;
+  }
+}
+
 void quorum_seam::pass(tickets::link& to, std::size_t server, request r, on_reply done) {
   if (with_ == mutant::never_yields && r.step == ballot_step::yield) r = kept_instead(std::move(r));
   const bool is_claim = r.step == ballot_step::claim;

@@ -5,6 +5,9 @@
 #include <functional>
 #include <utility>
 
+#include "bent/coordinator.hpp"
+#include "simulation/quorum/is_bent.hpp"
+
 namespace holdfast::sim {
 
 using namespace std::chrono_literals;
@@ -12,6 +15,7 @@ using namespace std::chrono_literals;
 namespace {
 
 /// A client's link to all servers, wired as by stores/quorum/link.
+template <class Coordinator>
 class quorum_link final : public tickets::link {
  public:
   quorum_link(host& from, std::vector<std::unique_ptr<tickets::link>> servers, std::deque<line>& ways,
@@ -58,7 +62,7 @@ class quorum_link final : public tickets::link {
   quorum_seam seam_;
   on_notification on_notification_;
   std::function<void()> missed_;
-  quorum::coordinator coordinator_;
+  Coordinator coordinator_;
 };
 
 }  // namespace
@@ -88,7 +92,11 @@ std::unique_ptr<tickets::link> quorum_store::connect(host& from, line& /*over*/,
   std::vector<std::unique_ptr<tickets::link>> servers;
   for (std::size_t i = 0; i < nodes_.size(); ++i)
     servers.push_back(nodes_[i].server.connect(from, ways[i], reply_limit));
-  return std::make_unique<quorum_link>(from, std::move(servers), ways, silence_, with_);
+  bent_with() = with_;
+  if (bends_protocol(with_))
+    return std::make_unique<quorum_link<bent_quorum::coordinator>>(from, std::move(servers), ways, silence_,
+                                                                   with_);
+  return std::make_unique<quorum_link<quorum::coordinator>>(from, std::move(servers), ways, silence_, with_);
 }
 
 std::size_t quorum_store::count_of_grants(std::size_t name, const owner_id& owner) {

@@ -1,0 +1,121 @@
+# A copy of stores/quorum/protocol with mutants in it, for test_sim. As in the scripts, a mutant is a replaced text, which
+# has to occur exactly once. One copy serves all mutants: each asks which of them this run has.
+
+set(protocol ${PROJECT_SOURCE_DIR}/src/stores/quorum/protocol)
+set(bent_root ${CMAKE_CURRENT_BINARY_DIR}/bent)
+file(GLOB protocol_files CONFIGURE_DEPENDS ${protocol}/*.cpp ${protocol}/*.hpp)
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${protocol_files})
+foreach(file IN LISTS protocol_files)
+  cmake_path(GET file FILENAME name)
+  file(READ ${file} text_of_${name})
+endforeach()
+
+# bend(file FROM text TO text)
+function(bend FILE)
+  cmake_parse_arguments(PARSE_ARGV 1 ARG "" "FROM;TO" "")
+  set(text "${text_of_${FILE}}")
+  string(FIND "${text}" "${ARG_FROM}" first)
+  string(FIND "${text}" "${ARG_FROM}" last REVERSE)
+  if(first EQUAL -1 OR NOT first EQUAL last)
+    message(FATAL_ERROR "A mutant does not fit ${FILE} any more:\n${ARG_FROM}")
+  endif()
+  string(REPLACE "${ARG_FROM}" "${ARG_TO}" text "${text}")
+  set(text_of_${FILE} "${text}" PARENT_SCOPE)
+endfunction()
+
+# A vote counts beyond its server's deadline, as long as another is younger.
+bend(contender_conclusions.cpp
+  FROM [=[of.granted && !of.yielding && of.since + claim_.ttl > now;]=]
+  TO [=[of.granted && (!of.yielding || is_bent(mutant::yielding_counts)) &&
+         (of.since + claim_.ttl > now || is_bent(mutant::stale_votes));]=])
+bend(contender_conclusions.cpp
+  FROM [=[return all[majority_ - 1];]=]
+  TO [=[return all[is_bent(mutant::stale_votes) ? 0 : majority_ - 1];]=])
+
+# A vote counts from its answer.
+bend(contender.cpp
+  FROM [=[  of.in_flight = false;
+  if (const auto* failed]=]
+  TO [=[  of.in_flight = false;
+  if (is_bent(mutant::votes_from_reply)) of.sent = now;
+  if (const auto* failed]=])
+
+# The first server has two votes; and, apart from that, votes for several tokens count together.
+bend(contender_conclusions.cpp
+  FROM [=[    if (is_valid(each, now) && each.accepted == token()) all.push_back(each.since);]=]
+  TO [=[    if (is_valid(each, now) && (each.accepted == token() || is_bent(mutant::tokens_not_compared))) {
+      all.push_back(each.since);
+      if (&each == &seats_.front() && is_bent(mutant::server_counts_twice)) all.push_back(each.since);
+    }]=])
+bend(contender_conclusions.cpp
+  FROM [=[  return count([&](const seat& each) { return is_valid(each, now); });]=]
+  TO [=[  const bool is_twice = is_bent(mutant::server_counts_twice) && is_valid(seats_.front(), now);
+  return count([&](const seat& each) { return is_valid(each, now); }) + (is_twice ? 1 : 0);]=])
+
+# A vote that is being given back counts until the answer; and, apart from that, a claim that has a majority gives votes back.
+bend(contender.cpp
+  FROM [=[    of.granted = false;
+    send(s, now, server, ballot_step::yield);]=]
+  TO [=[    of.granted = is_bent(mutant::yielding_counts);
+    send(s, now, server, ballot_step::yield);]=])
+bend(contender.cpp
+  FROM [=[  if (holds_) return s;
+  const auto* at =]=]
+  TO [=[  if (holds_ && !is_bent(mutant::holder_yields)) return s;
+  const auto* at =]=])
+bend(contender.cpp
+  FROM [=[      votes(now) < majority_) {]=]
+  TO [=[      (votes(now) < majority_ || is_bent(mutant::holder_yields))) {]=])
+bend(contender.cpp
+  FROM [=[  if (!holds_) claim_at(s, now, server);]=]
+  TO [=[  if (!holds_ || is_bent(mutant::holder_yields)) claim_at(s, now, server);]=])
+bend(coordinator.cpp
+  FROM [=[  if (!c->machine.holds()) carry_out(c, c->machine.hint(]=]
+  TO [=[  if (n.kind == store::notification_kind::granted && is_bent(mutant::vote_by_notification))
+    return carry_out(c, c->machine.believe(scheduler_.now(), server));
+  if (!c->machine.holds() || is_bent(mutant::holder_yields)) carry_out(c, c->machine.hint(]=])
+
+# A notification of a grant counts as a vote.
+bend(contender.hpp
+  FROM [=[  [[nodiscard]] step hint(time_point now, std::size_t server);]=]
+  TO [=[  [[nodiscard]] step hint(time_point now, std::size_t server);
+  [[nodiscard]] step believe(time_point now, std::size_t server) {
+    step s;
+    if (holds_) return s;
+    seat& of = seats_.at(server);
+    of.granted = of.answered = true;
+    of.since = now;
+    of.accepted = token();
+    consider(s, now);
+    return s;
+  }]=])
+
+# A hold is not claimed at servers that lack it.
+bend(coordinator_rounds.cpp
+  FROM [=[  const auto found = claims_.find(owner);
+  if (found == claims_.end() || !found->second->machine.holds()) return;]=]
+  TO [=[  const auto found = claims_.find(owner);
+  if (found == claims_.end() || !found->second->machine.holds()) return;
+  if (is_bent(mutant::hold_not_spread)) return;]=])
+
+# A client proposes numbers that are ten seconds ahead, now and then.
+bend(place_in_time.cpp
+  FROM [=[*middle + ahead;]=]
+  TO [=[*middle + ahead +
+      (is_bent(mutant::number_far_ahead) && now.time_since_epoch().count() % 16 == 0 ? 10s : 0s);]=])
+
+set(bent_files)
+foreach(file IN LISTS protocol_files)
+  cmake_path(GET file FILENAME name)
+  string(REPLACE "\"stores/quorum/protocol/" "\"bent/" text "${text_of_${name}}")
+  string(REPLACE "namespace holdfast::quorum {" "namespace holdfast::bent_quorum {\n\nusing sim::is_bent;\nusing sim::mutant;\n"
+    text "${text}")
+  string(REPLACE "#include \"bent/" "#include \"simulation/quorum/is_bent.hpp\"\n#include \"bent/" text "${text}")
+  if(name MATCHES "hpp$")
+    string(REPLACE "#pragma once\n" "#pragma once\n\n#include \"simulation/quorum/is_bent.hpp\"\n" text "${text}")
+  endif()
+  file(CONFIGURE OUTPUT ${bent_root}/bent/${name} CONTENT "${text}" @ONLY)
+  if(name MATCHES "cpp$")
+    list(APPEND bent_files ${bent_root}/bent/${name})
+  endif()
+endforeach()
