@@ -186,7 +186,8 @@ void witness::write(const lease_record_ptr& lease, ledger::grant by) {
   const std::size_t name = index_of(lease->hold.name);
   resource& r = resources_[name];
   if (r.era != account_.era(name)) r = {0, 0, account_.era(name)};
-  if (by.number == 0 || by.era != r.era || account_.is_suspect(name))
+  const bool is_ended = account_.is_ended_by_hand(lease->hold.owner);
+  if (by.number == 0 || by.era != r.era || account_.is_suspect(name) || is_ended)
     return;  // no promise holds between these
   const std::uint64_t token = lease->hold.token.value();
   in_.note("write", name, token);

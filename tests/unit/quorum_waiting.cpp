@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "stores/quorum/protocol/contender.hpp"
+#include "unit/quorum_votes.hpp"
 
 namespace holdfast::quorum {
 namespace {
@@ -56,6 +57,56 @@ TEST(quorum_waiting, says_that_a_majority_is_foreign_when_a_hint_has_shown_it) {
     EXPECT_EQ(machine.hint(later, server).send.size(), 1U);
     EXPECT_EQ(machine.hear(later, server, waits(true, true)).should_look, server == 2);
   }
+}
+
+// ---- a try
+
+bool is_error(const contender::step& s) {
+  return s.answer && std::holds_alternative<store::request_error>(*s.answer);
+}
+
+// Two of three have granted, and one of them does not hear of the token that both can accept.
+TEST(quorum_waiting, of_a_try_ends_though_a_proposal_was_lost) {
+  contender machine{votes::claim(false), 3, votes::silence};
+  const store::time_point begin{1h};
+  (void)machine.ask(begin);
+  (void)machine.hear(begin, 0, votes::of(votes::granted()));
+  (void)machine.hear(begin, 1, votes::of(store::no_answer()));
+  const auto proposed = machine.hear(begin, 2, votes::of(votes::granted(0, votes::number + 7)));
+  ASSERT_EQ(proposed.send.size(), 2U);
+  const auto token = proposed.send[0].request.token.value();
+  EXPECT_FALSE(machine.hear(begin + 1ms, 2, votes::of(votes::granted(token, token))).answer);
+  const auto failed = machine.hear(begin + 2ms, 0, votes::of(store::no_answer()));
+  EXPECT_FALSE(failed.answer) << "a server may come back";
+  ASSERT_TRUE(failed.wake_at);
+  EXPECT_TRUE(is_error(machine.wake(*failed.wake_at)));
+}
+
+TEST(quorum_waiting, of_a_try_ends_though_a_vote_is_being_given_back_to_a_server_that_is_dead) {
+  contender machine{votes::claim(false), 3, votes::silence};
+  const store::time_point begin{1h};
+  (void)machine.ask(begin);
+  EXPECT_EQ(machine.hear(begin, 0, votes::of(votes::overtaken(1))).send.size(), 1U);
+  (void)machine.hear(begin, 1, votes::of(votes::granted()));
+  EXPECT_FALSE(machine.hear(begin, 2, votes::of(votes::refused())).answer);
+  const auto late = machine.wake(begin + votes::silence);
+  ASSERT_TRUE(late.answer);
+  EXPECT_TRUE(late.is_over);
+}
+
+// ---- an end by force
+
+TEST(quorum_waiting, does_not_count_a_vote_that_may_have_been_ended_by_force) {
+  contender machine{votes::claim(true), 3, votes::silence};
+  const store::time_point begin{1h};
+  (void)machine.ask(begin);
+  (void)machine.hear(begin, 0, votes::of(votes::granted()));
+  EXPECT_EQ(machine.doubt(begin, 0).send.size(), 1U);
+  const auto second = machine.hear(begin, 1, votes::of(votes::granted()));
+  EXPECT_FALSE(second.is_won);
+  EXPECT_FALSE(machine.holds());
+  const auto first = machine.hear(begin, 0, votes::of(votes::granted(votes::number, votes::number, 2)));
+  EXPECT_TRUE(first.is_won || machine.holds());
 }
 
 }  // namespace

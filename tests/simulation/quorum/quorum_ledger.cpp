@@ -9,14 +9,14 @@ namespace holdfast::sim {
 using tickets::task;
 
 void quorum_ledger::executed_at(std::size_t server, std::int64_t now, const tickets::request& request,
-                                const tickets::reply& answer) {
+                                bool late, const tickets::reply& answer) {
   count_request();
   switch (request.kind) {
     case task::acquire:
     case task::look:
     case task::find:
       if (const auto* at = std::get_if<tickets::place>(&answer)) {
-        stands(server, now, request, *at);
+        stands(server, now, request, late, *at);
       } else if (std::holds_alternative<tickets::refused>(answer)) {
         turned_away_.insert(request.owner);
       }
@@ -25,7 +25,7 @@ void quorum_ledger::executed_at(std::size_t server, std::int64_t now, const tick
       for (std::size_t i = 0; i < request.batch.size(); ++i) {
         const store::hold& h = request.batch[i];
         const auto found = claims_.find(h.owner);
-        if (found != claims_.end() && std::get<tickets::kept>(answer).each[i])
+        if (!late && found != claims_.end() && std::get<tickets::kept>(answer).each[i])
           found->second.expires.at(server) = now + h.ttl.count();
       }
       return;
@@ -44,11 +44,12 @@ void quorum_ledger::executed_at(std::size_t server, std::int64_t now, const tick
   }
 }
 
-void quorum_ledger::stands(std::size_t server, std::int64_t now, const tickets::request& request,
+/// A claim that comes late, maybe after its release, stands there until its ttl. Its owner cannot know.
+void quorum_ledger::stands(std::size_t server, std::int64_t now, const tickets::request& request, bool late,
                            const tickets::place& at) {
   claimed& c = claims_[request.owner];
   if (request.kind == task::acquire && c.weight == 0) c.weight = request.weight;
-  c.expires.at(server) = now + request.ttl.count();
+  if (!late) c.expires.at(server) = now + request.ttl.count();
   if (!at.vote) return;
   if (!at.granted) turned_away_.insert(request.owner);
   if (at.granted && at.vote->accepted) c.accepted[at.vote->accepted.value()].insert(server);
@@ -121,7 +122,7 @@ void node_ledger::executed(const tickets::request& request, bool late, const tic
   in_.note("executed", server_ << 16U | kind << 8U | static_cast<std::uint64_t>(request.step),
            request.token.value(), answer.index());
   if (in_.log.prints()) print(request, late, answer, notifications, paused);
-  all_.executed_at(server_, at_.lease_now(), request, answer);
+  all_.executed_at(server_, at_.lease_now(), request, late, answer);
 }
 
 }  // namespace holdfast::sim

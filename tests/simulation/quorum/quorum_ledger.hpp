@@ -29,7 +29,8 @@ class quorum_ledger final : public ledger {
         majority_{servers / 2 + 1},
         look_{std::move(look)} {}
 
-  void executed_at(std::size_t server, std::int64_t now, const tickets::request& request,
+  /// \param late see ledger::executed.
+  void executed_at(std::size_t server, std::int64_t now, const tickets::request& request, bool late,
                    const tickets::reply& answer);
   void forgot_all_at(std::size_t server);
 
@@ -52,7 +53,7 @@ class quorum_ledger final : public ledger {
     std::array<std::int64_t, most_servers> expires{};  // where it surely lives until then; zero: nowhere
     std::map<std::uint64_t, std::set<std::size_t>> accepted;  // by token: the servers
   };
-  void stands(std::size_t server, std::int64_t now, const tickets::request& request,
+  void stands(std::size_t server, std::int64_t now, const tickets::request& request, bool late,
               const tickets::place& at);
 
   const std::size_t majority_;

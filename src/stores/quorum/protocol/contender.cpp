@@ -85,6 +85,11 @@ contender::step contender::hint(time_point now, std::size_t server) {
   return s;
 }
 
+contender::step contender::doubt(time_point now, std::size_t server) {
+  if (!holds_) seats_.at(server).granted = false;
+  return hint(now, server);
+}
+
 contender::step contender::spread(time_point now, std::size_t server) {
   step s;
   claim_at(s, now, server);

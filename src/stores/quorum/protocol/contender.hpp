@@ -62,6 +62,8 @@ class contender {
   [[nodiscard]] step hear(time_point now, std::size_t server, const tickets::link::outcome& came);
   /// A server may have granted the claim, or wants to grant another one first.
   [[nodiscard]] step hint(time_point now, std::size_t server);
+  /// A server may have ended the claim by force. What it has granted counts again when it says so.
+  [[nodiscard]] step doubt(time_point now, std::size_t server);
   [[nodiscard]] step wake(time_point now);
 
   /// Whether the caller knows that it holds.
@@ -110,6 +112,7 @@ class contender {
   void conclude(step& s, time_point now);
   void conclude_try(step& s, time_point now);
   void resolve_split(step& s, time_point now);
+  [[nodiscard]] bool is_proposing(time_point now) const;
   [[nodiscard]] bool is_news(time_point now) const;
   void refuse(step& s);
   [[nodiscard]] bool is_valid(const seat& of, time_point now) const;

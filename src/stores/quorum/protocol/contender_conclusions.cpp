@@ -85,13 +85,17 @@ std::optional<fencing_token> contender::next_proposal(time_point now) const {
   return best;
 }
 
+/// Whether a server may still say that it accepts a token.
+bool contender::is_proposing(time_point now) const {
+  return count([&](const seat& each) {
+           return each.in_flight && each.sent_step == ballot_step::accept && now < each.sent + silence_;
+         }) != 0;
+}
+
 /// A majority has granted, and not accepted the same token. What a server has refused, or has not received,
 /// is not proposed to it again before it has said something else.
 void contender::propose(step& s, time_point now) {
-  const auto is_asking = [&](const seat& each) {
-    return each.in_flight && each.sent_step == ballot_step::accept && now < each.sent + silence_;
-  };
-  if (count(is_asking) != 0) return;
+  if (is_proposing(now)) return;
   const auto accepts = [&](const seat& each) { return can_accept(each, token(), now); };
   if (!proposed_ || count(accepts) < majority_) {
     const auto next = next_proposal(now);
@@ -143,8 +147,14 @@ void contender::conclude_try(step& s, time_point now) {
     return is_valid(each, now) || (!each.answered && !each.problem) || each.yielding.has_value();
   });
   const std::size_t paused = count([](const seat& each) { return each.pause.has_value(); });
-  if (!is_split_ && open >= majority_) return;
-  if (votes(now) >= majority_) return;  // a token is being accepted
+  const bool is_late = now >= asked_at_ + silence_;
+  if (!is_split_ && open >= majority_ && !is_late) return;
+  if (votes(now) >= majority_) {
+    if (!is_late || is_proposing(now)) return;
+    is_asked_ = false;
+    s.answer = problem();  // no token that a majority accepts: a proposal was lost
+    return;
+  }
   const auto is_denied = [](const seat& each) {
     return each.answered && !each.granted && !each.problem && !each.pause && !each.yielding;
   };
@@ -163,7 +173,6 @@ void contender::conclude_try(step& s, time_point now) {
     return;
   }
   const bool was_free = votes(now) != 0 || is_split_;
-  const bool is_late = now >= asked_at_ + silence_;
   if (!was_free || has_common_blocker() || is_late) return refuse(s);
   if (!std::exchange(is_split_, true)) resolve_split(s, now);
 }
@@ -228,7 +237,7 @@ store::request_error contender::problem() const {
     if (++problems <= most_problems) text += "; " + each.problem->reason.message;
   }
   all.reason.message = problems == 0
-                           ? "the grants of some servers ran out before a majority had granted"
+                           ? "no majority has granted and accepted one token in time"
                            : std::to_string(problems) + " of " + std::to_string(seats_.size()) +
                                  " servers do not answer or refuse, and a majority is needed" + text;
   return all;

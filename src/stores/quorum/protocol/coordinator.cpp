@@ -79,6 +79,7 @@ void coordinator::hear(std::size_t server, const store::notification& n) {
   const claim_ptr c = found->second;
   if (n.kind == store::notification_kind::revoked) {
     c->is_revoked = true;
+    if (!c->machine.holds()) carry_out(c, c->machine.doubt(scheduler_.now(), server));
     store::notification revoked = n;
     revoked.token = c->machine.token();
     return uses_.notify(revoked);
