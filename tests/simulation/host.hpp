@@ -80,6 +80,10 @@ class host final : public store::scheduler {
   [[nodiscard]] bool calm_since(instant when) const {
     return !paused_ && *std::max_element(calm_since_.begin(), calm_since_.end()) <= when;
   }
+  /// The same, of one of its lines.
+  [[nodiscard]] bool calm_since(instant when, std::size_t way) const {
+    return !paused_ && resumed_at_ <= when && calm_since_.at(way) <= when;
+  }
   [[nodiscard]] bool was_paused_at(instant when) const { return when >= paused_at_ && when <= resumed_at_; }
 
   clock boot;

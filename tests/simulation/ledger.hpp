@@ -67,7 +67,7 @@ class ledger {
   void outsider(std::size_t name, bool there);
   /// The store leaves the lock free for clients of others, until then by its clock, though some of ours wait.
   /// \param careless notifications may get lost.
-  void left_free(std::size_t name, std::int64_t until, bool careless);
+  virtual void left_free(std::size_t name, std::int64_t until, bool careless);
   /// In this world a request that its client has given up for lost may overtake a later one.
   void expect_late_requests() { terms_.late_is_possible = true; }
   /// Who asks under that id.
@@ -118,7 +118,7 @@ class ledger {
   [[nodiscard]] virtual grant grant_of(const store::hold& h) const;
   [[nodiscard]] std::uint32_t era(std::size_t name) const { return eras_[name]; }
   /// One of all that stand there; null: nothing does.
-  [[nodiscard]] const standing* any_claim(randomness& chance) const;
+  [[nodiscard]] virtual const standing* any_claim(randomness& chance) const;
   /// Whether it agrees with what stands at the store.
   void compare(const std::vector<standing>& now_there);
   [[nodiscard]] std::size_t living() const;

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <array>
-#include <charconv>
 #include <chrono>
 #include <cstdio>
 #include <ctime>
@@ -19,7 +18,10 @@
 #include <utility>
 #include <vector>
 
+#include "simulation/arguments.hpp"
 #include "simulation/memory_store.hpp"
+#include "simulation/quorum/quorum_fault_injector.hpp"
+#include "simulation/quorum/quorum_scenarios.hpp"
 #include "simulation/quorum/quorum_world.hpp"
 #include "simulation/redis_store.hpp"
 #include "simulation/sql_store.hpp"
@@ -29,112 +31,6 @@
 namespace {
 
 using namespace holdfast::sim;
-
-constexpr const char* usage =
-    "test_sim --store redis|sql|memory|zookeeper|redlock [--seeds N] [--from S] [--jobs N] [--mutant NAME]\n"
-    "         [--control] [--twice]\n"
-    "         [--replicas N] [--guard] [--min-replicas] [--only failover|partition] [--hostile-lines] "
-    "[--false-notifications]\n"
-    "test_sim --store redis|sql|memory|zookeeper|redlock --seed S [--trace] [--mutant NAME]\n"
-    "\n"
-    "  --jobs N        in N processes; goes on after a violation, and says every 10 s how far it is\n"
-    "  --mutant NAME   fails unless a world shows it; ends at the first that does\n"
-    "  --hostile-lines some servers carry out late what is left of former connections; on some, WAIT waits "
-    "for\n"
-    "                  the connection's own last write alone\n"
-    "  --guard         every server of Redis has a failover guard, and none waits for replicas\n"
-    "  --min-replicas  every former primary of Redis takes no writes after a while, and the guard is longer "
-    "by "
-    "that\n"
-    "  --only KIND     no other faults; partition: former primaries go on, with failovers and paused "
-    "clients\n"
-    "  --false-notifications somebody sends them, in a third of the worlds\n"
-    "  --control       nothing but failovers, or --only, which break the store's conditions: fails unless "
-    "clients "
-    "overlap\n";
-
-struct arguments {
-  std::string store = "redis";
-  std::uint64_t from = 1;
-  std::uint64_t seeds = 100;
-  std::uint64_t jobs = 0;  // zero: in this process
-  std::string mutant_name;
-  mutant with = mutant::none;
-  bool trace = false;
-  bool control = false;
-  bool twice = false;
-  bool hostile_lines = false;
-  bool false_notifications = false;
-  std::string only;  // that kind of fault
-  bool guard = false;
-  bool min_replicas = false;
-  unsigned replicas = 0;
-};
-
-std::uint64_t number(std::string_view text) {
-  std::uint64_t n = 0;
-  const auto [end, problem] = std::from_chars(text.data(), text.data() + text.size(), n);
-  if (problem != std::errc{} || end != text.data() + text.size()) {
-    throw std::invalid_argument{"not a number: " + std::string{text}};
-  }
-  return n;
-}
-
-arguments read(int argc, char** argv) {
-  arguments a;
-  const std::vector<std::string_view> arguments{argv + 1, argv + argc};
-  for (std::size_t i = 0; i < arguments.size(); ++i) {
-    const auto value = [&] {
-      if (i + 1 == arguments.size())
-        throw std::invalid_argument{"a value is missing after " + std::string{arguments[i]}};
-      return arguments[++i];
-    };
-    if (arguments[i] == "--store") {
-      a.store = value();
-    } else if (arguments[i] == "--seeds") {
-      a.seeds = number(value());
-    } else if (arguments[i] == "--from") {
-      a.from = number(value());
-    } else if (arguments[i] == "--jobs") {
-      a.jobs = number(value());
-    } else if (arguments[i] == "--seed") {
-      a.from = number(value());
-      a.seeds = 1;
-    } else if (arguments[i] == "--mutant") {
-      a.mutant_name = value();
-      const auto which = mutant_named(a.mutant_name);
-      if (!which) throw std::invalid_argument{"no such mutant: " + a.mutant_name};
-      a.with = *which;
-    } else if (arguments[i] == "--replicas") {
-      a.replicas = static_cast<unsigned>(number(value()));
-    } else if (arguments[i] == "--only") {
-      a.only = value();
-      if (a.only != "failover" && a.only != "partition") {
-        throw std::invalid_argument{"nothing but failovers and partitions can be alone"};
-      }
-    } else if (arguments[i] == "--guard") {
-      a.guard = true;
-    } else if (arguments[i] == "--min-replicas") {
-      a.min_replicas = true;
-    } else if (arguments[i] == "--trace") {
-      a.trace = true;
-    } else if (arguments[i] == "--control") {
-      a.control = true;
-    } else if (arguments[i] == "--twice") {
-      a.twice = true;
-    } else if (arguments[i] == "--hostile-lines") {
-      a.hostile_lines = true;
-    } else if (arguments[i] == "--false-notifications") {
-      a.false_notifications = true;
-    } else {
-      throw std::invalid_argument{"unknown: " + std::string{arguments[i]}};
-    }
-  }
-  if (a.jobs != 0 && (a.with != mutant::none || a.control || a.trace)) {
-    throw std::invalid_argument{"--jobs is for worlds without a mutant, control or trace"};
-  }
-  return a;
-}
 
 std::unique_ptr<simulated_store> redis_of(const arguments& a) {
   auto store = std::make_unique<redis_store>(a.with);
@@ -155,6 +51,7 @@ bool has_own_world(const arguments& a) { return a.store == "zookeeper" || a.stor
 
 std::string replay(const arguments& a, std::uint64_t seed) {
   return "test_sim --store " + a.store + " --seed " + std::to_string(seed) + " --trace" +
+         (a.scenario.empty() ? "" : " --scenario " + a.scenario) +
          (a.with == mutant::none ? "" : " --mutant " + a.mutant_name) + (a.control ? " --control" : "") +
          (a.hostile_lines ? " --hostile-lines" : "") +
          (a.false_notifications ? " --false-notifications" : "") + (a.guard ? " --guard" : "") +
@@ -206,6 +103,9 @@ struct totals {
 
 /// With partitions, a paused client may be idle while its server is demoted and promoted.
 std::vector<fault_injector::kind> kinds_of(const std::string& only) {
+  using of_quorum = quorum_fault_injector::fault;
+  if (only == "memory") return {static_cast<fault_injector::kind>(of_quorum::restart_empty)};
+  if (only == "clocks") return {static_cast<fault_injector::kind>(of_quorum::clock_step)};
   const auto failover = static_cast<fault_injector::kind>(server_fault_injector::fault::failover);
   if (only != "partition") return {failover};
   return {failover, static_cast<fault_injector::kind>(server_fault_injector::fault::partition),
@@ -220,6 +120,7 @@ class runner {
     under_.with = a.with;
     under_.prints = a.trace;
     under_.has_false_notifications = a.false_notifications;
+    under_.breaks_conditions = a.control;
     if (a.control || !a.only.empty()) under_.only = kinds_of(a.only);
   }
 
@@ -238,6 +139,7 @@ class runner {
 
  private:
   [[nodiscard]] outcome live_once(std::uint64_t seed) {
+    if (!arguments_.scenario.empty()) return run_scenario(arguments_.scenario, under_);
     if (store_) return run(*store_, seed, under_);
     return arguments_.store == "redlock" ? run_on_quorum(seed, under_) : run_on_ensemble(seed, under_);
   }

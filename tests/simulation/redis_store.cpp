@@ -38,7 +38,7 @@ redis_store::redis_store(mutant with)
       with_{with},
       change_{with},
       hears_replicas_{with != mutant::replicas_unheard},
-      server_{[this] { return at_->wall_now(); },
+      server_{[this] { return at_->wall_now() / clock_grain_ * clock_grain_; },
               [this](std::uint64_t to, const redis::value& push) { hear(to, push); }} {
   has_hostile_lines = true;
   asks_again = with != mutant::guard_asked_once;

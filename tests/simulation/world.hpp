@@ -15,6 +15,8 @@ struct circumstances {
   bool prints = false;
   /// In a third of the worlds somebody sends false notifications.
   bool has_false_notifications = false;
+  /// Several servers: what breaks the store's conditions befalls a majority, which has no guard.
+  bool breaks_conditions = false;
   std::vector<fault_injector::kind> only;  // empty: as the seed wants it
 };
 

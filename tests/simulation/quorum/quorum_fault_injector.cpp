@@ -1,18 +1,22 @@
 #include "simulation/quorum/quorum_fault_injector.hpp"
 
 #include <chrono>
+#include <optional>
+#include <utility>
 
 namespace holdfast::sim {
 
 using namespace std::chrono_literals;
 
 quorum_fault_injector::quorum_fault_injector(surroundings& around, quorum_store& store, quorum_ledger& all,
-                                             std::deque<client>& clients, instant until)
+                                             std::deque<client>& clients, instant until, powers has,
+                                             std::vector<kind> only)
     : fault_injector{around, clients, until},
       store_{store},
       all_{all},
+      has_{has},
       knows_all_from_(store.nodes().size()) {
-  choose(faults, [](kind) { return true; });
+  choose(faults, [](kind which) { return which != static_cast<kind>(fault::clock_step); }, std::move(only));
 }
 
 void quorum_fault_injector::disturb(duration length) {
@@ -36,13 +40,32 @@ void quorum_fault_injector::strike_servers(kind fault_kind, client& c, std::size
     case fault::refusals: {
       const duration length = up_to(in.chance.one_in(4) ? 4s : 300ms);
       disturb(length);
+      at.at.disturb_until(in.now + length);
       return at.server.refuse_until(in.now + length);
     }
+    case fault::clock_step: return set_clock(server);
   }
+}
+
+/// A server whose clock is set ends the claims that it has granted too early or too late. Those of a majority
+/// are set together: servers whose clocks differ by more than a second accept no common token.
+void quorum_fault_injector::set_clock(std::size_t server) {
+  scene& in = around_.in;
+  const std::size_t minority = store_.nodes().size() / 2;
+  const duration by = in.chance.between(0ms, 6s) - (has_.sets_all_clocks ? duration{0} : duration{3s});
+  if (!has_.sets_all_clocks && server >= minority) return;
+  disturb(longest_ttl);
+  for (std::size_t i = 0; i < store_.nodes().size(); ++i) {
+    if (has_.sets_all_clocks ? i > minority : i != server) continue;
+    store_.nodes()[i].at.wall.step(in.now, by);
+    store_.nodes()[i].at.disturb_until(in.now);
+  }
+  if (has_.breaks_conditions) all_.broken(std::nullopt);
 }
 
 /// Two servers that forget a hold within the time in which it may be believed make a majority of three.
 bool quorum_fault_injector::may_forget(std::size_t server) const {
+  if (has_.forgets_all) return true;
   std::size_t forgetting = 1;
   for (std::size_t i = 0; i < knows_all_from_.size(); ++i)
     if (i != server && knows_all_from_[i] > around_.in.now) ++forgetting;
@@ -69,6 +92,7 @@ void quorum_fault_injector::go_down(std::size_t server, bool forgets, duration d
     if (forgets) {
       at.server.forget();
       all_.forgot_all_at(server);
+      all_.forgot_grants(!has_.breaks_conditions);
     }
     at.at.come_up();
     around_.in.note("server is back", server, forgets ? 1 : 0);

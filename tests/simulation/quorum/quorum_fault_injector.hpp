@@ -18,11 +18,18 @@ class quorum_fault_injector final : public fault_injector {
     restart_empty,  // keeping nothing; of fewer than a majority within a guard and a ttl
     holds_ended,    // by somebody who may
     refusals,       // the server answers with errors
+    clock_step,     // the server's clock is set; of a minority, always the same
   };
-  static constexpr kind faults = 10;
+  static constexpr kind faults = 11;
+  /// What may be done to a majority as well.
+  struct powers {
+    bool forgets_all = false;  // several servers forget within a guard
+    bool sets_all_clocks = false;
+    bool breaks_conditions = false;  // and that is no fault of the store
+  };
 
   quorum_fault_injector(surroundings& around, quorum_store& store, quorum_ledger& all,
-                        std::deque<client>& clients, instant until);
+                        std::deque<client>& clients, instant until, powers has, std::vector<kind> only);
 
  private:
   [[nodiscard]] std::size_t pick_server() override { return around_.in.chance.below(store_.nodes().size()); }
@@ -31,10 +38,12 @@ class quorum_fault_injector final : public fault_injector {
   void heal_servers() override { store_.heal(); }
   void disturb(duration length);
   void go_down(std::size_t server, bool forgets, duration down);
+  void set_clock(std::size_t server);
   [[nodiscard]] bool may_forget(std::size_t server) const;
 
   quorum_store& store_;
   quorum_ledger& all_;
+  powers has_;
   std::vector<instant> knows_all_from_;  // each server, again
 };
 

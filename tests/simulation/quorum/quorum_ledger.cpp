@@ -31,8 +31,8 @@ void quorum_ledger::executed_at(std::size_t server, std::int64_t now, const tick
       return;
     case task::release:
     case task::withdraw:
-      if (const auto found = claims_.find(request.owner); found != claims_.end())
-        found->second.expires.at(server) = 0;
+      claims_[request.owner].expires.at(server) = 0;
+      claims_[request.owner].ended.at(server) = true;
       return;
     case task::force_release:
       if (const auto* ended = std::get_if<tickets::count>(&answer); ended == nullptr || ended->value == 0)
@@ -44,12 +44,22 @@ void quorum_ledger::executed_at(std::size_t server, std::int64_t now, const tick
   }
 }
 
-/// A claim that comes late, maybe after its release, stands there until its ttl. Its owner cannot know.
+/// A claim that comes late, maybe after its release, or is sent again because the server did not know the
+/// script, stands there until its ttl. Its owner cannot know.
 void quorum_ledger::stands(std::size_t server, std::int64_t now, const tickets::request& request, bool late,
                            const tickets::place& at) {
   claimed& c = claims_[request.owner];
-  if (request.kind == task::acquire && c.weight == 0) c.weight = request.weight;
-  if (!late) c.expires.at(server) = now + request.ttl.count();
+  if (request.kind == task::acquire && c.weight == 0) {
+    constexpr std::size_t enough = 16;
+    c.weight = request.weight;
+    standing s;
+    s.name = index_of(request.name);
+    s.owner = request.owner;
+    s.token = request.token.value();
+    latest_.push_back(s);
+    if (latest_.size() > enough) latest_.pop_front();
+  }
+  if (!late && !c.ended.at(server)) c.expires.at(server) = now + request.ttl.count();
   if (!at.vote) return;
   if (!at.granted) turned_away_.insert(request.owner);
   if (at.granted && at.vote->accepted) c.accepted[at.vote->accepted.value()].insert(server);
@@ -92,6 +102,10 @@ ledger::grant quorum_ledger::grant_of(const store::hold& h) const {
   const std::uint64_t number = (o.group << bits) + within;
   o.numbers.emplace(std::pair{h.owner, token}, number);
   return {number, 0};
+}
+
+const standing* quorum_ledger::any_claim(randomness& chance) const {
+  return latest_.empty() ? nullptr : &latest_[chance.below(latest_.size())];
 }
 
 void node_ledger::print(const tickets::request& request, bool late, const tickets::reply& answer,

@@ -3,6 +3,7 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <map>
 #include <set>
@@ -43,6 +44,8 @@ class quorum_ledger final : public ledger {
     return ended_by_hand_.contains(owner);
   }
   [[nodiscard]] grant grant_of(const store::hold& h) const override;
+  /// One of the last that were claimed.
+  [[nodiscard]] const standing* any_claim(randomness& chance) const override;
   /// A server has another time than `executed_at` has heard last.
   std::function<std::int64_t(std::size_t server)> clock_of;
 
@@ -51,6 +54,7 @@ class quorum_ledger final : public ledger {
   struct claimed {
     std::int64_t weight = 0;
     std::array<std::int64_t, most_servers> expires{};  // where it surely lives until then; zero: nowhere
+    std::array<bool, most_servers> ended{};            // a release was carried out
     std::map<std::uint64_t, std::set<std::size_t>> accepted;  // by token: the servers
   };
   void stands(std::size_t server, std::int64_t now, const tickets::request& request, bool late,
@@ -59,6 +63,7 @@ class quorum_ledger final : public ledger {
   const std::size_t majority_;
   const count_of_grants look_;
   std::unordered_map<owner_id, claimed> claims_;
+  std::deque<standing> latest_;
   std::unordered_set<owner_id> turned_away_;
   std::unordered_set<owner_id> ended_by_hand_;
   /// In the order of beliefs. Readers together are one group, and within it a token is its own order: which
@@ -82,6 +87,8 @@ class node_ledger final : public ledger {
         server_{server} {}
   void executed(const tickets::request& request, bool late, const tickets::reply& answer,
                 const std::vector<store::client_notification>& notifications, duration paused) override;
+  /// A claim may take such a moment at another server.
+  void left_free(std::size_t /*name*/, std::int64_t /*until*/, bool /*careless*/) override {}
 
  private:
   void print(const tickets::request& request, bool late, const tickets::reply& answer,

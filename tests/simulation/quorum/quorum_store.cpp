@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "bent/coordinator.hpp"
+#include "simulation/quorum/coarse_time.hpp"
 #include "simulation/quorum/is_bent.hpp"
 
 namespace holdfast::sim {
@@ -19,11 +20,12 @@ template <class Coordinator>
 class quorum_link final : public tickets::link {
  public:
   quorum_link(host& from, std::vector<std::unique_ptr<tickets::link>> servers, std::deque<line>& ways,
-              duration silence, mutant with)
+              duration silence, duration grain, mutant with)
       : servers_{std::move(servers)},
+        time_{from, grain},
         ways_{ways},
         seam_{with},
-        coordinator_{from,
+        coordinator_{time_,
                      {servers_.size(), silence},
                      {[this](std::size_t to, tickets::request r, on_reply done) {
                         seam_.pass(*servers_[to], to, std::move(r), std::move(done));
@@ -58,6 +60,7 @@ class quorum_link final : public tickets::link {
 
  private:
   std::vector<std::unique_ptr<tickets::link>> servers_;
+  coarse_time time_;
   std::deque<line>& ways_;
   quorum_seam seam_;
   on_notification on_notification_;
@@ -67,11 +70,12 @@ class quorum_link final : public tickets::link {
 
 }  // namespace
 
-quorum_store::node::node(scene& in, const clock& wall, quorum_ledger& all, std::size_t number, mutant with)
+quorum_store::node::node(scene& in, const clock& wall, quorum_ledger& all, std::size_t number, mutant with,
+                         bool has_guard)
     : at{in, clock{1h}, wall}, account{in, at, all, number}, server{with} {
   server.let_vote();
   server.demand_replicas(0);
-  server.demand_guard(true);
+  server.demand_guard(has_guard);
   server.demand_min_replicas(false);
   server.begin(in, at, account);
 }
@@ -81,7 +85,17 @@ quorum_store::quorum_store(scene& in, quorum_ledger& all, duration silence, muta
   all.clock_of = [this](std::size_t server) { return nodes_.at(server).at.lease_now(); };
 }
 
-void quorum_store::add_node(const clock& wall) { nodes_.emplace_back(in_, wall, all_, nodes_.size(), with_); }
+void quorum_store::add_node(const clock& wall) {
+  nodes_.emplace_back(in_, wall, all_, nodes_.size(), with_, has_guard_);
+  nodes_.back().server.coarsen_clock(std::max<std::int64_t>(grain_.count(), 1));
+}
+
+void quorum_store::crash(std::size_t server) {
+  node& which = nodes_.at(server);
+  which.at.go_down();
+  which.server.restart();
+  for (auto& [client, ways] : ways_) ways.at(server).cut();
+}
 
 std::unique_ptr<tickets::link> quorum_store::connect(host& from, line& /*over*/, duration reply_limit) {
   std::deque<line>& ways = ways_[from.number()];
@@ -95,8 +109,9 @@ std::unique_ptr<tickets::link> quorum_store::connect(host& from, line& /*over*/,
   bent_with() = with_;
   if (bends_protocol(with_))
     return std::make_unique<quorum_link<bent_quorum::coordinator>>(from, std::move(servers), ways, silence_,
-                                                                   with_);
-  return std::make_unique<quorum_link<quorum::coordinator>>(from, std::move(servers), ways, silence_, with_);
+                                                                   grain_, with_);
+  return std::make_unique<quorum_link<quorum::coordinator>>(from, std::move(servers), ways, silence_, grain_,
+                                                            with_);
 }
 
 std::size_t quorum_store::count_of_grants(std::size_t name, const owner_id& owner) {

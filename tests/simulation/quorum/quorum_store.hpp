@@ -23,7 +23,7 @@ class quorum_store final : public simulated_store {
  public:
   /// One of the servers, and its computer.
   struct node {
-    node(scene& in, const clock& wall, quorum_ledger& all, std::size_t number, mutant with);
+    node(scene& in, const clock& wall, quorum_ledger& all, std::size_t number, mutant with, bool has_guard);
     site at;
     node_ledger account;
     redis_store server;
@@ -33,6 +33,12 @@ class quorum_store final : public simulated_store {
   quorum_store(scene& in, quorum_ledger& all, duration silence, mutant with);
   /// \param wall its clock.
   void add_node(const clock& wall);
+  /// All clocks, of servers and of clients' coordinators, show multiples of that.
+  void coarsen_clocks(duration grain) { grain_ = grain; }
+  /// The servers grant at once after a start, whatever they may have forgotten.
+  void switch_guard_off() { has_guard_ = false; }
+  /// Ends a server's process, and its connections.
+  void crash(std::size_t server);
 
   [[nodiscard]] std::deque<node>& nodes() { return nodes_; }
   /// From a client to a server.
@@ -62,6 +68,8 @@ class quorum_store final : public simulated_store {
   quorum_ledger& all_;
   duration silence_;
   mutant with_;
+  duration grain_{1};
+  bool has_guard_ = true;
   std::deque<node> nodes_;
   std::map<std::uint8_t, std::deque<line>> ways_;  // by the number of the client
 };

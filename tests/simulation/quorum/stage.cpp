@@ -1,0 +1,84 @@
+#include "simulation/quorum/stage.hpp"
+
+#include <chrono>
+#include <utility>
+
+#include "holdfast/options.hpp"
+#include "simulation/mutant_ports.hpp"
+
+namespace holdfast::sim {
+
+using namespace std::chrono_literals;
+
+actor::actor(surroundings& around, std::uint8_t number)
+    : at{around.in, number, clock{1h}, clock{1h}},
+      way{around.in, at, around.server, 1ms},
+      around_{around},
+      link_{around.store.connect(at, way, around.reply_limit)},
+      driver_{driver_of(mutant::none, at, *link_)},
+      leases_{std::make_unique<lease_core::lease_manager>(
+          at, *driver_, [this](const lease_core::lease_record_ptr& lease) {
+            at.defer_callback([this, lease] { leases_->after_loss(lease); });
+          })} {}
+
+actor::~actor() = default;
+
+void actor::lock(duration ttl, bool wait, bool renews) {
+  lease_core::wish w;
+  w.claim.name = name_of(0);
+  w.claim.owner = owner_ = drawn(around_.in.chance);
+  w.claim.ttl = ttl;
+  w.claim.shareable = true;
+  w.claim.wait = wait;
+  if (!wait) w.claim.retry.limit(0s);
+  w.claim.metadata = std::make_shared<const std::string>("{}");
+  w.margin = lock_options{}.ttl(ttl).drift_margin();
+  w.renews = renews;
+  is_answered_ = false;
+  lease_ = nullptr;
+  at.turn([&] {
+    leases_->acquire(std::move(w), std::nullopt, [this](lease_core::taken t) {
+      is_answered_ = true;
+      if (auto* const lease = std::get_if<lease_core::lease_record_ptr>(&t)) {
+        lease_ = *lease;
+        around_.sees.granted(at, lease_);
+        grant_ = around_.account.grant_of(lease_->hold);
+      }
+    });
+  });
+}
+
+void actor::release() {
+  at.turn([this] { leases_->release(lease_, [](std::error_code) {}); });
+}
+
+stage::stage(const circumstances& under, duration silence)
+    : in{1, under.prints},
+      calm{in, clock{1h}, clock{1h}},
+      counts{in, calm, 3,
+             [this](std::size_t name, const owner_id& owner) { return store.count_of_grants(name, owner); }},
+      sees{in, counts},
+      store{in, counts, silence, under.with},
+      around{in, calm, counts, sees, store, under.with, 10s, 0, false, locks} {
+  for (int i = 0; i < 3; ++i) store.add_node(clock{24h * 365 * 50});
+  store.heal();
+  run(store.guard() + 2s);  // they have just started
+}
+
+actor& stage::enter() {
+  actor& one = actors_.emplace_back(around, static_cast<std::uint8_t>(actors_.size() + 1));
+  run(1s);  // until it is connected
+  return one;
+}
+
+void stage::restart(std::size_t which, bool forgets) {
+  store.crash(which);
+  if (forgets) {
+    server(which).server.forget();
+    counts.forgot_all_at(which);
+  }
+  server(which).at.come_up();
+  run(400ms);  // until all are connected again
+}
+
+}  // namespace holdfast::sim

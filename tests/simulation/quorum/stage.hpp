@@ -1,0 +1,80 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <memory>
+#include <string>
+
+#include "core/port.hpp"
+#include "lease/lease_manager.hpp"
+#include "simulation/outcome.hpp"
+#include "simulation/quorum/quorum_store.hpp"
+#include "simulation/surroundings.hpp"
+#include "simulation/world.hpp"
+
+namespace holdfast::sim {
+
+/// A client that does as a scenario says: the core of one, on a link.
+class actor {
+ public:
+  actor(surroundings& around, std::uint8_t number);
+  ~actor();
+  actor(const actor&) = delete;
+  actor& operator=(const actor&) = delete;
+
+  /// Asks for the lock of a scenario.
+  void lock(duration ttl, bool wait = true, bool renews = true);
+  void release();
+  /// To the resource that the lock guards, whether or not it still holds.
+  void write() {
+    if (lease_) around_.sees.write(lease_, grant_);
+  }
+  [[nodiscard]] bool holds() const { return lease_ && lease_->held_at(at.now()); }
+  /// The last claim was answered.
+  [[nodiscard]] bool is_answered() const { return is_answered_; }
+  [[nodiscard]] const owner_id& owner() const { return owner_; }
+
+  host at;
+  line way;
+
+ private:
+  surroundings& around_;
+  std::unique_ptr<tickets::link> link_;
+  std::unique_ptr<store::port> driver_;
+  std::unique_ptr<lease_core::lease_manager> leases_;
+  lease_core::lease_record_ptr lease_;
+  ledger::grant grant_;
+  owner_id owner_;
+  bool is_answered_ = false;
+};
+
+/// Three servers whose clocks agree, and the actors, on a network that loses nothing.
+class stage {
+ public:
+  stage(const circumstances& under, duration silence);
+
+  actor& enter();
+  /// False once something was found.
+  bool run(duration length) { return in.run_until(in.now + length); }
+  void require(bool holds, const std::string& otherwise) { in.require(holds, otherwise); }
+  [[nodiscard]] quorum_store::node& server(std::size_t which) { return store.nodes().at(which); }
+  /// A server's process ends, and another takes its place.
+  void restart(std::size_t which, bool forgets);
+  /// Nothing of the actor's reaches that server until then.
+  void part(actor& from, std::size_t server, duration length) {
+    store.way(from.at, server).go_half_open(true, true, in.now + length);
+  }
+
+  scene in;
+  site calm;
+  quorum_ledger counts;
+  witness sees;
+  quorum_store store;
+  surroundings around;
+
+ private:
+  std::deque<actor> actors_;
+};
+
+}  // namespace holdfast::sim
