@@ -80,6 +80,7 @@ enum class mutant : std::uint8_t {
   number_far_ahead,
   ties_without_owner,
   hold_not_spread,
+  keeps_vain_votes,
 };
 
 struct named_mutant {
@@ -173,6 +174,8 @@ inline constexpr auto mutants = std::to_array<named_mutant>({
      "a server that has forgotten its tokens accepts one that is below its clock"},
     {"number-far-ahead", mutant::number_far_ahead, "a server accepts a token that is far ahead of its clock"},
     {"ties-without-owner", mutant::ties_without_owner, "claims with equal numbers have no order"},
+    {"keeps-vain-votes", mutant::keeps_vain_votes,
+     "a claim keeps votes of a majority that accepts no token of it"},
     {"hold-not-spread", mutant::hold_not_spread, "a hold is not claimed at servers that lack it"},
     {"former-primary-ignored", mutant::former_primary_ignored,
      "a new primary is used at once, beside the former one that still takes writes"},

@@ -64,8 +64,13 @@ bend(contender.cpp
   TO [=[  if (holds_ && !is_bent(mutant::holder_yields)) return s;
   const auto* at =]=])
 bend(contender.cpp
-  FROM [=[      votes(now) < majority_) {]=]
-  TO [=[      (votes(now) < majority_ || is_bent(mutant::holder_yields))) {]=])
+  FROM [=[      !may_win(now)) {]=]
+  TO [=[      (!may_win(now) || is_bent(mutant::holder_yields))) {]=])
+
+# A claim keeps its votes though no token is accepted by a majority of them.
+bend(contender_conclusions.cpp
+  FROM [=[  return is_proposing(now) || count(accepts)]=]
+  TO [=[  return is_bent(mutant::keeps_vain_votes) || is_proposing(now) || count(accepts)]=])
 bend(contender.cpp
   FROM [=[  if (!holds_) claim_at(s, now, server);]=]
   TO [=[  if (!holds_ || is_bent(mutant::holder_yields)) claim_at(s, now, server);]=])

@@ -47,12 +47,13 @@ void quorum_fault_injector::strike_servers(kind fault_kind, client& c, std::size
   }
 }
 
-/// A server whose clock is set ends the claims that it has granted too early or too late. Those of a majority
-/// are set together: servers whose clocks differ by more than a second accept no common token.
+/// Clocks of a minority are set back. A server whose clock is set forward ends what it has granted, and a
+/// lock that a bare majority had is not safe any more: so that breaks conditions. There the clocks of a
+/// majority are set together, since servers whose clocks differ by more than a second accept no common token.
 void quorum_fault_injector::set_clock(std::size_t server) {
   scene& in = around_.in;
   const std::size_t minority = store_.nodes().size() / 2;
-  const duration by = in.chance.between(0ms, 6s) - (has_.sets_all_clocks ? duration{0} : duration{3s});
+  const duration by = has_.sets_all_clocks ? in.chance.between(0ms, 6s) : -in.chance.between(0ms, 2s);
   if (!has_.sets_all_clocks && server >= minority) return;
   disturb(longest_ttl);
   for (std::size_t i = 0; i < store_.nodes().size(); ++i) {

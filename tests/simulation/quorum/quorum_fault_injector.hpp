@@ -18,7 +18,7 @@ class quorum_fault_injector final : public fault_injector {
     restart_empty,  // keeping nothing; of fewer than a majority within a guard and a ttl
     holds_ended,    // by somebody who may
     refusals,       // the server answers with errors
-    clock_step,     // the server's clock is set; of a minority, always the same
+    clock_step,     // clocks are set; of a minority, always the same, if conditions are kept
   };
   static constexpr kind faults = 11;
   /// What may be done to a majority as well.

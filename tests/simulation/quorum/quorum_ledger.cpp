@@ -62,6 +62,7 @@ void quorum_ledger::stands(std::size_t server, std::int64_t now, const tickets::
   if (!late && !c.ended.at(server)) c.expires.at(server) = now + request.ttl.count();
   if (!at.vote) return;
   if (!at.granted) turned_away_.insert(request.owner);
+  if (at.granted) c.first_vote = std::min(c.first_vote, in_.now);
   if (at.granted && at.vote->accepted) c.accepted[at.vote->accepted.value()].insert(server);
 }
 
@@ -87,8 +88,7 @@ bool quorum_ledger::surely_lives(const store::hold& h) const {
 ledger::grant quorum_ledger::grant_of(const store::hold& h) const {
   const std::uint64_t token = h.token.value();
   order& o = orders_.at(index_of(h.name));
-  if (const auto known = o.numbers.find({h.owner, token}); known != o.numbers.end())
-    return {known->second, 0};
+  if (const auto known = o.grants.find({h.owner, token}); known != o.grants.end()) return known->second;
   const auto found = claims_.find(h.owner);
   if (found == claims_.end()) return {};
   const auto servers = found->second.accepted.find(token);
@@ -99,9 +99,10 @@ ledger::grant quorum_ledger::grant_of(const store::hold& h) const {
   o.group = is_alone ? (o.group + 2) & ~std::uint64_t{1} : o.group | 1U;
   if (o.group == 0) o.group = 2;
   const std::uint64_t within = token + (std::uint64_t{1} << (bits - 1)) - o.first_token;
-  const std::uint64_t number = (o.group << bits) + within;
-  o.numbers.emplace(std::pair{h.owner, token}, number);
-  return {number, 0};
+  const bool is_in_order = broken_at(index_of(h.name)) < found->second.first_vote;
+  const grant made{(o.group << bits) + within, is_in_order ? 0 : ++eras_without_order_};
+  o.grants.emplace(std::pair{h.owner, token}, made);
+  return made;
 }
 
 const standing* quorum_ledger::any_claim(randomness& chance) const {

@@ -27,6 +27,7 @@ class quorum_ledger final : public ledger {
 
   quorum_ledger(scene& in, const site& calm, std::size_t servers, count_of_grants look)
       : ledger{in, calm, {}, [] { return std::vector<standing>{}; }},
+        in_{in},
         majority_{servers / 2 + 1},
         look_{std::move(look)} {}
 
@@ -55,25 +56,29 @@ class quorum_ledger final : public ledger {
     std::int64_t weight = 0;
     std::array<std::int64_t, most_servers> expires{};  // where it surely lives until then; zero: nowhere
     std::array<bool, most_servers> ended{};            // a release was carried out
+    instant first_vote = never;
     std::map<std::uint64_t, std::set<std::size_t>> accepted;  // by token: the servers
   };
   void stands(std::size_t server, std::int64_t now, const tickets::request& request, bool late,
               const tickets::place& at);
 
+  scene& in_;
   const std::size_t majority_;
   const count_of_grants look_;
   std::unordered_map<owner_id, claimed> claims_;
   std::deque<standing> latest_;
   std::unordered_set<owner_id> turned_away_;
   std::unordered_set<owner_id> ended_by_hand_;
-  /// In the order of beliefs. Readers together are one group, and within it a token is its own order: which
-  /// of two readers got its majority first nobody has promised.
+  /// In the order of beliefs. A belief is in none where a vote may have ended early, unknown to the client:
+  /// its grant is older than the belief. Readers together are one group, and within it a token is its own
+  /// order: which of two readers got its majority first nobody has promised.
   struct order {
     std::uint64_t group = 0;
     std::uint64_t first_token = 0;
-    std::map<std::pair<owner_id, std::uint64_t>, std::uint64_t> numbers;
+    std::map<std::pair<owner_id, std::uint64_t>, grant> grants;
   };
   mutable std::array<order, names> orders_;
+  mutable std::uint32_t eras_without_order_ = 0;
 };
 
 /// What is carried out at one of the servers.

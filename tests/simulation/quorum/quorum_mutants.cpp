@@ -34,6 +34,7 @@ bool bends_protocol(mutant which) {
     case mutant::yielding_counts:
     case mutant::vote_by_notification:
     case mutant::number_far_ahead:
+    case mutant::keeps_vain_votes:
     case mutant::hold_not_spread: return true;
     default: return false;
   }

@@ -2,8 +2,12 @@
 
 #include <array>
 #include <chrono>
+#include <memory>
+#include <optional>
 #include <stdexcept>
 #include <string>
+#include <utility>
+#include <variant>
 
 #include "simulation/quorum/stage.hpp"
 
@@ -19,17 +23,22 @@ constexpr duration silence = 3s;
 /// before it writes. The servers' clocks are set back, so that the next number is not larger by itself.
 void client_pauses_after_its_grant(stage& on) {
   actor& first = on.enter();
+  actor& between = on.enter();
   actor& second = on.enter();
   first.lock(600ms);
   on.run(100ms);
   on.require(first.holds(), "a free lock is not granted");
   first.at.pause(false);
   on.run(700ms);
-  (void)on.store.claims();  // the servers find that the hold has ended
-  for (quorum_store::node& each : on.store.nodes()) each.at.wall.step(on.in.now, -900ms);
+  between.lock(3s);
+  on.run(50ms);
+  on.require(between.holds(), "the lock of a client that is paused is not granted");
+  between.release();
+  on.run(20ms);
+  for (quorum_store::node& each : on.store.nodes()) each.at.wall.step(on.in.now, -1s);
   second.lock(3s);
   on.run(300ms);
-  on.require(second.holds(), "the lock of a client that is paused is not granted");
+  on.require(second.holds(), "the lock is not granted again");
   second.write();
   first.write();
   on.require(on.sees.stale_refused() == 1, "the resource took a stale write");
@@ -48,6 +57,24 @@ void clock_jumps_on_one_server(stage& on) {
   on.require(second.is_answered() && !second.holds(), "one clock grants a lock that is held");
   on.run(3s);
   on.require(first.holds(), "one clock ends a hold");
+}
+
+/// The same on a lock that a bare majority has. Two act, and the resource refuses what is stale.
+void clock_jumps_in_a_bare_majority(stage& on) {
+  actor& first = on.enter();
+  actor& second = on.enter();
+  on.part(first, 2, 5s);
+  first.lock(3s);
+  on.run(100ms);
+  on.server(0).at.wall.step(on.in.now, 4s);
+  on.counts.broken(std::nullopt);
+  second.lock(3s);
+  on.run(300ms);
+  on.require(first.holds() && second.holds() && on.sees.excused() != 0,
+             "the clock of one server is not relied on");
+  second.write();
+  first.write();
+  on.require(on.sees.stale_refused() == 1, "the resource took a stale write");
 }
 
 /// The same article, and S. Sanfilippo's answer ("Is Redlock safe?"): a server is restarted without memory,
@@ -107,31 +134,73 @@ void validity_counts_from_the_sending(stage& on) {
   on.require(next.holds() && !slow.holds(), "a hold that nobody renews does not end");
 }
 
-/// A request is carried out after the claim was withdrawn: over a connection that the server takes for
-/// living. Nobody releases that claim. It has a minority, and ends by its ttl.
+/// A connection that a server takes for living, and over which requests of somebody else come late.
+class former_connection {
+ public:
+  former_connection(stage& on, std::size_t server)
+      : on_{on},
+        at_{on.in, static_cast<std::uint8_t>(77 + server), clock{1h}, clock{1h}},
+        way_{on.in, at_, on.server(server).at, 1ms},
+        link_{on.server(server).server.connect(at_, way_, 10s)} {
+    way_.connect_soon();
+    on.run(500ms);
+  }
+  ~former_connection() { way_.hang_up(); }
+  former_connection(const former_connection&) = delete;
+  former_connection& operator=(const former_connection&) = delete;
+
+  /// A claim, or what the server still has of it.
+  tickets::ballot claim(const owner_id& owner, fencing_token number) {
+    tickets::request r = of(owner, tickets::task::acquire, tickets::ballot_step::claim);
+    r.token = number;
+    r.weight = r.capacity = store::full_capacity;
+    r.wait = true;
+    r.metadata = std::make_shared<const std::string>("{}");
+    return ask(std::move(r));
+  }
+  void yield(const owner_id& owner, std::uint64_t grant) {
+    tickets::request r = of(owner, tickets::task::look, tickets::ballot_step::yield);
+    r.grant = grant;
+    (void)ask(std::move(r));
+  }
+
+ private:
+  static tickets::request of(const owner_id& owner, tickets::task kind, tickets::ballot_step step) {
+    tickets::request r;
+    r.kind = kind;
+    r.step = step;
+    r.name = name_of(0);
+    r.owner = owner;
+    r.ttl = 2s;
+    return r;
+  }
+  tickets::ballot ask(tickets::request r) {
+    tickets::ballot said;
+    link_->send(std::move(r), [&said](const tickets::link::outcome& o) {
+      const auto* const reply = std::get_if<tickets::reply>(&o);
+      const auto* const at = reply == nullptr ? nullptr : std::get_if<tickets::place>(reply);
+      if (at != nullptr && at->vote) said = *at->vote;
+    });
+    on_.run(50ms);
+    return said;
+  }
+
+  stage& on_;
+  host at_;
+  line way_;
+  std::unique_ptr<tickets::link> link_;
+};
+
+/// Nobody releases a claim that is carried out after its release. It has a minority, and ends by its ttl.
 void claim_comes_after_its_release(stage& on) {
   actor& first = on.enter();
   actor& second = on.enter();
-  host other{on.in, 77, clock{1h}, clock{1h}};
-  line late{on.in, other, on.server(0).at, 1ms};
-  const auto link = on.server(0).server.connect(other, late, 10s);
-  late.connect_soon();
+  former_connection late{on, 0};
   first.lock(3s);
   on.run(500ms);
   first.release();
   on.run(100ms);
-  tickets::request claim;
-  claim.kind = tickets::task::acquire;
-  claim.step = tickets::ballot_step::claim;
-  claim.name = name_of(0);
-  claim.owner = first.owner();
-  claim.token = fencing_token{static_cast<std::uint64_t>(on.server(0).at.wall_now())};
-  claim.weight = claim.capacity = store::full_capacity;
-  claim.ttl = 2s;
-  claim.wait = true;
-  claim.metadata = std::make_shared<const std::string>("{}");
-  link->send(claim, [](const tickets::link::outcome&) {});
-  on.run(50ms);
+  (void)late.claim(first.owner(), fencing_token{static_cast<std::uint64_t>(on.server(0).at.wall_now())});
   on.require(on.store.count_of_grants(0, first.owner()) == 1, "the late claim was not carried out");
   second.lock(3s);
   on.run(300ms);
@@ -139,7 +208,28 @@ void claim_comes_after_its_release(stage& on) {
   on.run(3s);
   on.require(on.store.count_of_grants(0, first.owner()) == 0, "a claim of nobody does not end");
   on.require(on.store.count_of_grants(0, second.owner()) == 3, "the next claim does not take its place");
-  late.hang_up();
+}
+
+/// A yield was repeated, and answered: nobody goes first. Its copies come when somebody does, and the client
+/// relies on its votes.
+void yield_comes_after_its_answer(stage& on) {
+  actor& first = on.enter();
+  actor& second = on.enter();
+  former_connection late_at_0{on, 0};
+  former_connection late_at_1{on, 1};
+  first.lock(3s);
+  on.run(100ms);
+  const std::uint64_t grant_at_0 = late_at_0.claim(first.owner(), fencing_token{1}).grant;
+  const std::uint64_t grant_at_1 = late_at_1.claim(first.owner(), fencing_token{1}).grant;
+  late_at_0.yield(first.owner(), grant_at_0);
+  late_at_1.yield(first.owner(), grant_at_1);
+  for (quorum_store::node& each : on.store.nodes()) each.at.wall.step(on.in.now, -1s);
+  second.lock(3s);  // with a smaller number
+  on.run(100ms);
+  late_at_0.yield(first.owner(), grant_at_0);
+  late_at_1.yield(first.owner(), grant_at_1);
+  on.run(300ms);
+  on.require(grant_at_0 != 0 && first.holds() && !second.holds(), "a late yield gives a hold away");
 }
 
 /// A lock that was taken while a server was away survives the loss of another one.
@@ -163,10 +253,12 @@ struct named_scenario {
 constexpr auto scenarios = std::to_array<named_scenario>({
     {"client-pauses-after-its-grant", client_pauses_after_its_grant},
     {"clock-jumps-on-one-server", clock_jumps_on_one_server},
+    {"clock-jumps-in-a-bare-majority", clock_jumps_in_a_bare_majority},
     {"server-restarts-without-memory", server_restarts_without_memory},
     {"answers-slower-than-the-validity", answers_slower_than_the_validity},
     {"validity-counts-from-the-sending", validity_counts_from_the_sending},
     {"claim-comes-after-its-release", claim_comes_after_its_release},
+    {"yield-comes-after-its-answer", yield_comes_after_its_answer},
     {"hold-survives-the-loss-of-a-server", hold_survives_the_loss_of_a_server},
 });
 

@@ -61,8 +61,8 @@ class quorum_world {
         spread_{around_, store_} {
     clients_.gather(2 + in_.chance.below(3), rates_);
     forges_ = under.has_false_notifications && under.only.empty() && in_.chance.one_in(3);
-    last_ = static_cast<last_minority>(in_.chance.below(3));
     if (!under.only.empty()) return;
+    last_ = static_cast<last_minority>(in_.chance.below(3));
     constexpr std::uint8_t first_number = 101;
     const std::size_t foreign = in_.chance.one_in(2) ? in_.chance.below(3) : 0;
     for (std::size_t i = 0; i < foreign; ++i) {

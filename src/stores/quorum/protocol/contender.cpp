@@ -65,7 +65,7 @@ contender::step contender::hear(time_point now, std::size_t server, const ticket
   const auto* at = std::get_if<tickets::reply>(&came);
   const auto* standing = at == nullptr ? nullptr : std::get_if<place>(at);
   if (standing != nullptr && standing->granted && standing->vote && standing->vote->is_overtaken &&
-      votes(now) < majority_) {
+      !may_win(now)) {
     of.yielding = of.grant;
     of.granted = false;
     send(s, now, server, ballot_step::yield);

@@ -28,8 +28,9 @@ void name_place(store::request_error& e, std::span<const std::string> places, st
 /// The claim has one number on all servers: its place in their queues, and its fencing token if they accept
 /// it. It holds when a majority has granted, each within the ttl that began when the request was sent, and a
 /// majority accepted the same token. Where another claim goes first at a server that has granted this one,
-/// and there is no majority, the machine gives that grant back (yield), and counts nothing of the server
-/// until it has answered. Else claims that have split the votes would wait for each other for ever.
+/// and there is no majority that may accept one token, the machine gives that grant back (yield), and counts
+/// nothing of the server until it has answered. Else claims that have split the votes would wait for each
+/// other for ever.
 /// (M. Maekawa, "A sqrt(N) algorithm for mutual exclusion in decentralized systems", 1985; B. Sanders, "The
 /// information structure of distributed mutual exclusion algorithms", 1987.)
 ///
@@ -113,6 +114,7 @@ class contender {
   void conclude_try(step& s, time_point now);
   void resolve_split(step& s, time_point now);
   [[nodiscard]] bool is_proposing(time_point now) const;
+  [[nodiscard]] bool may_win(time_point now) const;
   [[nodiscard]] bool is_news(time_point now) const;
   void refuse(step& s);
   [[nodiscard]] bool is_valid(const seat& of, time_point now) const;

@@ -92,6 +92,16 @@ bool contender::is_proposing(time_point now) const {
          }) != 0;
 }
 
+/// Whether a majority has granted, and may accept one token by what is known. A server whose clock is far
+/// behind grants, and accepts none: a claim that relied on its vote would keep the others from those that go
+/// first.
+bool contender::may_win(time_point now) const {
+  if (won_since(now)) return true;
+  if (votes(now) < majority_) return false;
+  const auto accepts = [&](const seat& each) { return can_accept(each, token(), now); };
+  return is_proposing(now) || count(accepts) >= majority_ || next_proposal(now);
+}
+
 /// A majority has granted, and not accepted the same token. What a server has refused, or has not received,
 /// is not proposed to it again before it has said something else.
 void contender::propose(step& s, time_point now) {
