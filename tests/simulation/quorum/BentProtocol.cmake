@@ -37,7 +37,7 @@ bend(contender.cpp
   FROM [=[  of.in_flight = false;
   if (const auto* failed]=]
   TO [=[  of.in_flight = false;
-  if (is_bent(mutant::votes_from_reply)) of.sent = now;
+  if (is_bent(mutant::votes_from_reply) || is_bent(mutant::validity_from_reply)) of.sent = now;
   if (const auto* failed]=])
 
 # The first server has two votes; and, apart from that, votes for several tokens count together.

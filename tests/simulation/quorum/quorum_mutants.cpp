@@ -26,6 +26,7 @@ request kept_instead(request yield) {
 
 bool bends_protocol(mutant which) {
   switch (which) {
+    case mutant::validity_from_reply:
     case mutant::stale_votes:
     case mutant::votes_from_reply:
     case mutant::server_counts_twice:

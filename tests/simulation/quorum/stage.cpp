@@ -4,7 +4,6 @@
 #include <utility>
 
 #include "holdfast/options.hpp"
-#include "simulation/mutant_ports.hpp"
 
 namespace holdfast::sim {
 
@@ -15,9 +14,10 @@ actor::actor(surroundings& around, std::uint8_t number)
       way{around.in, at, around.server, 1ms},
       around_{around},
       link_{around.store.connect(at, way, around.reply_limit)},
-      driver_{driver_of(mutant::none, at, *link_)},
+      driver_{driver_of(around.with, at, *link_)},
+      seams_{spoiled_core(around.with, at, *driver_)},
       leases_{std::make_unique<lease_core::lease_manager>(
-          at, *driver_, [this](const lease_core::lease_record_ptr& lease) {
+          at, seams_.port ? *seams_.port : *driver_, [this](const lease_core::lease_record_ptr& lease) {
             at.defer_callback([this, lease] { leases_->after_loss(lease); });
           })} {}
 

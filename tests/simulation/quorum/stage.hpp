@@ -8,6 +8,7 @@
 
 #include "core/port.hpp"
 #include "lease/lease_manager.hpp"
+#include "simulation/mutant_ports.hpp"
 #include "simulation/outcome.hpp"
 #include "simulation/quorum/quorum_store.hpp"
 #include "simulation/surroundings.hpp"
@@ -42,6 +43,7 @@ class actor {
   surroundings& around_;
   std::unique_ptr<tickets::link> link_;
   std::unique_ptr<store::port> driver_;
+  spoiled_seams seams_;
   std::unique_ptr<lease_core::lease_manager> leases_;
   lease_core::lease_record_ptr lease_;
   ledger::grant grant_;
