@@ -252,6 +252,20 @@ TEST_F(quorum_coordinator, believes_no_notification_without_an_answer) {
   EXPECT_EQ(addressees(task::acquire, ballot_step::claim), everywhere);
 }
 
+TEST_F(quorum_coordinator, counts_no_vote_that_may_have_been_ended_by_force) {
+  const auto got = begin(claim(true));
+  const auto vote = grant();
+  reply({0, 1}, vote);
+  time_.turn([&] {
+    coordinator_.hear(0, {claim(true).owner, store::notification_kind::revoked, fencing_token{number}});
+  });
+  reply(2, vote);
+  ASSERT_NE(in<tickets::place>(got), nullptr);
+  EXPECT_FALSE(in<tickets::place>(got)->granted);
+  reply(0, vote);
+  EXPECT_EQ(notified_.back().kind, store::notification_kind::granted);
+}
+
 // ---- renewals
 
 TEST_F(quorum_coordinator, keeps_a_hold_that_a_majority_has_kept) {

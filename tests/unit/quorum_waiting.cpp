@@ -94,6 +94,20 @@ TEST(quorum_waiting, of_a_try_ends_though_a_vote_is_being_given_back_to_a_server
   EXPECT_TRUE(late.is_over);
 }
 
+// A server whose clock is far behind grants, and accepts no token.
+TEST(quorum_waiting, does_not_rely_on_a_majority_that_accepts_no_token) {
+  contender machine{votes::claim(true), 3, votes::silence};
+  const store::time_point begin{1h};
+  (void)machine.ask(begin);
+  auto behind = votes::granted(0, 0);
+  behind.vote->clock = {};
+  EXPECT_TRUE(machine.hear(begin, 1, votes::of(behind)).send.empty());
+  (void)machine.hear(begin, 2, votes::of(votes::queued()));
+  const auto asked = machine.hear(begin, 0, votes::of(votes::overtaken(1)));
+  ASSERT_EQ(asked.send.size(), 1U);
+  EXPECT_EQ(asked.send[0].request.step, tickets::ballot_step::yield);
+}
+
 // ---- an end by force
 
 TEST(quorum_waiting, does_not_count_a_vote_that_may_have_been_ended_by_force) {
