@@ -65,13 +65,14 @@ bool is_error(const contender::step& s) {
   return s.answer && std::holds_alternative<store::request_error>(*s.answer);
 }
 
-// Two of three have granted, and one of them does not hear of the token that both can accept.
+// Two of three have granted, and one of them does not hear of the token that both can accept. The third
+// grants nothing to anybody.
 TEST(quorum_waiting, of_a_try_ends_though_a_proposal_was_lost) {
   contender machine{votes::claim(false), 3, votes::silence};
   const store::time_point begin{1h};
   (void)machine.ask(begin);
   (void)machine.hear(begin, 0, votes::of(votes::granted()));
-  (void)machine.hear(begin, 1, votes::of(store::no_answer()));
+  (void)machine.hear(begin, 1, votes::of(tickets::paused{{errc::unavailable, "started"}}));
   const auto proposed = machine.hear(begin, 2, votes::of(votes::granted(0, votes::number + 7)));
   ASSERT_EQ(proposed.send.size(), 2U);
   const auto token = proposed.send[0].request.token.value();
