@@ -1,6 +1,7 @@
 #include "simulation/quorum/quorum_ledger.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <sstream>
 #include <variant>
 
@@ -25,8 +26,12 @@ void quorum_ledger::executed_at(std::size_t server, std::int64_t now, const tick
       for (std::size_t i = 0; i < request.batch.size(); ++i) {
         const store::hold& h = request.batch[i];
         const auto found = claims_.find(h.owner);
-        if (!late && found != claims_.end() && std::get<tickets::kept>(answer).each[i])
+        if (found == claims_.end()) continue;
+        if (!std::get<tickets::kept>(answer).each[i]) {
+          found->second.denied = in_.now;
+        } else if (!late) {
           found->second.expires.at(server) = now + h.ttl.count();
+        }
       }
       return;
     case task::release:
@@ -81,7 +86,13 @@ bool quorum_ledger::answers_for(const owner_id& owner) const {
   return living >= majority_;
 }
 
+/// Where a server grants the claim again that it has denied, the client may hear of that later.
 bool quorum_ledger::surely_lives(const store::hold& h) const {
+  constexpr auto latest_answer = std::chrono::seconds{10};
+  const auto found = claims_.find(h.owner);
+  if (found != claims_.end() && found->second.denied + latest_answer > in_.now &&
+      found->second.denied != instant::min())
+    return false;
   return look_(index_of(h.name), h.owner) >= majority_;
 }
 

@@ -57,6 +57,7 @@ class quorum_ledger final : public ledger {
     std::array<std::int64_t, most_servers> expires{};  // where it surely lives until then; zero: nowhere
     std::array<bool, most_servers> ended{};            // a release was carried out
     instant first_vote = never;
+    instant denied = instant::min();  // when a server has said last that it has no such hold
     std::map<std::uint64_t, std::set<std::size_t>> accepted;  // by token: the servers
   };
   void stands(std::size_t server, std::int64_t now, const tickets::request& request, bool late,
