@@ -343,6 +343,20 @@ TEST_F(quorum_contender, proposes_below_a_fence_that_is_far_ahead_if_a_majority_
   EXPECT_TRUE(is_won(hear(3, granted(proposed, proposed))));
 }
 
+TEST_F(quorum_contender, proposes_above_the_fences_of_servers_whose_clocks_were_set_back) {
+  constexpr std::uint64_t before = number + 3'600'000'000;
+  ask();
+  hear(0, granted(0, before));
+  hear(1, granted(0, before + 5));
+  hear(2, granted(0, before));
+  ASSERT_EQ(addressees(ballot_step::accept), (std::set<std::size_t>{0, 1, 2}));
+  const auto proposed = sent(0).token.value();
+  EXPECT_GT(proposed, before + 5);
+  hear(0, granted(proposed, proposed));
+  hear(1, granted(proposed, proposed));
+  EXPECT_TRUE(is_won(hear(2, granted(proposed, proposed))));
+}
+
 TEST_F(quorum_contender, proposes_again_without_a_server_that_is_silent) {
   ask();
   hear(0, granted());

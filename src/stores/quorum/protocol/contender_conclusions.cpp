@@ -20,7 +20,9 @@ using namespace std::chrono_literals;
 constexpr duration look_again = 10ms;     // while the votes are split
 constexpr duration report_again = 50ms;   // a place in the queue
 constexpr std::size_t most_problems = 3;  // in a message
-constexpr duration furthest = 1s;         // of a token ahead of a server's clock: see lua/quorum/grant.lua
+
+// Of a token ahead of a server's clock: see lua/quorum/grant.lua.
+constexpr std::chrono::microseconds furthest = 1s;
 
 }  // namespace
 
@@ -69,7 +71,13 @@ bool contender::can_accept(const seat& of, fencing_token token, time_point now) 
   if (of.accepted == token) return true;
   if (of.in_flight && now >= of.sent + silence_) return false;
   const auto clock = of.clock + std::chrono::floor<std::chrono::microseconds>(now - of.since + furthest);
-  return !of.refuses && of.fence < token && token.value() <= static_cast<std::uint64_t>(clock.count());
+  auto limit = static_cast<std::uint64_t>(clock.count());
+  // The server's clock was set back.
+  if (of.fence.value() > limit) {
+    constexpr auto more = static_cast<std::uint64_t>(furthest.count());
+    limit = of.fence.value() + std::min(more, ~of.fence.value());
+  }
+  return !of.refuses && of.fence < token && token.value() <= limit;
 }
 
 /// The largest number that follows a fence, and that a majority can accept. A server whose clock is far ahead
