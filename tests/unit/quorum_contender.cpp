@@ -264,6 +264,8 @@ TEST_F(quorum_contender, is_not_tried_again_where_a_majority_refuses_for_good) {
   ASSERT_NE(error_in(refused_for_good), nullptr);
   EXPECT_FALSE(error_in(refused_for_good)->retryable);
   EXPECT_EQ(error_in(refused_for_good)->reason.code, errc::wrong_type);
+  EXPECT_FALSE(error_in(refused_for_good)->maybe_executed) << "a majority has not carried it out";
+  EXPECT_TRUE(refused_for_good.is_over) << "a minority may have it";
 }
 
 TEST_F(quorum_contender, is_tried_again_where_only_a_minority_refuses_for_good) {

@@ -122,6 +122,7 @@ class contender {
   [[nodiscard]] std::optional<time_point> won_since(time_point now) const;
   [[nodiscard]] bool has_common_blocker() const;
   [[nodiscard]] tickets::place standing_at(time_point now) const;
+  [[nodiscard]] bool is_refused_for_good() const;
   [[nodiscard]] store::request_error problem() const;
   [[nodiscard]] std::optional<time_point> next_wake(time_point now) const;
 

@@ -143,7 +143,13 @@ void contender::conclude(step& s, time_point now) {
   }
   const std::size_t spare = seats_.size() - majority_;  // so many may be missing
   const std::size_t failed = count([](const seat& each) { return each.problem.has_value(); });
-  if (failed > spare) return answer(problem());
+  if (failed > spare) {
+    store::request_error e = problem();
+    // Nobody has to find out later whether it was granted; but a minority may have it.
+    s.is_over = is_refused_for_good();
+    if (s.is_over) e.maybe_executed = false;
+    return answer(std::move(e));
+  }
   const auto other =
       std::find_if(seats_.begin(), seats_.end(), [](const seat& e) { return e.capacity.has_value(); });
   if (count([](const seat& each) { return each.capacity.has_value(); }) > spare) {
@@ -232,6 +238,13 @@ place contender::standing_at(time_point now) const {
         std::find_if(seats_.begin(), seats_.end(), [](const seat& e) { return e.pause.has_value(); })->pause;
   }
   return at;
+}
+
+/// Whether a majority has certainly not carried it out, and no try would change that.
+bool contender::is_refused_for_good() const {
+  return count([](const seat& each) {
+           return each.problem && !each.problem->retryable && !each.problem->maybe_executed;
+         }) > seats_.size() - majority_;
 }
 
 /// Too many servers have not answered. What no try would change counts if it is true of so many.
