@@ -1,0 +1,130 @@
+// A minority that is slow, or was dead at the grant, and comes back.
+
+#include <future>
+#include <string>
+
+#include "faults/faults.hpp"
+#include "support/redis_quorum.hpp"
+
+namespace holdfast::faults {
+namespace {
+
+using test::direction;
+using test::redis_quorum;
+
+TEST(redis_quorum_slow, servers_in_a_minority_hold_up_nothing) {
+  constexpr auto delay = 300ms;
+  constexpr int turns = 20;
+  redis_quorum servers{{.on_lines = true}};
+  client one{servers.url()};
+  client two{servers.url()};
+  for (client* each : {&one, &two}) EXPECT_FALSE(mutex(*each, "stock", patient()).acquire().release());
+  for (const std::size_t i : {1U, 4U}) servers.line(i).interfere(direction::to_client, {.delay = delay});
+  const auto begin = boot_clock::now();
+  for (int turn = 0; turn < turns; ++turn) {
+    auto held = mutex{one, "stock", patient()}.acquire();
+    EXPECT_EQ(renew(held), renewal::renewed);
+    auto next = std::async(std::launch::async, [&] { return mutex{two, "stock", patient()}.acquire(); });
+    EXPECT_FALSE(held.release());
+    EXPECT_FALSE(next.get().release());
+  }
+  // Each turn has five steps. If one of them waited for a slow server, they would take twenty delays.
+  EXPECT_LT(boot_clock::now() - begin, turns * delay);
+  for (const std::size_t i : {1U, 4U}) servers.line(i).heal();
+  await([&] { return servers.holds_of("stock") == 0; }, "a slow server keeps a hold");
+}
+
+TEST(redis_quorum_slow, servers_that_answer_after_the_hand_over_take_nothing_back) {
+  redis_quorum servers{{.on_lines = true}};
+  client one{servers.url("?node_timeout=60s")};
+  client two{servers.url("?node_timeout=60s")};
+  for (client* each : {&one, &two}) EXPECT_FALSE(mutex(*each, "stock", patient()).acquire().release());
+  for (const std::size_t i : {0U, 3U}) servers.line(i).interfere(direction::to_server, {.stall = true});
+  auto held = mutex{one, "stock", patient()}.acquire();
+  EXPECT_FALSE(held.release());
+  auto next = mutex{two, "stock", patient()}.acquire();
+  EXPECT_EQ(servers.holds_of("stock"), 3U);
+  // Only now they receive the first client's claim, and then its end.
+  for (const std::size_t i : {0U, 3U}) servers.line(i).interfere(direction::to_server, {});
+  await([&] { return renew(next) == renewal::renewed && servers.holds_of("stock") == 5; },
+        "the hold is not on all servers");
+  EXPECT_FALSE(mutex(one, "stock").try_lock());
+  EXPECT_TRUE(next.held());
+}
+
+class redis_quorum_returns : public testing::Test {
+ protected:
+  void await_holds(std::size_t count) {
+    await([&] { return servers_.holds_of("stock") == count; }, "the hold is on other servers");
+  }
+
+  redis_quorum servers_;
+};
+
+// Without its spread the hold would end with the next server that is lost, though three of five are there.
+TEST_F(redis_quorum_returns, of_servers_that_were_dead_at_the_grant_get_the_hold_by_its_renewals) {
+  client locks{servers_.url()};
+  client others{servers_.url()};
+  servers_.server(3).kill();
+  servers_.server(4).kill();
+  // By its own renewals: nobody calls renew().
+  auto held = mutex{locks, "stock", lock_options{}.ttl(6s).retry(patient().retry())}.acquire();
+  servers_.server(3).start();
+  servers_.server(4).start();
+  await_holds(5);
+  servers_.server(0).kill();
+  servers_.server(1).kill();
+  EXPECT_EQ(renew(held), renewal::renewed);
+  EXPECT_FALSE(mutex(others, "stock").try_lock());
+  EXPECT_TRUE(held.held());
+  servers_.server(0).start_empty();
+  servers_.server(1).start_empty();
+  await_holds(5);
+  EXPECT_EQ(renew(held), renewal::renewed);
+  EXPECT_FALSE(held.release());
+  await_holds(0);
+}
+
+TEST_F(redis_quorum_returns, of_each_server_in_turn_are_noticed_by_a_client_that_goes_on) {
+  client locks{servers_.url()};
+  client others{servers_.url()};
+  fencing_token last;
+  for (std::size_t i = 0; i < servers_.size(); ++i) {
+    servers_.server(i).kill();
+    auto held = mutex{locks, "stock", patient()}.acquire();
+    EXPECT_GT(held.token(), last);
+    last = held.token();
+    servers_.server(i).start_empty();
+    await([&] { return renew(held) == renewal::renewed && servers_.holds_of("stock") == 5; },
+          "a server that is back gets no hold");
+    EXPECT_FALSE(mutex(others, "stock").try_lock());
+    EXPECT_FALSE(held.release());
+  }
+}
+
+// A server that stands still has the claims of its time in its socket when it goes on.
+TEST_F(redis_quorum_returns, of_servers_that_stood_still_bring_no_former_hold_back) {
+  client locks{servers_.url()};
+  client others{servers_.url()};
+  EXPECT_FALSE(mutex(locks, "stock", patient()).acquire().release());
+  EXPECT_FALSE(mutex(others, "stock", patient()).acquire().release());
+  servers_.server(1).stop();
+  servers_.server(2).stop();
+  for (int turn = 0; turn < 10; ++turn) {
+    EXPECT_FALSE(mutex(locks, "stock", patient()).acquire().release());
+    EXPECT_FALSE(mutex(others, "stock", patient()).acquire().release());
+  }
+  servers_.server(1).go_on();
+  servers_.server(2).go_on();
+  await_holds(0);
+  servers_.server(0).stop();
+  servers_.server(4).stop();
+  auto held = mutex{locks, "stock", patient()}.acquire();
+  EXPECT_EQ(renew(held), renewal::renewed);
+  servers_.server(0).go_on();
+  servers_.server(4).go_on();
+  EXPECT_FALSE(held.release());
+}
+
+}  // namespace
+}  // namespace holdfast::faults
