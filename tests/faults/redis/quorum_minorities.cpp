@@ -102,6 +102,24 @@ TEST_F(redis_quorum_returns, of_each_server_in_turn_are_noticed_by_a_client_that
   }
 }
 
+// It is no holder, and may be the first to answer: that is no reason for an error.
+TEST_F(redis_quorum_returns, of_a_server_in_its_guard_leave_a_held_lock_refused) {
+  const std::string url = servers_.guarded_url();
+  for (std::size_t i = 0; i + 1 < servers_.size(); ++i) servers_.server(i).forget_start();
+  client locks{url};
+  client others{url};
+  auto held = mutex{locks, "stock", lock_options{}.ttl(20s).retry(patient().retry())}.acquire();
+  mutex next{others, "stock", lock_options{}.ttl(20s).retry(patient().retry())};
+  EXPECT_FALSE(next.try_acquire_for(100ms)) << "it is connected";
+  for (int turn = 0; turn < 200; ++turn) {
+    const auto failed = failure_of([&] { EXPECT_FALSE(next.try_lock()); });
+    ASSERT_EQ(failed.code, std::error_code{}) << failed.text;
+  }
+  EXPECT_EQ(renew(held), renewal::renewed);
+  EXPECT_FALSE(held.release());
+  EXPECT_TRUE(next.acquire().held());
+}
+
 // A server that stands still has the claims of its time in its socket when it goes on.
 TEST_F(redis_quorum_returns, of_servers_that_stood_still_bring_no_former_hold_back) {
   client locks{servers_.url()};

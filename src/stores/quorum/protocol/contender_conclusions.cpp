@@ -165,40 +165,42 @@ void contender::conclude(step& s, time_point now) {
 }
 
 /// The claim does not wait. It is refused if a majority names the same holder. Where the votes are split
-/// among claims of which none has a majority, it waits until one of them has.
+/// among claims of which none has a majority, it waits until one of them has, or it is late.
 void contender::conclude_try(step& s, time_point now) {
-  const std::size_t open = count([&](const seat& each) {
-    return is_valid(each, now) || (!each.answered && !each.problem) || each.yielding.has_value();
-  });
-  const std::size_t paused = count([](const seat& each) { return each.pause.has_value(); });
   const bool is_late = now >= asked_at_ + silence_;
-  if (!is_split_ && open >= majority_ && !is_late) return;
-  if (votes(now) >= majority_) {
-    if (!is_late || is_proposing(now)) return;
-    is_asked_ = false;
-    s.answer = problem();  // no token that a majority accepts: a proposal was lost
-    return;
-  }
+  const auto is_unheard = [](const seat& each) { return !each.answered && !each.problem; };
+  const auto is_paused = [](const seat& each) { return each.pause.has_value(); };
   const auto is_denied = [](const seat& each) {
     return each.answered && !each.granted && !each.problem && !each.pause && !each.yielding;
   };
-  const bool is_turned_away = count(is_denied) != 0;
-  if (paused != 0 && (open + paused >= majority_ || !is_turned_away)) {
-    const auto first =
-        std::find_if(seats_.begin(), seats_.end(), [](const seat& each) { return each.pause.has_value(); });
+  const auto answer = [&](tickets::link::outcome outcome) {
     is_asked_ = false;
+    s.answer = std::move(outcome);
+  };
+  if (votes(now) >= majority_) {
+    if (is_late && !is_proposing(now)) answer(problem());  // no token that a majority accepts
+    return;
+  }
+  if (has_common_blocker()) return refuse(s);
+  const std::size_t open = count(
+      [&](const seat& each) { return is_valid(each, now) || is_unheard(each) || each.yielding.has_value(); });
+  if (!is_split_ && open >= majority_ && !is_late) return;
+  const std::size_t paused = count(is_paused);
+  const bool is_contested = count(is_denied) != 0 || is_split_;
+  if (is_contested && paused < majority_ && !is_late) {
+    if (paused != 0 && count(is_unheard) != 0) return;  // those that are missing may name the holder
+    if (votes(now) != 0 || is_split_) {
+      if (!std::exchange(is_split_, true)) resolve_split(s, now);
+      return;
+    }
+  }
+  if (paused != 0 && (open + paused >= majority_ || !is_contested)) {
     s.is_over = true;
-    s.answer = tickets::reply{tickets::paused{*first->pause}};
-    return;
+    return answer(
+        tickets::reply{tickets::paused{*std::find_if(seats_.begin(), seats_.end(), is_paused)->pause}});
   }
-  if (!is_turned_away && !is_split_) {  // grants ran out before there was a majority
-    is_asked_ = false;
-    s.answer = problem();
-    return;
-  }
-  const bool was_free = votes(now) != 0 || is_split_;
-  if (!was_free || has_common_blocker() || is_late) return refuse(s);
-  if (!std::exchange(is_split_, true)) resolve_split(s, now);
+  if (!is_contested) return answer(problem());  // grants ran out before there was a majority
+  refuse(s);
 }
 
 void contender::resolve_split(step& s, time_point now) {
