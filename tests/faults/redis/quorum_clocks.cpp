@@ -26,7 +26,7 @@ class redis_quorum_clocks : public testing::Test {
   }
 
   redis_quorum servers_{{.own_clock = true}};
-  std::string url_ = servers_.url();
+  std::string url_ = servers_.url("?node_timeout=20s");  // whatever the machine does, nobody is silent
   client one_{url_};
   client two_{url_};
 };

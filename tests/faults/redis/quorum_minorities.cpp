@@ -59,12 +59,13 @@ class redis_quorum_returns : public testing::Test {
   }
 
   redis_quorum servers_;
+  std::string url_ = servers_.url("?node_timeout=20s");  // a try must not fail where the machine stands still
 };
 
 // Without its spread the hold would end with the next server that is lost, though three of five are there.
 TEST_F(redis_quorum_returns, of_servers_that_were_dead_at_the_grant_get_the_hold_by_its_renewals) {
-  client locks{servers_.url()};
-  client others{servers_.url()};
+  client locks{url_};
+  client others{url_};
   servers_.server(3).kill();
   servers_.server(4).kill();
   // By its own renewals: nobody calls renew().
@@ -86,8 +87,8 @@ TEST_F(redis_quorum_returns, of_servers_that_were_dead_at_the_grant_get_the_hold
 }
 
 TEST_F(redis_quorum_returns, of_each_server_in_turn_are_noticed_by_a_client_that_goes_on) {
-  client locks{servers_.url()};
-  client others{servers_.url()};
+  client locks{url_};
+  client others{url_};
   fencing_token last;
   for (std::size_t i = 0; i < servers_.size(); ++i) {
     servers_.server(i).kill();
@@ -104,7 +105,7 @@ TEST_F(redis_quorum_returns, of_each_server_in_turn_are_noticed_by_a_client_that
 
 // It is no holder, and may be the first to answer: that is no reason for an error.
 TEST_F(redis_quorum_returns, of_a_server_in_its_guard_leave_a_held_lock_refused) {
-  const std::string url = servers_.guarded_url();
+  const std::string url = servers_.guarded_url("?node_timeout=20s");
   for (std::size_t i = 0; i + 1 < servers_.size(); ++i) servers_.server(i).forget_start();
   client locks{url};
   client others{url};
