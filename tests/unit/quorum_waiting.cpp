@@ -104,9 +104,9 @@ TEST(quorum_waiting, does_not_rely_on_a_majority_that_accepts_no_token) {
   behind.vote->clock = {};
   EXPECT_TRUE(machine.hear(begin, 1, votes::of(behind)).send.empty());
   (void)machine.hear(begin, 2, votes::of(votes::queued()));
-  const auto asked = machine.hear(begin, 0, votes::of(votes::overtaken(1)));
-  ASSERT_EQ(asked.send.size(), 1U);
-  EXPECT_EQ(asked.send[0].request.step, tickets::ballot_step::yield);
+  const auto answered = machine.hear(begin, 0, votes::of(votes::overtaken(1)));
+  ASSERT_EQ(answered.send.size(), 1U);
+  EXPECT_EQ(answered.send[0].request.step, tickets::ballot_step::yield);
 }
 
 // ---- an end by force
