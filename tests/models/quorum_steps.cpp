@@ -138,8 +138,8 @@ bool steps::is_worth_asking(int c, int n) const {
   const bool is_mine = m.holder == owner;
   if (known.yielding != 0 || is_mine != (known.granted && known.in_time)) return true;
   if (m.holder == nobody && m.waiting != 0 && !from_.at[n].it.is_guarded) return true;
+  if (!is_mine) return !(m.waiting >> owner & 1);  // a holder claims where its hold is missing, too
   if (from_.of[c].phase == holds) return false;
-  if (!is_mine) return !(m.waiting >> owner & 1);
   const bool is_other = known.accepted != m.accepted[owner] || known.fence != m.fence || known.refuses;
   const int first = first_of(from_, m);
   return is_other || (first != nobody && is_before(from_, first, owner) && votes_of(from_, c) < majority);
