@@ -104,7 +104,10 @@ struct totals {
 /// With partitions, a paused client may be idle while its server is demoted and promoted.
 std::vector<fault_injector::kind> kinds_of(const std::string& only) {
   using of_quorum = quorum_fault_injector::fault;
-  if (only == "memory") return {static_cast<fault_injector::kind>(of_quorum::restart_empty)};
+  if (only == "memory") {
+    return {static_cast<fault_injector::kind>(of_quorum::restart_empty),
+            static_cast<fault_injector::kind>(of_quorum::restart_older)};
+  }
   if (only == "clocks") return {static_cast<fault_injector::kind>(of_quorum::clock_step)};
   const auto failover = static_cast<fault_injector::kind>(server_fault_injector::fault::failover);
   if (only != "partition") return {failover};

@@ -79,6 +79,8 @@ enum class mutant : std::uint8_t {
   fence_not_floored,
   number_far_ahead,
   ties_without_owner,
+  old_numbers,
+  guard_votes,
   hold_not_spread,
   keeps_vain_votes,
 };
@@ -174,6 +176,8 @@ inline constexpr auto mutants = std::to_array<named_mutant>({
      "a server that has forgotten its tokens accepts one that is below its clock"},
     {"number-far-ahead", mutant::number_far_ahead, "a server accepts a token that is far ahead of its clock"},
     {"ties-without-owner", mutant::ties_without_owner, "claims with equal numbers have no order"},
+    {"old-numbers", mutant::old_numbers, "a server accepts numbers from before its restart"},
+    {"guard-votes", mutant::guard_votes, "a server in its guard says that it has granted what it still knows"},
     {"keeps-vain-votes", mutant::keeps_vain_votes,
      "a claim keeps votes of a majority that accepts no token of it"},
     {"hold-not-spread", mutant::hold_not_spread, "a hold is not claimed at servers that lack it"},

@@ -148,6 +148,17 @@ lua_mutation::lua_mutation(mutant which) {
     case mutant::number_far_ahead:
       change_all(granting, {{"return is_new and number <=", "return is_new or number <="}}, texts_);
       break;
+    case mutant::old_numbers:
+      change_all(granting, {{"return oldest ~= '0' and number <=", "return false and number <="}}, texts_);
+      break;
+    case mutant::guard_votes: {
+      const std::initializer_list<change> all{
+          {"if c and is_paused and accepted_of(c) ~= none:sub(2) then", "if false then"},
+          {"elseif c and not is_paused then", "elseif c then"}};
+      change_all(voting, all, texts_);
+      change_all(claim, all, texts_);
+      break;
+    }
     case mutant::late_yield:
       change_all(yield, {{"if c and c.since == grant then", "if c then"}}, texts_);
       break;
@@ -155,15 +166,7 @@ lua_mutation::lua_mutation(mutant which) {
       change_all(yield, {{"c.since = string.format('%.0f', c.since + 1)\n    rewrite(c)", ""}}, texts_);
       break;
     case mutant::ties_without_owner:
-      change_all(voting,
-                 {{" or first.token == c.token and first.owner < c.owner", ""},
-                  {" or h.token == c.token and h.owner > c.owner", ""}},
-                 texts_);
-      change_all(claim,
-                 {{" or first.token == c.token and first.owner < c.owner", ""},
-                  {" or h.token == c.token and h.owner > c.owner", ""},
-                  {" or c.token == first.token and owner < first.owner", ""}},
-                 texts_);
+      change_all(granting, {{" or c.token == other.token and c.owner < other.owner", ""}}, texts_);
       break;
     default: break;
   }

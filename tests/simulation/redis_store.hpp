@@ -49,6 +49,7 @@ class redis_store final : public simulated_store, private switchboard, private f
   std::vector<standing> claims() override;
   void restart() override;
   void fail_over() override;
+  [[nodiscard]] duration oldest_number() const { return speech.oldest_number(); }
   [[nodiscard]] duration guard() const override { return speech.guard + speech.former_primary; }
   [[nodiscard]] bool has_former_primaries() const override { return true; }
   bool promote_beside() override;

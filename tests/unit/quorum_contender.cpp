@@ -18,7 +18,7 @@ using tickets::ballot_step;
 /// A claim and its servers. What it sends is kept until the test answers.
 class quorum_contender : public testing::Test, protected votes {
  protected:
-  explicit quorum_contender(bool wait = true) : claim_{claim(wait), 5, silence} {}
+  explicit quorum_contender(bool wait = true) : claim_{claim(wait), {.servers = 5, .silence = silence}} {}
 
   contender::step take(contender::step s) {
     for (const contender::order& each : s.send) {

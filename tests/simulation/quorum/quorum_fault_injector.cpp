@@ -32,10 +32,15 @@ void quorum_fault_injector::strike_servers(kind fault_kind, client& c, std::size
       disturb(length);
       return at.at.stop_until(in.now + length);
     }
-    case fault::restart_whole: return go_down(server, false, up_to(1500ms));
+    case fault::restart_whole: return go_down(server, memory::all, up_to(1500ms));
     case fault::restart_empty:
-      if (may_forget(server)) go_down(server, true, up_to(1500ms));
+      if (may_forget(server)) go_down(server, memory::nothing, up_to(1500ms));
       return;
+    case fault::restart_older:
+      at.server.remember();
+      return in.after(up_to(1s), [this, server] {
+        if (may_forget(server)) go_down(server, memory::older, up_to(1500ms));
+      });
     case fault::holds_ended: return c.force_release(in.chance.below(around_.names_used));
     case fault::refusals: {
       const duration length = up_to(in.chance.one_in(4) ? 4s : 300ms);
@@ -73,7 +78,7 @@ bool quorum_fault_injector::may_forget(std::size_t server) const {
   return forgetting <= knows_all_from_.size() / 2;
 }
 
-void quorum_fault_injector::go_down(std::size_t server, bool forgets, duration down) {
+void quorum_fault_injector::go_down(std::size_t server, memory keeps, duration down) {
   scene& in = around_.in;
   quorum_store::node& at = store_.nodes().at(server);
   if (at.at.is_down()) return;
@@ -88,15 +93,16 @@ void quorum_fault_injector::go_down(std::size_t server, bool forgets, duration d
       way.cut();
     }
   }
-  if (forgets) knows_all_from_.at(server) = in.now + down + store_.guard() + longest_ttl + 1s;
-  in.after(down, [this, &at, server, forgets] {
-    if (forgets) {
-      at.server.forget();
+  if (keeps != memory::all) knows_all_from_.at(server) = in.now + down + store_.guard() + longest_ttl + 1s;
+  in.after(down, [this, &at, server, keeps] {
+    if (keeps == memory::nothing) at.server.forget();
+    if (keeps == memory::older) at.server.fall_back();
+    if (keeps != memory::all) {
       all_.forgot_all_at(server);
       all_.forgot_grants(!has_.breaks_conditions);
     }
     at.at.come_up();
-    around_.in.note("server is back", server, forgets ? 1 : 0);
+    around_.in.note("server is back", server, static_cast<int>(keeps));
   });
 }
 

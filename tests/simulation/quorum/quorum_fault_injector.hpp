@@ -19,8 +19,9 @@ class quorum_fault_injector final : public fault_injector {
     holds_ended,    // by somebody who may
     refusals,       // the server answers with errors
     clock_step,     // clocks are set; of a minority, always the same, if conditions are kept
+    restart_older,  // without its last writes; likewise of fewer than a majority
   };
-  static constexpr kind faults = 11;
+  static constexpr kind faults = 12;
   /// What may be done to a majority as well.
   struct powers {
     bool forgets_all = false;  // several servers forget within a guard
@@ -37,7 +38,9 @@ class quorum_fault_injector final : public fault_injector {
   void strike_servers(kind fault_kind, client& c, std::size_t server) override;
   void heal_servers() override { store_.heal(); }
   void disturb(duration length);
-  void go_down(std::size_t server, bool forgets, duration down);
+  /// What a server has when it is back.
+  enum class memory : std::uint8_t { all, nothing, older };
+  void go_down(std::size_t server, memory keeps, duration down);
   void set_clock(std::size_t server);
   [[nodiscard]] bool may_forget(std::size_t server) const;
 

@@ -20,13 +20,13 @@ template <class Coordinator>
 class quorum_link final : public tickets::link {
  public:
   quorum_link(host& from, std::vector<std::unique_ptr<tickets::link>> servers, std::deque<line>& ways,
-              duration silence, duration grain, mutant with)
+              duration silence, duration oldest, duration grain, mutant with)
       : servers_{std::move(servers)},
         time_{from, grain},
         ways_{ways},
         seam_{with},
         coordinator_{time_,
-                     {servers_.size(), silence},
+                     {.servers = servers_.size(), .silence = silence, .oldest = oldest},
                      {[this](std::size_t to, tickets::request r, on_reply done) {
                         seam_.pass(*servers_[to], to, std::move(r), std::move(done));
                       },
@@ -107,11 +107,13 @@ std::unique_ptr<tickets::link> quorum_store::connect(host& from, line& /*over*/,
   for (std::size_t i = 0; i < nodes_.size(); ++i)
     servers.push_back(nodes_[i].server.connect(from, ways[i], reply_limit));
   bent_with() = with_;
-  if (bends_protocol(with_))
+  const duration oldest = nodes_.front().server.oldest_number();
+  if (bends_protocol(with_)) {
     return std::make_unique<quorum_link<bent_quorum::coordinator>>(from, std::move(servers), ways, silence_,
-                                                                   grain_, with_);
-  return std::make_unique<quorum_link<quorum::coordinator>>(from, std::move(servers), ways, silence_, grain_,
-                                                            with_);
+                                                                   oldest, grain_, with_);
+  }
+  return std::make_unique<quorum_link<quorum::coordinator>>(from, std::move(servers), ways, silence_, oldest,
+                                                            grain_, with_);
 }
 
 std::size_t quorum_store::count_of_grants(std::size_t name, const owner_id& owner) {

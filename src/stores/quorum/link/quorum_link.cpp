@@ -63,7 +63,7 @@ quorum_link::quorum_link(runtime::event_loop& loop, redis::settings s)
       settings_{std::move(s)},
       coordinator_{loop,
                    {settings_.quorum.size(), settings_.node_timeout, places_of(settings_.quorum),
-                    settings_.connect_limit},
+                    settings_.connect_limit, settings_.speech.oldest_number()},
                    {[this](std::size_t to, tickets::request r, on_reply handler) {
                       send_to(to, std::move(r), std::move(handler));
                     },

@@ -20,13 +20,13 @@ store::request_error no_answer_of(std::span<const std::string> places, std::size
   return e;
 }
 
-contender::contender(tickets::request claim, std::size_t servers, duration silence,
-                     std::span<const std::string> places)
+contender::contender(tickets::request claim, const terms& of)
     : claim_{std::move(claim)},
-      majority_{majority_of(servers)},
-      silence_{silence},
-      places_{places},
-      seats_(servers) {}
+      majority_{majority_of(of.servers)},
+      silence_{of.silence},
+      oldest_{of.oldest},
+      places_{of.places},
+      seats_(of.servers) {}
 
 // ---- events
 

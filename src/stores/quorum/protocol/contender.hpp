@@ -52,10 +52,15 @@ class contender {
   };
 
   /// \param claim with its number as token.
-  /// \param silence after so long without an answer a server counts as silent.
-  /// \param places of the servers, for errors; they outlive the machine.
-  contender(tickets::request claim, std::size_t servers, duration silence,
-            std::span<const std::string> places = {});
+  /// What is the same for all claims of a client.
+  struct terms {
+    std::size_t servers = 0;
+    duration silence{};  // after so long without an answer a server counts as silent
+    duration oldest{};   // a server accepts no number that is so much behind its clock; zero: any
+    std::span<const std::string> places{};  // of the servers, for errors; they outlive the machine
+  };
+
+  contender(tickets::request claim, const terms& of);
 
   /// The caller wants to know where the claim stands. Answered once.
   [[nodiscard]] step ask(time_point now);
@@ -109,6 +114,7 @@ class contender {
   void consider(step& s, time_point now);
   void propose(step& s, time_point now);
   [[nodiscard]] std::optional<fencing_token> next_proposal(time_point now) const;
+  [[nodiscard]] static std::chrono::microseconds clock_of(const seat& of, time_point now);
   [[nodiscard]] bool can_accept(const seat& of, fencing_token token, time_point now) const;
   void conclude(step& s, time_point now);
   void conclude_try(step& s, time_point now);
@@ -136,6 +142,7 @@ class contender {
   tickets::request claim_;
   const std::size_t majority_;
   const duration silence_;
+  const duration oldest_;
   const std::span<const std::string> places_;
   std::vector<seat> seats_;
   fencing_token proposed_;  // zero: the claim's number

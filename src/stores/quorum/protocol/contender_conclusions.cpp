@@ -23,6 +23,7 @@ constexpr std::size_t most_problems = 3;  // in a message
 
 // Of a token ahead of a server's clock: see lua/quorum/grant.lua.
 constexpr std::chrono::microseconds furthest = 1s;
+constexpr std::chrono::microseconds room = 20ms;  // for the way to a server whose clock is a little ahead
 
 }  // namespace
 
@@ -66,12 +67,19 @@ bool contender::is_news(time_point now) const {
   return at.head && (!reported_->head || (at.silent && !reported_->silent));
 }
 
+/// It is no further than that.
+std::chrono::microseconds contender::clock_of(const seat& of, time_point now) {
+  return of.clock + std::chrono::floor<std::chrono::microseconds>(now - of.since);
+}
+
 bool contender::can_accept(const seat& of, fencing_token token, time_point now) const {
   if (!is_valid(of, now) || of.problem) return false;
   if (of.accepted == token) return true;
   if (of.in_flight && now >= of.sent + silence_) return false;
-  const auto clock = of.clock + std::chrono::floor<std::chrono::microseconds>(now - of.since + furthest);
-  auto limit = static_cast<std::uint64_t>(clock.count());
+  const auto clock = static_cast<std::uint64_t>(clock_of(of, now).count());
+  if (oldest_ != duration{} && token.value() + static_cast<std::uint64_t>(oldest_.count()) <= clock)
+    return false;
+  auto limit = clock + static_cast<std::uint64_t>(furthest.count());
   // The server's clock was set back.
   if (of.fence.value() > limit) {
     constexpr auto more = static_cast<std::uint64_t>(furthest.count());
@@ -80,15 +88,21 @@ bool contender::can_accept(const seat& of, fencing_token token, time_point now) 
   return !of.refuses && of.fence < token && token.value() <= limit;
 }
 
-/// The largest number that follows a fence, and that a majority can accept. A server whose clock is far ahead
-/// may have a fence that the others do not accept for long: then that server alone is left out.
+/// The largest number that follows a fence, or is the time of a server, and that a majority can accept. A
+/// server whose clock is far ahead may have a fence that the others do not accept for long: then that server
+/// alone is left out.
 std::optional<fencing_token> contender::next_proposal(time_point now) const {
   std::optional<fencing_token> best;
-  for (const seat& above : seats_) {
-    if (!is_valid(above, now)) continue;
-    const fencing_token next{std::max(above.fence.value(), token().value()) + 1};
+  const auto consider_number = [&](std::uint64_t number) {
+    const fencing_token next{number};
     const auto accepts = [&](const seat& each) { return can_accept(each, next, now); };
     if (next > best.value_or(fencing_token{}) && count(accepts) >= majority_) best = next;
+  };
+  for (const seat& each : seats_) {
+    if (!is_valid(each, now)) continue;
+    const std::uint64_t after = std::max(each.fence.value(), token().value()) + 1;
+    consider_number(after);
+    consider_number(std::max(after, static_cast<std::uint64_t>((clock_of(each, now) + room).count())));
   }
   return best;
 }
@@ -187,9 +201,9 @@ void contender::conclude_try(step& s, time_point now) {
   if (!is_split_ && open >= majority_ && !is_late) return;
   const std::size_t paused = count(is_paused);
   const bool is_contested = count(is_denied) != 0 || is_split_;
-  if (is_contested && paused < majority_ && !is_late) {
+  if (is_contested && !is_late) {
     if (paused != 0 && count(is_unheard) != 0) return;  // those that are missing may name the holder
-    if (votes(now) != 0 || is_split_) {
+    if (paused == 0 && (votes(now) != 0 || is_split_)) {
       if (!std::exchange(is_split_, true)) resolve_split(s, now);
       return;
     }

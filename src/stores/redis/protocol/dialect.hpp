@@ -22,6 +22,13 @@ struct dialect {
   /// How long a former primary may take writes after the promotion of another one. Nobody uses the new one
   /// meanwhile, and the guard is longer by that.
   std::chrono::milliseconds former_primary{0};
+
+  /// Where the server is one of several: it accepts no number as token that is so much behind its clock;
+  /// zero: any. See lua/quorum/grant.lua.
+  [[nodiscard]] std::chrono::milliseconds oldest_number() const {
+    constexpr std::chrono::milliseconds furthest{1000};  // of a number ahead of a clock
+    return guard.count() == 0 ? guard : guard - furthest;
+  }
 };
 
 /// The channel of the notifications for a client.

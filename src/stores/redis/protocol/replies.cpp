@@ -176,7 +176,10 @@ std::optional<recorded> recorded_in(std::string_view text) {
     r.weight = number_in<std::int64_t>(take_field(text));
     r.capacity = number_in<std::int64_t>(take_field(text));
     take_field(text);  // its ttl
-    if (text.starts_with('=')) r.accepted = token_of(take_field(text).substr(1));
+    if (text.starts_with('=')) {
+      const std::string_view accepted = take_field(text).substr(1);
+      r.accepted = token_of(accepted.substr(0, accepted.find('/')));
+    }
     r.metadata = text;
     return r;
   } catch (const misunderstood&) {

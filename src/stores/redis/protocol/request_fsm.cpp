@@ -295,7 +295,10 @@ void request_fsm::say_claim(std::string& out, std::int64_t keep) const {
   for (const std::string& part : {std::to_string(request_.weight), std::to_string(request_.capacity), ttl})
     claim.append(" ").append(part);
   claim += ' ';
-  if (in_->votes) claim.append("=").append(text_of(fencing_token{})).append(" ");
+  if (in_->votes) {
+    claim.append("=").append(text_of(fencing_token{}));
+    claim.append("/").append(std::to_string(in_->oldest_number().count())).append(" ");
+  }
   if (request_.metadata) claim += *request_.metadata;
   append_bulk_string(out, claim);
   if (in_->votes) append_bulk_string(out, text_of(request_.token));

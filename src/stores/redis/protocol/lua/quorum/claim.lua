@@ -1,7 +1,7 @@
 -- Claim a name at one of several servers, or keep the claim for one more ttl.
 --
 -- KEYS: lock fence waiters holders (see claims.lua)
--- ARGV: owner, ttl, keep, wait (1: queue up; 0: be refused), the claim's "client weight capacity ttl =accepted
+-- ARGV: owner, ttl, keep, wait (1: queue up; 0: be refused), the claim's "client weight capacity ttl =accepted/oldest
 --       metadata", the proposed token (zeros: only the clock is asked for); and for readers: capacity, weight.
 --       Times in milliseconds. Behind them "paused" and the guard: see claims.lua.
 -- Returns a vote (see vote.lua), or {2, blocker, clock}: refused, {3, capacity}: in use with that capacity, or
@@ -20,8 +20,10 @@ if not found[1] and not ARGV[7] then
   if last and #last == 20 or not last and redis.call('EXISTS', KEYS[2], KEYS[3], KEYS[4]) == 0 then
     local micros = clock[1] .. ('00000' .. clock[2]):sub(-6)
     local furthest = string.format('%020.0f', micros + 1000000)
-    if token > (last or ('0000' .. micros):sub(-20)) and token <= furthest then
-      local rest, accepted = ARGV[5], ARGV[5]:find('=', 1, true)
+    local rest, accepted = ARGV[5], ARGV[5]:find('=', 1, true)
+    local oldest = rest:match('^/(%d+) ', accepted + 21)
+    local is_old = oldest ~= '0' and token <= string.format('%020.0f', micros - oldest * 1000)
+    if token > (last or ('0000' .. micros):sub(-20)) and token <= furthest and not is_old then
       rest = rest:sub(1, accepted) .. token .. rest:sub(accepted + 21)
       if redis.call('SET', KEYS[1], token .. ' ' .. ARGV[1] .. ' ' .. micros .. ' ' .. rest, 'NX', 'PX', ARGV[2]) then
         redis.call('SET', KEYS[2], token, 'PX', ARGV[3])

@@ -3,8 +3,12 @@
 -- number that this server has accepted as a fencing token. It accepts none that is not above the fence, or, where it has
 -- forgotten that, above its clock. A claim that a majority accepted under one number holds with that number.
 --
--- The accepted number stands in the claim, before its metadata: "token owner since client weight capacity ttl =accepted
--- metadata". `since` numbers the grants of a claim: no two are the same.
+-- A server that may have forgotten what it accepted accepts nothing while its guard lasts, and afterwards no number that
+-- may be from before. So it accepts none that is older than its clock by the guard or more, less a second: the `oldest`
+-- of a claim, in milliseconds, or 0 without a guard.
+--
+-- The accepted number stands in the claim, before its metadata: "token owner since client weight capacity ttl
+-- =accepted/oldest metadata". `since` numbers the grants of a claim: no two are the same.
 
 local none = '=' .. string.rep('0', 20)
 local furthest = 1000000 -- microseconds by which a number may be ahead of the clock: less than any guard
@@ -12,19 +16,24 @@ local furthest = 1000000 -- microseconds by which a number may be ahead of the c
 local function forgotten_token() return ('0000' .. micros):sub(-20) end
 local function fence_now() return last or found[2] and found[2]:sub(1, 20) or forgotten_token() end
 
-local function parts_of_rest(c) return c.rest:match('^(%x[%x{}]* %d+ %d+ %d+ )=(%d+)( .*)$') end
+local function parts_of_rest(c) return c.rest:match('^(%x[%x{}]* %d+ %d+ %d+ =)(%d+)(/(%d+) .*)$') end
 local function accepted_of(c)
   local _, accepted = parts_of_rest(c)
   return accepted
 end
 local function set_accepted(c, number)
   local before, _, behind = parts_of_rest(c)
-  if before then c.rest = before .. '=' .. number .. behind end
+  if before then c.rest = before .. number .. behind end
+end
+local function is_too_old(number, oldest)
+  return oldest ~= '0' and number <= string.format('%020.0f', micros - oldest * 1000)
 end
 
 local function is_acceptable(number, c)
   local fence_token = fence_now()
-  local is_new = number > fence_token or number == fence_token and number == accepted_of(c)
+  local _, accepted, _, oldest = parts_of_rest(c)
+  if not oldest or is_too_old(number, oldest) then return false end
+  local is_new = number > fence_token or number == fence_token and number == accepted
   local limit = string.format('%020.0f', micros + furthest)
   -- The clock was set back. It may take hours until it is past the fence, and a majority may have such clocks.
   if fence_token > limit then limit = string.format('%020.0f', fence_token + furthest) end

@@ -19,11 +19,29 @@ local function own_hold(owner)
   return not is_exclusively_held() and living(holders, owner) or nil
 end
 
+local function rewrite(c)
+  local text = c.text
+  c.text = c.token .. ' ' .. c.owner .. ' ' .. c.since .. ' ' .. c.rest
+  if alone then
+    redis.call('SET', lock, c.text, 'KEEPTTL')
+    value = c.text
+  else
+    redis.call('ZREM', holders, text)
+    redis.call('ZADD', holders, c.token, c.text)
+  end
+end
+
+-- A server in its guard may have forgotten that a claim gave its grant back. So that grant is no vote, and counts for a
+-- number only if that is accepted anew when the guard is over. A renewal keeps it: only a claim with a majority is renewed.
+--
 -- Returns {1, token, accepted, fence, grant, overtaken, clock}: granted, or
 -- {0, token, head, left, silent, blocker, clock}: waits. `clock` is in microseconds.
 local function vote_for(owner, place)
   local c = own_hold(owner)
-  if c then
+  if c and is_paused and accepted_of(c) ~= none:sub(2) then
+    set_accepted(c, none:sub(2))
+    rewrite(c)
+  elseif c and not is_paused then
     return { 1, c.token, accepted_of(c) or none:sub(2), fence_now(), c.since, is_overtaken(c) and 1 or 0, micros }
   end
   if place[1] ~= 0 then place = { 0, place[2], 0, -1, 0 } end
@@ -39,17 +57,5 @@ local function inquire(c)
   for _, text in ipairs(redis.call('ZRANGEBYSCORE', holders, c.token, '+inf', 'LIMIT', 0, 16)) do
     local h = parts_of(text)
     if h and goes_before(c, h) then notify_holder(h, 'look') end
-  end
-end
-
-local function rewrite(c)
-  local text = c.text
-  c.text = c.token .. ' ' .. c.owner .. ' ' .. c.since .. ' ' .. c.rest
-  if alone then
-    redis.call('SET', lock, c.text, 'KEEPTTL')
-    value = c.text
-  else
-    redis.call('ZREM', holders, text)
-    redis.call('ZADD', holders, c.token, c.text)
   end
 end
