@@ -150,7 +150,6 @@ TEST_F(redis_quorum_antirez, answers_slower_than_the_validity_grant_nothing) {
   const auto failed = failure_of([&] { held = lock.try_acquire(); });
   EXPECT_FALSE(held);
   EXPECT_TRUE(failed.code == errc::unavailable || failed.code == errc::unknown_outcome) << failed.text;
-  EXPECT_THAT(failed.text, testing::HasSubstr("ran out"));
   failure_of([&] { held = lock.try_acquire_for(6 * ttl); });
   EXPECT_FALSE(held);
   heal();
