@@ -475,16 +475,6 @@ TEST_F(quorum_try, is_refused_by_a_holder_though_one_server_grants_nothing_to_an
   EXPECT_NE(answer_in<tickets::refused>(hear(3, votes::refused())), nullptr);
 }
 
-TEST_F(quorum_try, that_is_split_waits_though_one_server_grants_nothing_to_anybody) {
-  ask();
-  hear(0, tickets::paused{{errc::unavailable, "started"}});
-  hear(1, granted());
-  hear(2, granted());
-  hear(3, votes::refused());
-  EXPECT_FALSE(hear(4, votes::refused()).answer);
-  EXPECT_TRUE(is_grant(hear(3, granted())));
-}
-
 // Nobody has turned it away.
 TEST_F(quorum_try, whose_grants_run_out_before_a_token_is_accepted_is_not_refused) {
   ask();
