@@ -84,7 +84,8 @@ struct request {
   std::vector<store::hold> batch;
   std::shared_ptr<listing_state> listed;  // by the requests before, if it takes several
   ballot_step step = ballot_step::none;
-  std::uint64_t grant = 0;  // of a yield
+  std::uint64_t grant = 0;   // of a yield
+  bool met_foreign = false;  // of a release: one of the servers has told the claim of a foreign holder
 };
 
 /// The longest that a claim of the request may live.

@@ -114,7 +114,7 @@ lua_mutation::lua_mutation(mutant which) {
     case mutant::guard_hands_over:
       change_all(release,
                  {{"if is_paused or is_exclusively_held()", "if is_exclusively_held()"},
-                  {"found[2] and not is_paused and", "found[2] and"}},
+                  {"local is_usual = not is_paused and", "local is_usual ="}},
                  texts_);
       break;
     case mutant::guard_for_one:

@@ -232,6 +232,31 @@ void yield_comes_after_its_answer(stage& on) {
   on.require(grant_at_0 != 0 && first.holds() && !second.holds(), "a late yield gives a hold away");
 }
 
+/// A claim gave its grant back to one that goes first, and the server has forgotten that.
+void server_restarts_without_its_last_writes(stage& on) {
+  actor& former = on.enter();
+  actor& holder = on.enter();
+  former.lock(3s);  // which also tells it the time
+  on.run(100ms);
+  former.release();
+  on.run(100ms);
+  on.part(former, 1, 10s);
+  on.part(former, 2, 1s);
+  former.lock(6s);
+  on.run(100ms);
+  on.server(0).server.remember();
+  for (quorum_store::node& each : on.store.nodes()) each.at.wall.step(on.in.now, -500ms);
+  on.part(holder, 2, 10s);
+  holder.lock(6s, true, false);  // with a smaller number
+  on.run(400ms);
+  on.require(holder.holds() && !former.is_answered(), "a claim without a majority does not give way");
+  on.store.crash(0);
+  on.server(0).server.fall_back();
+  on.server(0).at.come_up();
+  on.run(silence + 1s);  // the former asks again
+  on.require(holder.holds() && !former.holds(), "two hold: a server votes by a grant that it had back");
+}
+
 /// A lock that was taken while a server was away survives the loss of another one.
 void hold_survives_the_loss_of_a_server(stage& on) {
   actor& first = on.enter();
@@ -255,6 +280,7 @@ constexpr auto scenarios = std::to_array<named_scenario>({
     {"clock-jumps-on-one-server", clock_jumps_on_one_server},
     {"clock-jumps-in-a-bare-majority", clock_jumps_in_a_bare_majority},
     {"server-restarts-without-memory", server_restarts_without_memory},
+    {"server-restarts-without-its-last-writes", server_restarts_without_its_last_writes},
     {"answers-slower-than-the-validity", answers_slower_than_the_validity},
     {"validity-counts-from-the-sending", validity_counts_from_the_sending},
     {"claim-comes-after-its-release", claim_comes_after_its_release},

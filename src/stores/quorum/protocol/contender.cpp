@@ -120,7 +120,11 @@ void contender::take(seat& of, const tickets::reply& reply) {
   of.problem.reset();
   if (of.sent_step == ballot_step::yield) of.yielding.reset();
   of.granted = of.refuses = false;
-  if (const auto* at = std::get_if<place>(&reply)) return take_place(of, *at);
+  if (const auto* at = std::get_if<place>(&reply)) {
+    take_place(of, *at);
+    has_met_foreign_ = has_met_foreign_ || of.blocker.starts_with("foreign ");
+    return;
+  }
   if (const auto* none = std::get_if<tickets::refused>(&reply)) {
     of.blocker = none->vote ? none->vote->blocker : std::string{};
   } else if (const auto* pause = std::get_if<tickets::paused>(&reply)) {

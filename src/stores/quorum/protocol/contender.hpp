@@ -79,6 +79,8 @@ class contender {
   /// From exclusive to shared.
   void lower() { claim_.weight = 1; }
   [[nodiscard]] const tickets::request& claim() const { return claim_; }
+  /// Whether a server has named a holder of another library.
+  [[nodiscard]] bool has_met_foreign() const { return has_met_foreign_; }
   [[nodiscard]] fencing_token token() const { return proposed_ ? proposed_ : claim_.token; }
 
  private:
@@ -151,6 +153,7 @@ class contender {
   bool holds_ = false;
   std::optional<tickets::place> reported_;  // to the caller: where it waits
   time_point reported_at_;
+  bool has_met_foreign_ = false;
   bool was_won_ = false;   // and the caller was notified
   bool is_split_ = false;  // it does not wait, but for as long as the votes are split
 };

@@ -26,6 +26,7 @@ void coordinator::release(request r, on_reply done) {
     c->is_over = true;
     scheduler_.cancel(std::exchange(c->timer, 0));
     if (r.ttl == duration{}) r.ttl = c->machine.claim().ttl;
+    r.met_foreign = c->machine.has_met_foreign() && r.kind == tickets::task::release;
     claims_.erase(found);
   }
   r.metadata.reset();

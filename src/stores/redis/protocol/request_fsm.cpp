@@ -263,9 +263,10 @@ void request_fsm::say_script(std::string& out, bool in_full) const {
     case task::release:
     case task::withdraw:
     case task::downgrade:
-      begin_with_keys(2);
+      begin_with_keys(request_.met_foreign ? 3 : 2);
       append_bulk_string(out, request_.owner.hex());
       append_number(out, keep);
+      if (request_.met_foreign) append_bulk_string(out, "foreign");
       break;
     case task::force_release:
       if (in_->votes) {

@@ -8,3 +8,5 @@ end
 
 -- The token that counts where the server has forgotten the last one.
 local function forgotten_token() return string.rep('0', 20) end
+
+local slot, looks_around = 1, false -- see fairness.lua

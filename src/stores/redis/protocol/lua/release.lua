@@ -1,16 +1,17 @@
 -- End a claim, held or waiting, and hand on what becomes free. Only its owner can.
 --
 -- KEYS: lock fence waiters holders (see claims.lua)
--- ARGV: owner, keep; behind them "paused": see claims.lua
+-- ARGV: owner, keep; where the server is one of several, "foreign" if another of them has told the claim of a foreign
+--       holder; behind them "paused": see claims.lua
 -- Returns 1, or 0: there was none.
 
 local found = redis.call('MGET', KEYS[1], KEYS[2])
-local owner, keep = ARGV[1], ARGV[2]
+local owner, keep, met_foreign = ARGV[1], ARGV[2], ARGV[3] == 'foreign'
 
 -- Usually nobody waits. Then a release is two calls: the compare-and-delete of the documented pattern, where the fence
 -- is read together with the value to compare.
 local holds_alone = found[1] and found[1]:sub(22, 53) == owner
-if holds_alone then
+if holds_alone and not met_foreign then
   local last = found[2]
   if last and #last == 20 or not last and redis.call('EXISTS', KEYS[3], KEYS[4]) == 0 then
     return redis.call('DEL', KEYS[1])
@@ -21,7 +22,8 @@ local clock = redis.call('TIME')
 --@include claims.lua
 
 -- Usually the first waiter wants to hold alone, too. Then a hand-over needs its claim and nothing else.
-if holds_alone and found[2] and not is_paused and not found[2]:find('foreign', 21, true) then
+local is_usual = not is_paused and not met_foreign and not looks_around
+if holds_alone and found[2] and is_usual and not found[2]:find('foreign', 21, true) then
   local c = parts_of(first_in(waiters) or '')
   if c and c.weight == whole then
     strike(waiters, c.owner, c.text)
@@ -46,6 +48,7 @@ end
 --@include state.lua
 --@include fairness.lua
 --@include queue.lua
+if met_foreign and note_seen() then know(last .. others, keep) end
 local was_first = head() and head().owner == owner
 local ends_hold, c = holds_alone, nil
 if holds_alone then
