@@ -14,7 +14,8 @@ Status 1: a world has a fault. With a mutant, worlds run until one has, and stat
 
 Mutants: no-yield (split votes stay split), no-guard (a server that may have forgotten grants at once), stale-votes (a vote
 counts for ever), no-serial (a yield names no grant), weak-serial (a refused yield makes no new number), hint-believed (a
-notification is a vote), no-reclaim (a holder does not claim the servers that lack its hold). What is modelled, and what
+notification is a vote), no-reclaim (a holder does not claim the servers that lack its hold), old-numbers (a server that was
+restarted accepts numbers from before), guard-votes (one in its guard says that it has granted what it knows). What is modelled, and what
 is not, stands in docs/adr/0029.
 """
 import argparse
@@ -26,7 +27,8 @@ from fair_quorum_client import Client
 from fair_quorum_server import TTL, Server
 
 BAD_UNTIL, CLAIMS_UNTIL, END = 40.0, 62.0, 150.0
-MUTANTS = ("no-yield", "no-guard", "stale-votes", "no-serial", "weak-serial", "hint-believed", "no-reclaim")
+MUTANTS = ("no-yield", "no-guard", "stale-votes", "no-serial", "weak-serial", "hint-believed", "no-reclaim",
+           "old-numbers", "guard-votes")
 
 
 class World:

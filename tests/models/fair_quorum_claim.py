@@ -1,8 +1,9 @@
 """The machine of one claim of the model: what src/stores/quorum/protocol/contender does, from its first request until it
 holds or is refused. It returns nothing: it sends by `send(server, task, number, grant)` and says `won()` and `refused()`."""
-from fair_quorum_server import ABSENT, FURTHEST, GRANTED, PAUSED, REFUSED, TTL
+from fair_quorum_server import ABSENT, FURTHEST, GRANTED, OLDEST, PAUSED, REFUSED, TTL
 
 SILENCE, LOOK_AGAIN, YIELD_AGAIN = 0.5, 0.01, 0.2
+ROOM = 20_000  # microseconds, for the way to a server whose clock is a little ahead
 
 
 class Seat:
@@ -157,15 +158,21 @@ class Contender:
             return True
         if seat.in_flight and now >= seat.sent + SILENCE:
             return False
-        clock = seat.clock + int((now - seat.since) * 1e6) + FURTHEST
-        return not seat.refuses and seat.fence < token <= clock
+        clock = self.clock_of(seat)
+        return not seat.refuses and clock - OLDEST < token <= clock + FURTHEST and seat.fence < token
+
+    def clock_of(self, seat):
+        """It is no further than that."""
+        return seat.clock + int((self.world.now - seat.since) * 1e6)
 
     def acceptors(self, token):
         return sum(self.can_accept(seat, token) for seat in self.seats.values())
 
     def next_proposal(self):
-        """The largest number that follows a fence, and that a majority can accept."""
-        nexts = [max(s.fence, self.token()) + 1 for s in self.seats.values() if self.is_valid(s)]
+        """The largest number that follows a fence, or is the time of a server, and that a majority can accept."""
+        there = [s for s in self.seats.values() if self.is_valid(s)]
+        nexts = [max(s.fence, self.token()) + 1 for s in there]
+        nexts += [max(after, self.clock_of(s) + ROOM) for s, after in zip(there, list(nexts))]
         return max([n for n in nexts if self.acceptors(n) >= self.world.majority], default=None)
 
     def propose(self):

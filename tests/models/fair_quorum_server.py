@@ -1,8 +1,10 @@
 """One server of the model: what src/stores/redis/protocol/lua/quorum does for exclusive claims, one request at a time."""
 import copy
+import math
 
 TTL, MARGIN, GUARD = 2.0, 0.03, 4.0
 FURTHEST = 1_000_000  # microseconds by which a token may be ahead of a server's clock; less than any guard
+OLDEST = int(GUARD * 1e6) - FURTHEST  # by which it may be behind
 ABSENT, QUEUED, GRANTED, REFUSED, PAUSED = "absent", "queued", "granted", "refused", "paused"
 
 
@@ -146,7 +148,9 @@ class Server:
 
     def is_acceptable(self, number, c):
         last = self.last()
-        return (number > last or number == last == c.accepted) and number <= self.clock() + FURTHEST
+        clock, oldest = self.clock(), math.inf if self.world.mutant == "old-numbers" else OLDEST
+        is_new = number > last or number == last == c.accepted
+        return is_new and clock - oldest < number <= clock + FURTHEST
 
     def begin_hold(self, c):
         memory, is_new = self.memory, self.is_acceptable(c.number, c)
@@ -178,7 +182,11 @@ class Server:
 
     def vote_for(self, owner):
         c, first = self.memory.holder, self.first()
-        if c and c.owner == owner:
+        is_mine = c is not None and c.owner == owner
+        if is_mine and self.is_paused() and self.world.mutant != "guard-votes":
+            c.accepted = 0  # its client may have given the grant back, and the server forgotten it
+            return Vote(QUEUED, self.clock())
+        if is_mine:
             is_overtaken = first is not None and first.order() < c.order()
             return Vote(GRANTED, self.clock(), c, self.last(), is_overtaken)
         left = c.expires - self.world.now if c else None

@@ -20,13 +20,13 @@
 //     --deaths N             servers that die
 //     --restarts N KIND      of servers, whole, empty or lossy (the last writes are lost)
 //     --numbers-ahead        of the clock of a server that restarts, by as much as it takes
-//     --remedy RULE          that the code does not have: votes (a server puts a claim that asks back into its queue while
-//                            the guard lasts, and only renews), fences (after a guard it accepts only above its clock)
 //     --no-late              no request comes late
 //     --late-yields          the lines that break are those with a yield, and it comes late
 //     --safety               without the check that all are served
 //     --mutant NAME          noyield, noguard, stale (votes never lapse), noserial (a yield names no grant), weakserial (a
-//                            refused one makes no new number), revive (a hold that has lapsed), believed (notifications)
+//                            refused one makes no new number), revive (a hold that has lapsed), believed (notifications),
+//                            guardvotes (a server in its guard says that it has granted), oldnumbers (after a guard it
+//                            accepts numbers from before)
 //     --millions N           of states at most; 5 if not given
 //     --seconds N
 //
@@ -253,9 +253,6 @@ bool read_options(std::span<char*> words) {
       (kind == "whole"   ? chosen.restarts_whole
        : kind == "empty" ? chosen.restarts_empty
                          : chosen.loses_writes) = true;
-    } else if (word == "--remedy") {
-      const std::string rule = next();
-      (rule == "votes" ? chosen.guarded_votes_count : chosen.old_fences_count) = false;
     } else if (word == "--numbers-ahead")
       chosen.numbers_ahead = true;
     else if (word == "--no-late")

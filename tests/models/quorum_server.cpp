@@ -140,11 +140,12 @@ void drop(state& s, int n, int owner) { end_claim(s, n, owner); }
 void end_guard(state& s, int n) {
   server& at = s.at[n].it;
   at.is_guarded = at.has_lost = 0;
-  // The guard is no shorter than any ttl: only a hold that is renewed lasts longer.
+  // The guard is no shorter than any ttl: only a hold that is renewed, or was asked for, lasts longer.
   const int holder = at.now.holder;
-  if (!chosen.guarded_votes_count && holder != nobody && s.of[holder / rounds].phase != holds)
+  if (holder != nobody && s.of[holder / rounds].phase != holds && at.now.accepted[holder] != 0 &&
+      !chosen.is("guardvotes"))
     end_claim(s, n, holder);
-  if (!chosen.old_fences_count && at.now.knows_fence) at.now.fence = std::max(at.now.fence, s.top_token);
+  if (!chosen.is("oldnumbers") && at.now.knows_fence) at.now.fence = std::max(at.now.fence, s.top_token);
 }
 
 void renumber_grants(state& s, int n, int owner) {
@@ -163,11 +164,6 @@ void carry_out(state& s, int n, int c, request r, bool is_heard) {
   memory& m = s.at[n].it.now;
   const int owner = r.owner;
   bool is_refused = false;
-  const bool asks_for_vote = r.kind != renew && r.kind != release;
-  if (s.at[n].it.is_guarded && m.holder == owner && asks_for_vote && !chosen.guarded_votes_count) {
-    end_claim(s, n, owner);  // its client may have given that grant back, and the server forgotten it
-    m.waiting = static_cast<byte>(m.waiting | 1 << owner);
-  }
   switch (r.kind) {
     case claim: is_refused = begin_claim(s, n, owner, true); break;
     case try_claim: is_refused = begin_claim(s, n, owner, false); break;
@@ -185,19 +181,22 @@ void carry_out(state& s, int n, int c, request r, bool is_heard) {
       return;
     default: break;
   }
+  // Its client may have given the grant back, and the server forgotten it.
+  const bool is_vote = r.kind == renew || !s.at[n].it.is_guarded || chosen.is("guardvotes");
+  if (m.holder == owner && !is_vote) m.accepted[owner] = 0;
   if (!is_heard || !is_current(s, owner)) return;
   answer a{};
   a.kind = r.kind;
   if (r.kind == renew) {
     a.said = m.holder == owner ? kept : gone;
-  } else if (m.holder == owner) {
+  } else if (m.holder == owner && is_vote) {
     a.said = granted;
     a.accepted = m.accepted[owner];
     a.fence = static_cast<byte>(last_of(s, n));
     a.is_overtaken = is_overtaken(s, m, owner);
     a.grant = m.grant[owner];
   } else {
-    a.said = is_refused ? refused : (m.waiting >> owner & 1) ? queued : absent;
+    a.said = is_refused ? refused : m.holder == owner || (m.waiting >> owner & 1) ? queued : absent;
   }
   s.at[n].to[c].down = a;
 }

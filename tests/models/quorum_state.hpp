@@ -95,7 +95,6 @@ struct settings {
   faults most{};
   bool restarts_empty = false, restarts_whole = false, loses_writes = false;
   bool numbers_ahead = false;  // of the clock of a server that is back, by all that was accepted before
-  bool guarded_votes_count = true, old_fences_count = true;  // as in the code; see docs/adr/0029
   bool requests_come_late = true, only_yields_are_late = false, checks_progress = true;
   std::string mutant;
   [[nodiscard]] bool is(const char* name) const { return mutant == name; }

@@ -197,12 +197,12 @@ void steps::late_request(int n) {
               is_named_ ? server_name(n) + " carries out, LATE, " + text_of(r) : "");
 }
 
-/// No client counts a grant here that the server does not know, or, as a remedy, that it has not renewed.
+/// No client counts a grant here that the server does not know, or has not renewed.
 bool steps::is_guard_over(int n) const {
   for (int c = 0; c < chosen.clients; ++c) {
     if (from_.of[c].phase == idle || !counts(from_.at[n].known[c])) continue;
     if (from_.at[n].it.now.holder != owner_of(from_, c)) return false;
-    if (!chosen.guarded_votes_count && from_.of[c].phase != holds) return false;
+    if (!chosen.is("guardvotes") && from_.of[c].phase != holds) return false;
   }
   return true;
 }
