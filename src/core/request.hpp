@@ -78,14 +78,14 @@ struct request {
   duration ttl{};
   bool wait = false;
   bool idle = false;
+  bool met_foreign = false;  // of a release: one of several servers has told the claim of a foreign holder
   /// Number of waiters to read, from the head of the queue, where each costs a request. More may come.
   std::size_t waiters_read = std::numeric_limits<std::size_t>::max();
   std::shared_ptr<const std::string> metadata;
   std::vector<store::hold> batch;
   std::shared_ptr<listing_state> listed;  // by the requests before, if it takes several
   ballot_step step = ballot_step::none;
-  std::uint64_t grant = 0;   // of a yield
-  bool met_foreign = false;  // of a release: one of the servers has told the claim of a foreign holder
+  std::uint64_t grant = 0;  // of a yield
 };
 
 /// The longest that a claim of the request may live.

@@ -32,6 +32,7 @@ template <class Answer>
 std::vector<answer_of<Answer>> answers_in(const std::vector<std::optional<tickets::link::outcome>>& all,
                                           const std::vector<std::string>& places) {
   std::vector<answer_of<Answer>> answers;
+  answers.reserve(all.size());
   for (std::size_t i = 0; i < all.size(); ++i)
     answers.push_back(answer_in<Answer>(all[i], i < places.size() ? places[i] : std::string{}));
   return answers;
