@@ -139,12 +139,6 @@ lua_mutation::lua_mutation(mutant which) {
     case mutant::tokens_unconditional:
       change_all(granting, {{"return is_new and number <=", "return true or number <="}}, texts_);
       break;
-    case mutant::fence_not_floored:
-      change_all(granting,
-                 {{"local function forgotten_token() return ('0000' .. micros):sub(-20) end",
-                   "local function forgotten_token() return ('0'):rep(20) end"}},
-                 texts_);
-      break;
     case mutant::number_far_ahead:
       change_all(granting, {{"return is_new and number <=", "return is_new or number <="}}, texts_);
       break;
