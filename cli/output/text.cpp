@@ -102,9 +102,6 @@ std::string to_text(const claimant& process) {
   return text;
 }
 
-std::string to_text(const server_note& note) {
-  const bool is_clause = note.text.starts_with("does ") || note.text.starts_with("has ");
-  return printable(note.server) + (is_clause ? " " : ": ") + printable(note.text);
-}
+std::string to_text(const server_note& note) { return printable(note.server) + ": " + printable(note.text); }
 
 }  // namespace holdfast::cli

@@ -30,7 +30,7 @@ namespace holdfast::cli {
 
 /// `backup on alpha, pid 4711 (nightly)`, printable.
 [[nodiscard]] std::string to_text(const claimant& process);
-/// `lock-2:6379 does not answer`, printable.
+/// `lock-2:6379: does not answer`, printable.
 [[nodiscard]] std::string to_text(const server_note& note);
 
 }  // namespace holdfast::cli

@@ -66,7 +66,9 @@ class HOLDFAST_EXPORT client {
   /// Returns the lock's state: its holders and waiters. Linearizable: it reflects every operation that was
   /// acknowledged before the call. Creates nothing.
   /// \param name 1 to 512 bytes of UTF-8 without control characters.
-  /// \return empty where the store does not know the name.
+  /// \return empty where the store does not know the name. Where a majority of servers decides, and one is
+  /// not
+  ///         heard, a state with that note and nothing else.
   /// \throws holdfast::error errc::invalid_name, errc::unavailable, errc::permission_denied,
   ///         errc::corrupt_store, errc::foreign_store, errc::closed.
   [[nodiscard]] std::optional<lock_state> inspect(std::string_view name) const;

@@ -41,16 +41,16 @@ TEST_F(redlock_notes, name_a_server_that_is_stopped) {
   const auto holder = hold("stock");
   servers_.server(1).stop();
   const std::string place = "127.0.0.1:" + std::to_string(servers_.server(1).port());
-  EXPECT_THAT(ask({"show", "stock"}).out, HasSubstr("note: " + place + " does not answer"));
+  EXPECT_THAT(ask({"show", "stock"}).out, HasSubstr("note: " + place + ": does not answer"));
   const auto notes = parse_lines(ask({"show", "stock", "--json"}).out).at(0).at("notes");
   ASSERT_EQ(notes.size(), 1U);
   EXPECT_EQ(notes[0].at("server"), place);
   EXPECT_EQ(notes[0].at("answers"), false);
-  EXPECT_THAT(ask({"ls"}).out, HasSubstr("note: " + place + " does not answer"));
+  EXPECT_THAT(ask({"ls"}).out, HasSubstr("note: " + place + ": does not answer"));
   EXPECT_EQ(parse_lines(ask({"ls", "--json"}).out).at(0).at("notes"), notes);
   const auto released = ask({"release", "stock", "--force"});
   EXPECT_EQ(released.status, 0);
-  EXPECT_THAT(released.err, HasSubstr(place + " does not answer; a hold there stays until its ttl"));
+  EXPECT_THAT(released.err, HasSubstr(place + ": does not answer; a hold there stays until its ttl"));
   servers_.server(1).go_on();
 }
 
@@ -60,20 +60,25 @@ TEST_F(redlock_notes, name_a_server_that_does_not_have_the_hold_and_one_with_a_k
   servers_.server(0).ask({"DEL", "holdfast:stock"});
   EXPECT_THAT(ask({"show", "stock"}).out,
               HasSubstr("note: 127.0.0.1:" + std::to_string(servers_.server(0).port()) +
-                        " does not have the hold of the claim "));
+                        ": does not have the hold of the claim "));
   servers_.server(0).ask({"HSET", "holdfast:stock", "a", "b"});
   EXPECT_THAT(ask({"show", "stock"}).out,
               HasSubstr("note: 127.0.0.1:" + std::to_string(servers_.server(0).port()) + ": "));
 }
 
 TEST_F(redlock_notes, are_said_once_while_somebody_watches) {
-  const auto holder = hold("stock");
+  auto holder = hold("stock");
   const std::string place = "127.0.0.1:" + std::to_string(servers_.server(2).port());
   const auto watching = start({"watch", "stock", "--store", url_});
   ASSERT_TRUE(eventually([&] { return watching->out().find("granted") != std::string::npos; }));
   servers_.server(2).stop();
   EXPECT_TRUE(
-      eventually([&] { return watching->err().find(place + " does not answer") != std::string::npos; }));
+      eventually([&] { return watching->err().find(place + ": does not answer") != std::string::npos; }));
+  holder->signal(SIGTERM);
+  ASSERT_TRUE(eventually([&] { return watching->out().find("released") != std::string::npos; }));
+  const auto looks = parse_lines(ask({"show", "stock", "--json"}).out).at(0);
+  EXPECT_EQ(looks.at("notes").size(), 1U) << "of a name that nobody uses";
+  EXPECT_EQ(watching->err().find("answers again"), std::string::npos) << "it does not answer yet";
   servers_.server(2).go_on();
   EXPECT_TRUE(
       eventually([&] { return watching->err().find(place + " answers again") != std::string::npos; }));

@@ -199,9 +199,19 @@ TEST(quorum_view, notes_the_servers_that_differ_and_those_that_are_not_heard) {
             (names{"lock-6:6379 unheard does not answer", "lock-2:6379 the server was started 1 s ago",
                    "lock-3:6379 does not have the hold of the claim 5",
                    "lock-4:6379 does not have the hold of the claim 5",
-                   "lock-4:6379 has granted another client's key, which has no majority",
+                   "lock-4:6379 has a hold of another library's client, which has no majority",
                    "lock-5:6379 does not have the hold of the claim 5",
-                   "lock-5:6379 has granted the claim 6, which has no majority"}));
+                   "lock-5:6379 has a hold of the claim 6, which has no majority"}));
+}
+
+TEST(quorum_view, notes_the_servers_that_are_not_heard_of_a_name_that_nobody_uses) {
+  auto answers = views({std::nullopt, std::nullopt, std::nullopt});
+  answers.back().said.reset();
+  answers.back().problem = "does not answer";
+  const auto seen = view_of("stock", answers, 2);
+  ASSERT_TRUE(seen) << "else a watch would say that the server answers again";
+  EXPECT_TRUE(seen->holders.empty() && seen->waiters.empty());
+  EXPECT_EQ(texts_of(seen->notes), names{"lock-2:6379 unheard does not answer"});
 }
 
 TEST(quorum_view, notes_nothing_where_all_say_the_same) {

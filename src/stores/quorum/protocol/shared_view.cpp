@@ -46,7 +46,7 @@ bool has_hold_of(const lock_state& state, const std::string& owner) {
 }
 
 std::string text_of(const claim_state& claim) {
-  if (!claim.token) return "another client's key";
+  if (!claim.token) return "another library's client";
   return "the claim " + std::to_string(claim.token.value());
 }
 
@@ -56,7 +56,7 @@ void add_differences(lock_state& all, const std::string& server, const lock_stat
   for (const claim_state& each : all.holders)
     if (!has_hold_of(state, each.owner)) note("does not have the hold of " + text_of(each));
   for (const claim_state& each : state.holders)
-    if (!has_hold_of(all, each.owner)) note("has granted " + text_of(each) + ", which has no majority");
+    if (!has_hold_of(all, each.owner)) note("has a hold of " + text_of(each) + ", which has no majority");
   if (!state.pause_reason.empty() && all.pause_reason.empty()) note(state.pause_reason);
 }
 
@@ -83,7 +83,8 @@ std::optional<lock_state> view_of(const std::string& name, const state_answers& 
     for (const claim_state& each : view.holders) see(seen, each, true);
     for (const claim_state& each : view.waiters) see(seen, each, false);
   }
-  if (!is_known) return std::nullopt;
+  all.notes = notes_of_unheard(answers);
+  if (!is_known && all.notes.empty()) return std::nullopt;
   if (agreed(std::move(pauses), majority) == 0) {
     all.paused_for = {};
     all.pause_reason.clear();
@@ -97,7 +98,6 @@ std::optional<lock_state> view_of(const std::string& name, const state_answers& 
   // A server that had forgotten its tokens knows a number of its clock that nobody has drawn.
   all.last_token = fencing_token{agreed(std::move(tokens), majority)};
   if (!all.holders.empty()) all.last_token = std::max(all.last_token, all.holders.back().token);
-  all.notes = notes_of_unheard(answers);
   for (const auto& each : answers)
     if (each.said) add_differences(all, each.server, each.said->value_or(lock_state{}));
   return all;

@@ -23,7 +23,8 @@ using listings = std::vector<answer_of<std::vector<lock_summary>>>;
 
 /// \param answers one for each server. An empty state: the name is not in use there.
 /// \param majority so many servers have to name a claim as holder, else it waits.
-/// \return with notes of the servers that differ; empty: the name is in use nowhere.
+/// \return with notes of the servers that differ or are not heard; empty: all are heard, and the name is in
+/// use nowhere.
 [[nodiscard]] std::optional<lock_state> view_of(const std::string& name, const state_answers& answers,
                                                 std::size_t majority);
 
