@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import time
 
@@ -84,12 +85,12 @@ class Foreign(Client):
 
 
 def rslock(to):
-    """Cargo fetches it in the versions that bench/libraries/rslock pins."""
+    """Cargo fetches it in the version that bench/libraries/rslock names, and leaves its lock file in the build folder."""
     tell("Cargo fetches and builds rslock", always=True)
-    built = to / "rslock"
-    redis_clients.run("cargo", "build", "--release", "--locked", "--manifest-path",
-                      redis_clients.folder / "rslock" / "Cargo.toml", env=os.environ | {"CARGO_TARGET_DIR": str(built)})
-    return [built / "release" / "rslock_bench"]
+    source = to / "rslock"
+    shutil.copytree(redis_clients.folder / "rslock", source, dirs_exist_ok=True)
+    redis_clients.run("cargo", "build", "--release", "--manifest-path", source / "Cargo.toml")
+    return [source / "target" / "release" / "rslock_bench"]
 
 
 def node_redlock(to):
