@@ -1,12 +1,8 @@
 // A claim on five servers, step by step: what it sends, and when it holds.
 
-#include <gmock/gmock.h>
-#include <gtest/gtest.h>
-#include <map>
-#include <set>
+#include "unit/quorum_contender.hpp"
 
-#include "stores/quorum/protocol/contender.hpp"
-#include "unit/quorum_votes.hpp"
+#include <gmock/gmock.h>
 
 namespace holdfast::quorum {
 namespace {
@@ -14,64 +10,6 @@ namespace {
 using namespace std::chrono_literals;
 using testing::HasSubstr;
 using tickets::ballot_step;
-
-/// A claim and its servers. What it sends is kept until the test answers.
-class quorum_contender : public testing::Test, protected votes {
- protected:
-  explicit quorum_contender(bool wait = true) : claim_{claim(wait), {.servers = 5, .silence = silence}} {}
-
-  contender::step take(contender::step s) {
-    for (const contender::order& each : s.send) {
-      EXPECT_FALSE(in_flight_.contains(each.server)) << "two requests at server " << each.server;
-      in_flight_[each.server] = each.request;
-    }
-    return s;
-  }
-  contender::step ask() { return take(claim_.ask(now_)); }
-  template <class Answer>
-  contender::step hear(std::size_t server, const Answer& answer) {
-    EXPECT_EQ(in_flight_.erase(server), 1U) << "nothing was asked of server " << server;
-    return take(claim_.hear(now_, server, of(answer)));
-  }
-  contender::step wake_after(duration time) {
-    now_ += time;
-    return take(claim_.wake(now_));
-  }
-  contender::step hint(std::size_t server) { return take(claim_.hint(now_, server)); }
-
-  /// Servers with a request of that step under way.
-  [[nodiscard]] std::set<std::size_t> addressees(ballot_step kind) const {
-    std::set<std::size_t> all;
-    for (const auto& [server, r] : in_flight_)
-      if (r.step == kind) all.insert(server);
-    return all;
-  }
-  [[nodiscard]] const tickets::request& sent(std::size_t server) const { return in_flight_.at(server); }
-
-  template <class Reply>
-  static const Reply* answer_in(const contender::step& s) {
-    const auto* const reply = s.answer ? std::get_if<tickets::reply>(&*s.answer) : nullptr;
-    return reply == nullptr ? nullptr : std::get_if<Reply>(reply);
-  }
-  static bool is_grant(const contender::step& s) {
-    const auto* const at = answer_in<tickets::place>(s);
-    return at != nullptr && at->granted;
-  }
-  /// It holds: whoever asks is told.
-  static bool is_won(const contender::step& s) { return is_grant(s) || s.is_won; }
-  static const store::request_error* error_in(const contender::step& s) {
-    return s.answer ? std::get_if<store::request_error>(&*s.answer) : nullptr;
-  }
-
-  contender claim_;
-  store::time_point now_{1h};
-  std::map<std::size_t, tickets::request> in_flight_;
-};
-
-class quorum_try : public quorum_contender {
- protected:
-  quorum_try() : quorum_contender{false} {}
-};
 
 TEST_F(quorum_contender, holds_by_the_first_majority_in_one_round) {
   const auto begin = now_;
@@ -393,114 +331,6 @@ TEST_F(quorum_contender, that_was_lowered_is_spread_as_a_reader) {
   claim_.lower();
   take(claim_.spread(now_, 3));
   EXPECT_EQ(sent(3).weight, 1);
-}
-
-TEST_F(quorum_try, is_refused_where_a_majority_names_one_holder) {
-  ask();
-  EXPECT_FALSE(sent(0).wait);
-  hear(0, granted());
-  hear(1, refused("a"));
-  hear(2, refused("a"));
-  const auto lost = hear(3, refused("a"));
-  EXPECT_NE(answer_in<tickets::refused>(lost), nullptr);
-  EXPECT_TRUE(lost.is_over) << "the grant of a minority has to be withdrawn";
-}
-
-TEST_F(quorum_try, is_refused_by_a_majority_though_it_has_no_vote) {
-  ask();
-  hear(0, refused("a"));
-  hear(1, refused("b"));
-  const auto lost = hear(2, refused("a"));
-  EXPECT_NE(answer_in<tickets::refused>(lost), nullptr);
-  EXPECT_TRUE(lost.is_over);
-}
-
-TEST_F(quorum_try, waits_in_the_queues_while_the_votes_are_split) {
-  ask();
-  hear(0, granted());
-  hear(1, granted());
-  hear(2, refused("a"));
-  hear(3, refused("a"));
-  EXPECT_FALSE(hear(4, refused("b")).answer);
-  ASSERT_EQ(addressees(ballot_step::claim), (std::set<std::size_t>{2, 3, 4}));
-  EXPECT_TRUE(sent(2).wait);
-  EXPECT_TRUE(is_grant(hear(2, granted())));
-}
-
-TEST_F(quorum_try, that_is_split_is_refused_as_soon_as_another_claim_has_a_majority) {
-  ask();
-  hear(0, granted());
-  hear(1, granted());
-  hear(2, refused("a"));
-  hear(3, refused("a"));
-  hear(4, refused("b"));
-  hear(2, queued("a"));
-  hear(3, queued("a"));
-  const auto lost = hear(4, queued("a"));
-  EXPECT_NE(answer_in<tickets::refused>(lost), nullptr);
-  EXPECT_TRUE(lost.is_over);
-}
-
-TEST_F(quorum_try, that_is_split_does_not_wait_for_ever) {
-  ask();
-  hear(0, granted());
-  hear(1, granted());
-  hear(2, refused("a"));
-  hear(3, refused("a"));
-  hear(4, refused("b"));
-  for (std::size_t i = 2; i < 5; ++i) hear(i, queued(i == 4 ? "b" : "a"));
-  const auto lost = wake_after(silence);
-  EXPECT_NE(answer_in<tickets::refused>(lost), nullptr);
-  EXPECT_TRUE(lost.is_over);
-}
-
-TEST_F(quorum_try, says_that_a_majority_grants_nothing_to_anybody) {
-  const tickets::reply pause = tickets::paused{{errc::unavailable, "started 1 s ago"}};
-  ask();
-  hear(0, granted());
-  hear(1, pause);
-  hear(2, pause);
-  const auto lost = hear(3, pause);
-  ASSERT_NE(answer_in<tickets::paused>(lost), nullptr);
-  EXPECT_EQ(answer_in<tickets::paused>(lost)->reason.message, "started 1 s ago");
-  EXPECT_TRUE(lost.is_over);
-}
-
-// A server in its guard is none of the majority that names the holder, and may be the first to answer.
-TEST_F(quorum_try, is_refused_by_a_holder_though_one_server_grants_nothing_to_anybody) {
-  ask();
-  hear(0, tickets::paused{{errc::unavailable, "started"}});
-  EXPECT_FALSE(hear(1, votes::refused()).answer);
-  EXPECT_FALSE(hear(2, votes::refused()).answer);
-  EXPECT_NE(answer_in<tickets::refused>(hear(3, votes::refused())), nullptr);
-}
-
-// Nobody has turned it away.
-TEST_F(quorum_try, whose_grants_run_out_before_a_token_is_accepted_is_not_refused) {
-  ask();
-  for (const std::size_t server : {0, 1, 2}) hear(server, granted(0));
-  const auto late = wake_after(31s);
-  ASSERT_NE(error_in(late), nullptr);
-  EXPECT_EQ(error_in(late)->reason.code, errc::unavailable);
-}
-
-TEST_F(quorum_try, is_granted_beside_two_that_grant_nothing_to_anybody) {
-  ask();
-  hear(0, tickets::paused{{errc::unavailable, "started"}});
-  hear(1, tickets::paused{{errc::unavailable, "started"}});
-  hear(2, granted());
-  hear(3, granted());
-  EXPECT_TRUE(is_grant(hear(4, granted())));
-}
-
-TEST_F(quorum_try, of_another_capacity_is_refused_by_a_majority_of_such_answers) {
-  ask();
-  hear(0, tickets::other_capacity{3});
-  hear(1, tickets::other_capacity{3});
-  const auto lost = hear(2, tickets::other_capacity{3});
-  ASSERT_NE(answer_in<tickets::other_capacity>(lost), nullptr);
-  EXPECT_EQ(answer_in<tickets::other_capacity>(lost)->capacity, 3);
-  EXPECT_TRUE(lost.is_over);
 }
 
 }  // namespace

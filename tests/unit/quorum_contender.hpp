@@ -1,0 +1,67 @@
+#pragma once
+
+#include <cstddef>
+#include <gtest/gtest.h>
+#include <map>
+#include <set>
+#include <variant>
+
+#include "stores/quorum/protocol/contender.hpp"
+#include "unit/quorum_votes.hpp"
+
+namespace holdfast::quorum {
+
+/// A claim and its servers. What it sends is kept until the test answers.
+class quorum_contender : public testing::Test, protected votes {
+ protected:
+  explicit quorum_contender(bool wait = true) : claim_{claim(wait), {.servers = 5, .silence = silence}} {}
+
+  contender::step take(contender::step s) {
+    for (const contender::order& each : s.send) {
+      EXPECT_FALSE(in_flight_.contains(each.server)) << "two requests at server " << each.server;
+      in_flight_[each.server] = each.request;
+    }
+    return s;
+  }
+  contender::step ask() { return take(claim_.ask(now_)); }
+  template <class Answer>
+  contender::step hear(std::size_t server, const Answer& answer) {
+    EXPECT_EQ(in_flight_.erase(server), 1U) << "nothing was asked of server " << server;
+    return take(claim_.hear(now_, server, of(answer)));
+  }
+  contender::step wake_after(duration time) {
+    now_ += time;
+    return take(claim_.wake(now_));
+  }
+  contender::step hint(std::size_t server) { return take(claim_.hint(now_, server)); }
+
+  /// Servers with a request of that step under way.
+  [[nodiscard]] std::set<std::size_t> addressees(tickets::ballot_step kind) const {
+    std::set<std::size_t> all;
+    for (const auto& [server, r] : in_flight_)
+      if (r.step == kind) all.insert(server);
+    return all;
+  }
+  [[nodiscard]] const tickets::request& sent(std::size_t server) const { return in_flight_.at(server); }
+
+  template <class Reply>
+  static const Reply* answer_in(const contender::step& s) {
+    const auto* const reply = s.answer ? std::get_if<tickets::reply>(&*s.answer) : nullptr;
+    return reply == nullptr ? nullptr : std::get_if<Reply>(reply);
+  }
+  static bool is_grant(const contender::step& s) {
+    const auto* const at = answer_in<tickets::place>(s);
+    return at != nullptr && at->granted;
+  }
+  /// It holds: whoever asks is told.
+  static bool is_won(const contender::step& s) { return is_grant(s) || s.is_won; }
+  static const store::request_error* error_in(const contender::step& s) {
+    return s.answer ? std::get_if<store::request_error>(&*s.answer) : nullptr;
+  }
+
+  contender claim_;
+  store::time_point now_{std::chrono::hours{1}};
+  std::map<std::size_t, tickets::request> in_flight_;
+};
+
+}  // namespace holdfast::quorum

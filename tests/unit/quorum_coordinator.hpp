@@ -1,0 +1,126 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <deque>
+#include <functional>
+#include <gtest/gtest.h>
+#include <memory>
+#include <optional>
+#include <set>
+#include <utility>
+#include <variant>
+#include <vector>
+
+#include "core/virtual_time.hpp"
+#include "stores/quorum/protocol/coordinator.hpp"
+#include "unit/quorum_votes.hpp"
+
+namespace holdfast::quorum {
+
+/// A client of five servers. What it sends to them is kept until the test answers.
+class quorum_coordinator : public testing::Test, protected votes {
+ protected:
+  using outcome = coordinator::outcome;
+  using servers = std::set<std::size_t>;
+  static inline const servers everywhere{0, 1, 2, 3, 4};
+
+  struct sent {
+    tickets::request request;
+    coordinator::on_reply done;
+  };
+  using answer = std::shared_ptr<std::optional<outcome>>;
+
+  answer send(tickets::request r) {
+    auto got = std::make_shared<std::optional<outcome>>();
+    time_.turn([&] {
+      coordinator_.send(std::move(r), [got](outcome o) {
+        EXPECT_FALSE(*got) << "answered twice";
+        *got = std::move(o);
+      });
+      EXPECT_FALSE(*got) << "answered within the call";
+    });
+    return got;
+  }
+  void reply(std::size_t server, const outcome& o) {
+    ASSERT_FALSE(in_flight_[server].empty()) << "nothing was asked of server " << server;
+    const auto first = std::move(in_flight_[server].front());
+    in_flight_[server].pop_front();
+    time_.turn([&] { first.done(o); });
+  }
+  void reply(const servers& of, const outcome& o) {
+    for (const std::size_t server : of) reply(server, o);
+  }
+  [[nodiscard]] servers addressees(tickets::task kind,
+                                   tickets::ballot_step step = tickets::ballot_step::none) const {
+    servers all;
+    for (std::size_t i = 0; i < 5; ++i) {
+      for (const sent& each : in_flight_[i])
+        if (each.request.kind == kind && each.request.step == step) all.insert(i);
+    }
+    return all;
+  }
+  [[nodiscard]] const tickets::request& first_at(std::size_t server) const {
+    return in_flight_[server].front().request;
+  }
+
+  /// The servers' clocks are known, and the claim was sent.
+  answer begin(tickets::request r) {
+    auto got = send(std::move(r));
+    reply(everywhere, of(refused("")));
+    EXPECT_EQ(addressees(tickets::task::acquire, tickets::ballot_step::claim), everywhere);
+    return got;
+  }
+  /// A claim that holds by some servers; the others have not answered.
+  void hold_at(const servers& of_them) {
+    const auto got = begin(claim(true));
+    reply(of_them, grant());
+    ASSERT_TRUE(*got);
+  }
+  [[nodiscard]] outcome grant() const {
+    auto at = granted();
+    at.vote->accepted = at.vote->fence = first_at_any().token;
+    return of(at);
+  }
+  [[nodiscard]] tickets::request first_at_any() const {
+    for (const auto& each : in_flight_)
+      if (!each.empty()) return each.front().request;
+    return {};
+  }
+  static tickets::request request(tickets::task kind) {
+    auto r = claim(true);
+    r.kind = kind;
+    return r;
+  }
+  static tickets::request renewal() {
+    tickets::request r;
+    r.kind = tickets::task::renew;
+    r.batch.push_back({"stock", claim(true).owner, fencing_token{number}, std::chrono::seconds{30}});
+    return r;
+  }
+  static outcome kept(bool is_kept) { return of(tickets::kept{{is_kept}, {}}); }
+  static outcome unsure() { return of(tickets::kept{{false}, {0}}); }
+
+  template <class Reply>
+  static const Reply* in(const answer& got) {
+    const auto* const any = *got ? std::get_if<tickets::reply>(&**got) : nullptr;
+    return any == nullptr ? nullptr : std::get_if<Reply>(any);
+  }
+  static const store::request_error* error_in(const answer& got) {
+    return *got ? std::get_if<store::request_error>(&**got) : nullptr;
+  }
+
+  test::virtual_time time_;
+  std::deque<sent> in_flight_[5];
+  std::vector<store::notification> notified_;
+  coordinator coordinator_{
+      time_,
+      {5, silence, {"host0:6379", "host1:6379", "host2:6379", "host3:6379", "host4:6379"}},
+      {[this](std::size_t to, tickets::request r, coordinator::on_reply done) {
+         in_flight_[to].push_back({std::move(r), std::move(done)});
+       },
+       [this](std::function<void()> action) { time_.defer_callback(std::move(action)); },
+       [this](const store::notification& n) { notified_.push_back(n); }}};
+};
+
+}  // namespace holdfast::quorum

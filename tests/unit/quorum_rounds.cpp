@@ -1,0 +1,203 @@
+// What a client asks of all servers: the renewals of its holds, and what anybody may ask.
+
+#include <gmock/gmock.h>
+
+#include "unit/quorum_coordinator.hpp"
+
+namespace holdfast::quorum {
+namespace {
+
+using namespace std::chrono_literals;
+using testing::HasSubstr;
+using tickets::ballot_step;
+using tickets::task;
+
+// ---- renewals
+
+TEST_F(quorum_coordinator, keeps_a_hold_that_a_majority_has_kept) {
+  hold_at(everywhere);
+  const auto got = send(renewal());
+  reply(0, failed(0));
+  reply({1, 2}, kept(true));
+  EXPECT_FALSE(*got);
+  reply(3, kept(true));
+  ASSERT_NE(in<tickets::kept>(got), nullptr);
+  EXPECT_EQ(in<tickets::kept>(got)->each, std::vector<bool>{true});
+  EXPECT_TRUE(in<tickets::kept>(got)->unsure.empty());
+}
+
+TEST_F(quorum_coordinator, loses_a_hold_that_a_majority_can_not_have_any_more) {
+  hold_at(everywhere);
+  const auto got = send(renewal());
+  reply({0, 1}, kept(false));
+  EXPECT_FALSE(*got) << "three may have it";
+  reply(2, kept(false));
+  ASSERT_NE(in<tickets::kept>(got), nullptr);
+  EXPECT_EQ(in<tickets::kept>(got)->each, std::vector<bool>{false});
+  EXPECT_TRUE(in<tickets::kept>(got)->unsure.empty());
+}
+
+TEST_F(quorum_coordinator, does_not_take_a_hold_for_lost_that_too_few_servers_know_of) {
+  hold_at(everywhere);
+  const auto got = send(renewal());
+  reply({0, 1}, kept(true));
+  reply(2, kept(false));
+  reply({3, 4}, unsure());
+  ASSERT_NE(in<tickets::kept>(got), nullptr);
+  EXPECT_EQ(in<tickets::kept>(got)->each, std::vector<bool>{false});
+  EXPECT_EQ(in<tickets::kept>(got)->unsure, std::vector<std::size_t>{0});
+}
+
+TEST_F(quorum_coordinator, names_the_servers_without_which_a_hold_cannot_be_renewed) {
+  hold_at(everywhere);
+  const auto got = send(renewal());
+  reply({0, 1}, kept(true));
+  for (const std::size_t i : {2, 3, 4}) reply(i, failed(i));
+  ASSERT_NE(error_in(got), nullptr);
+  EXPECT_TRUE(error_in(got)->retryable);
+  for (const std::size_t i : {2, 3, 4})
+    EXPECT_THAT(error_in(got)->reason.message, HasSubstr("server " + std::to_string(i)));
+}
+
+TEST_F(quorum_coordinator, renews_without_servers_that_are_silent) {
+  hold_at(everywhere);
+  const auto few = send(renewal());
+  reply({0, 1}, kept(true));
+  time_.run_for(silence);
+  ASSERT_TRUE(*few);
+  if (const auto* k = in<tickets::kept>(few)) {
+    EXPECT_EQ(k->unsure, std::vector<std::size_t>{0});
+  } else {
+    EXPECT_TRUE(error_in(few)->retryable);
+  }
+}
+
+TEST_F(quorum_coordinator, claims_a_hold_at_servers_that_miss_it) {
+  hold_at({0, 1, 2});
+  reply({3, 4}, failed(3));
+  const auto got = send(renewal());
+  reply(3, kept(false));
+  reply({0, 1, 2}, kept(true));
+  ASSERT_TRUE(*got);
+  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{3});
+  EXPECT_EQ(first_at(3).owner, claim(true).owner);
+  reply(4, kept(false));
+  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), (servers{3, 4})) << "its answer came later";
+}
+
+// Each server notifies the holder, and a renewal after the first of these comes before the others have ended
+// it.
+TEST_F(quorum_coordinator, claims_nothing_for_a_hold_that_is_being_ended_by_force) {
+  hold_at(everywhere);
+  time_.turn([&] {
+    coordinator_.hear(0, {claim(true).owner, store::notification_kind::revoked, fencing_token{number}});
+  });
+  const auto got = send(renewal());
+  reply(0, kept(false));
+  reply({1, 2, 3, 4}, kept(true));
+  ASSERT_TRUE(*got);
+  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{});
+}
+
+TEST_F(quorum_coordinator, claims_nothing_for_a_hold_that_is_lost) {
+  hold_at({0, 1, 2});
+  reply({3, 4}, failed(3));
+  send(renewal());
+  reply({3, 4, 0}, kept(false));
+  EXPECT_TRUE(addressees(task::acquire, ballot_step::claim).empty());
+}
+
+// ---- what everybody may ask
+
+lock_state held_by(const owner_id& owner, std::uint64_t token) {
+  lock_state s;
+  s.holders.emplace_back();
+  s.holders[0].owner = owner.hex();
+  s.holders[0].token = fencing_token{token};
+  return s;
+}
+
+TEST_F(quorum_coordinator, inspects_what_a_majority_says_and_does_not_wait_for_the_others) {
+  const outcome held = of(std::optional{held_by(claim(true).owner, number)});
+  const auto got = send(request(task::inspect));
+  reply({0, 1, 2}, held);
+  reply(3, failed(3));
+  time_.run_for(silence);
+  ASSERT_NE(in<std::optional<lock_state>>(got), nullptr);
+  EXPECT_EQ((*in<std::optional<lock_state>>(got))->holders.size(), 1U);
+  const auto few = send(request(task::inspect));
+  reply({0, 1}, held);
+  for (const std::size_t i : {2, 3}) reply(i, failed(i));
+  time_.run_for(silence);
+  ASSERT_NE(error_in(few), nullptr);
+  EXPECT_THAT(error_in(few)->reason.message, HasSubstr("server 2"));
+}
+
+TEST_F(quorum_coordinator, waits_once_for_a_server_that_is_silent) {
+  const outcome held = of(std::optional{held_by(claim(true).owner, number)});
+  const auto first = send(request(task::inspect));
+  reply({0, 1, 2, 3}, held);
+  EXPECT_FALSE(*first);
+  time_.run_for(silence);
+  ASSERT_NE(in<std::optional<lock_state>>(first), nullptr);
+  const auto& notes = (*in<std::optional<lock_state>>(first))->notes;
+  ASSERT_EQ(notes.size(), 1U);
+  EXPECT_EQ(notes[0].text, "does not answer");
+  EXPECT_FALSE(notes[0].answers);
+  const auto second = send(request(task::inspect));
+  reply({0, 1, 2, 3}, held);
+  EXPECT_TRUE(*second) << "it waits again";
+  reply(4, held);
+  const auto third = send(request(task::inspect));
+  reply({0, 1, 2, 3}, held);
+  EXPECT_FALSE(*third) << "the server has answered meanwhile";
+}
+
+TEST_F(quorum_coordinator, lists_as_long_as_parts_come) {
+  const auto got = send(request(task::list));
+  for (int part = 0; part < 10; ++part) {
+    time_.run_for(silence / 2);
+    reply(everywhere, of(tickets::more{nullptr, true}));
+    ASSERT_FALSE(*got) << part;
+  }
+  reply(everywhere, of(std::vector<lock_summary>{}));
+  EXPECT_NE(in<std::vector<lock_summary>>(got), nullptr);
+}
+
+TEST_F(quorum_coordinator, forces_the_end_of_holds_by_their_owners) {
+  const outcome held = of(std::optional{held_by(claim(true).owner, number)});
+  auto r = request(task::force_release);
+  r.token = {};
+  const auto got = send(r);
+  reply(everywhere, held);
+  ASSERT_EQ(addressees(task::force_release, ballot_step::end), everywhere);
+  EXPECT_EQ(first_at(0).owner, claim(true).owner);
+  reply({0, 1, 2}, of(tickets::count{1}));
+  reply(3, of(tickets::count{0}));
+  reply(4, failed(4));
+  ASSERT_NE(in<tickets::count>(got), nullptr);
+  EXPECT_EQ(in<tickets::count>(got)->value, 1U);
+}
+
+TEST_F(quorum_coordinator, forces_no_end_of_a_hold_with_another_token) {
+  auto r = request(task::force_release);
+  r.token = r.last = fencing_token{number - 1};
+  const auto got = send(r);
+  reply(everywhere, of(std::optional{held_by(claim(true).owner, number)}));
+  ASSERT_NE(in<tickets::count>(got), nullptr);
+  EXPECT_EQ(in<tickets::count>(got)->value, 0U);
+}
+
+TEST_F(quorum_coordinator, leaves_a_foreign_hold_alone) {
+  lock_state foreign = held_by({}, 0);
+  foreign.holders[0].owner = "plain text";
+  auto r = request(task::force_release);
+  r.token = {};
+  const auto got = send(r);
+  reply(everywhere, of(std::optional{foreign}));
+  ASSERT_NE(error_in(got), nullptr);
+  EXPECT_EQ(error_in(got)->reason.code, errc::wrong_type);
+}
+
+}  // namespace
+}  // namespace holdfast::quorum
