@@ -205,9 +205,9 @@ class search {
                   s.of[c].phase, s.number[owner_of(s, c)], s.of[c].token, votes_of(s, c),
                   believes(s, c) ? ", BELIEVES" : "");
     for (const spot& at : s.at)
-      std::printf("     server: holder %s, fence %d%s%s\n", name_of(at.it.now.holder).c_str(),
-                  at.it.now.fence, at.it.now.knows_fence ? "" : " (not known)",
-                  at.it.is_guarded ? ", guarded" : "");
+      std::printf("     server: holder %s, fence %d%s%s\n", name_of(at.box.now.holder).c_str(),
+                  at.box.now.fence, at.box.now.knows_fence ? "" : " (not known)",
+                  at.box.is_guarded ? ", guarded" : "");
   }
 
   std::uint64_t* table_ = nullptr;

@@ -107,7 +107,7 @@ bool is_in_flight(const state& s, int n, int c) {
 }
 
 void send(state& s, int n, int c, byte kind, int owner, int number, int grant) {
-  if (s.at[n].it.is_dead) return;
+  if (s.at[n].box.is_dead) return;
   line& to = s.at[n].to[c];
   if (to.length == line_length) {
     s.is_beyond = 1;
@@ -141,7 +141,7 @@ void let_go(state& s, int c) {
     s.at[n].known[c] = seat{};
     to.down = answer{};  // nobody listens any more
     to.hint = 0;
-    if (s.at[n].it.is_dead) continue;
+    if (s.at[n].box.is_dead) continue;
     to.unconfirmed = static_cast<byte>(to.unconfirmed | 1 << s.of[c].round);
     send(s, n, c, release, owner);
   }

@@ -10,8 +10,8 @@ state first_state() {
   state s{};
   s.last_owner = nobody;
   for (spot& at : s.at) {
-    at.it.now.holder = nobody;
-    at.it.now.knows_fence = 1;
+    at.box.now.holder = nobody;
+    at.box.now.knows_fence = 1;
   }
   return s;
 }
@@ -47,11 +47,11 @@ void let_time_pass(state& s) {
   for (spot& at : s.at) {
     const int n = static_cast<int>(&at - s.at);
     for (int o = 0; o < owners; ++o)
-      if (!is_current(s, o) && (at.it.now.holder == o || (at.it.now.waiting >> o & 1))) drop(s, n, o);
-    if (!at.it.is_guarded && !at.it.is_dead) continue;
+      if (!is_current(s, o) && (at.box.now.holder == o || (at.box.now.waiting >> o & 1))) drop(s, n, o);
+    if (!at.box.is_guarded && !at.box.is_dead) continue;
     for (int c = 0; c < chosen.clients; ++c)
-      if (at.it.is_dead || at.it.now.holder != owner_of(s, c)) at.known[c].in_time = 0;
-    if (at.it.is_guarded) end_guard(s, n);
+      if (at.box.is_dead || at.box.now.holder != owner_of(s, c)) at.known[c].in_time = 0;
+    if (at.box.is_guarded) end_guard(s, n);
   }
 }
 
@@ -77,7 +77,7 @@ void deliver_all(state& s) {
         is_any = is_any || to.length != 0 || to.down.kind != none;
         if (to.length != 0) {
           const request r = take_request(to);
-          if (!s.at[n].it.is_dead) carry_out(s, n, c, r, true);
+          if (!s.at[n].box.is_dead) carry_out(s, n, c, r, true);
         }
         if (to.down.kind != none) hear(s, n, c);
       }
@@ -89,7 +89,7 @@ void deliver_all(state& s) {
 
 bool fair_weather_serves(state s) {
   s.is_beyond = 0;
-  for (spot& at : s.at) at.it.late = request{};
+  for (spot& at : s.at) at.box.late = request{};
   for (int turn = 0; turn < 40; ++turn) {
     bool is_done = true;
     for (int c = 0; c < chosen.clients; ++c)
@@ -109,9 +109,9 @@ unsigned known_owners(const state& s) {
   for (int o = 0; o < owners; ++o) known |= is_current(s, o) ? 1U << o : 0U;
   for (const spot& at : s.at) {
     const auto in = [&](const memory& m) { known |= m.waiting | (m.holder == nobody ? 0U : 1U << m.holder); };
-    in(at.it.now);
-    if (at.it.may_lose) in(at.it.kept);
-    if (at.it.late.kind != none) known |= 1U << at.it.late.owner;
+    in(at.box.now);
+    if (at.box.may_lose) in(at.box.kept);
+    if (at.box.late.kind != none) known |= 1U << at.box.late.owner;
     for (const line& each : at.to)
       for (int i = 0; i < each.length; ++i) known |= 1U << each.up[i].owner;
   }
@@ -141,11 +141,11 @@ void normalise(state& s) {
     }
   }
   for (spot& at : s.at) {
-    forget_what_is_over(at.it.now, known);
-    if (at.it.may_lose)
-      forget_what_is_over(at.it.kept, known);
+    forget_what_is_over(at.box.now, known);
+    if (at.box.may_lose)
+      forget_what_is_over(at.box.kept, known);
     else
-      at.it.kept = memory{};
+      at.box.kept = memory{};
     for (seat& each : at.known)
       if (!each.granted || !each.in_time) each.accepted = each.fence = each.refuses = 0;
     for (int o = 0; o < owners; ++o) renumber_grants(s, static_cast<int>(&at - s.at), o);

@@ -10,7 +10,7 @@ namespace {
 /// The fence. A server that has forgotten it takes its clock, or the largest number that stands there. After
 /// the guard its clock is above all that was accepted before it forgot. Before that it may be below.
 int last_of(const state& s, int n) {
-  const server& at = s.at[n].it;
+  const server& at = s.at[n].box;
   if (at.now.knows_fence) return at.now.fence;
   int last = at.is_guarded && chosen.numbers_ahead ? 0 : s.top_token;
   for (int o = 0; o < owners; ++o)
@@ -19,18 +19,18 @@ int last_of(const state& s, int n) {
 }
 
 void know_fence(state& s, int n, int fence) {
-  s.at[n].it.now.fence = static_cast<byte>(fence);
-  s.at[n].it.now.knows_fence = 1;
+  s.at[n].box.now.fence = static_cast<byte>(fence);
+  s.at[n].box.now.knows_fence = 1;
 }
 
 bool is_acceptable(const state& s, int n, int owner, int number) {
   const int last = last_of(s, n);
-  return number > last || (number == last && s.at[n].it.now.accepted[owner] == number);
+  return number > last || (number == last && s.at[n].box.now.accepted[owner] == number);
 }
 
 void set_accepted(state& s, int n, int owner, int number) {
   know_fence(s, n, number);
-  s.at[n].it.now.accepted[owner] = static_cast<byte>(number);
+  s.at[n].box.now.accepted[owner] = static_cast<byte>(number);
   const bool may_be_forgotten = chosen.most.restarts != 0;
   if (may_be_forgotten && number > s.top_token) s.top_token = static_cast<byte>(number);
 }
@@ -39,9 +39,9 @@ template <class Action>
 void for_each_grant(state& s, int n, int owner, Action act) {
   spot& at = s.at[n];
   const int c = owner / rounds;
-  act(at.it.now.grant[owner]);
-  if (at.it.may_lose) act(at.it.kept.grant[owner]);
-  if (at.it.late.kind == give_back && at.it.late.owner == owner) act(at.it.late.grant);
+  act(at.box.now.grant[owner]);
+  if (at.box.may_lose) act(at.box.kept.grant[owner]);
+  if (at.box.late.kind == give_back && at.box.late.owner == owner) act(at.box.late.grant);
   if (is_current(s, owner) && owner_of(s, c) == owner) {
     act(at.known[c].yielding);
     act(at.to[c].down.grant);
@@ -61,16 +61,16 @@ void begin_hold(state& s, int n, int owner) {
     set_accepted(s, n, owner, s.number[owner]);
   } else {
     know_fence(s, n, last_of(s, n));
-    s.at[n].it.now.accepted[owner] = 0;
+    s.at[n].box.now.accepted[owner] = 0;
   }
-  memory& m = s.at[n].it.now;
+  memory& m = s.at[n].box.now;
   m.grant[owner] = new_grant(s, n, owner);
   m.holder = static_cast<byte>(owner);
   m.waiting = static_cast<byte>(m.waiting & ~(1 << owner));
 }
 
 void serve(state& s, int n) {
-  const server& at = s.at[n].it;
+  const server& at = s.at[n].box;
   if (at.is_guarded || at.now.holder != nobody || at.now.waiting == 0) return;
   const int first = first_of(s, at.now);
   begin_hold(s, n, first);
@@ -84,13 +84,13 @@ bool is_overtaken(const state& s, const memory& m, int owner) {
 
 /// Returns whether it was refused.
 bool begin_claim(state& s, int n, int owner, bool may_wait) {
-  memory& m = s.at[n].it.now;
+  memory& m = s.at[n].box.now;
   if (m.holder == owner) return false;
   serve(s, n);
   if (m.holder == owner || (m.waiting >> owner & 1)) return false;
   const int first = first_of(s, m);
   const bool is_free = m.holder == nobody && (first == nobody || is_before(s, owner, first));
-  if (is_free && !s.at[n].it.is_guarded) {
+  if (is_free && !s.at[n].box.is_guarded) {
     begin_hold(s, n, owner);
     return false;
   }
@@ -102,7 +102,7 @@ bool begin_claim(state& s, int n, int owner, bool may_wait) {
 }
 
 void end_claim(state& s, int n, int owner) {
-  memory& m = s.at[n].it.now;
+  memory& m = s.at[n].box.now;
   if (m.holder == owner) m.holder = nobody;
   m.waiting = static_cast<byte>(m.waiting & ~(1 << owner));
   m.accepted[owner] = m.grant[owner] = 0;
@@ -111,7 +111,7 @@ void end_claim(state& s, int n, int owner) {
 /// A yield that names another grant does nothing. One that finds nobody to give way to makes a new number,
 /// because a copy of it may be under way.
 void yield_grant(state& s, int n, const request& r) {
-  memory& m = s.at[n].it.now;
+  memory& m = s.at[n].box.now;
   const int owner = r.owner;
   if (m.holder == owner && (m.grant[owner] == r.grant || chosen.is("noserial"))) {
     if (is_overtaken(s, m, owner)) {
@@ -138,7 +138,7 @@ int first_of(const state& s, const memory& m) {
 void drop(state& s, int n, int owner) { end_claim(s, n, owner); }
 
 void end_guard(state& s, int n) {
-  server& at = s.at[n].it;
+  server& at = s.at[n].box;
   at.is_guarded = at.has_lost = 0;
   // The guard is no shorter than any ttl: only a hold that is renewed, or was asked for, lasts longer.
   const int holder = at.now.holder;
@@ -161,7 +161,7 @@ void renumber_grants(state& s, int n, int owner) {
 }
 
 void carry_out(state& s, int n, int c, request r, bool is_heard) {
-  memory& m = s.at[n].it.now;
+  memory& m = s.at[n].box.now;
   const int owner = r.owner;
   bool is_refused = false;
   switch (r.kind) {
@@ -169,7 +169,7 @@ void carry_out(state& s, int n, int c, request r, bool is_heard) {
     case try_claim: is_refused = begin_claim(s, n, owner, false); break;
     case give_back: yield_grant(s, n, r); break;
     case accept:
-      if (m.holder == owner && !s.at[n].it.is_guarded && is_acceptable(s, n, owner, r.number))
+      if (m.holder == owner && !s.at[n].box.is_guarded && is_acceptable(s, n, owner, r.number))
         set_accepted(s, n, owner, r.number);
       if (m.holder != owner) serve(s, n);
       break;
@@ -182,7 +182,7 @@ void carry_out(state& s, int n, int c, request r, bool is_heard) {
     default: break;
   }
   // Its client may have given the grant back, and the server forgotten it.
-  const bool is_vote = r.kind == renew || !s.at[n].it.is_guarded || chosen.is("guardvotes");
+  const bool is_vote = r.kind == renew || !s.at[n].box.is_guarded || chosen.is("guardvotes");
   if (m.holder == owner && !is_vote) m.accepted[owner] = 0;
   if (!is_heard || !is_current(s, owner)) return;
   answer a{};

@@ -62,7 +62,7 @@ struct line {
 };
 
 struct spot {
-  server it;
+  server box;
   seat known[most_clients];
   line to[most_clients];
 };

@@ -39,7 +39,7 @@ void steps::run() {
   }
   for (int n = 0; n < servers; ++n) {
     late_request(n);
-    if (from_.at[n].it.is_dead) continue;
+    if (from_.at[n].box.is_dead) continue;
     time_at(n);
     restarts(n);
   }
@@ -49,7 +49,7 @@ void steps::run() {
 bool steps::release_in_vain() {
   for (int c = 0; c < chosen.clients; ++c) {
     for (int n = 0; n < servers; ++n) {
-      const server& at = from_.at[n].it;
+      const server& at = from_.at[n].box;
       const line& to = from_.at[n].to[c];
       if (to.length == 0 || to.up[0].kind != release || at.is_dead) continue;
       const int owner = to.up[0].owner;
@@ -89,15 +89,15 @@ void steps::of_client(int c) {
 
 /// A server carries a request out. Where its writes may be lost, they may be so from this one on.
 void steps::carried_out(state next, int c, int n, request r, bool is_heard, const std::string& named) {
-  const memory before = next.at[n].it.now;
+  const memory before = next.at[n].box.now;
   carry_out(next, n, c, r, is_heard);
-  const bool has_changed = std::memcmp(&before, &next.at[n].it.now, sizeof before) != 0;
-  const std::string text = is_named_ ? named + "; there holds " + name_of(next.at[n].it.now.holder) : named;
-  const server& at = from_.at[n].it;
+  const bool has_changed = std::memcmp(&before, &next.at[n].box.now, sizeof before) != 0;
+  const std::string text = is_named_ ? named + "; there holds " + name_of(next.at[n].box.now.holder) : named;
+  const server& at = from_.at[n].box;
   if (has_changed && chosen.loses_writes && !at.may_lose && from_.used.restarts < chosen.most.restarts) {
     state lossy = next;
-    lossy.at[n].it.kept = before;
-    lossy.at[n].it.may_lose = 1;
+    lossy.at[n].box.kept = before;
+    lossy.at[n].box.may_lose = 1;
     ++lossy.used.restarts;
     found_(lossy, text + " (this write and later ones may be lost)");
   }
@@ -117,7 +117,7 @@ void steps::of_line(int c, int n) {
   if (to.hint)
     take([&](state& s) { hear_hint(s, n, c); },
          [&] { return client_name(c) + " believes the notification of " + server_name(n); });
-  if (to.length != 0 && !from_.at[n].it.is_dead) {
+  if (to.length != 0 && !from_.at[n].box.is_dead) {
     state next = from_;
     const request r = take_request(next.at[n].to[c]);
     carried_out(next, c, n, r, true, is_named_ ? server_name(n) + " carries out " + text_of(r) : "");
@@ -132,12 +132,12 @@ void steps::of_line(int c, int n) {
 
 /// Asking again costs states, and is left out where it could tell nothing new.
 bool steps::is_worth_asking(int c, int n) const {
-  const memory& m = from_.at[n].it.now;
+  const memory& m = from_.at[n].box.now;
   const seat& known = from_.at[n].known[c];
   const int owner = owner_of(from_, c);
   const bool is_mine = m.holder == owner;
   if (known.yielding != 0 || is_mine != (known.granted && known.in_time)) return true;
-  if (m.holder == nobody && m.waiting != 0 && !from_.at[n].it.is_guarded) return true;
+  if (m.holder == nobody && m.waiting != 0 && !from_.at[n].box.is_guarded) return true;
   if (!is_mine) return !(m.waiting >> owner & 1);  // a holder claims where its hold is missing, too
   if (from_.of[c].phase == holds) return false;
   const bool is_other = known.accepted != m.accepted[owner] || known.fence != m.fence || known.refuses;
@@ -147,7 +147,7 @@ bool steps::is_worth_asking(int c, int n) const {
 
 void steps::sends_again(int c, int n) {
   const line& to = from_.at[n].to[c];
-  if (from_.at[n].it.is_dead) return;
+  if (from_.at[n].box.is_dead) return;
   for (int round = 0; round < rounds; ++round) {
     if (to.length == 0 && (to.unconfirmed >> round & 1))
       take([&](state& s) { send(s, n, c, release, c * rounds + round); },
@@ -171,7 +171,7 @@ void steps::line_breaks(int c, int n) {
   if (from_.used.breaks >= chosen.most.breaks || (to.length == 0 && to.down.kind == none)) return;
   const auto text = [&] { return "the line of " + client_name(c) + " to " + server_name(n) + " breaks"; };
   if (!chosen.only_yields_are_late) take([&](state& s) { ++s.used.breaks, cut(s, n, c); }, text);
-  if (from_.at[n].it.late.kind != none || !chosen.requests_come_late) return;
+  if (from_.at[n].box.late.kind != none || !chosen.requests_come_late) return;
   for (int i = 0; i < to.length; ++i) {
     if (to.up[i].kind == release || to.up[i].kind == renew) continue;
     if (chosen.only_yields_are_late && to.up[i].kind != give_back) continue;
@@ -179,21 +179,21 @@ void steps::line_breaks(int c, int n) {
         [&](state& s) {
           ++s.used.breaks;
           cut(s, n, c);
-          s.at[n].it.late = to.up[i];
-          s.at[n].it.late_client = static_cast<byte>(c);
+          s.at[n].box.late = to.up[i];
+          s.at[n].box.late_client = static_cast<byte>(c);
         },
         [&] { return text() + ", " + text_of(to.up[i]) + " will come late"; });
   }
 }
 
 void steps::late_request(int n) {
-  const request r = from_.at[n].it.late;
+  const request r = from_.at[n].box.late;
   if (r.kind == none) return;
   state next = from_;
-  next.at[n].it.late = request{};
-  next.at[n].it.late_client = 0;
-  if (next.at[n].it.is_dead) return found_(next, is_named_ ? "a late request is lost" : "");
-  carried_out(next, from_.at[n].it.late_client, n, r, false,
+  next.at[n].box.late = request{};
+  next.at[n].box.late_client = 0;
+  if (next.at[n].box.is_dead) return found_(next, is_named_ ? "a late request is lost" : "");
+  carried_out(next, from_.at[n].box.late_client, n, r, false,
               is_named_ ? server_name(n) + " carries out, LATE, " + text_of(r) : "");
 }
 
@@ -201,7 +201,7 @@ void steps::late_request(int n) {
 bool steps::is_guard_over(int n) const {
   for (int c = 0; c < chosen.clients; ++c) {
     if (from_.of[c].phase == idle || !counts(from_.at[n].known[c])) continue;
-    if (from_.at[n].it.now.holder != owner_of(from_, c)) return false;
+    if (from_.at[n].box.now.holder != owner_of(from_, c)) return false;
     if (!chosen.is("guardvotes") && from_.of[c].phase != holds) return false;
   }
   return true;
@@ -210,7 +210,7 @@ bool steps::is_guard_over(int n) const {
 /// What ends at a server: a grant not before its client has stopped to count it, except one that the server
 /// remembers as it was before it lost the renewal.
 void steps::time_at(int n) {
-  const server& at = from_.at[n].it;
+  const server& at = from_.at[n].box;
   if (const int holder = at.now.holder; holder != nobody) {
     const int c = holder / rounds;
     const bool is_lived_in = is_current(from_, holder);
@@ -242,13 +242,13 @@ void steps::time_at(int n) {
 
 void steps::restarts(int n) {
   const auto restart = [&](state& s, const memory& knows) {
-    server& at = s.at[n].it;
+    server& at = s.at[n].box;
     at = server{};
     at.now = knows;
     at.is_guarded = !chosen.is("noguard");
     for (int c = 0; c < chosen.clients; ++c) cut(s, n, c);
   };
-  const server& at = from_.at[n].it;
+  const server& at = from_.at[n].box;
   const bool has_one_left = from_.used.restarts < chosen.most.restarts;
   if (has_one_left && chosen.restarts_whole)
     take([&](state& s) { ++s.used.restarts, restart(s, at.now); },
@@ -260,7 +260,7 @@ void steps::restarts(int n) {
          [&] { return server_name(n) + " RESTARTS empty"; });
   }
   if (at.may_lose)
-    take([&](state& s) { restart(s, at.kept), s.at[n].it.has_lost = !chosen.is("noguard"); },
+    take([&](state& s) { restart(s, at.kept), s.at[n].box.has_lost = !chosen.is("noguard"); },
          [&] {
            return server_name(n) + " RESTARTS without the last writes; there holds " +
                   name_of(at.kept.holder);
@@ -272,8 +272,8 @@ void steps::restarts(int n) {
           memory knows{};
           knows.holder = nobody;
           restart(s, knows);
-          s.at[n].it.is_guarded = 0;
-          s.at[n].it.is_dead = 1;
+          s.at[n].box.is_guarded = 0;
+          s.at[n].box.is_dead = 1;
           for (int c = 0; c < chosen.clients; ++c) s.at[n].to[c].unconfirmed = 0;
         },
         [&] { return server_name(n) + " DIES"; });

@@ -68,9 +68,9 @@ arguments read(int argc, char** argv) {
       a.seeds = 1;
     } else if (arguments[i] == "--mutant") {
       a.mutant_name = value();
-      const auto which = mutant_named(a.mutant_name);
-      if (!which) throw std::invalid_argument{"no such mutant: " + a.mutant_name};
-      a.with = *which;
+      const auto known = mutant_named(a.mutant_name);
+      if (!known) throw std::invalid_argument{"no such mutant: " + a.mutant_name};
+      a.with = *known;
     } else if (arguments[i] == "--replicas") {
       a.replicas = static_cast<unsigned>(number(value()));
     } else if (arguments[i] == "--only") {

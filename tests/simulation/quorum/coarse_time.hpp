@@ -22,7 +22,7 @@ class coarse_time final : public store::scheduler {
     const auto early = when.time_since_epoch() % grain_;
     return inner_.at(early.count() == 0 ? when : when + (grain_ - early), std::move(callback));
   }
-  void cancel(timer which) override { inner_.cancel(which); }
+  void cancel(timer number) override { inner_.cancel(number); }
   void defer_callback(std::function<void()> callback) override { inner_.defer_callback(std::move(callback)); }
 
  private:

@@ -16,7 +16,7 @@ quorum_fault_injector::quorum_fault_injector(surroundings& around, quorum_store&
       all_{all},
       has_{has},
       knows_all_from_(store.nodes().size()) {
-  choose(faults, [](kind which) { return which != static_cast<kind>(fault::clock_step); }, std::move(only));
+  choose(faults, [](kind of) { return of != static_cast<kind>(fault::clock_step); }, std::move(only));
 }
 
 void quorum_fault_injector::disturb(duration length) {

@@ -24,8 +24,8 @@ request kept_instead(request yield) {
 
 }  // namespace
 
-bool bends_protocol(mutant which) {
-  switch (which) {
+bool bends_protocol(mutant with) {
+  switch (with) {
     case mutant::validity_from_reply:
     case mutant::stale_votes:
     case mutant::votes_from_reply:

@@ -91,9 +91,9 @@ void quorum_store::add_node(const clock& wall) {
 }
 
 void quorum_store::crash(std::size_t server) {
-  node& which = nodes_.at(server);
-  which.at.go_down();
-  which.server.restart();
+  node& crashed = nodes_.at(server);
+  crashed.at.go_down();
+  crashed.server.restart();
   for (auto& [client, ways] : ways_) ways.at(server).cut();
 }
 

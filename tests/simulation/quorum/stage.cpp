@@ -71,13 +71,13 @@ actor& stage::enter() {
   return one;
 }
 
-void stage::restart(std::size_t which, bool forgets) {
-  store.crash(which);
+void stage::restart(std::size_t index, bool forgets) {
+  store.crash(index);
   if (forgets) {
-    server(which).server.forget();
-    counts.forgot_all_at(which);
+    server(index).server.forget();
+    counts.forgot_all_at(index);
   }
-  server(which).at.come_up();
+  server(index).at.come_up();
   run(400ms);  // until all are connected again
 }
 

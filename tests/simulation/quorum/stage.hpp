@@ -60,9 +60,9 @@ class stage {
   /// False once something was found.
   bool run(duration length) { return in.run_until(in.now + length); }
   void require(bool holds, const std::string& otherwise) { in.require(holds, otherwise); }
-  [[nodiscard]] quorum_store::node& server(std::size_t which) { return store.nodes().at(which); }
+  [[nodiscard]] quorum_store::node& server(std::size_t index) { return store.nodes().at(index); }
   /// A server's process ends, and another takes its place.
-  void restart(std::size_t which, bool forgets);
+  void restart(std::size_t index, bool forgets);
   /// Nothing of the actor's reaches that server until then.
   void part(actor& from, std::size_t server, duration length) {
     store.way(from.at, server).go_half_open(true, true, in.now + length);

@@ -51,15 +51,15 @@ class contender {
     std::optional<time_point> wake_at;
   };
 
-  /// \param claim with its number as token.
   /// What is the same for all claims of a client.
   struct terms {
     std::size_t servers = 0;
     duration silence{};  // after so long without an answer a server counts as silent
     duration oldest{};   // a server accepts no number that is so much behind its clock; zero: any
-    std::span<const std::string> places{};  // of the servers, for errors; they outlive the machine
+    std::span<const std::string> places{};  // of the servers, for errors; longer-lived than the machine
   };
 
+  /// \param claim with its number as token.
   contender(tickets::request claim, const terms& of);
 
   /// The caller wants to know where the claim stands. Answered once.

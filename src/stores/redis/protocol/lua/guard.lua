@@ -11,11 +11,11 @@
 -- longest guard in use, and the marker. Returns an error while a former primary may take writes: it ends a hold that is
 -- renewed here alone, and grants the name.
 --
--- The marker is "id run guard since cause writes": the replication id and the run id of the server that wrote it, the
--- longest guard in use, since when that server grants nothing, or 0, and how that run keeps its writes. A server has another replication id after each
--- promotion and each start. A primary without replicas takes another id after a while, but then no former one. In a
--- cluster the marker lies in a slot of the server. It goes with the slot, and one of another server may come. Then the
--- copy counts, if this server wrote it.
+-- The marker is "id run guard since cause": the replication id and the run id of the server that wrote it, the longest
+-- guard in use, since when that server grants nothing, or 0, and why. " kept" follows if that run has each write on the
+-- disk before its reply. A server has another replication id after each promotion and each start. A primary without
+-- replicas takes another id after a while, but then no former one. In a cluster the marker lies in a slot of the server.
+-- It goes with the slot, and one of another server may come. Then the copy counts, if this server wrote it.
 
 local marker, guard, former_primary, writes, copy = KEYS[1], tonumber(ARGV[1]), tonumber(ARGV[2]), ARGV[3], ARGV[4]
 local longest_ever = 25 * 3600 * 1000 -- no ttl is longer than a day
