@@ -151,6 +151,18 @@ TEST_F(postgresql_poolers, of_transactions_that_are_said_to_pool_sessions_are_fo
   EXPECT_EQ(refused.code, errc::unavailable) << refused.text;
 }
 
+// A session that was another client's has its settings.
+TEST_F(postgresql_poolers, of_transactions_are_found_out_by_what_another_client_has_left) {
+  const pgbouncer pooler{server_, "transaction", "default_pool_size = 1\n"};
+  EXPECT_EQ(pooler.console()->ask("SET search_path = pg_catalog, pg_temp"), "");
+  const auto refused = failure_of([&] {
+    client locks{server_.url_through(pooler.port(), "?pooler=session")};
+    mutex{locks, "stock", hasty()}.lock();
+  });
+  EXPECT_EQ(refused.code, errc::unavailable) << refused.text;
+  EXPECT_THAT(refused.text, HasSubstr("pooler"));
+}
+
 TEST(postgresql_url, knows_no_other_pooler) {
   for (const char* pooler : {"transaction", "statement", "1", ""}) {
     const auto refused = failure_of([&] { client{std::string{"postgresql://localhost/?pooler="} + pooler}; });

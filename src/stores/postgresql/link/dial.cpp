@@ -61,6 +61,13 @@ constexpr const char* ending_query =
 /// The key of the advisory lock of a session, by its client's id.
 constexpr const char* key = "('x' || left($1, 16))::bit(64)::bigint";
 
+connection_error switched_session() {
+  return connection_error{{errc::unavailable,
+                           "the connection pooler switched the session, so it does not pool sessions as "
+                           "pooler=session claims; connect directly"},
+                          false};
+}
+
 }  // namespace
 
 handle opening::run(const std::optional<owner_id>& former, sql::provision make) {
@@ -162,6 +169,8 @@ void opening::settle_names(const std::string& path) {
   if (!names_.schema().empty()) return;
   const std::string schema = text(schema_query, {path, names_.bare("locks"), names_.bare("layout")});
   if (schema.empty()) {
+    // Another session of this library has left its own search_path in what the pooler has given to this one.
+    if (!backend_.empty() && path == "{pg_catalog}") throw switched_session();
     throw connection_error{
         {errc::foreign_store,
          "no schema of this user's search_path exists; create the schema, or name another with table="},
@@ -200,10 +209,7 @@ void opening::check_line(const std::string& backend) {
 /// Detects a pooler of transactions, if other clients use it at the same time.
 void opening::check_session() {
   if (backend_.empty() || text("SELECT pg_backend_pid()") == backend_) return;
-  throw connection_error{{errc::unavailable,
-                          "the connection pooler switched the session, so it does not pool sessions as "
-                          "pooler=session claims; connect directly"},
-                         false};
+  throw switched_session();
 }
 
 /// Ends former sessions, so that no request of them is carried out later. The server ends a session with a
