@@ -4,9 +4,8 @@
 #include <fmt/core.h>
 
 #include "failure.hpp"
-#include <holdfast/counting_semaphore.hpp>
-#include <holdfast/mutex.hpp>
-#include <holdfast/shared_mutex.hpp>
+#include "output/text.hpp"
+#include <holdfast/lock_set.hpp>
 
 namespace holdfast::cli {
 
@@ -42,24 +41,29 @@ void set_permits(claim& wish, std::string_view text) {
   wish.capacity = *capacity;
 }
 
-std::optional<lease> acquire(client& locks, const claim& wish) {
-  const auto options = options_of(wish);
+std::vector<lock_spec> names_of(const claim& wish) {
+  std::vector<lock_spec> names;
   switch (wish.mode) {
-    case mode::exclusive: {
-      mutex lock{locks, wish.name, options};
-      return wish.wait ? lock.try_acquire_for(*wish.wait) : lock.acquire();
-    }
-    case mode::shared: {
-      shared_mutex lock{locks, wish.name, options};
-      return wish.wait ? lock.try_acquire_shared_for(*wish.wait) : lock.acquire_shared();
-    }
-    case mode::permits: {
-      counting_semaphore lock{locks, wish.name, wish.capacity, options};
-      return wish.wait ? lock.try_acquire_permits_for(wish.permits, *wish.wait)
-                       : lock.acquire_permits(wish.permits);
-    }
+    case mode::exclusive: names.emplace_back(wish.name); break;
+    case mode::shared: names.push_back(lock_spec::shared(wish.name)); break;
+    case mode::permits: names.push_back(lock_spec::permits(wish.name, wish.capacity, wish.permits)); break;
   }
-  return std::nullopt;
+  names.insert(names.end(), wish.others.begin(), wish.others.end());
+  return names;
+}
+
+std::string locks_text(const claim& wish) {
+  const auto* const kind = wish.election ? "election" : wish.others.empty() ? "lock" : "locks";
+  std::string text = fmt::format("the {} '{}'", kind, printable(wish.name));
+  for (const lock_spec& each : wish.others) {
+    text += fmt::format("{} '{}'", &each == &wish.others.back() ? " and" : ",", printable(each.name()));
+  }
+  return text;
+}
+
+std::optional<lease_set> acquire(client& locks, const claim& wish) {
+  lock_set all{locks, names_of(wish), options_of(wish)};
+  return wish.wait ? all.try_acquire_for(*wish.wait) : all.acquire();
 }
 
 }  // namespace holdfast::cli

@@ -4,8 +4,11 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <vector>
 
 #include <holdfast/client.hpp>
+#include <holdfast/lease_set.hpp>
+#include <holdfast/lock_spec.hpp>
 
 namespace holdfast::cli {
 
@@ -14,10 +17,12 @@ struct claim {
   std::string name;
   holdfast::mode mode = holdfast::mode::exclusive;
   std::int64_t permits = 1;
-  std::int64_t capacity = 0;     ///< for permits
-  std::optional<duration> wait;  ///< empty: as long as it takes; zero: ask once
+  std::int64_t capacity = 0;      ///< for permits
+  std::vector<lock_spec> others;  ///< names to lock with it
+  std::optional<duration> wait;   ///< empty: as long as it takes; zero: ask once
   std::optional<duration> ttl;
   std::string label;
+  bool election = false;  ///< to lead
 };
 
 /// Empty for any other text.
@@ -26,7 +31,12 @@ struct claim {
 /// Reads `n/of`. \throws failure
 void set_permits(claim& wish, std::string_view text);
 
+/// All of its names: the one that the command line begins with, then the others.
+[[nodiscard]] std::vector<lock_spec> names_of(const claim& wish);
+/// `the lock 'a'`, or `the locks 'a', 'b' and 'c'`; fit for a terminal.
+[[nodiscard]] std::string locks_text(const claim& wish);
+
 /// Blocks until it is granted or the wait is over; empty when it is not granted in time.
-[[nodiscard]] std::optional<lease> acquire(client& locks, const claim& wish);
+[[nodiscard]] std::optional<lease_set> acquire(client& locks, const claim& wish);
 
 }  // namespace holdfast::cli

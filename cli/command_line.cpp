@@ -22,6 +22,9 @@ namespace holdfast::cli {
 
 namespace {
 
+/// Whether another program's command line follows `--`.
+bool runs_a_command(std::string_view subcommand) { return subcommand == "run" || subcommand == "elect"; }
+
 /// Prints less than CLI11, and handles a command line within a command line.
 class formatter : public CLI::Formatter {
  public:
@@ -31,8 +34,8 @@ class formatter : public CLI::Formatter {
   }
 
   std::string make_usage(const CLI::App* command, std::string name) const override {
-    if (command->get_name() != "run") return CLI::Formatter::make_usage(command, name);
-    return "Usage: holdfast run NAME [OPTIONS] -- COMMAND [ARGUMENT]...\n";
+    if (!runs_a_command(command->get_name())) return CLI::Formatter::make_usage(command, name);
+    return "Usage: holdfast " + command->get_name() + " NAME [OPTIONS] -- COMMAND [ARGUMENT]...\n";
   }
 
   std::string make_option_opts(const CLI::Option* option) const override {
@@ -70,7 +73,8 @@ class parser {
       if (app_.get_subcommands().empty()) throw no_command(first);
       throw usage(problem.what());
     } catch (const CLI::ExtrasError& problem) {
-      const bool runs = app_.got_subcommand("run") && commands_.run.command.empty();
+      const bool runs = (app_.got_subcommand("run") && commands_.run.command.empty()) ||
+                        (app_.got_subcommand("elect") && commands_.elect.command.empty());
       throw usage(runs ? "put -- between the lock's name and the command to run" : unexpected());
     } catch (const CLI::ArgumentMismatch& problem) {
       const auto repeated = repeated_option();
@@ -117,9 +121,10 @@ class parser {
   }
 
   [[nodiscard]] failure no_command(const std::string& argument) const {
-    return usage(argument.empty() || argument.starts_with('-')
-                     ? "no command is given: use run, ls, show, wait, release, watch, schema or bench"
-                     : fmt::format("there is no command '{}'", argument));
+    return usage(
+        argument.empty() || argument.starts_with('-')
+            ? "no command is given: use run, elect, leader, ls, show, wait, release, watch, schema or bench"
+            : fmt::format("there is no command '{}'", argument));
   }
 
   /// `holdfast --store URL ls` means `holdfast ls --store URL`, as with kubectl or etcdctl.
@@ -142,16 +147,19 @@ class parser {
 
   /// Arguments after `--` belong to another program and are not parsed.
   void take_command_to_run(std::vector<std::string>& arguments) {
-    if (arguments.empty() || arguments.front() != "run") return;
+    if (arguments.empty() || !runs_a_command(arguments.front())) return;
     const auto dashes = std::ranges::find(arguments, "--");
     if (dashes == arguments.end()) return;
-    commands_.run.command.assign(dashes + 1, arguments.end());
+    auto& command = arguments.front() == "run" ? commands_.run.command : commands_.elect.command;
+    command.assign(dashes + 1, arguments.end());
     arguments.erase(dashes, arguments.end());
   }
 
   any_command chosen() {
     const auto name = app_.get_subcommands().front()->get_name();
-    if (name == "run") return checked_run();
+    if (name == "run") return checked(commands_.run);
+    if (name == "elect") return checked(commands_.elect);
+    if (name == "leader") return commands_.leader;
     if (name == "ls") return commands_.ls;
     if (name == "show") return commands_.show;
     if (name == "wait") return commands_.wait;
@@ -165,9 +173,10 @@ class parser {
     return print_command{help_text()};
   }
 
-  run_command checked_run() const {
-    if (commands_.run.command.empty()) throw usage("no command to run is given: put it behind --");
-    return commands_.run;
+  template <class Command>
+  const Command& checked(const Command& request) const {
+    if (request.command.empty()) throw usage("no command to run is given: put it behind --");
+    return request;
   }
 
   std::string help_text() const {

@@ -5,6 +5,8 @@
 #include <vector>
 
 #include "bench/bench.hpp"
+#include "commands/elect.hpp"
+#include "commands/leader.hpp"
 #include "commands/ls.hpp"
 #include "commands/release.hpp"
 #include "commands/run.hpp"
@@ -20,9 +22,9 @@ struct print_command {
   std::string text;
 };
 
-using any_command =
-    std::variant<run_command, ls_command, names_command, show_command, wait_command, release_command,
-                 watch_command, schema_command, bench_command, contender_command, print_command>;
+using any_command = std::variant<run_command, elect_command, leader_command, ls_command, names_command,
+                                 show_command, wait_command, release_command, watch_command, schema_command,
+                                 bench_command, contender_command, print_command>;
 
 /// Parses the arguments, without the program's name.
 /// \throws failure that names the mistake.

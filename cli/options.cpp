@@ -1,6 +1,7 @@
 #include "options.hpp"
 
 #include <fmt/format.h>
+#include <vector>
 
 #include "claim.hpp"
 #include <holdfast/options.hpp>
@@ -42,6 +43,24 @@ void add_name(CLI::App* command, std::string& name, const std::string& help, boo
       ->type_name("");
 }
 
+void add_other_names(CLI::App* command, const std::string& flag, const std::string& help,
+                     const std::function<void(const std::string&)>& take) {
+  command
+      ->add_option_function<std::vector<std::string>>(
+          flag,
+          [flag, take](const std::vector<std::string>& names) {
+            for (const auto& name : names) {
+              if (name.empty()) throw failure{bad_usage, flag + ": the name is empty"};
+              take(name);
+            }
+          },
+          help)
+      ->type_name("NAME")
+      ->expected(1)
+      ->allow_extra_args(false)
+      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll);
+}
+
 void add_text(CLI::App* command, const std::string& flag, const std::string& value, const std::string& help,
               const std::function<void(const std::string&)>& take) {
   command->add_option_function<std::string>(flag, take, help)->type_name(value);
@@ -58,6 +77,15 @@ void add_ttl(CLI::App* command, std::optional<duration>& into, const std::string
     into = duration_of("--ttl", text);
     check([&] { lock_options{}.ttl(*into); }, fmt::format("--ttl: '{}' is not between 100ms and 24h", text));
   });
+}
+
+void add_label(CLI::App* command, std::string& into) {
+  add_text(command, "--label", "TEXT", "A text that 'ls' and 'show' print beside the holder",
+           [&into](const std::string& text) {
+             check([&] { lock_options{}.label(text); },
+                   "--label: a label has at most 256 bytes of UTF-8 and no control characters");
+             into = text;
+           });
 }
 
 void add_number(CLI::App* command, const std::string& flag, std::optional<std::int64_t>& into,

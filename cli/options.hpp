@@ -20,12 +20,18 @@ CLI::Option* add_store(CLI::App* command, store_choice& store);
 
 void add_name(CLI::App* command, std::string& name, const std::string& help, bool required = true);
 
+/// An option with a name, which may come several times.
+void add_other_names(CLI::App* command, const std::string& flag, const std::string& help,
+                     const std::function<void(const std::string&)>& take);
+
 /// \param value the name of the value in the help text.
 void add_text(CLI::App* command, const std::string& flag, const std::string& value, const std::string& help,
               const std::function<void(const std::string&)>& take);
 void add_duration(CLI::App* command, const std::string& flag, std::optional<duration>& into,
                   const std::string& help);
 void add_ttl(CLI::App* command, std::optional<duration>& into, const std::string& help);
+/// --label
+void add_label(CLI::App* command, std::string& into);
 /// A number above 0.
 void add_number(CLI::App* command, const std::string& flag, std::optional<std::int64_t>& into,
                 const std::string& help);

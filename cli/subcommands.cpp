@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "options.hpp"
+#include <holdfast/election.hpp>
 #include <holdfast/options.hpp>
 
 namespace holdfast::cli {
@@ -23,6 +24,8 @@ void subcommands::add_to(CLI::App& app) {
   add_wait(app);
   add_release(app);
   add_watch(app);
+  add_elect(app);
+  add_leader(app);
   add_schema(app);
   add_bench(app);
   add_completion(app);
@@ -42,6 +45,10 @@ void subcommands::add_run(CLI::App& app) {
                          "--permits", [this](const std::string& text) { set_permits(run.wish, text); },
                          "Hold N permits of a semaphore that has OF")
                      ->type_name("N/OF"));
+  add_other_names(command, "--and", "Lock this name too; all or none; may be repeated",
+                  [this](const std::string& name) { run.wish.others.emplace_back(name); });
+  add_other_names(command, "--and-shared", "As --and, together with other shared holders",
+                  [this](const std::string& name) { run.wish.others.push_back(lock_spec::shared(name)); });
   add_duration(command, "--wait", run.wish.wait,
                "Give up after this time; 0: try once; default: wait without limit");
   command->add_flag("-q,--quiet", run.quiet, "Print no message when the lock is not granted in time");
@@ -50,19 +57,49 @@ void subcommands::add_run(CLI::App& app) {
   add_status(command, "--lost-exit-code", run.lost_status,
              "Exit with N when the lock was lost while the command ran; default: 76");
   add_ttl(command, run.wish.ttl, "The lock ends this long after its holder crashed; default: 30s");
-  add_text(command, "--label", "TEXT", "A text that 'ls' and 'show' print beside the holder",
-           [this](const std::string& text) {
-             check([&] { lock_options{}.label(text); },
-                   "--label: a label has at most 256 bytes of UTF-8 and no control characters");
-             run.wish.label = text;
-           });
+  add_label(command, run.wish.label);
   add_store(command, run.store);
   command->footer(
-      "COMMAND finds HOLDFAST_TOKEN and HOLDFAST_NAME in its environment.\n"
+      "COMMAND finds HOLDFAST_TOKEN and HOLDFAST_NAME in its environment, and of names after\n"
+      "--and HOLDFAST_TOKEN_2, HOLDFAST_NAME_2 and so on.\n"
       "The exit status is that of COMMAND, or\n"
       "  64  bad usage                             76  the lock was lost while COMMAND ran\n"
       "  69  the store is unavailable             126  COMMAND cannot be executed\n"
       "  75  the lock was not granted in time     127  COMMAND does not exist");
+}
+
+void subcommands::add_elect(CLI::App& app) {
+  auto* command = add(app, "elect", "Run a command in one process of many, with the others as standbys");
+  elect.wish.election = true;
+  add_name(command, elect.wish.name, "The name of the election");
+  add_text(command, "--value", "TEXT", "What 'leader' prints while this one leads; default: the host's name",
+           [this](const std::string& text) {
+             if (text.size() > election::longest_value) {
+               throw failure{bad_usage,
+                             fmt::format("--value: a value has at most {} bytes", election::longest_value)};
+             }
+             elect.value = text;
+           });
+  command->add_flag("--once", elect.once, "Exit after one term, with the status of COMMAND");
+  add_status(command, "--lost-exit-code", elect.lost_status,
+             "With --once, exit with N when the term was lost while COMMAND ran; default: 76");
+  add_ttl(command, elect.wish.ttl, "Another leads this long after the leader crashed; default: 30s");
+  add_label(command, elect.wish.label);
+  add_store(command, elect.store);
+  command->footer(
+      "COMMAND runs for each term that is won; it finds HOLDFAST_TOKEN and HOLDFAST_NAME in its\n"
+      "environment. When it ends, another leads, and this process stands by again. SIGINT and\n"
+      "SIGTERM end both. The exit status is that of COMMAND, 128 and the signal's number, or as\n"
+      "that of 'run'.");
+}
+
+void subcommands::add_leader(CLI::App& app) {
+  auto* command = add(app, "leader", "Print the value of the leader");
+  add_name(command, leader.name, "The name of the election");
+  command->add_flag("--watch", leader.watch,
+                    "Print it again after each change; an empty line means that nobody leads");
+  add_store(command, leader.store);
+  command->footer("The exit status is 0 if there is a leader, 1 if nobody leads.");
 }
 
 void subcommands::add_ls(CLI::App& app) {
@@ -116,6 +153,7 @@ void subcommands::add_bench(CLI::App& app) {
   add_number(command, "--count", bench.count, "Pairs or hand-overs at most; waiters (idle); leases (held)");
   add_number(command, "--concurrency", bench.concurrency,
              "Claims in flight; threads (pair); contenders per process (handoff)");
+  add_number(command, "--names", bench.names, "Names that are locked together (pair); default: 1");
   add_number(command, "--processes", bench.processes, "Processes (handoff)");
   command->add_flag("--one-client", bench.one_client,
                     "The contenders of a process share one client (handoff)");

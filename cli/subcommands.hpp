@@ -5,6 +5,8 @@
 #include <CLI/App.hpp>
 
 #include "bench/bench.hpp"
+#include "commands/elect.hpp"
+#include "commands/leader.hpp"
 #include "commands/ls.hpp"
 #include "commands/release.hpp"
 #include "commands/run.hpp"
@@ -18,6 +20,8 @@ namespace holdfast::cli {
 /// The subcommands with their options, and the values that the command line gives them.
 struct subcommands {
   run_command run;
+  elect_command elect;
+  leader_command leader;
   ls_command ls;
   names_command names;
   show_command show;
@@ -35,6 +39,8 @@ struct subcommands {
 
  private:
   void add_run(CLI::App& app);
+  void add_elect(CLI::App& app);
+  void add_leader(CLI::App& app);
   void add_ls(CLI::App& app);
   void add_show(CLI::App& app);
   void add_wait(CLI::App& app);

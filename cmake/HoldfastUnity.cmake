@@ -4,6 +4,9 @@
 # about as long as three by themselves. Sources that declare the same name outside of functions, as two may in their unnamed
 # namespaces, come into different units. The names are read from the lines that begin in the first column; a source that
 # this does not see through has SKIP_UNITY_BUILD_INCLUSION where its target is.
+#
+# The name of a unit begins with UnifiedSource: clang's analyzer follows the functions of a source that is included, and
+# not of the main file, only where the including file has that in its name.
 
 function(holdfast_names_in SOURCE NAMES)
   file(STRINGS ${SOURCE} lines REGEX "^[a-z_][^#]*[ &*>][a-z_0-9]+([(;{]| =| {| :|$)")
@@ -85,7 +88,7 @@ function(holdfast_unity TARGET)
     endwhile()
     list(APPEND names_${unit} ${names})
     math(EXPR size_${unit} "${size_${unit}} + 1")
-    set_source_files_properties(${source} PROPERTIES UNITY_GROUP unit_${unit})
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP UnifiedSource_${unit})
   endforeach()
   set_target_properties(${TARGET} PROPERTIES UNITY_BUILD_MODE GROUP)
 endfunction()

@@ -10,9 +10,10 @@ import sys
 
 from junit import parse
 
-LINES_MOST = 40  # of one test
-AFTER_A_FINDING = 14
-AT_THE_END = 8
+# Of one test: little, because a long log is cut off where it is shown.
+LINES_MOST = 24
+AFTER_A_FINDING = 8
+AT_THE_END = 4
 
 FINDING = re.compile(
     r": Failure$|: error:|runtime error:|terminate called|\b(Address|Leak|Thread|UndefinedBehavior)?Sanitizer\b"

@@ -14,6 +14,7 @@ struct bench_command {
   std::string scenario;
   std::optional<std::int64_t> count;
   std::optional<std::int64_t> concurrency;
+  std::optional<std::int64_t> names;  ///< locked together (pair)
   std::optional<std::int64_t> processes;
   bool one_client = false;
   std::optional<duration> length;

@@ -1,4 +1,4 @@
-// pair: blocking threads lock and unlock free names, each thread its own name, all on one client. Lock and
+// pair: blocking threads lock and unlock free names, each thread its own, all on one client. Lock and
 // unlock are timed together, because the unlock does not wait for the store, and the next lock pays for that.
 
 #include <algorithm>
@@ -6,15 +6,19 @@
 #include <deque>
 #include <fmt/core.h>
 #include <future>
+#include <utility>
+#include <vector>
 
 #include "bench/scenarios.hpp"
+#include <holdfast/lock_set.hpp>
 #include <holdfast/mutex.hpp>
 
 namespace holdfast::cli {
 
 namespace {
 
-double timed_pair(mutex& lock) {
+template <class Lock>
+double timed_pair(Lock& lock) {
   const auto start = bench_clock::now();
   lock.lock();
   lock.unlock();
@@ -35,7 +39,8 @@ struct share {
   bench_clock::time_point finished_at;
 };
 
-share work_through(mutex& lock, workload& work) {
+template <class Lock>
+share work_through(Lock& lock, workload& work) {
   struct leave {
     workload& work;
     ~leave() { --work.busy; }
@@ -54,14 +59,9 @@ share work_through(mutex& lock, workload& work) {
   return own;
 }
 
-}  // namespace
-
-bench_result bench_pair(const bench_command& request) {
+template <class Lock>
+bench_result pairs_of(std::deque<Lock>& names, const bench_command& request, std::int64_t names_each) {
   const auto count = request.count.value_or(request.length ? 100'000'000 : 10'000);
-  const auto threads = request.concurrency.value_or(1);
-  auto locks = open_for_bench(request);
-  std::deque<mutex> names;
-  for (std::int64_t i = 0; i < threads; ++i) names.emplace_back(locks, bench_name(fmt::format("pair-{}", i)));
   const auto warm_up = std::clamp<std::int64_t>(count / 10, 1, 1'000);
   for (auto& each : names) timed_pair(each);
   for (std::int64_t i = 0; i < warm_up; ++i) timed_pair(names.front());
@@ -69,7 +69,7 @@ bench_result bench_pair(const bench_command& request) {
   progress shown{"pair"};
   const auto start = bench_clock::now();
   workload work{count, request.length ? start + *request.length : bench_clock::time_point::max()};
-  work.busy = threads;
+  work.busy = static_cast<std::int64_t>(names.size());
   std::vector<std::future<share>> running;
   running.reserve(names.size());
   for (auto& each : names) {
@@ -86,10 +86,33 @@ bench_result bench_pair(const bench_command& request) {
     end = std::max(end, part.finished_at);
   }
   const auto pairs = static_cast<double>(samples_us.size());
-  return {{{"count", samples_us.size()}, {"concurrency", threads}},
+  return {{{"count", samples_us.size()}, {"concurrency", names.size()}, {"names", names_each}},
           {{"p50_us", percentile(samples_us, 0.50), "lock and unlock together, median"},
            {"p99_us", percentile(samples_us, 0.99), "one in a hundred takes longer"},
            {"per_s", pairs / to_seconds(end - start), "pairs a second"}}};
+}
+
+}  // namespace
+
+bench_result bench_pair(const bench_command& request) {
+  auto locks = open_for_bench(request);
+  const auto threads = request.concurrency.value_or(1);
+  const auto names_each = request.names.value_or(1);
+  if (names_each == 1) {
+    std::deque<mutex> names;
+    for (std::int64_t i = 0; i < threads; ++i)
+      names.emplace_back(locks, bench_name(fmt::format("pair-{}", i)));
+    return pairs_of(names, request, names_each);
+  }
+  std::deque<lock_set> sets;
+  for (std::int64_t i = 0; i < threads; ++i) {
+    std::vector<lock_spec> all;
+    for (std::int64_t each = 0; each < names_each; ++each) {
+      all.emplace_back(bench_name(fmt::format("pair-{}-{}", i, each)));
+    }
+    sets.emplace_back(locks, std::move(all));
+  }
+  return pairs_of(sets, request, names_each);
 }
 
 }  // namespace holdfast::cli

@@ -172,7 +172,7 @@ std::string zsh_case(const command_synopsis& command) {
   if (!command.choices.empty()) {
     text += fmt::format(" \\\n        '1:choice:({})'", fmt::join(command.choices, " "));
   }
-  if (command.name == "run") text += " \\\n        '*::command:_normal'";
+  if (command.name == "run" || command.name == "elect") text += " \\\n        '*::command:_normal'";
   return text + " ;;\n";
 }
 

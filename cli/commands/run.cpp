@@ -4,18 +4,19 @@
 #include <csignal>
 #include <fmt/core.h>
 #include <future>
-#include <string_view>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
 
 #include "commands/wait_line.hpp"
 #include "failure.hpp"
 #include "output/json.hpp"
 #include "output/terminal.hpp"
 #include "output/text.hpp"
-#include "run/child.hpp"
-#include "run/guardian.hpp"
+#include "run/held_command.hpp"
 #include "run/program.hpp"
 #include "run/run_wait.hpp"
-#include "run/supervisor.hpp"
 #include <holdfast/error.hpp>
 
 namespace holdfast::cli {
@@ -24,7 +25,10 @@ namespace {
 
 /// The result of a run, for its messages.
 struct run_result {
-  std::uint64_t token = 0;
+  std::vector<std::pair<std::string, std::uint64_t>> tokens;  // of each name
+  /// Of the lock that was lost, with its token; empty where several were held, and the loss was noticed at
+  /// the release alone.
+  std::optional<std::pair<std::string, std::uint64_t>> lost;
   boot_clock::time_point requested_at;
   boot_clock::time_point held_at;
   boot_clock::time_point ended_at;
@@ -32,16 +36,18 @@ struct run_result {
 
 // After a timeout the command ends within the sum of these two.
 /// For the answer to who holds the lock.
-constexpr std::chrono::seconds inspection_limit{1};
+constexpr std::chrono::milliseconds inspection_limit{1000};
 /// For withdrawing the claim, when the client is closed. An answer may still come meanwhile.
 constexpr std::chrono::seconds flush_limit{1};
 
-/// The state of a lock after a timeout. The limits also hold for a store that does not answer: closing the
+/// What was in the way after a timeout. The limits also hold for a store that does not answer: closing the
 /// client ends the attempt.
-lock_state inspect_in_time(client& locks, const std::string& name) {
+obstacle inspect_in_time(client& locks, const claim& wish) {
   // Deferred if no thread can be created: then the retry policy of the client is the limit.
+  // Of hundreds of names in a store far away it looks at some.
+  const auto until = boot_clock::now() + inspection_limit / 2;
   auto answer = std::async(std::launch::async | std::launch::deferred,
-                           [&] { return locks.inspect(name, 0).value_or(lock_state{}); });
+                           [&] { return obstacle_of(locks, wish, 0, until); });
   if (answer.wait_for(inspection_limit) == std::future_status::timeout) locks.close();
   return answer.get();
 }
@@ -50,26 +56,29 @@ lock_state inspect_in_time(client& locks, const std::string& name) {
 failure denial_of(client& locks, const claim& wish) {
   const bool once = *wish.wait == duration::zero();
   const auto within = once ? "" : " within " + to_whole_text(*wish.wait);
+  const auto* const was = wish.others.empty() ? "was" : "were";
   std::string holders;
   try {
-    auto lock = inspect_in_time(locks, wish.name);
+    auto [name, lock] = inspect_in_time(locks, wish);
     if (std::erase_if(lock.holders, is_own) != 0) {  // granted to this process and released meanwhile
       return {store_unavailable,
-              fmt::format("the lock '{}' was granted too late and was released: the store did not answer{}",
-                          wish.name, once ? " in time" : within)};
+              fmt::format("{} {} granted too late and {} released: the store did not answer{}",
+                          locks_text(wish), was, was, once ? " in time" : within)};
     }
-    holders = ": it is " + holders_text(lock);
+    holders = wish.others.empty() ? std::string{": it is "} : fmt::format(": '{}' is ", printable(name));
+    holders += holders_text(lock);
   } catch (const error& failed) {
     // The holder is optional information, which the user may not be allowed to read. A store that does not
     // answer is the message.
     const bool unanswered = failed.code() == errc::closed;
     if (unanswered || status_of(failed.code()) == store_unavailable) {
       return {store_unavailable,
-              fmt::format("the lock '{}' was not granted{}, and its holder is not known: {}", wish.name,
-                          within, unanswered ? locks.url() + " does not answer" : to_failure(failed).what())};
+              fmt::format("{} {} not granted{}, and {} holder is not known: {}", locks_text(wish), was,
+                          within, wish.others.empty() ? "its" : "their",
+                          unanswered ? locks.url() + " does not answer" : to_failure(failed).what())};
     }
   }
-  return {timed_out, fmt::format("the lock '{}' was not free{}{}{}", wish.name, within, holders,
+  return {timed_out, fmt::format("{} {} not free{}{}{}", locks_text(wish), was, within, holders,
                                  once ? "" : ". A longer --wait may help")};
 }
 
@@ -82,63 +91,11 @@ int conclude_denied(const run_command& request, const failure& denial) {
   return request.conflict_status;
 }
 
-/// Runs the command under the lease, and releases it.
-ending run_under(lease& held, const run_command& request, const program& command, signal_inbox& signals,
-                 const inherited_signals& inherited, run_result& result) {
-  guardian guard;
-  child_process child{command, environment_for(held.token(), request.wish.name), inherited};
-  // If a lease ends with a session, the shorter lifetime decides the grace period.
-  const auto ttl = std::min<duration>(request.wish.ttl.value_or(lock_options{}.ttl()),
-                                      std::chrono::ceil<duration>(held.remaining()));
-  auto end = supervisor{held, ttl, child, guard, signals}.run();
-  result.ended_at = boot_clock::now();
-  return end;
-}
-
 /// The reason why the command had to end. The command is asked to end some time before a deadline that no
 /// renewal moves: the lease is not lost then, but would be.
-loss_reason reason_of(const lease& held, bool ended_at_store) {
-  if (const auto reason = held.loss()) return *reason;
+loss_reason reason_of(const lease_set& held, bool ended_at_store) {
+  if (const lease* lost = held.lost_lease()) return lost->loss().value_or(loss_reason::ended_at_store);
   return ended_at_store ? loss_reason::ended_at_store : loss_reason::not_renewed;
-}
-
-std::string_view to_json_text(loss_reason reason) {
-  switch (reason) {
-    case loss_reason::ended_at_store: return "ended_at_store";
-    case loss_reason::not_renewed: return "not_renewed";
-    case loss_reason::session_ended: return "session_ended";
-    case loss_reason::client_closed: return "client_closed";
-  }
-  return "unknown";
-}
-
-std::string_view sentence_of(loss_reason reason) {
-  switch (reason) {
-    case loss_reason::ended_at_store:
-      return "The store no longer has the lease: it was released by force, it expired there, or the store "
-             "lost it";
-    case loss_reason::not_renewed: return "The store did not confirm a renewal in time";
-    case loss_reason::session_ended: return "The session at the store could not be kept alive in time";
-    case loss_reason::client_closed: return "The client was closed";
-  }
-  return "";
-}
-
-/// Whether the store reports that the lease had ended before. A store that does not answer causes a warning
-/// only, after a short wait: the command has ended under a valid lease, which ends by itself.
-bool lost_at_release(client& locks, lease& held, const run_command& request) {
-  constexpr std::chrono::seconds patience{5};
-  // Deferred if no thread can be created: the command's status matters more than a short wait.
-  auto released = std::async(std::launch::async | std::launch::deferred, [&] { return held.release(); });
-  if (released.wait_for(patience) == std::future_status::timeout) locks.close();  // which ends the attempt
-  const auto code = released.get();
-  if (code && code != errc::lost && !request.store.json) {
-    complain(
-        fmt::format("holdfast: the release of the lock '{}' could not be confirmed ({}). The lock ends by "
-                    "itself when its lease expires\n",
-                    printable(request.wish.name), code.message()));
-  }
-  return code == errc::lost;
 }
 
 /// \param ended whether the command was made to end, and did not end by itself.
@@ -147,11 +104,16 @@ int conclude(const run_command& request, const ending& end, bool ended, loss_rea
   const int status = end.lost ? request.lost_status : end.status;
   if (request.store.json) {
     json object{{"name", request.wish.name},
-                {"token", result.token},
+                {"token", result.tokens.front().second},
                 {"waited_s", to_seconds(result.held_at - result.requested_at)},
                 {"held_s", to_seconds(result.ended_at - result.held_at)},
                 {"lost", end.lost}};
     if (end.lost) object["reason"] = to_json_text(reason);
+    if (end.lost && result.lost) object["lost_name"] = result.lost->first;
+    for (std::size_t each = 1; each < result.tokens.size(); ++each) {
+      const auto& [name, token] = result.tokens[each];
+      object["others"].push_back({{"name", name}, {"token", token}});
+    }
     object["command_status"] = end.status;
     object["status"] = status;
     print_line(object, stderr);
@@ -159,10 +121,11 @@ int conclude(const run_command& request, const ending& end, bool ended, loss_rea
     const auto command = printable(request.command.front());
     const auto end_text =
         ended ? std::string{"was ended"} : fmt::format("ended by itself with status {}", end.status);
-    complain(fmt::format(
-        "holdfast: the lock '{}' (token {}) was lost while '{}' ran; '{}' {}. {}. Others may hold the lock "
-        "now\n",
-        printable(request.wish.name), result.token, command, command, end_text, sentence_of(reason)));
+    const auto which = result.lost ? fmt::format("the lock '{}' (token {})", printable(result.lost->first),
+                                                 result.lost->second)
+                                   : "one of " + locks_text(request.wish);
+    complain(fmt::format("holdfast: {} was lost while '{}' ran; '{}' {}. {}. Others may hold the lock now\n",
+                         which, command, command, end_text, sentence_of(reason)));
   }
   return status;
 }
@@ -170,9 +133,7 @@ int conclude(const run_command& request, const ending& end, bool ended, loss_rea
 }  // namespace
 
 int perform(const run_command& request) {
-  ::signal(SIGCHLD, SIG_DFL);  // if a parent left it ignored, the child's status would be lost
-  // A killed guardian does not read its pipe: SIGPIPE must not end this process.
-  const auto pipe_signal = ::signal(SIGPIPE, SIG_IGN);
+  const auto pipe_signal = take_over_signals();
   signal_inbox signals{SIGHUP,  SIGINT,   SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
                        SIGALRM, SIGWINCH, SIGTSTP, SIGCONT, SIGCHLD, SIGTTOU};
   const program command{request.command};
@@ -194,12 +155,19 @@ int perform(const run_command& request) {
 
   auto& held = *waited.held;
   result.held_at = boot_clock::now();
-  result.token = held.token().value();
-  auto end = run_under(held, request, command, signals, {signals.mask_before(), pipe_signal}, result);
+  const auto ttl = request.wish.ttl.value_or(lock_options{}.ttl());
+  const hold under = hold_of(held);
+  result.tokens = under.tokens;
+  auto end = run_under(under, ttl, command, signals, {signals.mask_before(), pipe_signal}, true);
+  result.ended_at = boot_clock::now();
   signals.close();  // from here on signals end this process: the command is over
   const bool ended = end.lost;
   const auto reason = reason_of(held, !ended);
-  end.lost = lost_at_release(locks, held, request) || end.lost;
+  if (const lease* lost = held.lost_lease()) result.lost.emplace(lost->name(), lost->token().value());
+  if (held.leases().size() == 1) result.lost = result.tokens.front();
+  end.lost = lost_at_release(
+                 locks, [&] { return held.release(); }, locks_text(request.wish), !request.store.json) ||
+             end.lost;
   return conclude(request, end, ended, reason, result);
 }
 

@@ -63,7 +63,7 @@ int perform(const wait_command& request) {
       return conclude(request, false, since);
     }
     if (!watch) {
-      watch = locks.watch([changed] { changed->raise(); });
+      watch = locks.watch(request.name, [changed] { changed->raise(); });
       continue;  // the watch does not report changes from before its start
     }
     // A hold that ends with its ttl changes nothing at the store: look now and then.

@@ -3,7 +3,11 @@
 #include <algorithm>
 #include <array>
 #include <chrono>
+#include <cstdint>
 #include <fmt/core.h>
+#include <functional>
+#include <limits>
+#include <optional>
 #include <unistd.h>
 #include <utility>
 
@@ -14,15 +18,40 @@ namespace holdfast::cli {
 
 namespace {
 
-/// The number of claims in the queue before this process's claim.
-std::ptrdiff_t claims_ahead(const lock_state& lock) {
-  return std::ranges::find_if(lock.waiters, is_own) - lock.waiters.begin();
+bool is_in_queue(const lock_state& lock) { return std::ranges::any_of(lock.waiters, is_own); }
+
+/// "; 2 ahead in the queue": before this process's claim. Empty where it has none.
+std::string place_in(const lock_state& lock) {
+  if (!is_in_queue(lock)) return {};
+  const auto ahead = std::ranges::find_if(lock.waiters, is_own) - lock.waiters.begin();
+  return ahead == 0 ? std::string{"; next in the queue"} : fmt::format("; {} ahead in the queue", ahead);
+}
+
+/// Whether other holders keep the name from being held in that way.
+bool is_in_the_way(const lock_spec& wanted, const lock_state& lock) {
+  std::int64_t permits = 0;
+  bool held = false;
+  bool held_alone = false;
+  for (const claim_state& holder : lock.holders) {
+    if (is_own(holder)) continue;
+    held = true;
+    held_alone = held_alone || holder.mode != mode::shared;
+    permits += holder.permits;
+  }
+  switch (wanted.mode()) {
+    case mode::exclusive: return held;
+    case mode::shared: return held_alone;
+    case mode::permits: return permits + wanted.count() > wanted.capacity();
+  }
+  return held;
 }
 
 }  // namespace
 
-wait_line::wait_line(const client& locks, std::string name) : locks_{locks}, name_{std::move(name)} {
-  if (line_.on()) watch_ = locks_.watch([changed = changed_] { changed->raise(); });
+wait_line::wait_line(const client& locks, claim wish) : locks_{locks}, wish_{std::move(wish)} {
+  if (!line_.on()) return;
+  for (const lock_spec& each : names_of(wish_))
+    watches_.push_back(locks_.watch(each.name(), [changed = changed_] { changed->raise(); }));
 }
 
 int wait_line::get() const noexcept { return line_.on() ? changed_->get() : -1; }
@@ -36,18 +65,40 @@ void wait_line::draw() {
 std::string wait_line::text() const {
   using namespace std::chrono;
   const auto waited = to_text(duration_cast<duration>(boot_clock::now() - since_));
-  const auto start = fmt::format("waiting {} for the lock '{}'", waited, printable(name_));
+  const auto start = fmt::format("waiting {} for {}", waited, locks_text(wish_));
   try {
-    const auto lock = locks_.inspect(name_);
-    if (lock && !lock->pause_reason.empty()) return start + ": " + printable(lock->pause_reason);
-    if (!lock || lock->holders.empty()) return start;
-    const auto ahead = claims_ahead(*lock);
-    const auto place =
-        ahead == 0 ? std::string{"next in the queue"} : fmt::format("{} ahead in the queue", ahead);
-    return fmt::format("{}: {}; {}", start, holders_text(*lock), place);
+    const auto [name, lock] =
+        obstacle_of(locks_, wish_, std::numeric_limits<std::size_t>::max(), std::nullopt);
+    if (!lock.pause_reason.empty()) return start + ": " + printable(lock.pause_reason);
+    if (lock.holders.empty()) return start;
+    const auto which = wish_.others.empty() ? "" : fmt::format("'{}' is ", printable(name));
+    return fmt::format("{}: {}{}{}", start, which, holders_text(lock), place_in(lock));
   } catch (const error&) {
     return start + ": the store does not answer";
   }
+}
+
+obstacle obstacle_of(const client& locks, const claim& wish, std::size_t most_waiters,
+                     std::optional<boot_clock::time_point> until) {
+  enum class rank : std::uint8_t { free, held, in_the_way, waited_for };
+  std::optional<obstacle> found;
+  rank best = rank::free;
+  for (const lock_spec& each : names_of(wish)) {
+    obstacle seen{each.name(), locks.inspect(each.name(), most_waiters).value_or(lock_state{})};
+    const bool is_held = std::ranges::any_of(seen.state.holders, std::not_fn(is_own));
+    const bool is_in_way = !seen.state.pause_reason.empty() || is_in_the_way(each, seen.state);
+    const rank of_this = is_in_queue(seen.state) ? rank::waited_for
+                         : is_in_way             ? rank::in_the_way
+                         : is_held               ? rank::held
+                                                 : rank::free;
+    if (!found || of_this > best) {
+      found = std::move(seen);
+      best = of_this;
+    }
+    if (best == (most_waiters == 0 ? rank::in_the_way : rank::waited_for)) break;
+    if (until && boot_clock::now() >= *until) break;
+  }
+  return std::move(*found);
 }
 
 bool is_own(const claim_state& claim) {

@@ -2,17 +2,20 @@
 
 #include <memory>
 #include <string>
+#include <vector>
 
+#include "claim.hpp"
 #include "descriptor.hpp"
 #include "output/terminal.hpp"
 #include <holdfast/client.hpp>
 
 namespace holdfast::cli {
 
-/// Shows on a terminal who holds the lock, since when, and how many waiters are ahead.
+/// Shows on a terminal who holds the lock, since when, and how many waiters are ahead. Of several names it
+/// shows the one that is waited for.
 class wait_line {
  public:
-  wait_line(const client& locks, std::string name);
+  wait_line(const client& locks, claim wish);
 
   /// Becomes readable when the line should be drawn again; -1 without a terminal.
   [[nodiscard]] int get() const noexcept;
@@ -23,12 +26,23 @@ class wait_line {
   [[nodiscard]] std::string text() const;
 
   const client& locks_;
-  std::string name_;
+  claim wish_;
   boot_clock::time_point since_ = boot_clock::now();
   status_line line_;
   std::shared_ptr<event> changed_ = std::make_shared<event>();
-  std::shared_ptr<void> watch_;
+  std::vector<std::shared_ptr<void>> watches_;  // of each name
 };
+
+/// A name of the claim with its state: the one in whose queue this process stands; else the first, in the
+/// order of the command line, whose holders are in the way; else the first that others hold; else the first.
+struct obstacle {
+  std::string name;
+  lock_state state;
+};
+/// \param most_waiters to read of each name; with zero, queues are not looked at.
+/// \param until no other name is read from then on; empty: all are. \throws holdfast::error
+[[nodiscard]] obstacle obstacle_of(const client& locks, const claim& wish, std::size_t most_waiters,
+                                   std::optional<boot_clock::time_point> until);
 
 /// Whether this process made the claim: by host and process id, because the claim has no other mark.
 [[nodiscard]] bool is_own(const claim_state& claim);

@@ -8,6 +8,7 @@
 #include <memory>
 #include <set>
 #include <unistd.h>
+#include <utility>
 
 #include "commands/watch_changes.hpp"
 #include "descriptor.hpp"
@@ -16,6 +17,7 @@
 #include "output/terminal.hpp"
 #include "output/text.hpp"
 #include "signal_inbox.hpp"
+#include <holdfast/error.hpp>
 
 namespace holdfast::cli {
 
@@ -89,7 +91,20 @@ class observer {
     for (const auto& [name, last] : seen_) names[name] = last.holders.size() + last.waiters.size() > 0;
     for (const auto& lock : locks_.list()) names[lock.name] = may_have_changed(lock);
     for (const auto& [name, changed] : names) {
-      if (changed) look_at(name);
+      if (changed) look_at_listed(name);
+    }
+  }
+
+  /// Whoever may write to the store can make a key there that is the name of no lock.
+  void look_at_listed(const std::string& name) {
+    try {
+      look_at(name);
+    } catch (const error& e) {
+      if (e.code() != errc::invalid_name) throw;
+      if (std::exchange(has_invalid_names_, true)) return;
+      complain(fmt::format(
+          "holdfast watch: '{}' in the store is not a valid name of a lock, and is left out, as all such\n",
+          printable(name)));
     }
   }
 
@@ -140,6 +155,7 @@ class observer {
   std::set<std::string> unheard_;  // servers
   palette colours_{stdout};
   bool first_ = true;
+  bool has_invalid_names_ = false;  // and said so
   std::map<std::string, lock_state> seen_;
 };
 
@@ -150,7 +166,8 @@ int perform(const watch_command& request) {
   signal_inbox signals{SIGINT, SIGTERM, SIGHUP};
   auto locks = open_client(request.store);
   const auto changed = std::make_shared<event>();
-  const auto watch = locks.watch([changed] { changed->raise(); });
+  const auto raise = [changed] { changed->raise(); };
+  const auto watch = request.name.empty() ? locks.watch(raise) : locks.watch(request.name, raise);
   observer watcher{locks, request, signals};
   while (!signals.take()) {
     changed->take();

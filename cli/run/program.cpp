@@ -1,7 +1,6 @@
 #include "run/program.hpp"
 
 #include <algorithm>
-#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <fmt/core.h>
@@ -63,6 +62,18 @@ std::string locate(const std::string& command) {
   throw failure{not_found, fmt::format("there is no command '{}'", command)};
 }
 
+/// The password; and the names and tokens of a `holdfast run` around this one, which would be taken for ours.
+bool is_left_out(std::string_view variable) {
+  if (variable == "HOLDFAST_PASSWORD") return true;
+  for (const std::string_view own : {"HOLDFAST_TOKEN", "HOLDFAST_NAME"}) {
+    if (!variable.starts_with(own)) continue;
+    const auto rest = variable.substr(own.size());
+    const bool is_number = rest.size() > 1 && rest.find_first_not_of("0123456789", 1) == rest.npos;
+    if (rest.empty() || (rest.front() == '_' && is_number)) return true;
+  }
+  return false;
+}
+
 }  // namespace
 
 pointer_list::pointer_list(std::vector<std::string>& strings) {
@@ -75,21 +86,24 @@ program::program(std::vector<std::string> arguments)
 
 std::string program::name() const { return path_.substr(path_.find_last_of('/') + 1); }
 
-std::vector<std::string> environment_for(fencing_token token, std::string_view name) {
+std::vector<std::string> environment_for(const hold& held) {
   constexpr std::string_view store = "HOLDFAST_STORE=";
-  constexpr std::array<std::string_view, 3> left_out{
-      "HOLDFAST_PASSWORD=", "HOLDFAST_TOKEN=", "HOLDFAST_NAME="};
   std::vector<std::string> variables;
   for (char** each = environ; *each != nullptr; ++each) {
     const std::string_view variable{*each};
     if (variable.starts_with(store)) {
       variables.push_back(fmt::format("{}{}", store, masked_url(variable.substr(store.size()))));
-    } else if (std::ranges::none_of(left_out, [&](auto o) { return variable.starts_with(o); })) {
+    } else if (!is_left_out(variable.substr(0, variable.find('=')))) {
       variables.emplace_back(variable);
     }
   }
-  variables.push_back(fmt::format("HOLDFAST_TOKEN={}", token.value()));
-  variables.push_back(fmt::format("HOLDFAST_NAME={}", name));
+  std::string suffix;
+  int number = 1;
+  for (const auto& [name, token] : held.tokens) {
+    variables.push_back(fmt::format("HOLDFAST_TOKEN{}={}", suffix, token));
+    variables.push_back(fmt::format("HOLDFAST_NAME{}={}", suffix, name));
+    suffix = fmt::format("_{}", ++number);
+  }
   return variables;
 }
 

@@ -4,7 +4,7 @@
 #include <string_view>
 #include <vector>
 
-#include <holdfast/fencing_token.hpp>
+#include "run/hold.hpp"
 
 namespace holdfast::cli {
 
@@ -35,9 +35,10 @@ class program {
   std::string path_;
 };
 
-/// This process's environment with HOLDFAST_TOKEN and HOLDFAST_NAME, and without secrets: HOLDFAST_PASSWORD
+/// This process's environment with HOLDFAST_TOKEN and HOLDFAST_NAME, of further names HOLDFAST_TOKEN_2,
+/// HOLDFAST_NAME_2 and so on, and without secrets: HOLDFAST_PASSWORD
 /// is removed, and a password in HOLDFAST_STORE is masked. (Without that variable, a nested `holdfast run`
 /// would silently lock in another store.)
-[[nodiscard]] std::vector<std::string> environment_for(fencing_token token, std::string_view name);
+[[nodiscard]] std::vector<std::string> environment_for(const hold& held);
 
 }  // namespace holdfast::cli

@@ -11,13 +11,13 @@ namespace holdfast::cli {
 
 namespace {
 
-/// A blocking acquire on a thread of its own.
-class background_acquire {
+/// A blocking call on a thread of its own.
+class background_call {
  public:
-  background_acquire(client& locks, const claim& wish)
-      : worker_{[this, &locks, &wish] {
+  explicit background_call(const std::function<void()>& call)
+      : worker_{[this, &call] {
           try {
-            held_ = acquire(locks, wish);
+            call();
           } catch (...) {
             problem_ = std::current_exception();
           }
@@ -26,11 +26,10 @@ class background_acquire {
 
   [[nodiscard]] int get() const noexcept { return ended_.get(); }
   [[nodiscard]] bool ended() const noexcept { return ended_.take(); }
-  /// Waits for the end. \throws what acquiring threw.
-  std::optional<lease> result() {
+  /// Waits for the end. \throws what the call threw.
+  void finish() {
     worker_.join();
     if (problem_) std::rethrow_exception(problem_);
-    return std::move(held_);
   }
   void abandon(client& locks) noexcept {
     locks.close();
@@ -39,14 +38,12 @@ class background_acquire {
 
  private:
   event ended_;
-  std::optional<lease> held_;
   std::exception_ptr problem_;
   std::jthread worker_;
 };
 
-/// Stops at Ctrl-Z like any program, and draws the line again afterwards.
-void stop_now(wait_line& line) {
-  line.clear();
+/// Stops at Ctrl-Z like any program.
+void stop_now() {
   sigset_t stop;
   sigemptyset(&stop);
   sigaddset(&stop, SIGTSTP);
@@ -55,40 +52,60 @@ void stop_now(wait_line& line) {
   ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);
 }
 
-/// The first signal that requests the end. Other signals are dropped, because the command does not run yet.
-std::optional<int> take_interruption(signal_inbox& signals, wait_line& line) {
+/// The first signal that ends the wait. Others are dropped, because the command does not run.
+std::optional<int> take_interruption(signal_inbox& signals, const ends_wait& ends,
+                                     const std::function<void()>& before_stop) {
   while (const auto number = signals.take()) {
-    switch (*number) {
-      case SIGHUP:
-      case SIGINT:
-      case SIGQUIT:
-      case SIGTERM: return number;
-      case SIGTSTP: stop_now(line); break;
-      default: break;
-    }
+    if (ends(*number)) return number;
+    if (*number != SIGTSTP) continue;
+    before_stop();
+    stop_now();
   }
   return std::nullopt;
 }
 
+bool requests_end(int number) {
+  return number == SIGHUP || number == SIGINT || number == SIGQUIT || number == SIGTERM;
+}
+
 }  // namespace
 
-wait_result await_grant(client& locks, const claim& wish, signal_inbox& signals) {
+std::optional<int> await_call(client& locks, const claim& wish, signal_inbox& signals, const ends_wait& ends,
+                              const std::function<void()>& call) {
   using namespace std::chrono_literals;
-  background_acquire attempt{locks, wish};
+  background_call attempt{call};
   // Avoids a line that flashes up for a free lock.
   await_any({signals.get(), attempt.get()}, 150ms);
-  wait_line line{locks, wish.name};
+  wait_line line{locks, wish};
   while (!attempt.ended()) {
-    if (const auto number = take_interruption(signals, line)) {
+    if (const auto number = take_interruption(signals, ends, [&] { line.clear(); })) {
       line.clear();
       attempt.abandon(locks);
-      return {std::nullopt, number};
+      return number;
     }
     line.draw();
     await_any({signals.get(), attempt.get(), line.get()}, 1s);
   }
   line.clear();
-  return {attempt.result(), std::nullopt};
+  attempt.finish();
+  return std::nullopt;
+}
+
+std::optional<int> await_time(duration length, signal_inbox& signals, const ends_wait& ends) {
+  const auto end = boot_clock::now() + length;
+  for (;;) {
+    if (const auto number = take_interruption(signals, ends, [] {})) return number;
+    const auto left = std::chrono::ceil<duration>(end - boot_clock::now());
+    if (left <= duration::zero()) return std::nullopt;
+    await_any({signals.get()}, left);
+  }
+}
+
+wait_result await_grant(client& locks, const claim& wish, signal_inbox& signals) {
+  wait_result result;
+  result.interrupted_by =
+      await_call(locks, wish, signals, requests_end, [&] { result.held = acquire(locks, wish); });
+  return result;
 }
 
 }  // namespace holdfast::cli

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <functional>
 #include <optional>
 
 #include "claim.hpp"
@@ -11,9 +12,21 @@ namespace holdfast::cli {
 /// How waiting for a claim ended: with a lease, with a signal that requests the end, or with neither,
 /// because the time was up.
 struct wait_result {
-  std::optional<lease> held;
+  std::optional<lease_set> held;
   std::optional<int> interrupted_by;
 };
+
+/// Which signals end a wait.
+using ends_wait = std::function<bool(int number)>;
+
+/// Calls `call` on a thread of its own, so that signals are handled and the line on the terminal is updated.
+/// A wait that is interrupted closes the client, which ends the call.
+/// \param wish for the line. \return the signal that interrupted it. \throws what the call threw.
+[[nodiscard]] std::optional<int> await_call(client& locks, const claim& wish, signal_inbox& signals,
+                                            const ends_wait& ends, const std::function<void()>& call);
+
+/// Waits for a time, or until a signal that ends it.
+[[nodiscard]] std::optional<int> await_time(duration length, signal_inbox& signals, const ends_wait& ends);
 
 /// Waits on a thread of its own, so that signals are handled and the line on the terminal is updated. A wait
 /// that is interrupted closes the client, which withdraws the claim from the queue.

@@ -6,36 +6,36 @@
 
 namespace holdfast::cli {
 
-supervisor::supervisor(lease& held, duration ttl, child_process& command, guardian& guard,
-                       signal_inbox& signals)
+supervisor::supervisor(const hold& held, duration ttl, child_process& command, guardian& guard,
+                       signal_inbox& signals, bool shares_terminal)
     : held_{held},
       ttl_{ttl},
       command_{command},
       guard_{guard},
       signals_{signals},
       terminal_{command.group()},
-      deadline_{held.deadline()} {
-  held_.on_lost([lost = lost_](std::error_code) { lost->raise(); });
-}
+      shares_terminal_{shares_terminal},
+      on_lost_{held.lost, [this] { lost_.raise(); }},
+      deadline_{held.deadline()} {}
 
 ending supervisor::run() {
   follow_lease();  // guards it before it begins
-  terminal_.begin();
+  if (shares_terminal_) terminal_.begin();
   command_.start();
   while (!command_.ended()) {
-    await_any({signals_.get(), lost_->get(), alarm_.get()});
+    await_any({signals_.get(), lost_.get(), alarm_.get()});
     take_signals();
     follow_lease();
   }
   // A command that was asked to end and left processes has had its time.
   if (terminated_deadline_) command_.signal_group(SIGKILL);
   const bool killed = guard_.dismiss();
-  return {command_.reap(), killed || terminated_deadline_};
+  return {command_.reap(), killed || terminated_deadline_, interrupted_by_};
 }
 
 void supervisor::follow_lease() {
   const auto now = boot_clock::now();
-  if (lost_->take() && !lost_at_) lost_at_ = now;
+  if (lost_.take() && !lost_at_) lost_at_ = now;
   if (!lost_at_) deadline_ = held_.deadline();
 
   const auto plan = plan_for(deadline_, ttl_, lost_at_);
@@ -60,6 +60,11 @@ void supervisor::take_signals() {
         break;
       case SIGCONT: terminal_.resumed(); break;
       case SIGTTOU: break;  // for the wrapper only
+      case SIGINT:
+      case SIGQUIT:
+      case SIGTERM:
+        if (!interrupted_by_) interrupted_by_ = number;
+        [[fallthrough]];
       default: command_.signal_group(*number);
     }
   }

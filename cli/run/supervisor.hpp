@@ -1,15 +1,16 @@
 #pragma once
 
-#include <memory>
+#include <functional>
 #include <optional>
+#include <stop_token>
 
 #include "descriptor.hpp"
 #include "run/child.hpp"
 #include "run/guardian.hpp"
+#include "run/hold.hpp"
 #include "run/job_control.hpp"
 #include "run/lease_plan.hpp"
 #include "signal_inbox.hpp"
-#include <holdfast/lease.hpp>
 
 namespace holdfast::cli {
 
@@ -17,12 +18,16 @@ namespace holdfast::cli {
 struct ending {
   int status = 0;     ///< as in a shell
   bool lost = false;  ///< it was made to end because the lease was lost, or could not be renewed in time
+  std::optional<int> interrupted_by{};  ///< a signal that requests the end, which was forwarded to it
 };
 
 /// Runs a command for no longer than its lease.
 class supervisor {
  public:
-  supervisor(lease& held, duration ttl, child_process& command, guardian& guard, signal_inbox& signals);
+  /// \param shares_terminal whether the command gets the terminal from the start. Otherwise it gets it when
+  ///        it uses it, and until then the keyboard's signals reach this process, which forwards them.
+  supervisor(const hold& held, duration ttl, child_process& command, guardian& guard, signal_inbox& signals,
+             bool shares_terminal);
 
   /// Starts the command, and returns when it has ended and its process group needs no guardian any more.
   /// \throws failure where the command cannot be executed.
@@ -36,14 +41,17 @@ class supervisor {
   void take_child_change();
   void ask_to_end() noexcept;
 
-  lease& held_;
+  const hold& held_;
   duration ttl_;
   child_process& command_;
   guardian& guard_;
   signal_inbox& signals_;
   job_control terminal_;
+  bool shares_terminal_;
   alarm_clock alarm_;
-  std::shared_ptr<event> lost_ = std::make_shared<event>();  // shared with a callback that may outlive us
+  event lost_;
+  std::stop_callback<std::function<void()>> on_lost_;
+  std::optional<int> interrupted_by_;
   std::optional<boot_clock::time_point> lost_at_;
   boot_clock::time_point deadline_;
   std::optional<boot_clock::time_point> terminated_deadline_;  // the deadline that SIGTERM was sent for

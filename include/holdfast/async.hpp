@@ -1,15 +1,20 @@
 #pragma once
 
 #include <memory>
+#include <string>
+#include <string_view>
 #include <type_traits>
 #include <utility>
 
 #include "holdfast/counting_semaphore.hpp"
 #include "holdfast/detail/completion.hpp"
+#include "holdfast/election.hpp"
 #include "holdfast/lease.hpp"
+#include "holdfast/lock_set.hpp"
 #include "holdfast/mutex.hpp"
 #include "holdfast/recursive_mutex.hpp"
 #include "holdfast/shared_mutex.hpp"
+#include "holdfast/term.hpp"
 
 /// \file
 /// The asynchronous forms of all lock types and of `lease`, for any Boost.Asio completion token:
@@ -25,7 +30,9 @@
 /// *Default token.* Without a token the operation is deferred until it is awaited in a coroutine of Asio
 /// (before Boost 1.86 as by `use_awaitable`), with diagnostics: its errors are those of the blocking form.
 ///
-/// *Completion signature.* `void(boost::system::error_code, holdfast::lease)`. The code compares with
+/// *Completion signature.* `void(boost::system::error_code, holdfast::lease)`; of a lock_set, with a
+/// holdfast::lease_set in its place, of a campaign with a holdfast::term, for which the same holds. The code
+/// compares with
 /// `holdfast::errc`; tokens that throw throw boost::system::system_error with it. A code cannot contain the
 /// store, the name and the cause: `with_diagnostics(token)` completes with an exception instead. With an
 /// error, the lease is inert. The try forms complete without an error and with an inert lease where the name
@@ -145,6 +152,68 @@ auto counting_semaphore::async_try_acquire_permits_until(
                                         std::forward<Token>(token));
 }
 
+template <class Token>
+auto lock_set::async_acquire(Token&& token) {
+  return detail::initiate_acquire_set(
+      handle_, [] { return std::optional<duration>{}; }, std::forward<Token>(token));
+}
+template <class Token>
+auto lock_set::async_try_acquire(Token&& token) {
+  return detail::initiate_acquire_set(
+      handle_, [] { return std::optional{duration::zero()}; }, std::forward<Token>(token));
+}
+template <class Rep, class Period, class Token>
+auto lock_set::async_try_acquire_for(const std::chrono::duration<Rep, Period>& limit, Token&& token) {
+  return detail::initiate_acquire_set(
+      handle_, [limit] { return std::optional{detail::to_limit(limit)}; }, std::forward<Token>(token));
+}
+template <class Clock, class Duration, class Token>
+auto lock_set::async_try_acquire_until(const std::chrono::time_point<Clock, Duration>& limit, Token&& token) {
+  return detail::initiate_acquire_set(
+      handle_, [limit] { return std::optional{detail::time_left(limit)}; }, std::forward<Token>(token));
+}
+
+template <class Token>
+auto election::async_campaign(std::string_view value, Token&& token) {
+  return detail::initiate_campaign(
+      handle_, value, [] { return std::optional<duration>{}; }, std::forward<Token>(token));
+}
+template <class Token>
+auto election::async_try_campaign(std::string_view value, Token&& token) {
+  return detail::initiate_campaign(
+      handle_, value, [] { return std::optional{duration::zero()}; }, std::forward<Token>(token));
+}
+template <class Rep, class Period, class Token>
+auto election::async_try_campaign_for(std::string_view value, const std::chrono::duration<Rep, Period>& limit,
+                                      Token&& token) {
+  return detail::initiate_campaign(
+      handle_, value, [limit] { return std::optional{detail::to_limit(limit)}; }, std::forward<Token>(token));
+}
+template <class Clock, class Duration, class Token>
+auto election::async_try_campaign_until(std::string_view value,
+                                        const std::chrono::time_point<Clock, Duration>& limit,
+                                        Token&& token) {
+  return detail::initiate_campaign(
+      handle_, value, [limit] { return std::optional{detail::time_left(limit)}; },
+      std::forward<Token>(token));
+}
+template <class Token>
+auto election::async_leader(Token&& token) const {
+  return detail::initiate<detail::leader_signature>(
+      [&of = handle_](std::unique_ptr<detail::completion> handler) {
+        return of.async_participants(false, std::move(handler));
+      },
+      std::forward<Token>(token));
+}
+template <class Token>
+auto election::async_participants(Token&& token) const {
+  return detail::initiate<detail::participants_signature>(
+      [&of = handle_](std::unique_ptr<detail::completion> handler) {
+        return of.async_participants(true, std::move(handler));
+      },
+      std::forward<Token>(token));
+}
+
 // lease ------------------------------------------------------------------------------------------
 
 /// Releases a lease and completes with the store's confirmation, or with an error as `lease::release()`
@@ -203,6 +272,35 @@ auto async_wait_lost(const lease& held, Token&& token = Token{}) {
         return detail::async_wait_lost(held, std::move(handler));
       },
       std::forward<Token>(token));
+}
+
+/// Ends a term, as `async_release` does a lease: `term::resign()`.
+template <class Token = detail::default_token>
+auto async_resign(term held, Token&& token = Token{}) {
+  return async_release(detail::term_access::take(std::move(held)), std::forward<Token>(token));
+}
+
+/// Replaces the value of a term, with the errors of `term::proclaim()`. The completion returns the term, with
+/// its former value after an error. Tokens that throw drop the term, which resigns; use `as_tuple(…)` to keep
+/// it.
+///
+/// Cancelling ends only the wait: the term comes back at once, and others may see either value.
+template <class Token = detail::default_token>
+auto async_proclaim(term held, std::string_view value, Token&& token = Token{}) {
+  return detail::initiate<detail::term_signature>(
+      [held = std::move(held),
+       value = std::string{value}](std::unique_ptr<detail::completion> handler) mutable {
+        return detail::async_proclaim(std::move(held), value, std::move(handler));
+      },
+      std::forward<Token>(token));
+}
+
+/// Completes when the leadership is lost, as `async_wait_lost` of a lease.
+/// \param held must live until the operation has been started. It may be moved, resigned or destroyed
+///        afterwards.
+template <class Token = detail::default_token>
+auto async_wait_lost(const term& held, Token&& token = Token{}) {
+  return async_wait_lost(detail::term_access::lease_of(held), std::forward<Token>(token));
 }
 
 /// Boost before 1.76 cannot compare its codes with enumerations of the standard's kind.

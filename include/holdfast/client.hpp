@@ -96,14 +96,22 @@ class HOLDFAST_EXPORT client {
   /// \return whether there was such a hold.
   /// \throws holdfast::error as above; errc::invalid_argument for a token of zero.
   bool force_release(std::string_view name, fencing_token token) const;
-  /// Calls `changed` when the store may have changed: at least once soon after the call, and again after
-  /// every burst of changes. The call has no details: use `inspect` or `list` then. It runs on
-  /// the client's thread for callbacks, one at a time: one that blocks delays the callbacks of
-  /// `lease::on_lost` and nothing else. An exception that it throws ends the process.
+  /// Calls `changed` when any lock of the store may have changed: at least once soon after the call, and
+  /// again after every burst of changes. The call has no details: use `inspect` or `list` then, which cause
+  /// no further call. After a time without a connection to the store it is called once. A hold that ends with
+  /// its ttl may be no change to the store before another client claims. `changed` runs on the client's
+  /// thread for callbacks, one at a time: one that blocks delays the callbacks of `lease::on_lost` and
+  /// nothing else. An exception that it throws ends the process.
   /// \return a handle. Destroying it ends the watch, and waits for a call of `changed` that runs, except when
   ///         `changed` itself destroys it. It may outlive the client.
   /// \throws holdfast::error errc::invalid_argument for an empty function; errc::closed.
   [[nodiscard]] std::shared_ptr<void> watch(std::function<void()> changed) const;
+  /// As above, for one name: calls `changed` when its state may have changed, by a claim, a grant, a release
+  /// or a loss. Changes of other names cost this client nothing, or little: see the page of the store in
+  /// `docs/stores`. Creates nothing. Any number of watches, of the same name or others, go together.
+  /// \param name 1 to 512 bytes of UTF-8 without control characters. It need not exist.
+  /// \throws holdfast::error errc::invalid_name; as above.
+  [[nodiscard]] std::shared_ptr<void> watch(std::string_view name, std::function<void()> changed) const;
 
   /// The URL with its password masked.
   [[nodiscard]] const std::string& url() const noexcept;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -24,10 +25,12 @@ enum class mode : std::uint8_t {
 /// The process that claims, for people who inspect a lock. The client that claims chooses all of it, so never
 /// trust it.
 struct claimant {
-  std::string host;      ///< its host name
-  std::int64_t pid = 0;  ///< its process id there; zero where it is not known
-  std::string program;   ///< client_options::program
-  std::string label;     ///< lock_options::label; of a foreign holder the text that it wrote
+  std::string host;                    ///< its host name
+  std::int64_t pid = 0;                ///< its process id there; zero where it is not known
+  std::string program;                 ///< client_options::program
+  std::string label;                   ///< lock_options::label; of a foreign holder the text that it wrote
+  std::optional<std::string> value{};  ///< of a candidate of an election (see `election`); empty otherwise
+  std::uint64_t value_revision = 0;    ///< how often the leader has replaced its value
 };
 
 /// One holder or waiter of a name, as the store had it when it was asked.

@@ -72,7 +72,13 @@ bool client::force_release(std::string_view name, fencing_token token) const {
 
 std::shared_ptr<void> client::watch(std::function<void()> changed) const {
   if (!changed) throw error{errc::invalid_argument, "client::watch: the function is empty"};
-  return core_->watch(std::move(changed));
+  return core_->watch(std::nullopt, std::move(changed));
+}
+
+std::shared_ptr<void> client::watch(std::string_view name, std::function<void()> changed) const {
+  const lock_name checked{name};
+  if (!changed) throw error{errc::invalid_argument, "client::watch: the function is empty"};
+  return core_->watch(checked.str(), std::move(changed));
 }
 
 const std::string& client::url() const noexcept { return core_->url(); }

@@ -4,6 +4,7 @@
 #include <exception>
 #include <utility>
 
+#include "api/wait_for.hpp"
 #include "runtime/process.hpp"
 #include "runtime/signals.hpp"
 #include "stores/open.hpp"
@@ -14,14 +15,6 @@ using lease_core::lease_record_ptr;
 using runtime::core_lock;
 
 namespace {
-
-/// The result of a blocked caller. Shared, because the thread that wakes the caller may still use it when the
-/// caller has returned.
-template <class Result>
-struct slot {
-  store::caller blocked;
-  std::optional<Result> value;
-};
 
 /// A latch for a wait with a limit.
 struct idle_latch {
@@ -70,6 +63,9 @@ client_core::client_core(std::string_view url, client_options options)
                                                                    parts_->loop.assert_core_locked();
                                                                    announce_loss(lease);
                                                                  });
+    parts_->sets = std::make_unique<lease_core::set_claims>(parts_->loop, *parts_->leases);
+    parts_->observers = std::make_unique<lease_core::observers>(parts_->loop, parts_->store->port(),
+                                                                options_.locks().retry().limit());
   }
   parts_->loop.on_core_lock_released([store = parts_->store.get()] { store->kick(); });
 }
@@ -110,42 +106,6 @@ void client_core::require_open() const {
   if (closed_) throw error{errc::closed, "the client of " + url_ + " has been closed"};
 }
 
-/// Starts an operation and performs I/O for the store until the operation has its result.
-/// \param cancel is called after a request of `stop`, with the return value of `start`.
-template <class Result, class Start, class Cancel>
-Result client_core::wait_for(Start start, const std::stop_token& stop, Cancel cancel) {
-  const auto result = std::make_shared<slot<Result>>();
-  op_id id = 0;
-  {
-    const core_lock now{parts_->loop, true};
-    id = start([this, result](Result r) {
-      result->value = std::move(r);
-      parts_->loop.defer([result] { result->blocked.serve(); });
-    });
-  }
-  // Without the core lock, which cancelling takes.
-  const std::stop_callback stopped{stop, [&] { cancel(id); }};
-  parts_->store->help(result->blocked);
-  return std::move(*result->value);
-}
-
-template <class Result, class Start>
-Result client_core::wait_for(Start start) {
-  return wait_for<Result>(
-      [&](auto handler) {
-        start(std::move(handler));
-        return op_id{0};
-      },
-      std::stop_token{}, [](op_id) {});
-}
-
-template <class Function>
-auto client_core::outside(Function action) {
-  return [this, action = std::move(action)](auto value) {
-    parts_->loop.defer_signal([action, value = std::move(value)]() mutable { action(std::move(value)); });
-  };
-}
-
 lease_core::taken client_core::acquire(lease_core::wish wish, std::optional<duration> limit,
                                        const std::stop_token& stop) {
   return wait_for<lease_core::taken>(
@@ -154,9 +114,8 @@ lease_core::taken client_core::acquire(lease_core::wish wish, std::optional<dura
           handler(failure{errc::closed, "the client was closed"});
           return 0;
         }
-        std::optional<store::time_point> until;
-        if (limit && wish.claim.wait) until = parts_->loop.now() + *limit;
         parts_->loop.assert_core_locked();
+        const auto until = end_of(limit, wish.claim.wait);
         return parts_->leases->acquire(std::move(wish), until, std::move(handler));
       },
       stop, [this](op_id id) { cancel(id); });
@@ -170,15 +129,20 @@ client_core::op_id client_core::start_acquire(lease_core::wish wish, std::option
     later(lease_core::taken{failure{errc::closed, "the client was closed"}});
     return 0;
   }
-  std::optional<store::time_point> until;
-  if (limit && wish.claim.wait) until = parts_->loop.now() + *limit;
+  const auto until = end_of(limit, wish.claim.wait);
   return parts_->leases->acquire(std::move(wish), until, std::move(later));
+}
+
+std::optional<store::time_point> client_core::end_of(std::optional<duration> limit, bool waits) const {
+  if (!limit || !waits) return std::nullopt;
+  return parts_->loop.now() + *limit;
 }
 
 void client_core::cancel(op_id id) {
   if (!is_ours()) return;
   const core_lock now{parts_->loop};
-  if (id < first_wait) return parts_->leases->cancel(id);
+  if (id < first_set) return parts_->leases->cancel(id);
+  if (id < first_wait) return parts_->sets->cancel(id - first_set);
   end_wait(id, failure{errc::cancelled, "the wait was cancelled"});
 }
 
@@ -278,6 +242,31 @@ client_core::op_id client_core::start_downgrade(const lease_record_ptr& lease, o
   return id;
 }
 
+std::optional<failure> client_core::annotate(const lease_record_ptr& lease,
+                                             std::shared_ptr<const std::string> metadata) {
+  if (!is_ours()) return parents_lease();
+  return wait_for<std::optional<failure>>([&](auto handler) {
+    parts_->loop.assert_core_locked();
+    parts_->leases->annotate(lease, std::move(metadata), std::move(handler));
+  });
+}
+
+client_core::op_id client_core::start_annotate(const lease_record_ptr& lease,
+                                               std::shared_ptr<const std::string> metadata,
+                                               on_ended handler) {
+  if (!is_ours()) {
+    handler(parents_lease());
+    return 0;
+  }
+  const core_lock now{parts_->loop};
+  const op_id id = add_wait(std::move(handler));
+  parts_->leases->annotate(lease, std::move(metadata), [this, id](std::optional<failure> failed) {
+    parts_->loop.assert_core_locked();
+    end_wait(id, std::move(failed));
+  });
+  return id;
+}
+
 client_core::op_id client_core::start_wait_lost(const lease_record_ptr& lease, on_ended handler) {
   if (!is_ours()) {
     handler(parents_lease());
@@ -306,6 +295,7 @@ void client_core::check(const lease_record_ptr& lease) {
 }
 
 void client_core::announce_loss(const lease_record_ptr& lease) {
+  parts_->sets->lost(*lease);
   // Captures the parts and not `this`, because this may run while the client is being destroyed.
   const auto give_back = [p = parts_.get(), lease] {
     if (lease->reason == errc::closed) return;  // closing releases all leases
@@ -320,8 +310,10 @@ void client_core::announce_loss(const lease_record_ptr& lease) {
   std::erase_if(actions, [](const auto& action) { return !action.second; });
   // The callbacks run on another thread than the signals: one that takes long must not delay the signal of
   // the next lease.
-  parts_->loop.defer_signal([p = parts_.get(), lease, actions = std::move(actions), give_back]() mutable {
+  parts_->loop.defer_signal([p = parts_.get(), lease, set_lost = lease->set_lost,
+                             actions = std::move(actions), give_back]() mutable {
     lease->lost.request_stop();
+    set_lost.request_stop();
     if (actions.empty()) return give_back();
     p->loop.call_back([lease, actions = std::move(actions), give_back] {
       for (const auto& [number, action] : actions) action(lease->reason);
@@ -386,6 +378,7 @@ void client_core::close() noexcept {
   {
     const core_lock now{parts_->loop, true};
     parts_->leases->close();
+    parts_->observers->close();
     parts_->store->port().when_idle([idle] { idle->ring(); });
   }
   while (parts_->store->drive()) {

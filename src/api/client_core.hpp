@@ -13,9 +13,12 @@
 #include <vector>
 
 #include "base/annotated_mutex.hpp"
+#include "holdfast/candidate.hpp"
 #include "holdfast/client.hpp"
 #include "holdfast/detail/handle.hpp"
 #include "lease/lease_manager.hpp"
+#include "lease/observers.hpp"
+#include "lease/set_claims.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/event_loop.hpp"
 
@@ -29,8 +32,10 @@ class client_core : public std::enable_shared_from_this<client_core> {
   using op_id = lease_core::lease_manager::claim_id;
   /// Called once, without the core lock.
   using on_acquired = std::function<void(lease_core::taken)>;
+  using on_set_acquired = std::function<void(lease_core::set_taken)>;
   /// Called once, without the core lock: nothing on success.
   using on_ended = std::function<void(std::optional<failure>)>;
+  using on_inspected = std::function<void(store::inspected)>;
 
   /// \throws holdfast::error.
   [[nodiscard]] static std::shared_ptr<client_core> open(std::string_view url, client_options options);
@@ -53,6 +58,11 @@ class client_core : public std::enable_shared_from_this<client_core> {
   [[nodiscard]] lease_core::taken acquire(lease_core::wish wish, std::optional<duration> limit,
                                           const std::stop_token& stop);
   op_id start_acquire(lease_core::wish wish, std::optional<duration> limit, on_acquired handler);
+  /// As the two above, for several names; see set_claims.
+  [[nodiscard]] lease_core::set_taken acquire_set(std::vector<lease_core::wish> wishes,
+                                                  std::optional<duration> limit, const std::stop_token& stop);
+  op_id start_acquire_set(std::vector<lease_core::wish> wishes, std::optional<duration> limit,
+                          on_set_acquired handler);
   /// Ends an operation that was started, unless it has ended, with errc::cancelled. A release or a downgrade
   /// goes on, and its end is reported to no caller.
   void cancel(op_id id);
@@ -60,8 +70,18 @@ class client_core : public std::enable_shared_from_this<client_core> {
   /// Sends a release without waiting for its end.
   void drop(const lease_core::lease_record_ptr& lease) noexcept;
   [[nodiscard]] std::error_code release(const lease_core::lease_record_ptr& lease);
+  /// As the two above, for several leases, whose requests are sent together. Throws before it has released
+  /// any.
+  void drop_all(const std::vector<lease_core::lease_record_ptr>& leases);
+  [[nodiscard]] std::vector<std::error_code> release_all(
+      const std::vector<lease_core::lease_record_ptr>& leases);
   [[nodiscard]] renewal renew(const lease_core::lease_record_ptr& lease);
   [[nodiscard]] std::optional<failure> downgrade(const lease_core::lease_record_ptr& lease);
+  /// Replaces the metadata of an exclusive hold.
+  [[nodiscard]] std::optional<failure> annotate(const lease_core::lease_record_ptr& lease,
+                                                std::shared_ptr<const std::string> metadata);
+  op_id start_annotate(const lease_core::lease_record_ptr& lease, std::shared_ptr<const std::string> metadata,
+                       on_ended handler);
   op_id start_release(const lease_core::lease_record_ptr& lease, on_ended handler);
   op_id start_downgrade(const lease_core::lease_record_ptr& lease, on_ended handler);
   /// Ends without a failure when the lease is lost, with errc::closed when that is because the client was
@@ -76,10 +96,18 @@ class client_core : public std::enable_shared_from_this<client_core> {
   /// \return whether the action was still registered, and so is never called.
   bool remove_on_lost(const lease_core::lease_record_ptr& lease, op_id id);
 
+  /// Has the first loss of one of the leases stop it, also one that has come already; unless it is released.
+  void share_losses(const std::vector<lease_core::lease_record_ptr>& leases, const std::stop_source& lost);
+
   [[nodiscard]] store::inspected inspect(std::string name, std::size_t most_waiters);
   [[nodiscard]] store::listed list(bool idle);
   [[nodiscard]] store::forced force_release(std::string name, std::optional<fencing_token> token);
-  [[nodiscard]] std::shared_ptr<void> watch(std::function<void()> changed);
+  /// As `inspect`, without waiting for the answer.
+  op_id start_inspect(std::string name, std::size_t most_waiters, on_inspected handler);
+  [[nodiscard]] std::shared_ptr<void> watch(store::watched target, std::function<void()> changed);
+  /// Observes the election of that name; see election::observe.
+  [[nodiscard]] std::shared_ptr<void> observe(std::string name,
+                                              std::function<void(const observation&)> changed);
 
   void close() noexcept;
 
@@ -93,6 +121,8 @@ class client_core : public std::enable_shared_from_this<client_core> {
     runtime::event_loop loop;
     std::unique_ptr<runtime::backend> store;
     std::unique_ptr<lease_core::lease_manager> leases HOLDFAST_PT_GUARDED_BY(loop);
+    std::unique_ptr<lease_core::set_claims> sets HOLDFAST_PT_GUARDED_BY(loop);
+    std::unique_ptr<lease_core::observers> observers HOLDFAST_PT_GUARDED_BY(loop);
     std::unordered_map<op_id, wait> waits HOLDFAST_GUARDED_BY(loop);
     op_id last_wait HOLDFAST_GUARDED_BY(loop) = 0;
   };
@@ -107,6 +137,8 @@ class client_core : public std::enable_shared_from_this<client_core> {
 
   /// Numbers of waits and loss callbacks, which the lease manager does not use for claims.
   static constexpr op_id first_wait = op_id{1} << 63U;
+  /// Likewise of claims for several names, which count from here.
+  static constexpr op_id first_set = op_id{1} << 62U;
 
   op_id add_wait(on_ended handler) HOLDFAST_REQUIRES(parts_->loop);
   void end_wait(op_id id, std::optional<failure> result) HOLDFAST_REQUIRES(parts_->loop);
@@ -120,6 +152,8 @@ class client_core : public std::enable_shared_from_this<client_core> {
   template <class Result, class Start>
   Result wait_for(Start start);
   [[nodiscard]] store::time_point give_up() const;
+  /// The end of a wait of that length that begins now; empty: no end.
+  [[nodiscard]] std::optional<store::time_point> end_of(std::optional<duration> limit, bool waits) const;
   /// Runs `action` after the core lock is released.
   template <class Function>
   auto outside(Function action);

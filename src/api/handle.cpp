@@ -6,8 +6,9 @@
 #include <utility>
 
 #include "api/access.hpp"
+#include "api/claims.hpp"
+#include "api/vacancy.hpp"
 #include "base/annotated_mutex.hpp"
-#include "base/metadata.hpp"
 #include "base/name.hpp"
 
 namespace holdfast::detail {
@@ -28,8 +29,6 @@ struct kept_lease {
 }  // namespace
 
 struct handle::state {
-  using clock = std::chrono::steady_clock;
-
   std::shared_ptr<client_core> locks;
   std::string name;
   std::shared_ptr<const std::string>
@@ -39,15 +38,17 @@ struct handle::state {
   lock_options options;
   std::shared_ptr<const std::string> metadata;
 
-  annotated::mutex mutex;
-  annotated::condition_variable unlocked;
+  vacancy place;
   /// Oldest first; at most one of mode::exclusive.
-  std::deque<kept_lease> kept HOLDFAST_GUARDED_BY(mutex);
+  std::deque<kept_lease> kept HOLDFAST_GUARDED_BY(place.mutex);
 
-  [[nodiscard]] lease_core::wish wish_for(const lock_request& request) const;
+  [[nodiscard]] lease_core::wish wish_for(const lock_request& request, std::optional<duration> limit) const;
   [[nodiscard]] std::optional<duration> limit_of(const lock_request& request) const {
     return request.limit ? request.limit : options.wait_limit();
   }
+  /// \param limit in place of the request's; empty: none.
+  [[nodiscard]] std::optional<lease> acquire(const lock_request& request,
+                                             std::optional<duration> limit) const;
   [[nodiscard]] lease lease_of(const lease_core::lease_record_ptr& record) const {
     set_client(*record, locks);
     return lease_access::make(record);
@@ -60,72 +61,50 @@ struct handle::state {
   }
   /// A hold that was lost keeps its place here until its user unlocks it, so that no user unlocks another's
   /// hold.
-  [[nodiscard]] bool is_vacant() const HOLDFAST_REQUIRES(mutex) {
+  [[nodiscard]] bool is_vacant() const HOLDFAST_REQUIRES(place.mutex) {
     return std::none_of(kept.begin(), kept.end(),
                         [](const kept_lease& k) { return k.locked_as == mode::exclusive && !k.held.held(); });
   }
   /// Waits until the object can keep one more lease of that mode, and calls `then` with the kept leases.
   /// \return false when the time was up or the wait was stopped. \throws holdfast::error errc::closed.
   template <class Then>
-  bool when_vacant(const lock_request& request, std::optional<clock::time_point> until, Then then) {
-    {
-      const annotated::lock held{mutex};
-      if (request.mode != mode::exclusive || is_vacant()) {
-        then(kept);
-        return true;
-      }
-    }
-    const auto wake = [this] {
-      {
-        const annotated::lock held{mutex};
-      }
-      unlocked.notify_all();
-    };
-    const std::stop_callback on_closing{locks->closing(), wake};
-    const std::stop_callback on_stop{request.stop, wake};
-    const auto is_given_up = [&] { return locks->is_closed() || request.stop.stop_requested(); };
-    bool vacant = false;
-    {
-      const annotated::lock held{mutex};
-      while (!is_vacant() && !is_given_up()) {
-        if (!until) {
-          unlocked.wait(mutex);
-        } else if (unlocked.wait_until(mutex, *until) == std::cv_status::timeout) {
-          break;
-        }
-      }
-      vacant = is_vacant() && !locks->is_closed();
-      if (vacant) then(kept);
-    }
-    if (!vacant) locks->require_open();
-    return vacant;
+  bool when_vacant(const lock_request& request, const std::optional<vacancy::clock::time_point>& until,
+                   Then then) {
+    return place.when(
+        [&] {
+          place.mutex.assert_locked();
+          return request.mode != mode::exclusive || is_vacant();
+        },
+        [&] {
+          place.mutex.assert_locked();
+          then(kept);
+        },
+        *locks, until, request.stop);
   }
   /// The newest kept lease; null where there is none.
-  [[nodiscard]] const lease* newest() const HOLDFAST_REQUIRES(mutex) {
+  [[nodiscard]] const lease* newest() const HOLDFAST_REQUIRES(place.mutex) {
     return kept.empty() ? nullptr : &kept.back().held;
   }
 };
 
-lease_core::wish handle::state::wish_for(const lock_request& request) const {
-  if (request.mode == mode::permits && (request.permits < 1 || request.permits > capacity)) {
-    throw error{errc::invalid_argument, "cannot take " + std::to_string(request.permits) + " permits of '" +
-                                            name + "': its capacity is " + std::to_string(capacity)};
+lease_core::wish handle::state::wish_for(const lock_request& request, std::optional<duration> limit) const {
+  return wish_of({name, request.mode, request.permits, capacity, shareable}, options, metadata,
+                 limit != duration::zero());
+}
+
+std::optional<lease> handle::state::acquire(const lock_request& request,
+                                            std::optional<duration> limit) const {
+  locks->require_open();
+  auto wish = wish_for(request, limit);
+  if (request.stop.stop_requested()) return std::nullopt;
+  auto result = locks->acquire(std::move(wish), limit, request.stop);
+  if (const auto* record = std::get_if<lease_core::lease_record_ptr>(&result)) return lease_of(*record);
+  if (const auto* failed = std::get_if<failure>(&result)) {
+    if (failed->code == errc::cancelled && request.stop.stop_requested()) return std::nullopt;
+    throw error{failed->code, *attempt + ": " + failed->message};
   }
-  lease_core::wish wish;
-  wish.margin = options.drift_margin();
-  wish.renews = options.renewal();
-  store::claim& c = wish.claim;
-  c.name = name;
-  c.owner = owner_id::random();
-  c.mode = request.mode;
-  c.permits = request.permits;
-  c.capacity = capacity;
-  c.shareable = shareable;
-  c.ttl = options.ttl();
-  c.retry = options.retry();
-  c.metadata = metadata;
-  c.wait = limit_of(request) != duration::zero();
-  return wish;
+  if (!request.limit) throw timed_out();
+  return std::nullopt;
 }
 
 handle::handle(client& locks, std::string_view name, std::int64_t capacity,
@@ -137,10 +116,7 @@ handle::handle(client& locks, std::string_view name, std::int64_t capacity,
   s.capacity = capacity;
   s.shareable = shareable;
   s.options = options.value_or(s.locks->options().locks());
-  claimant self = this_process();
-  if (!s.locks->options().program().empty()) self.program = s.locks->options().program();
-  self.label = s.options.label();
-  s.metadata = std::make_shared<const std::string>(to_metadata(self));
+  s.metadata = metadata_for(*s.locks, s.options);
   s.attempt = std::make_shared<const std::string>("cannot lock '" + s.name + "' on " + s.locks->url());
 }
 
@@ -156,18 +132,7 @@ bool handle::is_inherited() const noexcept { return !state_->locks->is_ours(); }
 void handle::require_open() const { state_->locks->require_open(); }
 
 std::optional<lease> handle::acquire(const lock_request& request) {
-  const state& s = *state_;
-  s.locks->require_open();
-  auto wish = s.wish_for(request);
-  if (request.stop.stop_requested()) return std::nullopt;
-  auto result = s.locks->acquire(std::move(wish), s.limit_of(request), request.stop);
-  if (const auto* record = std::get_if<lease_core::lease_record_ptr>(&result)) return s.lease_of(*record);
-  if (const auto* failed = std::get_if<failure>(&result)) {
-    if (failed->code == errc::cancelled && request.stop.stop_requested()) return std::nullopt;
-    throw error{failed->code, *s.attempt + ": " + failed->message};
-  }
-  if (!request.limit) throw s.timed_out();
-  return std::nullopt;
+  return state_->acquire(request, state_->limit_of(request));
 }
 
 pending handle::async_acquire(const lock_request& request, std::unique_ptr<completion> handler) {
@@ -176,7 +141,7 @@ pending handle::async_acquire(const lock_request& request, std::unique_ptr<compl
   lease_core::wish wish;
   try {
     s.locks->require_open();
-    wish = s.wish_for(request);
+    wish = s.wish_for(request, s.limit_of(request));
   } catch (const error& e) {
     shared->complete({e.code(), e.detail(), {}});
     return {};
@@ -201,22 +166,19 @@ pending handle::async_acquire(const lock_request& request, std::unique_ptr<compl
   return p;
 }
 
-bool handle::lock(lock_request request) {
+bool handle::lock(const lock_request& request) {
   state& s = *state_;
   s.locks->require_open();  // before the mutex is touched, which a child may have inherited locked
   const auto limit = s.limit_of(request);
-  std::optional<state::clock::time_point> until;
-  if (limit) until = state::clock::now() + *limit;
+  std::optional<vacancy::clock::time_point> until;
+  if (limit) until = vacancy::clock::now() + *limit;
   const auto refused = [&] {
     if (!request.limit && !request.stop.stop_requested()) throw s.timed_out();
     return false;
   };
   if (!s.when_vacant(request, until, [](const auto& /*kept*/) {})) return refused();
-  if (request.limit && *request.limit > duration::zero()) {
-    const auto left = std::chrono::ceil<duration>(*until - state::clock::now());
-    request.limit = std::max(left, duration::zero());
-  }
-  auto granted = acquire(request);
+  const auto left = limit > duration::zero() ? std::optional{left_until(*until)} : limit;
+  auto granted = s.acquire(request, left);
   if (!granted) return false;
   // The kept hold may have been lost while this one waited in the queue: its place here is still taken.
   const auto keep = [&](std::deque<kept_lease>& kept) {
@@ -235,7 +197,7 @@ void handle::unlock(mode m, std::ptrdiff_t count) noexcept {
   for (; count > 0; --count) {
     lease released;
     {
-      const annotated::lock held{s.mutex};
+      const annotated::lock held{s.place.mutex};
       const auto found =
           std::find_if(s.kept.begin(), s.kept.end(), [&](const kept_lease& k) { return k.locked_as == m; });
       if (found == s.kept.end()) return;
@@ -243,7 +205,7 @@ void handle::unlock(mode m, std::ptrdiff_t count) noexcept {
       s.kept.erase(found);
     }
     // Wakes all of them, because the first to wake may have reached its time limit.
-    s.unlocked.notify_all();
+    s.place.unlocked.notify_all();
   }
 }
 
@@ -252,7 +214,7 @@ void handle::downgrade() {
   s.locks->require_open();
   lease_core::lease_record_ptr own;
   {
-    const annotated::lock held{s.mutex};
+    const annotated::lock held{s.place.mutex};
     if (s.kept.empty() || s.kept.back().locked_as != mode::exclusive) {
       throw error{errc::not_owner, "this object does not hold '" + s.name + "' exclusively"};
     }
@@ -263,31 +225,31 @@ void handle::downgrade() {
     throw explained(*failed, "cannot downgrade the hold of '" + s.name + "'", *s.locks);
   }
   {
-    const annotated::lock held{s.mutex};
+    const annotated::lock held{s.place.mutex};
     for (kept_lease& each : s.kept) {
       if (lease_access::record(each.held) == own) each.locked_as = mode::shared;
     }
   }
-  s.unlocked.notify_all();
+  s.place.unlocked.notify_all();
 }
 
 fencing_token handle::token() const {
   state_->require_ours();
-  const annotated::lock held{state_->mutex};
+  const annotated::lock held{state_->place.mutex};
   if (const lease* newest = state_->newest()) return newest->token();
   throw error{errc::not_owner, "this object does not hold '" + state_->name + "'"};
 }
 
 std::stop_token handle::lost() const {
   state_->require_ours();
-  const annotated::lock held{state_->mutex};
+  const annotated::lock held{state_->place.mutex};
   if (const lease* newest = state_->newest()) return newest->lost();
   throw error{errc::not_owner, "this object does not hold '" + state_->name + "'"};
 }
 
 bool handle::held() const noexcept {
   if (is_inherited()) return false;
-  const annotated::lock held{state_->mutex};
+  const annotated::lock held{state_->place.mutex};
   const lease* newest = state_->newest();
   return newest != nullptr && newest->held();
 }

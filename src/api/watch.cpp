@@ -1,56 +1,106 @@
 #include <atomic>
 #include <functional>
 #include <memory>
+#include <optional>
+#include <string>
 #include <utility>
+#include <variant>
 
 #include "api/client_core.hpp"
+#include "api/gate.hpp"
+#include "api/wait_for.hpp"
 #include "base/annotated_mutex.hpp"
+#include "holdfast/error.hpp"
 
 namespace holdfast::detail {
 
 using runtime::core_lock;
 
-std::shared_ptr<void> client_core::watch(std::function<void()> changed) {
+std::shared_ptr<void> client_core::watch(store::watched target, std::function<void()> changed) {
   require_open();
-  /// Synchronizes a running callback with the thread that ends the watch. As with std::stop_callback, ending
-  /// the watch waits for the callback, unless the callback itself ends it.
-  struct gate {
-    annotated::recursive_mutex mutex;
-    std::function<void()> changed HOLDFAST_GUARDED_BY(mutex);
-    std::atomic<bool> due{false};  // a call is posted and has not begun; it covers all changes until then
-  };
-  const auto shared = std::make_shared<gate>();
-  {
-    const annotated::recursive_lock held{shared->mutex};
-    shared->changed = std::move(changed);
-  }
+  const auto shared = std::make_shared<gate<>>(std::move(changed));
+  // A call is posted and has not begun; it covers all changes until then.
+  const auto due = std::make_shared<std::atomic<bool>>(false);
   std::shared_ptr<void> registration;
   {
     const core_lock now{parts_->loop};
-    registration = parts_->store->port().watch([this, shared] {
-      if (shared->due.exchange(true)) return;
-      parts_->loop.defer_callback([shared] {
-        const annotated::recursive_lock held{shared->mutex};
-        shared->due = false;
-        if (const auto action = shared->changed) action();
+    registration = parts_->store->port().watch(std::move(target), [this, shared, due] {
+      if (due->exchange(true)) return;
+      parts_->loop.defer_callback([shared, due] {
+        *due = false;
+        shared->call();
       });
     });
   }
-  /// The registration lives in the store's link, which has to outlive it.
-  struct ending {
-    std::shared_ptr<client_core> self;
-    std::shared_ptr<gate> shared;
-    std::shared_ptr<void> registration;
+  return handle_of(shared_from_this(), shared,
+                   [registration = std::move(registration)]() mutable { registration.reset(); });
+}
+
+std::shared_ptr<void> client_core::observe(std::string name,
+                                           std::function<void(const observation&)> changed) {
+  require_open();
+  /// A callback that takes long gets the last observation after it, and not all that came meanwhile.
+  struct last_observation {
+    annotated::mutex mutex;
+    std::optional<observation> value HOLDFAST_GUARDED_BY(mutex);
   };
-  auto* const end = new ending{shared_from_this(), shared, std::move(registration)};
-  return {shared.get(), [end](void*) {
-            // In a child the mutexes may be locked for ever, and the connection is the parent's.
-            if (!end->self->is_ours()) return;
-            const std::unique_ptr<ending> ended{end};
-            ended->registration.reset();
-            const annotated::recursive_lock held{ended->shared->mutex};
-            ended->shared->changed = nullptr;
-          }};
+  const auto shared = std::make_shared<gate<const observation&>>(std::move(changed));
+  const auto last = std::make_shared<last_observation>();
+  std::shared_ptr<void> registration;
+  lease_core::observers::observer_id id = 0;
+  {
+    const core_lock now{parts_->loop};
+    if (closed_) throw error{errc::closed, "the client of " + url_ + " has been closed"};
+    id = parts_->observers->add(name, [this, shared, last](observation seen) {
+      {
+        const annotated::lock held{last->mutex};
+        if (std::exchange(last->value, std::move(seen))) return;  // a call is posted already
+      }
+      parts_->loop.defer_callback([shared, last] {
+        std::optional<observation> newest;
+        {
+          const annotated::lock held{last->mutex};
+          newest = std::exchange(last->value, std::nullopt);
+        }
+        if (newest) shared->call(*newest);
+      });
+    });
+    registration = parts_->store->port().watch(std::move(name), [this, id] {
+      parts_->loop.assert_core_locked();
+      parts_->observers->look(id);
+    });
+  }
+  return handle_of(shared_from_this(), shared, [this, id, registration = std::move(registration)]() mutable {
+    registration.reset();
+    const core_lock now{parts_->loop};
+    parts_->observers->remove(id);
+  });
+}
+
+client_core::op_id client_core::start_inspect(std::string name, std::size_t most_waiters,
+                                              on_inspected handler) {
+  const core_lock now{parts_->loop};
+  if (closed_) {
+    outside(std::move(handler))(store::inspected{failure{errc::closed, "the client was closed"}});
+    return 0;
+  }
+  const auto seen = std::make_shared<std::optional<lock_state>>();
+  const op_id id = add_wait([seen, handler = std::move(handler)](std::optional<failure> failed) {
+    if (failed) {
+      handler(std::move(*failed));
+    } else {
+      handler(std::move(*seen));
+    }
+  });
+  parts_->store->port().inspect(std::move(name), most_waiters, give_up(),
+                                [this, id, seen](store::inspected answer) {
+                                  parts_->loop.assert_core_locked();
+                                  auto* const reason = std::get_if<failure>(&answer);
+                                  if (reason != nullptr) return end_wait(id, std::move(*reason));
+                                  *seen = std::get<std::optional<lock_state>>(std::move(answer));
+                                  end_wait(id, std::nullopt);
+                                });
+  return id;
 }
 
 }  // namespace holdfast::detail

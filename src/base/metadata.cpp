@@ -6,6 +6,8 @@
 
 #include <nlohmann/json.hpp>
 
+#include "base/name.hpp"
+
 namespace holdfast {
 
 namespace {
@@ -17,11 +19,60 @@ std::string text_in(const json& object, const char* key) {
   return found != object.end() && found->is_string() ? found->get<std::string>() : std::string{};
 }
 
+/// Whether JSON cannot hold it as it is: its texts are UTF-8. Control characters are written as the hex, too,
+/// because not every store keeps all of them.
+bool holds_other_bytes(const std::string& value) { return problem_of_text(value, value.size()).has_value(); }
+
+std::string hex_of(std::string_view bytes) {
+  constexpr std::string_view digits = "0123456789abcdef";
+  std::string text;
+  text.reserve(bytes.size() * 2);
+  for (const char each : bytes) {
+    const auto byte = static_cast<unsigned char>(each);
+    text += digits[byte >> 4U];
+    text += digits[byte & 0xFU];
+  }
+  return text;
+}
+
+int digit_of(char c) {
+  if (c >= '0' && c <= '9') return c - '0';
+  return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+std::optional<std::string> bytes_in(std::string_view hex) {
+  if (hex.size() % 2 != 0) return std::nullopt;
+  std::string bytes;
+  bytes.reserve(hex.size() / 2);
+  for (std::size_t at = 0; at < hex.size(); at += 2) {
+    const int high = digit_of(hex[at]);
+    const int low = digit_of(hex[at + 1]);
+    if (high < 0 || low < 0) return std::nullopt;
+    bytes += static_cast<char>(high * 16 + low);
+  }
+  return bytes;
+}
+
+/// Empty for a claim of no election.
+std::optional<std::string> value_in(const json& object) {
+  if (const auto found = object.find("value"); found != object.end() && found->is_string()) {
+    return found->get<std::string>();
+  }
+  const auto found = object.find("value_hex");
+  if (found == object.end() || !found->is_string()) return std::nullopt;
+  return bytes_in(found->get<std::string>());
+}
+
 }  // namespace
 
 std::string to_metadata(const claimant& source) {
   json object = {{"host", source.host}, {"pid", source.pid}, {"program", source.program}};
   if (!source.label.empty()) object["label"] = source.label;
+  if (source.value) {
+    const bool is_text = !holds_other_bytes(*source.value);
+    object[is_text ? "value" : "value_hex"] = is_text ? *source.value : hex_of(*source.value);
+    if (source.value_revision != 0) object["value_revision"] = source.value_revision;
+  }
   return object.dump(-1, ' ', false, json::error_handler_t::replace);
 }
 
@@ -35,6 +86,11 @@ claimant from_metadata(std::string_view text) {
   source.host = text_in(object, "host");
   source.program = text_in(object, "program");
   source.label = text_in(object, "label");
+  source.value = value_in(object);
+  if (const auto found = object.find("value_revision");
+      found != object.end() && found->is_number_unsigned()) {
+    source.value_revision = found->get<std::uint64_t>();
+  }
   if (const auto pid = object.find("pid"); pid != object.end() && pid->is_number_integer()) {
     source.pid = pid->get<std::int64_t>();
   }

@@ -33,6 +33,11 @@ request place_of(const store::claim& c, task kind) {
   return r;
 }
 
+bool may_pass(const failure& reason) {
+  return reason.code == errc::unavailable || reason.code == errc::exhausted ||
+         reason.code == errc::permission_denied || reason.code == errc::unknown_outcome;
+}
+
 }  // namespace
 
 time_point next_look(const place& at, time_point kept, duration ttl, time_point now, std::uint64_t jitter) {
@@ -49,7 +54,8 @@ time_point next_look(const place& at, time_point kept, duration ttl, time_point 
   return next;
 }
 
-acquisition::acquisition(store::claim claim) : claim_{std::move(claim)}, pause_{claim_.retry} {}
+acquisition::acquisition(store::claim claim)
+    : claim_{std::move(claim)}, pause_{claim_.retry}, had_place_{claim_.stood_by} {}
 
 acquisition::step acquisition::resume(time_point now, std::uint64_t random, const store::event<reply>& e) {
   if (std::holds_alternative<store::started>(e)) {
@@ -85,6 +91,7 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
       }
       if (const auto* pause = std::get_if<paused>(&r)) {
         maybe_there_ = false;
+        if (stands_by()) return wake(now + pause_.next(random));
         return fail(now, pause->reason);
       }
       if (std::holds_alternative<refused>(r)) {
@@ -131,6 +138,7 @@ acquisition::step acquisition::take_place(time_point now, std::uint64_t random, 
   if (!claim_.wait) return fail(now, {errc::corrupt_store, "the store queued a claim that does not wait"});
   if (early.look_at_any || early.look == token_ || early.revoked == token_) return look(now);
   last_error_ = at.pause;
+  had_place_ = true;
   state_ = state::waiting;
   place current = at;
   current.head = at.head || first_;  // that notification may have overtaken this reply
@@ -158,6 +166,7 @@ acquisition::step acquisition::on_error(time_point now, std::uint64_t random, co
   // A claim that does not wait asks once. Without an answer it is withdrawn in the background.
   const duration tries = claim_.wait ? claim_.retry.limit() : duration::zero();
   if (t.retryable && next <= silent_since_.value_or(now) + tries) return wake(next);
+  if (stands_by() && may_pass(t.reason)) return wake(next);
   if (state_ != state::finding || t.granted) return fail(now, t.reason);
   return fail(now,
               {errc::unknown_outcome,
@@ -186,7 +195,9 @@ acquisition::step acquisition::on_notification(time_point now, std::uint64_t ran
 acquisition::step acquisition::on_woken(time_point now) {
   if (in_flight_) {
     const bool too_long = now >= patience_ends();
-    return state_ != state::leaving && too_long ? give_up() : step{};
+    if (state_ == state::leaving || !too_long) return {};
+    // The link ends the request itself, when its connection breaks.
+    return stands_by() ? step{} : give_up();
   }
   switch (state_) {
     case state::asking: return ask(now);
@@ -198,6 +209,10 @@ acquisition::step acquisition::on_woken(time_point now) {
   }
   return {};
 }
+
+/// A candidate that has once been in the queue of its election waits until it is elected or gives up itself:
+/// a store that has no memory, no room or no right for it for a while must not end it.
+bool acquisition::stands_by() const { return claim_.election && had_place_; }
 
 /// The end of the wait for the answer to the last request. The last of many tries, too, has time for its
 /// answer.
@@ -233,6 +248,7 @@ acquisition::step acquisition::ask(time_point now) {
   r.weight = store::weight_of(claim_);
   r.capacity = store::capacity_of(claim_);
   r.shareable = claim_.shareable;
+  r.election = claim_.election;
   r.wait = claim_.wait;
   r.metadata = claim_.metadata;
   token_ = {};

@@ -51,6 +51,7 @@ class acquisition {
   step on_cancelled(store::time_point now);
   step give_up();
   [[nodiscard]] store::time_point patience_ends() const;
+  [[nodiscard]] bool stands_by() const;
 
   step ask(store::time_point now);
   step look(store::time_point now);
@@ -68,6 +69,7 @@ class acquisition {
   bool in_flight_ = false;
   bool withdrawing_ = false;  // leaving: the withdrawal itself has been sent
   bool maybe_there_ = false;  // the claim may be at the store
+  bool had_place_ = false;    // it has been in the queue
   fencing_token token_;       // of the place in the queue; zero until known
   /// Notifications that came while a request was under way, whose reply may be older than they are.
   struct early_notifications {

@@ -24,6 +24,9 @@ struct claim {
   bool shareable = false;     // of a lock that readers may share; some stores write its writers otherwise
   duration ttl{};
   bool wait = false;  // in the queue; false: be refused
+  /// Of an election. Some stores write its place otherwise, and no error that may pass ends its wait.
+  bool election = false;
+  bool stood_by = false;  // of an election: it was in the queue before, with another owner id
   retry_policy retry;
   std::shared_ptr<const std::string> metadata;
 };

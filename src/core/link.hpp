@@ -8,6 +8,7 @@
 #include "core/caller.hpp"
 #include "core/machine.hpp"
 #include "core/notification.hpp"
+#include "core/watched.hpp"
 
 namespace holdfast::store {
 
@@ -36,7 +37,11 @@ class link {
   /// Once, likewise. A link that cannot notice such a loss calls nothing.
   virtual void on_gap(const std::function<void()>& /*missed*/) {}
   /// See port::watch.
-  virtual std::shared_ptr<void> watch(std::function<void()> changed) = 0;
+  virtual std::shared_ptr<void> watch(store::watched target, std::function<void()> changed) = 0;
+
+  /// Calls it once nothing is under way any more of releases and withdrawals that the link has answered; at
+  /// once where it answers no sooner than that. Later calls replace it.
+  virtual void when_delivered(const std::function<void()>& action) { action(); }
 
   /// See port::session_until and port::on_session.
   [[nodiscard]] virtual std::optional<time_point> session_until() const { return std::nullopt; }

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "core/results.hpp"
+#include "core/watched.hpp"
 
 namespace holdfast::store {
 
@@ -44,6 +45,9 @@ class port {
   virtual void release(store::hold hold, time_point give_up, handler<released> done) = 0;
   /// From exclusive to shared.
   virtual void downgrade(store::hold hold, time_point give_up, handler<lowered> done) = 0;
+  /// Replaces the metadata of an exclusive hold.
+  virtual void annotate(store::hold hold, std::shared_ptr<const std::string> metadata, time_point give_up,
+                        handler<annotated> done) = 0;
 
   /// \param most_waiters number of waiters to read, from the head of the queue; the answer may have more.
   virtual void inspect(std::string name, std::size_t most_waiters, time_point give_up,
@@ -53,9 +57,10 @@ class port {
   /// One that is granted later is left alone, also when a request is repeated because its reply is lost.
   virtual void force_release(std::string name, std::optional<fencing_token> token, time_point give_up,
                              handler<forced> done) = 0;
-  /// Calls `changed` under the core lock after any change at the store, bursts taken together, until the
-  /// returned object is destroyed.
-  virtual std::shared_ptr<void> watch(std::function<void()> changed) = 0;
+  /// Calls `changed` under the core lock once soon, and after every change of what is watched, bursts taken
+  /// together, until the returned object is destroyed. It may be called without a change, too: after a time
+  /// without a connection, say.
+  virtual std::shared_ptr<void> watch(store::watched target, std::function<void()> changed) = 0;
 
   /// Sets the handler that is called when a granted claim was ended by another client: a hint, which anybody
   /// may have sent, to be confirmed by a renewal.

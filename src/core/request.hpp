@@ -26,6 +26,7 @@ enum class task : std::uint8_t {
   release,        // name owner token -> done, nothing
   withdraw,       // name owner -> done, nothing                   as release, for a token not known
   downgrade,      // name owner token -> done, nothing
+  annotate,       // name owner token metadata -> done, nothing    of a claim that holds alone
   force_release,  // name token last -> count                      the holds from `token` to `last`
   inspect,        // name waiters_read -> state
   list,           // idle listed -> summaries, more
@@ -75,6 +76,7 @@ struct request {
   std::int64_t weight = 0;
   std::int64_t capacity = 0;
   bool shareable = false;
+  bool election = false;
   duration ttl{};
   bool wait = false;
   bool idle = false;

@@ -44,5 +44,6 @@ using inspected = answer<std::optional<lock_state>>;
 using listed = answer<std::vector<lock_summary>>;
 using forced = answer<std::size_t>;
 using lowered = std::optional<failure>;
+using annotated = std::optional<failure>;
 
 }  // namespace holdfast::store

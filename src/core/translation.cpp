@@ -34,6 +34,12 @@ request downgrade_request(const store::hold& h) {
   return r;
 }
 
+request annotate_request(const store::hold& h, std::shared_ptr<const std::string> metadata) {
+  request r = about(h, task::annotate);
+  r.metadata = std::move(metadata);
+  return r;
+}
+
 request inspect_request(std::string name, std::size_t most_waiters) {
   request r;
   r.kind = task::inspect;
@@ -75,6 +81,11 @@ store::released release_result(const reply& r, bool doubted) {
 store::lowered downgrade_result(const reply& r) {
   if (std::holds_alternative<done>(r)) return std::nullopt;
   return failure{errc::lost, "the lease ended before it was downgraded"};
+}
+
+store::annotated annotate_result(const reply& r) {
+  if (std::holds_alternative<done>(r)) return std::nullopt;
+  return failure{errc::lost, "the term ended before its value was replaced"};
 }
 
 std::optional<lock_state> inspect_result(const reply& r) { return std::get<std::optional<lock_state>>(r); }

@@ -17,6 +17,7 @@ namespace holdfast::tickets {
 [[nodiscard]] request renew_request(std::vector<store::hold> holds);
 [[nodiscard]] request release_request(const store::hold& h);
 [[nodiscard]] request downgrade_request(const store::hold& h);
+[[nodiscard]] request annotate_request(const store::hold& h, std::shared_ptr<const std::string> metadata);
 [[nodiscard]] request inspect_request(std::string name,
                                       std::size_t most_waiters = std::numeric_limits<std::size_t>::max());
 [[nodiscard]] request list_request(bool idle);
@@ -29,6 +30,7 @@ namespace holdfast::tickets {
 /// \param doubted an earlier try may have done it already.
 [[nodiscard]] store::released release_result(const reply& r, bool doubted);
 [[nodiscard]] store::lowered downgrade_result(const reply& r);
+[[nodiscard]] store::annotated annotate_result(const reply& r);
 [[nodiscard]] std::optional<lock_state> inspect_result(const reply& r);
 [[nodiscard]] std::vector<lock_summary> list_result(const reply& r);
 /// The next request of a listing that takes several.

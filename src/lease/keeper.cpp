@@ -48,6 +48,11 @@ void keeper::renew(const lease_record_ptr& lease, std::function<void(renewal)> d
   send({lease}, cause::user, std::move(done));
 }
 
+void keeper::renew_no_more(const lease_record_ptr& lease) {
+  lease->renews = false;
+  if (lease->kept) plan(lease, time_point::max());
+}
+
 void keeper::confirm_end(const lease_record_ptr& lease) {
   if (!lease->kept) return;
   if (lease->confirming) {

@@ -34,6 +34,8 @@ class keeper {
   void remove(const lease_record_ptr& lease);
   /// Renews one lease now, whether or not it renews by itself.
   void renew(const lease_record_ptr& lease, std::function<void(renewal)> done);
+  /// Does not renew it by itself from now on.
+  void renew_no_more(const lease_record_ptr& lease);
   /// A notification says that this lease was ended: renews the lease at once to find out. At most one such
   /// request is in flight and at most one more follows it, however many notifications come. The deadline of a
   /// lease that does not renew by itself stays where it is.

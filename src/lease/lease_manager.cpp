@@ -62,7 +62,8 @@ void lease_manager::ask_again(claim_id id, wish request) {
   constexpr int at_most = 3;
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
-  if (!request.claim.wait || ++found->second.too_late == at_most) {
+  const bool stands_by = request.claim.election;  // an election waits until its candidate gives up
+  if (!request.claim.wait || (++found->second.too_late >= at_most && !stands_by)) {
     return finish(
         id, failure{errc::lost, "the grant took longer to arrive than its ttl lasts; ask for a longer ttl"});
   }
@@ -71,6 +72,7 @@ void lease_manager::ask_again(claim_id id, wish request) {
 
 void lease_manager::ask_anew(claim_id id, wish request) {
   request.claim.owner = owner_id::random();  // the old one's withdrawal is still under way
+  request.claim.stood_by = request.claim.wait;
   pending_.at(id).owner = request.claim.owner;
   ask(id, std::move(request));
 }
@@ -124,7 +126,7 @@ void lease_manager::wait_for_proof(claim_id id, const wish& request) {
       port_.renew({doubted.doubtful->hold}, doubted.doubted_until,
                   [this, id, request](const store::renewals& answer) { on_proof(id, request, answer); });
     } else if (now >= doubted.doubted_until) {
-      abandon(id, in_doubt());
+      give_up_doubtful(id, request);
     } else {
       wait_for_proof(id, request);
     }
@@ -148,8 +150,15 @@ void lease_manager::on_proof(claim_id id, const wish& request, const store::rene
     found->second.doubtful = nullptr;
     return begin(id, lease, answer.sent);
   }
-  if (now >= found->second.doubted_until) return abandon(id, in_doubt());
+  if (now >= found->second.doubted_until) return give_up_doubtful(id, request);
   wait_for_proof(id, request);
+}
+
+/// A candidate of an election stands by again.
+void lease_manager::give_up_doubtful(claim_id id, const wish& request) {
+  if (!request.claim.election || !request.claim.wait) return abandon(id, in_doubt());
+  give_back(std::exchange(pending_.at(id).doubtful, nullptr), nullptr);
+  ask_anew(id, request);
 }
 
 void lease_manager::finish(claim_id id, taken result) {
@@ -237,6 +246,19 @@ void lease_manager::downgrade(const lease_record_ptr& lease,
                     if (failed && failed->code == errc::lost) lose(lease, loss_reason::ended_at_store);
                     done(std::move(failed));
                   });
+}
+
+void lease_manager::annotate(const lease_record_ptr& lease, std::shared_ptr<const std::string> metadata,
+                             std::function<void(std::optional<failure>)> done) {
+  check(lease);
+  if (lease->state() != lease_record::phase::held) {
+    return done(failure{errc::lost, "the term ended before its value was replaced"});
+  }
+  port_.annotate(lease->hold, std::move(metadata), lease->deadline(),
+                 [this, lease, done = std::move(done)](store::annotated failed) {
+                   if (failed && failed->code == errc::lost) lose(lease, loss_reason::ended_at_store);
+                   done(std::move(failed));
+                 });
 }
 
 void lease_manager::check(const lease_record_ptr& lease) {

@@ -50,7 +50,12 @@ class lease_manager {
   /// \param done may be empty; gets errc::lost when the lease had ended before.
   void release(const lease_record_ptr& lease, std::function<void(std::error_code)> done);
   void renew(const lease_record_ptr& lease, std::function<void(renewal)> done);
+  /// Leaves all further renewals to the user.
+  void renew_no_more(const lease_record_ptr& lease) { keeper_.renew_no_more(lease); }
   void downgrade(const lease_record_ptr& lease, std::function<void(std::optional<failure>)> done);
+  /// Replaces the metadata of an exclusive hold.
+  void annotate(const lease_record_ptr& lease, std::shared_ptr<const std::string> metadata,
+                std::function<void(std::optional<failure>)> done);
   /// Declares the loss now if the deadline has passed; for calls that come before the keeper's timer.
   void check(const lease_record_ptr& lease);
 
@@ -81,6 +86,7 @@ class lease_manager {
   void doubt(claim_id id, const wish& request, const lease_record_ptr& lease);
   void wait_for_proof(claim_id id, const wish& request);
   void on_proof(claim_id id, const wish& request, const store::renewals& answer);
+  void give_up_doubtful(claim_id id, const wish& request);
   void finish(claim_id id, taken result);
   void time_is_up(claim_id id);
   void abandon(claim_id id, taken result);

@@ -47,12 +47,14 @@ class lease_record {
   const store::hold hold;
   const std::int64_t permits;
   const duration margin;
-  std::stop_source lost;   // requested once, without the core lock
+  std::stop_source lost;  // requested once, without the core lock
+  /// Of the lease_set that it belongs to. Requested after `lost`.
+  std::stop_source set_lost{std::nostopstate};
   std::error_code reason;  // of the loss
   /// Loss callbacks, each with the number by which the user refers to it.
   std::vector<std::pair<std::uint64_t, std::function<void(std::error_code)>>> on_lost;
   std::uint32_t generation = 0;  // of the process that holds; set before the record is shared
-  const bool renews;
+  bool renews;                   // by the keeper, without the user
   loss_reason loss = loss_reason::ended_at_store;  // any thread may read it once state() is lost
   bool may_be_exclusive = false;  // shared: it is not known whether the store has downgraded it
 

@@ -183,6 +183,18 @@ void driver::downgrade(store::hold hold, store::time_point give_up, store::handl
       std::move(done));
 }
 
+void driver::annotate(store::hold hold, std::shared_ptr<const std::string> metadata,
+                      store::time_point give_up, store::handler<store::annotated> done) {
+  send_until_answered<store::annotated>(
+      {tickets::annotate_request(hold, std::move(metadata)), retry_policy{}, give_up,
+       [](const reply& r, store::time_point, bool) { return tickets::annotate_result(r); },
+       [](const store::request_error& t) {
+         return store::annotated{
+             {t.maybe_executed ? make_error_code(errc::unknown_outcome) : t.reason.code, t.reason.message}};
+       }},
+      std::move(done));
+}
+
 void driver::inspect(std::string name, std::size_t most_waiters, store::time_point give_up,
                      store::handler<store::inspected> done) {
   send_until_answered<store::inspected>(
@@ -242,7 +254,9 @@ void driver::end_holds(const std::string& name, const std::shared_ptr<holds>& se
       std::move(done));
 }
 
-std::shared_ptr<void> driver::watch(std::function<void()> changed) { return link_.watch(std::move(changed)); }
+std::shared_ptr<void> driver::watch(store::watched target, std::function<void()> changed) {
+  return link_.watch(std::move(target), std::move(changed));
+}
 
 void driver::on_revoked(std::function<void(const owner_id&, fencing_token)> handler) {
   revoked_ = std::move(handler);
@@ -255,7 +269,7 @@ void driver::on_session(const std::function<void()>& extended) { link_.on_sessio
 std::size_t driver::busy() const { return running_.size() - in_vain_; }
 
 void driver::when_idle(std::function<void()> action) {
-  idle_ = std::move(action);
+  idle_ = [this, action = std::move(action)] { link_.when_delivered(action); };
   tell_if_idle();
 }
 

@@ -33,12 +33,14 @@ class driver final : public store::port {
              store::handler<store::renewals> done) override;
   void release(store::hold hold, store::time_point give_up, store::handler<store::released> done) override;
   void downgrade(store::hold hold, store::time_point give_up, store::handler<store::lowered> done) override;
+  void annotate(store::hold hold, std::shared_ptr<const std::string> metadata, store::time_point give_up,
+                store::handler<store::annotated> done) override;
   void inspect(std::string name, std::size_t most_waiters, store::time_point give_up,
                store::handler<store::inspected> done) override;
   void list(bool idle, store::time_point give_up, store::handler<store::listed> done) override;
   void force_release(std::string name, std::optional<fencing_token> token, store::time_point give_up,
                      store::handler<store::forced> done) override;
-  std::shared_ptr<void> watch(std::function<void()> changed) override;
+  std::shared_ptr<void> watch(store::watched target, std::function<void()> changed) override;
   void on_revoked(std::function<void(const owner_id&, fencing_token)> handler) override;
   [[nodiscard]] std::optional<store::time_point> session_until() const override;
   void on_session(const std::function<void()>& extended) override;

@@ -235,6 +235,7 @@ class multiplexed_connection final : private readable_connection {
   std::unique_ptr<Wire> wire_ HOLDFAST_GUARDED_BY(wire_mutex_);  // replaced by the reader alone
   /// Why there is no wire, or why it is of no use any more, once known.
   std::optional<connection_error> unusable_ HOLDFAST_GUARDED_BY(wire_mutex_);
+  std::optional<connection_error> closed_for_ HOLDFAST_GUARDED_BY(wire_mutex_);  // see `close`
   /// The sending of the first request in flight, or the last sign of life.
   clock::time_point due_since_ HOLDFAST_GUARDED_BY(wire_mutex_);
   clock::time_point heard_ HOLDFAST_GUARDED_BY(wire_mutex_);  // the last sign of life

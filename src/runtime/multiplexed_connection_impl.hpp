@@ -233,6 +233,12 @@ void multiplexed_connection<Wire>::complete_failed(const store::request_error& n
 
 template <class Wire>
 void multiplexed_connection<Wire>::close(const connection_error& reason) {
+  {
+    // Before `stop`: a thread that connects takes that for the end of the client, which is no reason to try
+    // again.
+    const annotated::lock held{wire_mutex_};
+    closed_for_ = reason;
+  }
   stop();
   disconnect_if_it_throws([&] {
     if (connected_) throw connection_error{reason};
@@ -292,7 +298,7 @@ template <class Wire>
 void multiplexed_connection<Wire>::give_up(connection_error error) {
   {
     const annotated::lock held{wire_mutex_};
-    unusable_ = std::move(error);
+    unusable_ = closed_for_ ? connection_error{*closed_for_} : std::move(error);
   }
   if (connected_) reader_.interrupt();  // a caller may be reading already: it finds out
   contain_exceptions([&] {

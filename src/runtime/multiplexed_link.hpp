@@ -57,7 +57,7 @@ void multiplexed_link<Request, Reply, Wire>::on_connected() {
     const core_lock now{base::loop()};
     base::report_gap();
   }
-  if (base::is_tracked()) base::ring_watchers();
+  base::ring_watchers();
 }
 
 template <class Request, class Reply, class Wire>

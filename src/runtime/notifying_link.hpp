@@ -1,13 +1,13 @@
 #pragma once
 
 #include <atomic>
-#include <cstddef>
 #include <functional>
 #include <memory>
 #include <utility>
 #include <vector>
 
 #include "core/link.hpp"
+#include "core/watched.hpp"
 #include "runtime/connection_reader.hpp"
 #include "runtime/event_loop.hpp"
 #include "runtime/watchers.hpp"
@@ -27,13 +27,19 @@ class notifying_link : public store::link<Request, Reply> {
     on_notification_ = std::move(handler);
   }
   void on_gap(const std::function<void()>& handler) override { on_gap_ = handler; }
-  std::shared_ptr<void> watch(std::function<void()> changed) override;
+  std::shared_ptr<void> watch(store::watched target, std::function<void()> changed) override {
+    return watchers_.add(target, std::move(changed));
+  }
 
  protected:
-  explicit notifying_link(event_loop& loop) : loop_{loop}, watchers_{loop} {}
+  explicit notifying_link(event_loop& loop)
+      : loop_{loop}, watchers_{loop, [this](const store::watched& target, bool on) {
+                                 tracked_ = !watchers_.empty();
+                                 track(target, on);
+                               }} {}
 
-  /// Under the core lock: from now on there are watchers, or none any more.
-  virtual void track(bool on) = 0;
+  /// Under the core lock. See watchers::tracker.
+  virtual void track(const store::watched& target, bool on) = 0;
 
   [[nodiscard]] event_loop& loop() const { return loop_; }
   [[nodiscard]] connection_reader& reader() { return reader_; }
@@ -48,9 +54,13 @@ class notifying_link : public store::link<Request, Reply> {
     if (on_gap_) on_gap_();
   }
 
+  /// Anything may have changed.
+  virtual void ring_for_anything() { watchers_.ring(); }
+  [[nodiscard]] runtime::watchers& watchers() { return watchers_; }
+
   // Any thread, without the core lock:
   void deliver_notifications(const notifications& received);
-  void ring_watchers() { watchers_.ring(); }
+  void ring_watchers();
   /// Whether there are watchers.
   [[nodiscard]] bool is_tracked() const { return tracked_; }
 
@@ -58,25 +68,16 @@ class notifying_link : public store::link<Request, Reply> {
   event_loop& loop_;
   typename base::on_notification on_notification_;
   std::function<void()> on_gap_;
-  watchers watchers_;
-  std::size_t watches_ = 0;  // under the core lock
+  runtime::watchers watchers_;  // under the core lock
   std::atomic<bool> tracked_ = false;
   connection_reader reader_;
 };
 
 template <class Request, class Reply>
-std::shared_ptr<void> notifying_link<Request, Reply>::watch(std::function<void()> changed) {
-  if (watches_++ == 0) {
-    tracked_ = true;
-    track(true);
-  }
-  return {this, [this, inner = watchers_.add(std::move(changed))](void*) mutable {
-            inner.reset();
-            const core_lock now{loop_};
-            if (--watches_ != 0) return;
-            tracked_ = false;
-            track(false);
-          }};
+void notifying_link<Request, Reply>::ring_watchers() {
+  if (!is_tracked()) return;
+  const core_lock now{loop_};
+  ring_for_anything();
 }
 
 template <class Request, class Reply>

@@ -1,34 +1,58 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <list>
+#include <map>
 #include <memory>
+#include <string>
+#include <utility>
+#include <vector>
 
+#include "core/watched.hpp"
 #include "runtime/event_loop.hpp"
 
 namespace holdfast::runtime {
 
-/// Those who want to hear of changes at a store. However often it rings, they are called once a burst: a
-/// moment after the first ring, by when what caused it can be seen by readers.
+/// Callbacks for changes at a store, each for one name or for all. However often something changes, a
+/// callback is called once a burst: a moment after the first change, when readers can see it.
+///
+/// All functions are called under the core lock.
 class watchers {
  public:
-  explicit watchers(event_loop& on) : shared_{std::make_shared<shared>(on)} {}
+  /// From now on somebody watches this, or nobody any more.
+  using tracker = std::function<void(const store::watched& target, bool on)>;
 
-  /// Under the core lock. `changed` is called under the core lock until the returned object is destroyed, the
-  /// first time soon.
-  [[nodiscard]] std::shared_ptr<void> add(std::function<void()> changed);
-  /// Any thread, without the core lock.
+  explicit watchers(event_loop& on, tracker track = nullptr)
+      : shared_{std::make_shared<shared>(on, std::move(track))} {}
+
+  /// \param changed is called under the core lock until the returned object is destroyed, the first time
+  /// soon. The object is destroyed without the core lock, by any thread.
+  [[nodiscard]] std::shared_ptr<void> add(const store::watched& target, std::function<void()> changed);
+  /// Anything may have changed.
   void ring();
-  [[nodiscard]] bool empty() const;
+  /// These names have changed: calls those who watch one of them, and those who watch all names.
+  void ring_for(const std::vector<std::string>& names);
+  /// Calls those alone who watch exactly this: one name, or all names.
+  void ring_only(const store::watched& target);
+  /// How many different things are watched.
+  [[nodiscard]] std::size_t size() const { return shared_->groups.size(); }
+  [[nodiscard]] bool empty() const { return shared_->groups.empty(); }
+  /// Whether somebody watches exactly this.
+  [[nodiscard]] bool contains(const store::watched& target) const { return shared_->groups.contains(target); }
 
  private:
-  struct shared {
-    explicit shared(event_loop& on) : owner{on} {}
-    event_loop& owner;
+  struct group {
     std::list<std::function<void()>> actions;
     bool ringing = false;
   };
-  static void ring_soon(const std::shared_ptr<shared>& s);
+  struct shared {
+    shared(event_loop& on, tracker t) : owner{on}, track{std::move(t)} {}
+    event_loop& owner;
+    const tracker track;
+    std::map<store::watched, std::shared_ptr<group>> groups;
+  };
+  void ring_soon(const std::shared_ptr<group>& g) const;
 
   std::shared_ptr<shared> shared_;
 };

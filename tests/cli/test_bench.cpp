@@ -40,6 +40,13 @@ TEST_F(bench, pair_with_several_threads) {
   EXPECT_GT(measured["p50_us"], 0);
 }
 
+TEST_F(bench, pair_of_several_names) {
+  const auto measured = measure({"pair", "--count", "50", "--names", "8"});
+  EXPECT_EQ(measured["count"], 50);
+  EXPECT_EQ(measured["names"], 8);
+  EXPECT_GT(measured["p50_us"], 0);
+}
+
 TEST_F(bench, spread) {
   const auto measured = measure({"spread", "--count", "100", "--concurrency", "16"});
   EXPECT_EQ(measured["count"], 100);

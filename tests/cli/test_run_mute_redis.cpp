@@ -46,6 +46,15 @@ TEST_F(run_at_a_mute_store, does_not_take_silence_for_somebody_who_holds) {
   EXPECT_THAT(refused.err, HasSubstr("its holder is not known"));
 }
 
+TEST_F(run_at_a_mute_store, waits_for_a_server_that_grants_nothing_yet) {
+  const redis_server server;  // it has just started, which its guard counts from
+  const std::string url = "redis://127.0.0.1:" + std::to_string(server.port()) + "?failover_guard=3s";
+  const auto one = start({"run", "x", "--ttl", "2s", "--store", url, "--", "true"});
+  const auto several = start({"run", "y", "--and", "z", "--ttl", "2s", "--store", url, "--", "true"});
+  EXPECT_EQ(one->wait().status, 0);
+  EXPECT_EQ(several->wait().status, 0);
+}
+
 /// Whoever waits for a lock, or watches, is not kept from its signals and its limit by a store that is
 /// silent.
 class asking_a_mute_store : public command_test {

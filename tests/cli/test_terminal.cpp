@@ -42,6 +42,21 @@ TEST_F(on_terminal, a_wait_tells_who_holds_and_how_many_are_ahead) {
   EXPECT_EQ(screen.wait(), 0);
 }
 
+// It holds nothing of 'z', which comes after 'b' in the order of names, and does not wait for it yet.
+TEST_F(on_terminal, a_wait_for_several_names_tells_in_whose_queue_it_stands) {
+  const auto last = start_holder("z");
+  const auto first = start_holder("b");
+  auto screen = open(command({"run", "z", "--and", "b", "--", "echo", "my turn"}));
+  EXPECT_TRUE(screen.shows("'b' is held by sh on "));
+  EXPECT_TRUE(screen.shows("next in the queue"));
+  first->signal(SIGTERM);
+  EXPECT_TRUE(screen.shows("'z' is held by sh on "));
+  EXPECT_TRUE(screen.shows("next in the queue"));
+  last->signal(SIGTERM);
+  EXPECT_TRUE(screen.shows("my turn"));
+  EXPECT_EQ(screen.wait(), 0);
+}
+
 TEST_F(on_terminal, nothing_of_that_without_one) {
   const auto holder = start_holder("x");
   auto waiter = start({"run", "x", "--", "true"});

@@ -44,6 +44,7 @@ holdfast::contract::store_kind kind(std::string name, std::string scheme, redis_
           .across_processes = true,
           .breakable = true,
           .has_permits = false,
+          .by_majority = true,
           .start = [servers] { return std::make_unique<redlock_store>(servers()); }};
 }
 

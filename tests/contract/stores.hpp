@@ -27,6 +27,7 @@ struct store_kind {
   bool across_processes = false;
   bool breakable = false;
   bool has_permits = true;      ///< semaphores
+  bool by_majority = false;     ///< each request goes to several servers, which share this machine
   bool keeps_sessions = false;  ///< a lease may end before its ttl does, with its client's session
   std::function<std::unique_ptr<store>()> start;
 };

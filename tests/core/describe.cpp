@@ -49,8 +49,8 @@ struct reply_text {
 };
 
 constexpr std::array<std::string_view, tickets::task_count> task_names = {
-    "acquire",  "find",      "look",          "renew",   "release",
-    "withdraw", "downgrade", "force_release", "inspect", "list"};
+    "acquire",   "find",     "look",          "renew",   "release", "withdraw",
+    "downgrade", "annotate", "force_release", "inspect", "list"};
 
 }  // namespace
 

@@ -48,7 +48,7 @@ class faulty_link final : public store::link<tickets::request, tickets::reply> {
     });
   }
   void on_notifications(on_notification handler) override { on_notification_ = std::move(handler); }
-  std::shared_ptr<void> watch(std::function<void()>) override { return nullptr; }
+  std::shared_ptr<void> watch(store::watched, std::function<void()>) override { return nullptr; }
   void help(store::caller&) override {}
   bool drive() override { return false; }
   void kick() override {}

@@ -207,6 +207,24 @@ TEST_F(unproven_grants, gives_up_and_gives_back_when_no_proof_comes) {
   EXPECT_EQ(it.pending_tasks(), tasks{task::release});
 }
 
+TEST_F(unproven_grants, of_a_candidate_are_given_back_and_it_stands_by_again) {
+  auto candidate = a_wish();
+  candidate.claim.retry.limit(3s);
+  candidate.claim.election = true;
+  be_granted_in_doubt(candidate);
+  it.time.run_for(5s);
+  EXPECT_TRUE(ends.empty());
+  ASSERT_EQ(it.pending_tasks(), (tasks{task::release, task::acquire}));
+  it.answer(permanent, 1);
+  EXPECT_TRUE(ends.empty()) << "it has stood by before";
+  it.link.session = it.time.now() + 60s;
+  it.time.run_for(2s);
+  ASSERT_EQ(it.pending_tasks(), (tasks{task::release, task::acquire}));
+  it.answer(granted_at(9), 1);
+  ASSERT_EQ(ends.size(), 1U);
+  EXPECT_EQ(std::get<lease_record_ptr>(ends[0])->hold.token, fencing_token{9});
+}
+
 TEST_F(unproven_grants, waits_no_longer_than_its_limit) {
   be_granted_in_doubt(a_wish(), epoch + 4s);
   it.time.run_for(5s);

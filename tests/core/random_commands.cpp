@@ -20,9 +20,9 @@ constexpr std::size_t slots = 6;  // clients that each have one claim in mind
 constexpr std::size_t name_count = 2;
 constexpr duration forget_after = 50ms;
 
-constexpr std::array<std::string_view, 15> act_names = {
-    "acquire",   "ask_again", "look",          "renew", "renew_all", "release",   "withdraw", "find",
-    "downgrade", "steal",     "force_release", "list",  "pass",      "step_wall", "forget"};
+constexpr std::array<std::string_view, 16> act_names = {
+    "acquire",   "ask_again", "look",  "renew",         "renew_all", "release", "withdraw",  "find",
+    "downgrade", "annotate",  "steal", "force_release", "list",      "pass",    "step_wall", "forget"};
 
 std::int64_t weight_of(const claim_state& c) {
   switch (c.mode) {
@@ -83,6 +83,11 @@ class sequence_run {
         if (before && has(before->holders, r.token) && weight_of(before->holders) == store::full_capacity)
           ask(r);
         return;
+      }
+      case act::annotate: {
+        tickets::request r = about(task::annotate);
+        r.metadata = std::make_shared<const std::string>("somebody else");
+        return static_cast<void>(ask(r));
       }
       case act::force_release: {
         tickets::request r;
@@ -306,9 +311,10 @@ class sequence_run {
     if (request.name != after->name) return;
     check_notifications(request, answer, before, *after);
     // Whoever changes anything sees to it that nobody waits for capacity that is free.
-    const bool serves = std::holds_alternative<tickets::done>(answer.reply) ||
-                        request.kind == task::force_release ||
-                        (request.kind == task::look && place != nullptr);
+    const bool is_done =
+        std::holds_alternative<tickets::done>(answer.reply) && request.kind != task::annotate;
+    const bool serves =
+        is_done || request.kind == task::force_release || (request.kind == task::look && place != nullptr);
     if (serves && !after->waiters.empty()) {
       RC_ASSERT(weight_of(after->holders) + weight_of(after->waiters.front()) > capacity);
     }
@@ -361,6 +367,7 @@ rc::Gen<command> any_command() {
                                                    {3, act::withdraw},
                                                    {3, act::find},
                                                    {2, act::downgrade},
+                                                   {2, act::annotate},
                                                    {1, act::steal},
                                                    {1, act::force_release},
                                                    {1, act::list},

@@ -19,6 +19,7 @@ enum class act : std::uint8_t {
   withdraw,
   find,
   downgrade,
+  annotate,
   steal,
   force_release,
   list,

@@ -26,7 +26,7 @@ class scripted_link final : public store::link<Request, Reply> {
     open_.push_back({std::move(request), std::move(done)});
   }
   void on_notifications(on_notification handler) override { on_notification_ = std::move(handler); }
-  std::shared_ptr<void> watch(std::function<void()>) override { return nullptr; }
+  std::shared_ptr<void> watch(store::watched, std::function<void()>) override { return nullptr; }
   [[nodiscard]] std::optional<store::time_point> session_until() const override { return session; }
   void on_session(const std::function<void()>& extended) override { extended_ = extended; }
   void help(store::caller&) override {}

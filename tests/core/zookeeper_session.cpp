@@ -151,7 +151,7 @@ TEST_F(zookeeper_survey, tells_nothing_where_they_have_not_agreed) {
 // Whoever then looks misses nothing: what comes later is told.
 TEST_F(zookeeper_survey, tells_of_changes_once_those_to_come_will_be_told) {
   int count = 0;
-  session_.watch([&] { ++count; });
+  session_.watch(std::nullopt, [&] { ++count; });
   ASSERT_EQ(wire_.next().path, "/");
   wire_.answer_next({.code = answer::done, .children = {"stock"}});
   const int of_names = count;
@@ -377,7 +377,7 @@ TEST_F(zookeeper_shared_watch, is_ended_by_the_last_claim_that_needs_it) {
 
 TEST_F(zookeeper_shared_watch, is_not_ended_while_the_locks_are_watched) {
   int changes = 0;
-  session_.watch([&] { ++changes; });
+  session_.watch(std::nullopt, [&] { ++changes; });
   wire_.answer_next({.code = answer::done, .children = {"stock"}});
   wire_.answer_next({.code = answer::done, .children = {"leases", "locks"}});
   while (!wire_.kinds().empty()) wire_.answer_next(answer::done);

@@ -2,12 +2,13 @@
 curator/Actor.java takes the same lines.
 
 open HOST:PORT[,HOST:PORT]… [timeout=MS]    -> open                   auth=USER:PASSWORD: logged in by digest
-lock KIND PATH [within=MS]                  -> locked | refused       KIND: exclusive, read, write, permit/CAPACITY
+lock KIND PATH [within=MS]                  -> locked | refused       KIND: exclusive, read, write, permit/CAPACITY,
+                                                                       election
 unlock                                      -> unlocked | failed TEXT      the lock that was taken last
 participants KIND PATH                      -> participants DATA…     in their order; of locks, not of permits
 contend KIND PATH WITNESS MILLISECONDS        -> contended TURNS          lock, visit, unlock; until it was inside three
                                                                        times, and for as long as this at least
-                                                                       KIND: exclusive, write
+                                                                       KIND: exclusive, write, election
 tree PATH                                   -> tree PATH=DATA… | tree none     all below it too, by name
 create PATH [DATA]                          -> created                with an ACL for us alone: private
 container PATH                              -> created
@@ -48,6 +49,8 @@ class Actor:
         kind, _, capacity = kind.partition("/")
         if kind == "permit":
             return self.zk.Semaphore(path, max_leases=int(capacity))
+        if kind == "election":
+            return self.zk.Election(path, "kazoo").lock
         return {"exclusive": self.zk.Lock, "read": self.zk.ReadLock, "write": self.zk.WriteLock}[kind](path, "kazoo")
 
     def lock(self, kind, path, *options):

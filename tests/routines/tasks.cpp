@@ -43,6 +43,7 @@ std::vector<tickets::request> tasks_about(const std::string& name) {
           acquire(name, 4, false),
           about(name, task::find, 2),
           about(name, task::look, 2),
+          about(name, task::annotate, 1),
           about(name, task::downgrade, 1),
           renew(name),
           about(name, task::inspect, 1),

@@ -18,12 +18,14 @@ client::process::process(surroundings& around, client& of)
       leases{seams.time ? *seams.time : static_cast<store::scheduler&>(of.at), port,
              [this, h = &of.at](const lease_core::lease_record_ptr& lease) {
                // As client_core::announce_loss.
+               sets.lost(*lease);
                h->defer_callback([this, h, lease, actions = std::exchange(lease->on_lost, {})] {
                  for (const auto& [number, action] : actions) action(lease->reason);
                  if (lease->reason == errc::closed) return;
                  h->defer_callback([this, lease] { leases.after_loss(lease); });
                });
-             }} {}
+             }},
+      sets{seams.time ? *seams.time : static_cast<store::scheduler&>(of.at), leases} {}
 
 client::client(surroundings& around, std::uint8_t number, clock boot, clock wall, duration latency,
                std::size_t users)
@@ -40,6 +42,9 @@ void client::start() {
     process_->users.emplace_back(around_, at, process_->leases);
     at.turn([this] { process_->users.back().live(); });
   }
+  if (!around_.has_sets) return;
+  process_->of_several.emplace(around_, at, process_->leases, process_->sets);
+  at.turn([this] { process_->of_several->live(); });
 }
 
 void client::kill() {
@@ -54,6 +59,7 @@ void client::retire() {
   if (!process_) return;
   at.turn([this] {
     for (user& u : process_->users) u.retire();
+    if (process_->of_several) process_->of_several->retire();
   });
 }
 
@@ -69,13 +75,18 @@ void client::force_release(std::size_t name) {
 }
 
 bool client::waits_since_before() const {
-  return process_ && std::any_of(process_->users.begin(), process_->users.end(),
-                                 [](const user& u) { return u.waits_since_before(); });
+  if (!process_) return false;
+  const auto& several = process_->of_several;
+  return (several && several->waits_since_before()) ||
+         std::any_of(process_->users.begin(), process_->users.end(),
+                     [](const user& u) { return u.waits_since_before(); });
 }
 
 bool client::is_done() const {
-  return !process_ || std::all_of(process_->users.begin(), process_->users.end(),
-                                  [](const user& u) { return u.is_done(); });
+  if (!process_) return true;
+  const auto& several = process_->of_several;
+  return (!several || several->is_done()) && std::all_of(process_->users.begin(), process_->users.end(),
+                                                         [](const user& u) { return u.is_done(); });
 }
 
 std::size_t client::busy() const { return process_ ? process_->port.busy() : 0; }

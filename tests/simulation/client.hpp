@@ -4,10 +4,12 @@
 #include <memory>
 #include <optional>
 
+#include "bent/set_claims.hpp"
 #include "lease/lease_manager.hpp"
 #include "simulation/host.hpp"
 #include "simulation/line.hpp"
 #include "simulation/mutant_ports.hpp"
+#include "simulation/set_user.hpp"
 #include "simulation/surroundings.hpp"
 #include "simulation/user.hpp"
 #include "simulation/watched_port.hpp"
@@ -49,7 +51,9 @@ class client {
     spoiled_seams seams;
     watched_port port;
     lease_core::lease_manager leases;
+    bent_lease::set_claims sets;
     std::deque<user> users;
+    std::optional<set_user> of_several;  // names at once
   };
 
   surroundings& around_;

@@ -72,12 +72,14 @@ void ledger::executed(const tickets::request& request, bool late, const tickets:
       break;
     case task::release: ended(find(name, request.owner, request.token.value()), name, yes); break;
     case task::withdraw: ended(find(name, request.owner), name, yes); break;
-    case task::downgrade: {
+    case task::downgrade:
+    case task::annotate: {
       fact* const f = find(name, request.owner, request.token.value());
       const bool wrong = yes ? f == nullptr : f != nullptr && f->granted && lives(*f);
-      if (wrong) violated("a downgrade was answered wrongly", name, request.token.value());
-      frees_capacity = yes && f != nullptr && f->weight != 1;  // or it was lowered by an earlier try
-      if (yes && f != nullptr) f->weight = 1;
+      if (wrong) violated("a change of a hold was answered wrongly", name, request.token.value());
+      const bool lowers = yes && f != nullptr && request.kind == task::downgrade;
+      frees_capacity = lowers && f->weight != 1;  // or it was lowered by an earlier try
+      if (lowers) f->weight = 1;
       break;
     }
     case task::force_release:

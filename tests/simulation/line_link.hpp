@@ -22,7 +22,9 @@ class line_link : public tickets::link {
   void send(tickets::request request, on_reply done) final;
   void on_notifications(on_notification handler) final { on_notification_ = std::move(handler); }
   void on_gap(const std::function<void()>& missed) final { missed_ = missed; }
-  std::shared_ptr<void> watch(std::function<void()> /*changed*/) final { return nullptr; }
+  std::shared_ptr<void> watch(store::watched /*target*/, std::function<void()> /*changed*/) final {
+    return nullptr;
+  }
   void help(store::caller& /*who*/) final {}
   bool drive() final { return false; }
   void kick() final {}

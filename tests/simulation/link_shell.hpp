@@ -19,8 +19,8 @@ class link_shell : public tickets::link {
   }
   void on_notifications(on_notification handler) override { inner_.on_notifications(std::move(handler)); }
   void on_gap(const std::function<void()>& missed) override { inner_.on_gap(missed); }
-  std::shared_ptr<void> watch(std::function<void()> changed) override {
-    return inner_.watch(std::move(changed));
+  std::shared_ptr<void> watch(store::watched target, std::function<void()> changed) override {
+    return inner_.watch(std::move(target), std::move(changed));
   }
   [[nodiscard]] std::optional<store::time_point> session_until() const override {
     return inner_.session_until();

@@ -56,6 +56,10 @@ enum class mutant : std::uint8_t {
   force_release_unbounded,
   force_release_by_highest_token,
   notification_believed,
+  set_keeps_names,
+  set_ends_holding,
+  set_misses_losses,
+  set_in_any_order,
   guard_ignored,
   guard_hands_over,
   guard_for_one,
@@ -181,6 +185,10 @@ inline constexpr auto mutants = std::to_array<named_mutant>({
     {"hold-not-spread", mutant::hold_not_spread, "a hold is not claimed at servers that lack it"},
     {"former-primary-ignored", mutant::former_primary_ignored,
      "a new primary is used at once, beside the former one that still takes writes"},
+    {"set-keeps-names", mutant::set_keeps_names, "a set of names that waits for one keeps those after it"},
+    {"set-ends-holding", mutant::set_ends_holding, "a set of names that is given up keeps what it holds"},
+    {"set-misses-losses", mutant::set_misses_losses, "a set of names goes on without one that it has lost"},
+    {"set-in-any-order", mutant::set_in_any_order, "sets of names are waited for in different orders"},
     {"notification-believed", mutant::notification_believed, "a notification of a grant is believed"},
 });
 

@@ -31,6 +31,10 @@ class port_shell : public store::port {
   void downgrade(store::hold hold, store::time_point give_up, store::handler<store::lowered> done) override {
     inner_.downgrade(std::move(hold), give_up, std::move(done));
   }
+  void annotate(store::hold hold, std::shared_ptr<const std::string> metadata, store::time_point give_up,
+                store::handler<store::annotated> done) override {
+    inner_.annotate(std::move(hold), std::move(metadata), give_up, std::move(done));
+  }
   void inspect(std::string name, std::size_t most_waiters, store::time_point give_up,
                store::handler<store::inspected> done) override {
     inner_.inspect(std::move(name), most_waiters, give_up, std::move(done));
@@ -42,8 +46,8 @@ class port_shell : public store::port {
                      store::handler<store::forced> done) override {
     inner_.force_release(std::move(name), token, give_up, std::move(done));
   }
-  std::shared_ptr<void> watch(std::function<void()> changed) override {
-    return inner_.watch(std::move(changed));
+  std::shared_ptr<void> watch(store::watched target, std::function<void()> changed) override {
+    return inner_.watch(std::move(target), std::move(changed));
   }
   void on_revoked(std::function<void(const owner_id&, fencing_token)> callback) override {
     inner_.on_revoked(std::move(callback));

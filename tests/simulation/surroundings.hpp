@@ -24,6 +24,7 @@ struct surroundings {
   std::uint64_t operations = 0;    // that users have begun
   bool second_is_mutex = false;    // one that has no readers
   std::size_t names_used = names;  // the store has that many of them
+  bool has_sets = false;           // each client has one that locks several names at once
 };
 
 }  // namespace holdfast::sim

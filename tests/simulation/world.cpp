@@ -6,6 +6,7 @@
 #include "simulation/client_group.hpp"
 #include "simulation/foreign_client.hpp"
 #include "simulation/forger.hpp"
+#include "simulation/quorum/is_bent.hpp"
 #include "simulation/rates.hpp"
 
 namespace holdfast::sim {
@@ -34,6 +35,8 @@ class world {
         clients_{around_},
         forger_{around_, instant{time_of_faults}},
         fault_injector_{around_, clients_.all(), instant{time_of_faults}, under.only} {
+    bent_with() = under.with;
+    around_.has_sets = seed % 4 == 3 && under.only.empty();
     store.begin(in_, server_, account_);
     account_.force_release_allowed = under.with != mutant::get_then_delete;
     clients_.gather(3 + in_.chance.below(3), rates_);

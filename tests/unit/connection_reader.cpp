@@ -230,6 +230,24 @@ TEST_F(connection_reader, requests_of_a_closed_connection_fail) {
   EXPECT_TRUE(is_answered(*other));
 }
 
+// A node of a cluster that is left while it is being connected: its requests go to another one.
+TEST_F(connection_reader,
+       requests_of_a_connection_that_is_closed_while_it_is_being_connected_may_be_tried_again) {
+  servers_[0].shut();
+  const auto closed = connect(0);
+  ASSERT_TRUE(comes_true([this] { return servers_[0].connects() == 1; }));
+  auto queued = begin(*closed);
+  closed->connection().close({{errc::unavailable, "removed"}});
+  ASSERT_EQ(queued.wait_for(30s), std::future_status::ready);
+  const line_outcome outcome = queued.get();
+  const auto* const failed = std::get_if<store::request_error>(&outcome);
+  ASSERT_NE(failed, nullptr);
+  EXPECT_EQ(failed->reason.code, errc::unavailable);
+  EXPECT_EQ(failed->reason.message, "server: removed");
+  EXPECT_TRUE(failed->retryable);
+  EXPECT_FALSE(failed->maybe_executed);
+}
+
 // Without a connection, blocked callers cannot read any more.
 TEST_F(connection_reader, the_last_connection_is_closed_under_several_blocked_callers) {
   for (int round = 0; round < 20; ++round) {

@@ -60,7 +60,8 @@ class line_server {
     while (is_shut_) {
       std::array<pollfd, 2> fds{pollfd{stop, POLLIN, 0}, pollfd{opened_.descriptor(), POLLIN, 0}};
       ::poll(fds.data(), fds.size(), -1);
-      if (fds[0].revents != 0) throw runtime::connection_error{{errc::unavailable, "stopped"}};
+      if (fds[0].revents != 0)
+        throw runtime::connection_error{{errc::closed, "the client was closed"}, false};
     }
     std::array<int, 2> ends{};
     if (::socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC | SOCK_NONBLOCK, 0, ends.data()) != 0) {

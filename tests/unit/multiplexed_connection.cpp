@@ -110,7 +110,7 @@ class echo final : public runtime::multiplexed_link<std::string, std::string, ec
     r->text = "ping";
     return r;
   }
-  void track(bool /*on*/) override {}
+  void track(const store::watched& /*target*/, bool /*on*/) override {}
 
   void read(short /*ready*/) override {
     {

@@ -10,6 +10,7 @@ namespace {
 using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 using tickets::ballot_step;
 using tickets::task;
 
@@ -170,6 +171,45 @@ TEST_F(quorum_coordinator, says_that_there_was_nothing_to_release) {
   const auto got = send(request(task::release));
   reply({0, 1, 2}, of(tickets::nothing{}));
   EXPECT_NE(in<tickets::nothing>(got), nullptr);
+}
+
+// A client that is closed waits for that: what is left at a minority is in everybody's way for a ttl.
+TEST_F(quorum_coordinator, has_delivered_a_release_when_every_server_has_it) {
+  hold_at(everywhere);
+  bool is_delivered = false;
+  const auto ask = [&] { coordinator_.when_delivered([&] { is_delivered = true; }); };
+  const auto got = send(request(task::release));
+  time_.turn(ask);
+  reply({0, 1, 2}, of(tickets::done{}));
+  EXPECT_TRUE(*got) << "its caller has been answered";
+  EXPECT_FALSE(is_delivered);
+  reply(3, failed(3));
+  EXPECT_FALSE(is_delivered);
+  reply(4, of(tickets::done{}));
+  EXPECT_TRUE(is_delivered) << "a server that cannot be reached is not waited for";
+  is_delivered = false;
+  time_.turn(ask);
+  EXPECT_TRUE(is_delivered) << "nothing is under way";
+}
+
+TEST_F(quorum_coordinator, waits_no_longer_for_the_delivery_to_a_silent_server_than_for_any_answer) {
+  hold_at(everywhere);
+  bool is_delivered = false;
+  send(request(task::release));
+  time_.turn([&] { coordinator_.when_delivered([&] { is_delivered = true; }); });
+  reply({0, 1, 2, 3}, of(tickets::done{}));
+  EXPECT_FALSE(is_delivered);
+  time_.run_for(silence);
+  EXPECT_TRUE(is_delivered);
+}
+
+TEST_F(quorum_coordinator, accuses_no_server_that_it_has_not_waited_for) {
+  const auto got = send(claim(true));
+  for (const std::size_t i : {0, 1, 2}) reply(i, failed(i));
+  ASSERT_NE(error_in(got), nullptr);
+  EXPECT_THAT(error_in(got)->reason.message,
+              AllOf(HasSubstr("3 of 5 servers"), HasSubstr("host2:6379: server 2 is gone"),
+                    Not(HasSubstr("does not answer"))));
 }
 
 TEST_F(quorum_coordinator, repeats_a_release_until_it_is_confirmed) {

@@ -99,6 +99,19 @@ TEST_F(quorum_coordinator, claims_nothing_for_a_hold_that_is_being_ended_by_forc
   EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{});
 }
 
+// Anybody can send one. The servers that come back empty need not stay without the hold.
+TEST_F(quorum_coordinator, claims_a_hold_again_some_time_after_a_notification_that_was_false) {
+  hold_at(everywhere);
+  time_.turn([&] {
+    coordinator_.hear(0, {claim(true).owner, store::notification_kind::revoked, fencing_token{number}});
+  });
+  time_.run_for(claim(true).ttl);
+  send(renewal());
+  reply({0, 1, 2, 3}, kept(true));
+  reply(4, kept(false));
+  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{4});
+}
+
 TEST_F(quorum_coordinator, claims_nothing_for_a_hold_that_is_lost) {
   hold_at({0, 1, 2});
   reply({3, 4}, failed(3));

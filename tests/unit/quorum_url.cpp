@@ -32,12 +32,15 @@ std::string servers(int count) {
 
 TEST(quorum_url, names_three_to_nine_servers_and_an_odd_number) {
   for (const int count : {3, 5, 7, 9}) EXPECT_EQ(refusal_of("redlock://" + servers(count)), "");
-  for (const int count : {1, 2, 4, 6, 8, 10, 11}) {
+  EXPECT_THAT(refusal_of("redlock://" + servers(1)), HasSubstr("it names 1 server;"));
+  for (const int count : {2, 4, 6, 8, 10, 11}) {
     EXPECT_THAT(
         refusal_of("redlock://" + servers(count)),
         AllOf(HasSubstr("it names " + std::to_string(count) + " servers"), HasSubstr("3, 5, 7 or 9")));
   }
   EXPECT_THAT(refusal_of("redlock://"), HasSubstr("redlock://host1,host2,host3"));
+  EXPECT_THAT(refusal_of("redlock://a, b,c"), HasSubstr("blank"));
+  EXPECT_THAT(refusal_of("redlock://A,a,c"), HasSubstr("twice")) << "hosts have no case";
 }
 
 TEST(quorum_url, names_no_server_twice) {

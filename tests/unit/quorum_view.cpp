@@ -144,6 +144,20 @@ TEST(quorum_view, shows_the_token_that_the_holder_has_proposed_last) {
   EXPECT_EQ(seen->holders[0].token, fencing_token{9});
 }
 
+// A server that was out of reach when the leader replaced its value has the former one.
+TEST(quorum_view, shows_the_newest_value_of_a_leader) {
+  claim_state former = sighted("a", 5);
+  former.claimant.value = "starting";
+  claim_state newest = former;
+  newest.claimant.value = "ready";
+  newest.claimant.value_revision = 1;
+  for (const auto& seen : {view_of("stock", views({view({former}), view({newest}), view({newest})}), 2),
+                           view_of("stock", views({view({newest}), view({newest}), view({former})}), 2)}) {
+    ASSERT_EQ(seen->holders.size(), 1U);
+    EXPECT_EQ(seen->holders[0].claimant.value, "ready");
+  }
+}
+
 TEST(quorum_view, has_a_foreign_holder_where_a_majority_has_it) {
   claim_state foreign = sighted("plain text", 0);
   const auto seen = view_of("stock", views({view({foreign}), view({foreign}), view({sighted("a", 5)})}), 2);

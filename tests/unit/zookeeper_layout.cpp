@@ -22,6 +22,8 @@ std::string numbered(const std::string& name, std::int32_t number) {
 TEST(zookeeper_layout, names_nodes_as_curator_does) {
   const std::string protection = "_c_" + std::string{uuid};
   EXPECT_EQ(node_name(layout::curator, role::mutex, guid), protection + "-lock-");
+  EXPECT_EQ(node_name(layout::curator, role::latch, guid), protection + "-latch-");
+  EXPECT_EQ(node_name(layout::kazoo, role::latch, guid), node_name(layout::kazoo, role::mutex, guid));
   EXPECT_EQ(node_name(layout::curator, role::writer, guid), protection + "-__WRIT__");
   EXPECT_EQ(node_name(layout::curator, role::reader, guid), protection + "-__READ__");
   EXPECT_EQ(node_name(layout::curator, role::lease, guid), protection + "-lease-");

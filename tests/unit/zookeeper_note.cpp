@@ -20,6 +20,21 @@ RC_GTEST_PROP(zookeeper_note, is_read_as_it_was_written, (const std::string& met
   RC_ASSERT(back->token == n.token && back->metadata == n.metadata);
 }
 
+// Of a candidate of an election: Curator shows what stands before it.
+TEST(zookeeper_note, may_follow_a_value_of_any_bytes) {
+  note n;
+  n.ttl = duration{5};
+  n.metadata = R"({"host":"alpha"})";
+  for (const std::string& value :
+       {std::string{}, std::string{"10.0.0.7:8080"}, std::string{"a\nb"}, std::string{"\xFF\0\xFE", 3},
+        to_text(note{}), "x\n" + to_text(note{}), std::string{"holdfast 1 "}}) {
+    const auto back = read_note(value + '\n' + to_text(n));
+    ASSERT_TRUE(back) << value;
+    EXPECT_EQ(back->ttl, n.ttl);
+    EXPECT_EQ(back->metadata, n.metadata);
+  }
+}
+
 TEST(zookeeper_note, of_others_is_none) {
   for (const char* text :
        {"", "10.0.0.1", "holdfast", "holdfast 1 ", "holdfast 1 1 2 3\n", "holdfast 1 1 2 3 4",

@@ -32,10 +32,15 @@
 #include <system_error>
 #include <type_traits>
 #include <utility>
+#include <vector>
 
+#include "holdfast/candidate.hpp"
+#include "holdfast/detail/election_handle.hpp"
 #include "holdfast/detail/handle.hpp"
 #include "holdfast/detail/locks.hpp"
+#include "holdfast/detail/set_handle.hpp"
 #include "holdfast/error.hpp"
+#include "holdfast/term.hpp"
 
 // How <holdfast/async.hpp> brings a completion of the library to a handler of the user's Asio. Not for
 // users. Everything here is compiled by the user's Boost, and no Boost type crosses into the library.
@@ -101,7 +106,15 @@ using exceptions = std::exception_ptr;
 template <class Error>
 using lease_signature = void(Error, lease);
 template <class Error>
+using set_signature = void(Error, lease_set);
+template <class Error>
 using plain_signature = void(Error);
+template <class Error>
+using term_signature = void(Error, term);
+template <class Error>
+using leader_signature = void(Error, std::optional<candidate>);
+template <class Error>
+using participants_signature = void(Error, std::vector<candidate>);
 
 template <class Error>
 [[nodiscard]] Error error_of(const outcome& ended) {
@@ -133,14 +146,30 @@ class delivery<void(Error, Granted...), Handler> {
     if (slot.is_connected()) slot.clear();
 #endif
     const auto failed = error_of<Error>(ended_);
-    if constexpr (sizeof...(Granted) != 0) {
-      std::move(handler_)(failed, std::move(ended_.granted));
-    } else {
-      std::move(handler_)(failed);
-    }
+    std::move(handler_)(failed, granted<Granted>()...);
   }
 
  private:
+  template <class Value>
+  [[nodiscard]] Value granted() {
+    if constexpr (std::is_same_v<Value, lease_set>) {
+      return std::move(ended_.granted_set);
+    } else if constexpr (std::is_same_v<Value, lease>) {
+      return std::move(ended_.granted);
+    } else {
+      if (!ended_.election) return {};
+      auto& all = ended_.election->candidates;
+      if constexpr (std::is_same_v<Value, term>) {
+        return term_access::make(std::move(ended_.granted), std::move(ended_.election->value),
+                                 std::move(ended_.election->metadata));
+      } else if constexpr (std::is_same_v<Value, std::optional<candidate>>) {
+        return all.empty() ? std::nullopt : std::optional{std::move(all.front())};
+      } else {
+        return std::move(all);
+      }
+    }
+  }
+
   Handler handler_;
   outcome ended_;
 };
@@ -293,6 +322,26 @@ auto initiate_acquire_until(handle& lock, const lock_request& request,
         auto timed = request;
         timed.limit = time_left(limit);
         return lock.async_acquire(timed, std::move(handler));
+      },
+      std::forward<Token>(token));
+}
+
+/// As `initiate_acquire`, of several names. `limit` is called when the operation starts.
+template <class Limit, class Token>
+auto initiate_acquire_set(set_handle& locks, Limit limit, Token&& token) {
+  return initiate<set_signature>(
+      [&locks, limit](std::unique_ptr<completion> handler) {
+        return locks.async_acquire(limit(), std::move(handler));
+      },
+      std::forward<Token>(token));
+}
+
+/// As `initiate_acquire`, of an election. `limit` is called when the operation starts.
+template <class Limit, class Token>
+auto initiate_campaign(election_handle& of, std::string_view value, Limit limit, Token&& token) {
+  return initiate<term_signature>(
+      [&of, value = std::string{value}, limit](std::unique_ptr<completion> handler) {
+        return of.async_campaign(value, limit(), std::move(handler));
       },
       std::forward<Token>(token));
 }

@@ -8,10 +8,13 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <vector>
 
+#include "holdfast/candidate.hpp"
 #include "holdfast/client.hpp"
 #include "holdfast/export.hpp"
 #include "holdfast/lease.hpp"
+#include "holdfast/lease_set.hpp"
 #include "holdfast/options.hpp"
 
 // The parts that the lock types share. Not for users: names and shapes here may change with any version.
@@ -28,12 +31,21 @@ struct lock_request {
   std::stop_token stop{};
 };
 
+/// What an operation on an election has besides a lease.
+struct election_outcome {
+  std::string value;                            ///< of the term
+  std::shared_ptr<const std::string> metadata;  ///< of its claim
+  std::vector<candidate> candidates;            ///< the participants; of `leader()` that one, if there is one
+};
+
 /// How an asynchronous operation ended. A failed acquisition comes with a code and no lease; a request with a
 /// limit of its own that was not granted, because another holds the name, comes with neither.
 struct outcome {
   std::error_code code;
   std::string detail;  ///< as error::detail(); empty without a code
   lease granted;
+  lease_set granted_set{};                       ///< of an operation on several names
+  std::shared_ptr<election_outcome> election{};  ///< of an operation on an election
 };
 
 /// Receives the end of an asynchronous operation, exactly once, on a thread of the client and under none of
@@ -75,7 +87,7 @@ class HOLDFAST_EXPORT handle {
   pending async_acquire(const lock_request& request, std::unique_ptr<completion> handler);
 
   /// Acquires and keeps the lease in the handle. False as `acquire` is empty.
-  bool lock(lock_request request);
+  bool lock(const lock_request& request);
   /// Releases the `count` oldest kept holds of that mode without waiting for the store. If fewer are kept,
   /// releases those.
   void unlock(mode m, std::ptrdiff_t count = 1) noexcept;

@@ -54,13 +54,26 @@ void read_host(const store_url& url, redis::settings& s) {
   read_database(url, parts.rest, "redis://host/0", s);
 }
 
+std::vector<redis::server_address> addresses_in(const store_url& url,
+                                                const std::vector<std::pair<std::string, std::string>>& hosts,
+                                                const char* usual_port) {
+  std::vector<redis::server_address> all;
+  for (const auto& [host, port] : hosts) {
+    const bool has_blank =
+        std::any_of(host.begin(), host.end(), [](char c) { return c == ' ' || c == '\t'; });
+    if (has_blank)
+      url.refuse("there is a blank beside the host '" + host + "'; write the hosts with commas alone");
+    all.push_back({host, port.empty() ? usual_port : port});
+  }
+  return all;
+}
+
 /// `redis+sentinel://[user[:password]@]host[:port],host[:port]…/PRIMARY[/db]`
 void read_sentinels(store_url& url, redis::settings& s) {
   const auto parts = url.split_many_with_user();
   const std::string example = "redis+sentinel://host1,host2,host3/mymaster";
   if (parts.hosts.empty()) url.refuse("it names no Sentinel; write " + example);
-  for (const auto& [host, port] : parts.hosts)
-    s.sentinel.addresses.push_back({host, port.empty() ? "26379" : port});
+  s.sentinel.addresses = addresses_in(url, parts.hosts, "26379");
   read_login(parts.user, parts.password, s.login);
   const std::size_t slash = parts.rest.find('/');
   s.sentinel.primary = parts.rest.substr(0, slash);
@@ -81,7 +94,7 @@ void read_cluster(const store_url& url, redis::settings& s) {
   if (parts.hosts.empty()) url.refuse("it names no node; write redis+cluster://host1,host2,host3");
   if (!parts.rest.empty() && parts.rest != "0")
     url.refuse("a cluster has no databases; write nothing behind the nodes");
-  for (const auto& [host, port] : parts.hosts) s.cluster.push_back({host, port.empty() ? "6379" : port});
+  s.cluster = addresses_in(url, parts.hosts, "6379");
   read_login(parts.user, parts.password, s.login);
 }
 
@@ -89,18 +102,20 @@ void read_cluster(const store_url& url, redis::settings& s) {
 void read_quorum(const store_url& url, redis::settings& s) {
   const std::string example = "redlock://host1,host2,host3";
   const auto parts = url.split_many_with_user();
-  for (const auto& [host, port] : parts.hosts) {
-    redis::server_address next{host, port.empty() ? "6379" : port};
+  for (redis::server_address& next : addresses_in(url, parts.hosts, "6379")) {
+    // Names of hosts have no case, and clients have to name the same set.
+    std::transform(next.host.begin(), next.host.end(), next.host.begin(),
+                   [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
     if (std::find(s.quorum.begin(), s.quorum.end(), next) != s.quorum.end())
       url.refuse("it names " + next.place() + " twice, which has one vote");
     s.quorum.push_back(std::move(next));
   }
   if (s.quorum.size() < least_servers || s.quorum.size() > most_servers || s.quorum.size() % 2 == 0) {
-    url.refuse(
-        "it names " + std::to_string(s.quorum.size()) +
-        " servers; a majority of 3, 5, 7 or 9 independent ones has to grant (an even number survives no "
-        "more losses than one less); write " +
-        example);
+    url.refuse("it names " + std::to_string(s.quorum.size()) +
+               (s.quorum.size() == 1 ? " server" : " servers") +
+               "; a majority of 3, 5, 7 or 9 independent ones has to grant (an even number survives no "
+               "more losses than one less); write " +
+               example);
   }
   read_database(url, parts.rest, example + "/0", s);
   read_login(parts.user, parts.password, s.login);
@@ -157,6 +172,7 @@ std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_option
   speech.keep = url.take_milliseconds("keep_idle", speech.keep, 1s, 24h * 3650);
   if (s.is_quorum()) {
     s.node_timeout = url.take_milliseconds("node_timeout", s.node_timeout, 10ms, 1min);
+    speech.guard_option = "restart_guard";
     speech.guard = url.take_milliseconds("restart_guard", speech.guard, 0ms, 25h);
     if (speech.guard != 0ms && speech.guard < least_restart_guard)
       url.refuse(

@@ -44,6 +44,21 @@ class mariadb_rights : public testing::Test {
   mariadb_server server_;
 };
 
+// An older version made the procedures, and a client that only locks makes none.
+TEST_F(mariadb_rights, to_procedures_without_a_new_one_cost_a_leader_its_new_value_alone) {
+  server_.ask("DROP PROCEDURE holdfast.holdfast_locks_annotate");
+  client alice{url_of("alice")};
+  auto held = mutex{alice, "stock"}.acquire();
+  auto led = election{alice, "boss"}.campaign("one");
+  const auto refused = failure_of([&] { led.proclaim("two"); });
+  EXPECT_EQ(refused.code, errc::unavailable);
+  EXPECT_THAT(refused.text, testing::HasSubstr("holdfast schema"));
+  EXPECT_EQ(election(alice, "boss").leader()->value, "one");
+  EXPECT_EQ(renew(held), renewal::renewed);
+  EXPECT_TRUE(led.held());
+  EXPECT_FALSE(led.resign());
+}
+
 TEST_F(mariadb_rights, to_call_the_procedures_are_all_that_locking_needs) {
   client alice{url_of("alice")};
   const auto bob = start(url_of("bob"));

@@ -123,6 +123,33 @@ TEST(redis_answers, oom_keeps_nobody_from_giving_back) {
   EXPECT_EQ(server.ask({"EXISTS", "holdfast:stock"}), "0");
 }
 
+// It stays in the queue, or comes again, for as long as the server has no memory for it.
+TEST(redis_answers, oom_ends_no_standby) {
+  redis_server server{with({"maxmemory-policy noeviction"})};
+  client locks{server.url()};
+  client others{server.url()};
+  auto held = election{locks, "boss"}.campaign("first");
+  auto waiting = std::async(std::launch::async, [&] {
+    const auto options = lock_options{}.ttl(1s).retry(retry_policy{}.limit(50ms));
+    return election{others, "boss", options}.campaign("second");
+  });
+  await([&] { return locks.inspect("boss")->waiters.size() == 1; }, "it does not stand by");
+  const auto refusals = [&] {
+    std::istringstream lines{server.ask({"INFO", "stats"})};
+    const std::string key = "total_error_replies:";
+    for (std::string line; std::getline(lines, line);)
+      if (line.starts_with(key)) return std::stoi(line.substr(key.size()));
+    return 0;
+  };
+  const int before = refusals();
+  ASSERT_EQ(server.ask({"CONFIG", "SET", "maxmemory", "1"}), "OK");
+  await([&] { return refusals() >= before + 5; }, "it is not refused");
+  EXPECT_EQ(waiting.wait_for(0s), std::future_status::timeout);
+  ASSERT_EQ(server.ask({"CONFIG", "SET", "maxmemory", "0"}), "OK");
+  EXPECT_FALSE(held.resign());
+  EXPECT_TRUE(waiting.get().held());
+}
+
 TEST(redis_answers, busy_with_somebody_elses_script) {
   redis_server server{with({"lua-time-limit 10"})};
   const auto other = server.console();

@@ -39,6 +39,7 @@ TEST(redis_quorum_slow, servers_that_answer_after_the_hand_over_take_nothing_bac
   client one{servers.url("?node_timeout=60s")};
   client two{servers.url("?node_timeout=60s")};
   for (client* each : {&one, &two}) EXPECT_FALSE(mutex(*each, "stock", patient()).acquire().release());
+  await([&] { return servers.holds_of("stock") == 0; }, "a release has not come to all");
   for (const std::size_t i : {0U, 3U}) servers.line(i).interfere(direction::to_server, {.stall = true});
   auto held = mutex{one, "stock", patient()}.acquire();
   EXPECT_FALSE(held.release());

@@ -1,7 +1,9 @@
 // Several independent servers, of which some stand still, die, or come back without their memory.
 
+#include <future>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "faults/faults.hpp"
 #include "support/redis_quorum.hpp"
@@ -41,6 +43,29 @@ TEST_F(redis_quorum_servers, of_a_minority_may_stand_still_or_die) {
         "a server that is back gets no hold");
   EXPECT_FALSE(held.release());
   await([&] { return servers.holds_of("stock") == 0; }, "a server keeps the hold");
+}
+
+// A majority is enough for the caller. What the others would keep is in everybody's way for a ttl. After a
+// while a client asks each server first whether it may have forgotten locks, so its releases arrive at
+// different times.
+TEST_F(redis_quorum_servers, keep_nothing_of_clients_that_end) {
+  constexpr int clients = 20;
+  redis_quorum servers;
+  const std::string url = servers.guarded_url("?restart_guard=30s");
+  for (std::size_t i = 0; i < servers.size(); ++i) servers.server(i).forget_start();
+  const auto name_of = [](int each) { return "job" + std::to_string(each); };
+  std::vector<std::future<void>> jobs;
+  for (int each = 0; each < clients; ++each) {
+    jobs.push_back(std::async(std::launch::async, [&, each] {
+      client locks{url};
+      auto held = mutex{locks, name_of(each), patient()}.acquire();
+      const auto end = boot_clock::now() + 1300ms;
+      await([&] { return boot_clock::now() > end; }, "time stands still");
+      EXPECT_FALSE(held.release());
+    }));
+  }
+  for (auto& each : jobs) each.get();
+  for (int each = 0; each < clients; ++each) EXPECT_EQ(servers.holds_of(name_of(each)), 0U) << name_of(each);
 }
 
 TEST_F(redis_quorum_servers, of_a_majority_that_die_are_named_and_are_used_again) {

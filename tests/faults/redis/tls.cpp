@@ -212,6 +212,10 @@ TEST(redis_access, needs_no_more_rights_than_the_documents_list) {
   std::promise<void> changed;
   std::once_flag first;
   const auto watching = one.watch([&] { std::call_once(first, [&] { changed.set_value(); }); });
+  std::promise<void> name_changed;
+  std::once_flag first_of_name;
+  const auto watching_name =
+      two.watch("st}ock", [&] { std::call_once(first_of_name, [&] { name_changed.set_value(); }); });
   for (const char* name : {"stock", "st{o}ck", "st}ock"}) {
     shared_mutex here{one, name};
     shared_mutex there{two, name};
@@ -233,6 +237,7 @@ TEST(redis_access, needs_no_more_rights_than_the_documents_list) {
   }
   EXPECT_FALSE(one.list(true).empty());
   EXPECT_EQ(changed.get_future().wait_for(60s), std::future_status::ready);
+  EXPECT_EQ(name_changed.get_future().wait_for(60s), std::future_status::ready);
   EXPECT_EQ(server.ask({"ACL", "LOG"}), "") << "what was refused";
 }
 

@@ -1,7 +1,9 @@
 // Connections to a server that are cut, mute or slow.
 
+#include <atomic>
 #include <future>
 #include <optional>
+#include <utility>
 
 #include "faults/servers/servers.hpp"
 #include "support/fault_proxy.hpp"
@@ -43,6 +45,41 @@ TEST_P(server_lines, cut_under_contention_let_no_two_in) {
   }
   all.expect_order();
   expect_free();
+}
+
+// What happened meanwhile is no notification's matter: a watch is called once when the server is back.
+TEST_P(server_lines, cut_have_a_watch_of_a_name_called_when_they_are_back) {
+  make_store();
+  client direct{url()};
+  const client onlooker{far_url()};
+  std::atomic<int> calls = 0;
+  const auto watch = onlooker.watch("stock", [&] { ++calls; });
+  const auto sees = [&](std::size_t holders) {
+    for (int seen = -1;;) {
+      if (onlooker.inspect("stock").value_or(lock_state{}).holders.size() == holders) return true;
+      seen = std::exchange(seen, calls);
+      if (!comes_true([&] { return calls > seen; })) return false;
+    }
+  };
+  EXPECT_TRUE(sees(0));
+  lease held;
+  for (std::size_t holders : {1U, 0U, 1U}) {
+    line_.refuse(true);
+    line_.cut_all(ending::reset);
+    if (holders == 1) {
+      held = mutex{direct, "stock", patient()}.acquire();
+    } else {
+      EXPECT_FALSE(held.release());
+    }
+    const int before = calls;
+    line_.refuse(false);
+    await([&] { return calls > before; }, "it is not called after the reconnect");
+    await([&] { return !failure_of([&] { EXPECT_TRUE(sees(holders)); }).code; }, "it sees nothing");
+    EXPECT_FALSE(mutex(direct, "other").acquire().release());
+  }
+  const int before = calls;
+  EXPECT_FALSE(held.release());
+  await([&] { return calls > before; }, "it hears of nothing any more");
 }
 
 TEST_P(server_lines, that_hold_back_for_a_while_cost_nothing) {

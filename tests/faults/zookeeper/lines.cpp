@@ -1,6 +1,10 @@
 // Connections to ZooKeeper that are cut or mute, and what a session makes of that; server_lines.cpp has the
 // rest.
 
+#include <atomic>
+#include <thread>
+#include <vector>
+
 #include <boost/asio/bind_executor.hpp>
 #include <boost/asio/io_context.hpp>
 
@@ -125,6 +129,28 @@ TEST_F(zookeeper_lines, that_go_mute_cost_the_lease_and_no_more) {
     EXPECT_EQ(held.release(), errc::lost);
     expect_contenders(0);
   }
+}
+
+// Several threads may fail what could not be sent; what was asked first is answered first.
+TEST_F(zookeeper_lines, that_are_refused_leave_no_doubt_whether_a_claim_was_sent) {
+  client locks{url()};
+  line_.refuse(true);
+  line_.cut_all(ending::reset);
+  await([&] { return failure_of([&] { mutex{locks, "stock", hasty()}.lock(); }).code == errc::unavailable; },
+        "the connection is not given up");
+  std::vector<std::jthread> threads;
+  std::atomic<int> doubtful{0};
+  for (int each = 0; each < 8; ++each) {
+    threads.emplace_back([&, name = "stock " + std::to_string(each)] {
+      const auto once = lock_options{}.retry(retry_policy{}.limit(0s));
+      for (int time = 0; time < 1000; ++time) {
+        if (failure_of([&] { (void)mutex{locks, name, once}.try_lock(); }).code != errc::unavailable)
+          ++doubtful;
+      }
+    });
+  }
+  threads.clear();
+  EXPECT_EQ(doubtful, 0);
 }
 
 // The C client sets all watches again in one packet, which the server refuses from 1 MiB on.

@@ -12,9 +12,10 @@ using test::zookeeper_ensemble;
 class zookeeper_alone : public on_zookeeper {};
 
 TEST_F(zookeeper_alone, that_is_killed_and_comes_back_costs_nobody_anything) {
-  client locks{server_.url("?session_timeout=40s")};
+  // A loaded machine may take half a minute to start a server.
+  client locks{server_.url("?session_timeout=60s"), living(600s)};
   auto held = mutex{locks, "stock"}.acquire();
-  const auto waiter = start(server_.url("?session_timeout=40s"));
+  const auto waiter = start(server_.url("?session_timeout=60s"));
   waiter->tell("hold stock");
   expect_contenders(2);
 

@@ -20,10 +20,10 @@ import org.apache.zookeeper.ZooDefs;
  * <pre>
  * open HOST:PORT[,HOST:PORT]… [timeout=MS]    -> open                   auth=USER:PASSWORD: logged in by digest
  * lock KIND PATH [within=MS]                  -> locked | refused       KIND: exclusive, read, write, permit/CAPACITY,
- *                                                semaphore: Curator's mutex that no thread owns
+ *                                                semaphore: Curator's mutex that no thread owns, latch: LeaderLatch
  * unlock                                      -> unlocked | failed TEXT      the lock that was taken last
  * downgrade PATH                              -> downgraded             a write lock is taken, and a read lock kept
- * participants KIND PATH                      -> participants NODE…     in their order
+ * participants KIND PATH                      -> participants NODE…     in their order; of a latch ID[=leader]…
  * contend KIND PATH WITNESS MILLISECONDS        -> contended TURNS          lock, visit, unlock; until it was inside three
  *                                                                       times, and for as long as this at least
  * tree PATH                                   -> tree PATH=DATA… | tree none     all below it too, by name

@@ -1,8 +1,13 @@
+import java.net.URLEncoder;
+import java.nio.charset.StandardCharsets;
 import java.util.ArrayList;
 import java.util.Collection;
+import java.util.Comparator;
 import java.util.List;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
+import org.apache.curator.framework.recipes.leader.LeaderLatch;
+import org.apache.curator.framework.recipes.leader.Participant;
 import org.apache.curator.framework.recipes.locks.InterProcessLock;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
@@ -30,6 +35,7 @@ interface Lock {
       case "exclusive" -> new Alone(curator, new InterProcessMutex(curator, path));
       case "write" -> new Alone(curator, new InterProcessReadWriteLock(curator, path).writeLock());
       case "read" -> new Shared(new InterProcessReadWriteLock(curator, path).readLock());
+      case "latch" -> new Latch(curator, path);
       case "semaphore" -> new SemaphoreMutex(new InterProcessSemaphoreMutex(curator, path));
       default -> throw new IllegalArgumentException(kind);
     };
@@ -76,6 +82,52 @@ interface Lock {
 
     public void visit(Witness witness) {
       witness.visitShared();
+    }
+  }
+
+  /** A leader latch is used once: each term has one of its own. Its participants are ids, not nodes. */
+  final class Latch implements Lock {
+    private final CuratorFramework curator;
+    private final String path;
+    private LeaderLatch latch;
+
+    Latch(CuratorFramework curator, String path) {
+      this.curator = curator;
+      this.path = path;
+      this.latch = new LeaderLatch(curator, path, "java");
+    }
+
+    public boolean acquire(Long withinMs) throws Exception {
+      latch.start();
+      if (withinMs == null) {
+        latch.await();
+        return true;
+      }
+      if (latch.await(withinMs, TimeUnit.MILLISECONDS)) return true;
+      release();
+      return false;
+    }
+
+    public void release() throws Exception {
+      latch.close();
+      latch = new LeaderLatch(curator, path, "java");
+    }
+
+    public Collection<String> participants() throws Exception {
+      final List<String> ids = new ArrayList<>();
+      for (Participant each : latch.getParticipants()) {
+        final String id = URLEncoder.encode(each.getId(), StandardCharsets.UTF_8);
+        ids.add(each.isLeader() ? id + "=leader" : id);
+      }
+      return ids;
+    }
+
+    public void visit(Witness witness) throws Exception {
+      final String first =
+          curator.getChildren().forPath(path).stream()
+              .min(Comparator.comparing((String node) -> node.substring(node.lastIndexOf('-'))))
+              .orElseThrow();
+      witness.visitAlone(curator.checkExists().forPath(path + "/" + first).getCzxid());
     }
   }
 

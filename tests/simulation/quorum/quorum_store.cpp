@@ -53,7 +53,9 @@ class quorum_link final : public tickets::link {
   }
   void on_notifications(on_notification handler) override { on_notification_ = std::move(handler); }
   void on_gap(const std::function<void()>& missed) override { missed_ = missed; }
-  std::shared_ptr<void> watch(std::function<void()> /*changed*/) override { return nullptr; }
+  std::shared_ptr<void> watch(store::watched /*target*/, std::function<void()> /*changed*/) override {
+    return nullptr;
+  }
   void help(store::caller& /*who*/) override {}
   bool drive() override { return false; }
   void kick() override {}

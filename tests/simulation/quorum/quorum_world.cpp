@@ -59,6 +59,7 @@ class quorum_world {
         fault_injector_{around_,          add_nodes(), counts_, clients_.all(), instant{time_of_faults},
                         powers_of(under), under.only},
         spread_{around_, store_} {
+    around_.has_sets = seed % 4 == 3 && under.only.empty();
     clients_.gather(2 + in_.chance.below(3), rates_);
     forges_ = under.has_false_notifications && under.only.empty() && in_.chance.one_in(3);
     if (!under.only.empty()) return;

@@ -7,6 +7,7 @@
 #include <limits>
 
 #include "simulation/client_group.hpp"
+#include "simulation/quorum/is_bent.hpp"
 #include "simulation/rates.hpp"
 #include "simulation/zookeeper/ensemble_fault_injector.hpp"
 #include "simulation/zookeeper/foreign_contender.hpp"
@@ -74,6 +75,8 @@ class ensemble_world {
     counts_.compare_with(sees_);
     sees_.expect_renewal_within(std::max<duration>(of_.timeout, 1500ms));
     counts_.force_release_allowed = under.with != mutant::get_then_delete;
+    bent_with() = under.with;
+    around_.has_sets = seed % 4 == 3;
     clients_.gather(2 + in_.chance.below(3), of_.clocks);
     if (of_.layout != zookeeper::layout::curator || under.with == mutant::get_then_delete) return;
     for (std::size_t i = in_.chance.below(3); i > 0; --i)

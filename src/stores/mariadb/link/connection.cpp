@@ -231,11 +231,22 @@ void connection::fail() {
   const std::string sentence = mysql_stmt_error(current());
   const bool unprepared = stage_ == stage::preparing;
   stage_ = stage::idle;
-  if (unprepared) statements_.erase(current_);
   constexpr unsigned no_such_procedure = 1305;
+  const bool is_new_routine = current_->first == "annotate";
+  if (unprepared) statements_.erase(current_);
   constexpr unsigned no_such_table = 1146;
   if (is_bare() && (number == no_such_procedure || number == no_such_table)) {
     stage_ = stage::answered;  // without rows
+    return;
+  }
+  if (is_new_routine && number == no_such_procedure) {
+    stage_ = stage::answered;
+    answer_ = store::request_error{
+        {errc::unavailable,
+         "the server has no procedure for it (" + sentence +
+             "): an older version made them; bring them up to date: holdfast schema URL --apply"},
+        false,
+        false};
     return;
   }
   refusal r = refusal_of(number, sentence);

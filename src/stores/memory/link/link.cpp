@@ -1,14 +1,38 @@
 #include "stores/memory/link/link.hpp"
 
 #include <chrono>
+#include <utility>
+#include <variant>
 
 namespace holdfast::memory {
+
+namespace {
+
+/// Whether others see another state of the name than before, apart from grants, which are notified. A claim
+/// that is kept is no change.
+bool is_change(const tickets::request& carried_out, const tickets::reply& reply) {
+  switch (carried_out.kind) {
+    case tickets::task::acquire: return std::holds_alternative<tickets::place>(reply);
+    case tickets::task::release:
+    case tickets::task::withdraw:
+    case tickets::task::downgrade:
+    case tickets::task::annotate: return std::holds_alternative<tickets::done>(reply);
+    case tickets::task::force_release: return std::get<tickets::count>(reply).value != 0;
+    default: return false;
+  }
+}
+
+}  // namespace
 
 link::link(runtime::event_loop& on, const std::string& name)
     : batching_link{on}, table_{shared_table::named(name)}, watchers_{on} {
   table_->join(client_,
                {[this](const std::vector<store::notification>& notifications) { deliver(notifications); },
-                [this] { watchers_.ring(); }});
+                [this](const std::vector<std::string>& names) {
+                  if (!is_watched_) return;
+                  const runtime::core_lock now{owner()};
+                  watchers_.ring_for(names);
+                }});
   start();
 }
 
@@ -17,15 +41,24 @@ void link::shut() {
   table_->leave(client_);
 }
 
-std::shared_ptr<void> link::watch(std::function<void()> changed) { return watchers_.add(std::move(changed)); }
+std::shared_ptr<void> link::watch(store::watched target, std::function<void()> changed) {
+  is_watched_ = true;
+  return watchers_.add(target, std::move(changed));
+}
 
 bool link::execute(std::vector<job>& batch, bool) {
-  table_->with_table([&](table& t, std::vector<store::client_notification>& notifications) {
+  table_->with_table([&](table& t, shared_table::effects& of) {
     const auto now = boot_clock::now();
     const std::int64_t wall_us = std::chrono::duration_cast<std::chrono::microseconds>(
                                      std::chrono::system_clock::now().time_since_epoch())
                                      .count();
-    for (job& j : batch) j.result = t.carry_out(j.request, client_, now, wall_us, notifications);
+    for (job& j : batch) {
+      const std::size_t granted_before = of.notifications.size();
+      tickets::reply reply = t.carry_out(j.request, client_, now, wall_us, of.notifications);
+      if (is_change(j.request, reply) || of.notifications.size() != granted_before)
+        of.changed.push_back(j.request.name);
+      j.result = std::move(reply);
+    }
   });
   return true;
 }

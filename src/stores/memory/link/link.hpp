@@ -1,5 +1,7 @@
 #pragma once
 
+#include <atomic>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -20,7 +22,7 @@ class link final : public runtime::batching_link {
   link(const link&) = delete;
   link& operator=(const link&) = delete;
 
-  std::shared_ptr<void> watch(std::function<void()> changed) override;
+  std::shared_ptr<void> watch(store::watched target, std::function<void()> changed) override;
   void shut() override;
 
  private:
@@ -29,6 +31,7 @@ class link final : public runtime::batching_link {
   owner_id client_ = owner_id::random();
   std::shared_ptr<shared_table> table_;
   runtime::watchers watchers_;
+  std::atomic<bool> is_watched_ = false;  // or was
 };
 
 }  // namespace holdfast::memory

@@ -52,6 +52,13 @@ tickets::reply table::carry_out(const tickets::request& request, const owner_id&
       serve(request.name, now, notifications);
       return tickets::done{};
     }
+    case tickets::task::annotate: {
+      const auto n = names_.find(request.name);
+      claim* own = n == names_.end() ? nullptr : living(n->second, request.token.value(), request.owner, now);
+      if (own == nullptr) return tickets::nothing{};
+      own->metadata = request.metadata;
+      return tickets::done{};
+    }
     case tickets::task::force_release: return force_release(request, now, notifications);
     case tickets::task::inspect: return inspect(request.name, now);
     case tickets::task::list: return list(request.idle, now);
@@ -268,20 +275,20 @@ void shared_table::leave(const owner_id& client) {
   listeners_.erase(client);
 }
 
-void shared_table::with_table(
-    const std::function<void(table&, std::vector<store::client_notification>&)>& tasks) {
-  std::map<owner_id, std::vector<store::notification>> by_client;
+void shared_table::with_table(const std::function<void(table&, effects&)>& tasks) {
+  effects of_tasks;
   {
     const annotated::lock held{mutex_};
-    std::vector<store::client_notification> notifications;
-    tasks(table_, notifications);
-    for (const store::client_notification& n : notifications) by_client[n.client].push_back(n.message);
+    tasks(table_, of_tasks);
   }
+  if (of_tasks.notifications.empty() && of_tasks.changed.empty()) return;
+  std::map<owner_id, std::vector<store::notification>> by_client;
+  for (const store::client_notification& n : of_tasks.notifications) by_client[n.client].push_back(n.message);
   const annotated::shared_lock held{listeners_mutex_};
   for (const auto& [client, l] : listeners_) {
     if (const auto notifications = by_client.find(client); notifications != by_client.end())
       l.notified(notifications->second);
-    l.changed();
+    if (!of_tasks.changed.empty()) l.changed(of_tasks.changed);
   }
 }
 

@@ -69,7 +69,7 @@ class shared_table {
  public:
   struct listener {
     std::function<void(const std::vector<store::notification>&)> notified;
-    std::function<void()> changed;
+    std::function<void(const std::vector<std::string>& names)> changed;
   };
 
   /// Returns the table of that name in this process, which lives as long as a client uses it; without a name,
@@ -79,8 +79,13 @@ class shared_table {
   void join(const owner_id& client, listener l);
   /// After this, the client's listener is not running and never called again.
   void leave(const owner_id& client);
+  /// What tasks have caused.
+  struct effects {
+    std::vector<store::client_notification> notifications;
+    std::vector<std::string> changed;  // names
+  };
   /// Runs `tasks` with the table locked, then passes notifications and changes to the listeners.
-  void with_table(const std::function<void(table&, std::vector<store::client_notification>&)>& tasks);
+  void with_table(const std::function<void(table&, effects&)>& tasks);
 
  private:
   annotated::mutex mutex_;

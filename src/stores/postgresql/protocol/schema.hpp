@@ -41,6 +41,7 @@ inline constexpr auto routines = std::to_array<routine>({
     {"release", "text, bytea, bigint", access::lock},
     {"withdraw", "text, bytea", access::lock},
     {"downgrade", "text, bytea, bigint, bigint", access::lock},
+    {"annotate", "text, bytea, bigint, text", access::lock},
     {"evict", "text, bigint, bigint", access::lock},
     {"inspect", "text", access::look},
     {"list", "boolean", access::look},

@@ -44,13 +44,16 @@ class quorum_link::server final : private redis::node::parent {
       const runtime::core_lock now{in_.loop()};
       in_.report_gap();
     }
-    if (in_.is_tracked()) in_.ring_watchers();
   }
   void on_received(const notifications& received) override {
     for (const store::notification& each : received) in_.coordinator_.hear(index_, each);
     in_.kick_soon();
   }
-  void on_changes() override { in_.ring_watchers(); }
+  void on_changes(const redis::changes& of) override { ring_for(of, in_.watchers()); }
+  void on_queued(redis::node& /*at*/) override {
+    in_.unflushed_.add(node_);
+    in_.kick_soon();
+  }
   [[nodiscard]] std::string place() const override { return node_->at().place(); }
 
   quorum_link& in_;
@@ -119,9 +122,8 @@ void quorum_link::send_to(std::size_t to, tickets::request request, on_reply han
   if (!is_called_) kick_soon();
 }
 
-void quorum_link::track(bool on) {
-  for (const auto& each : servers_) each->node()->track(on);
-  kick_soon();
+void quorum_link::track(const store::watched& target, bool on) {
+  for (const auto& each : servers_) each->node()->track(target, on);
 }
 
 // ---- I/O

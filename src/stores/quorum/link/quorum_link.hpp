@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <string>
 #include <vector>
@@ -29,6 +30,7 @@ class quorum_link final : public runtime::notifying_link<tickets::request, ticke
   quorum_link& operator=(const quorum_link&) = delete;
 
   void send(tickets::request request, on_reply handler) override;
+  void when_delivered(const std::function<void()>& action) override { coordinator_.when_delivered(action); }
   void help(store::caller& caller) override;
   bool drive() override;
   void kick() override;
@@ -39,7 +41,7 @@ class quorum_link final : public runtime::notifying_link<tickets::request, ticke
   /// One of the servers.
   class server;  // NOLINT(cppcoreguidelines-virtual-class-destructor): it is final
 
-  void track(bool on) override;
+  void track(const store::watched& target, bool on) override;
   void send_to(std::size_t to, tickets::request request, on_reply handler);
   void kick_soon();
 

@@ -78,6 +78,8 @@ class contender {
   [[nodiscard]] step spread(time_point now, std::size_t server);
   /// From exclusive to shared.
   void lower() { claim_.weight = 1; }
+  /// For the servers that get the claim from now on.
+  void annotate(std::shared_ptr<const std::string> metadata) { claim_.metadata = std::move(metadata); }
   [[nodiscard]] const tickets::request& claim() const { return claim_; }
   /// Whether a server has named a holder of another library.
   [[nodiscard]] bool has_met_foreign() const { return has_met_foreign_; }

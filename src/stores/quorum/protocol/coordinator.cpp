@@ -44,6 +44,7 @@ void coordinator::dispatch(request r, on_reply done) {
     case task::release:
     case task::withdraw: return release(std::move(r), std::move(done));
     case task::downgrade: return downgrade(r, std::move(done));
+    case task::annotate: return annotate(r, std::move(done));
     case task::force_release: return force(r, std::move(done));
     case task::inspect: return inspect(r, std::move(done));
     case task::list: return list(std::move(r), std::move(done));
@@ -78,7 +79,7 @@ void coordinator::hear(std::size_t server, const store::notification& n) {
   if (found == claims_.end()) return;
   const claim_ptr c = found->second;
   if (n.kind == store::notification_kind::revoked) {
-    c->is_revoked = true;
+    c->revoked_until = scheduler_.now() + c->machine.claim().ttl;
     if (!c->machine.holds()) carry_out(c, c->machine.doubt(scheduler_.now(), server));
     store::notification revoked = n;
     revoked.token = c->machine.token();
@@ -123,7 +124,10 @@ void coordinator::ask_for_time() {
   times_due_ = settings_.servers;
   times_.assign(settings_.servers, std::nullopt);
   const duration limit = is_known() ? settings_.silence : std::max(settings_.silence, settings_.connecting);
-  time_limit_ = scheduler_.at(scheduler_.now() + limit, [this] { go_on_without_time(); });
+  time_limit_ = scheduler_.at(scheduler_.now() + limit, [this] {
+    time_limit_ = 0;
+    go_on_without_time();
+  });
   for (std::size_t i = 0; i < settings_.servers; ++i) {
     request r = parked_.front().first;
     r.step = tickets::ballot_step::claim;
@@ -147,6 +151,7 @@ void coordinator::hear_time(std::size_t server, time_point sent, const outcome& 
 
 /// With the clocks of a majority if they are known; else too few servers answer.
 void coordinator::go_on_without_time() {
+  const bool is_last = times_due_ == 0 || time_limit_ == 0;
   scheduler_.cancel(std::exchange(time_limit_, 0));
   times_due_ = 0;
   const outcomes heard = std::exchange(times_, {});
@@ -155,7 +160,7 @@ void coordinator::go_on_without_time() {
       begin_claim(std::move(r), std::move(done));
       continue;
     }
-    auto problem = too_few(heard);
+    auto problem = too_few(heard, is_last);
     problem.maybe_executed = false;  // nothing was claimed
     answer(std::move(done), std::move(problem));
   }

@@ -54,6 +54,10 @@ class coordinator {
   void send(tickets::request request, on_reply done);
   /// A notification of one of the servers.
   void hear(std::size_t server, const store::notification& n);
+  /// Calls it when each release and withdrawal has been answered by every server that answers at all: a
+  /// majority is enough for the caller, and what the others keep is in everybody's way until its ttl ends. A
+  /// server that is silent is waited for as long as for any other answer.
+  void when_delivered(const std::function<void()>& action);
   /// Nothing is sent or answered afterwards.
   void stop();
 
@@ -61,6 +65,7 @@ class coordinator {
   struct claimed;
   struct round;
   struct farewell;
+  struct delivery;
   using claim_ptr = std::shared_ptr<claimed>;
   using outcomes = std::vector<std::optional<outcome>>;
 
@@ -76,8 +81,11 @@ class coordinator {
   void renew(const tickets::request& batch, on_reply done);
   void claim_missing(const owner_id& owner, std::size_t server);
   void release(tickets::request request, on_reply done);
+  void finish(delivery& of);
   void release_again(const std::shared_ptr<farewell>& f, std::size_t server, duration pause);
   void downgrade(const tickets::request& request, on_reply done);
+  void annotate(const tickets::request& request, on_reply done);
+  void change(const tickets::request& request, on_reply done);
   void inspect(const tickets::request& request, on_reply done);
   void list(tickets::request request, on_reply done);
   void force(const tickets::request& request, on_reply done);
@@ -94,7 +102,8 @@ class coordinator {
   void send_part(const std::shared_ptr<round>& all, std::size_t server, tickets::request request);
   void answer(on_reply done, outcome o);
   void send_to(std::size_t server, tickets::request r, on_reply done);
-  [[nodiscard]] store::request_error too_few(const outcomes& all) const;
+  /// \param is_last those without an answer are silent, and not yet heard.
+  [[nodiscard]] store::request_error too_few(const outcomes& all, bool is_last = true) const;
   [[nodiscard]] bool is_complete(const outcomes& all) const;
   /// Whether a majority has ever answered.
   [[nodiscard]] bool is_known() const;
@@ -111,6 +120,8 @@ class coordinator {
   outcomes times_;               // what they said
   std::vector<bool> answered_;   // servers that have, ever
   std::vector<bool> is_silent_;  // servers that have not answered in time, and nothing since
+  std::size_t deliveries_ = 0;   // of releases and withdrawals that are not finished
+  std::function<void()> delivered_;
   bool is_sending_ = false;      // a call of `send`, within which nothing is answered
   std::shared_ptr<bool> alive_;  // for callbacks that come late
 };

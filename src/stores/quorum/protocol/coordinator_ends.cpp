@@ -32,9 +32,17 @@ void coordinator::release(request r, on_reply done) {
   r.metadata.reset();
   r.step = tickets::ballot_step::none;
   const auto f = std::make_shared<farewell>(farewell{r, scheduler_.now() + r.ttl});
+  const auto d = std::make_shared<delivery>();
+  ++deliveries_;
+  d->limit = scheduler_.at(scheduler_.now() + settings_.silence, [this, d, alive = alive_] {
+    if (!*alive) return;
+    d->limit = 0;
+    finish(*d);
+  });
   ask_all(
       r,
-      [this](const outcomes& heard, bool is_last) -> std::optional<outcome> {
+      [this, d](const outcomes& heard, bool is_last) -> std::optional<outcome> {
+        if (is_last || is_complete(heard)) finish(*d);
         const std::size_t ended = count_of<tickets::done>(heard);
         const std::size_t absent = count_of<tickets::nothing>(heard);
         if (ended + absent >= majority()) {
@@ -42,10 +50,22 @@ void coordinator::release(request r, on_reply done) {
           if (ended != 0) answer = tickets::done{};
           return answer;
         }
-        if (is_last || failures_in(heard) > settings_.servers - majority()) return outcome{too_few(heard)};
+        if (is_last || failures_in(heard) > settings_.servers - majority())
+          return outcome{too_few(heard, is_last)};
         return std::nullopt;
       },
       std::move(done), [this, f](std::size_t server) { release_again(f, server, first_pause); });
+}
+
+void coordinator::finish(delivery& of) {
+  if (std::exchange(of.is_over, true)) return;
+  scheduler_.cancel(std::exchange(of.limit, 0));
+  if (--deliveries_ == 0 && delivered_) std::exchange(delivered_, nullptr)();
+}
+
+void coordinator::when_delivered(const std::function<void()>& action) {
+  if (deliveries_ == 0) return action();
+  delivered_ = action;
 }
 
 /// To a server that has not confirmed it. Ever more rarely: one that is dead costs little.

@@ -43,7 +43,7 @@ struct coordinator::claimed {
   on_reply done;  // of the caller's request; null: none is under way
   store::scheduler::timer timer = 0;
   bool is_over = false;
-  bool is_revoked = false;  // a server says so
+  time_point revoked_until{};  // a server has said that it is ended by force
 };
 
 /// A request to all servers.
@@ -54,6 +54,12 @@ struct coordinator::round {
   std::function<void(std::size_t server)> failed;
   store::scheduler::timer limit = 0;
   std::size_t due = 0;
+};
+
+/// Whether a release has come to all servers that answer.
+struct coordinator::delivery {
+  store::scheduler::timer limit = 0;
+  bool is_over = false;
 };
 
 /// A claim that ends, on every server.

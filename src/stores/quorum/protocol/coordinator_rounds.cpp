@@ -46,14 +46,14 @@ std::size_t said_in(const std::vector<answer_of<Answer>>& answers) {
 
 }  // namespace
 
-store::request_error coordinator::too_few(const outcomes& all) const {
+store::request_error coordinator::too_few(const outcomes& all, bool is_last) const {
   store::request_error e{{errc::unavailable, ""}, true, true};
   std::string text;
   std::size_t missing = 0;
   std::size_t final_ones = 0;
   for (const auto& each : all) {
     const auto* const failed = each ? std::get_if<store::request_error>(&*each) : nullptr;
-    if (each && failed == nullptr) continue;
+    if (each ? failed == nullptr : !is_last) continue;
     const store::request_error problem =
         failed != nullptr ? *failed
                           : no_answer_of(settings_.places, static_cast<std::size_t>(&each - all.data()));
@@ -165,13 +165,24 @@ void coordinator::claim_missing(const owner_id& owner, std::size_t server) {
   const auto found = claims_.find(owner);
   if (found == claims_.end() || !found->second->machine.holds()) return;
   // A hold that is being ended by force, on one server after the other, would be made again behind that. A
-  // false notification costs a spare vote.
-  if (found->second->is_revoked) return;
+  // false notification costs a spare vote for a while.
+  if (scheduler_.now() < found->second->revoked_until) return;
   carry_out(found->second, found->second->machine.spread(scheduler_.now(), server));
 }
 
 void coordinator::downgrade(const request& r, on_reply done) {
   if (const auto found = claims_.find(r.owner); found != claims_.end()) found->second->machine.lower();
+  change(r, std::move(done));
+}
+
+void coordinator::annotate(const request& r, on_reply done) {
+  if (const auto found = claims_.find(r.owner); found != claims_.end())
+    found->second->machine.annotate(r.metadata);
+  change(r, std::move(done));
+}
+
+/// Changes a hold on a majority.
+void coordinator::change(const request& r, on_reply done) {
   ask_all(
       r,
       [this](const outcomes& all, bool is_last) -> std::optional<outcome> {

@@ -22,6 +22,8 @@ void see(std::map<std::string, sighting>& all, const claim_state& one, bool hold
   if (is_better) seen.claim = one;
   if (holds || seen.holds == 0) seen.claim.token = token;
   seen.claim.expires_in = left;
+  // A server that was out of reach has a former value of a leader.
+  if (one.claimant.value_revision > seen.claim.claimant.value_revision) seen.claim.claimant = one.claimant;
   seen.holds += holds ? 1 : 0;
 }
 

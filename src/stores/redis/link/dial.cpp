@@ -137,13 +137,6 @@ void require_same_servers(const settings& in, introduction& talk) {
 
 }  // namespace
 
-void append_tracking(std::string& out, const std::string& prefix) {
-  // Side keys begin with a brace. Prefixes must not overlap, and an empty one means every key.
-  if (prefix.empty()) return append(out, {"CLIENT", "TRACKING", "ON", "BCAST"});
-  if (prefix.front() == '{') return append(out, {"CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", "{"});
-  append(out, {"CLIENT", "TRACKING", "ON", "BCAST", "PREFIX", prefix, "PREFIX", "{"});
-}
-
 connection dial(const settings& in, const server_address& to, const tls_context* secure, io_deadline limit,
                 const wishes& of) {
   connection made;
@@ -180,10 +173,6 @@ connection dial(const settings& in, const server_address& to, const tls_context*
   // requests that were sent later.
   for (const std::string_view script : all_scripts(in.speech)) ask(false, {"SCRIPT", "LOAD", script});
   if (in.database != 0) ask(true, {"SELECT", std::to_string(in.database)});
-  if (of.tracked) {
-    append_tracking(rest, in.speech.prefix);
-    needed.push_back(false);
-  }
   ask(true, {"SUBSCRIBE", channel_of(of.client)});
   talk.send(rest);
   std::string own;

@@ -14,8 +14,7 @@ using runtime::io_deadline;
 
 /// What a client wants of a connection.
 struct wishes {
-  owner_id client;       // on whose channel notifications are to be heard
-  bool tracked = false;  // changes of keys are to be told
+  owner_id client;  // on whose channel notifications are to be heard
   /// The command that ends the connection before: sent first, so that nothing of it is carried out later on.
   std::string former;
   const guard_marker& marker;
@@ -26,8 +25,5 @@ struct wishes {
 /// \param secure null: no TLS. \throws connection_error, parser::garbage.
 [[nodiscard]] connection dial(const settings& in, const server_address& to, const tls_context* secure,
                               io_deadline limit, const wishes& of);
-
-/// Appends the command that makes the server report changes of keys.
-void append_tracking(std::string& out, const std::string& prefix);
 
 }  // namespace holdfast::redis

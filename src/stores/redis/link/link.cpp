@@ -62,7 +62,6 @@ void link::on_connected(node& /*to*/, bool again) {
     const runtime::core_lock now{loop()};
     report_gap();
   }
-  if (is_tracked()) ring_watchers();
 }
 
 }  // namespace holdfast::redis

@@ -38,13 +38,13 @@ class link final : public runtime::notifying_link<tickets::request, tickets::rep
   [[nodiscard]] connection connect(node& to, int stop) override;
   void on_connected(node& to, bool again) override;
   void on_received(const notifications& received) override { pass_on(received); }
-  void on_changes() override { ring_watchers(); }
+  void on_changes(const changes& of) override { ring_for(of, watchers()); }
   [[nodiscard]] std::string place() const override { return tracker_ ? tracker_->place() : std::string{}; }
   [[nodiscard]] std::string advice_on_replica() const override {
     return tracker_ ? "" : "; the store's URL has to lead to the primary";
   }
 
-  void track(bool on) override { server_.track(on); }
+  void track(const store::watched& target, bool on) override { server_.track(target, on); }
 
   const settings settings_;
   const owner_id client_ = owner_id::random();

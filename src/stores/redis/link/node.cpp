@@ -38,17 +38,30 @@ node::node(runtime::event_loop& loop, runtime::connection_reader& reader, const 
       client_{client},
       parent_{link},
       buffer_(buffer_size),
-      connection_{loop, reader, *this, {std::move(place), of.answer_limit, of.quiet_limit, batch_above}} {}
+      connection_{loop, reader, *this, {std::move(place), of.answer_limit, of.quiet_limit, batch_above}},
+      tracking_{loop,
+                of.speech.prefix,
+                {[this] { return is_connected(); },
+                 [this](std::unique_ptr<pending_command> c) {
+                   connection_.push(std::move(c), false);
+                   parent_.on_queued(*this);
+                 },
+                 [this](const changes& changed) { parent_.on_changes(changed); },
+                 [this] { parent_.on_misplaced(); }}} {}
 
-void node::track(bool on) {
-  if (tracked_.exchange(on) == on) return;
-  auto c = std::make_unique<pending_command>();
-  if (on) {
-    append_tracking(c->command, settings_.speech.prefix);
-  } else {
-    append(c->command, {"CLIENT", "TRACKING", "OFF"});
-  }
-  connection_.push(std::move(c), false);
+void node::stop() {
+  connection_.stop();
+  stop_tracking();
+}
+
+void node::close(const connection_error& reason) {
+  connection_.close(reason);
+  stop_tracking();
+}
+
+void node::stop_tracking() {
+  const runtime::core_lock now{loop_, true};
+  tracking_.stop();
 }
 
 std::unique_ptr<pending_command> node::ping() const {
@@ -83,8 +96,9 @@ void node::on_connected() {
     const runtime::core_lock now{loop_};
     parent_.on_received(received);
   }
-  if (has_changes(early)) parent_.on_changes();
   parent_.on_connected(*this, std::exchange(was_connected_, true));
+  const runtime::core_lock now{loop_};
+  tracking_.connected();
 }
 
 void node::on_disconnect() {
@@ -117,7 +131,10 @@ void node::handle(std::vector<value> messages) {
   const bool demoted = interpret_replies();
   const bool missed = forget_channels(all.pushes);
   deliver(notifications_in(all.pushes, all.outdated), missed);
-  if (has_changes(all.pushes)) parent_.on_changes();
+  if (const changes of = changes_in(all.pushes); !of.empty()) {
+    const runtime::core_lock now{loop_};
+    tracking_.invalidated(of);
+  }
   if (all.surplus) throw parser::garbage{"an answer without a request"};
   // After a failover the host's name or the Sentinels may lead to another server, but this connection does
   // not.
@@ -221,20 +238,19 @@ node::notifications node::notifications_in(const std::vector<value>& pushes, boo
   return all;
 }
 
-bool node::has_changes(const std::vector<value>& pushes) const {
-  return std::any_of(pushes.begin(), pushes.end(), [this](const value& p) {
-    return p.items.size() >= 2 && p.items[0].text == "invalidate" && is_of_our_keys(p.items[1]);
-  });
-}
-
-/// Null: everything was flushed.
-bool node::is_of_our_keys(const value& invalidation) const {
+/// Without a list of keys, everything was flushed.
+changes node::changes_in(const std::vector<value>& pushes) const {
+  changes all;
   const std::string& prefix = settings_.speech.prefix;
-  return !invalidation.is(value::kind::list) ||
-         std::any_of(invalidation.items.begin(), invalidation.items.end(), [&](const value& key) {
-           const auto lock = lock_of_side_key(key.text);
-           return lock ? lock->starts_with(prefix) : key.text.starts_with(prefix);
-         });
+  for (const value& p : pushes) {
+    if (p.items.size() < 2 || p.items[0].text != "invalidate") continue;
+    if (!p.items[1].is(value::kind::list)) all.anything = true;
+    for (const value& key : p.items[1].items) {
+      const std::string lock = lock_of_side_key(key.text).value_or(key.text);
+      if (lock.starts_with(prefix)) all.names.push_back(lock.substr(prefix.size()));
+    }
+  }
+  return all;
 }
 
 }  // namespace holdfast::redis

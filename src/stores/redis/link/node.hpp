@@ -1,6 +1,5 @@
 #pragma once
 
-#include <atomic>
 #include <chrono>
 #include <memory>
 #include <string>
@@ -9,11 +8,13 @@
 #include "base/owner_id.hpp"
 #include "core/caller.hpp"
 #include "core/notification.hpp"
+#include "core/watched.hpp"
 #include "runtime/connection_reader.hpp"
 #include "runtime/event_loop.hpp"
 #include "runtime/multiplexed_connection.hpp"
 #include "stores/redis/link/connection.hpp"
 #include "stores/redis/link/dial.hpp"
+#include "stores/redis/link/key_tracking.hpp"
 #include "stores/redis/link/settings.hpp"
 #include "stores/redis/link/wire.hpp"
 #include "stores/redis/protocol/failover_guard.hpp"
@@ -50,8 +51,12 @@ class node final : private runtime::multiplexed_connection<wire>::protocol {
     /// The server does not have the slot of its guard_marker any more. The reader, without the core lock.
     /// \return whether the marker is in another slot now.
     [[nodiscard]] virtual bool on_marker_moved(node& /*server*/, const redirection& /*to*/) { return false; }
-    /// Keys of locks have changed. Any thread, without the core lock.
-    virtual void on_changes() = 0;
+    /// Names that are watched have changed. Under the core lock.
+    virtual void on_changes(const changes& of) = 0;
+    /// The node has queued commands of its own, which nobody has written to the socket. Under the core lock.
+    virtual void on_queued(node& /*at*/) {}
+    /// The server does not have the slot of a name that is watched. Under the core lock.
+    virtual void on_misplaced() {}
     /// Where the connection leads now, as errors name it; empty: as the node was named. Any thread.
     [[nodiscard]] virtual std::string place() const { return {}; }
     /// What the message of a server that is a replica has to add.
@@ -66,14 +71,15 @@ class node final : private runtime::multiplexed_connection<wire>::protocol {
   /// \param client on whose channel notifications are to be heard.
   node(runtime::event_loop& loop, runtime::connection_reader& reader, const settings& of, server_address at,
        std::string place, const owner_id& client, parent& link);
-  ~node() { stop(); }
+  /// Where it was started, `stop` or `close` come before. With or without the core lock.
+  ~node() { connection_.stop(); }
   node(const node&) = delete;
   node& operator=(const node&) = delete;
 
   // See runtime::multiplexed_connection.
   void start() { connection_.start(); }
-  void stop() { connection_.stop(); }
-  void close(const connection_error& reason) { connection_.close(reason); }
+  void stop();
+  void close(const connection_error& reason);
   void reconnect(const connection_error& reason) { connection_.reconnect(reason); }
   void push(std::unique_ptr<pending_command> c, bool urgent) { connection_.push(std::move(c), urgent); }
   void flush() { connection_.flush(); }
@@ -87,11 +93,13 @@ class node final : private runtime::multiplexed_connection<wire>::protocol {
   }
   [[nodiscard]] bool is_connected() { return connection_.lock().get() != nullptr; }
   [[nodiscard]] const server_address& at() const { return at_; }
-  /// Has the server report changes of keys, or not any more. Under the core lock.
-  void track(bool on);
-  [[nodiscard]] bool is_tracked() const { return tracked_; }
+  /// Has the server report changes of a name, or of all names, or not any more. The parent hears that they
+  /// may have changed as soon as the server does, also after each reconnect. Under the core lock.
+  void track(const store::watched& target, bool on) { tracking_.track(target, on); }
+  /// Under the core lock.
+  [[nodiscard]] bool is_tracked() const { return tracking_.is_on(); }
   /// Of the next connection. The thread that connects.
-  [[nodiscard]] redis::wishes wishes() const { return {client_, tracked_, former_, marker_, known_marker_}; }
+  [[nodiscard]] redis::wishes wishes() const { return {client_, former_, marker_, known_marker_}; }
   [[nodiscard]] guard_marker& marker() { return marker_; }
 
  private:
@@ -111,6 +119,8 @@ class node final : private runtime::multiplexed_connection<wire>::protocol {
   [[nodiscard]] std::unique_ptr<pending_command> ping() const override;
   [[nodiscard]] std::string place() const override { return parent_.place(); }
 
+  void stop_tracking();
+
   // The reader:
   void read_all();
   void handle(std::vector<value> messages);
@@ -120,15 +130,13 @@ class node final : private runtime::multiplexed_connection<wire>::protocol {
   void deliver(const notifications& received, bool missed);
   [[nodiscard]] bool forget_channels(const std::vector<value>& pushes);
   [[nodiscard]] notifications notifications_in(const std::vector<value>& pushes, bool outdated = false) const;
-  [[nodiscard]] bool has_changes(const std::vector<value>& pushes) const;
-  [[nodiscard]] bool is_of_our_keys(const value& invalidation) const;
+  [[nodiscard]] changes changes_in(const std::vector<value>& pushes) const;
 
   runtime::event_loop& loop_;
   const settings& settings_;
   const server_address at_;
   const owner_id client_;
   parent& parent_;
-  std::atomic<bool> tracked_ = false;
   guard_marker marker_;
   bool was_connected_ = false;  // the connecting thread's
   std::vector<value> early_;    // pushes that came while it connected: the connecting thread's
@@ -136,6 +144,7 @@ class node final : private runtime::multiplexed_connection<wire>::protocol {
   std::string known_marker_;    // likewise
   std::vector<char> buffer_;    // the reader's
   runtime::multiplexed_connection<wire> connection_;
+  key_tracking tracking_;  // under the core lock
 };
 
 }  // namespace holdfast::redis

@@ -19,6 +19,7 @@ struct dialect {
   /// How long a server that may have forgotten grants makes no new ones; zero: it makes them. See
   /// failover_guard.
   std::chrono::milliseconds guard{30'000};
+  const char* guard_option = "failover_guard";  // as the URL names it
   /// How long a former primary may take writes after the promotion of another one. Nobody uses the new one
   /// meanwhile, and the guard is longer by that.
   std::chrono::milliseconds former_primary{0};

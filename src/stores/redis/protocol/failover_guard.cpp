@@ -22,14 +22,15 @@ std::string_view text_of(std::string_view cause) {
 std::string seconds(std::chrono::seconds length) { return std::to_string(length.count()) + " s"; }
 
 /// Says what to do where the question is refused.
-store::request_error refusal_of(const std::string& error, const std::string& marker) {
+store::request_error refusal_of(const std::string& error, const std::string& marker,
+                                const std::string& option) {
   store::request_error refusal = request_error_of(error);
   std::string& message = refusal.reason.message;
   if (refusal.reason.code == errc::permission_denied) {
     message +=
-        "; for failover_guard a client asks INFO: allow this user +info, or give the URL failover_guard=0";
+        "; for " + option + " a client asks INFO: allow this user +info, or give the URL " + option + "=0";
   } else if (refusal.reason.code == errc::wrong_type) {
-    message = "the key " + marker + " of failover_guard contains something else; delete it (" + error + ")";
+    message = "the key " + marker + " of " + option + " contains something else; delete it (" + error + ")";
   }
   return refusal;
 }
@@ -73,7 +74,7 @@ void failover_guard::append_question(std::string& out, const dialect& in, bool i
 
 std::optional<store::request_error> failover_guard::hear(const value& reply, const dialect& in,
                                                          store::time_point now, const guard_marker& at) {
-  if (reply.is(value::kind::error)) return refusal_of(reply.text, at.key(in.prefix));
+  if (reply.is(value::kind::error)) return refusal_of(reply.text, at.key(in.prefix), in.guard_option);
   // A server is not trusted.
   const auto time_in = [&](std::size_t index) {
     const bool given = index < reply.items.size() && reply.items[index].is(value::kind::number);
@@ -83,6 +84,7 @@ std::optional<store::request_error> failover_guard::hear(const value& reply, con
     return store::request_error{
         {errc::corrupt_store, "the server's reply has not the form that the script returns"}, false, false};
   }
+  option_ = in.guard_option;
   const milliseconds left = time_in(0);
   until_ = left.count() == 0 ? store::time_point{} : now + left;
   since_ = now - time_in(1);
@@ -99,7 +101,9 @@ std::optional<failover_guard::pause> failover_guard::pause_at(store::time_point 
   message.append(seconds(std::chrono::floor<std::chrono::seconds>(now - since_)))
       .append(" ago, and may have forgotten locks that are held; it grants nothing new for ")
       .append(seconds(std::chrono::ceil<std::chrono::seconds>(left)))
-      .append(" more (failover_guard)");
+      .append(" more (")
+      .append(option_)
+      .append(")");
   return pause{{errc::unavailable, std::move(message)}, left, length_};
 }
 
@@ -109,10 +113,10 @@ std::optional<failure> outlasts_guard(const tickets::request& claim, const diale
   const auto seconds = [](duration length) {
     return std::to_string(std::chrono::ceil<std::chrono::seconds>(length).count()) + "s";
   };
-  return failure{errc::invalid_argument, "a ttl of " + seconds(claim.ttl) +
-                                             " is longer than the failover_guard of " + seconds(in.guard) +
-                                             "; give the store's URL failover_guard=" + seconds(claim.ttl) +
-                                             " or more on all clients, or take a shorter ttl"};
+  return failure{errc::invalid_argument,
+                 "a ttl of " + seconds(claim.ttl) + " is longer than the " + in.guard_option + " of " +
+                     seconds(in.guard) + "; give the store's URL " + in.guard_option + "=" +
+                     seconds(claim.ttl) + " or more on all clients, or take a shorter ttl"};
 }
 
 }  // namespace holdfast::redis

@@ -97,6 +97,7 @@ class failover_guard {
   std::string cause_;
   std::chrono::milliseconds length_{};
   std::string marker_;
+  const char* option_ = "";  // as the URL names it
 };
 
 /// A hold that outlasts the guard could be forgotten in a failover, and be granted again while it is held.

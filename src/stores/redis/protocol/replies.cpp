@@ -273,7 +273,8 @@ tickets::link::outcome outcome_of(const tickets::request& request, const value& 
     case task::renew: return reply{kept_in(v, request.batch.size())};
     case task::release:
     case task::withdraw:
-    case task::downgrade: return number_of(v) != 0 ? reply{done{}} : reply{nothing{}};
+    case task::downgrade:
+    case task::annotate: return number_of(v) != 0 ? reply{done{}} : reply{nothing{}};
     case task::force_release:
       if (v.is(value::kind::list) && v.items.size() == 1) {
         return store::request_error{

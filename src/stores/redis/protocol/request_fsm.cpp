@@ -34,7 +34,9 @@ bool takes_all(const tickets::request& claim) {
 }
 
 /// Whether a script may grant, and takes the argument that forbids it.
-bool may_grant(task kind) { return kind != task::renew && kind != task::inspect && kind != task::list; }
+bool may_grant(task kind) {
+  return kind != task::renew && kind != task::annotate && kind != task::inspect && kind != task::list;
+}
 
 /// The last argument of a script that is to grant nothing.
 std::string paused_argument(const failover_guard::pause& of) {
@@ -268,6 +270,12 @@ void request_fsm::say_script(std::string& out, bool in_full) const {
       append_number(out, keep);
       if (request_.met_foreign) append_bulk_string(out, "foreign");
       break;
+    case task::annotate:
+      begin_with_keys(3);
+      append_bulk_string(out, request_.owner.hex());
+      append_bulk_string(out, request_.metadata ? std::string_view{*request_.metadata} : std::string_view{});
+      append_number(out, keep);
+      break;
     case task::force_release:
       if (in_->votes) {
         begin_with_keys(2);
@@ -310,11 +318,12 @@ void request_fsm::say_claim(std::string& out, std::int64_t keep) const {
 
 std::vector<std::string_view> all_scripts(const dialect& in) {
   if (in.votes) {
-    return {quorum_text::claim,   quorum_text::yield, quorum_text::accept,    quorum_text::end_hold,
-            quorum_text::release, text::renew,        quorum_text::downgrade, text::inspect};
+    return {quorum_text::claim,     quorum_text::yield,   quorum_text::accept,
+            quorum_text::end_hold,  quorum_text::release, text::renew,
+            quorum_text::downgrade, text::annotate,       text::inspect};
   }
-  return {text::acquire,   text::look,          text::release, text::renew,
-          text::downgrade, text::force_release, text::inspect};
+  return {text::acquire,   text::look,     text::release,       text::renew,
+          text::downgrade, text::annotate, text::force_release, text::inspect};
 }
 
 std::optional<store::notification> read_notification(std::string_view payload, const dialect& in) {

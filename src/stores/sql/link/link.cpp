@@ -29,13 +29,16 @@ std::chrono::milliseconds quiet_limit_of(const link_settings& s) {
 link::link(runtime::event_loop& loop, link_settings s, dialler dial)
     : multiplexed_link{loop, {s.place, s.answer_limit, quiet_limit_of(s)}},
       settings_{std::move(s)},
-      dial_{std::move(dial)} {}
+      dial_{std::move(dial)},
+      states_{loop, [this](tickets::request r, on_reply handler) { send(std::move(r), std::move(handler)); },
+              [this](const std::string& name) { watchers().ring_only(name); }} {}
 
 void link::shut() {
   multiplexed_link::shut();
   const runtime::core_lock now{loop(), true};
   loop().cancel(std::exchange(next_look_, 0));
   loop().cancel(std::exchange(next_track_, 0));
+  states_.stop();
 }
 
 void link::send(tickets::request request, on_reply handler) {
@@ -108,7 +111,21 @@ void link::deliver_notifications_of(const owner_id& client, const notifications&
 
 // ---- changes
 
-void link::track(bool on) {
+void link::track(const store::watched& target, bool on) {
+  if (target && on) states_.add(*target);
+  if (target && !on) states_.remove(*target);
+  if (on ? watchers().size() == 1 : watchers().empty()) follow(on);
+}
+
+/// The server's notifications have no details: a name that is watched alone is inspected after each burst of
+/// changes, and its watchers are called where its claims differ.
+void link::ring_for_anything() {
+  watchers().ring_only(std::nullopt);
+  states_.look();
+}
+
+/// Under the core lock: from now on there are watchers, or none any more.
+void link::follow(bool on) {
   loop().cancel(std::exchange(next_look_, 0));
   loop().cancel(std::exchange(next_track_, 0));
   std::optional<call> tracking;
@@ -148,7 +165,7 @@ void link::track_again() {
     next_track_ = 0;
     if (!is_tracked()) return;
     if (loop().now() > due + lasts / 2) {
-      track(true);  // this process was stopped, and may have missed changes
+      follow(true);  // this process was stopped, and may have missed changes
     } else {
       if (auto tracking = tracking_call(true)) call_own(std::move(*tracking));
       track_again();
@@ -160,7 +177,7 @@ void link::track_again() {
 /// Under the core lock. Assumes changes until the server notifies of them.
 void link::look_later() {
   next_look_ = loop().at(loop().now() + look_every, [this] {
-    loop().defer([this] { ring_watchers(); });
+    ring_for_anything();
     look_later();
   });
 }
@@ -171,10 +188,10 @@ void link::server_notifies() {
   const runtime::core_lock now{loop(), true};
   loop().cancel(std::exchange(next_look_, 0));
   if (!is_tracked()) return;
-  loop().defer([this] { ring_watchers(); });
+  ring_for_anything();
   next_look_ = loop().at(loop().now() + settings_.answer_limit, [this] {
     next_look_ = 0;
-    loop().defer([this] { ring_watchers(); });
+    ring_for_anything();
   });
 }
 
@@ -198,7 +215,8 @@ void link::on_connected() {
   {
     const runtime::core_lock now{loop(), true};
     if (to_abandon_) call_own({"abandon", {parameter::of_bytes(to_abandon_->bytes())}});
-    if (is_tracked()) track(true);
+    if (is_tracked()) follow(true);
+    states_.look_anew();
   }
   multiplexed_link::on_connected();
 }

@@ -12,6 +12,7 @@
 #include "base/owner_id.hpp"
 #include "core/request.hpp"
 #include "runtime/multiplexed_link.hpp"
+#include "runtime/state_watch.hpp"
 #include "stores/sql/link/connection.hpp"
 #include "stores/sql/link/wire.hpp"
 
@@ -64,7 +65,8 @@ class link : public runtime::multiplexed_link<tickets::request, tickets::reply, 
   void read(short ready) override;
   void on_disconnect() override;
   [[nodiscard]] std::unique_ptr<pending_call> ping() const override;
-  void track(bool on) override;
+  void track(const store::watched& target, bool on) override;
+  void ring_for_anything() override;
 
   // The reader:
   [[nodiscard]] bool interpret_answers();
@@ -79,6 +81,7 @@ class link : public runtime::multiplexed_link<tickets::request, tickets::reply, 
   // Under the core lock:
   void begin_session(const owner_id& client, store::time_point since);
   void end_session();
+  void follow(bool on);
   void look_later();
   void track_again();
   void extend_session(store::time_point sent_at);
@@ -89,6 +92,7 @@ class link : public runtime::multiplexed_link<tickets::request, tickets::reply, 
   // Under the core lock:
   store::scheduler::timer next_look_ = 0;   // looks for changes of which the server does not notify
   store::scheduler::timer next_track_ = 0;  // asks the server to go on with notifications
+  runtime::state_watch states_;             // of the names that are watched alone
   clock::time_point next_sweep_;            // the reader's
   std::optional<owner_id> former_client_;   // of the former connection; the connecting thread's
   std::optional<owner_id> to_abandon_;      // whose claims are removed over the new connection; likewise

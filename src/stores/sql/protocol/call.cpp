@@ -102,6 +102,11 @@ call call_of(const tickets::request& request, const owner_id& client, std::optio
     case task::release: return {"release", {name, owner, token}};
     case task::withdraw: return {"withdraw", {name, owner}};
     case task::downgrade: return {"downgrade", {name, owner, token, parameter::of(request.weight)}};
+    case task::annotate:
+      return {
+          "annotate",
+          {name, owner, token,
+           parameter::of_text(request.metadata ? std::string_view{*request.metadata} : std::string_view{})}};
     // The routine has the name that users of the servers know.
     case task::force_release: return {"evict", {name, token, token_of(request.last)}};
     case task::inspect: return {"inspect", {name}};
@@ -123,6 +128,7 @@ tickets::reply reply_of(const tickets::request& request, const std::vector<row>&
     case task::release:
     case task::withdraw:
     case task::downgrade:
+    case task::annotate:
       return number_at(rows.at(0), 0) != 0 ? tickets::reply{tickets::done{}} : tickets::nothing{};
     case task::force_release: return tickets::count{static_cast<std::size_t>(number_at(rows.at(0), 0))};
     case task::inspect: return state_of(request, rows);

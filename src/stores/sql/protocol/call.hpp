@@ -51,6 +51,7 @@ inline constexpr duration forever{std::int64_t{1} << 62U};
 ///     release(name, owner, token)                -> 0 or 1
 ///     withdraw(name, owner)                      -> 0 or 1
 ///     downgrade(name, owner, token, weight)      -> 0 or 1
+///     annotate(name, owner, token, metadata)     -> 0 or 1
 ///     evict(name, token, last token)             -> how many  (the task force_release)
 ///     inspect(name), list(idle)                  -> as inspect.sql, list.sql
 ///

@@ -118,8 +118,10 @@ reply to_reply(const tickets::request& request, const run& result) {
       return position(result.rows.at(0), request.token);
     case task::release:
     case task::withdraw:
-    case task::downgrade: {
-      const bool none = result.ended_at == "drop" || result.ended_at == "find" || result.ended_at == "lower";
+    case task::downgrade:
+    case task::annotate: {
+      const bool none = result.ended_at == "drop" || result.ended_at == "find" ||
+                        result.ended_at == "lower" || result.ended_at == "annotate";
       return none ? reply{nothing{}} : reply{done{}};
     }
     case task::force_release: return count{static_cast<std::size_t>(number_at(result.rows.at(0), 0))};

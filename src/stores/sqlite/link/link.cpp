@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <thread>
 #include <utility>
 
@@ -16,7 +17,13 @@ link::link(runtime::event_loop& on, const database::settings& s, std::function<v
       prepare_{std::move(prepare)},
       database_{(fork_guard::close_inherited(), database::find(s))},
       mailbox_{on, s.path, [this](const std::vector<store::notification>& received) { deliver(received); }},
-      watchers_{on} {
+      watchers_{on,
+                [this](const store::watched& target, bool on_now) {
+                  if (!target) return;
+                  on_now ? states_.add(*target) : states_.remove(*target);
+                }},
+      states_{on, [this](tickets::request r, on_reply handler) { send(std::move(r), std::move(handler)); },
+              [this](const std::string& name) { watchers_.ring_only(name); }} {
   if (database_) prepare_ = nullptr;
   fork_guard::add(*this);
   start();
@@ -28,12 +35,21 @@ void link::shut() {
   batching_link::shut();
   mailbox_.close();
   changes_.reset();
+  const runtime::core_lock now{owner(), true};
+  states_.stop();
 }
 
-std::shared_ptr<void> link::watch(std::function<void()> changed) {
-  if (!changes_)
-    changes_ = std::make_unique<change_watch>(owner(), settings_.path, [this] { watchers_.ring(); });
-  return watchers_.add(std::move(changed));
+/// The file has no details: a name that is watched alone is read after each burst of changes, and its
+/// watchers are called where its claims differ.
+std::shared_ptr<void> link::watch(store::watched target, std::function<void()> changed) {
+  if (!changes_) {
+    changes_ = std::make_unique<change_watch>(owner(), settings_.path, [this] {
+      const runtime::core_lock now{owner()};
+      watchers_.ring_only(std::nullopt);
+      states_.look();
+    });
+  }
+  return watchers_.add(target, std::move(changed));
 }
 
 /// Leaves `database_` null where there is no database, and no claim is made.
@@ -51,7 +67,10 @@ void link::open_for(const std::vector<job>& batch) {
     hasty.opening_limit = std::min<duration>(hasty.opening_limit, std::chrono::milliseconds{100});
     database_ = claims_ ? std::make_unique<database>(hasty) : database::find(hasty);
   }
-  if (claims_) mailbox_.open();
+  // A client that only ends holds by force notifies their holders.
+  const bool writes = std::any_of(batch.begin(), batch.end(),
+                                  [](const job& j) { return !tickets::is_read_only(j.request.kind); });
+  if (claims_ || (database_ && writes)) mailbox_.open();
 }
 
 bool link::execute(std::vector<job>& batch, bool last_try) {

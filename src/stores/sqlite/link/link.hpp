@@ -7,6 +7,7 @@
 
 #include "core/request.hpp"
 #include "runtime/batching_link.hpp"
+#include "runtime/state_watch.hpp"
 #include "runtime/watchers.hpp"
 #include "stores/sqlite/link/change_watch.hpp"
 #include "stores/sqlite/link/database.hpp"
@@ -30,7 +31,7 @@ class link final : public runtime::batching_link {
   link(const link&) = delete;
   link& operator=(const link&) = delete;
 
-  std::shared_ptr<void> watch(std::function<void()> changed) override;
+  std::shared_ptr<void> watch(store::watched target, std::function<void()> changed) override;
   void shut() override;
 
  private:
@@ -48,7 +49,9 @@ class link final : public runtime::batching_link {
   /// Null where there is no database, and after a failure, until the next request.
   std::unique_ptr<database> database_ HOLDFAST_GUARDED_BY(executing());
   mailbox mailbox_;
+  // Under the core lock:
   runtime::watchers watchers_;
+  runtime::state_watch states_;  // of the names that are watched alone
   std::unique_ptr<change_watch> changes_;
 };
 

@@ -39,6 +39,7 @@ std::vector<std::string_view> files_of(task kind) {
     case task::release: return {text::drop, text::serve};
     case task::withdraw: return {text::find, text::drop, text::serve};
     case task::downgrade: return {text::lower, text::serve};
+    case task::annotate: return {text::annotate};
     case task::force_release: return {text::force_release, text::serve};
     case task::inspect: return {text::inspect};
     case task::list: return {text::list};

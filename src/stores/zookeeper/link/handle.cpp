@@ -168,6 +168,7 @@ struct handle::callbacks {
   }
   static void node_event(zhandle_t*, int type, int, const char* path, void* context) {
     handle& h = *static_cast<handle*>(context);
+    if (type == ZOO_CREATED_EVENT) h.news_.emplace_back(happening{path, change::created});
     if (type == ZOO_DELETED_EVENT) h.news_.emplace_back(happening{path, change::removed});
     if (type == ZOO_CHANGED_EVENT) h.news_.emplace_back(happening{path, change::data});
     if (type == ZOO_CHILD_EVENT) h.news_.emplace_back(happening{path, change::children});
@@ -256,7 +257,7 @@ int handle::submit(const operation& step, pending* p) {
       return zoo_amulti(zk_, 1, &check, p->steps.data(), &callbacks::ended, p);
     }
     case operation_kind::get: return zoo_awget(zk_, path, watcher, this, &callbacks::read, p);
-    case operation_kind::exists: return zoo_aexists(zk_, path, 0, &callbacks::found, p);
+    case operation_kind::exists: return zoo_awexists(zk_, path, watcher, this, &callbacks::found, p);
     case operation_kind::list: return zoo_awget_children(zk_, path, watcher, this, &callbacks::listed, p);
     case operation_kind::set: return zoo_aset(zk_, path, step.data.data(), size, -1, &callbacks::written, p);
     case operation_kind::remove: return zoo_adelete(zk_, path, -1, &callbacks::ended, p);

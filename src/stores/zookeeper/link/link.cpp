@@ -30,7 +30,7 @@ link::link(runtime::event_loop& on, settings s)
     : loop_{on},
       settings_{std::move(s)},
       session_{on, *this, recipes_of(settings_)},
-      watchers_{on},
+      watchers_{on, [this](const store::watched& target, bool is_watched) { track(target, is_watched); }},
       lost_{clock::now()} {
   thread_ = runtime::quiet_thread([this] { work(); });
 }
@@ -68,14 +68,14 @@ void link::on_session(const std::function<void()>& extended) HOLDFAST_NO_THREAD_
   session_.on_session(extended);
 }
 
-std::shared_ptr<void> link::watch(std::function<void()> changed) {
+std::shared_ptr<void> link::watch(store::watched target, std::function<void()> changed) {
   loop_.assert_core_locked();
-  if (watches_++ == 0) session_.watch([this] { loop_.defer([this] { watchers_.ring(); }); });
-  return {this, [this, inner = watchers_.add(std::move(changed))](void*) mutable {
-            inner.reset();
-            const runtime::core_lock now{loop_};
-            if (--watches_ == 0) session_.watch(nullptr);
-          }};
+  return watchers_.add(target, std::move(changed));
+}
+
+void link::track(const store::watched& target, bool on) {
+  loop_.assert_core_locked();
+  session_.watch(target, on ? [this, target] { watchers_.ring_only(target); } : std::function<void()>{});
 }
 
 // ---- sending
@@ -134,9 +134,16 @@ void link::fail_queue() {
     if (!down_) return;
     reason = *down_;
   }
+  // Two threads may fail requests: those that were taken first have to be answered first.
+  annotated::lock in_order{news_mutex_};
   const std::vector<job> jobs = take_queue();
   if (jobs.empty()) return;
   const runtime::core_lock now{loop_, true};
+  answer_unsent(jobs, reason);
+  in_order.unlock();  // before the release of the core lock, which may send
+}
+
+void link::answer_unsent(const std::vector<job>& jobs, const failure& reason) {
   for (const job& j : jobs) {
     result r;
     r.code = answer::not_sent;
@@ -250,13 +257,7 @@ void link::pass_on(handle::news& news) {
 void link::end_session() {
   const std::vector<job> late = take_queue();
   session_.expired();
-  for (const job& j : late) {
-    result r;
-    r.code = answer::not_sent;
-    r.path = j.step.path;
-    r.reason = {errc::unavailable, settings_.place() + ": the session has ended"};
-    j.handler(std::move(r));
-  }
+  answer_unsent(late, {errc::unavailable, settings_.place() + ": the session has ended"});
 }
 
 // ---- the link's own thread
@@ -351,8 +352,10 @@ void link::stay_or_give_up() {
   fail_queue();
   if (session_is_over) {
     over_ = true;
+    annotated::lock in_order{news_mutex_};
     const runtime::core_lock lock{loop_, true};
     end_session();
+    in_order.unlock();  // before the release of the core lock, which may send
     return;
   }
   if (now < resolved_ + names_hold) return;

@@ -36,7 +36,7 @@ class link final : public tickets::link, private wire {
 
   void send(tickets::request request, on_reply handler) override;
   void on_notifications(on_notification handler) override;
-  std::shared_ptr<void> watch(std::function<void()> changed) override;
+  std::shared_ptr<void> watch(store::watched target, std::function<void()> changed) override;
   [[nodiscard]] std::optional<store::time_point> session_until() const override;
   void on_session(const std::function<void()>& extended) override;
   void help(store::caller& caller) override;
@@ -53,12 +53,14 @@ class link final : public tickets::link, private wire {
   };
 
   void submit(operation step, on_result handler) override;
+  void track(const store::watched& target, bool on);
 
   // Any thread, without the core lock:
   void flush();
   void deliver();
   void pass_on(handle::news& news) HOLDFAST_REQUIRES(loop_);
   void end_session() HOLDFAST_REQUIRES(loop_);
+  static void answer_unsent(const std::vector<job>& jobs, const failure& reason);
 
   // The reader:
   void listen(store::caller* caller);
@@ -80,7 +82,6 @@ class link final : public tickets::link, private wire {
   const settings settings_;
   session session_ HOLDFAST_GUARDED_BY(loop_);
   runtime::watchers watchers_;
-  std::size_t watches_ HOLDFAST_GUARDED_BY(loop_) = 0;
 
   annotated::mutex queue_mutex_;
   std::vector<job> queue_ HOLDFAST_GUARDED_BY(queue_mutex_);

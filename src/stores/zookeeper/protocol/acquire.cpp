@@ -16,6 +16,7 @@ namespace {
 role role_of(const tickets::request& r) {
   if (is_semaphore(r)) return role::mutex;  // its role in the queue; its leases make the hold
   if (r.weight != store::full_capacity) return role::reader;
+  if (r.election) return role::latch;
   return r.shareable ? role::writer : role::mutex;
 }
 

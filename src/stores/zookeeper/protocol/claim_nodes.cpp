@@ -2,6 +2,7 @@
 
 #include <utility>
 
+#include "base/metadata.hpp"
 #include "stores/zookeeper/protocol/note.hpp"
 
 namespace holdfast::zookeeper {
@@ -17,7 +18,9 @@ std::string data_of(const tickets::request& request, fencing_token token) {
   }
   n.ttl = request.ttl;
   if (request.metadata) n.metadata = *request.metadata;
-  return to_text(n);
+  if (!request.election) return to_text(n);
+  // Curator's LeaderLatch and kazoo's Election show a participant's data as its id.
+  return from_metadata(n.metadata).value.value_or("") + '\n' + to_text(n);
 }
 
 fencing_token token_of(const status& node) { return fencing_token{static_cast<std::uint64_t>(node.created)}; }

@@ -59,6 +59,7 @@ class claim_queue final : private arrivals::host {
   /// tickets::task::release and withdraw
   void leave(const tickets::request& request, const on_reply& handler);
   void downgrade(const tickets::request& request, const on_reply& handler);
+  void annotate(const tickets::request& request, const on_reply& handler);
 
   // Of the session:
   void connected();

@@ -19,13 +19,15 @@ constexpr auto curator_markers = std::to_array<marker>({
     {"-lock-", role::mutex},
     {"-__WRIT__", role::writer},
     {"-__READ__", role::reader},
+    {"-latch-", role::latch},
     {"-lease-", role::lease},
 });
-// kazoo's WriteLock and Lock have the same node names, so each may be a writer. kazoo has no leases of this
-// kind; Holdfast's get a name that kazoo's locks do not count.
+// kazoo's WriteLock, Lock and Election have the same node names, so each may be a writer. kazoo has no leases
+// of this kind; Holdfast's get a name that kazoo's locks do not count.
 constexpr auto kazoo_markers = std::to_array<marker>({
     {"__lock__", role::writer},
     {"__lock__", role::mutex},
+    {"__lock__", role::latch},
     {"__rlock__", role::reader},
     {"__lease__", role::lease},
 });

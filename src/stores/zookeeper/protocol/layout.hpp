@@ -13,8 +13,8 @@ namespace holdfast::zookeeper {
 /// The library whose recipes the nodes of a lock follow, so that its clients can contend for the lock.
 enum class layout : std::uint8_t { curator, kazoo };
 
-/// The role of a contender. `mutex` and `writer` differ in the names of their nodes only.
-enum class role : std::uint8_t { mutex, writer, reader, lease };
+/// The role of a contender. `mutex`, `writer` and `latch` differ in the names of their nodes only.
+enum class role : std::uint8_t { mutex, writer, latch, reader, lease };
 
 /// A node below a lock's, by its name.
 struct contender {
@@ -23,7 +23,9 @@ struct contender {
   std::int32_t number = 0;       // from the parent's counter, in the order of creation
   std::optional<owner_id> guid;  // for protection against lost answers
 
-  [[nodiscard]] bool excludes() const { return wants == role::mutex || wants == role::writer; }
+  [[nodiscard]] bool excludes() const {
+    return wants == role::mutex || wants == role::writer || wants == role::latch;
+  }
 };
 
 /// The mark of a guid that this library makes: UUID version 8, "custom". Java's and Python's random ones have
@@ -32,9 +34,9 @@ struct contender {
 [[nodiscard]] bool is_marked_as_ours(const owner_id& guid);
 
 /// The name to create; the server puts a number behind it.
-/// Curator: `_c_<guid>-lock-`, `-__WRIT__`, `-__READ__`, `-lease-` (InterProcessMutex,
-/// InterProcessReadWriteLock, InterProcessSemaphoreV2, each with protection); kazoo: `<32 hex>__lock__`,
-/// `__rlock__`.
+/// Curator: `_c_<guid>-lock-`, `-__WRIT__`, `-__READ__`, `-latch-`, `-lease-` (InterProcessMutex,
+/// InterProcessReadWriteLock, LeaderLatch, InterProcessSemaphoreV2, each with protection); kazoo: `<32
+/// hex>__lock__`, of its Election, too, and `__rlock__`.
 [[nodiscard]] std::string node_name(layout style, role wants, const owner_id& guid);
 
 /// The name of the reader's node that a writer becomes by a downgrade: with the writer's own number, so that

@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <string>
 
 namespace holdfast::zookeeper {
 
@@ -15,6 +16,9 @@ std::string to_text(const note& n) {
 }
 
 std::optional<note> read_note(std::string_view text) {
+  // The last one: the value before it may be any bytes, and the metadata after it has no line feeds.
+  const auto line_before = text.rfind(std::string{'\n'}.append(signature));
+  if (line_before != std::string_view::npos) text.remove_prefix(line_before + 1);
   if (!text.starts_with(signature)) return std::nullopt;
   const auto line_end = text.find('\n');
   if (line_end == std::string_view::npos) return std::nullopt;

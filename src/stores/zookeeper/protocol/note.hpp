@@ -11,7 +11,8 @@
 namespace holdfast::zookeeper {
 
 /// The data of Holdfast's nodes: one line for Holdfast, and the claimant in the format of every store.
-/// Recipes that read nodes' data, as Curator's do, see text. Data that other libraries wrote is no note.
+/// Recipes that read nodes' data, as Curator's do, see text. Data that other libraries wrote is no note. A
+/// note may follow other text, on a line of its own: the value of a candidate of an election.
 struct note {
   std::int64_t permits = 0;   // of a semaphore; zero for other locks
   std::int64_t capacity = 0;  // likewise

@@ -19,7 +19,8 @@ enum class operation_kind : std::uint8_t {
   replace,  // path data former: creates an ephemeral node and removes another, both or neither
   sync,     // answered by the leader: an answer shows that the leader has seen the session lately
   unwatch,  // path of a get (or of a list: `children`) whose watch is not needed any more
-  exists,   // path -> about, as get without the data; needs no permission
+  exists,   // path watch -> about, as get without the data; needs no permission. The watch of a node that
+            // does not exist waits for its creation
   agree     // path of an existing node: a vote without a change. A read after its answer sees everything that
             // was acknowledged before the vote was sent. A sync does not ensure that if the leader itself
             // answers the read
@@ -81,7 +82,7 @@ using on_result = std::function<void(result)>;
 enum class watch_kind : std::uint8_t { node, children };
 
 /// What happened to a node that was watched.
-enum class change : std::uint8_t { removed, data, children };
+enum class change : std::uint8_t { created, removed, data, children };
 
 /// The connection broke, or there was none. The session and its watches may still exist.
 [[nodiscard]] inline bool is_unanswered(const result& r) {

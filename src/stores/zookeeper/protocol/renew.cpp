@@ -1,4 +1,4 @@
-// Renewal and downgrade of holding claims.
+// Renewal, downgrade and new metadata of holding claims.
 
 #include <iterator>
 #include <utility>
@@ -121,6 +121,24 @@ void claim_queue::downgrade(const tickets::request& request, const on_reply& han
         found->watched = false;  // events since then were ignored
         handler(request_error_of(r));
       });
+}
+
+void claim_queue::annotate(const tickets::request& request, const on_reply& handler) {
+  claim* const held = claims_.find(request.owner);
+  if (held == nullptr || held->now != claim::phase::holding)
+    return reply_later(handler, tickets::reply{tickets::nothing{}});
+  claim& c = *held;
+  c.request.metadata = request.metadata;
+  nodes_.submit_all({{.kind = kind::set, .path = c.place_path(), .data = data_of(c.request)}},
+                    [this, ref = claim_table::ref_of(c), handler](const std::vector<result>& results) {
+                      claim* const found = claims_.find(ref);
+                      if (found == nullptr) return handler(tickets::reply{tickets::nothing{}});
+                      const result& r = results[0];
+                      if (is_error(r)) return handler(request_error_of(r));
+                      if (r.code == answer::done) return handler(tickets::reply{tickets::done{}});
+                      node_gone(found->place_path());  // the hold was ended by force
+                      handler(tickets::reply{tickets::nothing{}});
+                    });
 }
 
 }  // namespace holdfast::zookeeper

@@ -1,6 +1,7 @@
 #include "stores/zookeeper/protocol/session.hpp"
 
 #include <algorithm>
+#include <utility>
 #include <variant>
 #include <vector>
 
@@ -9,10 +10,21 @@ namespace holdfast::zookeeper {
 session::session(store::scheduler& time, wire& servers, const settings& s)
     : liveness_{time, servers, s.top(), s.timeout},
       nodes_{servers},
-      claims_{time, nodes_, s.root, s.layout,
-              [this](const std::string& path) { return tree_watch_.watches(path); }},
+      claims_{
+          time, nodes_, s.root, s.layout,
+          [this](const std::string& path) { return tree_watch_.watches(path) || name_watch_.watches(path); }},
       inspection_{nodes_, s.root, s.layout, [this] { return liveness_.timeout(); }},
-      tree_watch_{time, nodes_, s.root, [this](const std::string& path) { return claims_.awaits(path); }} {}
+      tree_watch_{
+          time, nodes_, s.root,
+          [this](const std::string& path) { return claims_.awaits(path) || name_watch_.watches(path); }},
+      name_watch_{time, nodes_, s.root, [this](const std::string& path) {
+                    return claims_.awaits(path) || tree_watch_.watches(path);
+                  }} {}
+
+void session::watch(const store::watched& target, std::function<void()> handler) {
+  if (target) return name_watch_.watch(*target, std::move(handler));
+  tree_watch_.watch(std::move(handler));
+}
 
 void session::send(const tickets::request& request, const on_reply& handler) {
   switch (request.kind) {
@@ -23,6 +35,7 @@ void session::send(const tickets::request& request, const on_reply& handler) {
     case tickets::task::release:
     case tickets::task::withdraw: return claims_.leave(request, handler);
     case tickets::task::downgrade: return claims_.downgrade(request, handler);
+    case tickets::task::annotate: return claims_.annotate(request, handler);
     case tickets::task::force_release: return force_release(request, handler);
     case tickets::task::inspect: return inspection_.inspect(request, handler);
     case tickets::task::list: return inspection_.list(request, handler);
@@ -36,6 +49,7 @@ void session::connected(std::int64_t id, duration timeout, store::time_point beg
   liveness_.connected(timeout, began, is_new);
   claims_.connected();
   tree_watch_.connected();
+  name_watch_.connected();
 }
 
 void session::disconnected() {
@@ -47,6 +61,7 @@ void session::expired() {
   nodes_.expired();
   liveness_.expired();
   tree_watch_.expired();
+  name_watch_.expired();
   claims_.expired();  // last: users that are notified may begin to use the next session
 }
 
@@ -54,6 +69,7 @@ void session::happened(const std::string& path, change event) {
   nodes_.happened(path, event);
   claims_.happened(path, event);
   tree_watch_.happened(path, event);
+  name_watch_.happened(path, event);
 }
 
 /// Removes the nodes of holds that an operator ends. The holders notice it by their own watches.

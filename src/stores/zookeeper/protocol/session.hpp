@@ -8,10 +8,12 @@
 
 #include "core/request.hpp"
 #include "core/scheduler.hpp"
+#include "core/watched.hpp"
 #include "stores/zookeeper/protocol/claim_queue.hpp"
 #include "stores/zookeeper/protocol/inspection.hpp"
 #include "stores/zookeeper/protocol/layout.hpp"
 #include "stores/zookeeper/protocol/liveness.hpp"
+#include "stores/zookeeper/protocol/name_watch.hpp"
 #include "stores/zookeeper/protocol/tree_watch.hpp"
 #include "stores/zookeeper/protocol/wire_nodes.hpp"
 
@@ -24,7 +26,8 @@ namespace holdfast::zookeeper {
 /// - `wire_nodes`: the nodes at the servers, with the bounded watches of the client;
 /// - `claim_queue`: the client's own claims, with `reaper`, which removes nodes that may be left;
 /// - `inspection`: the state of all claims, for people, and the holds that an operator ends;
-/// - `tree_watch`: notices that claims come or go.
+/// - `tree_watch`: notices that claims come or go, of all names;
+/// - `name_watch`: likewise, of single names.
 ///
 /// It has no socket, thread or clock: the real link and the simulator run the same code. Every call, reply
 /// and notification happens under the client's core lock.
@@ -51,8 +54,8 @@ class session {
   void on_notifications(on_notification handler) { claims_.on_notifications(std::move(handler)); }
   [[nodiscard]] std::optional<store::time_point> session_until() const { return liveness_.until(); }
   void on_session(std::function<void()> handler) { liveness_.on_extended(std::move(handler)); }
-  /// From now on `handler` is called after changes below the root; null: no more.
-  void watch(std::function<void()> handler) { tree_watch_.watch(std::move(handler)); }
+  /// From now on `handler` is called after changes of a name, or of all names; null: no more.
+  void watch(const store::watched& target, std::function<void()> handler);
 
   // Events of the wire, which its owner reports in their order among the answers.
   /// A connection was made; `began` is a time before its request was sent. Watches of the same session are
@@ -71,6 +74,7 @@ class session {
   claim_queue claims_;
   inspection inspection_;
   tree_watch tree_watch_;
+  name_watch name_watch_;
 };
 
 }  // namespace holdfast::zookeeper

@@ -24,7 +24,7 @@ void wire_nodes::expired() {
 
 void wire_nodes::happened(const std::string& path, change event) {
   if (event != change::children) watches_.remove(path, watch_kind::node);
-  if (event != change::data) watches_.remove(path, watch_kind::children);
+  if (event != change::data && event != change::created) watches_.remove(path, watch_kind::children);
   unreadable_.erase(path);
 }
 
@@ -48,11 +48,12 @@ void wire_nodes::submit_all(std::vector<operation> steps, on_results handler) {
       });
       continue;
     }
+    const bool exists = step.kind == operation_kind::exists;
     const watch_kind kind = step.kind == operation_kind::list ? watch_kind::children : watch_kind::node;
     const std::string path = step.path;
     watches_.sent(path, kind);
-    wire_.submit(std::move(step), [this, shared, size, path, kind](result r) {
-      if (r.code == answer::done) {
+    wire_.submit(std::move(step), [this, shared, size, path, kind, exists](result r) {
+      if (r.code == answer::done || (exists && r.code == answer::no_node)) {
         watches_.set(path, kind);
       } else {
         watches_.failed(path, kind);

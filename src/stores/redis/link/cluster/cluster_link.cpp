@@ -169,6 +169,7 @@ void cluster_link::take_map(slot_map map) {
     each->second.server->marker().move_to(map.last_slot_of(at));
     if (map_.last_slot_of(at) && !map.last_slot_of(at)) {
       former.push_back(std::move(each->second.server));
+      forget_tracking(each->first);
       each = members_.erase(each);
     } else {
       ++each;
@@ -187,7 +188,8 @@ void cluster_link::take_map(slot_map map) {
     }
   }
   for (const auto& resume : std::exchange(awaiting_map_, {})) resume(nullptr);
-  if (is_tracked()) track_all();
+  if (watches_all()) track_all();
+  track_names();
   // Who waits at a server that has the slot no more hears nothing of it.
   if (moved) report_gap();
   kick_soon();
@@ -209,6 +211,7 @@ bool cluster_link::move_slot(std::uint16_t slot, const server_address& to) {
   if (!map_.move(slot, to)) return false;
   if (from) place_marker(*from);
   place_marker(to);
+  track_names();
   return true;
 }
 
@@ -240,7 +243,7 @@ cluster_link::member& cluster_link::member_at(const server_address& address) {
   const auto server =
       std::make_shared<node>(loop(), reader(), settings_, address, address.place(), client_, parent);
   server->marker().move_to(map_.last_slot_of(address));
-  if (is_tracked()) server->track(true);
+  if (watches_all()) server->track(std::nullopt, true);
   if (!is_shut_) server->start();
   member& m = members_[address.place()];
   m.server = server;
@@ -257,7 +260,13 @@ void cluster_link::on_connected(node& /*to*/, bool again) {
     const runtime::core_lock now{loop()};
     report_gap();
   }
-  if (is_tracked()) ring_watchers();
+}
+
+void cluster_link::on_queued(node& at) {
+  const auto found = members_.find(at.at().place());
+  if (found == members_.end() || found->second.server.get() != &at) return;
+  unflushed_.add(found->second.server);
+  kick_soon();
 }
 
 void cluster_link::on_unreachable(node& server) {
@@ -271,33 +280,72 @@ void cluster_link::on_unreachable(node& server) {
   });
 }
 
-void cluster_link::track(bool on) {
+void cluster_link::track(const store::watched& target, bool on) {
+  if (target) {
+    if (!on) return end_tracking(*target);
+    tracked_at_[*target];
+    track_names();
+    if (tracked_at_[*target].empty()) topology_.refresh();
+    return;
+  }
   if (on) return topology_.refresh();  // then all primaries are known
-  for (const auto& [address, each] : members_) each.server->track(false);
-  kick_soon();
+  for (const auto& [address, each] : members_) each.server->track(target, false);
 }
 
 /// Keys change on every server.
 void cluster_link::track_all() {
   for (const server_address& each : map_.primaries()) {
     try {
-      member_at(each).server->track(true);
+      member_at(each).server->track(std::nullopt, true);
     } catch (const error&) {
       return;  // out of threads or descriptors; the next sweep tries it again
     }
   }
 }
 
+/// Each name at the server that has its slot.
+void cluster_link::track_names() {
+  for (auto& [name, at] : tracked_at_) {
+    const server_address* const to = map_.primary_of(slot_of_name(name));
+    if (to == nullptr || to->place() == at) continue;
+    if (const auto former = members_.find(at); former != members_.end())
+      former->second.server->track(name, false);
+    at.clear();
+    try {
+      const node_ptr server = member_at(*to).server;
+      at = to->place();
+      server->track(name, true);
+    } catch (const error&) {
+      return;  // likewise
+    }
+  }
+}
+
+/// The server at that address is left. One that comes back there later tracks nothing.
+void cluster_link::forget_tracking(const std::string& address) {
+  for (auto& [name, at] : tracked_at_)
+    if (at == address) at.clear();
+}
+
+void cluster_link::end_tracking(const std::string& name) {
+  const auto found = tracked_at_.find(name);
+  if (found == tracked_at_.end()) return;
+  if (const auto at = members_.find(found->second); at != members_.end())
+    at->second.server->track(name, false);
+  tracked_at_.erase(found);
+}
+
 void cluster_link::leave_idle() {
   sweep_ = 0;
   std::vector<node_ptr> idle;
   for (auto each = members_.begin(); each != members_.end();) {
-    const bool is_watched = is_tracked() && map_.last_slot_of(each->second.server->at());
+    const bool is_watched = each->second.server->is_tracked() && map_.last_slot_of(each->second.server->at());
     if (is_watched || loop().now() < each->second.needed_until) {
       ++each;
       continue;
     }
     idle.push_back(std::move(each->second.server));
+    forget_tracking(each->first);
     each = members_.erase(each);
   }
   if (is_tracked()) topology_.refresh();  // a server that came may have locks

@@ -83,11 +83,13 @@ class cluster_link final : public runtime::notifying_link<tickets::request, tick
   void on_received(const notifications& received) override { pass_on(received); }
   void on_channel_end() override { report_gap(); }
   bool on_marker_moved(node& server, const redirection& to) override;
-  void on_changes() override { ring_watchers(); }
+  void on_changes(const changes& of) override { ring_for(of, watchers()); }
+  void on_queued(node& at) override;
+  void on_misplaced() override { topology_.refresh(); }
   void on_redirection(pending_command& refused, const redirection& to) override;
   void on_slot_between_servers(pending_command& refused) override;
 
-  void track(bool on) override;
+  void track(const store::watched& target, bool on) override;
 
   // Requests:
   [[nodiscard]] command_ptr command_for(tickets::request request, on_reply handler);
@@ -120,6 +122,10 @@ class cluster_link final : public runtime::notifying_link<tickets::request, tick
   /// \throws holdfast::error errc::exhausted: there are too many, or there is no room for its thread.
   [[nodiscard]] member& member_at(const server_address& address);
   void track_all();
+  void track_names();
+  void end_tracking(const std::string& name);
+  void forget_tracking(const std::string& address);
+  [[nodiscard]] bool watches_all() { return watchers().contains(std::nullopt); }
   void leave_idle();
   void leave_later(const std::vector<node_ptr>& nodes);
   void look_for_stalled();
@@ -132,8 +138,9 @@ class cluster_link final : public runtime::notifying_link<tickets::request, tick
   topology topology_;
   std::vector<parked> parked_;
   std::vector<std::function<void(const store::request_error* problem)>> awaiting_map_;
-  std::map<std::string, member> members_;  // by their addresses
-  std::vector<node_ptr> leaving_;          // not yet closed
+  std::map<std::string, member> members_;          // by their addresses
+  std::vector<node_ptr> leaving_;                  // not yet closed
+  std::map<std::string, std::string> tracked_at_;  // names that are watched, and the addresses where
   store::scheduler::timer sweep_ = 0;
   store::scheduler::timer stall_check_ = 0;  // while requests are under way
   bool is_shut_ = false;

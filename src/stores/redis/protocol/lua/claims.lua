@@ -25,7 +25,7 @@ local function ends_after(ttl) return string.format('-%d', now + ttl) end -- a n
 -- paused hands the name on.
 local is_paused = ARGV[#ARGV]:sub(1, 7) == 'paused '
 
--- Returns the parts of a claim, or nil for any other text. The `rest`, behind `since`, never changes.
+-- Returns the parts of a claim, or nil for any other text. Only annotate changes the `rest`, behind `since`.
 local function parts_of(text)
   local token, owner, since, rest, client, weight, capacity, ttl =
     text:match('^(%d+) (%x+) (%d+) ((%x[%x{}]*) (%d+) (%d+) (%d+) .*)$')

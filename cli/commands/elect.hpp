@@ -1,0 +1,24 @@
+#pragma once
+
+#include <string>
+#include <vector>
+
+#include "claim.hpp"
+#include "exit_status.hpp"
+#include "store.hpp"
+
+namespace holdfast::cli {
+
+/// `holdfast elect NAME -- CMD…`
+struct elect_command {
+  store_choice store;
+  claim wish;         ///< its name, ttl and label
+  std::string value;  ///< empty: the name of this host
+  bool once = false;  ///< one term
+  int lost_status = lease_lost;
+  std::vector<std::string> command;
+};
+
+int perform(const elect_command& request);
+
+}  // namespace holdfast::cli

@@ -1,0 +1,67 @@
+#include "run/held_command.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <fmt/core.h>
+#include <future>
+
+#include "output/terminal.hpp"
+#include "run/guardian.hpp"
+#include <holdfast/error.hpp>
+
+namespace holdfast::cli {
+
+void (*take_over_signals() noexcept)(int) {
+  ::signal(SIGCHLD, SIG_DFL);  // if a parent left it ignored, the child's status would be lost
+  // A killed guardian does not read its pipe: SIGPIPE must not end this process.
+  return ::signal(SIGPIPE, SIG_IGN);
+}
+
+ending run_under(const hold& held, duration ttl, const program& command, signal_inbox& signals,
+                 const inherited_signals& inherited, bool shares_terminal) {
+  guardian guard;
+  child_process child{command, environment_for(held), inherited};
+  // If a lease ends with a session, the shorter lifetime decides the grace period.
+  return supervisor{held, std::min(ttl, held.remaining), child, guard, signals, shares_terminal}.run();
+}
+
+bool lost_at_release(client& locks, const std::function<std::error_code()>& release,
+                     const std::string& subject, bool warns) {
+  constexpr std::chrono::seconds patience{5};
+  // Deferred if no thread can be created: the command's status matters more than a short wait.
+  auto released = std::async(std::launch::async | std::launch::deferred, release);
+  if (released.wait_for(patience) == std::future_status::timeout) locks.close();  // which ends the attempt
+  const auto code = released.get();
+  if (code && code != errc::lost && warns) {
+    complain(
+        fmt::format("holdfast: the release of {} could not be confirmed ({}). A lock ends by itself when its "
+                    "lease expires\n",
+                    subject, code.message()));
+  }
+  return code == errc::lost;
+}
+
+std::string_view to_json_text(loss_reason reason) {
+  switch (reason) {
+    case loss_reason::ended_at_store: return "ended_at_store";
+    case loss_reason::not_renewed: return "not_renewed";
+    case loss_reason::session_ended: return "session_ended";
+    case loss_reason::client_closed: return "client_closed";
+  }
+  return "unknown";
+}
+
+std::string_view sentence_of(loss_reason reason) {
+  switch (reason) {
+    case loss_reason::ended_at_store:
+      return "The store no longer has the lease: it was released by force, it expired there, or the store "
+             "lost it";
+    case loss_reason::not_renewed: return "The store did not confirm a renewal in time";
+    case loss_reason::session_ended: return "The session at the store could not be kept alive in time";
+    case loss_reason::client_closed: return "The client was closed";
+  }
+  return "";
+}
+
+}  // namespace holdfast::cli

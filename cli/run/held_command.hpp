@@ -1,0 +1,42 @@
+#pragma once
+
+#include <functional>
+#include <string>
+#include <string_view>
+#include <system_error>
+
+#include "run/child.hpp"
+#include "run/hold.hpp"
+#include "run/program.hpp"
+#include "run/supervisor.hpp"
+#include "signal_inbox.hpp"
+#include <holdfast/client.hpp>
+#include <holdfast/lease.hpp>
+
+namespace holdfast::cli {
+
+/// Takes what a program under a hold needs of this process: a parent may have left SIGCHLD ignored, and
+/// SIGPIPE must not end it.
+/// \return the disposition of SIGPIPE before.
+void (*take_over_signals() noexcept)(int);
+
+/// Runs the command under the hold, to its end. The hold is not released.
+/// \param ttl of the hold, for the command's grace period.
+/// \param shares_terminal whether the command gets the terminal from the start (see job_control).
+/// \throws failure where the command cannot be executed.
+[[nodiscard]] ending run_under(const hold& held, duration ttl, const program& command, signal_inbox& signals,
+                               const inherited_signals& inherited, bool shares_terminal);
+
+/// Whether the store reports that the hold had ended before its release. A store that does not answer causes
+/// a warning only, after a short wait: the command has ended under a valid lease, which ends by itself. The
+/// client is closed then.
+/// \param subject of the warning, such as "the lock 'x'". \param warns whether there is a warning.
+[[nodiscard]] bool lost_at_release(client& locks, const std::function<std::error_code()>& release,
+                                   const std::string& subject, bool warns);
+
+/// As JSON has it, such as "not_renewed".
+[[nodiscard]] std::string_view to_json_text(loss_reason reason);
+/// For people.
+[[nodiscard]] std::string_view sentence_of(loss_reason reason);
+
+}  // namespace holdfast::cli

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <utility>
+
+#include "api/client_core.hpp"
+
+// How the calls of a client_core wait for the ends of operations: templates, for its sources.
+
+namespace holdfast::detail {
+
+/// The result of a blocked caller. Shared, because the thread that wakes the caller may still use it when the
+/// caller has returned.
+template <class Result>
+struct slot {
+  store::caller blocked;
+  std::optional<Result> value;
+};
+
+/// Starts an operation and performs I/O for the store until the operation has its result.
+/// \param cancel is called after a request of `stop`, with the return value of `start`.
+template <class Result, class Start, class Cancel>
+Result client_core::wait_for(Start start, const std::stop_token& stop, Cancel cancel) {
+  const auto result = std::make_shared<slot<Result>>();
+  op_id id = 0;
+  {
+    const runtime::core_lock now{parts_->loop, true};
+    id = start([this, result](Result r) {
+      result->value = std::move(r);
+      parts_->loop.defer([result] { result->blocked.serve(); });
+    });
+  }
+  // Without the core lock, which cancelling takes.
+  const std::stop_callback stopped{stop, [&] { cancel(id); }};
+  parts_->store->help(result->blocked);
+  return std::move(*result->value);
+}
+
+template <class Result, class Start>
+Result client_core::wait_for(Start start) {
+  return wait_for<Result>(
+      [&](auto handler) {
+        start(std::move(handler));
+        return op_id{0};
+      },
+      std::stop_token{}, [](op_id) {});
+}
+
+template <class Function>
+auto client_core::outside(Function action) {
+  return [this, action = std::move(action)](auto value) {
+    parts_->loop.defer_signal([action, value = std::move(value)]() mutable { action(std::move(value)); });
+  };
+}
+
+}  // namespace holdfast::detail

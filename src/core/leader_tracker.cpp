@@ -1,0 +1,74 @@
+#include "core/leader_tracker.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <string>
+#include <utility>
+
+#include "core/candidates.hpp"
+
+namespace holdfast::store {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// The longest time between two looks.
+constexpr duration longest_pause = 1s;
+/// The shortest, at a leader whose time is up and who is still shown.
+constexpr duration shortest_pause = 20ms;
+/// A little after the leader's time is up by the store's clock, so that one look is enough.
+constexpr duration after_expiry = 1ms;
+
+bool are_same(const std::optional<candidate>& one, const std::optional<candidate>& other) {
+  if (!one || !other) return !one && !other;
+  return one->token == other->token && one->value == other->value && one->revision == other->revision &&
+         one->process.host == other->process.host && one->process.pid == other->process.pid;
+}
+
+}  // namespace
+
+bool leader_tracker::is_outdated(time_point now, const std::optional<candidate>& leader) {
+  const bool is_older = leader && leader->token && leader->token < newest_;
+  if (!is_older) {
+    older_.reset();
+    return false;
+  }
+  if (!older_ || older_->token != leader->token) {
+    older_ = {leader->token, now + std::max(leader->expires_in, longest_pause)};
+  }
+  return now < older_->outlived;
+}
+
+std::optional<observation> leader_tracker::looked(time_point now, const std::optional<lock_state>& state) {
+  auto leader = leader_in(state);
+  const bool answers_again = std::exchange(error_, std::nullopt).has_value();
+  if (is_outdated(now, leader)) {
+    if (answers_again && reported_) return observation{leader_, std::nullopt};
+    return std::nullopt;
+  }
+  const bool is_same_term = leader && leader_ && leader->token && leader->token == leader_->token;
+  if (is_same_term && leader->revision < leader_->revision) leader = leader_;  // a copy that lags behind
+  if (leader && leader->token) newest_ = leader->token;
+  if (reported_ && !answers_again && are_same(leader, leader_)) {
+    leader_ = std::move(leader);  // its times have changed
+    return std::nullopt;
+  }
+  reported_ = true;
+  leader_ = std::move(leader);
+  return observation{leader_, std::nullopt};
+}
+
+std::optional<observation> leader_tracker::failed(const failure& reason) {
+  if (error_ == reason.code) return std::nullopt;
+  error_ = reason.code;
+  return observation{leader_, error{reason.code, reason.message}};
+}
+
+time_point leader_tracker::next_look(time_point now) const {
+  // A leader without a token is of another library, and its key may have no end.
+  if (!leader_ || !leader_->token || error_) return now + longest_pause;
+  return now + std::clamp(leader_->expires_in + after_expiry, shortest_pause, longest_pause);
+}
+
+}  // namespace holdfast::store

@@ -1,0 +1,46 @@
+#pragma once
+
+#include <optional>
+#include <system_error>
+
+#include "base/failure.hpp"
+#include "core/claim.hpp"
+#include "holdfast/candidate.hpp"
+#include "holdfast/state.hpp"
+
+namespace holdfast::store {
+
+/// Decides what an observer of an election reports, from what it sees of the name, one look after the other.
+///
+/// A leader with a smaller token than one that was reported is of an older term: a copy of the store that
+/// lags behind has answered, or one that has forgotten the newest term. It is reported only when it has
+/// outlived its own ttl: then it is being renewed, so it leads, and the larger token was an error. Otherwise
+/// one token that is too large would blind the observer for ever. Within a term a former value is not
+/// reported either.
+class leader_tracker {
+ public:
+  /// \param state of the name at a look that began after the last one had its answer.
+  /// \return what to report, if anything.
+  [[nodiscard]] std::optional<observation> looked(time_point now, const std::optional<lock_state>& state);
+  /// \return what to report, if anything: each kind of error is reported once, until the store answers.
+  [[nodiscard]] std::optional<observation> failed(const failure& reason);
+  /// When to look again, where no notification comes first: when the leader's ttl ends, and soon enough to
+  /// make up for a notification that was lost.
+  [[nodiscard]] time_point next_look(time_point now) const;
+
+ private:
+  [[nodiscard]] bool is_outdated(time_point now, const std::optional<candidate>& leader);
+
+  bool reported_ = false;
+  std::optional<candidate> leader_;  // the one that was reported last
+  std::optional<std::error_code> error_;
+  fencing_token newest_;
+  /// A leader of an older term, and when it has outlived its ttl.
+  struct older_term {
+    fencing_token token;
+    time_point outlived;
+  };
+  std::optional<older_term> older_;
+};
+
+}  // namespace holdfast::store

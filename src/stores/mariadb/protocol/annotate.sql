@@ -1,0 +1,18 @@
+-- Other metadata for a claim, in place: a leader replaces its value.
+--
+-- Out: done
+CREATE PROCEDURE IF NOT EXISTS {annotate}(
+  in_name VARBINARY(512), in_owner BINARY(16), in_token BIGINT, in_metadata MEDIUMBLOB)
+  MODIFIES SQL DATA SQL SECURITY DEFINER COMMENT 'Holdfast 1'
+BEGIN
+  DECLARE v_done BOOLEAN;
+--@include lock.sql
+  -- Not by the number of rows changed: one that has this metadata already is not.
+  SET v_done = EXISTS (SELECT 1 FROM {claims} FORCE INDEX (PRIMARY)
+                        WHERE name = in_name AND token = in_token AND owner = in_owner AND expires > v_now);
+  IF v_done THEN
+    UPDATE {claims} FORCE INDEX (PRIMARY) SET metadata = in_metadata WHERE name = in_name AND token = in_token;
+  END IF;
+  COMMIT;
+  SELECT v_done AS done;
+END

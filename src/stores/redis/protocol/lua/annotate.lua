@@ -1,0 +1,18 @@
+-- Write other metadata into the claim of an exclusive holder: a leader replaces its value.
+--
+-- KEYS: lock fence waiters holders (see claims.lua)
+-- ARGV: owner, metadata, keep
+-- Returns 1, or 0: the hold had ended.
+
+local found = redis.call('MGET', KEYS[1], KEYS[2])
+local clock = redis.call('TIME')
+--@include claims.lua
+local owner, metadata = ARGV[1], ARGV[2]
+local value = found[1] or redis.call('GET', lock) -- which fails for a key of another type
+local c = value and parts_of(value)
+if not c or c.owner ~= owner then return 0 end
+
+-- Of a server that votes, the number that it has accepted stands before the metadata.
+local before = c.rest:match('^%x[%x{}]* %d+ %d+ %d+ =%d+/%d+ ') or c.rest:match('^%x[%x{}]* %d+ %d+ %d+ ')
+redis.call('SET', lock, c.token .. ' ' .. owner .. ' ' .. c.since .. ' ' .. before .. metadata, 'KEEPTTL')
+return 1

@@ -1,0 +1,37 @@
+// `watch` on a server that holds more than locks.
+
+#include <csignal>
+#include <gmock/gmock.h>
+
+#include "fixture.hpp"
+#include "support/redis_server.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using testing::HasSubstr;
+
+class watching_redis : public command_test {};
+
+// Whoever may write there can make such keys. They must not blind those who watch.
+TEST_F(watching_redis, goes_on_beside_a_key_that_is_the_name_of_no_lock) {
+  redis_server server;
+  server.ask({"SET", "holdfast:a\nb", "1"});
+  const auto watch = start({"watch", "--store", server.url()});
+  const auto seen = [&](const std::string& name) {
+    return eventually([&] { return watch->out().find("  " + name + "  ") != std::string::npos; });
+  };
+  EXPECT_EQ(holdfast({"run", "x", "--store", server.url(), "--", "sleep", "0.1"}).status, 0);
+  EXPECT_TRUE(seen("x"));
+  server.ask({"SET", "holdfast:c\td", "1"});
+  EXPECT_EQ(holdfast({"run", "y", "--store", server.url(), "--", "sleep", "0.1"}).status, 0);
+  EXPECT_TRUE(seen("y"));
+  watch->signal(SIGTERM);
+  const auto said = watch->wait();
+  EXPECT_EQ(said.status, 0);
+  EXPECT_THAT(said.err, HasSubstr("is not a valid name of a lock"));
+  EXPECT_EQ(said.err.find("valid name"), said.err.rfind("valid name")) << "said once: " << said.err;
+}
+
+}  // namespace
+}  // namespace holdfast::test
