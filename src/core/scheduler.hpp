@@ -21,6 +21,8 @@ class scheduler {
 
   [[nodiscard]] virtual time_point now() const = 0;
   [[nodiscard]] virtual std::uint64_t random() = 0;
+  /// The id of a claim that is made anew; nobody can guess it.
+  [[nodiscard]] virtual owner_id new_owner() = 0;
   /// Calls `action` under the core lock, at `when` or as soon after as can be.
   virtual timer at(time_point when, std::function<void()> action) = 0;
   /// Forgets a timer; one that has fired, or zero, is no error.

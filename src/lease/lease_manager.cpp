@@ -71,7 +71,7 @@ void lease_manager::ask_again(claim_id id, wish request) {
 }
 
 void lease_manager::ask_anew(claim_id id, wish request) {
-  request.claim.owner = owner_id::random();  // the old one's withdrawal is still under way
+  request.claim.owner = time_.new_owner();  // the old one's withdrawal is still under way
   request.claim.stood_by = request.claim.wait;
   pending_.at(id).owner = request.claim.owner;
   ask(id, std::move(request));

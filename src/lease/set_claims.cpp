@@ -69,7 +69,7 @@ void set_claims::try_from(set_id id, std::size_t first) {
   for (std::size_t name = first; name < count; ++name) {
     try {
       wish attempt = asking.wishes[name];
-      attempt.claim.owner = owner_id::random();
+      attempt.claim.owner = time_.new_owner();
       attempt.claim.wait = false;
       asking.claims[name] = leases_.acquire(std::move(attempt), asking.limit, [this, id, name](taken result) {
         on_tried(id, name, std::move(result));
@@ -127,7 +127,7 @@ void set_claims::go_on(set_id id) {
 void set_claims::wait_for(set_id id, std::size_t name) {
   set& asking = sets_.at(id);
   wish claim = asking.wishes[name];
-  claim.claim.owner = owner_id::random();
+  claim.claim.owner = time_.new_owner();
   if (auto failed = std::exchange(asking.failed, std::nullopt)) {
     const duration limit = claim.claim.retry.limit();
     const auto spent = std::chrono::duration_cast<duration>(time_.now() - asking.tried_at);

@@ -47,6 +47,7 @@ class HOLDFAST_CAPABILITY("core lock") event_loop final : public store::schedule
   // Under the core lock:
   [[nodiscard]] store::time_point now() const override { return boot_clock::now(); }
   [[nodiscard]] std::uint64_t random() override;
+  [[nodiscard]] owner_id new_owner() override { return owner_id::random(); }
   timer at(store::time_point when, std::function<void()> action) override;
   void cancel(timer which) override;
   /// For users' callbacks, which run one after another.

@@ -19,6 +19,11 @@ class virtual_time final : public store::scheduler {
 
   [[nodiscard]] store::time_point now() const override { return now_; }
   [[nodiscard]] std::uint64_t random() override { return chance_(); }
+  [[nodiscard]] owner_id new_owner() override {
+    owner_id::bytes_type bytes{};
+    for (std::uint8_t& byte : bytes) byte = static_cast<std::uint8_t>(chance_());
+    return owner_id{bytes};
+  }
   timer at(store::time_point when, std::function<void()> action) override {
     timers_.emplace(key{when, ++last_}, std::move(action));
     return last_;

@@ -11,6 +11,7 @@
 
 #include "core/scheduler.hpp"
 #include "simulation/scene.hpp"
+#include "simulation/standing.hpp"
 
 namespace holdfast::sim {
 
@@ -24,6 +25,7 @@ class host final : public store::scheduler {
   // For the core, under the core lock.
   [[nodiscard]] store::time_point now() const override { return store::time_point{boot.at(in_.now)}; }
   [[nodiscard]] std::uint64_t random() override { return in_.chance.bits(); }
+  [[nodiscard]] owner_id new_owner() override { return drawn(in_.chance); }
   timer at(store::time_point when, std::function<void()> callback) override;
   void cancel(timer which) override;
   void defer_callback(std::function<void()> callback) override { after_.push_back(std::move(callback)); }

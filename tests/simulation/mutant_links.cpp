@@ -163,6 +163,7 @@ class untimed_waits final : public store::scheduler {
   untimed_waits(store::scheduler& inner, const waiting_link& to) : inner_{inner}, link_{to} {}
   [[nodiscard]] store::time_point now() const override { return inner_.now(); }
   [[nodiscard]] std::uint64_t random() override { return inner_.random(); }
+  [[nodiscard]] owner_id new_owner() override { return inner_.new_owner(); }
   timer at(store::time_point when, std::function<void()> action) override {
     return link_.begins_to_wait() ? 0 : inner_.at(when, std::move(action));
   }

@@ -57,6 +57,7 @@ class hung_scheduler final : public store::scheduler {
   hung_scheduler(host& inner, const counting_port& hangs) : inner_{inner}, hangs_{hangs} {}
   [[nodiscard]] store::time_point now() const override { return inner_.now(); }
   [[nodiscard]] std::uint64_t random() override { return inner_.random(); }
+  [[nodiscard]] owner_id new_owner() override { return inner_.new_owner(); }
   timer at(store::time_point when, std::function<void()> action) override {
     const timer id = ++last_;
     arm(id, when, std::move(action));
@@ -142,6 +143,7 @@ class stale_clock final : public store::scheduler {
   explicit stale_clock(host& inner) : inner_{inner} {}
   [[nodiscard]] store::time_point now() const override { return reads.value_or(inner_.now()); }
   [[nodiscard]] std::uint64_t random() override { return inner_.random(); }
+  [[nodiscard]] owner_id new_owner() override { return inner_.new_owner(); }
   timer at(store::time_point when, std::function<void()> action) override {
     return inner_.at(when, std::move(action));
   }

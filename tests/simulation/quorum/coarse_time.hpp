@@ -18,6 +18,7 @@ class coarse_time final : public store::scheduler {
     return store::time_point{shown - shown % grain_};
   }
   [[nodiscard]] std::uint64_t random() override { return inner_.random(); }
+  [[nodiscard]] owner_id new_owner() override { return inner_.new_owner(); }
   timer at(store::time_point when, std::function<void()> callback) override {
     const auto early = when.time_since_epoch() % grain_;
     return inner_.at(early.count() == 0 ? when : when + (grain_ - early), std::move(callback));
