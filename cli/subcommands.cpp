@@ -147,12 +147,12 @@ void subcommands::add_schema(CLI::App& app) {
 
 void subcommands::add_bench(CLI::App& app) {
   auto* command = add(app, "bench", "Measure a store");
-  command->add_option("SCENARIO", bench.scenario, "pair, spread, handoff, idle or held")
+  command->add_option("SCENARIO", bench.scenario, "pair, term, spread, handoff, idle or held")
       ->required()
       ->type_name("");
   add_number(command, "--count", bench.count, "Pairs or hand-overs at most; waiters (idle); leases (held)");
   add_number(command, "--concurrency", bench.concurrency,
-             "Claims in flight; threads (pair); contenders per process (handoff)");
+             "Claims in flight; threads (pair, term); contenders per process (handoff)");
   add_number(command, "--names", bench.names, "Names that are locked together (pair); default: 1");
   add_number(command, "--processes", bench.processes, "Processes (handoff)");
   command->add_flag("--one-client", bench.one_client,

@@ -31,7 +31,7 @@ std::vector<command_synopsis> synopses_of(const CLI::App& app) {
     all.push_back(synopsis_of(*command));
   }
   for (auto& command : all) {
-    if (command.name == "bench") command.choices = {"pair", "spread", "handoff", "idle", "held"};
+    if (command.name == "bench") command.choices = {"pair", "term", "spread", "handoff", "idle", "held"};
     if (command.name == "completion") command.choices = {"bash", "zsh", "fish"};
     if (command.name == "help") {
       for (const auto& other : all) command.choices.push_back(other.name);

@@ -1,8 +1,13 @@
-// What Curator's InterProcessMutex costs: the figures of `holdfast bench`, for a library that shares locks with us.
+// What Curator's InterProcessMutex and LeaderLatch cost: the figures of `holdfast bench`, for a library that shares locks
+// with us.
 //
 //     java -cp JARS curator_bench.java pair    HOST:PORT [COUNT]               one thread, one free path
 //     java -cp JARS curator_bench.java handoff HOST:PORT [SECONDS [WAITERS]]   two processes with half of the waiters
 //                                                                              each, one path
+//     java -cp JARS curator_bench.java term     HOST:PORT [COUNT]              one thread starts a LeaderLatch on a free
+//                                                                              path, awaits it and closes it
+//     java -cp JARS curator_bench.java campaign HOST:PORT TTL_S                a candidate, which says "ready" and then
+//                                                                              "elected"; TTL_S is its session's
 //
 // JARS: /usr/share/java/curator-recipes.jar:/usr/share/java/slf4j-nop.jar. Prints one JSON object. All defaults of the
 // library are kept; a process has one client, and so one session, as its users have it, and each waiter is a thread.
@@ -21,6 +26,7 @@ import java.util.concurrent.Executors;
 import java.util.concurrent.Future;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.leader.LeaderLatch;
 import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.retry.ExponentialBackoffRetry;
 
@@ -57,21 +63,54 @@ final class CuratorBench {
         + "\", " + figures + "}");
   }
 
+  private interface Section {
+    void run() throws Exception;
+  }
+
+  private static void measure(String scenario, int count, Section section) throws Exception {
+    final var samplesUs = new double[count];
+    for (int n = -WARM_UP; n < count; ++n) {
+      final long start = System.nanoTime();
+      section.run();
+      if (n >= 0) samplesUs[n] = (System.nanoTime() - start) / 1e3;
+    }
+    final double totalUs = Arrays.stream(samplesUs).sum();
+    Arrays.sort(samplesUs);
+    print(scenario, "\"count\": " + count + ", \"p50_us\": " + percentile(samplesUs, 0.5) + ", \"p99_us\": "
+        + percentile(samplesUs, 0.99) + ", \"per_s\": " + number(1e6 * count / totalUs));
+  }
+
   private static void pair(String where, int count) throws Exception {
     try (CuratorFramework client = client(where)) {
       final var lock = new InterProcessMutex(client, name("pair"));
-      final var samplesUs = new double[count];
-      for (int n = -WARM_UP; n < count; ++n) {
-        final long start = System.nanoTime();
+      measure("pair", count, () -> {
         lock.acquire();
         lock.release();
-        if (n >= 0) samplesUs[n] = (System.nanoTime() - start) / 1e3;
-      }
-      final double totalUs = Arrays.stream(samplesUs).sum();
-      Arrays.sort(samplesUs);
-      print("pair", "\"count\": " + count + ", \"p50_us\": " + percentile(samplesUs, 0.5) + ", \"p99_us\": "
-          + percentile(samplesUs, 0.99) + ", \"per_s\": " + number(1e6 * count / totalUs));
+      });
     }
+  }
+
+  private static void term(String where, int count) throws Exception {
+    try (CuratorFramework client = client(where)) {
+      measure("term", count, () -> {
+        try (var latch = new LeaderLatch(client, name("term"), "bench")) {
+          latch.start();
+          latch.await();
+        }
+      });
+    }
+  }
+
+  private static void campaign(String where, int ttlS) throws Exception {
+    final var client = CuratorFrameworkFactory.newClient(where, ttlS * 1000, 10_000, new ExponentialBackoffRetry(100, 5));
+    client.start();
+    client.blockUntilConnected();
+    final var latch = new LeaderLatch(client, "/bench-failover", "bench");
+    System.out.println("ready");
+    latch.start();
+    latch.await();
+    System.out.println("elected");
+    Thread.currentThread().join(); // until it is killed
   }
 
   /** From when acquire returned until release was called, on the clock that all processes share. */
@@ -165,11 +204,13 @@ final class CuratorBench {
     final String scenario = arguments.length > 1 ? arguments[0] : "";
     switch (scenario) {
       case "pair" -> pair(arguments[1], arguments.length > 2 ? Integer.parseInt(arguments[2]) : 5000);
+      case "term" -> term(arguments[1], arguments.length > 2 ? Integer.parseInt(arguments[2]) : 5000);
+      case "campaign" -> campaign(arguments[1], Integer.parseInt(arguments[2]));
       case "handoff" -> handoff(arguments[1], arguments.length > 2 ? Double.parseDouble(arguments[2]) : 5,
           arguments.length > 3 ? Integer.parseInt(arguments[3]) : 4);
       case "contend" -> contend(arguments[1], arguments[2], Integer.parseInt(arguments[3]));
       default -> {
-        System.err.println("usage: curator_bench.java pair|handoff HOST:PORT [COUNT|SECONDS [WAITERS]]");
+        System.err.println("usage: curator_bench.java pair|term|handoff|campaign HOST:PORT [COUNT|TTL_S|SECONDS [WAITERS]]");
         System.exit(64);
       }
     }

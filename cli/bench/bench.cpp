@@ -29,22 +29,24 @@ struct scenario {
 };
 
 constexpr std::array scenarios{
-    scenario{"pair", bench_pair, true, false},      scenario{"spread", bench_spread, true, false},
-    scenario{"handoff", bench_handoff, true, true}, scenario{"idle", bench_idle, false, false},
-    scenario{"held", bench_held, true, false},
+    scenario{"pair", bench_pair, true, false},     scenario{"term", bench_term, true, false},
+    scenario{"spread", bench_spread, true, false}, scenario{"handoff", bench_handoff, true, true},
+    scenario{"idle", bench_idle, false, false},    scenario{"held", bench_held, true, false},
 };
 
 /// Refuses an option without effect, so that no figure is misread.
 const scenario& chosen(const bench_command& request) {
   const auto* found = std::ranges::find(scenarios, request.scenario, &scenario::name);
   if (found == scenarios.end()) {
-    throw failure{bad_usage, fmt::format("there is no scenario '{}': use pair, spread, handoff, idle or held",
-                                         request.scenario)};
+    throw failure{bad_usage,
+                  fmt::format("there is no scenario '{}': use pair, term, spread, handoff, idle or held",
+                              request.scenario)};
   }
   const auto refuse = [&](std::string_view option) {
     throw failure{bad_usage, fmt::format("the scenario '{}' does not take {}", request.scenario, option)};
   };
   if (request.concurrency && !found->takes_concurrency) refuse("--concurrency");
+  if (request.names && found->name != "pair") refuse("--names");
   if (request.processes && !found->takes_processes) refuse("--processes");
   if (request.one_client && !found->takes_processes) refuse("--one-client");
   return *found;

@@ -1,5 +1,7 @@
 // pair: blocking threads lock and unlock free names, each thread its own, all on one client. Lock and
 // unlock are timed together, because the unlock does not wait for the store, and the next lock pays for that.
+//
+// term: the same with elections: each thread campaigns and resigns.
 
 #include <algorithm>
 #include <atomic>
@@ -10,6 +12,7 @@
 #include <vector>
 
 #include "bench/scenarios.hpp"
+#include <holdfast/election.hpp>
 #include <holdfast/lock_set.hpp>
 #include <holdfast/mutex.hpp>
 
@@ -24,6 +27,20 @@ double timed_pair(Lock& lock) {
   lock.unlock();
   return to_seconds(bench_clock::now() - start) * 1e6;
 }
+
+/// An election as a lock. A resignation waits for the store, as those of other libraries do.
+class leadership {
+ public:
+  leadership(client& locks, std::string name) : election_{locks, name} {}
+  void lock() { term_ = election_.campaign("bench"); }
+  void unlock() {
+    if (const auto failed = term_.resign()) throw std::system_error{failed, "cannot resign"};
+  }
+
+ private:
+  election election_;
+  term term_;
+};
 
 /// What all threads share: each takes its pairs from what is left.
 struct workload {
@@ -59,14 +76,20 @@ share work_through(Lock& lock, workload& work) {
   return own;
 }
 
+struct wording {
+  std::string scenario;
+  std::string pair;   // what is timed
+  std::string pairs;  // many of them
+};
+
 template <class Lock>
-bench_result pairs_of(std::deque<Lock>& names, const bench_command& request, std::int64_t names_each) {
+bench_result pairs_of(std::deque<Lock>& names, const bench_command& request, const wording& words) {
   const auto count = request.count.value_or(request.length ? 100'000'000 : 10'000);
   const auto warm_up = std::clamp<std::int64_t>(count / 10, 1, 1'000);
   for (auto& each : names) timed_pair(each);
   for (std::int64_t i = 0; i < warm_up; ++i) timed_pair(names.front());
 
-  progress shown{"pair"};
+  progress shown{words.scenario};
   const auto start = bench_clock::now();
   workload work{count, request.length ? start + *request.length : bench_clock::time_point::max()};
   work.busy = static_cast<std::int64_t>(names.size());
@@ -76,7 +99,8 @@ bench_result pairs_of(std::deque<Lock>& names, const bench_command& request, std
     running.push_back(std::async(std::launch::async, [&] { return work_through(each, work); }));
   }
   wait_until(
-      shown, [&] { return work.busy == 0; }, [&] { return fmt::format("{} pairs", work.completed.load()); });
+      shown, [&] { return work.busy == 0; },
+      [&] { return fmt::format("{} {}", work.completed.load(), words.pairs); });
 
   std::vector<double> samples_us;
   auto end = start;
@@ -86,10 +110,10 @@ bench_result pairs_of(std::deque<Lock>& names, const bench_command& request, std
     end = std::max(end, part.finished_at);
   }
   const auto pairs = static_cast<double>(samples_us.size());
-  return {{{"count", samples_us.size()}, {"concurrency", names.size()}, {"names", names_each}},
-          {{"p50_us", percentile(samples_us, 0.50), "lock and unlock together, median"},
+  return {{{"count", samples_us.size()}, {"concurrency", names.size()}},
+          {{"p50_us", percentile(samples_us, 0.50), words.pair + " together, median"},
            {"p99_us", percentile(samples_us, 0.99), "one in a hundred takes longer"},
-           {"per_s", pairs / to_seconds(end - start), "pairs a second"}}};
+           {"per_s", pairs / to_seconds(end - start), words.pairs + " a second"}}};
 }
 
 }  // namespace
@@ -98,21 +122,35 @@ bench_result bench_pair(const bench_command& request) {
   auto locks = open_for_bench(request);
   const auto threads = request.concurrency.value_or(1);
   const auto names_each = request.names.value_or(1);
-  if (names_each == 1) {
-    std::deque<mutex> names;
-    for (std::int64_t i = 0; i < threads; ++i)
-      names.emplace_back(locks, bench_name(fmt::format("pair-{}", i)));
-    return pairs_of(names, request, names_each);
-  }
-  std::deque<lock_set> sets;
-  for (std::int64_t i = 0; i < threads; ++i) {
-    std::vector<lock_spec> all;
-    for (std::int64_t each = 0; each < names_each; ++each) {
-      all.emplace_back(bench_name(fmt::format("pair-{}-{}", i, each)));
+  const wording words{"pair", "lock and unlock", "pairs"};
+  const auto measured = [&] {
+    if (names_each == 1) {
+      std::deque<mutex> names;
+      for (std::int64_t i = 0; i < threads; ++i)
+        names.emplace_back(locks, bench_name(fmt::format("pair-{}", i)));
+      return pairs_of(names, request, words);
     }
-    sets.emplace_back(locks, std::move(all));
-  }
-  return pairs_of(sets, request, names_each);
+    std::deque<lock_set> sets;
+    for (std::int64_t i = 0; i < threads; ++i) {
+      std::vector<lock_spec> all;
+      for (std::int64_t each = 0; each < names_each; ++each) {
+        all.emplace_back(bench_name(fmt::format("pair-{}-{}", i, each)));
+      }
+      sets.emplace_back(locks, std::move(all));
+    }
+    return pairs_of(sets, request, words);
+  };
+  auto result = measured();
+  result.parameters["names"] = names_each;
+  return result;
+}
+
+bench_result bench_term(const bench_command& request) {
+  auto locks = open_for_bench(request);
+  std::deque<leadership> names;
+  for (std::int64_t i = 0; i < request.concurrency.value_or(1); ++i)
+    names.emplace_back(locks, bench_name(fmt::format("term-{}", i)));
+  return pairs_of(names, request, {"term", "campaign and resignation", "terms"});
 }
 
 }  // namespace holdfast::cli

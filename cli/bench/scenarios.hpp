@@ -6,6 +6,7 @@ namespace holdfast::cli {
 
 /// What each scenario measures is said in its file.
 bench_result bench_pair(const bench_command& request);
+bench_result bench_term(const bench_command& request);
 bench_result bench_spread(const bench_command& request);
 bench_result bench_handoff(const bench_command& request);
 bench_result bench_idle(const bench_command& request);

@@ -47,6 +47,14 @@ TEST_F(bench, pair_of_several_names) {
   EXPECT_GT(measured["p50_us"], 0);
 }
 
+TEST_F(bench, term) {
+  const auto measured = measure({"term", "--count", "50", "--concurrency", "2"});
+  EXPECT_EQ(measured["scenario"], "term");
+  EXPECT_EQ(measured["count"], 50);
+  EXPECT_GT(measured["p50_us"], 0);
+  EXPECT_GT(measured["per_s"], 0);
+}
+
 TEST_F(bench, spread) {
   const auto measured = measure({"spread", "--count", "100", "--concurrency", "16"});
   EXPECT_EQ(measured["count"], 100);
