@@ -1,5 +1,6 @@
 // `run` with --and: several names at once.
 
+#include <algorithm>
 #include <gmock/gmock.h>
 
 #include "fixture.hpp"
@@ -81,6 +82,22 @@ TEST_F(run_several, ends_the_command_when_one_is_lost) {
   const auto text = holdfast({"run", "a", "--and", "b", "--ttl", "1s", "--", "sh", "-c",
                               HOLDFAST_COMMAND " release b --force; sleep 60"});
   EXPECT_THAT(text.err, HasSubstr("the lock 'b' (token "));
+}
+
+// Dijkstra's philosophers: fifty processes that each want two neighbouring names of five, each three times. A
+// folder for each name, made and removed under the locks, shows two that hold the same one.
+TEST_F(run_several, serves_fifty_processes_that_share_five_names) {
+  const auto said = holdfast({"run", "table", "--", "sh", "-c",
+                              "cd " + file("") +
+                                  R"( && mkdir plates && for guest in $(seq 0 49); do (
+        left=$((guest % 5)) right=$(((guest + 1) % 5))
+        for meal in 1 2 3; do
+          )" HOLDFAST_COMMAND R"( run -q fork-$left --and fork-$right -- sh -c \
+            "mkdir plates/$left plates/$right && echo eaten && rmdir plates/$left plates/$right"
+        done) & done; wait)"});
+  EXPECT_EQ(said.status, 0) << said.err;
+  EXPECT_EQ(said.err.find("mkdir"), std::string::npos) << said.err;
+  EXPECT_EQ(std::count(said.out.begin(), said.out.end(), '\n'), 150) << said.err;
 }
 
 TEST_F(run_several, refuses_a_name_that_comes_twice) {
