@@ -1,14 +1,18 @@
 #pragma once
 
+#include <cstddef>
 #include <memory>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <type_traits>
 #include <utility>
 
+#include "holdfast/client.hpp"
 #include "holdfast/counting_semaphore.hpp"
 #include "holdfast/detail/completion.hpp"
 #include "holdfast/election.hpp"
+#include "holdfast/fencing_token.hpp"
 #include "holdfast/lease.hpp"
 #include "holdfast/lock_set.hpp"
 #include "holdfast/mutex.hpp"
@@ -301,6 +305,36 @@ auto async_proclaim(term held, std::string_view value, Token&& token = Token{}) 
 template <class Token = detail::default_token>
 auto async_wait_lost(const term& held, Token&& token = Token{}) {
   return async_wait_lost(detail::term_access::lease_of(held), std::forward<Token>(token));
+}
+
+/// Asks all holders of a name to release it, as `client::request_release()`. Its signature is
+/// `void(boost::system::error_code, std::size_t)`: how many holders were asked.
+///
+/// Cancelling ends only the wait (errc::cancelled): the holders may be asked all the same.
+/// \param locks must live until the operation has been started.
+/// \param reason for people; may be empty. See `client::longest_reason`.
+template <class Token = detail::default_token>
+auto async_request_release(const client& locks, std::string_view name, std::string_view reason,
+                           Token&& token = Token{}) {
+  return detail::initiate<detail::count_signature>(
+      [&locks, name = std::string{name},
+       reason = std::string{reason}](std::unique_ptr<detail::completion> handler) {
+        return detail::async_request_release(locks, name, std::nullopt, reason, std::move(handler));
+      },
+      std::forward<Token>(token));
+}
+
+/// As above, of the holder with this token alone; the count is zero where there is no such hold.
+/// \param of_hold its token; not zero.
+template <class Token = detail::default_token>
+auto async_request_release(const client& locks, std::string_view name, fencing_token of_hold,
+                           std::string_view reason, Token&& token = Token{}) {
+  return detail::initiate<detail::count_signature>(
+      [&locks, name = std::string{name}, of_hold,
+       reason = std::string{reason}](std::unique_ptr<detail::completion> handler) {
+        return detail::async_request_release(locks, name, of_hold, reason, std::move(handler));
+      },
+      std::forward<Token>(token));
 }
 
 /// Boost before 1.76 cannot compare its codes with enumerations of the standard's kind.

@@ -96,6 +96,25 @@ class HOLDFAST_EXPORT client {
   /// \return whether there was such a hold.
   /// \throws holdfast::error as above; errc::invalid_argument for a token of zero.
   bool force_release(std::string_view name, fencing_token token) const;
+  /// Asks all holders of a name, of any client, to release it. A request changes nothing: the holders hear of
+  /// it (`lease::release_requested()`) and decide. It stays with the hold, where `inspect()` shows it
+  /// (claimant::release_request), until another request replaces it, or the leader its value. A holder that
+  /// is not connected at that time is not told later: ask again. Waiters are not asked. Whoever may lock a
+  /// name may ask. Waits for the store, as `inspect()` does.
+  /// \param reason for people: at most `longest_reason` bytes of UTF-8 without control characters.
+  /// \return how many holders were asked; zero where nobody holds.
+  /// \throws holdfast::error errc::invalid_name; errc::invalid_argument for the reason; errc::wrong_type for
+  /// a
+  ///         hold of another library that cannot be asked; errc::unknown_outcome, when they may have been asked;
+  ///         errc::unavailable, errc::permission_denied, errc::closed.
+  std::size_t request_release(std::string_view name, std::string_view reason = {}) const;
+  /// Asks one holder: the one with this token (see lock_state::holders).
+  /// \param token of the lease; not zero.
+  /// \return whether there was such a hold.
+  /// \throws holdfast::error as above; errc::invalid_argument for a token of zero.
+  bool request_release(std::string_view name, fencing_token token, std::string_view reason = {}) const;
+  /// The longest reason of a request to release, in bytes.
+  static constexpr std::size_t longest_reason = 200;
   /// Calls `changed` when any lock of the store may have changed: at least once soon after the call, and
   /// again after every burst of changes. The call has no details: use `inspect` or `list` then, which cause
   /// no further call. After a time without a connection to the store it is called once. A hold that ends with

@@ -109,6 +109,20 @@ class HOLDFAST_EXPORT lease {
   ///         is lost, or was not registered with this lease.
   bool remove_on_lost(loss_callback callback) noexcept;
 
+  /// Fires when somebody asks this holder to release, with `client::request_release()` or, on ZooKeeper, with
+  /// Curator's `Revoker`. A request changes nothing: the lease stays held until its holder releases it. It
+  /// may be lost where this client is not connected. Fires at most once. Stop callbacks run where those of
+  /// `lost()` do.
+  /// \return a token that never fires for an inert lease, after the client has gone, and in a child after
+  ///         fork().
+  [[nodiscard]] std::stop_token release_requested() const;
+  /// The reason of the first request to release, as its sender wrote it: never trust it. Empty text where it
+  /// gave none.
+  /// \return empty where nobody has asked, for an inert lease, after the client has gone, and in a child
+  /// after
+  ///         fork().
+  [[nodiscard]] std::optional<std::string> release_request() const;
+
   /// Releases the lock and waits for the store's confirmation. Retries until the ttl has surely ended the
   /// hold, which takes one ttl after the deadline at most. The lease is inert afterwards in any case.
   /// \return no error on success; errc::lost when it had ended before; errc::not_owner for an inert lease;

@@ -4,6 +4,7 @@
 #include <optional>
 #include <span>
 #include <stop_token>
+#include <string>
 #include <string_view>
 #include <system_error>
 #include <vector>
@@ -55,6 +56,12 @@ class HOLDFAST_EXPORT lease_set {
   /// Fires when the first of the leases is lost, at or before the deadline; never after a release. Stop
   /// callbacks on it run where those of `lease::lost()` do.
   [[nodiscard]] std::stop_token lost() const noexcept;
+  /// Fires when somebody asks the holder of one of the names to release, as `lease::release_requested()`.
+  [[nodiscard]] std::stop_token release_requested() const;
+  /// The reason of the request for the first of the names, in the order of `leases()`, that was asked for;
+  /// see `lease::release_request()`. Each of the leases has its own.
+  /// \return empty where nobody has asked.
+  [[nodiscard]] std::optional<std::string> release_request() const;
   /// The first lease, in the order of `leases()`, that is lost: its name and the reason. Null while all are
   /// held, and for an inert set. Valid as long as the set.
   [[nodiscard]] const lease* lost_lease() const noexcept;

@@ -136,6 +136,9 @@ class HOLDFAST_EXPORT lock_set {
   /// The loss signal of the kept holds, as lease_set::lost().
   /// \throws holdfast::error errc::not_owner where no hold is kept here; errc::closed in a forked child.
   [[nodiscard]] std::stop_token lost() const { return handle_.lost(); }
+  /// Fires when somebody asks one of the kept holds to be released, as lease_set::release_requested().
+  /// \throws holdfast::error errc::not_owner where no hold is kept here; errc::closed in a forked child.
+  [[nodiscard]] std::stop_token release_requested() const { return handle_.release_requested(); }
   /// Returns whether holds are kept here and all deadlines are ahead. Does not ask the store.
   [[nodiscard]] bool held() const noexcept { return handle_.held(); }
   /// The names and modes, in the order in which they were given.

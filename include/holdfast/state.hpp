@@ -31,6 +31,8 @@ struct claimant {
   std::string label;                   ///< lock_options::label; of a foreign holder the text that it wrote
   std::optional<std::string> value{};  ///< of a candidate of an election (see `election`); empty otherwise
   std::uint64_t value_revision = 0;    ///< how often the leader has replaced its value
+  /// Of a holder that was asked to release: the reason, which may be empty (see client::request_release).
+  std::optional<std::string> release_request{};
 };
 
 /// One holder or waiter of a name, as the store had it when it was asked.

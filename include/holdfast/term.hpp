@@ -63,6 +63,12 @@ class HOLDFAST_EXPORT term {
   /// \return whether it is not called any more.
   bool remove_on_lost(loss_callback callback) noexcept { return lease_.remove_on_lost(callback); }
 
+  /// Fires when somebody asks this leader to resign, as `lease::release_requested()`.
+  [[nodiscard]] std::stop_token release_requested() const { return lease_.release_requested(); }
+  /// The reason of the first such request, as `lease::release_request()`.
+  /// \return empty where nobody has asked.
+  [[nodiscard]] std::optional<std::string> release_request() const { return lease_.release_request(); }
+
   /// Replaces the value that others see, and waits for the store's confirmation, until the deadline at most.
   /// Observers are called with the new one.
   /// \param value at most `election::longest_value` bytes, of any kind.

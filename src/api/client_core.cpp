@@ -63,6 +63,8 @@ client_core::client_core(std::string_view url, client_options options)
                                                                    parts_->loop.assert_core_locked();
                                                                    announce_loss(lease);
                                                                  });
+    parts_->leases->on_release_requested(
+        [this](const lease_record_ptr& lease) { announce_release_request(lease); });
     parts_->sets = std::make_unique<lease_core::set_claims>(parts_->loop, *parts_->leases);
     parts_->observers = std::make_unique<lease_core::observers>(parts_->loop, parts_->store->port(),
                                                                 options_.locks().retry().limit());

@@ -36,6 +36,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
   /// Called once, without the core lock: nothing on success.
   using on_ended = std::function<void(std::optional<failure>)>;
   using on_inspected = std::function<void(store::inspected)>;
+  using on_notified = std::function<void(store::notified)>;
 
   /// \throws holdfast::error.
   [[nodiscard]] static std::shared_ptr<client_core> open(std::string_view url, client_options options);
@@ -102,6 +103,18 @@ class client_core : public std::enable_shared_from_this<client_core> {
   [[nodiscard]] store::inspected inspect(std::string name, std::size_t most_waiters);
   [[nodiscard]] store::listed list(bool idle);
   [[nodiscard]] store::forced force_release(std::string name, std::optional<fencing_token> token);
+  /// Asks the holder with the token, or without one all holders, to release.
+  [[nodiscard]] store::notified request_release(std::string name, std::optional<fencing_token> token,
+                                                std::shared_ptr<const std::string> reason);
+  op_id start_request_release(std::string name, std::optional<fencing_token> token,
+                              std::shared_ptr<const std::string> reason, on_notified handler);
+  /// Stops when somebody asks the holder to release.
+  [[nodiscard]] std::stop_token release_requested(const lease_core::lease_record_ptr& lease);
+  /// The reason; empty where nobody has asked.
+  [[nodiscard]] std::optional<std::string> release_request(const lease_core::lease_record_ptr& lease);
+  /// Has the first request to release one of the leases stop it, also one that has come already.
+  void share_release_requests(const std::vector<lease_core::lease_record_ptr>& leases,
+                              const std::stop_source& requested);
   /// As `inspect`, without waiting for the answer.
   op_id start_inspect(std::string name, std::size_t most_waiters, on_inspected handler);
   [[nodiscard]] std::shared_ptr<void> watch(store::watched target, std::function<void()> changed);
@@ -147,6 +160,7 @@ class client_core : public std::enable_shared_from_this<client_core> {
   [[nodiscard]] loss_actions forget_loss(const lease_core::lease_record_ptr& lease)
       HOLDFAST_REQUIRES(parts_->loop);
   void announce_loss(const lease_core::lease_record_ptr& lease) HOLDFAST_REQUIRES(parts_->loop);
+  void announce_release_request(const lease_core::lease_record_ptr& lease);
   template <class Result, class Start, class Cancel>
   Result wait_for(Start start, const std::stop_token& stop, Cancel cancel);
   template <class Result, class Start>

@@ -247,6 +247,13 @@ std::stop_token handle::lost() const {
   throw error{errc::not_owner, "this object does not hold '" + state_->name + "'"};
 }
 
+std::stop_token handle::release_requested() const {
+  state_->require_ours();
+  const annotated::lock held{state_->place.mutex};
+  if (const lease* newest = state_->newest()) return newest->release_requested();
+  throw error{errc::not_owner, "this object does not hold '" + state_->name + "'"};
+}
+
 bool handle::held() const noexcept {
   if (is_inherited()) return false;
   const annotated::lock held{state_->place.mutex};

@@ -15,6 +15,7 @@ namespace holdfast {
 struct lease_set::state {
   std::vector<lease> leases;
   std::stop_source lost;
+  std::stop_source release_requested;
 
   [[nodiscard]] std::vector<lease_core::lease_record_ptr> records() const {
     std::vector<lease_core::lease_record_ptr> all;
@@ -31,9 +32,12 @@ struct lease_set::state {
 lease_set::lease_set() noexcept = default;
 lease_set::lease_set(lease_set&&) noexcept = default;
 
-lease_set::lease_set(std::vector<lease> leases) : state_{new state{std::move(leases), {}}} {
+lease_set::lease_set(std::vector<lease> leases) : state_{new state{std::move(leases), {}, {}}} {
   const auto records = state_->records();
-  if (const auto core = detail::client_of(records.front())) core->share_losses(records, state_->lost);
+  if (const auto core = detail::client_of(records.front())) {
+    core->share_losses(records, state_->lost);
+    core->share_release_requests(records, state_->release_requested);
+  }
 }
 
 lease_set& lease_set::operator=(lease_set&& other) noexcept {
@@ -88,6 +92,17 @@ std::stop_token lease_set::lost() const noexcept {
     if (const auto fired = each.lost(); fired.stop_requested()) return fired;
   }
   return state_->lost.get_token();
+}
+
+std::stop_token lease_set::release_requested() const {
+  return state_ && is_ours() ? state_->release_requested.get_token() : std::stop_token{};
+}
+
+std::optional<std::string> lease_set::release_request() const {
+  for (const lease& each : leases()) {
+    if (auto reason = each.release_request()) return reason;
+  }
+  return std::nullopt;
 }
 
 const lease* lease_set::lost_lease() const noexcept {

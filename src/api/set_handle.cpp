@@ -251,6 +251,13 @@ std::stop_token set_handle::lost() const {
   throw error{errc::not_owner, "this object holds nothing"};
 }
 
+std::stop_token set_handle::release_requested() const {
+  if (!state_->locks->is_ours()) state_->locks->require_open();
+  const annotated::lock held{state_->place.mutex};
+  if (state_->kept) return state_->kept.release_requested();
+  throw error{errc::not_owner, "this object holds nothing"};
+}
+
 bool set_handle::held() const noexcept {
   if (!state_->locks->is_ours()) return false;
   const annotated::lock held{state_->place.mutex};

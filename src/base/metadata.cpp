@@ -7,6 +7,7 @@
 #include <nlohmann/json.hpp>
 
 #include "base/name.hpp"
+#include "base/release_request.hpp"
 
 namespace holdfast {
 
@@ -73,7 +74,8 @@ std::string to_metadata(const claimant& source) {
     object[is_text ? "value" : "value_hex"] = is_text ? *source.value : hex_of(*source.value);
     if (source.value_revision != 0) object["value_revision"] = source.value_revision;
   }
-  return object.dump(-1, ' ', false, json::error_handler_t::replace);
+  std::string text = object.dump(-1, ' ', false, json::error_handler_t::replace);
+  return source.release_request ? with_release_request(text, *source.release_request) : text;
 }
 
 claimant from_metadata(std::string_view text) {
@@ -90,6 +92,9 @@ claimant from_metadata(std::string_view text) {
   if (const auto found = object.find("value_revision");
       found != object.end() && found->is_number_unsigned()) {
     source.value_revision = found->get<std::uint64_t>();
+  }
+  if (const auto found = object.find("release_request"); found != object.end() && found->is_string()) {
+    source.release_request = found->get<std::string>();
   }
   if (const auto pid = object.find("pid"); pid != object.end() && pid->is_number_integer()) {
     source.pid = pid->get<std::int64_t>();

@@ -8,10 +8,11 @@
 namespace holdfast::store {
 
 enum class notification_kind : std::uint8_t {
-  granted,  // a waiter is granted the lock
-  revoked,  // a holder's or waiter's claim was ended by somebody else
-  look,     // a waiter had better look again
-  first,    // nobody waits before a waiter any more
+  granted,            // a waiter is granted the lock
+  revoked,            // a holder's or waiter's claim was ended by somebody else
+  look,               // a waiter had better look again
+  first,              // nobody waits before a waiter any more
+  release_requested,  // somebody asks a holder to release
 };
 
 /// A notification of the store about a claim. It is a hint, for anybody may have sent it: a request confirms

@@ -57,6 +57,10 @@ class port {
   /// One that is granted later is left alone, also when a request is repeated because its reply is lost.
   virtual void force_release(std::string name, std::optional<fencing_token> token, time_point give_up,
                              handler<forced> done) = 0;
+  /// Asks the holder with this token, or, without one, all holders, to release. See tickets::task.
+  virtual void request_release(std::string name, std::optional<fencing_token> token,
+                               std::shared_ptr<const std::string> reason, time_point give_up,
+                               handler<notified> done) = 0;
   /// Calls `changed` under the core lock once soon, and after every change of what is watched, bursts taken
   /// together, until the returned object is destroyed. It may be called without a change, too: after a time
   /// without a connection, say.
@@ -65,6 +69,9 @@ class port {
   /// Sets the handler that is called when a granted claim was ended by another client: a hint, which anybody
   /// may have sent, to be confirmed by a renewal.
   virtual void on_revoked(std::function<void(const owner_id&, fencing_token)> heard) = 0;
+  /// Sets the handler that is called when a granted claim may be asked to be released: a hint, too. An
+  /// inspection has the request.
+  virtual void on_release_requested(std::function<void(const owner_id&)> heard) = 0;
   /// For stores whose leases live and die with a session: until when it is known to live. Empty where each
   /// lease has a ttl of its own.
   [[nodiscard]] virtual std::optional<time_point> session_until() const = 0;

@@ -8,6 +8,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <variant>
 #include <vector>
 
@@ -18,6 +19,9 @@
 namespace holdfast::tickets {
 
 /// The tasks of a store that queues claims itself. Each is carried out atomically.
+///
+/// `request_release` asks holders to release: it writes the reason, which is the metadata of the request,
+/// into the metadata of each hold (see base/release_request.hpp), and notifies their clients.
 enum class task : std::uint8_t {
   acquire,        // name owner weight capacity shareable ttl wait metadata -> place, refused, other_capacity
   find,           // name owner -> place, nothing                  where a claim stands whose reply was lost
@@ -28,8 +32,9 @@ enum class task : std::uint8_t {
   downgrade,      // name owner token -> done, nothing
   annotate,       // name owner token metadata -> done, nothing    of a claim that holds alone
   force_release,  // name token last -> count                      the holds from `token` to `last`
-  inspect,        // name waiters_read -> state
-  list,           // idle listed -> summaries, more
+  request_release,  // name token last metadata -> count           likewise
+  inspect,          // name waiters_read -> state
+  list,             // idle listed -> summaries, more
 };
 /// Whether the task ends a claim. No caller waits for its reply.
 [[nodiscard]] constexpr bool is_release(task t) { return t == task::release || t == task::withdraw; }
@@ -95,6 +100,11 @@ struct request {
   duration longest = of.ttl;
   for (const store::hold& h : of.batch) longest = std::max(longest, h.ttl);
   return longest;
+}
+
+/// The metadata of the request; empty where it has none.
+[[nodiscard]] inline std::string_view metadata_of(const request& of) {
+  return of.metadata ? std::string_view{*of.metadata} : std::string_view{};
 }
 
 struct nothing {};  // the claim is not there (any more)

@@ -43,6 +43,7 @@ using answer = std::variant<Value, failure>;
 using inspected = answer<std::optional<lock_state>>;
 using listed = answer<std::vector<lock_summary>>;
 using forced = answer<std::size_t>;
+using notified = answer<std::size_t>;
 using lowered = std::optional<failure>;
 using annotated = std::optional<failure>;
 

@@ -64,6 +64,17 @@ request force_release_request(std::string name, fencing_token first, fencing_tok
   return r;
 }
 
+request request_release_request(std::string name, fencing_token token,
+                                std::shared_ptr<const std::string> reason) {
+  request r;
+  r.kind = task::request_release;
+  r.name = std::move(name);
+  r.token = token;
+  if (token) r.last = token;
+  r.metadata = std::move(reason);
+  return r;
+}
+
 std::vector<store::renewed> renew_results(const reply& r) {
   std::vector<store::renewed> each;
   for (const bool yes : std::get<kept>(r).each) {
@@ -100,6 +111,6 @@ std::optional<store::continuation<request>> next_list_request(const reply& r, bo
   return next;
 }
 
-std::size_t force_release_result(const reply& r) { return std::get<count>(r).value; }
+std::size_t count_result(const reply& r) { return std::get<count>(r).value; }
 
 }  // namespace holdfast::tickets

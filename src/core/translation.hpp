@@ -26,6 +26,10 @@ namespace holdfast::tickets {
 /// no hold that is granted later.
 [[nodiscard]] request force_release_request(std::string name, fencing_token first, fencing_token last);
 
+/// \param token zero: all holds of the name.
+[[nodiscard]] request request_release_request(std::string name, fencing_token token,
+                                              std::shared_ptr<const std::string> reason);
+
 [[nodiscard]] std::vector<store::renewed> renew_results(const reply& r);
 /// \param doubted an earlier try may have done it already.
 [[nodiscard]] store::released release_result(const reply& r, bool doubted);
@@ -35,7 +39,7 @@ namespace holdfast::tickets {
 [[nodiscard]] std::vector<lock_summary> list_result(const reply& r);
 /// The next request of a listing that takes several.
 [[nodiscard]] std::optional<store::continuation<request>> next_list_request(const reply& r, bool idle);
-/// The number of holds that were ended.
-[[nodiscard]] std::size_t force_release_result(const reply& r);
+/// The number of holds that were ended, or asked to be released.
+[[nodiscard]] std::size_t count_result(const reply& r);
 
 }  // namespace holdfast::tickets

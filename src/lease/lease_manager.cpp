@@ -29,6 +29,7 @@ lease_manager::lease_manager(store::scheduler& time, store::port& port, on_loss 
     // Any client may have sent the notification, so the store is asked.
     if (lease && (!token || token == lease->hold.token)) keeper_.confirm_end(lease);
   });
+  port_.on_release_requested([this](const owner_id& owner) { look_for_request(owner); });
 }
 
 lease_manager::~lease_manager() {
@@ -259,6 +260,23 @@ void lease_manager::annotate(const lease_record_ptr& lease, std::shared_ptr<cons
                    if (failed && failed->code == errc::lost) lose(lease, loss_reason::ended_at_store);
                    done(std::move(failed));
                  });
+}
+
+/// Somebody may have asked the holder to release. The store has the reason.
+void lease_manager::look_for_request(const owner_id& owner) {
+  const auto found = by_owner_.find(owner);
+  const lease_record_ptr lease = found == by_owner_.end() ? nullptr : found->second.lock();
+  if (!lease || lease->release_request || std::exchange(lease->is_inspected, true)) return;
+  port_.inspect(lease->hold.name, 0, lease->deadline(), [this, lease](const store::inspected& answer) {
+    lease->is_inspected = false;
+    const auto* const state = std::get_if<std::optional<lock_state>>(&answer);
+    if (state == nullptr || !*state || lease->state() != lease_record::phase::held) return;
+    for (const claim_state& each : (*state)->holders) {
+      if (each.token != lease->hold.token || !each.claimant.release_request) continue;
+      lease->release_request = std::make_unique<const std::string>(*each.claimant.release_request);
+      if (release_requested_) release_requested_(lease);
+    }
+  });
 }
 
 void lease_manager::check(const lease_record_ptr& lease) {

@@ -6,6 +6,7 @@
 #include <optional>
 #include <system_error>
 #include <unordered_map>
+#include <utility>
 #include <variant>
 
 #include "core/port.hpp"
@@ -38,6 +39,11 @@ class lease_manager {
 
   lease_manager(store::scheduler& time, store::port& port, on_loss lost);
   ~lease_manager();
+  /// Sets the handler that is called, under the core lock, when a lease is asked to be released for the first
+  /// time; the record has the reason by then.
+  void on_release_requested(std::function<void(const lease_record_ptr&)> handler) {
+    release_requested_ = std::move(handler);
+  }
   lease_manager(const lease_manager&) = delete;
   lease_manager& operator=(const lease_manager&) = delete;
 
@@ -90,12 +96,14 @@ class lease_manager {
   void finish(claim_id id, taken result);
   void time_is_up(claim_id id);
   void abandon(claim_id id, taken result);
+  void look_for_request(const owner_id& owner);
   void lose(const lease_record_ptr& lease, loss_reason reason);
   void give_back(const lease_record_ptr& lease, std::function<void(store::released)> done);
 
   store::scheduler& time_;
   store::port& port_;
   on_loss lost_;
+  std::function<void(const lease_record_ptr&)> release_requested_;
   keeper keeper_;
   claim_id last_ = 0;
   std::unordered_map<claim_id, pending> pending_;

@@ -6,6 +6,7 @@
 #include <functional>
 #include <memory>
 #include <stop_token>
+#include <string>
 #include <system_error>
 #include <utility>
 #include <vector>
@@ -51,6 +52,12 @@ class lease_record {
   /// Of the lease_set that it belongs to. Requested after `lost`.
   std::stop_source set_lost{std::nostopstate};
   std::error_code reason;  // of the loss
+  /// The reason of the first request to release; null: nobody has asked.
+  std::unique_ptr<const std::string> release_request;
+  /// Requested after a request to release, without the core lock; made for the first who listens.
+  std::stop_source release_requested{std::nostopstate};
+  std::stop_source set_release_requested{std::nostopstate};  // of the lease_set that it belongs to
+  bool is_inspected = false;  // an inspection is under way for a request to release
   /// Loss callbacks, each with the number by which the user refers to it.
   std::vector<std::pair<std::uint64_t, std::function<void(std::error_code)>>> on_lost;
   std::uint32_t generation = 0;  // of the process that holds; set before the record is shared

@@ -30,7 +30,8 @@ struct driver::operation {
   [[nodiscard]] virtual std::optional<failure> last_error() const { return std::nullopt; }
 
   store::scheduler::timer timer = 0;
-  owner_id owner;  // of acquisitions
+  owner_id owner;                     // of acquisitions
+  bool is_release_requested = false;  // likewise: of a claim that holds already, as its client will hear
   bool in_vain = false;
 };
 
@@ -247,9 +248,23 @@ void driver::end_holds(const std::string& name, const std::shared_ptr<holds>& se
          return store::forced{failure{t.reason.code, std::move(text)}};
        },
        [seen, next_request](const reply& r) -> std::optional<store::continuation<request>> {
-         seen->ended += tickets::force_release_result(r);
+         seen->ended += tickets::count_result(r);
          if (++seen->parts_done == seen->ranges.size()) return std::nullopt;
          return store::continuation<request>{next_request()};
+       }},
+      std::move(done));
+}
+
+void driver::request_release(std::string name, std::optional<fencing_token> token,
+                             std::shared_ptr<const std::string> reason, store::time_point give_up,
+                             store::handler<store::notified> done) {
+  send_until_answered<store::notified>(
+      {tickets::request_release_request(std::move(name), token.value_or(fencing_token{}), std::move(reason)),
+       retry_policy{}, give_up,
+       [](const reply& r, store::time_point, bool) -> store::notified { return tickets::count_result(r); },
+       [](const store::request_error& t) -> store::notified {
+         return failure{t.maybe_executed ? make_error_code(errc::unknown_outcome) : t.reason.code,
+                        t.reason.message};
        }},
       std::move(done));
 }
@@ -260,6 +275,10 @@ std::shared_ptr<void> driver::watch(store::watched target, std::function<void()>
 
 void driver::on_revoked(std::function<void(const owner_id&, fencing_token)> handler) {
   revoked_ = std::move(handler);
+}
+
+void driver::on_release_requested(std::function<void(const owner_id&)> handler) {
+  release_requested_ = std::move(handler);
 }
 
 std::optional<store::time_point> driver::session_until() const { return link_.session_until(); }
@@ -292,21 +311,29 @@ void driver::feed(op_id id, const store::event<reply>& e) {
   }
   if (wants.wake_at) op.timer = time_.at(*wants.wake_at, [this, id] { feed(id, store::woken{}); });
   if (wants.in_vain && !std::exchange(op.in_vain, true)) ++in_vain_;
+  std::optional<owner_id> heard_early;
   if (wants.finished) {
+    if (op.is_release_requested) heard_early = op.owner;
     in_vain_ -= op.in_vain ? 1 : 0;
     claiming_.erase(op.owner);
     running_.erase(found);
   }
   if (wants.answer) wants.answer();
+  if (heard_early && release_requested_) release_requested_(*heard_early);
   if (wants.finished || wants.in_vain) tell_if_idle();
 }
 
 void driver::on_notification(const store::notification& n) {
   const auto found = claiming_.find(n.owner);
-  if (found != claiming_.end()) {
+  const bool asks = n.kind == store::notification_kind::release_requested;
+  if (found != claiming_.end() && asks) {
+    running_.at(found->second)->is_release_requested = true;
+  } else if (found != claiming_.end()) {
     feed(found->second, n);
   } else if (n.kind == store::notification_kind::revoked && revoked_) {
     revoked_(n.owner, n.token);
+  } else if (asks && release_requested_) {
+    release_requested_(n.owner);
   }
 }
 

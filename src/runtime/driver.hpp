@@ -40,8 +40,12 @@ class driver final : public store::port {
   void list(bool idle, store::time_point give_up, store::handler<store::listed> done) override;
   void force_release(std::string name, std::optional<fencing_token> token, store::time_point give_up,
                      store::handler<store::forced> done) override;
+  void request_release(std::string name, std::optional<fencing_token> token,
+                       std::shared_ptr<const std::string> reason, store::time_point give_up,
+                       store::handler<store::notified> done) override;
   std::shared_ptr<void> watch(store::watched target, std::function<void()> changed) override;
   void on_revoked(std::function<void(const owner_id&, fencing_token)> handler) override;
+  void on_release_requested(std::function<void(const owner_id&)> handler) override;
   [[nodiscard]] std::optional<store::time_point> session_until() const override;
   void on_session(const std::function<void()>& extended) override;
   [[nodiscard]] std::size_t busy() const override;
@@ -77,6 +81,7 @@ class driver final : public store::port {
   std::size_t in_vain_ = 0;  // of them, those that the store refuses
   std::unordered_map<owner_id, op_id> claiming_;
   std::function<void(const owner_id&, fencing_token)> revoked_;
+  std::function<void(const owner_id&)> release_requested_;
   std::function<void()> idle_;
 };
 

@@ -9,8 +9,10 @@ namespace holdfast::test {
 namespace {
 
 std::string describe(const claim_state& c) {
-  return fmt::format("{} #{} {} {} age {} left {} by {}", c.owner.substr(0, 4), c.token.value(),
-                     to_string(c.mode), c.permits, c.age.count(), c.expires_in.count(), c.claimant.label);
+  const auto& request = c.claimant.release_request;
+  return fmt::format("{} #{} {} {} age {} left {} by {}{}", c.owner.substr(0, 4), c.token.value(),
+                     to_string(c.mode), c.permits, c.age.count(), c.expires_in.count(), c.claimant.label,
+                     request ? ", asked: " + *request : "");
 }
 
 std::string describe(const lock_summary& s) {
@@ -49,8 +51,8 @@ struct reply_text {
 };
 
 constexpr std::array<std::string_view, tickets::task_count> task_names = {
-    "acquire",   "find",     "look",          "renew",   "release", "withdraw",
-    "downgrade", "annotate", "force_release", "inspect", "list"};
+    "acquire",   "find",     "look",          "renew",           "release", "withdraw",
+    "downgrade", "annotate", "force_release", "request_release", "inspect", "list"};
 
 }  // namespace
 

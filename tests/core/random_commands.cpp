@@ -20,9 +20,10 @@ constexpr std::size_t slots = 6;  // clients that each have one claim in mind
 constexpr std::size_t name_count = 2;
 constexpr duration forget_after = 50ms;
 
-constexpr std::array<std::string_view, 16> act_names = {
-    "acquire",   "ask_again", "look",  "renew",         "renew_all", "release", "withdraw",  "find",
-    "downgrade", "annotate",  "steal", "force_release", "list",      "pass",    "step_wall", "forget"};
+constexpr std::array<std::string_view, 17> act_names = {
+    "acquire",       "ask_again", "look",      "renew",     "renew_all",       "release",
+    "withdraw",      "find",      "downgrade", "annotate",  "request_release", "steal",
+    "force_release", "list",      "pass",      "step_wall", "forget"};
 
 std::int64_t weight_of(const claim_state& c) {
   switch (c.mode) {
@@ -89,19 +90,9 @@ class sequence_run {
         r.metadata = std::make_shared<const std::string>("somebody else");
         return static_cast<void>(ask(r));
       }
-      case act::force_release: {
-        tickets::request r;
-        r.kind = task::force_release;
-        r.name = names_.at(c.name);
-        if (c.wait) r.token = r.last = current_->token;
-        return static_cast<void>(ask(r));
-      }
-      case act::list: {
-        tickets::request r;
-        r.kind = task::list;
-        r.idle = c.wait;
-        return static_cast<void>(ask(r));
-      }
+      case act::request_release: return static_cast<void>(ask(about_name(task::request_release, c)));
+      case act::force_release: return static_cast<void>(ask(about_name(task::force_release, c)));
+      case act::list: return static_cast<void>(ask(about_name(task::list, c)));
       case act::look: return static_cast<void>(ask(about(task::look)));
       case act::release: return static_cast<void>(ask(about(task::release)));
       case act::withdraw: return static_cast<void>(ask(about(task::withdraw)));
@@ -210,6 +201,17 @@ class sequence_run {
     return r;
   }
 
+  /// Of its holds all or the current one.
+  [[nodiscard]] tickets::request about_name(task kind, const command& c) const {
+    tickets::request r;
+    r.kind = kind;
+    r.name = names_.at(c.name);
+    if (c.wait) r.token = r.last = current_->token;
+    r.idle = c.wait;
+    r.metadata = std::make_shared<const std::string>(c.kind % 2 == 0 ? "" : R"(a "reason" \ of Łódź)");
+    return r;
+  }
+
   state state_of(const std::string& name) {
     tickets::request r;
     r.kind = task::inspect;
@@ -268,11 +270,15 @@ class sequence_run {
     // To each in order; which of them is told first is nobody's business.
     std::map<owner_id, std::string> text_for;
     for (const store::client_notification& n : notifications) {
-      const bool granted = n.message.kind == store::notification_kind::granted;
+      using kind = store::notification_kind;
+      const bool granted = n.message.kind == kind::granted;
+      const bool requested = n.message.kind == kind::release_requested;
       text_for[n.client]
           .append(" of ")
           .append(n.message.owner.hex().substr(0, 4))
-          .append(granted ? " #" + std::to_string(n.message.token.value()) : " its end");
+          .append(granted     ? " #" + std::to_string(n.message.token.value())
+                  : requested ? " a request"
+                              : " its end");
     }
     std::string text;
     for (const auto& [client, each] : text_for) {
@@ -323,22 +329,25 @@ class sequence_run {
   /// No notification goes to anybody but those concerned.
   static void check_notifications(const tickets::request& request, const model_comparison::answer& answer,
                                   const state& before, const lock_state& after) {
-    std::size_t ended = 0;
+    const bool asks = request.kind == task::request_release;
+    std::size_t ended = 0;  // or asked to be released
     for (const store::client_notification& n : answer.notifications) {
       if (n.message.kind == store::notification_kind::granted) {
         RC_ASSERT(has(after.holders, n.message.token));
         RC_ASSERT(before && has(before->waiters, n.message.token));
       } else {
+        RC_ASSERT((n.message.kind == store::notification_kind::release_requested) == asks);
         ++ended;
       }
     }
     std::size_t meant = 0;
-    if (request.kind == task::force_release && before) {
+    if ((request.kind == task::force_release || asks) && before) {
       for (const claim_state& h : before->holders) {
         meant += h.token >= request.token && h.token <= request.last ? 1 : 0;
       }
     }
     RC_ASSERT(ended == meant);
+    if (asks) RC_ASSERT(std::get<tickets::count>(answer.reply).value == meant);
   }
 
   model_comparison& stores_;
@@ -368,6 +377,7 @@ rc::Gen<command> any_command() {
                                                    {3, act::find},
                                                    {2, act::downgrade},
                                                    {2, act::annotate},
+                                                   {3, act::request_release},
                                                    {1, act::steal},
                                                    {1, act::force_release},
                                                    {1, act::list},

@@ -20,6 +20,7 @@ enum class act : std::uint8_t {
   find,
   downgrade,
   annotate,
+  request_release,
   steal,
   force_release,
   list,

@@ -34,6 +34,12 @@ tickets::request renew(const std::string& name) {
   return r;
 }
 
+tickets::request request_release(const std::string& name) {
+  tickets::request r = about(name, task::request_release, 1);
+  r.metadata = std::make_shared<const std::string>("a reason");
+  return r;
+}
+
 }  // namespace
 
 std::vector<tickets::request> tasks_about(const std::string& name) {
@@ -51,6 +57,7 @@ std::vector<tickets::request> tasks_about(const std::string& name) {
           about(name, task::withdraw, 3),
           about(name, task::withdraw, 1),
           about(name, task::force_release, 1),
+          request_release(name),
           about(name, task::withdraw, 2)};
 }
 

@@ -22,12 +22,11 @@ void ledger::executed(const tickets::request& request, bool late, const tickets:
                  "  by " + request.owner.hex() + (late ? ", late" : "") + (is_paused_ ? ", paused" : ""));
   }
   const bool yes = !std::holds_alternative<tickets::nothing>(answer);
-  if (in_.log.prints()) {
+  if (in_.log.prints())
     for (const store::client_notification& n : notifications) {
       in_.log.line(in_.now,
                    "  tells " + n.message.owner.hex() + ", " + std::to_string(n.message.token.value()));
     }
-  }
   if (heads_[name] == request.owner) ++looks_[name];
   if (const auto* at = std::get_if<tickets::place>(&answer)) {
     if (at->head && !at->granted && at->holder_left && !late && !is_paused_) {
@@ -94,6 +93,7 @@ void ledger::executed(const tickets::request& request, bool late, const tickets:
       });
       break;
     case task::inspect: seen_by_force_[name] = grants_; return;
+    case task::request_release:
     case task::list: return;
   }
   if (request.kind != task::acquire) {

@@ -46,11 +46,19 @@ class port_shell : public store::port {
                      store::handler<store::forced> done) override {
     inner_.force_release(std::move(name), token, give_up, std::move(done));
   }
+  void request_release(std::string name, std::optional<fencing_token> token,
+                       std::shared_ptr<const std::string> reason, store::time_point give_up,
+                       store::handler<store::notified> done) override {
+    inner_.request_release(std::move(name), token, std::move(reason), give_up, std::move(done));
+  }
   std::shared_ptr<void> watch(store::watched target, std::function<void()> changed) override {
     return inner_.watch(std::move(target), std::move(changed));
   }
   void on_revoked(std::function<void(const owner_id&, fencing_token)> callback) override {
     inner_.on_revoked(std::move(callback));
+  }
+  void on_release_requested(std::function<void(const owner_id&)> callback) override {
+    inner_.on_release_requested(std::move(callback));
   }
   [[nodiscard]] std::optional<store::time_point> session_until() const override {
     return inner_.session_until();

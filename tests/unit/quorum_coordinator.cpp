@@ -154,6 +154,19 @@ TEST_F(quorum_coordinator, counts_no_vote_that_may_have_been_ended_by_force) {
   EXPECT_EQ(notified_.back().kind, store::notification_kind::granted);
 }
 
+TEST_F(quorum_coordinator, passes_a_request_to_release_on_with_the_token_of_the_claim) {
+  hold_at(everywhere);
+  const auto before = notified_.size();
+  time_.turn([&] {
+    coordinator_.hear(3,
+                      {claim(false).owner, store::notification_kind::release_requested, fencing_token{99}});
+    coordinator_.hear(3, {claim(false, 7).owner, store::notification_kind::release_requested, {}});
+  });
+  ASSERT_EQ(notified_.size(), before + 1);
+  EXPECT_EQ(notified_.back().kind, store::notification_kind::release_requested);
+  EXPECT_EQ(notified_.back().token, fencing_token{number});
+}
+
 // ---- the ends of claims
 
 TEST_F(quorum_coordinator, releases_by_the_first_majority) {

@@ -315,6 +315,8 @@ TEST(redis_notifications, are_read_or_ignored) {
   careful.replicas = 1;
   EXPECT_EQ(read_notification("granted " + owner.hex() + " 12", careful)->kind,
             store::notification_kind::look);
+  EXPECT_EQ(read_notification("asked " + owner.hex() + " 12", plain)->kind,
+            store::notification_kind::release_requested);
   const std::vector<std::string> others{"",
                                         "granted",
                                         "granted " + owner.hex(),

@@ -23,6 +23,7 @@
 #endif
 
 #include <chrono>
+#include <cstddef>
 #include <exception>
 #include <functional>
 #include <memory>
@@ -114,6 +115,8 @@ using term_signature = void(Error, term);
 template <class Error>
 using leader_signature = void(Error, std::optional<candidate>);
 template <class Error>
+using count_signature = void(Error, std::size_t);
+template <class Error>
 using participants_signature = void(Error, std::vector<candidate>);
 
 template <class Error>
@@ -156,6 +159,8 @@ class delivery<void(Error, Granted...), Handler> {
       return std::move(ended_.granted_set);
     } else if constexpr (std::is_same_v<Value, lease>) {
       return std::move(ended_.granted);
+    } else if constexpr (std::is_same_v<Value, std::size_t>) {
+      return ended_.count;
     } else {
       if (!ended_.election) return {};
       auto& all = ended_.election->candidates;

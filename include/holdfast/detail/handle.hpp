@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -46,6 +47,7 @@ struct outcome {
   lease granted;
   lease_set granted_set{};                       ///< of an operation on several names
   std::shared_ptr<election_outcome> election{};  ///< of an operation on an election
+  std::size_t count = 0;                         ///< of a request to release: the holders asked
 };
 
 /// Receives the end of an asynchronous operation, exactly once, on a thread of the client and under none of
@@ -97,6 +99,7 @@ class HOLDFAST_EXPORT handle {
   /// The newest kept hold; errc::not_owner where there is none.
   [[nodiscard]] fencing_token token() const;
   [[nodiscard]] std::stop_token lost() const;
+  [[nodiscard]] std::stop_token release_requested() const;
   [[nodiscard]] bool held() const noexcept;
   [[nodiscard]] const std::string& name() const noexcept;
   [[nodiscard]] std::int64_t capacity() const noexcept;
@@ -117,6 +120,11 @@ HOLDFAST_EXPORT pending async_release(lease held, std::unique_ptr<completion> ha
 HOLDFAST_EXPORT pending async_downgrade(lease held, std::unique_ptr<completion> handler);
 /// Completes when the lease is lost; see client_core::start_wait_lost.
 HOLDFAST_EXPORT pending async_wait_lost(const lease& held, std::unique_ptr<completion> handler);
+
+/// Starts `client::request_release()` without waiting; the count comes through the completion.
+HOLDFAST_EXPORT pending async_request_release(const client& locks, std::string_view name,
+                                              std::optional<fencing_token> token, std::string_view reason,
+                                              std::unique_ptr<completion> handler);
 
 /// Converts a limit of any unit to `duration`: rounded up, so that no wait ends early, and bounded, so that
 /// `duration::max()` means "for ever" instead of overflowing.

@@ -28,6 +28,9 @@ class HOLDFAST_EXPORT lock_base {
   /// The loss signal of the newest kept hold, as lease::lost().
   /// \throws holdfast::error errc::not_owner where no hold is kept here; errc::closed in a forked child.
   [[nodiscard]] std::stop_token lost() const { return handle_.lost(); }
+  /// Fires when somebody asks the newest kept hold to be released, as lease::release_requested().
+  /// \throws holdfast::error errc::not_owner where no hold is kept here; errc::closed in a forked child.
+  [[nodiscard]] std::stop_token release_requested() const { return handle_.release_requested(); }
   /// Returns whether a hold is kept here and the deadline of the newest one is ahead. Reads the clock and
   /// does not ask the store.
   [[nodiscard]] bool held() const noexcept { return handle_.held(); }

@@ -38,6 +38,7 @@ class HOLDFAST_EXPORT set_handle {
 
   [[nodiscard]] fencing_token token(std::string_view name) const;
   [[nodiscard]] std::stop_token lost() const;
+  [[nodiscard]] std::stop_token release_requested() const;
   [[nodiscard]] bool held() const noexcept;
   [[nodiscard]] const std::vector<lock_spec>& names() const noexcept;
 

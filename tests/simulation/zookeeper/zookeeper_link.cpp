@@ -48,8 +48,8 @@ zookeeper_link::~zookeeper_link() {
 void zookeeper_link::send(tickets::request request, on_reply done) {
   if (in_.log.prints()) {
     constexpr std::array<const char*, tickets::task_count> verbs{
-        "acquire",   "find",     "look",          "renew",   "release", "withdraw",
-        "downgrade", "annotate", "force_release", "inspect", "list"};
+        "acquire",   "find",     "look",          "renew",           "release", "withdraw",
+        "downgrade", "annotate", "force_release", "request_release", "inspect", "list"};
     in_.log.line(in_.now, "client " + std::to_string(from_.number()) + " sends " +
                               verbs.at(static_cast<std::size_t>(request.kind)) + " " + request.name + " " +
                               request.owner.hex());

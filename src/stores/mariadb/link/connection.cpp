@@ -232,7 +232,7 @@ void connection::fail() {
   const bool unprepared = stage_ == stage::preparing;
   stage_ = stage::idle;
   constexpr unsigned no_such_procedure = 1305;
-  const bool is_new_routine = current_->first == "annotate";
+  const bool is_new_routine = current_->first == "annotate" || current_->first == "request_release";
   if (unprepared) statements_.erase(current_);
   constexpr unsigned no_such_table = 1146;
   if (is_bare() && (number == no_such_procedure || number == no_such_table)) {

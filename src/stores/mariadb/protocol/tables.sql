@@ -30,7 +30,7 @@ CREATE TABLE IF NOT EXISTS {claims} (
 CREATE TABLE IF NOT EXISTS {words} (
   client BINARY(16) NOT NULL,            -- whose bell fetches it
   owner  BINARY(16) NOT NULL,
-  token  BIGINT     NOT NULL,            -- granted; negative: revoked; 0: it is the first in the queue
+  token  BIGINT     NOT NULL,            -- granted; negative: revoked, or asked to release; 0: it is the first
   told   BIGINT     NOT NULL,
   PRIMARY KEY (client, owner, token)
 ) ENGINE = InnoDB ROW_FORMAT = DYNAMIC COMMENT = 'Holdfast words 1'

@@ -17,7 +17,8 @@ bool is_change(const tickets::request& carried_out, const tickets::reply& reply)
     case tickets::task::withdraw:
     case tickets::task::downgrade:
     case tickets::task::annotate: return std::holds_alternative<tickets::done>(reply);
-    case tickets::task::force_release: return std::get<tickets::count>(reply).value != 0;
+    case tickets::task::force_release:
+    case tickets::task::request_release: return std::get<tickets::count>(reply).value != 0;
     default: return false;
   }
 }

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "base/metadata.hpp"
+#include "base/release_request.hpp"
 #include "runtime/process.hpp"
 
 namespace holdfast::memory {
@@ -60,6 +61,7 @@ tickets::reply table::carry_out(const tickets::request& request, const owner_id&
       return tickets::done{};
     }
     case tickets::task::force_release: return force_release(request, now, notifications);
+    case tickets::task::request_release: return request_release(request, now, notifications);
     case tickets::task::inspect: return inspect(request.name, now);
     case tickets::task::list: return list(request.idle, now);
   }
@@ -179,6 +181,25 @@ tickets::reply table::force_release(const tickets::request& request, time_point 
   }
   serve(request.name, now, notifications);
   return tickets::count{holders};
+}
+
+tickets::reply table::request_release(const tickets::request& request, time_point now,
+                                      std::vector<store::client_notification>& notifications) {
+  const auto found = names_.find(request.name);
+  if (found == names_.end()) return tickets::count{0};
+  std::size_t notified = 0;
+  for (auto& [token, c] : found->second.claims) {
+    if (token > found->second.granted) break;
+    if (c.expires <= now || token < request.token.value() || token > request.last.value()) continue;
+    ++notified;
+    if (c.metadata) {
+      c.metadata =
+          std::make_shared<const std::string>(with_release_request(*c.metadata, metadata_of(request)));
+    }
+    notifications.push_back(
+        {c.client, {c.owner, store::notification_kind::release_requested, fencing_token{token}}});
+  }
+  return tickets::count{notified};
 }
 
 /// Grants to as many of the first waiters as now fit together; see serve.sql.

@@ -43,6 +43,7 @@ inline constexpr auto routines = std::to_array<routine>({
     {"downgrade", "text, bytea, bigint, bigint", access::lock},
     {"annotate", "text, bytea, bigint, text", access::lock},
     {"evict", "text, bigint, bigint", access::lock},
+    {"request_release", "text, bigint, bigint, text", access::lock},
     {"inspect", "text", access::look},
     {"list", "boolean", access::look},
     {"page", "boolean, text, bigint", access::look},

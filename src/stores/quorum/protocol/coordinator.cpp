@@ -45,7 +45,8 @@ void coordinator::dispatch(request r, on_reply done) {
     case task::withdraw: return release(std::move(r), std::move(done));
     case task::downgrade: return downgrade(r, std::move(done));
     case task::annotate: return annotate(r, std::move(done));
-    case task::force_release: return force(r, std::move(done));
+    case task::force_release:
+    case task::request_release: return for_each_hold(r, std::move(done));
     case task::inspect: return inspect(r, std::move(done));
     case task::list: return list(std::move(r), std::move(done));
   }
@@ -84,6 +85,11 @@ void coordinator::hear(std::size_t server, const store::notification& n) {
     store::notification revoked = n;
     revoked.token = c->machine.token();
     return uses_.notify(revoked);
+  }
+  if (n.kind == store::notification_kind::release_requested) {
+    store::notification requested = n;
+    requested.token = c->machine.token();
+    return uses_.notify(requested);
   }
   if (!c->machine.holds()) carry_out(c, c->machine.hint(scheduler_.now(), server));
 }

@@ -88,8 +88,9 @@ class coordinator {
   void change(const tickets::request& request, on_reply done);
   void inspect(const tickets::request& request, on_reply done);
   void list(tickets::request request, on_reply done);
-  void force(const tickets::request& request, on_reply done);
-  void end_holds(const std::string& name, const std::vector<claim_state>& holders, const on_reply& done);
+  void for_each_hold(const tickets::request& request, on_reply done);
+  void send_for_each(const tickets::request& request, const std::vector<claim_state>& holders,
+                     const on_reply& done);
 
   /// Sends a request to all servers. `decide` is called after each outcome, until it returns an answer, and
   /// at the end, when all have answered or are silent.

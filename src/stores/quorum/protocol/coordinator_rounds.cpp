@@ -230,8 +230,9 @@ bool coordinator::is_complete(const outcomes& all) const {
   return true;
 }
 
-/// By the owners of the holds: a server that has granted a claim may not know its final token.
-void coordinator::force(const request& r, on_reply done) {
+/// Ends holds by force, or asks for their release. By the owners of the holds: a server that has granted a
+/// claim may not know its final token.
+void coordinator::for_each_hold(const request& r, on_reply done) {
   request look;
   look.kind = task::inspect;
   look.name = r.name;
@@ -253,15 +254,17 @@ void coordinator::force(const request& r, on_reply done) {
     if (holders.empty() && is_foreign) {
       return done(store::request_error{
           {errc::wrong_type,
-           "a client of another library holds the lock, and Holdfast leaves its keys alone; "
-           "delete them on the servers if no program works under that lock"}});
+           r.kind == task::request_release
+               ? "a client of another library holds the lock, which cannot be asked"
+               : "a client of another library holds the lock, and Holdfast leaves its keys alone; "
+                 "delete them on the servers if no program works under that lock"}});
     }
-    end_holds(r.name, holders, done);
+    send_for_each(r, holders, done);
   });
 }
 
-void coordinator::end_holds(const std::string& name, const std::vector<claim_state>& holders,
-                            const on_reply& done) {
+void coordinator::send_for_each(const request& of, const std::vector<claim_state>& holders,
+                                const on_reply& done) {
   if (holders.empty()) return done(tickets::reply{tickets::count{0}});
   struct ends {
     std::size_t due = 0;
@@ -271,10 +274,10 @@ void coordinator::end_holds(const std::string& name, const std::vector<claim_sta
   const auto all = std::make_shared<ends>();
   all->due = holders.size();
   for (const claim_state& each : holders) {
-    request r;
-    r.kind = task::force_release;
-    r.step = tickets::ballot_step::end;
-    r.name = name;
+    request r = of;
+    if (r.kind == task::force_release) r.step = tickets::ballot_step::end;
+    r.token = {};
+    r.last = request{}.last;
     r.owner = *owner_id::from_hex(each.owner);
     ask_all(
         r,

@@ -24,6 +24,8 @@ void see(std::map<std::string, sighting>& all, const claim_state& one, bool hold
   seen.claim.expires_in = left;
   // A server that was out of reach has a former value of a leader.
   if (one.claimant.value_revision > seen.claim.claimant.value_revision) seen.claim.claimant = one.claimant;
+  auto& request = seen.claim.claimant.release_request;
+  if (!request) request = one.claimant.release_request;
   seen.holds += holds ? 1 : 0;
 }
 

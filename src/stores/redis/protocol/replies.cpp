@@ -275,6 +275,12 @@ tickets::link::outcome outcome_of(const tickets::request& request, const value& 
     case task::withdraw:
     case task::downgrade:
     case task::annotate: return number_of(v) != 0 ? reply{done{}} : reply{nothing{}};
+    case task::request_release:
+      if (v.is(value::kind::list) && v.items.size() == 1) {
+        return store::request_error{
+            {errc::wrong_type, "a client of another library holds the lock, which cannot be asked"}};
+      }
+      return reply{count{static_cast<std::size_t>(number_of(v))}};
     case task::force_release:
       if (v.is(value::kind::list) && v.items.size() == 1) {
         return store::request_error{

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "base/release_request.hpp"
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/quorum_scripts.hpp"
 #include "stores/redis/protocol/replies.hpp"
@@ -35,7 +36,8 @@ bool takes_all(const tickets::request& claim) {
 
 /// Whether a script may grant, and takes the argument that forbids it.
 bool may_grant(task kind) {
-  return kind != task::renew && kind != task::annotate && kind != task::inspect && kind != task::list;
+  return kind != task::renew && kind != task::annotate && kind != task::request_release &&
+         kind != task::inspect && kind != task::list;
 }
 
 /// The last argument of a script that is to grant nothing.
@@ -273,8 +275,16 @@ void request_fsm::say_script(std::string& out, bool in_full) const {
     case task::annotate:
       begin_with_keys(3);
       append_bulk_string(out, request_.owner.hex());
-      append_bulk_string(out, request_.metadata ? std::string_view{*request_.metadata} : std::string_view{});
+      append_bulk_string(out, metadata_of(request_));
       append_number(out, keep);
+      break;
+    case task::request_release:
+      begin_with_keys(4);
+      // At one of several servers a hold is known by its owner: its token there may be another.
+      append_bulk_string(out, in_->votes ? request_.owner.hex() : std::string{});
+      append_bulk_string(out, text_of(request_.token));
+      append_bulk_string(out, text_of(request_.last));
+      append_bulk_string(out, std::string{release_request_mark} + quoted_reason(metadata_of(request_)));
       break;
     case task::force_release:
       if (in_->votes) {
@@ -308,7 +318,7 @@ void request_fsm::say_claim(std::string& out, std::int64_t keep) const {
     claim.append("=").append(text_of(fencing_token{}));
     claim.append("/").append(std::to_string(in_->oldest_number().count())).append(" ");
   }
-  if (request_.metadata) claim += *request_.metadata;
+  claim += metadata_of(request_);
   append_bulk_string(out, claim);
   if (in_->votes) append_bulk_string(out, text_of(request_.token));
   if (takes_all(request_)) return;
@@ -318,12 +328,13 @@ void request_fsm::say_claim(std::string& out, std::int64_t keep) const {
 
 std::vector<std::string_view> all_scripts(const dialect& in) {
   if (in.votes) {
-    return {quorum_text::claim,     quorum_text::yield,   quorum_text::accept,
-            quorum_text::end_hold,  quorum_text::release, text::renew,
-            quorum_text::downgrade, text::annotate,       text::inspect};
+    return {quorum_text::claim,    quorum_text::yield, quorum_text::accept,    quorum_text::end_hold,
+            quorum_text::release,  text::renew,        quorum_text::downgrade, text::annotate,
+            text::request_release, text::inspect};
   }
-  return {text::acquire,   text::look,     text::release,       text::renew,
-          text::downgrade, text::annotate, text::force_release, text::inspect};
+  return {text::acquire,         text::look,          text::release,
+          text::renew,           text::downgrade,     text::annotate,
+          text::request_release, text::force_release, text::inspect};
 }
 
 std::optional<store::notification> read_notification(std::string_view payload, const dialect& in) {
@@ -345,6 +356,8 @@ std::optional<store::notification> read_notification(std::string_view payload, c
     n.kind = store::notification_kind::revoked;
   else if (kind == "look")
     n.kind = store::notification_kind::look;
+  else if (kind == "asked")
+    n.kind = store::notification_kind::release_requested;
   else
     return std::nullopt;
   return n;

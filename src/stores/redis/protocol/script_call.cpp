@@ -27,6 +27,7 @@ script script_of(task kind) {
     case task::withdraw: return {text::release_sha1, text::release};
     case task::downgrade: return {text::downgrade_sha1, text::downgrade};
     case task::annotate: return {text::annotate_sha1, text::annotate};
+    case task::request_release: return {text::request_release_sha1, text::request_release};
     case task::force_release: return {text::force_release_sha1, text::force_release};
     case task::inspect:
     case task::list: break;

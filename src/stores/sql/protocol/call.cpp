@@ -90,23 +90,20 @@ call call_of(const tickets::request& request, const owner_id& client, std::optio
   const auto ttl = parameter::of(ttl_of(request.ttl, session).count());
   switch (request.kind) {
     case task::acquire:
-      return {
-          "acquire",
-          {name, owner, parameter::of_bytes(client.bytes()), parameter::of(request.weight),
-           parameter::of(request.capacity), ttl,
-           parameter::of_text(request.metadata ? std::string_view{*request.metadata} : std::string_view{}),
-           parameter::of(request.wait)}};
+      return {"acquire",
+              {name, owner, parameter::of_bytes(client.bytes()), parameter::of(request.weight),
+               parameter::of(request.capacity), ttl, parameter::of_text(metadata_of(request)),
+               parameter::of(request.wait)}};
     case task::find: return {"find", {name, owner}};
     case task::look: return {"look", {name, owner, token, ttl}};
     case task::renew: return renewal(request.batch, session);
     case task::release: return {"release", {name, owner, token}};
     case task::withdraw: return {"withdraw", {name, owner}};
     case task::downgrade: return {"downgrade", {name, owner, token, parameter::of(request.weight)}};
-    case task::annotate:
-      return {
-          "annotate",
-          {name, owner, token,
-           parameter::of_text(request.metadata ? std::string_view{*request.metadata} : std::string_view{})}};
+    case task::annotate: return {"annotate", {name, owner, token, parameter::of_text(metadata_of(request))}};
+    case task::request_release:
+      return {"request_release",
+              {name, token, token_of(request.last), parameter::of_text(metadata_of(request))}};
     // The routine has the name that users of the servers know.
     case task::force_release: return {"evict", {name, token, token_of(request.last)}};
     case task::inspect: return {"inspect", {name}};
@@ -130,6 +127,7 @@ tickets::reply reply_of(const tickets::request& request, const std::vector<row>&
     case task::downgrade:
     case task::annotate:
       return number_at(rows.at(0), 0) != 0 ? tickets::reply{tickets::done{}} : tickets::nothing{};
+    case task::request_release:
     case task::force_release: return tickets::count{static_cast<std::size_t>(number_at(rows.at(0), 0))};
     case task::inspect: return state_of(request, rows);
     case task::list: return summaries(rows);
@@ -140,6 +138,7 @@ tickets::reply reply_of(const tickets::request& request, const std::vector<row>&
 tickets::reply reply_of_nothing(const tickets::request& request) {
   switch (request.kind) {
     case task::renew: return tickets::kept{std::vector<bool>(request.batch.size(), false)};
+    case task::request_release:
     case task::force_release: return tickets::count{0};
     case task::inspect: return std::optional<lock_state>{};
     case task::list: return std::vector<lock_summary>{};

@@ -53,6 +53,8 @@ inline constexpr duration forever{std::int64_t{1} << 62U};
 ///     downgrade(name, owner, token, weight)      -> 0 or 1
 ///     annotate(name, owner, token, metadata)     -> 0 or 1
 ///     evict(name, token, last token)             -> how many  (the task force_release)
+///     request_release(name, token, last token,
+///                     reason)                -> how many
 ///     inspect(name), list(idle)                  -> as inspect.sql, list.sql
 ///
 /// An outcome is 0 for a place, 1 for refused, 2 for a name in use with another capacity, which is then in the

@@ -124,6 +124,7 @@ reply to_reply(const tickets::request& request, const run& result) {
                         result.ended_at == "lower" || result.ended_at == "annotate";
       return none ? reply{nothing{}} : reply{done{}};
     }
+    case task::request_release:
     case task::force_release: return count{static_cast<std::size_t>(number_at(result.rows.at(0), 0))};
     case task::inspect: return state_of(request, result.rows);
     case task::list: return summaries(result.rows);

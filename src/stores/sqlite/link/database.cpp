@@ -253,7 +253,7 @@ tickets::reply database::carry_out(const tickets::request& request, const owner_
   in.set("ttl", request.ttl.count());
   in.set("wait", request.wait ? 1 : 0);
   in.set("idle", request.idle ? 1 : 0);
-  in.set_text("metadata", request.metadata ? std::string_view{*request.metadata} : std::string_view{});
+  in.set_text("metadata", metadata_of(request));
   in.set("now", lease_now_us_);
   in.set("floor", wall_now_us_);
   script& statements = tasks_[static_cast<std::size_t>(request.kind)];

@@ -40,6 +40,7 @@ std::vector<std::string_view> files_of(task kind) {
     case task::withdraw: return {text::find, text::drop, text::serve};
     case task::downgrade: return {text::lower, text::serve};
     case task::annotate: return {text::annotate};
+    case task::request_release: return {text::request_release};
     case task::force_release: return {text::force_release, text::serve};
     case task::inspect: return {text::inspect};
     case task::list: return {text::list};

@@ -61,6 +61,7 @@ void claim_queue::happened(const std::string& path, change event) {
   } else if (owner != nullptr) {
     owner->watched = false;  // the node was written to; the next renewal or wait watches it again
     if (owner->now == claim::phase::waiting) watch_own(*owner);
+    if (owner->now == claim::phase::holding) read_written(*owner, path);
   }
   const auto waited_for = awaited_.find(path);
   if (waited_for == awaited_.end()) return;

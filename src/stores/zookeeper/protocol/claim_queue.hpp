@@ -133,6 +133,10 @@ class claim_queue final : private arrivals::host {
   void start_over(claim& c, const on_reply& handler, const store::request_error& reason);
   void refuse_other_kind(claim& c, const on_reply& handler, const std::vector<std::string>& children);
 
+  // renew.cpp
+  void read_written(claim& c, const std::string& path);
+  void take_request(claim& c, const result& read);
+
   // release.cpp
   void remove(claim& c, on_reply handler);
   void abandon(claim& c, on_reply handler);

@@ -103,27 +103,19 @@ void inspection::describe(const std::string& name, std::size_t waiters_read, on_
   });
 }
 
-void inspection::find_holds(const tickets::request& request, std::function<void(outcome<holds>)> handler) {
+void inspection::find_holds(const tickets::request& request,
+                            std::function<void(outcome<std::vector<claimed>>)> handler) {
   catch_up([this, request, handler = std::move(handler)](const std::optional<store::request_error>& failed) {
     if (failed) return handler(*failed);
-    look_at(request.name, 0, 0,
-            [first = request.token, last = request.last, handler](const outcome<survey>& seen) {
-              if (const auto* reason = std::get_if<store::request_error>(&seen)) return handler(*reason);
-              holds found;
-              for (const claimed& c : std::get<survey>(seen).holders) {
-                const fencing_token token = token_of(c);
-                if (token < first || token > last) continue;
-                ++found.count;
-                found.nodes.insert(found.nodes.end(), c.nodes.begin(), c.nodes.end());
-                if (is_ours(c)) continue;
-                return handler(store::request_error{
-                    {errc::wrong_type, "a client of another library holds the lock (" + c.nodes.front() +
-                                           "), whose nodes Holdfast does not remove"},
-                    false,
-                    false});
-              }
-              handler(std::move(found));
-            });
+    look_at(request.name, 0, 0, [first = request.token, last = request.last, handler](outcome<survey> seen) {
+      if (const auto* reason = std::get_if<store::request_error>(&seen)) return handler(*reason);
+      auto found = std::move(std::get<survey>(seen).holders);
+      std::erase_if(found, [&](const claimed& c) {
+        const fencing_token token = token_of(c);
+        return token < first || token > last;
+      });
+      handler(std::move(found));
+    });
   });
 }
 

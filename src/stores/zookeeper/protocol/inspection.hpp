@@ -40,13 +40,9 @@ class inspection {
   void inspect(const tickets::request& request, const on_reply& handler);
   void list(const tickets::request& request, const on_reply& handler);
 
-  struct holds {
-    std::size_t count = 0;
-    std::vector<std::string> nodes;
-  };
-  /// Finds the holds that a request names by their tokens. Fails if a hold of another library is among them,
-  /// because Holdfast does not remove its nodes.
-  void find_holds(const tickets::request& request, std::function<void(outcome<holds>)> handler);
+  /// Finds the holds that a request names by their tokens.
+  void find_holds(const tickets::request& request,
+                  std::function<void(outcome<std::vector<claimed>>)> handler);
 
  private:
   using on_survey = std::function<void(outcome<survey>)>;

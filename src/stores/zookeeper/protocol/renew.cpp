@@ -1,10 +1,13 @@
 // Renewal, downgrade and new metadata of holding claims.
 
 #include <iterator>
+#include <memory>
 #include <utility>
 
+#include "base/release_request.hpp"
 #include "stores/zookeeper/protocol/claim_nodes.hpp"
 #include "stores/zookeeper/protocol/claim_queue.hpp"
+#include "stores/zookeeper/protocol/release_request.hpp"
 
 namespace holdfast::zookeeper {
 
@@ -53,6 +56,7 @@ void claim_queue::renew(const tickets::request& request, const on_reply& handler
                           if (failed == nullptr) failed = &r;
                         }
                         if (c != nullptr && r.code != answer::done) c->watched = false;
+                        if (c != nullptr) take_request(*c, r);
                         if (c != nullptr && r.code == answer::refused) {
                           unread = nodes_.set_unreadable(looks[i].path) || unread;
                           unsettle_behind(looks[i].path);
@@ -71,6 +75,40 @@ void claim_queue::renew(const tickets::request& request, const on_reply& handler
                       }
                       handler(tickets::reply{std::move(kept)});
                     });
+}
+
+/// Reads a node of a holder that somebody has written to: a client that asks for its release, or this client
+/// itself. The watch is set again, unless others of its nodes have to be watched, too: then with the next
+/// renewal.
+void claim_queue::read_written(claim& c, const std::string& path) {
+  watch_load planned;
+  const bool watches = c.leases.size() < 2 && can_watch({path}, planned);
+  c.watched = watches;
+  nodes_.submit_all({nodes_.look_at(path, watches)},
+                    [this, ref = claim_table::ref_of(c), path](const std::vector<result>& results) {
+                      const result& r = results[0];
+                      claim* const found = claims_.find(ref);
+                      if (found == nullptr || found->now != claim::phase::holding) return;
+                      if (r.code != answer::done) found->watched = false;
+                      if (r.code == answer::no_node) return node_gone(path);
+                      take_request(*found, r);
+                    });
+}
+
+/// Notifies the holder that it is asked to release, and writes its own data back, now with the request,
+/// because others read from it who holds.
+void claim_queue::take_request(claim& c, const result& read) {
+  if (read.code != answer::done || c.now != claim::phase::holding) return;
+  const auto reason = request_in(read.data);
+  if (!reason || !c.request.metadata) return;
+  c.request.metadata =
+      std::make_shared<const std::string>(with_release_request(*c.request.metadata, *reason));
+  const bool is_downgraded = c.lowering && c.place->wants == role::reader;
+  nodes_.submit_all({{.kind = kind::set,
+                      .path = read.path,
+                      .data = data_of(c.request, is_downgraded ? c.token : fencing_token{})}},
+                    [](const std::vector<result>&) {});
+  notify(c, store::notification_kind::release_requested, c.token);
 }
 
 /// As Curator does, replaces the writer's node by a reader's node with the same number, but in one step: if

@@ -5,7 +5,20 @@
 #include <variant>
 #include <vector>
 
+#include "stores/zookeeper/protocol/release_request.hpp"
+
 namespace holdfast::zookeeper {
+
+namespace {
+
+store::request_error is_anothers(const claimed& hold, const std::string& consequence) {
+  return {{errc::wrong_type,
+           "a client of another library holds the lock (" + hold.nodes.front() + "), " + consequence},
+          false,
+          false};
+}
+
+}  // namespace
 
 session::session(store::scheduler& time, wire& servers, const settings& s)
     : liveness_{time, servers, s.top(), s.timeout},
@@ -37,6 +50,7 @@ void session::send(const tickets::request& request, const on_reply& handler) {
     case tickets::task::downgrade: return claims_.downgrade(request, handler);
     case tickets::task::annotate: return claims_.annotate(request, handler);
     case tickets::task::force_release: return force_release(request, handler);
+    case tickets::task::request_release: return request_release(request, handler);
     case tickets::task::inspect: return inspection_.inspect(request, handler);
     case tickets::task::list: return inspection_.list(request, handler);
   }
@@ -74,20 +88,44 @@ void session::happened(const std::string& path, change event) {
 
 /// Removes the nodes of holds that an operator ends. The holders notice it by their own watches.
 void session::force_release(const tickets::request& request, const on_reply& handler) {
-  inspection_.find_holds(request, [this, handler](const inspection::outcome<inspection::holds>& found) {
+  inspection_.find_holds(request, [this, handler](const inspection::outcome<std::vector<claimed>>& found) {
     if (const auto* reason = std::get_if<store::request_error>(&found)) return handler(*reason);
-    const auto& holds = std::get<inspection::holds>(found);
-    if (holds.nodes.empty()) return handler(tickets::reply{tickets::count{0}});
+    const auto& holds = std::get<std::vector<claimed>>(found);
     std::vector<operation> removals;
-    removals.reserve(holds.nodes.size());
-    for (const std::string& path : holds.nodes)
-      removals.push_back({.kind = operation_kind::remove, .path = path});
+    for (const claimed& each : holds) {
+      if (!is_ours(each)) return handler(is_anothers(each, "whose nodes Holdfast does not remove"));
+      for (const std::string& path : each.nodes)
+        removals.push_back({.kind = operation_kind::remove, .path = path});
+    }
+    if (removals.empty()) return handler(tickets::reply{tickets::count{0}});
     nodes_.submit_all(std::move(removals),
-                      [handler, count = holds.count](const std::vector<result>& results) {
+                      [handler, count = holds.size()](const std::vector<result>& results) {
                         const auto failed = std::find_if(results.begin(), results.end(), is_error);
                         if (failed != results.end()) return handler(request_error_of(*failed));
                         handler(tickets::reply{tickets::count{count}});
                       });
+  });
+}
+
+/// Writes to the first node of each hold. The holders read it by their own watches.
+void session::request_release(const tickets::request& request, const on_reply& handler) {
+  inspection_.find_holds(request, [this, request,
+                                   handler](const inspection::outcome<std::vector<claimed>>& found) {
+    if (const auto* reason = std::get_if<store::request_error>(&found)) return handler(*reason);
+    std::vector<operation> writes;
+    for (const claimed& each : std::get<std::vector<claimed>>(found)) {
+      auto data = data_that_asks(each, metadata_of(request));
+      if (!data) return handler(is_anothers(each, "which has no means to be asked"));
+      writes.push_back({.kind = operation_kind::set, .path = each.nodes.front(), .data = std::move(*data)});
+    }
+    if (writes.empty()) return handler(tickets::reply{tickets::count{0}});
+    nodes_.submit_all(std::move(writes), [handler](const std::vector<result>& results) {
+      const auto failed = std::find_if(results.begin(), results.end(), is_error);
+      if (failed != results.end()) return handler(request_error_of(*failed));
+      const auto notified = std::count_if(results.begin(), results.end(),
+                                          [](const result& r) { return r.code == answer::done; });
+      handler(tickets::reply{tickets::count{static_cast<std::size_t>(notified)}});
+    });
   });
 }
 

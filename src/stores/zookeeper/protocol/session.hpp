@@ -68,6 +68,7 @@ class session {
 
  private:
   void force_release(const tickets::request& request, const on_reply& handler);
+  void request_release(const tickets::request& request, const on_reply& handler);
 
   liveness liveness_;
   wire_nodes nodes_;

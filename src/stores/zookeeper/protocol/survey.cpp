@@ -10,6 +10,7 @@
 #include "base/metadata.hpp"
 #include "stores/zookeeper/protocol/claim_nodes.hpp"
 #include "stores/zookeeper/protocol/note.hpp"
+#include "stores/zookeeper/protocol/release_request.hpp"
 
 namespace holdfast::zookeeper {
 
@@ -87,7 +88,11 @@ claim_state state_of(const claimed& c, duration most) {
   s.token = token_of(c);
   s.age = age_of(c.about);
   s.expires_in = n ? std::min(n->ttl, most) : most;
-  s.claimant = from_metadata(n ? n->metadata : c.data);
+  if (const auto reason = request_in(c.data); reason && !n) {
+    s.claimant.release_request = reason;
+  } else {
+    s.claimant = from_metadata(n ? n->metadata : c.data);
+  }
   return s;
 }
 

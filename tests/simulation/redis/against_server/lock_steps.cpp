@@ -69,8 +69,8 @@ std::vector<lock_step> draw_lock_steps(std::uint64_t seed, std::size_t count) {
 
 std::string describe(const lock_step& s) {
   constexpr std::array<const char*, tickets::task_count> task_names = {
-      "acquire",   "find",     "look",          "renew",   "release", "withdraw",
-      "downgrade", "annotate", "force_release", "inspect", "list"};
+      "acquire",   "find",     "look",          "renew",           "release", "withdraw",
+      "downgrade", "annotate", "force_release", "request_release", "inspect", "list"};
   constexpr std::array trick_names = {"none",       "foreign lock", "lock gone",
                                       "claim over", "fence gone",   "high fence",
                                       "wrong lock", "wrong queue",  "names forgotten"};
