@@ -4,6 +4,7 @@
 #include <vector>
 
 #include "claim.hpp"
+#include "run/signal_name.hpp"
 #include <holdfast/options.hpp>
 
 namespace holdfast::cli {
@@ -85,6 +86,18 @@ void add_label(CLI::App* command, std::string& into) {
              check([&] { lock_options{}.label(text); },
                    "--label: a label has at most 256 bytes of UTF-8 and no control characters");
              into = text;
+           });
+}
+
+void add_on_request(CLI::App* command, std::optional<int>& into) {
+  add_text(command, "--on-request", "SIGNAL",
+           "Send COMMAND this signal when its release is asked for; default: print a message",
+           [&into](const std::string& text) {
+             into = signal_named(text);
+             if (!into)
+               throw failure{bad_usage, fmt::format("--on-request: '{}' is not a signal: use TERM, INT, "
+                                                    "HUP, QUIT, USR1, USR2 or ALRM",
+                                                    text)};
            });
 }
 

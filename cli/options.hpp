@@ -32,6 +32,8 @@ void add_duration(CLI::App* command, const std::string& flag, std::optional<dura
 void add_ttl(CLI::App* command, std::optional<duration>& into, const std::string& help);
 /// --label
 void add_label(CLI::App* command, std::string& into);
+/// --on-request
+void add_on_request(CLI::App* command, std::optional<int>& into);
 /// A number above 0.
 void add_number(CLI::App* command, const std::string& flag, std::optional<std::int64_t>& into,
                 const std::string& help);

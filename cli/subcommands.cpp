@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 
 #include "options.hpp"
+#include <holdfast/client.hpp>
 #include <holdfast/election.hpp>
 #include <holdfast/options.hpp>
 
@@ -52,6 +53,7 @@ void subcommands::add_run(CLI::App& app) {
   add_duration(command, "--wait", run.wish.wait,
                "Give up after this time; 0: try once; default: wait without limit");
   command->add_flag("-q,--quiet", run.quiet, "Print no message when the lock is not granted in time");
+  add_on_request(command, run.request_signal);
   add_status(command, "-E,--conflict-exit-code", run.conflict_status,
              "Exit with N when the lock is not granted in time; default: 75");
   add_status(command, "--lost-exit-code", run.lost_status,
@@ -81,6 +83,7 @@ void subcommands::add_elect(CLI::App& app) {
              elect.value = text;
            });
   command->add_flag("--once", elect.once, "Exit after one term, with the status of COMMAND");
+  add_on_request(command, elect.request_signal);
   add_status(command, "--lost-exit-code", elect.lost_status,
              "With --once, exit with N when the term was lost while COMMAND ran; default: 76");
   add_ttl(command, elect.wish.ttl, "Another leads this long after the leader crashed; default: 30s");
@@ -124,11 +127,22 @@ void subcommands::add_wait(CLI::App& app) {
 }
 
 void subcommands::add_release(CLI::App& app) {
-  auto* command = add(app, "release", "Take a lock from its holder");
+  auto* command = add(app, "release", "Ask a holder to release a lock, or take it from the holder");
   add_name(command, release.name, "The lock");
-  command->add_flag("--force", release.force, "Required: the holder has not released the lock");
-  add_number(command, "--token", release.token, "End only the hold with this token; 'show' lists the tokens");
+  command->add_flag("--ask", release.ask,
+                    "Ask the holder, who goes on holding the lock until it releases it");
+  add_text(command, "--reason", "TEXT", "With --ask, what the holder is told",
+           [this](const std::string& text) {
+             if (text.size() > client::longest_reason) {
+               throw failure{bad_usage,
+                             fmt::format("--reason: a reason has at most {} bytes", client::longest_reason)};
+             }
+             release.reason = text;
+           });
+  command->add_flag("--force", release.force, "End the hold, although the holder has not released the lock");
+  add_number(command, "--token", release.token, "Only the hold with this token; 'show' lists the tokens");
   add_store(command, release.store);
+  command->footer("The exit status of --ask is 0 if a holder was asked, 1 if nobody holds the lock.");
 }
 
 void subcommands::add_watch(CLI::App& app) {

@@ -100,8 +100,8 @@ class candidacy {
                           boot_clock::duration waited) {
     const auto began = boot_clock::now();
     const auto token = held.token().value();
-    auto end =
-        run_under(hold_of(held), ttl, command, signals_, {signals_.mask_before(), pipe_signal_}, false);
+    auto end = run_under(hold_of(held), ttl, command, signals_, {signals_.mask_before(), pipe_signal_}, false,
+                         {request_.request_signal, !request_.store.json});
     const auto lasted = std::chrono::ceil<duration>(boot_clock::now() - began);
     const auto reason =
         held.loss().value_or(end.lost ? loss_reason::not_renewed : loss_reason::ended_at_store);
@@ -138,6 +138,8 @@ class candidacy {
                   {"held_s", to_seconds(lasted)},
                   {"lost", end.lost}};
       if (end.lost) object["reason"] = to_json_text(reason);
+      if (end.request)
+        object["release_requested"] = {{"name", end.request->name}, {"reason", end.request->reason}};
       object["command_status"] = end.status;
       return print_line(object, stderr);
     }

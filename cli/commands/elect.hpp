@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct elect_command {
   std::string value;  ///< empty: the name of this host
   bool once = false;  ///< one term
   int lost_status = lease_lost;
+  std::optional<int> request_signal;  ///< for a command whose release is asked for; empty: a message
   std::vector<std::string> command;
 };
 

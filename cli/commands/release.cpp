@@ -1,7 +1,9 @@
 #include "commands/release.hpp"
 
 #include <fmt/core.h>
+#include <optional>
 
+#include "exit_status.hpp"
 #include "failure.hpp"
 #include "output/json.hpp"
 #include "output/terminal.hpp"
@@ -11,10 +13,20 @@ namespace holdfast::cli {
 
 namespace {
 
-std::size_t end_one(const client& locks, const release_command& request) {
-  const bool ended =
-      locks.force_release(request.name, fencing_token{static_cast<std::uint64_t>(*request.token)});
-  return ended ? 1 : 0;
+std::optional<fencing_token> token_of(const release_command& request) {
+  if (!request.token) return std::nullopt;
+  return fencing_token{static_cast<std::uint64_t>(*request.token)};
+}
+
+std::size_t end_holds(const client& locks, const release_command& request) {
+  const auto token = token_of(request);
+  return token ? (locks.force_release(request.name, *token) ? 1 : 0) : locks.force_release(request.name);
+}
+
+std::size_t ask_holders(const client& locks, const release_command& request) {
+  const auto token = token_of(request);
+  if (!token) return locks.request_release(request.name, request.reason);
+  return locks.request_release(request.name, *token, request.reason) ? 1 : 0;
 }
 
 /// What a server that was not heard holds stays there until its ttl.
@@ -28,22 +40,44 @@ void print_unheard(const client& locks, const std::string& name) {
   }
 }
 
+void print_nobody(const release_command& request) {
+  fmt::print("nobody {} the lock '{}'{}\n", request.ask ? "holds" : "held", printable(request.name),
+             request.token ? fmt::format(" with the token {}", *request.token) : "");
+}
+
+/// \return the exit status.
+int ask(const release_command& request) {
+  const auto count = ask_holders(open_client(request.store), request);
+  if (request.store.json) {
+    print_line({{"name", request.name}, {"asked", count}});
+  } else if (count == 0) {
+    print_nobody(request);
+  } else {
+    fmt::print("asked {} of the lock '{}' to release it\n",
+               count == 1 ? "the holder" : fmt::format("{} holders", count), printable(request.name));
+  }
+  return count == 0 ? no_match : success;
+}
+
 }  // namespace
 
 int perform(const release_command& request) {
-  if (!request.force) {
-    throw failure{bad_usage, fmt::format("release takes the lock '{}' from its holder, and needs --force. "
-                                         "The holder is notified, but release does not wait for it. Only the "
-                                         "fencing token stops what the holder still writes",
-                                         request.name)};
+  if (request.ask == request.force) {
+    throw failure{bad_usage,
+                  fmt::format("release needs --ask or --force. --ask asks the holder of the lock '{}' "
+                              "to release it. --force takes it from the holder, which is notified, "
+                              "but release does not wait for it. Only the fencing token stops what "
+                              "the holder still writes",
+                              request.name)};
   }
+  if (request.ask) return ask(request);
+  if (!request.reason.empty()) throw failure{bad_usage, "--reason goes with --ask"};
   const auto locks = open_client(request.store);
-  const auto ended = request.token ? end_one(locks, request) : locks.force_release(request.name);
+  const auto ended = end_holds(locks, request);
   if (request.store.json) {
     print_line({{"name", request.name}, {"ended", ended}});
   } else if (ended == 0) {
-    fmt::print("nobody held the lock '{}'{}\n", printable(request.name),
-               request.token ? fmt::format(" with the token {}", *request.token) : "");
+    print_nobody(request);
   } else {
     fmt::print("ended {} of the lock '{}'\n", ended == 1 ? "the hold" : fmt::format("{} holds", ended),
                printable(request.name));

@@ -8,12 +8,14 @@
 
 namespace holdfast::cli {
 
-/// `holdfast release --force NAME`
+/// `holdfast release --force NAME`, `holdfast release --ask NAME`
 struct release_command {
   store_choice store;
   std::string name;
   bool force = false;
-  std::optional<std::int64_t> token;  ///< of the one hold to end; empty: all
+  bool ask = false;                   ///< its holders to release it
+  std::string reason;                 ///< with `ask`
+  std::optional<std::int64_t> token;  ///< of the one hold that is meant; empty: all
 };
 
 int perform(const release_command& request);

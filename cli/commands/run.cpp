@@ -114,6 +114,8 @@ int conclude(const run_command& request, const ending& end, bool ended, loss_rea
       const auto& [name, token] = result.tokens[each];
       object["others"].push_back({{"name", name}, {"token", token}});
     }
+    if (end.request)
+      object["release_requested"] = {{"name", end.request->name}, {"reason", end.request->reason}};
     object["command_status"] = end.status;
     object["status"] = status;
     print_line(object, stderr);
@@ -158,7 +160,8 @@ int perform(const run_command& request) {
   const auto ttl = request.wish.ttl.value_or(lock_options{}.ttl());
   const hold under = hold_of(held);
   result.tokens = under.tokens;
-  auto end = run_under(under, ttl, command, signals, {signals.mask_before(), pipe_signal}, true);
+  auto end = run_under(under, ttl, command, signals, {signals.mask_before(), pipe_signal}, true,
+                       {request.request_signal, !request.store.json});
   result.ended_at = boot_clock::now();
   signals.close();  // from here on signals end this process: the command is over
   const bool ended = end.lost;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -16,6 +17,7 @@ struct run_command {
   bool quiet = false;  ///< no message when the lock is not granted in time
   int conflict_status = timed_out;
   int lost_status = lease_lost;
+  std::optional<int> request_signal;  ///< for a command whose release is asked for; empty: a message
   std::vector<std::string> command;
 };
 

@@ -51,6 +51,12 @@ void print_text(const lock_state& lock) {
   if (!lock.pause_reason.empty()) fmt::print("nothing is granted now: {}\n", printable(lock.pause_reason));
   if (!lock.holders.empty()) print_holders(lock, colours);
   if (!lock.waiters.empty()) print_waiters(lock, colours);
+  for (const auto& claim : lock.holders) {
+    const auto& reason = claim.claimant.release_request;
+    if (!reason) continue;
+    fmt::print("\nthe holder with the token {} is asked to release{}{}\n", claim.token.value(),
+               reason->empty() ? "" : ": ", printable(*reason));
+  }
   if (!lock.notes.empty()) fmt::print("\n");
   for (const auto& note : lock.notes) fmt::print("note: {}\n", to_text(note));
 }

@@ -11,8 +11,10 @@ namespace holdfast::cli {
 namespace {
 
 json describe_claimant(const claimant& process) {
-  return {
+  json object{
       {"host", process.host}, {"pid", process.pid}, {"program", process.program}, {"label", process.label}};
+  if (process.release_request) object["release_request"] = *process.release_request;
+  return object;
 }
 
 json describe_all(const std::vector<claim_state>& claims) {

@@ -7,6 +7,7 @@
 #include <future>
 
 #include "output/terminal.hpp"
+#include "output/text.hpp"
 #include "run/guardian.hpp"
 #include <holdfast/error.hpp>
 
@@ -19,11 +20,22 @@ void (*take_over_signals() noexcept)(int) {
 }
 
 ending run_under(const hold& held, duration ttl, const program& command, signal_inbox& signals,
-                 const inherited_signals& inherited, bool shares_terminal) {
+                 const inherited_signals& inherited, bool shares_terminal,
+                 const request_response& on_request) {
   guardian guard;
   child_process child{command, environment_for(held), inherited};
+  const auto respond = [&](child_process& job, const release_request& request) {
+    if (on_request.signal) {
+      job.signal_group(*on_request.signal);
+      job.signal_group(SIGCONT);  // a stopped process handles no signal
+    } else if (on_request.prints) {
+      complain(fmt::format("holdfast: the release of '{}' is asked for{}{}\n", printable(request.name),
+                           request.reason.empty() ? "" : ": ", printable(request.reason)));
+    }
+  };
   // If a lease ends with a session, the shorter lifetime decides the grace period.
-  return supervisor{held, std::min(ttl, held.remaining), child, guard, signals, shares_terminal}.run();
+  return supervisor{held, std::min(ttl, held.remaining), child, guard, signals, shares_terminal, respond}
+      .run();
 }
 
 bool lost_at_release(client& locks, const std::function<std::error_code()>& release,

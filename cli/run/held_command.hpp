@@ -1,6 +1,7 @@
 #pragma once
 
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -20,12 +21,19 @@ namespace holdfast::cli {
 /// \return the disposition of SIGPIPE before.
 void (*take_over_signals() noexcept)(int);
 
+/// What a command under a hold does when somebody asks for the release.
+struct request_response {
+  std::optional<int> signal;  ///< for the command; empty: a message on stderr, if `prints`
+  bool prints = true;
+};
+
 /// Runs the command under the hold, to its end. The hold is not released.
 /// \param ttl of the hold, for the command's grace period.
 /// \param shares_terminal whether the command gets the terminal from the start (see job_control).
 /// \throws failure where the command cannot be executed.
 [[nodiscard]] ending run_under(const hold& held, duration ttl, const program& command, signal_inbox& signals,
-                               const inherited_signals& inherited, bool shares_terminal);
+                               const inherited_signals& inherited, bool shares_terminal,
+                               const request_response& on_request);
 
 /// Whether the store reports that the hold had ended before its release. A store that does not answer causes
 /// a warning only, after a short wait: the command has ended under a valid lease, which ends by itself. The

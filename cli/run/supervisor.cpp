@@ -3,11 +3,13 @@
 #include <algorithm>
 #include <csignal>
 #include <system_error>
+#include <utility>
 
 namespace holdfast::cli {
 
 supervisor::supervisor(const hold& held, duration ttl, child_process& command, guardian& guard,
-                       signal_inbox& signals, bool shares_terminal)
+                       signal_inbox& signals, bool shares_terminal,
+                       std::function<void(child_process&, const release_request&)> on_request)
     : held_{held},
       ttl_{ttl},
       command_{command},
@@ -16,6 +18,8 @@ supervisor::supervisor(const hold& held, duration ttl, child_process& command, g
       terminal_{command.group()},
       shares_terminal_{shares_terminal},
       on_lost_{held.lost, [this] { lost_.raise(); }},
+      on_requested_{held.release_requested, [this] { requested_.raise(); }},
+      on_request_{std::move(on_request)},
       deadline_{held.deadline()} {}
 
 ending supervisor::run() {
@@ -23,14 +27,15 @@ ending supervisor::run() {
   if (shares_terminal_) terminal_.begin();
   command_.start();
   while (!command_.ended()) {
-    await_any({signals_.get(), lost_.get(), alarm_.get()});
+    await_any({signals_.get(), lost_.get(), requested_.get(), alarm_.get()});
     take_signals();
     follow_lease();
+    take_request();
   }
   // A command that was asked to end and left processes has had its time.
   if (terminated_deadline_) command_.signal_group(SIGKILL);
   const bool killed = guard_.dismiss();
-  return {command_.reap(), killed || terminated_deadline_, interrupted_by_};
+  return {command_.reap(), killed || terminated_deadline_, std::move(request_), interrupted_by_};
 }
 
 void supervisor::follow_lease() {
@@ -49,6 +54,12 @@ void supervisor::follow_lease() {
                     : now < plan.kill_at ? plan.kill_at
                                          : now + grace_of(ttl_);
   alarm_.set(std::min(next, now + grace_of(ttl_)));
+}
+
+void supervisor::take_request() {
+  if (!requested_.take() || request_) return;
+  request_ = held_.request();
+  if (request_) on_request_(command_, *request_);
 }
 
 void supervisor::take_signals() {

@@ -18,7 +18,8 @@ namespace holdfast::cli {
 struct ending {
   int status = 0;     ///< as in a shell
   bool lost = false;  ///< it was made to end because the lease was lost, or could not be renewed in time
-  std::optional<int> interrupted_by{};  ///< a signal that requests the end, which was forwarded to it
+  std::optional<release_request> request{};  ///< somebody has asked for its release
+  std::optional<int> interrupted_by{};       ///< a signal that requests the end, which was forwarded to it
 };
 
 /// Runs a command for no longer than its lease.
@@ -26,8 +27,9 @@ class supervisor {
  public:
   /// \param shares_terminal whether the command gets the terminal from the start. Otherwise it gets it when
   ///        it uses it, and until then the keyboard's signals reach this process, which forwards them.
+  /// \param on_request called once, when somebody asks for the release.
   supervisor(const hold& held, duration ttl, child_process& command, guardian& guard, signal_inbox& signals,
-             bool shares_terminal);
+             bool shares_terminal, std::function<void(child_process&, const release_request&)> on_request);
 
   /// Starts the command, and returns when it has ended and its process group needs no guardian any more.
   /// \throws failure where the command cannot be executed.
@@ -40,6 +42,7 @@ class supervisor {
   void keep_guarded();
   void take_child_change();
   void ask_to_end() noexcept;
+  void take_request();
 
   const hold& held_;
   duration ttl_;
@@ -51,6 +54,10 @@ class supervisor {
   alarm_clock alarm_;
   event lost_;
   std::stop_callback<std::function<void()>> on_lost_;
+  event requested_;
+  std::stop_callback<std::function<void()>> on_requested_;
+  std::function<void(child_process&, const release_request&)> on_request_;
+  std::optional<release_request> request_;
   std::optional<int> interrupted_by_;
   std::optional<boot_clock::time_point> lost_at_;
   boot_clock::time_point deadline_;

@@ -1,0 +1,97 @@
+// `release --ask`, and what `run` and `elect` do with a request.
+
+#include <csignal>
+#include <cstdint>
+#include <filesystem>
+#include <gmock/gmock.h>
+#include <memory>
+#include <string>
+
+#include "fixture.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using testing::HasSubstr;
+
+class release_requests : public command_test {
+ protected:
+  /// Around a script that notes the signal, says that it can, and ends with 5.
+  std::unique_ptr<process> start_listening(const std::string& signal, const strings& options) {
+    auto wrapper = start_holder("x", options,
+                                "trap 'echo heard >$D/log; exit 5' " + signal +
+                                    "\necho ready >$D/ready\nwhile :; do sleep 0.01; done");
+    EXPECT_TRUE(eventually([&] { return std::filesystem::exists(file("ready")); }));
+    return wrapper;
+  }
+};
+
+TEST_F(release_requests, are_sent_to_the_command_as_the_signal_that_was_chosen) {
+  auto wrapper = start_listening("USR1", {"--on-request", "USR1"});
+  EXPECT_EQ(holdfast({"release", "--ask", "x", "--reason", "deployment"}).out,
+            "asked the holder of the lock 'x' to release it\n");
+  const auto ended = wrapper->wait();
+  EXPECT_EQ(ended.status, 5);
+  EXPECT_EQ(contents(file("log")), "heard\n");
+  EXPECT_EQ(ended.err, "");
+  EXPECT_FALSE(held("x"));
+}
+
+TEST_F(release_requests, are_a_line_without_a_signal_and_end_nothing) {
+  auto wrapper = start_listening("USR1", {});
+  EXPECT_EQ(holdfast({"release", "--ask", "x", "--reason", "a \"backup\""}).status, 0);
+  EXPECT_TRUE(eventually([&] { return wrapper->err().ends_with('\n'); }));
+  EXPECT_EQ(wrapper->err(), "holdfast: the release of 'x' is asked for: a \"backup\"\n");
+  EXPECT_TRUE(held("x"));
+  EXPECT_THAT(holdfast({"show", "x"}).out, HasSubstr(" is asked to release: a \"backup\"\n"));
+  EXPECT_EQ(show("x")["holders"][0]["release_request"], "a \"backup\"");
+  wrapper->signal(SIGUSR1);
+  EXPECT_EQ(wrapper->wait().status, 5);
+}
+
+TEST_F(release_requests, are_told_in_json) {
+  auto wrapper = start_listening("INT", {"--json", "--on-request", "SIGINT"});
+  const auto answers = parse_lines(holdfast({"release", "--ask", "x", "--reason", "why", "--json"}).out);
+  EXPECT_EQ(answers.at(0)["asked"], 1);
+  const auto lines = parse_lines(wrapper->wait().err);
+  ASSERT_EQ(lines.size(), 1U);
+  EXPECT_EQ(lines[0]["release_requested"]["name"], "x");
+  EXPECT_EQ(lines[0]["release_requested"]["reason"], "why");
+  EXPECT_EQ(lines[0]["lost"], false);
+  EXPECT_EQ(lines[0]["command_status"], 5);
+}
+
+TEST_F(release_requests, find_nobody_with_a_status_of_their_own) {
+  const auto nobody = holdfast({"release", "--ask", "x"});
+  EXPECT_EQ(nobody.status, 1);
+  EXPECT_EQ(nobody.out, "nobody holds the lock 'x'\n");
+  const auto wrapper = start_holder("x");
+  const auto none = holdfast({"release", "--ask", "x", "--token", "12345"});
+  EXPECT_EQ(none.status, 1);
+  EXPECT_EQ(none.out, "nobody holds the lock 'x' with the token 12345\n");
+  const auto token = std::to_string(show("x")["holders"][0]["token"].get<std::uint64_t>());
+  EXPECT_EQ(holdfast({"release", "--ask", "x", "--token", token}).status, 0);
+}
+
+TEST_F(release_requests, end_the_term_of_a_leader) {
+  auto candidate = start({"elect", "boss", "--once", "--on-request", "TERM", "--", "sh", "-c",
+                          "echo ready >" + file("ready") + "; exec sleep 1000"});
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(file("ready")); }));
+  EXPECT_EQ(holdfast({"release", "--ask", "boss"}).status, 0);
+  EXPECT_EQ(candidate->wait().status, 128 + SIGTERM);
+  EXPECT_EQ(holdfast({"leader", "boss"}).status, 1);
+}
+
+TEST_F(release_requests, are_refused_with_mistakes) {
+  EXPECT_EQ(holdfast({"release", "x"}).status, 64);
+  EXPECT_EQ(holdfast({"release", "x", "--ask", "--force"}).status, 64);
+  EXPECT_EQ(holdfast({"release", "x", "--force", "--reason", "why"}).status, 64);
+  EXPECT_EQ(holdfast({"release", "x", "--ask", "--reason", "two\nlines"}).status, 64);
+  EXPECT_EQ(holdfast({"release", "x", "--ask", "--reason", std::string(201, 'x')}).status, 64);
+  const auto signal = holdfast({"run", "x", "--on-request", "KILL", "--", "true"});
+  EXPECT_EQ(signal.status, 64);
+  EXPECT_THAT(signal.err, HasSubstr("'KILL' is not a signal"));
+}
+
+}  // namespace
+}  // namespace holdfast::test
