@@ -4,10 +4,13 @@ import java.net.URLEncoder;
 import java.nio.charset.StandardCharsets;
 import java.util.List;
 import java.util.TreeSet;
+import java.util.concurrent.CountDownLatch;
 import java.util.concurrent.TimeUnit;
 import org.apache.curator.framework.CuratorFramework;
 import org.apache.curator.framework.CuratorFrameworkFactory;
+import org.apache.curator.framework.recipes.locks.InterProcessMutex;
 import org.apache.curator.framework.recipes.locks.InterProcessReadWriteLock;
+import org.apache.curator.framework.recipes.locks.Revoker;
 import org.apache.curator.retry.RetryForever;
 import org.apache.zookeeper.CreateMode;
 import org.apache.zookeeper.KeeperException;
@@ -26,6 +29,10 @@ import org.apache.zookeeper.ZooDefs;
  * participants KIND PATH                      -> participants NODE…     in their order; of a latch ID[=leader]…
  * contend KIND PATH WITNESS MILLISECONDS        -> contended TURNS          lock, visit, unlock; until it was inside three
  *                                                                       times, and for as long as this at least
+ * revocable PATH                              -> locked                 an InterProcessMutex that listens for revocations
+ * revocation                                  -> revoked                waits until its listener is called, for a minute
+ *                                             -> not revoked
+ * revoke PATH                                 -> revoking               by Revoker: the first participant of the mutex
  * tree PATH                                   -> tree PATH=DATA… | tree none     all below it too, by name
  * create PATH [DATA]                          -> created                with an ACL for us alone: private
  * container PATH                              -> created
@@ -34,6 +41,7 @@ import org.apache.zookeeper.ZooDefs;
 public final class Actor {
   private CuratorFramework curator;
   private Lock held;
+  private final CountDownLatch revoked = new CountDownLatch(1);
 
   private static String option(List<String> arguments, String key, String otherwise) {
     for (String argument : arguments) {
@@ -99,6 +107,19 @@ public final class Actor {
     return "contended " + turns;
   }
 
+  private String lockRevocable(String path) throws Exception {
+    final var lock = new InterProcessMutex(curator, path);
+    lock.makeRevocable(whole -> revoked.countDown());
+    lock.acquire();
+    held = new Lock.Alone(curator, lock);
+    return "locked";
+  }
+
+  private String revoke(String path) throws Exception {
+    Revoker.attemptRevoke(curator, Lock.of(curator, "exclusive", path).participants().iterator().next());
+    return "revoking";
+  }
+
   private void below(String path, StringBuilder answer) throws Exception {
     final byte[] data = curator.getData().forPath(path);
     final String text = data == null ? "" : new String(data, StandardCharsets.UTF_8);
@@ -139,6 +160,9 @@ public final class Actor {
       case "downgrade" -> downgrade(arguments.get(1));
       case "participants" -> participants(arguments.get(1), arguments.get(2));
       case "contend" -> contend(arguments.get(1), arguments.get(2), arguments.get(3), Long.parseLong(arguments.get(4)));
+      case "revocable" -> lockRevocable(arguments.get(1));
+      case "revocation" -> revoked.await(60, TimeUnit.SECONDS) ? "revoked" : "not revoked";
+      case "revoke" -> revoke(arguments.get(1));
       case "tree" -> tree(arguments.get(1));
       case "create" -> create(arguments, CreateMode.PERSISTENT);
       case "container" -> create(arguments, CreateMode.CONTAINER);
