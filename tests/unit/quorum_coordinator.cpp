@@ -164,7 +164,9 @@ TEST_F(quorum_coordinator, passes_a_request_to_release_on_with_the_token_of_the_
   });
   ASSERT_EQ(notified_.size(), before + 1);
   EXPECT_EQ(notified_.back().kind, store::notification_kind::release_requested);
-  EXPECT_EQ(notified_.back().token, fencing_token{number});
+  const auto known = send(request(task::look));
+  ASSERT_NE(in<tickets::place>(known), nullptr);
+  EXPECT_EQ(notified_.back().token, in<tickets::place>(known)->token);
 }
 
 // ---- the ends of claims
