@@ -10,7 +10,7 @@ namespace holdfast::zookeeper {
 
 namespace {
 
-constexpr std::string_view revoke = "__REVOKE__";
+constexpr std::string_view revoke_message = "__REVOKE__";
 
 /// Whether its owner may be a Curator client that listens.
 bool is_curators_lock(const contender& place) {
@@ -22,9 +22,9 @@ bool is_curators_lock(const contender& place) {
 
 std::optional<std::string> data_that_asks(const claimed& holder, std::string_view reason) {
   if (!is_ours(holder)) {
-    return is_curators_lock(holder.place) ? std::optional{std::string{revoke}} : std::nullopt;
+    return is_curators_lock(holder.place) ? std::optional{std::string{revoke_message}} : std::nullopt;
   }
-  std::string data{revoke};
+  std::string data{revoke_message};
   if (auto n = read_note(holder.data)) {
     n->metadata = with_release_request(n->metadata, reason);
     data.append("\n").append(to_text(*n));
@@ -33,7 +33,7 @@ std::optional<std::string> data_that_asks(const claimed& holder, std::string_vie
 }
 
 std::optional<std::string> request_in(std::string_view data) {
-  if (data != revoke && !data.starts_with(std::string{revoke} + '\n')) return std::nullopt;
+  if (data != revoke_message && !data.starts_with(std::string{revoke_message} + '\n')) return std::nullopt;
   const auto n = read_note(data);
   return n ? from_metadata(n->metadata).release_request.value_or("") : std::string{};
 }
