@@ -73,6 +73,26 @@ class HOLDFAST_EXPORT lock_options {
   /// The retries of this lock's claims; see retry_policy.
   lock_options& retry(retry_policy policy);
   [[nodiscard]] const retry_policy& retry() const noexcept { return retry_; }
+  /// How long the name rests after a loss: for so long after the end of the ttl nobody is granted it, so that
+  /// what a holder that died has begun elsewhere can end (Consul's lock-delay). A hold rests where its holder
+  /// stopped renewing it: its process died, was stopped, or did not reach the store. A release does not wait
+  /// for it, nor does the closing of the client, nor a hold that was ended by force. It counts from the
+  /// deadline plus the drift margin; the lease and its loss know nothing of it. A claim that waits keeps its
+  /// place for as long, too, after its process died. Of every mode. Default 0; at most 1 h.
+  /// Stores whose claims end with a session (ZooKeeper, `?mode=session`) refuse it with
+  /// errc::invalid_argument when the lock is claimed.
+  lock_options& grace(duration grace);
+  [[nodiscard]] duration grace() const noexcept { return grace_; }
+  /// The least time for which a name stays locked, from its grant (ShedLock's lockAtLeastFor): a release that
+  /// comes sooner ends the lease at once, and the store keeps the name for the rest of that time, without this
+  /// process. Where several hosts start a job by clocks that differ, one that is late does not run it again.
+  /// A release after that time is a usual one. `unlock()`, `lease::release()` and the closing of the client
+  /// leave it so; `client::force_release` ends it sooner. A lost hold does not heed it: it ends with its ttl
+  /// and `grace`. It concerns each hold by itself, of every mode; of a `recursive_mutex` the outermost.
+  /// Default 0; at most 24 h. An election refuses it, and so do stores that refuse `grace`, with
+  /// errc::invalid_argument.
+  lock_options& at_least(duration least);
+  [[nodiscard]] duration at_least() const noexcept { return at_least_; }
   /// A text for people, shown beside host, pid and program wherever holders are listed. At most 256
   /// bytes of UTF-8 without control characters.
   lock_options& label(std::string text);
@@ -91,6 +111,8 @@ class HOLDFAST_EXPORT lock_options {
   retry_policy retry_;
   std::string label_;
   std::optional<duration> drift_margin_;
+  duration grace_{};
+  duration at_least_{};
 };
 
 /// How a client behaves; its lock options are the defaults of every lock made on it.

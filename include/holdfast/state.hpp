@@ -33,6 +33,9 @@ struct claimant {
   std::uint64_t value_revision = 0;    ///< how often the leader has replaced its value
   /// Of a holder that was asked to release: the reason, which may be empty (see client::request_release).
   std::optional<std::string> release_request{};
+  /// The holder has released, and the name rests until the claim ends: see lock_options::at_least. Known of
+  /// exclusive holds.
+  bool released = false;
 };
 
 /// One holder or waiter of a name, as the store had it when it was asked.

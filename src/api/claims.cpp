@@ -24,9 +24,16 @@ lease_core::wish wish_of(const claim_terms& terms, const lock_options& options,
                                             terms.name + "': its capacity is " +
                                             std::to_string(terms.capacity)};
   }
+  if (terms.election && options.at_least() != duration::zero()) {
+    throw error{errc::invalid_argument,
+                "cannot lead '" + terms.name +
+                    "': an election has no at_least, since a leader that has resigned "
+                    "would be shown as the leader"};
+  }
   lease_core::wish wish;
   wish.margin = options.drift_margin();
   wish.renews = options.renewal();
+  wish.at_least = options.at_least();
   store::claim& c = wish.claim;
   c.name = terms.name;
   c.owner = owner_id::random();
@@ -36,6 +43,7 @@ lease_core::wish wish_of(const claim_terms& terms, const lock_options& options,
   c.shareable = terms.shareable;
   c.election = terms.election;
   c.ttl = options.ttl();
+  c.grace = options.grace();
   c.retry = options.retry();
   c.metadata = std::move(metadata);
   c.wait = waits;

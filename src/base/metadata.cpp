@@ -74,6 +74,7 @@ std::string to_metadata(const claimant& source) {
     object[is_text ? "value" : "value_hex"] = is_text ? *source.value : hex_of(*source.value);
     if (source.value_revision != 0) object["value_revision"] = source.value_revision;
   }
+  if (source.released) object["released"] = true;
   std::string text = object.dump(-1, ' ', false, json::error_handler_t::replace);
   return source.release_request ? with_release_request(text, *source.release_request) : text;
 }
@@ -95,6 +96,9 @@ claimant from_metadata(std::string_view text) {
   }
   if (const auto found = object.find("release_request"); found != object.end() && found->is_string()) {
     source.release_request = found->get<std::string>();
+  }
+  if (const auto found = object.find("released"); found != object.end() && found->is_boolean()) {
+    source.released = found->get<bool>();
   }
   if (const auto pid = object.find("pid"); pid != object.end() && pid->is_number_integer()) {
     source.pid = pid->get<std::int64_t>();

@@ -11,6 +11,7 @@ using namespace std::chrono_literals;
 
 constexpr duration shortest_ttl = 100ms;
 constexpr duration longest_ttl = 24h;
+constexpr duration longest_grace = 1h;
 constexpr std::size_t longest_label = 256;
 
 std::string in_ms(duration d) {
@@ -77,6 +78,20 @@ lock_options& lock_options::retry(retry_policy policy) {
 lock_options& lock_options::label(std::string text) {
   require_text(text, "lock_options::label");
   label_ = std::move(text);
+  return *this;
+}
+
+lock_options& lock_options::grace(holdfast::duration grace) {
+  require(grace >= 0s && grace <= longest_grace,
+          "lock_options::grace: " + in_ms(grace) + " is not between 0 and 1 h");
+  grace_ = grace;
+  return *this;
+}
+
+lock_options& lock_options::at_least(holdfast::duration least) {
+  require(least >= 0s && least <= longest_ttl,
+          "lock_options::at_least: " + in_ms(least) + " is not between 0 and 24 h");
+  at_least_ = least;
   return *this;
 }
 

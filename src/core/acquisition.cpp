@@ -29,7 +29,8 @@ request place_of(const store::claim& c, task kind) {
   r.kind = kind;
   r.name = c.name;
   r.owner = c.owner;
-  r.ttl = c.ttl;
+  r.ttl = store::store_ttl(c);
+  r.grace = c.grace;
   return r;
 }
 
@@ -158,7 +159,8 @@ acquisition::step acquisition::on_error(time_point now, std::uint64_t random, co
     // A place that is left at the store ends by itself: with its ttl, or, granted at the last moment, with
     // the ttl that the grant begins. Until then the withdrawal is tried again, also where the store refuses
     // it: a key of a wrong type goes away again, and a claim that is left would be granted then, to nobody.
-    if (t.reason.code == errc::closed || next > withdraws_since_ + 2 * claim_.ttl) return over();
+    if (t.reason.code == errc::closed || next > withdraws_since_ + 2 * store::store_ttl(claim_))
+      return over();
     step s = wake(next);
     s.in_vain = !t.retryable;
     return s;

@@ -22,8 +22,9 @@ struct claim {
   std::int64_t permits = 1;
   std::int64_t capacity = 0;  // of a semaphore; zero for the other modes
   bool shareable = false;     // of a lock that readers may share; some stores write its writers otherwise
-  duration ttl{};
-  bool wait = false;  // in the queue; false: be refused
+  duration ttl{};             // as the client believes it
+  duration grace{};           // the store keeps the claim for so much longer: see store_ttl
+  bool wait = false;          // in the queue; false: be refused
   /// Of an election. Some stores write its place otherwise, and no error that may pass ends its wait.
   bool election = false;
   bool stood_by = false;  // of an election: it was in the queue before, with another owner id
@@ -31,12 +32,15 @@ struct claim {
   std::shared_ptr<const std::string> metadata;
 };
 
+/// The ttl that the store is told. A client that dies cannot end its claim, so the name rests for the grace.
+[[nodiscard]] inline duration store_ttl(const claim& c) { return c.ttl + c.grace; }
+
 /// Identifies a grant for its renewal or release: the name, and the proof that it is the client's own.
 struct hold {
   std::string name;
   owner_id owner;
   fencing_token token;
-  duration ttl{};
+  duration ttl{};  // at the store
 };
 
 /// One mechanism for the three modes: every claim weighs something, and the claims that hold a name weigh

@@ -43,6 +43,9 @@ class link {
   /// once where it answers no sooner than that. Later calls replace it.
   virtual void when_delivered(const std::function<void()>& action) { action(); }
 
+  /// See port::can_rest.
+  [[nodiscard]] virtual bool can_rest() const { return true; }
+
   /// See port::session_until and port::on_session.
   [[nodiscard]] virtual std::optional<time_point> session_until() const { return std::nullopt; }
   virtual void on_session(const std::function<void()>& /*extended*/) {}

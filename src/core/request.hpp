@@ -82,7 +82,8 @@ struct request {
   std::int64_t capacity = 0;
   bool shareable = false;
   bool election = false;
-  duration ttl{};
+  duration ttl{};    // at the store
+  duration grace{};  // of a claim: the end of the ttl, for which its client does not believe to hold
   bool wait = false;
   bool idle = false;
   bool met_foreign = false;  // of a release: one of several servers has told the claim of a foreign holder
@@ -90,6 +91,7 @@ struct request {
   std::size_t waiters_read = std::numeric_limits<std::size_t>::max();
   std::shared_ptr<const std::string> metadata;
   std::vector<store::hold> batch;
+  bool is_last = false;  // of a renewal of one hold: nobody keeps it any more, and it ends with its ttl
   std::shared_ptr<listing_state> listed;  // by the requests before, if it takes several
   ballot_step step = ballot_step::none;
   std::uint64_t grant = 0;  // of a yield

@@ -13,7 +13,7 @@ namespace {
 constexpr std::size_t batch_size = 256;
 
 /// A renewal is sent up to this much early, in one request with others. They stay together from then on.
-duration slack(const lease_record& lease) { return lease.hold.ttl / 24; }
+duration slack(const lease_record& lease) { return lease.ttl() / 24; }
 
 /// A loss is reported this much before the deadline, so that the report arrives by then.
 duration lead(const lease_record& lease) {
@@ -74,7 +74,7 @@ std::vector<lease_record_ptr> keeper::all() const {
 }
 
 void keeper::confirm(const lease_record_ptr& lease, time_point valid_from) {
-  const duration ttl = lease->hold.ttl;
+  const duration ttl = lease->ttl();
   // Answers may come in another order than their requests went.
   lease->valid_until = std::max(lease->valid_until, deadline_of(valid_from, ttl, lease->margin));
   bound(lease);

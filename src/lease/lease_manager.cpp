@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "base/metadata.hpp"
+
 namespace holdfast::lease_core {
 
 using store::time_point;
@@ -13,6 +15,19 @@ failure in_doubt() {
   return {errc::unavailable,
           "the lock was granted and is released again: the store did not confirm in time that the client's "
           "session lives"};
+}
+
+failure cannot_rest() {
+  return {errc::invalid_argument,
+          "a claim ends with its session on this store, so the name cannot rest after it: claim it without "
+          "grace and at_least, or use a store that keeps a ttl of each claim"};
+}
+
+/// The holder has released, and the claim is still there.
+std::shared_ptr<const std::string> as_released(const std::string& metadata) {
+  claimant former = from_metadata(metadata);
+  former.released = true;
+  return std::make_shared<const std::string>(to_metadata(former));
 }
 
 }  // namespace
@@ -46,6 +61,11 @@ lease_manager::claim_id lease_manager::acquire(wish request, std::optional<time_
   p.owner = request.claim.owner;
   p.done = std::move(done);
   if (limit) p.limit = time_.at(*limit, [this, id] { time_is_up(id); });
+  const bool rests = request.claim.grace != duration::zero() || request.at_least != duration::zero();
+  if (rests && !port_.can_rest()) {
+    p.next_proof = time_.at(time_.now(), [this, id] { finish(id, cannot_rest()); });  // not within this call
+    return id;
+  }
   ask(id, std::move(request));
   return id;
 }
@@ -83,8 +103,14 @@ void lease_manager::on_acquired(claim_id id, const wish& request, store::acquire
   if (std::holds_alternative<store::refused>(result)) return finish(id, not_had{});
   const auto& grant = std::get<store::granted>(result);
   const store::claim& c = request.claim;
-  const auto lease = std::make_shared<lease_record>(store::hold{c.name, c.owner, grant.token, c.ttl}, c.mode,
-                                                    c.permits, request.margin, request.renews, c.retry);
+  const auto lease =
+      std::make_shared<lease_record>(store::hold{c.name, c.owner, grant.token, store::store_ttl(c)}, c.mode,
+                                     c.permits, request.margin, request.renews, c.retry);
+  lease->grace = c.grace;
+  if (request.at_least != duration::zero()) {
+    lease->rests_until = time_.now() + request.at_least;  // at the store the grant is older
+    lease->metadata = c.metadata;
+  }
   const time_point end = deadline_of(grant.valid_from, c.ttl, request.margin);
   lease->set_deadline(end);
   if (time_.now() >= end) {
@@ -145,7 +171,7 @@ void lease_manager::on_proof(claim_id id, const wish& request, const store::rene
     return ask_anew(id, request);
   }
   const bool believed = answer.each.at(0) == store::renewed::yes &&
-                        now < deadline_of(answer.sent, lease->hold.ttl, lease->margin) &&
+                        now < deadline_of(answer.sent, lease->ttl(), lease->margin) &&
                         now < port_.session_until().value_or(time_point::max());
   if (believed) {
     found->second.doubtful = nullptr;
@@ -202,7 +228,7 @@ void lease_manager::release(const lease_record_ptr& lease, std::function<void(st
   lease->set_state(lease_record::phase::releasing);
   keeper_.remove(lease);
   by_owner_.erase(lease->hold.owner);
-  give_back(lease, [done = std::move(done)](store::released outcome) {
+  end(lease, [done = std::move(done)](store::released outcome) {
     if (!done) return;
     switch (outcome) {
       case store::released::done: return done({});
@@ -212,12 +238,33 @@ void lease_manager::release(const lease_record_ptr& lease, std::function<void(st
   });
 }
 
-void lease_manager::give_back(const lease_record_ptr& lease, std::function<void(store::released)> done) {
-  // At that time a whole ttl has passed at the store since the last renewal that may have reached it.
-  const time_point ended = std::max(lease->deadline(), time_.now()) + lease->hold.ttl;
-  port_.release(lease->hold, ended, [done = std::move(done)](store::released outcome) {
+/// Ends the hold by the will of its user. Where it came sooner than the lock may be free, the name rests.
+void lease_manager::end(const lease_record_ptr& lease, std::function<void(store::released)> done) {
+  if (lease->rests_until <= time_.now()) return give_back(lease, std::move(done));
+  // For people alone: what becomes of it does not matter.
+  if (lease->mode() == mode::exclusive) {
+    port_.annotate(lease->hold, as_released(*lease->metadata), ended_by(lease),
+                   [](const store::annotated&) {});
+  }
+  rest(lease, lease->rests_until, std::move(done));
+}
+
+void lease_manager::rest(const lease_record_ptr& lease, time_point until,
+                         std::function<void(store::released)> done) {
+  port_.rest(lease->hold, until, ended_by(lease), [done = std::move(done)](store::released outcome) {
     if (done) done(outcome);
   });
+}
+
+void lease_manager::give_back(const lease_record_ptr& lease, std::function<void(store::released)> done) {
+  port_.release(lease->hold, ended_by(lease), [done = std::move(done)](store::released outcome) {
+    if (done) done(outcome);
+  });
+}
+
+/// By then a whole ttl has passed at the store since the last renewal that may have reached it.
+time_point lease_manager::ended_by(const lease_record_ptr& lease) const {
+  return std::max(lease->deadline(), time_.now()) + lease->hold.ttl;
 }
 
 void lease_manager::renew(const lease_record_ptr& lease, std::function<void(renewal)> done) {
@@ -296,16 +343,21 @@ void lease_manager::lose(const lease_record_ptr& lease, loss_reason reason) {
 }
 
 void lease_manager::after_loss(const lease_record_ptr& lease) {
-  // A late renewal may have reached the store. Releases the hold, so that others do not wait for the rest of
-  // its ttl.
-  give_back(lease, nullptr);
+  // A late renewal may have reached the store. Others should not wait for the rest of its ttl, but for the
+  // grace alone.
+  const time_point rests_until = lease->deadline() + lease->margin + lease->grace;
+  if (lease->loss == loss_reason::ended_at_store || lease->grace == duration::zero() ||
+      rests_until <= time_.now()) {
+    return give_back(lease, nullptr);
+  }
+  rest(lease, rests_until, nullptr);
 }
 
 void lease_manager::close() {
   while (!pending_.empty()) abandon(pending_.begin()->first, failure{errc::closed, "the client was closed"});
   for (const lease_record_ptr& lease : keeper_.all()) {
     lose(lease, loss_reason::client_closed);
-    give_back(lease, nullptr);
+    end(lease, nullptr);
   }
 }
 

@@ -21,6 +21,7 @@ struct wish {
   store::claim claim;
   duration margin{};
   bool renews = true;
+  duration at_least{};  // the name stays locked from its grant
 };
 
 /// Another client holds the lock, and the wait limit is over.
@@ -98,6 +99,10 @@ class lease_manager {
   void abandon(claim_id id, taken result);
   void look_for_request(const owner_id& owner);
   void lose(const lease_record_ptr& lease, loss_reason reason);
+  void end(const lease_record_ptr& lease, std::function<void(store::released)> done);
+  void rest(const lease_record_ptr& lease, store::time_point until,
+            std::function<void(store::released)> done);
+  [[nodiscard]] store::time_point ended_by(const lease_record_ptr& lease) const;
   void give_back(const lease_record_ptr& lease, std::function<void(store::released)> done);
 
   store::scheduler& time_;

@@ -37,6 +37,8 @@ class lease_record {
   [[nodiscard]] holdfast::mode mode() const noexcept { return mode_.load(std::memory_order_relaxed); }
 
   // Under the core lock:
+  /// For how long a confirmation is believed. The store keeps the hold for the grace longer.
+  [[nodiscard]] duration ttl() const noexcept { return hold.ttl - grace; }
   void set_deadline(store::time_point when) noexcept {
     deadline_.store(when.time_since_epoch().count(), std::memory_order_release);
   }
@@ -60,8 +62,11 @@ class lease_record {
   bool is_inspected = false;  // an inspection is under way for a request to release
   /// Loss callbacks, each with the number by which the user refers to it.
   std::vector<std::pair<std::uint64_t, std::function<void(std::error_code)>>> on_lost;
-  std::uint32_t generation = 0;  // of the process that holds; set before the record is shared
-  bool renews;                   // by the keeper, without the user
+  std::uint32_t generation = 0;   // of the process that holds; set before the record is shared
+  duration grace{};               // how long the name rests after a loss; set before the record is shared
+  store::time_point rests_until;  // after a release, if that is later
+  std::shared_ptr<const std::string> metadata;     // of a hold that may rest after its release
+  bool renews;                                     // by the keeper, without the user
   loss_reason loss = loss_reason::ended_at_store;  // any thread may read it once state() is lost
   bool may_be_exclusive = false;  // shared: it is not known whether the store has downgraded it
 

@@ -242,6 +242,7 @@ void set_claims::give_back(set& of, std::size_t from) {
     const lease_record_ptr lease = std::exchange(of.held[name], nullptr);
     if (!lease) continue;
     set_of_.erase(lease.get());
+    lease->rests_until = {};  // nobody has worked under it
     leases_.release(lease, nullptr);
   }
 }

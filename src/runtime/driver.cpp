@@ -5,6 +5,7 @@
 #include <variant>
 
 #include "core/acquisition.hpp"
+#include "core/rest_request.hpp"
 #include "core/translation.hpp"
 
 namespace holdfast::runtime {
@@ -171,6 +172,12 @@ void driver::release(store::hold hold, store::time_point give_up, store::handler
        [](const reply& r, store::time_point, bool doubted) { return tickets::release_result(r, doubted); },
        [](const store::request_error&) { return store::released::unknown; }},
       std::move(done));
+}
+
+void driver::rest(store::hold hold, store::time_point until, store::time_point give_up,
+                  store::handler<store::released> done) {
+  feed(start<store::released>(tickets::rest_request{std::move(hold), until, give_up}, std::move(done)),
+       store::started{});
 }
 
 void driver::downgrade(store::hold hold, store::time_point give_up, store::handler<store::lowered> done) {

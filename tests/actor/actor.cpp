@@ -24,8 +24,8 @@
 //   user NUMBER [group=NUMBER]               -> user       gives up being root, and all groups but one
 //   wall                                     -> wall SECONDS    by the wall clock
 //
-// OPTION: shared, permits=N/CAPACITY, ttl=MS, retry=MS (50 s), fixed, within=MS, label=TEXT. A lease of
-// `hold` that is lost is told at once: lost CODE TEXT.
+// OPTION: shared, permits=N/CAPACITY, ttl=MS, grace=MS, retry=MS (50 s), fixed, within=MS, label=TEXT. A
+// lease of `hold` that is lost is told at once: lost CODE TEXT.
 
 #include <algorithm>
 #include <csignal>
@@ -107,6 +107,7 @@ class contender {
       : within_{request.time("within")}, mode_{request.has("shared") ? mode::shared : mode::exclusive} {
     holdfast::lock_options options;
     if (const auto ttl = request.time("ttl")) options.ttl(*ttl);
+    if (const auto grace = request.time("grace")) options.grace(*grace);
     // Servers that a test starts anew may take long to come back.
     options.retry(holdfast::retry_policy{}.limit(request.time("retry").value_or(std::chrono::seconds{50})));
     if (const auto label = request.option("label")) options.label(*label);

@@ -28,6 +28,7 @@ class scripted_link final : public store::link<Request, Reply> {
   void on_notifications(on_notification handler) override { on_notification_ = std::move(handler); }
   std::shared_ptr<void> watch(store::watched, std::function<void()>) override { return nullptr; }
   [[nodiscard]] std::optional<store::time_point> session_until() const override { return session; }
+  [[nodiscard]] bool can_rest() const override { return rests; }
   void on_session(const std::function<void()>& extended) override { extended_ = extended; }
   void help(store::caller&) override {}
   bool drive() override { return false; }
@@ -53,6 +54,7 @@ class scripted_link final : public store::link<Request, Reply> {
   }
 
   std::optional<store::time_point> session;
+  bool rests = true;
 
  private:
   struct pending {

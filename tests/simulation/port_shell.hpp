@@ -28,6 +28,11 @@ class port_shell : public store::port {
   void release(store::hold hold, store::time_point give_up, store::handler<store::released> done) override {
     inner_.release(std::move(hold), give_up, std::move(done));
   }
+  [[nodiscard]] bool can_rest() const override { return inner_.can_rest(); }
+  void rest(store::hold hold, store::time_point until, store::time_point give_up,
+            store::handler<store::released> done) override {
+    inner_.rest(std::move(hold), until, give_up, std::move(done));
+  }
   void downgrade(store::hold hold, store::time_point give_up, store::handler<store::lowered> done) override {
     inner_.downgrade(std::move(hold), give_up, std::move(done));
   }

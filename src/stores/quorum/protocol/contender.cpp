@@ -37,7 +37,7 @@ contender::step contender::ask(time_point now) {
   reported_.reset();
   holds_ = false;
   const auto since = won_since(now);
-  if (since && now - *since < claim_.ttl / 4) {
+  if (since && now - *since < (claim_.ttl - claim_.grace) / 4) {
     conclude(s, now);
     return s;
   }

@@ -40,7 +40,7 @@ void coordinator::dispatch(request r, on_reply done) {
     case task::acquire:
     case task::find:
     case task::look: return claim(std::move(r), std::move(done));
-    case task::renew: return renew(r, std::move(done));
+    case task::renew: return r.is_last ? rest(r, std::move(done)) : renew(r, std::move(done));
     case task::release:
     case task::withdraw: return release(std::move(r), std::move(done));
     case task::downgrade: return downgrade(r, std::move(done));

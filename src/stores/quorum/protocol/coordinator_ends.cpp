@@ -23,22 +23,14 @@ constexpr duration longest_pause = 800ms;
 void coordinator::release(request r, on_reply done) {
   if (const auto found = claims_.find(r.owner); found != claims_.end()) {
     const claim_ptr c = found->second;
-    c->is_over = true;
-    scheduler_.cancel(std::exchange(c->timer, 0));
     if (r.ttl == duration{}) r.ttl = c->machine.claim().ttl;
     r.met_foreign = c->machine.has_met_foreign() && r.kind == tickets::task::release;
-    claims_.erase(found);
+    forget(r.owner);
   }
   r.metadata.reset();
   r.step = tickets::ballot_step::none;
   const auto f = std::make_shared<farewell>(farewell{r, scheduler_.now() + r.ttl});
-  const auto d = std::make_shared<delivery>();
-  ++deliveries_;
-  d->limit = scheduler_.at(scheduler_.now() + settings_.silence, [this, d, alive = alive_] {
-    if (!*alive) return;
-    d->limit = 0;
-    finish(*d);
-  });
+  const auto d = begin_delivery();
   ask_all(
       r,
       [this, d](const outcomes& heard, bool is_last) -> std::optional<outcome> {
@@ -55,6 +47,65 @@ void coordinator::release(request r, on_reply done) {
         return std::nullopt;
       },
       std::move(done), [this, f](std::size_t server) { release_again(f, server, first_pause); });
+}
+
+/// A hold that nobody keeps any more, until it ends by itself. A server that does not hear of it lets the
+/// hold end with the ttl of its last renewal; the others decide.
+void coordinator::rest(const request& last, on_reply done) {
+  const store::hold& hold = last.batch.front();
+  forget(hold.owner);
+  request r;
+  r.kind = tickets::task::withdraw;
+  r.name = hold.name;
+  r.owner = hold.owner;
+  r.ttl = hold.ttl;
+  const auto f = std::make_shared<farewell>(farewell{r, scheduler_.now() + r.ttl});
+  // Where the claim still waits, it would be granted later, to nobody.
+  const decision decide = renewal_of(
+      last.batch, [this, f](const owner_id& /*owner*/, std::size_t server) { withdraw_at(server, f); });
+  const auto d = begin_delivery();
+  ask_all(
+      last,
+      [this, d, decide](const outcomes& heard, bool is_last) {
+        auto decided = decide(heard, is_last);
+        if (is_last || is_complete(heard)) finish(*d);
+        return decided;
+      },
+      [this, r, done = std::move(done)](const outcome& o) {
+        const auto* const reply = std::get_if<tickets::reply>(&o);
+        const auto* const said = reply == nullptr ? nullptr : std::get_if<tickets::kept>(reply);
+        if (said != nullptr && said->unsure.empty() && !said->each.front()) release(r, nullptr);
+        done(o);
+      });
+}
+
+void coordinator::withdraw_at(std::size_t server, const std::shared_ptr<farewell>& f) {
+  const auto d = begin_delivery();
+  send_to(server, f->withdrawal, [this, server, f, d, alive = alive_](const outcome& o) {
+    if (!*alive) return;
+    finish(*d);
+    if (std::holds_alternative<store::request_error>(o)) release_again(f, server, first_pause);
+  });
+}
+
+/// Nothing that a server still says of the claim counts.
+void coordinator::forget(const owner_id& owner) {
+  const auto found = claims_.find(owner);
+  if (found == claims_.end()) return;
+  found->second->is_over = true;
+  scheduler_.cancel(std::exchange(found->second->timer, 0));
+  claims_.erase(found);
+}
+
+std::shared_ptr<coordinator::delivery> coordinator::begin_delivery() {
+  const auto d = std::make_shared<delivery>();
+  ++deliveries_;
+  d->limit = scheduler_.at(scheduler_.now() + settings_.silence, [this, d, alive = alive_] {
+    if (!*alive) return;
+    d->limit = 0;
+    finish(*d);
+  });
+  return d;
 }
 
 void coordinator::finish(delivery& of) {

@@ -126,39 +126,46 @@ void coordinator::send_part(const std::shared_ptr<round>& all, std::size_t serve
 /// A hold is kept if a majority has kept it, and lost if a majority cannot be reached any more. A server that
 /// does not have it is claimed, so that the hold survives the loss of another one.
 void coordinator::renew(const request& batch, on_reply done) {
-  const auto holds = batch.batch;
+  ask_all(batch,
+          renewal_of(batch.batch,
+                     [this](const owner_id& owner, std::size_t server) { claim_missing(owner, server); }),
+          std::move(done));
+}
+
+/// What a majority says of a renewal. \param missing called for each server where a hold of a majority is
+/// not.
+coordinator::decision coordinator::renewal_of(
+    std::vector<store::hold> holds, std::function<void(const owner_id&, std::size_t server)> missing) const {
   const auto spread = std::make_shared<std::vector<char>>(settings_.servers, false);  // done for that server
-  ask_all(
-      batch,
-      [this, holds, spread](const outcomes& all, bool is_last) -> std::optional<outcome> {
-        tickets::kept answer;
-        const std::size_t spare = settings_.servers - majority();
-        bool is_decided = true;
-        for (std::size_t h = 0; h < holds.size(); ++h) {
-          std::size_t yes = 0;
-          std::size_t no = 0;
-          for (const auto& each : all) {
-            const auto* const k = reply_in<tickets::kept>(each);
-            if (k == nullptr || std::find(k->unsure.begin(), k->unsure.end(), h) != k->unsure.end()) continue;
-            ++(k->each.at(h) ? yes : no);
-          }
-          answer.each.push_back(yes >= majority());
-          if (yes < majority() && no <= spare) {
-            is_decided = false;
-            answer.unsure.push_back(h);
-          }
-        }
-        for (std::size_t i = 0; i < all.size(); ++i) {
-          const auto* const k = reply_in<tickets::kept>(all[i]);
-          if (k == nullptr || !is_decided || std::exchange(spread->at(i), true)) continue;
-          for (std::size_t h = 0; h < holds.size(); ++h)
-            if (answer.each[h] && !k->each.at(h)) claim_missing(holds[h].owner, i);
-        }
-        if (failures_in(all) > spare && is_last) return outcome{too_few(all)};
-        if (!is_decided && !is_last) return std::nullopt;
-        return outcome{tickets::reply{std::move(answer)}};
-      },
-      std::move(done));
+  return [this, holds = std::move(holds), missing = std::move(missing), spread](
+             const outcomes& all, bool is_last) -> std::optional<outcome> {
+    tickets::kept answer;
+    const std::size_t spare = settings_.servers - majority();
+    bool is_decided = true;
+    for (std::size_t h = 0; h < holds.size(); ++h) {
+      std::size_t yes = 0;
+      std::size_t no = 0;
+      for (const auto& each : all) {
+        const auto* const k = reply_in<tickets::kept>(each);
+        if (k == nullptr || std::find(k->unsure.begin(), k->unsure.end(), h) != k->unsure.end()) continue;
+        ++(k->each.at(h) ? yes : no);
+      }
+      answer.each.push_back(yes >= majority());
+      if (yes < majority() && no <= spare) {
+        is_decided = false;
+        answer.unsure.push_back(h);
+      }
+    }
+    for (std::size_t i = 0; i < all.size(); ++i) {
+      const auto* const k = reply_in<tickets::kept>(all[i]);
+      if (k == nullptr || !is_decided || std::exchange(spread->at(i), true)) continue;
+      for (std::size_t h = 0; h < holds.size(); ++h)
+        if (answer.each[h] && !k->each.at(h)) missing(holds[h].owner, i);
+    }
+    if (failures_in(all) > spare && is_last) return outcome{too_few(all)};
+    if (!is_decided && !is_last) return std::nullopt;
+    return outcome{tickets::reply{std::move(answer)}};
+  };
 }
 
 void coordinator::claim_missing(const owner_id& owner, std::size_t server) {

@@ -1,0 +1,224 @@
+// How long a name rests: after a loss, and after a release that comes too soon.
+
+#include <thread>
+
+#include "contract/contract.hpp"
+#include "support/actor.hpp"
+
+namespace holdfast::contract {
+namespace {
+
+bool ends_claims_by_time(const store_kind& kind) { return !kind.keeps_sessions; }
+
+using time_point = boot_clock::time_point;
+
+/// The clock of a server may run at another rate than this process's.
+constexpr auto clocks_differ = 10ms;
+
+class grace : public on_each_store {
+ protected:
+  contender& by(client& locks, std::string_view name, const lock_options& options = {}) {
+    return in_flavour(flavour::blocking, locks, name, 1, options);
+  }
+};
+
+TEST_P(grace, passes_after_a_hold_that_was_not_renewed) {
+  auto first = by(one(), "stock", lock_options{}.ttl(1s).renewal(false).grace(1s)).take(exclusive);
+  ASSERT_TRUE(first.held) << first.code.message();
+  const time_point deadline = first.held.deadline();
+  EXPECT_LE(deadline, boot_clock::now() + 1s) << "the lease knows nothing of the grace";
+  const auto next = by(two(), "stock").take(exclusive);
+  EXPECT_GE(boot_clock::now(), deadline + 1s - clocks_differ);
+  EXPECT_FALSE(first.held.held());
+  EXPECT_GT(next.held.token(), first.held.token());
+  EXPECT_EQ(by(one(), "stock").release(std::move(first.held)), errc::lost);
+  EXPECT_TRUE(next.held.held());
+}
+
+TEST_P(grace, passes_after_shared_holds_and_permits_too) {
+  HOLDFAST_NEEDS_PERMITS();
+  const auto resting = lock_options{}.ttl(1s).renewal(false).grace(1s);
+  const auto reader = by(one(), "stock", resting).take(shared);
+  counting_semaphore seats{one(), "seats", 2, resting};
+  const auto seat = seats.acquire_permits(1);
+  const auto writer = by(two(), "stock").take(exclusive);
+  EXPECT_GE(boot_clock::now(), reader.held.deadline() + 1s - clocks_differ);
+  EXPECT_TRUE(writer.held.held());
+  const auto both = in_flavour(flavour::blocking, two(), "seats", 2, {}).take(permits(2));
+  EXPECT_GE(boot_clock::now(), seat.deadline() + 1s - clocks_differ);
+  EXPECT_TRUE(both.held.held());
+}
+
+TEST_P(grace, does_not_hold_up_a_release) {
+  auto first = by(one(), "stock", lock_options{}.ttl(10s).grace(15s)).take(exclusive);
+  ASSERT_TRUE(first.held) << first.code.message();
+  auto waiting = by(two(), "stock", lock_options{}.ttl(10s).grace(15s)).start(exclusive);
+  ASSERT_TRUE(look().sees_waiters("stock", 1));
+  const auto before = boot_clock::now();
+  EXPECT_FALSE(by(one(), "stock").release(std::move(first.held)));
+  auto second = get(waiting);
+  EXPECT_TRUE(second.held.held());
+  EXPECT_LT(boot_clock::now(), before + 15s);
+  EXPECT_LE(second.held.remaining(), 10s);
+  EXPECT_FALSE(by(two(), "stock").release(std::move(second.held)));
+  EXPECT_TRUE(by(one(), "stock").take(exclusive.at_once()).held);
+}
+
+TEST_P(grace, does_not_follow_the_end_of_a_client_or_an_end_by_force) {
+  const auto first = by(one(), "stock", lock_options{}.ttl(10s).grace(15s)).take(exclusive);
+  ASSERT_TRUE(first.held) << first.code.message();
+  one().close();
+  const auto second = by(two(), "stock", lock_options{}.ttl(10s).grace(15s)).take(exclusive.within(10s));
+  ASSERT_TRUE(second.held) << second.code.message();
+  EXPECT_EQ(bystander().force_release("stock"), 1U);
+  EXPECT_TRUE(by(bystander(), "stock").take(exclusive.within(10s)).held);
+}
+
+TEST_P(grace, is_kept_by_renewals) {
+  const auto first = by(one(), "stock", lock_options{}.ttl(2s).grace(3s)).take(exclusive);
+  const auto deadline = first.held.deadline();
+  ASSERT_TRUE(look().sees([&] { return first.held.deadline() > deadline; }));
+  EXPECT_TRUE(first.held.held());
+  EXPECT_GT(inspect("stock").holders.at(0).expires_in, 2s);
+}
+
+HOLDFAST_ON_EACH_STORE(grace, ends_claims_by_time);
+
+class grace_of_processes : public on_each_store {};
+
+TEST_P(grace_of_processes, that_die_passes_before_the_next_one_holds) {
+  test::actor child;
+  ASSERT_EQ(child.ask("open " + store_->url()), "open");
+  const auto first = child.hold("stock ttl=2000 grace=1000");
+  ASSERT_EQ(child.ask("report"), "holding");
+  const auto died = boot_clock::now();
+  child.kill();
+  const auto next = mutex{one(), "stock"}.acquire();
+  EXPECT_GE(boot_clock::now(), died + 1s - clocks_differ);
+  EXPECT_GT(next.token(), first);
+}
+
+HOLDFAST_ON_EACH_STORE(grace_of_processes, [](const store_kind& kind) {
+  return kind.across_processes && ends_claims_by_time(kind);
+});
+
+class at_least : public in_both_flavours {};
+
+TEST_P(at_least, keeps_a_name_that_is_released_too_soon) {
+  const auto before = boot_clock::now();
+  auto first = by(one(), "stock", lock_options{}.ttl(10s).at_least(1s).label("nightly")).take(exclusive);
+  ASSERT_TRUE(first.held) << first.code.message();
+  const auto token = first.held.token();
+  auto waiting = by(two(), "stock").start(exclusive);
+  ASSERT_TRUE(look().sees_waiters("stock", 1));
+  EXPECT_FALSE(by(one(), "stock").release(std::move(first.held)));
+  const auto seen = inspect("stock");
+  if (!seen.holders.empty() && seen.holders.at(0).token == token) {
+    EXPECT_EQ(seen.holders.at(0).claimant.label, "nightly");
+    EXPECT_LE(seen.holders.at(0).expires_in, 1s);
+  }
+  const auto next = get(waiting);
+  EXPECT_TRUE(next.held.held()) << next.code.message();
+  EXPECT_GE(boot_clock::now(), before + 1s - clocks_differ);
+  EXPECT_GT(next.held.token(), token);
+}
+
+TEST_P(at_least, outlives_the_client_and_its_ttl) {
+  const auto before = boot_clock::now();
+  auto first = by(one(), "stock", lock_options{}.ttl(1s).at_least(2500ms)).take(exclusive);
+  ASSERT_TRUE(first.held) << first.code.message();
+  EXPECT_FALSE(by(one(), "stock").release(std::move(first.held)));
+  one().close();
+  const auto refused = by(two(), "stock").take(exclusive.at_once());
+  EXPECT_TRUE(!refused.held || boot_clock::now() >= before + 2500ms);
+  const auto next = by(two(), "stock").take(exclusive);
+  EXPECT_GE(boot_clock::now(), before + 2500ms - clocks_differ);
+  EXPECT_TRUE(next.held.held()) << next.code.message();
+}
+
+TEST_P(at_least, is_left_to_the_store_when_the_client_closes_while_it_holds) {
+  const auto before = boot_clock::now();
+  const auto first = by(one(), "stock", lock_options{}.ttl(1s).at_least(2s)).take(exclusive);
+  ASSERT_TRUE(first.held) << first.code.message();
+  one().close();
+  EXPECT_FALSE(first.held.held());
+  const auto next = by(two(), "stock").take(exclusive);
+  EXPECT_GE(boot_clock::now(), before + 2s - clocks_differ);
+  EXPECT_TRUE(next.held.held()) << next.code.message();
+}
+
+TEST_P(at_least, has_passed_and_a_release_is_a_usual_one) {
+  auto first = by(one(), "stock", lock_options{}.ttl(20s).at_least(300ms)).take(exclusive);
+  ASSERT_TRUE(first.held) << first.code.message();
+  std::this_thread::sleep_for(300ms);
+  EXPECT_FALSE(by(one(), "stock").release(std::move(first.held)));
+  EXPECT_TRUE(by(two(), "stock").take(exclusive.at_once()).held);
+}
+
+TEST_P(at_least, concerns_each_shared_hold_and_permit) {
+  HOLDFAST_NEEDS_PERMITS();
+  const auto resting = lock_options{}.ttl(1s).at_least(2s);
+  const auto before = boot_clock::now();
+  auto reader = by(one(), "stock", resting).take(shared);
+  counting_semaphore seats{one(), "seats", 2, resting};
+  auto seat = seats.acquire_permits(1);
+  EXPECT_FALSE(by(one(), "stock").release(std::move(reader.held)));
+  EXPECT_FALSE(seat.release());
+  EXPECT_TRUE(by(two(), "stock").take(shared.at_once()).held);
+  EXPECT_TRUE(by(two(), "seats", 2).take(permits(1).at_once()).held);
+  const auto writer = by(two(), "stock").take(exclusive);
+  EXPECT_GE(boot_clock::now(), before + 2s - clocks_differ);
+  EXPECT_TRUE(writer.held.held()) << writer.code.message();
+  EXPECT_TRUE(by(two(), "seats", 2).take(permits(2)).held.held());
+}
+
+HOLDFAST_IN_BOTH_FLAVOURS(at_least, ends_claims_by_time);
+
+class resting : public on_each_store {};
+
+TEST_P(resting, is_shown_and_may_be_ended) {
+  mutex lock{one(), "stock", lock_options{}.ttl(10s).at_least(20s).label("nightly")};
+  lock.lock();
+  EXPECT_FALSE(inspect("stock").holders.at(0).claimant.released);
+  lock.unlock();
+  EXPECT_FALSE(lock.held());
+  ASSERT_TRUE(look().sees([&] {
+    const auto state = inspect("stock");
+    return state.holders.size() == 1 && state.holders.at(0).claimant.released;
+  }));
+  EXPECT_EQ(inspect("stock").holders.at(0).claimant.label, "nightly");
+  EXPECT_FALSE(lock.try_lock()) << "it rests for its former holder, too";
+  EXPECT_EQ(bystander().force_release("stock"), 1U);
+  EXPECT_TRUE(lock.try_lock_for(15s));
+}
+
+TEST_P(resting, does_not_concern_what_a_set_gives_back) {
+  mutex second{two(), "b"};
+  second.lock();
+  lock_set both{one(), {"a", "b"}, lock_options{}.ttl(10s).at_least(20s)};
+  EXPECT_FALSE(both.try_acquire());
+  EXPECT_TRUE(look().sees_holders("a", 0)) << "nobody has worked under it";
+}
+
+HOLDFAST_ON_EACH_STORE(resting, ends_claims_by_time);
+
+class session_stores : public on_each_store {};
+
+TEST_P(session_stores, refuse_to_let_a_name_rest) {
+  const auto code_of = [&](const lock_options& options) -> std::error_code {
+    try {
+      static_cast<void>(mutex{one(), "stock", options}.acquire());
+    } catch (const error& failed) {
+      return failed.code();
+    }
+    return {};
+  };
+  EXPECT_EQ(code_of(lock_options{}.grace(5s)), errc::invalid_argument);
+  EXPECT_EQ(code_of(lock_options{}.at_least(5s)), errc::invalid_argument);
+  EXPECT_FALSE(code_of(lock_options{}));
+}
+
+HOLDFAST_ON_EACH_STORE(session_stores, [](const store_kind& kind) { return kind.keeps_sessions; });
+
+}  // namespace
+}  // namespace holdfast::contract

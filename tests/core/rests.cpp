@@ -1,0 +1,228 @@
+// How a name rests: the claim that the store keeps for longer than its client believes, and the last renewal.
+
+#include <gtest/gtest.h>
+#include <string>
+
+#include "base/metadata.hpp"
+#include "core/managed_leases.hpp"
+#include "core/rest_request.hpp"
+
+namespace holdfast {
+namespace {
+
+using namespace test;
+using tickets::task;
+
+class rests : public managed_leases {
+ protected:
+  static lease_core::wish with_grace(duration grace) {
+    lease_core::wish wish = a_wish();
+    wish.claim.grace = grace;
+    return wish;
+  }
+  static lease_core::wish with_least(duration least) {
+    lease_core::wish wish = a_wish();
+    wish.at_least = least;
+    return wish;
+  }
+  /// The ttl of the one hold that a request renews.
+  [[nodiscard]] duration renewed_ttl(std::size_t which = 0) const {
+    return it.link.request(which).batch.at(0).ttl;
+  }
+};
+
+TEST_F(rests, the_store_keeps_a_claim_for_its_grace_longer) {
+  ask(with_grace(15s));
+  ASSERT_EQ(it.pending_tasks(), tasks{task::acquire});
+  EXPECT_EQ(it.link.request().ttl, 45s);
+  EXPECT_EQ(it.link.request().grace, 15s);
+  it.answer(granted_at(7));
+  const auto lease = std::get<lease_record_ptr>(ends.back());
+  EXPECT_EQ(lease->deadline(), epoch + 30s - margin) << "the client does not believe it";
+  it.time.run_until(epoch + 10s);
+  ASSERT_EQ(it.pending_tasks(), tasks{task::renew}) << "a third of the ttl, without the grace";
+  EXPECT_EQ(renewed_ttl(), 45s);
+  EXPECT_FALSE(it.link.request().is_last);
+  it.answer(tickets::kept{{true}});
+  EXPECT_GE(lease->deadline(), epoch + 30s);
+  EXPECT_LE(lease->deadline(), epoch + 40s - margin);
+}
+
+TEST_F(rests, a_waiting_claim_keeps_its_place_with_the_grace) {
+  ask(with_grace(15s));
+  it.answer(waiting_at(7));
+  it.notify(1, grant_of(7));
+  ASSERT_EQ(it.pending_tasks(), tasks{task::look});
+  EXPECT_EQ(it.link.request().ttl, 45s);
+}
+
+TEST_F(rests, an_old_answer_is_asked_again_by_the_ttl_without_the_grace) {
+  lease_core::wish wish = with_grace(300s);
+  wish.claim.ttl = 12s;
+  ask(wish);
+  it.time.run_for(8s);
+  it.answer(granted_at(7));
+  EXPECT_EQ(it.pending_tasks(), tasks{task::look}) << "two thirds of the ttl are over";
+}
+
+TEST_F(rests, after_a_loss_the_name_rests_for_the_grace) {
+  const lease_record_ptr lease = hold(with_grace(15s));
+  it.time.run_until(lease->deadline());
+  ASSERT_EQ(lease->state(), phase::lost);
+  ASSERT_EQ(it.pending_tasks(), (tasks{task::renew, task::renew})) << "no release";
+  EXPECT_TRUE(it.link.request(1).is_last);
+  EXPECT_GE(renewed_ttl(1), 15s);
+  EXPECT_LE(renewed_ttl(1), 15s + margin + 1ms) << "a late renewal must not prolong the rest";
+}
+
+TEST_F(rests, after_a_loss_that_is_reported_late_the_rest_of_the_grace_counts) {
+  const lease_record_ptr lease = hold(with_grace(15s));
+  it.time.stop_for(40s);
+  it.time.run_for(0s);
+  ASSERT_EQ(lease->state(), phase::lost);
+  EXPECT_LE(renewed_ttl(it.link.open() - 1), 5s + margin);
+}
+
+TEST_F(rests, a_hold_that_the_store_has_ended_does_not_rest) {
+  const lease_record_ptr lease = hold(with_grace(15s));
+  it.notify(1, revocation());
+  it.answer(tickets::kept{{false}});
+  ASSERT_EQ(lease->state(), phase::lost);
+  EXPECT_EQ(it.pending_tasks(), tasks{task::release});
+}
+
+TEST_F(rests, a_release_does_not_wait_for_the_grace) {
+  release(hold(with_grace(15s)));
+  EXPECT_EQ(it.pending_tasks(), tasks{task::release});
+}
+
+TEST_F(rests, closing_does_not_wait_for_the_grace) {
+  const lease_record_ptr lease = hold(with_grace(15s));
+  it.time.turn([&] { all.close(); });
+  EXPECT_EQ(it.pending_tasks(), tasks{task::release});
+}
+
+TEST_F(rests, a_release_before_the_least_time_is_a_last_renewal) {
+  const lease_record_ptr lease = hold(with_least(60s));
+  it.time.run_for(5s);
+  release(lease);
+  EXPECT_EQ(lease->state(), phase::releasing);
+  ASSERT_EQ(it.pending_tasks(), (tasks{task::annotate, task::renew}));
+  const claimant shown = from_metadata(*it.link.request(0).metadata);
+  EXPECT_TRUE(shown.released);
+  EXPECT_EQ(shown.label, "somebody");
+  EXPECT_TRUE(it.link.request(1).is_last);
+  EXPECT_EQ(renewed_ttl(1), 55s);
+  it.answer(tickets::kept{{true}}, 1);
+  EXPECT_EQ(released, std::vector{std::error_code{}});
+  it.answer(tickets::done{});
+  it.time.run_for(1h);
+  EXPECT_EQ(it.link.open(), 0U) << "nobody renews it any more";
+  EXPECT_TRUE(losses.empty());
+}
+
+TEST_F(rests, a_release_after_the_least_time_is_a_usual_one) {
+  lease_core::wish wish = with_least(5s);
+  const lease_record_ptr lease = hold(wish);
+  it.time.run_for(5s);
+  release(lease);
+  EXPECT_EQ(it.pending_tasks(), tasks{task::release});
+}
+
+TEST_F(rests, closing_leaves_the_least_time_to_the_store) {
+  const lease_record_ptr lease = hold(with_least(60s));
+  it.time.turn([&] { all.close(); });
+  EXPECT_EQ(lease->state(), phase::lost);
+  EXPECT_EQ(it.pending_tasks(), (tasks{task::annotate, task::renew}));
+  EXPECT_GT(it.port.busy(), 0U) << "the client waits for it";
+}
+
+TEST_F(rests, a_store_of_sessions_refuses) {
+  it.link.rests = false;
+  for (const lease_core::wish& each : {with_grace(1s), with_least(1s)}) {
+    ask(each);
+    it.time.run_for(0s);
+    EXPECT_EQ(failure_at_end(), errc::invalid_argument);
+  }
+  EXPECT_EQ(it.link.sent(), 0U);
+  EXPECT_TRUE(hold());
+}
+
+/// The machine of the last renewal, by hand.
+class last_renewal : public testing::Test {
+ protected:
+  tickets::rest_request::step feed(const store::event<tickets::reply>& e) { return it.resume(now, 0, e); }
+  tickets::rest_request::step reply(tickets::reply r) {
+    return feed(store::replied<tickets::reply>{std::move(r)});
+  }
+  tickets::rest_request::step fail(const store::request_error& t) {
+    return feed(store::replied<tickets::reply>{t});
+  }
+
+  store::time_point now = epoch;
+  tickets::rest_request it{{"stock", id(1), fencing_token{7}, 30s}, epoch + 100ms, epoch + 30s};
+};
+
+TEST_F(last_renewal, is_tried_again_with_what_is_left) {
+  auto s = feed(store::started{});
+  ASSERT_TRUE(s.send);
+  EXPECT_EQ(s.send->kind, task::renew);
+  EXPECT_EQ(s.send->batch.at(0).ttl, 100ms);
+  now += 20ms;
+  s = fail(retryable_maybe_executed);
+  ASSERT_TRUE(s.wake_at);
+  EXPECT_FALSE(s.answer);
+  now = *s.wake_at;
+  s = feed(store::woken{});
+  ASSERT_TRUE(s.send);
+  EXPECT_EQ(s.send->batch.at(0).ttl, 100ms - (now - epoch));
+  s = reply(tickets::kept{{true}});
+  EXPECT_EQ(s.answer, store::released::done);
+  EXPECT_TRUE(s.finished);
+}
+
+TEST_F(last_renewal, becomes_a_release_when_nothing_is_left) {
+  feed(store::started{});
+  now += 101ms;
+  const auto s = fail(retryable);
+  now = *s.wake_at;
+  EXPECT_EQ(feed(store::woken{}).send->kind, task::release);
+  EXPECT_EQ(reply(tickets::done{}).answer, store::released::done);
+}
+
+TEST_F(last_renewal, is_tried_again_where_the_store_could_not_look) {
+  feed(store::started{});
+  const auto s = reply(tickets::kept{{false}, {0}});
+  EXPECT_FALSE(s.answer);
+  ASSERT_TRUE(s.wake_at);
+  now = *s.wake_at;
+  EXPECT_EQ(feed(store::woken{}).send->kind, task::renew);
+}
+
+TEST_F(last_renewal, says_what_became_of_the_hold) {
+  feed(store::started{});
+  EXPECT_EQ(reply(tickets::kept{{false}}).answer, store::released::was_gone);
+}
+
+TEST_F(last_renewal, doubts_after_a_try_without_an_answer) {
+  feed(store::started{});
+  now = *fail(retryable_maybe_executed).wake_at;
+  feed(store::woken{});
+  EXPECT_EQ(reply(tickets::kept{{false}}).answer, store::released::done) << "it may have ended by that try";
+}
+
+TEST_F(last_renewal, ends_with_the_hold) {
+  EXPECT_EQ(feed(store::started{}).wake_at, epoch + 30s);
+  now += 30s;
+  const auto s = feed(store::woken{});
+  EXPECT_EQ(s.answer, store::released::unknown);
+  EXPECT_TRUE(s.finished);
+}
+
+TEST_F(last_renewal, is_not_tried_again_where_that_is_useless) {
+  feed(store::started{});
+  EXPECT_EQ(fail(permanent).answer, store::released::unknown);
+}
+
+}  // namespace
+}  // namespace holdfast
