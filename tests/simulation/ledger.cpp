@@ -74,7 +74,7 @@ void ledger::executed(const tickets::request& request, bool late, const tickets:
     case task::downgrade:
     case task::annotate: {
       fact* const f = find(name, request.owner, request.token.value());
-      const bool wrong = yes ? f == nullptr : f != nullptr && f->granted && lives(*f);
+      const bool wrong = yes ? f == nullptr : f != nullptr && has_to_change(*f, request.kind);
       if (wrong) violated("a change of a hold was answered wrongly", name, request.token.value());
       const bool lowers = yes && f != nullptr && request.kind == task::downgrade;
       frees_capacity = lowers && f->weight != 1;  // or it was lowered by an earlier try

@@ -113,6 +113,8 @@ class ledger {
   /// Whether it lives there for all that anybody can have heard, so that nobody may be told that it has
   /// ended.
   [[nodiscard]] virtual bool surely_lives(const store::hold& h) const;
+  /// Whether it may be there. What a majority of several servers has is not known here.
+  [[nodiscard]] virtual bool may_have(const store::hold& h) const;
   /// Whether somebody who may has ended it, so that its client may not know yet.
   [[nodiscard]] virtual bool is_ended_by_hand(const owner_id& /*owner*/) const { return false; }
   [[nodiscard]] virtual grant grant_of(const store::hold& h) const;
@@ -148,6 +150,7 @@ class ledger {
   [[nodiscard]] bool lives(const fact& f) const { return f.expires > at_.lease_now(); }
   [[nodiscard]] bool is_gone(const fact& f) const { return f.gone <= at_.lease_now(); }
   void suspect_revived();
+  [[nodiscard]] bool has_to_change(const fact& f, tickets::task by) const;
   void begin_ttl(fact& f, duration ttl) const;
   [[nodiscard]] fact* find(std::size_t name, const owner_id& owner, std::uint64_t token);
   [[nodiscard]] fact* find_exactly(std::size_t name, const owner_id& owner, std::uint64_t token);

@@ -28,6 +28,18 @@ void ledger::require_served(std::size_t name) {
   }
 }
 
+/// Metadata is replaced of claims that hold alone. One that rests may have been downgraded, unknown to its
+/// client.
+bool ledger::has_to_change(const fact& f, tickets::task by) const {
+  const bool fits = by == tickets::task::downgrade || f.weight == store::full_capacity;
+  return f.granted && lives(f) && fits;
+}
+
+bool ledger::may_have(const store::hold& h) const {
+  if (unanswerable_.contains(h.owner) || confused_.contains(h.owner)) return true;
+  return std::any_of(facts_.begin(), facts_.end(), [&](const fact& f) { return f.owner == h.owner; });
+}
+
 void ledger::outsider(std::size_t name, bool there) {
   if (there) outsider_seen_[name] = std::max(outsider_seen_[name], at_.lease_now());
   if (std::exchange(outsiders_[name], there) == there) return;

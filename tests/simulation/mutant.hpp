@@ -86,6 +86,9 @@ enum class mutant : std::uint8_t {
   guard_votes,
   hold_not_spread,
   keeps_vain_votes,
+  grace_delays_release,
+  grace_forgotten,
+  at_least_forgotten,
 };
 
 struct named_mutant {
@@ -189,6 +192,9 @@ inline constexpr auto mutants = std::to_array<named_mutant>({
     {"set-ends-holding", mutant::set_ends_holding, "a set of names that is given up keeps what it holds"},
     {"set-misses-losses", mutant::set_misses_losses, "a set of names goes on without one that it has lost"},
     {"set-in-any-order", mutant::set_in_any_order, "sets of names are waited for in different orders"},
+    {"grace-delays-release", mutant::grace_delays_release, "a release waits for the grace, too"},
+    {"grace-forgotten", mutant::grace_forgotten, "the store is not told of the grace"},
+    {"at-least-forgotten", mutant::at_least_forgotten, "a release before the least time frees the name"},
     {"notification-believed", mutant::notification_believed, "a notification of a grant is believed"},
 });
 

@@ -217,6 +217,11 @@ class own_token_port final : public port_shell {
     hold.token = real_.at(hold.owner);
     port_shell::release(std::move(hold), give_up, std::move(done));
   }
+  void rest(store::hold hold, store::time_point until, store::time_point give_up,
+            store::handler<store::released> done) override {
+    hold.token = real_.at(hold.owner);
+    port_shell::rest(std::move(hold), until, give_up, std::move(done));
+  }
   void downgrade(store::hold hold, store::time_point give_up, store::handler<store::lowered> done) override {
     hold.token = real_.at(hold.owner);
     port_shell::downgrade(std::move(hold), give_up, std::move(done));
@@ -225,6 +230,35 @@ class own_token_port final : public port_shell {
  private:
   const host& host_;
   std::unordered_map<owner_id, fencing_token> real_;
+};
+
+/// Where a hold rests, and where it does not.
+class restless_port final : public port_shell {
+ public:
+  restless_port(mutant which, store::port& inner, const store::scheduler& time)
+      : port_shell{inner}, which_{which}, time_{time} {}
+  void acquire(store::claim claim, store::handler<store::acquired> done) override {
+    if (which_ == mutant::grace_forgotten) claim.grace = {};
+    if (claim.grace != duration::zero()) graces_[claim.owner] = claim.grace;
+    port_shell::acquire(std::move(claim), std::move(done));
+  }
+  void release(store::hold hold, store::time_point give_up, store::handler<store::released> done) override {
+    const auto found = graces_.find(hold.owner);
+    if (found == graces_.end() || which_ != mutant::grace_delays_release) {
+      return port_shell::release(std::move(hold), give_up, std::move(done));
+    }
+    port_shell::rest(std::move(hold), time_.now() + found->second, give_up, std::move(done));
+  }
+  void rest(store::hold hold, store::time_point until, store::time_point give_up,
+            store::handler<store::released> done) override {
+    if (which_ == mutant::at_least_forgotten) return release(std::move(hold), give_up, std::move(done));
+    port_shell::rest(std::move(hold), until, give_up, std::move(done));
+  }
+
+ private:
+  const mutant which_;
+  const store::scheduler& time_;
+  std::unordered_map<owner_id, duration> graces_;
 };
 
 }  // namespace
@@ -249,6 +283,9 @@ spoiled_seams spoiled_core(mutant which, host& at, store::port& inner) {
       s.time = std::move(clock);
       break;
     }
+    case mutant::grace_delays_release:
+    case mutant::grace_forgotten:
+    case mutant::at_least_forgotten: s.port = std::make_unique<restless_port>(which, inner, at); break;
     case mutant::release_not_repeated: s.port = std::make_unique<hasty_port>(inner, at); break;
     default: break;
   }

@@ -25,6 +25,7 @@ struct surroundings {
   bool second_is_mutex = false;    // one that has no readers
   std::size_t names_used = names;  // the store has that many of them
   bool has_sets = false;           // each client has one that locks several names at once
+  bool has_rests = true;           // the store keeps a claim that has lost its client
 };
 
 }  // namespace holdfast::sim

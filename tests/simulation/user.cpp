@@ -42,6 +42,10 @@ lease_core::wish user::any_wish() {
   if (!c.wait) c.retry.limit(0s);  // as a try does
   static const auto nobody = std::make_shared<const std::string>("{}");
   c.metadata = nobody;
+  if (around_.has_rests) {
+    if (c.ttl < longest_ttl && chance.one_in(4)) c.grace = chance.between(50ms, longest_ttl - c.ttl);
+    if (chance.one_in(8)) w.at_least = chance.between(10ms, longest_ttl);
+  }
   w.margin = lock_options{}.ttl(c.ttl).drift_margin();
   w.renews = !chance.one_in(8);
   return w;
@@ -71,6 +75,7 @@ void user::claim_last() {
   w.claim.shareable = rounds_ == 0 || (rounds_ < locks && !around_.second_is_mutex);
   w.claim.wait = true;
   w.claim.retry = {};
+  w.claim.grace = w.at_least = {};
   w.renews = true;
   ask(std::move(w), std::nullopt);
 }
@@ -168,9 +173,11 @@ void user::renew() {
 void user::release() {
   const lease_record_ptr lease = std::exchange(lease_, nullptr);
   around_.in.note("releases", host_.number(), lease->hold.token.value());
-  book_.release(lease, [this, lease](std::error_code failed) {
+  if (retired_) lease->rests_until = {};  // others are to be served soon
+  const bool rests = lease->rests_until > host_.now();
+  book_.release(lease, [this, lease, rests](std::error_code failed) {
     around_.in.note("released", host_.number(), static_cast<std::uint64_t>(failed.value()));
-    if (!failed && around_.account.answers_for(lease->hold.owner)) {
+    if (!failed && !rests && around_.account.answers_for(lease->hold.owner)) {
       around_.in.violated("released for sure, and still at the store");
     }
     const bool in_time = host_.now() < lease->deadline();

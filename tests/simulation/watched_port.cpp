@@ -1,5 +1,6 @@
 #include "simulation/watched_port.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <utility>
 
@@ -54,6 +55,33 @@ void watched_port::release(store::hold hold, store::time_point give_up,
     done(outcome);
   });
   require_gone(owner);
+}
+
+void watched_port::rest(store::hold hold, store::time_point until, store::time_point give_up,
+                        store::handler<store::released> done) {
+  const instant since = around_.in.now;
+  const instant end = host_.true_time_of(until);
+  port_shell::rest(hold, until, give_up, [this, hold, since, end, done = std::move(done)](auto outcome) {
+    if (outcome == store::released::done && around_.in.now + 5ms < end && is_calm(hold, since) &&
+        !around_.account.may_have(hold)) {
+      around_.in.violated("a hold that has to rest is not at the store: " + hold.owner.hex());
+    }
+    done(outcome);
+  });
+  around_.in.after(std::max<true_clock::duration>(end - since, 0ns) + next_try,
+                   [a = &around_, at = &host_, life = host_.life(), since, owner = hold.owner] {
+                     if (at->life() != life || !at->calm_since(since) || !a->server.calm_since(since)) return;
+                     if (a->account.answers_for(owner)) {
+                       a->in.violated("rested, and still at the store: " + owner.hex());
+                     }
+                   });
+}
+
+bool watched_port::is_calm(const store::hold& hold, instant since) const {
+  const std::size_t name = index_of(hold.name);
+  return host_.calm_since(since) && around_.server.calm_since(since) &&
+         around_.account.broken_at(name) < since && !around_.account.is_suspect(name) &&
+         !around_.account.is_ended_by_hand(hold.owner);
 }
 
 void watched_port::on_session(const std::function<void()>& extended) {

@@ -44,11 +44,15 @@ class watched_port final : public port_shell {
   void cancel(const owner_id& owner) override;
   void renew(std::vector<store::hold> holds, store::time_point answer_by,
              store::handler<store::renewals> done) override;
+  void rest(store::hold hold, store::time_point until, store::time_point give_up,
+            store::handler<store::released> done) override;
   void release(store::hold hold, store::time_point give_up, store::handler<store::released> done) override;
   void on_session(const std::function<void()>& extended) override;
 
  private:
   void require_gone(const owner_id& owner);
+  /// Whether nothing has hindered the client and the store since then, nor ended a hold of the name.
+  [[nodiscard]] bool is_calm(const store::hold& hold, instant since) const;
 
   surroundings& around_;
   host& host_;

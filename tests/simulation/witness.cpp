@@ -22,6 +22,16 @@ std::string description(const witness::belief& b) {
 
 bool witness::is_held(const belief& b) { return b.at->life() == b.life && b.lease->held_at(b.at->now()); }
 
+/// Whether its holder was lost, and did not release it. Clocks may run at different rates.
+bool witness::rests(const belief& b) {
+  const lease_record& lease = *b.lease;
+  if (lease.grace == duration::zero()) return false;
+  const bool is_lost = lease.state() == lease_record::phase::lost && lease.reason == errc::lost &&
+                       lease.loss != loss_reason::ended_at_store;
+  const bool was_left = lease.state() == lease_record::phase::held && !is_held(b);
+  return (is_lost || was_left) && b.at->now() < lease.deadline() + lease.grace - lease.grace / 32;
+}
+
 std::int64_t witness::weight_of(const belief& b) {
   switch (b.lease->mode()) {
     case mode::exclusive: return b.lowered ? 1 : store::full_capacity;
@@ -39,12 +49,13 @@ void witness::granted(const host& at, const lease_record_ptr& lease) {
   b.life = at.life();
   b.name = index_of(lease->hold.name);
   b.grant = account_.grant_of(lease->hold);
-  b.requested = at.true_time_of(lease->deadline() - lease->hold.ttl + lease->margin);
+  b.requested = at.true_time_of(lease->deadline() - lease->ttl() + lease->margin);
   b.first_end = at.true_time_of(lease->deadline());
   in_.note("granted", at.number(), b.name, lease->hold.token.value());
   auto& all = beliefs_[b.name];
   std::erase_if(all, [](const belief& old) {
-    return old.at->life() != old.life || old.lease->state() != lease_record::phase::held;
+    const bool is_over = old.at->life() != old.life || old.lease->state() != lease_record::phase::held;
+    return is_over && !rests(old);
   });
   all.push_back(b);
   if (account_.is_suspect(b.name) || account_.is_ended_by_hand(lease->hold.owner)) return;
@@ -100,11 +111,11 @@ void witness::compare(std::size_t name) {
   std::int64_t together = 0;
   bool excused = false;
   for (const belief& b : beliefs_[name]) {
-    if (!is_held(b)) continue;
+    if (!is_held(b) && !rests(b)) continue;
     together += weight_of(b);
     // What a lease is worth goes back to a request that the store answered; a store that has broken its
     // conditions since may have forgotten it.
-    const auto answered = b.lease->deadline() - b.lease->hold.ttl + b.lease->margin;
+    const auto answered = b.lease->deadline() - b.lease->ttl() + b.lease->margin;
     excused = excused || b.at->true_time_of(answered) <= account_.broken_at(name) ||
               account_.is_confused(b.lease->hold.owner) || account_.is_ended_by_hand(b.lease->hold.owner);
   }
@@ -126,9 +137,10 @@ void witness::compare(std::size_t name) {
   }
   std::string believers;
   for (const belief& b : beliefs_[name]) {
-    if (is_held(b)) believers.append(believers.empty() ? "" : " and ").append(description(b));
+    if (is_held(b) || rests(b)) believers.append(believers.empty() ? "" : " and ").append(description(b));
   }
-  in_.violated("believed at once: " + believers + (outsider_believes ? " and a client of others" : ""));
+  in_.violated("believed at once, or within the grace after a loss: " + believers +
+               (outsider_believes ? " and a client of others" : ""));
 }
 
 void witness::outsider_holds(const host& at, std::size_t name, store::time_point until,

@@ -57,6 +57,7 @@ class witness {
   /// Those of a name, with some that have ended.
   [[nodiscard]] const std::vector<belief>& beliefs(std::size_t name) const { return beliefs_.at(name); }
   [[nodiscard]] static bool is_held(const belief& b);
+  [[nodiscard]] static bool rests(const belief& b);
   [[nodiscard]] static std::int64_t weight_of(const belief& b);
 
   [[nodiscard]] std::uint64_t grants() const { return grants_; }

@@ -38,6 +38,7 @@ class quorum_ledger final : public ledger {
 
   [[nodiscard]] bool answers_for(const owner_id& owner) const override;
   [[nodiscard]] bool surely_lives(const store::hold& h) const override;
+  [[nodiscard]] bool may_have(const store::hold& /*h*/) const override { return true; }
   [[nodiscard]] bool has_turned_away(const owner_id& owner) const override {
     return turned_away_.contains(owner);
   }

@@ -43,7 +43,7 @@ void spread_watch::look() {
 
 /// It was renewed a while ago, and neither that server nor the way to it was disturbed since.
 bool spread_watch::is_due(const witness::belief& b, std::size_t server) const {
-  const auto sent = b.lease->deadline() - b.lease->hold.ttl + b.lease->margin;
+  const auto sent = b.lease->deadline() - b.lease->ttl() + b.lease->margin;
   const instant renewed = b.at->true_time_of(sent);
   if (renewed <= b.requested + 1ms || renewed + enough > around_.in.now) return false;
   const instant since = renewed - 50ms;

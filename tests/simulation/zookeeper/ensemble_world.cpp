@@ -72,6 +72,7 @@ class ensemble_world {
         around_{in_, calm_, counts_, sees_, store_, under.with, {}, 0, true},
         clients_{around_},
         fault_injector_{around_, servers_, clients_.all(), instant{time_of_faults}} {
+    around_.has_rests = false;
     counts_.compare_with(sees_);
     sees_.expect_renewal_within(std::max<duration>(of_.timeout, 1500ms));
     counts_.force_release_allowed = under.with != mutant::get_then_delete;
