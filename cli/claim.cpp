@@ -9,17 +9,6 @@
 
 namespace holdfast::cli {
 
-namespace {
-
-lock_options options_of(const claim& wish) {
-  lock_options options;
-  if (wish.ttl) options.ttl(*wish.ttl);
-  if (!wish.label.empty()) options.label(wish.label);
-  return options;
-}
-
-}  // namespace
-
 std::optional<std::int64_t> positive_number(std::string_view text) {
   std::int64_t number = 0;
   const char* last = text.data() + text.size();
@@ -59,6 +48,15 @@ std::string locks_text(const claim& wish) {
     text += fmt::format("{} '{}'", &each == &wish.others.back() ? " and" : ",", printable(each.name()));
   }
   return text;
+}
+
+lock_options options_of(const claim& wish) {
+  lock_options options;
+  if (wish.ttl) options.ttl(*wish.ttl);
+  if (wish.grace) options.grace(*wish.grace);
+  if (wish.at_least) options.at_least(*wish.at_least);
+  if (!wish.label.empty()) options.label(wish.label);
+  return options;
 }
 
 std::optional<lease_set> acquire(client& locks, const claim& wish) {

@@ -21,6 +21,8 @@ struct claim {
   std::vector<lock_spec> others;  ///< names to lock with it
   std::optional<duration> wait;   ///< empty: as long as it takes; zero: ask once
   std::optional<duration> ttl;
+  std::optional<duration> grace;     ///< see lock_options
+  std::optional<duration> at_least;  ///< see lock_options
   std::string label;
   bool election = false;  ///< to lead
 };
@@ -36,6 +38,8 @@ void set_permits(claim& wish, std::string_view text);
 /// `the lock 'a'`, or `the locks 'a', 'b' and 'c'`; fit for a terminal.
 [[nodiscard]] std::string locks_text(const claim& wish);
 
+/// Its lock options.
+[[nodiscard]] lock_options options_of(const claim& wish);
 /// Blocks until it is granted or the wait is over; empty when it is not granted in time.
 [[nodiscard]] std::optional<lease_set> acquire(client& locks, const claim& wish);
 

@@ -80,6 +80,21 @@ void add_ttl(CLI::App* command, std::optional<duration>& into, const std::string
   });
 }
 
+void add_grace(CLI::App* command, std::optional<duration>& into, const std::string& help) {
+  add_text(command, "--grace", "DURATION", help, [&into](const std::string& text) {
+    into = duration_of("--grace", text);
+    check([&] { lock_options{}.grace(*into); }, fmt::format("--grace: '{}' is not between 0 and 1h", text));
+  });
+}
+
+void add_at_least(CLI::App* command, std::optional<duration>& into, const std::string& help) {
+  add_text(command, "--at-least", "DURATION", help, [&into](const std::string& text) {
+    into = duration_of("--at-least", text);
+    check([&] { lock_options{}.at_least(*into); },
+          fmt::format("--at-least: '{}' is not between 0 and 24h", text));
+  });
+}
+
 void add_label(CLI::App* command, std::string& into) {
   add_text(command, "--label", "TEXT", "A text that 'ls' and 'show' print beside the holder",
            [&into](const std::string& text) {

@@ -30,6 +30,8 @@ void add_text(CLI::App* command, const std::string& flag, const std::string& val
 void add_duration(CLI::App* command, const std::string& flag, std::optional<duration>& into,
                   const std::string& help);
 void add_ttl(CLI::App* command, std::optional<duration>& into, const std::string& help);
+void add_grace(CLI::App* command, std::optional<duration>& into, const std::string& help);
+void add_at_least(CLI::App* command, std::optional<duration>& into, const std::string& help);
 /// --label
 void add_label(CLI::App* command, std::string& into);
 /// --on-request

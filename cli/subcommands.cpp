@@ -59,6 +59,9 @@ void subcommands::add_run(CLI::App& app) {
   add_status(command, "--lost-exit-code", run.lost_status,
              "Exit with N when the lock was lost while the command ran; default: 76");
   add_ttl(command, run.wish.ttl, "The lock ends this long after its holder crashed; default: 30s");
+  add_grace(command, run.wish.grace, "After a holder crashed, the lock rests for so long on top of the ttl");
+  add_at_least(command, run.wish.at_least,
+               "Keep the lock for so long from its grant, although COMMAND ends sooner");
   add_label(command, run.wish.label);
   add_store(command, run.store);
   command->footer(
@@ -87,6 +90,7 @@ void subcommands::add_elect(CLI::App& app) {
   add_status(command, "--lost-exit-code", elect.lost_status,
              "With --once, exit with N when the term was lost while COMMAND ran; default: 76");
   add_ttl(command, elect.wish.ttl, "Another leads this long after the leader crashed; default: 30s");
+  add_grace(command, elect.wish.grace, "After a leader crashed, nobody leads for so long on top of the ttl");
   add_label(command, elect.wish.label);
   add_store(command, elect.store);
   command->footer(

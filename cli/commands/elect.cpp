@@ -77,8 +77,7 @@ class candidacy {
   }
 
   std::optional<int> campaign(const program& command) {
-    lock_options lease;
-    lease.ttl(request_.wish.ttl.value_or(lease.ttl())).label(request_.wish.label);
+    const lock_options lease = options_of(request_.wish);
     client_options options;
     options.program(command.name()).locks(lease).flush_limit(flush_limit);
     // One for each term: it is closed where the store does not confirm a release.

@@ -21,8 +21,9 @@ void print_holders(const lock_state& lock, const palette& colours) {
   table lines{
       {{"HOLDER", left}, {"MODE", left}, {"TOKEN", right}, {"HELD FOR", right}, {"EXPIRES IN", right}}};
   for (const auto& claim : lock.holders) {
-    lines.add({to_text(claim.claimant), mode_text(claim, lock.capacity), std::to_string(claim.token.value()),
-               to_text(claim.age), to_text(claim.expires_in)});
+    const auto* const state = claim.claimant.released ? ", released" : "";
+    lines.add({to_text(claim.claimant) + state, mode_text(claim, lock.capacity),
+               std::to_string(claim.token.value()), to_text(claim.age), to_text(claim.expires_in)});
   }
   fmt::print("\n{}", lines.text(colours));
 }

@@ -33,7 +33,7 @@ ending run_under(const hold& held, duration ttl, const program& command, signal_
                            request.reason.empty() ? "" : ": ", printable(request.reason)));
     }
   };
-  // If a lease ends with a session, the shorter lifetime decides the grace period.
+  // If a lease ends with a session, the shorter lifetime decides how long the command has to end.
   return supervisor{held, std::min(ttl, held.remaining), child, guard, signals, shares_terminal, respond}
       .run();
 }

@@ -28,7 +28,7 @@ struct request_response {
 };
 
 /// Runs the command under the hold, to its end. The hold is not released.
-/// \param ttl of the hold, for the command's grace period.
+/// \param ttl of the hold, which decides how long the command has to end.
 /// \param shares_terminal whether the command gets the terminal from the start (see job_control).
 /// \throws failure where the command cannot be executed.
 [[nodiscard]] ending run_under(const hold& held, duration ttl, const program& command, signal_inbox& signals,

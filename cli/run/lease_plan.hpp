@@ -16,7 +16,7 @@ struct lease_plan {
 
 /// How long a command has between SIGTERM and SIGKILL: a sixth of the ttl, at most 10 s. Renewals begin
 /// at a third of the ttl, so by then at least half of it has passed without an answer of the store.
-[[nodiscard]] constexpr boot_clock::duration grace_of(duration ttl) {
+[[nodiscard]] constexpr boot_clock::duration kill_delay_of(duration ttl) {
   return std::min<boot_clock::duration>(ttl / 6, std::chrono::seconds{10});
 }
 
@@ -28,8 +28,8 @@ struct lease_plan {
   using namespace std::chrono_literals;
   const auto margin = std::clamp<boot_clock::duration>(ttl / 20, 5ms, 250ms);
   const auto latest = deadline - margin;
-  if (lost_at) return {*lost_at, std::min(*lost_at + grace_of(ttl), latest)};
-  return {deadline - grace_of(ttl), latest};
+  if (lost_at) return {*lost_at, std::min(*lost_at + kill_delay_of(ttl), latest)};
+  return {deadline - kill_delay_of(ttl), latest};
 }
 
 }  // namespace holdfast::cli

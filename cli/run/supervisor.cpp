@@ -48,12 +48,12 @@ void supervisor::follow_lease() {
   if (now >= plan.term_at && terminated_deadline_ != deadline_) ask_to_end();
   if (now >= plan.kill_at) command_.signal_group(SIGKILL);
 
-  // Renewals move the deadline without a notification. One look in each grace period is enough, and updates
+  // Renewals move the deadline without a notification. One look in each such delay is enough, and updates
   // the guardian.
   const auto next = now < plan.term_at   ? plan.term_at
                     : now < plan.kill_at ? plan.kill_at
-                                         : now + grace_of(ttl_);
-  alarm_.set(std::min(next, now + grace_of(ttl_)));
+                                         : now + kill_delay_of(ttl_);
+  alarm_.set(std::min(next, now + kill_delay_of(ttl_)));
 }
 
 void supervisor::take_request() {

@@ -84,12 +84,12 @@ class HOLDFAST_EXPORT lock_options {
   lock_options& grace(duration grace);
   [[nodiscard]] duration grace() const noexcept { return grace_; }
   /// The least time for which a name stays locked, from its grant (ShedLock's lockAtLeastFor): a release that
-  /// comes sooner ends the lease at once, and the store keeps the name for the rest of that time, without this
-  /// process. Where several hosts start a job by clocks that differ, one that is late does not run it again.
-  /// A release after that time is a usual one. `unlock()`, `lease::release()` and the closing of the client
-  /// leave it so; `client::force_release` ends it sooner. A lost hold does not heed it: it ends with its ttl
-  /// and `grace`. It concerns each hold by itself, of every mode; of a `recursive_mutex` the outermost.
-  /// Default 0; at most 24 h. An election refuses it, and so do stores that refuse `grace`, with
+  /// comes sooner ends the lease at once, and the store keeps the name for the rest of that time, without
+  /// this process. Where several hosts start a job by clocks that differ, one that is late does not run it
+  /// again. A release after that time is a usual one. `unlock()`, `lease::release()` and the closing of the
+  /// client leave it so; `client::force_release` ends it sooner. A lost hold does not heed it: it ends with
+  /// its ttl and `grace`. It concerns each hold by itself, of every mode; of a `recursive_mutex` the
+  /// outermost. Default 0; at most 24 h. An election refuses it, and so do stores that refuse `grace`, with
   /// errc::invalid_argument.
   lock_options& at_least(duration least);
   [[nodiscard]] duration at_least() const noexcept { return at_least_; }

@@ -200,6 +200,15 @@ TEST_P(resting, does_not_concern_what_a_set_gives_back) {
   EXPECT_TRUE(look().sees_holders("a", 0)) << "nobody has worked under it";
 }
 
+TEST_P(resting, is_refused_by_elections_after_a_resignation_alone) {
+  {
+    const term won = election{one(), "scheduler", lock_options{}.ttl(10s).grace(15s)}.campaign("a");
+    EXPECT_TRUE(won.held());
+  }
+  EXPECT_TRUE(election(two(), "scheduler").try_campaign_for("b", 10s)) << "a resignation waits for no grace";
+  EXPECT_THROW(static_cast<void>(election(one(), "other", lock_options{}.at_least(1s)).campaign("a")), error);
+}
+
 HOLDFAST_ON_EACH_STORE(resting, ends_claims_by_time);
 
 class session_stores : public on_each_store {};

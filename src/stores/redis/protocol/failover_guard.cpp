@@ -113,11 +113,11 @@ std::optional<failure> outlasts_guard(const tickets::request& claim, const diale
   const auto seconds = [](duration length) {
     return std::to_string(std::chrono::ceil<std::chrono::seconds>(length).count()) + "s";
   };
-  return failure{errc::invalid_argument,
-                 "a ttl of " + seconds(claim.ttl) +
-                     (claim.grace.count() == 0 ? "" : " (its grace included)") + " is longer than the " +
-                     in.guard_option + " of " + seconds(in.guard) + "; give the store's URL " + in.guard_option + "=" +
-                     seconds(claim.ttl) + " or more on all clients, or take a shorter ttl"};
+  return failure{
+      errc::invalid_argument,
+      "a ttl of " + seconds(claim.ttl) + (claim.grace.count() == 0 ? "" : " (its grace included)") +
+          " is longer than the " + in.guard_option + " of " + seconds(in.guard) + "; give the store's URL " +
+          in.guard_option + "=" + seconds(claim.ttl) + " or more on all clients, or take a shorter ttl"};
 }
 
 }  // namespace holdfast::redis

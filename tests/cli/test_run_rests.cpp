@@ -1,0 +1,59 @@
+// How a lock rests after `run`.
+
+#include <csignal>
+#include <gmock/gmock.h>
+
+#include "fixture.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using testing::HasSubstr;
+
+class run_rests : public command_test {};
+
+TEST_F(run_rests, at_least_keeps_the_lock_without_a_process) {
+  const auto said = holdfast({"run", "job", "--at-least", "1h", "--label", "nightly", "--", "true"});
+  EXPECT_EQ(said.status, 0) << said.err;
+  const json holders = show("job")["holders"];
+  ASSERT_EQ(holders.size(), 1U);
+  EXPECT_EQ(holders[0]["label"], "nightly");
+  EXPECT_EQ(holders[0]["released"], true);
+  EXPECT_GT(holders[0]["expires_in_s"], 3000);
+  EXPECT_THAT(holdfast({"show", "job"}).out, HasSubstr(", released"));
+  const auto late = holdfast({"run", "job", "--wait", "0", "--", "true"});
+  EXPECT_EQ(late.status, 75);
+  EXPECT_THAT(late.err, HasSubstr("it is released by"));
+  EXPECT_EQ(holdfast({"release", "--force", "job"}).status, 0);
+  EXPECT_EQ(holdfast({"run", "job", "--wait", "0", "--", "true"}).status, 0);
+}
+
+TEST_F(run_rests, at_least_passes_on_the_status_and_concerns_each_of_several_names) {
+  const auto said = holdfast({"run", "a", "--and", "b", "--at-least", "1h", "--", "sh", "-c", "exit 37"});
+  EXPECT_EQ(said.status, 37) << said.err;
+  EXPECT_TRUE(held("a"));
+  EXPECT_TRUE(held("b"));
+}
+
+TEST_F(run_rests, a_release_waits_for_no_grace) {
+  EXPECT_EQ(holdfast({"run", "job", "--grace", "1h", "--", "true"}).status, 0);
+  EXPECT_FALSE(held("job"));
+}
+
+TEST_F(run_rests, a_grace_follows_a_holder_that_was_killed) {
+  auto holder = start_holder("job", {"--ttl", "500ms", "--grace", "1h"});
+  holder->signal(SIGKILL);
+  holder->wait();
+  const auto next = holdfast({"run", "job", "--wait", "2s", "--", "true"});
+  EXPECT_EQ(next.status, 75) << next.err;
+  EXPECT_GT(show("job")["holders"][0]["expires_in_s"], 3000);
+}
+
+TEST_F(run_rests, times_that_cannot_be_are_refused) {
+  EXPECT_EQ(holdfast({"run", "job", "--grace", "2h", "--", "true"}).status, 64);
+  EXPECT_EQ(holdfast({"run", "job", "--at-least", "2d", "--", "true"}).status, 64);
+  EXPECT_EQ(holdfast({"elect", "job", "--at-least", "1s", "--", "true"}).status, 64);
+}
+
+}  // namespace
+}  // namespace holdfast::test
