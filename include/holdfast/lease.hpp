@@ -124,8 +124,8 @@ class HOLDFAST_EXPORT lease {
   [[nodiscard]] std::optional<std::string> release_request() const;
 
   /// Releases the lock and waits for the store's confirmation. Retries until the ttl has surely ended the
-  /// hold, which takes one ttl after the deadline at most. Sooner than `lock_options::at_least` the store keeps
-  /// the name, and confirms that. The lease is inert afterwards in any case.
+  /// hold, which takes one ttl after the deadline at most. Sooner than `lock_options::at_least` the store
+  /// keeps the name, and confirms that. The lease is inert afterwards in any case.
   /// \return no error on success; errc::lost when it had ended before; errc::not_owner for an inert lease;
   ///         errc::closed in a forked child; errc::unknown_outcome when the store could not be asked until
   ///         the ttl had surely ended it.

@@ -22,6 +22,7 @@ void ledger::executed(const tickets::request& request, bool late, const tickets:
                  "  by " + request.owner.hex() + (late ? ", late" : "") + (is_paused_ ? ", paused" : ""));
   }
   const bool yes = !std::holds_alternative<tickets::nothing>(answer);
+  if (late) note_late(request);
   if (in_.log.prints())
     for (const store::client_notification& n : notifications) {
       in_.log.line(in_.now,
@@ -367,11 +368,6 @@ void ledger::compare(const std::vector<standing>& now_there) {
     }
   }
   if (there < living()) violated("claims have vanished from the store", 0, 0);
-}
-
-std::size_t ledger::living() const {
-  return static_cast<std::size_t>(
-      std::count_if(facts_.begin(), facts_.end(), [this](const fact& f) { return lives(f); }));
 }
 
 ledger::fact* ledger::find(std::size_t name, const owner_id& owner, std::uint64_t token) {

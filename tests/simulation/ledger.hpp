@@ -115,6 +115,8 @@ class ledger {
   [[nodiscard]] virtual bool surely_lives(const store::hold& h) const;
   /// Whether it may be there. What a majority of several servers has is not known here.
   [[nodiscard]] virtual bool may_have(const store::hold& h) const;
+  /// Whether a request of its client was carried out late.
+  [[nodiscard]] bool is_kept_late(const owner_id& owner) const { return kept_late_.contains(owner); }
   /// Whether somebody who may has ended it, so that its client may not know yet.
   [[nodiscard]] virtual bool is_ended_by_hand(const owner_id& /*owner*/) const { return false; }
   [[nodiscard]] virtual grant grant_of(const store::hold& h) const;
@@ -150,6 +152,7 @@ class ledger {
   [[nodiscard]] bool lives(const fact& f) const { return f.expires > at_.lease_now(); }
   [[nodiscard]] bool is_gone(const fact& f) const { return f.gone <= at_.lease_now(); }
   void suspect_revived();
+  void note_late(const tickets::request& request);
   [[nodiscard]] bool has_to_change(const fact& f, tickets::task by) const;
   void begin_ttl(fact& f, duration ttl) const;
   [[nodiscard]] fact* find(std::size_t name, const owner_id& owner, std::uint64_t token);
@@ -189,6 +192,7 @@ class ledger {
   /// By owner, with their tokens. More than one where a request was carried out late, and then again.
   std::unordered_map<owner_id, std::vector<std::pair<std::uint64_t, grant>>> grants_of_;
   std::unordered_set<owner_id> turned_away_;
+  std::unordered_set<owner_id> kept_late_;
   std::unordered_set<owner_id> unanswerable_;  // who cannot know what stands there in their name
   std::unordered_set<owner_id> confused_;      // who got one token twice
   std::array<bool, names> suspect_{};

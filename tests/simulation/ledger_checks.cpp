@@ -28,11 +28,22 @@ void ledger::require_served(std::size_t name) {
   }
 }
 
+/// A late request may prolong a hold that nobody keeps any more.
+void ledger::note_late(const tickets::request& request) {
+  kept_late_.insert(request.owner);
+  for (const store::hold& each : request.batch) kept_late_.insert(each.owner);
+}
+
 /// Metadata is replaced of claims that hold alone. One that rests may have been downgraded, unknown to its
 /// client.
 bool ledger::has_to_change(const fact& f, tickets::task by) const {
   const bool fits = by == tickets::task::downgrade || f.weight == store::full_capacity;
   return f.granted && lives(f) && fits;
+}
+
+std::size_t ledger::living() const {
+  return static_cast<std::size_t>(
+      std::count_if(facts_.begin(), facts_.end(), [this](const fact& f) { return lives(f); }));
 }
 
 bool ledger::may_have(const store::hold& h) const {

@@ -71,7 +71,7 @@ void watched_port::rest(store::hold hold, store::time_point until, store::time_p
   around_.in.after(std::max<true_clock::duration>(end - since, 0ns) + next_try,
                    [a = &around_, at = &host_, life = host_.life(), since, owner = hold.owner] {
                      if (at->life() != life || !at->calm_since(since) || !a->server.calm_since(since)) return;
-                     if (a->account.answers_for(owner)) {
+                     if (a->account.answers_for(owner) && !a->account.is_kept_late(owner)) {
                        a->in.violated("rested, and still at the store: " + owner.hex());
                      }
                    });

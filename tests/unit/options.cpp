@@ -79,6 +79,17 @@ TEST(options, keep_the_drift_margin_below_half_the_ttl_in_either_order) {
   expect_refusal("lock_options::ttl", [] { lock_options{}.drift_margin(10s).ttl(20s); });
 }
 
+TEST(options, let_a_name_rest_for_a_limited_time) {
+  EXPECT_EQ(lock_options{}.grace(), 0s);
+  EXPECT_EQ(lock_options{}.at_least(), 0s);
+  EXPECT_EQ(lock_options{}.grace(1h).grace(), 1h);
+  EXPECT_EQ(lock_options{}.at_least(24h).at_least(), 24h);
+  expect_refusal("lock_options::grace", [] { lock_options{}.grace(1h + 1us); });
+  expect_refusal("lock_options::grace", [] { lock_options{}.grace(-1us); });
+  expect_refusal("lock_options::at_least", [] { lock_options{}.at_least(24h + 1us); });
+  expect_refusal("lock_options::at_least", [] { lock_options{}.at_least(-1us); });
+}
+
 TEST(options, keep_retries_in_order) {
   EXPECT_GE(retry_policy{}.first(3s).longest(), 3s) << "a first delay beyond the longest";
 }

@@ -1,0 +1,71 @@
+// A hold that nobody keeps any more, at several servers: the last renewal goes to all of them.
+
+#include "unit/quorum_coordinator.hpp"
+
+namespace holdfast::quorum {
+namespace {
+
+using namespace std::chrono_literals;
+using tickets::ballot_step;
+using tickets::task;
+
+class quorum_rests : public quorum_coordinator {
+ protected:
+  static tickets::request last_renewal() {
+    tickets::request r = renewal();
+    r.batch.front().ttl = 5s;
+    r.is_last = true;
+    return r;
+  }
+};
+
+TEST_F(quorum_rests, is_withdrawn_where_the_claim_still_waits) {
+  hold_at({0, 1, 2});
+  reply({3, 4}, of(queued()));
+  const auto got = send(last_renewal());
+  EXPECT_EQ(addressees(task::renew), everywhere);
+  EXPECT_EQ(first_at(0).batch.front().ttl, 5s);
+  reply({0, 1}, kept(true));
+  reply(3, kept(false));
+  EXPECT_FALSE(*got);
+  EXPECT_EQ(addressees(task::withdraw), servers{}) << "it may yet be that nobody holds";
+  reply(2, kept(true));
+  ASSERT_NE(in<tickets::kept>(got), nullptr);
+  EXPECT_TRUE(in<tickets::kept>(got)->each.front());
+  EXPECT_EQ(addressees(task::withdraw), servers{3});
+  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{}) << "it is not spread any more";
+  bool delivered = false;
+  time_.turn([&] { coordinator_.when_delivered([&] { delivered = true; }); });
+  reply(4, kept(false));
+  EXPECT_EQ(addressees(task::withdraw), (servers{3, 4}));
+  reply(3, of(tickets::done{}));
+  EXPECT_FALSE(delivered);
+  reply(4, failed(4));
+  EXPECT_TRUE(delivered) << "every server that answers has it";
+  time_.run_for(1s);
+  EXPECT_EQ(addressees(task::withdraw), servers{4}) << "again";
+}
+
+TEST_F(quorum_rests, is_released_everywhere_where_a_majority_has_lost_it) {
+  hold_at({0, 1, 2});
+  reply({3, 4}, of(queued()));
+  const auto got = send(last_renewal());
+  reply({0, 1}, kept(true));
+  reply({2, 3, 4}, kept(false));
+  ASSERT_NE(in<tickets::kept>(got), nullptr);
+  EXPECT_FALSE(in<tickets::kept>(got)->each.front());
+  EXPECT_EQ(addressees(task::withdraw), everywhere);
+}
+
+TEST_F(quorum_rests, is_heard_of_no_more) {
+  hold_at({0, 1, 2});
+  reply({3, 4}, of(queued()));
+  send(last_renewal());
+  reply(everywhere, kept(true));
+  time_.turn([&] { coordinator_.hear(3, {claim(true).owner, store::notification_kind::granted, {}}); });
+  time_.run_for(1min);
+  for (const auto& each : in_flight_) EXPECT_TRUE(each.empty());
+}
+
+}  // namespace
+}  // namespace holdfast::quorum
