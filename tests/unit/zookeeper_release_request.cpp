@@ -26,11 +26,11 @@ claimed holder(layout style, role wants, std::string data, bool is_ours) {
 }
 
 std::string note_of(const std::string& host) {
-  claimant who;
-  who.host = host;
+  claimant self;
+  self.host = host;
   note n;
   n.token = fencing_token{5};
-  n.metadata = to_metadata(who);
+  n.metadata = to_metadata(self);
   return to_text(n);
 }
 
