@@ -2,18 +2,19 @@
 
 #include <cstdint>
 #include <functional>
+#include <memory>
 #include <string>
 #include <unordered_map>
 
 #include "core/leader_tracker.hpp"
 #include "core/port.hpp"
 #include "core/scheduler.hpp"
+#include "lease/repeated_look.hpp"
 
 namespace holdfast::lease_core {
 
-/// The observers of elections on one client: each looks at its name after a notification, and now and then
-/// without one. At most one look of an observer is under way, so that it never sees an older state after a
-/// newer one of the same server. Called under the core lock; the reports are called under it, too.
+/// The observers of elections on one client: each looks at its name again and again (see repeated_look).
+/// Called under the core lock; the reports are called under it, too.
 class observers {
  public:
   using observer_id = std::uint64_t;
@@ -22,7 +23,7 @@ class observers {
   /// \param patience how long a look is tried again before its error is reported.
   observers(store::scheduler& time, store::port& port, duration patience)
       : time_{time}, port_{port}, patience_{patience} {}
-  ~observers();
+  ~observers() = default;
   observers(const observers&) = delete;
   observers& operator=(const observers&) = delete;
 
@@ -37,17 +38,12 @@ class observers {
 
  private:
   struct observer {
-    std::string name;
     on_report report;
     store::leader_tracker tracker{};
-    store::scheduler::timer next = 0;
-    bool looking = false;
-    bool look_again = false;  // a notification came during the look, which may be older
-    store::time_point last_look{};
+    std::unique_ptr<repeated_look> looks{};
   };
 
-  void on_state(observer_id id, const store::inspected& answer);
-  void look_at(observer_id id, store::time_point when);
+  store::time_point on_state(observer_id id, const store::inspected& answer);
 
   store::scheduler& time_;
   store::port& port_;
