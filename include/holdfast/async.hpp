@@ -1,5 +1,6 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -8,11 +9,13 @@
 #include <type_traits>
 #include <utility>
 
+#include "holdfast/barrier.hpp"
 #include "holdfast/client.hpp"
 #include "holdfast/counting_semaphore.hpp"
 #include "holdfast/detail/completion.hpp"
 #include "holdfast/election.hpp"
 #include "holdfast/fencing_token.hpp"
+#include "holdfast/latch.hpp"
 #include "holdfast/lease.hpp"
 #include "holdfast/lock_set.hpp"
 #include "holdfast/mutex.hpp"
@@ -215,6 +218,41 @@ auto election::async_participants(Token&& token) const {
       [&of = handle_](std::unique_ptr<detail::completion> handler) {
         return of.async_participants(true, std::move(handler));
       },
+      std::forward<Token>(token));
+}
+
+template <class Token>
+auto latch::async_count_down(std::ptrdiff_t n, Token&& token) {
+  return detail::initiate_meet<detail::plain_signature>(
+      handle_, [n] { return detail::rendezvous_request{.count = n, .waits = false}; },
+      std::forward<Token>(token));
+}
+template <class Token>
+auto latch::async_wait(Token&& token) const {
+  return detail::initiate_meet<detail::plain_signature>(
+      handle_, [] { return detail::rendezvous_request{}; }, std::forward<Token>(token));
+}
+template <class Rep, class Period, class Token>
+auto latch::async_wait_for(const std::chrono::duration<Rep, Period>& limit, Token&& token) const {
+  return detail::initiate_meet<detail::open_signature>(
+      handle_, [limit] { return detail::rendezvous_request{.limit = detail::to_limit(limit)}; },
+      std::forward<Token>(token));
+}
+template <class Token>
+auto latch::async_arrive_and_wait(std::ptrdiff_t n, Token&& token) {
+  return detail::initiate_meet<detail::plain_signature>(
+      handle_, [n] { return detail::rendezvous_request{.count = n}; }, std::forward<Token>(token));
+}
+
+template <class Token>
+auto barrier::async_arrive_and_wait(Token&& token) {
+  return detail::initiate_meet<detail::phase_signature>(
+      handle_, [] { return detail::rendezvous_request{}; }, std::forward<Token>(token));
+}
+template <class Rep, class Period, class Token>
+auto barrier::async_arrive_and_wait_for(const std::chrono::duration<Rep, Period>& limit, Token&& token) {
+  return detail::initiate_meet<detail::possible_phase_signature>(
+      handle_, [limit] { return detail::rendezvous_request{.limit = detail::to_limit(limit)}; },
       std::forward<Token>(token));
 }
 

@@ -68,6 +68,8 @@ client_core::client_core(std::string_view url, client_options options)
     parts_->sets = std::make_unique<lease_core::set_claims>(parts_->loop, *parts_->leases);
     parts_->observers = std::make_unique<lease_core::observers>(parts_->loop, parts_->store->port(),
                                                                 options_.locks().retry().limit());
+    parts_->meetings =
+        std::make_unique<lease_core::rendezvous_calls>(parts_->loop, parts_->store->port(), *parts_->leases);
   }
   parts_->loop.on_core_lock_released([store = parts_->store.get()] { store->kick(); });
 }
@@ -143,7 +145,8 @@ std::optional<store::time_point> client_core::end_of(std::optional<duration> lim
 void client_core::cancel(op_id id) {
   if (!is_ours()) return;
   const core_lock now{parts_->loop};
-  if (id < first_set) return parts_->leases->cancel(id);
+  if (id < first_meeting) return parts_->leases->cancel(id);
+  if (id < first_set) return parts_->meetings->cancel(id - first_meeting);
   if (id < first_wait) return parts_->sets->cancel(id - first_set);
   end_wait(id, failure{errc::cancelled, "the wait was cancelled"});
 }
@@ -298,6 +301,7 @@ void client_core::check(const lease_record_ptr& lease) {
 
 void client_core::announce_loss(const lease_record_ptr& lease) {
   parts_->sets->lost(*lease);
+  parts_->meetings->lost(lease);
   // Captures the parts and not `this`, because this may run while the client is being destroyed.
   const auto give_back = [p = parts_.get(), lease] {
     if (lease->reason == errc::closed) return;  // closing releases all leases
@@ -379,6 +383,7 @@ void client_core::close() noexcept {
   const auto idle = std::make_shared<idle_latch>();
   {
     const core_lock now{parts_->loop, true};
+    parts_->meetings->close();
     parts_->leases->close();
     parts_->observers->close();
     parts_->store->port().when_idle([idle] { idle->ring(); });

@@ -92,7 +92,10 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
       }
       if (const auto* pause = std::get_if<paused>(&r)) {
         maybe_there_ = false;
-        if (stands_by()) return wake(now + pause_.next(random));
+        if (stands_by() || claim_.insists) {
+          last_error_ = pause->reason;
+          return wake(now + pause_.next(random));
+        }
         return fail(now, pause->reason);
       }
       if (std::holds_alternative<refused>(r)) {
@@ -165,8 +168,9 @@ acquisition::step acquisition::on_error(time_point now, std::uint64_t random, co
     s.in_vain = !t.retryable;
     return s;
   }
-  // A claim that does not wait asks once. Without an answer it is withdrawn in the background.
-  const duration tries = claim_.wait ? claim_.retry.limit() : duration::zero();
+  // A claim that does not wait asks once, unless it insists. Without an answer it is withdrawn in the
+  // background.
+  const duration tries = claim_.wait || claim_.insists ? claim_.retry.limit() : duration::zero();
   if (t.retryable && next <= silent_since_.value_or(now) + tries) return wake(next);
   if (stands_by() && may_pass(t.reason)) return wake(next);
   if (state_ != state::finding || t.granted) return fail(now, t.reason);

@@ -25,6 +25,9 @@ struct claim {
   duration ttl{};             // as the client believes it
   duration grace{};           // the store keeps the claim for so much longer: see store_ttl
   bool wait = false;          // in the queue; false: be refused
+  /// Of a claim that does not wait: it is tried again like one that waits, where the store does not answer or
+  /// grants nothing to anybody for a while.
+  bool insists = false;
   /// Of an election. Some stores write its place otherwise, and no error that may pass ends its wait.
   bool election = false;
   bool stood_by = false;  // of an election: it was in the queue before, with another owner id

@@ -111,6 +111,7 @@ void lease_manager::on_acquired(claim_id id, const wish& request, store::acquire
     lease->rests_until = time_.now() + request.at_least;  // at the store the grant is older
     lease->metadata = c.metadata;
   }
+  lease->stays = request.stays;
   const time_point end = deadline_of(grant.valid_from, c.ttl, request.margin);
   lease->set_deadline(end);
   if (time_.now() >= end) {
@@ -238,6 +239,14 @@ void lease_manager::release(const lease_record_ptr& lease, std::function<void(st
   });
 }
 
+void lease_manager::leave(const lease_record_ptr& lease) {
+  check(lease);
+  if (lease->state() != lease_record::phase::held) return;
+  lease->set_state(lease_record::phase::releasing);
+  keeper_.remove(lease);
+  by_owner_.erase(lease->hold.owner);
+}
+
 /// Ends the hold by the will of its user. Where it came sooner than the lock may be free, the name rests.
 void lease_manager::end(const lease_record_ptr& lease, std::function<void(store::released)> done) {
   if (lease->rests_until <= time_.now()) return give_back(lease, std::move(done));
@@ -343,6 +352,7 @@ void lease_manager::lose(const lease_record_ptr& lease, loss_reason reason) {
 }
 
 void lease_manager::after_loss(const lease_record_ptr& lease) {
+  if (lease->stays) return;
   // A late renewal may have reached the store. Others should not wait for the rest of its ttl, but for the
   // grace alone.
   const time_point rests_until = lease->deadline() + lease->margin + lease->grace;
@@ -357,7 +367,7 @@ void lease_manager::close() {
   while (!pending_.empty()) abandon(pending_.begin()->first, failure{errc::closed, "the client was closed"});
   for (const lease_record_ptr& lease : keeper_.all()) {
     lose(lease, loss_reason::client_closed);
-    end(lease, nullptr);
+    if (!lease->stays) end(lease, nullptr);
   }
 }
 

@@ -22,6 +22,7 @@ struct wish {
   duration margin{};
   bool renews = true;
   duration at_least{};  // the name stays locked from its grant
+  bool stays = false;  // at the store, until its ttl ends it there, when the client ends or has lost it
 };
 
 /// Another client holds the lock, and the wait limit is over.
@@ -56,6 +57,8 @@ class lease_manager {
   /// Releases the lease: at once for this process, in the background at the store.
   /// \param done may be empty; gets errc::lost when the lease had ended before.
   void release(const lease_record_ptr& lease, std::function<void(std::error_code)> done);
+  /// Ends the lease for this process alone: it is not renewed, and stays at the store until its ttl ends it.
+  void leave(const lease_record_ptr& lease);
   void renew(const lease_record_ptr& lease, std::function<void(renewal)> done);
   /// Leaves all further renewals to the user.
   void renew_no_more(const lease_record_ptr& lease) { keeper_.renew_no_more(lease); }

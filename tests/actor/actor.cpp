@@ -15,6 +15,8 @@
 //   cycle NAME TURNS [OPTION…]               -> cycled | failed CODE TEXT        lock, unlock
 //   clients URL TURNS                        -> cycled | failed CODE TEXT        open, lock, close
 //   inspect NAME                             -> holders N waiters N | failed CODE TEXT
+//   count NAME EXPECTED [OPTION…]            -> counted | failed CODE TEXT   one count of a latch
+//   meet NAME EXPECTED TURNS [OPTION…]       -> met PHASE | missing | failed CODE TEXT   at a barrier; the last phase
 //   close                                    -> closed
 //   usage                                    -> usage RESIDENT_KIB DESCRIPTORS THREADS
 //   limit files NUMBER | limit files         -> limited    so many descriptors; as many as at first
@@ -100,18 +102,23 @@ class command {
   std::vector<std::string> arguments_;
 };
 
+holdfast::lock_options options_of(const command& request) {
+  holdfast::lock_options options;
+  if (const auto ttl = request.time("ttl")) options.ttl(*ttl);
+  if (const auto grace = request.time("grace")) options.grace(*grace);
+  // Servers that a test starts anew may take long to come back.
+  options.retry(holdfast::retry_policy{}.limit(request.time("retry").value_or(std::chrono::seconds{50})));
+  if (const auto label = request.option("label")) options.label(*label);
+  options.renewal(!request.has("fixed"));
+  return options;
+}
+
 /// One name, locked as a command's options say.
 class contender {
  public:
   contender(holdfast::client& locks, const std::string& name, const command& request)
       : within_{request.time("within")}, mode_{request.has("shared") ? mode::shared : mode::exclusive} {
-    holdfast::lock_options options;
-    if (const auto ttl = request.time("ttl")) options.ttl(*ttl);
-    if (const auto grace = request.time("grace")) options.grace(*grace);
-    // Servers that a test starts anew may take long to come back.
-    options.retry(holdfast::retry_policy{}.limit(request.time("retry").value_or(std::chrono::seconds{50})));
-    if (const auto label = request.option("label")) options.label(*label);
-    options.renewal(!request.has("fixed"));
+    const auto options = options_of(request);
     if (const auto permits = request.option("permits")) {
       mode_ = mode::permits;
       permits_ = std::stoll(*permits);
@@ -175,7 +182,8 @@ class actor {
         {"close", &actor::close},     {"inspect", &actor::inspect}, {"usage", &actor::resources},
         {"limit", &actor::limit},     {"user", &actor::user},       {"wall", &actor::wall},
         {"disk", &actor::disk},       {"fill", &actor::fill},       {"clear", &actor::clear},
-        {"visit", &actor::visit},     {"write", &actor::write}};
+        {"visit", &actor::visit},     {"write", &actor::write},     {"count", &actor::count},
+        {"meet", &actor::meet}};
     try {
       return (this->*verbs.at(request.at(0)))(request);
     } catch (const std::system_error& failed) {
@@ -271,6 +279,24 @@ class actor {
     const auto state = locks_.value().inspect(request.at(1)).value_or(holdfast::lock_state{});
     return "holders " + std::to_string(state.holders.size()) + " waiters " +
            std::to_string(state.waiters.size());
+  }
+
+  std::string count(const command& request) {
+    holdfast::latch{locks_.value(), request.at(1), std::stoll(request.at(2)), options_of(request)}
+        .count_down();
+    return "counted";
+  }
+
+  std::string meet(const command& request) {
+    holdfast::barrier place{locks_.value(), request.at(1), std::stoll(request.at(2)), options_of(request)};
+    std::uint64_t phase = 0;
+    for (auto turn = std::stoll(request.at(3)); turn > 0; --turn) {
+      const auto within = request.time("within");
+      const auto passed = within ? place.arrive_and_wait_for(*within) : place.arrive_and_wait();
+      if (!passed) return "missing";
+      phase = *passed;
+    }
+    return "met " + std::to_string(phase);
   }
 
   std::string close(const command&) {

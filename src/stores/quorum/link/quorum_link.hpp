@@ -31,6 +31,9 @@ class quorum_link final : public runtime::notifying_link<tickets::request, ticke
 
   void send(tickets::request request, on_reply handler) override;
   void when_delivered(const std::function<void()>& action) override { coordinator_.when_delivered(action); }
+  [[nodiscard]] std::optional<failure> latch_refusal() const override {
+    return coordinator::permits_refusal();
+  }
   void help(store::caller& caller) override;
   bool drive() override;
   void kick() override;

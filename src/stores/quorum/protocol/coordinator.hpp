@@ -44,6 +44,9 @@ class coordinator {
     std::function<void(const store::notification&)> notify;
   };
 
+  /// Why no claim of permits is carried out.
+  [[nodiscard]] static failure permits_refusal();
+
   coordinator(store::scheduler& on, const settings& of, uses link);
   ~coordinator();
   coordinator(const coordinator&) = delete;
