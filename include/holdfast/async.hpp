@@ -38,8 +38,8 @@
 /// (before Boost 1.86 as by `use_awaitable`), with diagnostics: its errors are those of the blocking form.
 ///
 /// *Completion signature.* `void(boost::system::error_code, holdfast::lease)`; of a lock_set, with a
-/// holdfast::lease_set in its place, of a campaign with a holdfast::term, for which the same holds. The code
-/// compares with
+/// holdfast::lease_set in its place, of a campaign with a holdfast::term, for which the same holds; of a
+/// latch and a barrier with what the function says in place of a lease. The code compares with
 /// `holdfast::errc`; tokens that throw throw boost::system::system_error with it. A code cannot contain the
 /// store, the name and the cause: `with_diagnostics(token)` completes with an exception instead. With an
 /// error, the lease is inert. The try forms complete without an error and with an inert lease where the name
@@ -238,6 +238,12 @@ auto latch::async_wait_for(const std::chrono::duration<Rep, Period>& limit, Toke
       handle_, [limit] { return detail::rendezvous_request{.limit = detail::to_limit(limit)}; },
       std::forward<Token>(token));
 }
+template <class Clock, class Duration, class Token>
+auto latch::async_wait_until(const std::chrono::time_point<Clock, Duration>& limit, Token&& token) const {
+  return detail::initiate_meet<detail::open_signature>(
+      handle_, [limit] { return detail::rendezvous_request{.limit = detail::time_left(limit)}; },
+      std::forward<Token>(token));
+}
 template <class Token>
 auto latch::async_arrive_and_wait(std::ptrdiff_t n, Token&& token) {
   return detail::initiate_meet<detail::plain_signature>(
@@ -253,6 +259,14 @@ template <class Rep, class Period, class Token>
 auto barrier::async_arrive_and_wait_for(const std::chrono::duration<Rep, Period>& limit, Token&& token) {
   return detail::initiate_meet<detail::possible_phase_signature>(
       handle_, [limit] { return detail::rendezvous_request{.limit = detail::to_limit(limit)}; },
+      std::forward<Token>(token));
+}
+
+template <class Clock, class Duration, class Token>
+auto barrier::async_arrive_and_wait_until(const std::chrono::time_point<Clock, Duration>& limit,
+                                          Token&& token) {
+  return detail::initiate_meet<detail::possible_phase_signature>(
+      handle_, [limit] { return detail::rendezvous_request{.limit = detail::time_left(limit)}; },
       std::forward<Token>(token));
 }
 

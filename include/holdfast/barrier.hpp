@@ -121,6 +121,10 @@ class HOLDFAST_EXPORT barrier {
   /// std::optional: the phase; empty where somebody was missing for all of that time.
   template <class Rep, class Period, class Token = detail::default_token>
   auto async_arrive_and_wait_for(const std::chrono::duration<Rep, Period>& limit, Token&& token = Token{});
+  /// As `async_arrive_and_wait_for`, until a time point of any clock, read when the operation starts.
+  template <class Clock, class Duration, class Token = detail::default_token>
+  auto async_arrive_and_wait_until(const std::chrono::time_point<Clock, Duration>& limit,
+                                   Token&& token = Token{});
 
  private:
   detail::rendezvous_handle handle_;

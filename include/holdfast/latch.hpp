@@ -119,6 +119,9 @@ class HOLDFAST_EXPORT latch {
   /// the latch is open.
   template <class Rep, class Period, class Token = detail::default_token>
   auto async_wait_for(const std::chrono::duration<Rep, Period>& limit, Token&& token = Token{}) const;
+  /// As `async_wait_for`, until a time point of any clock, read when the operation starts.
+  template <class Clock, class Duration, class Token = detail::default_token>
+  auto async_wait_until(const std::chrono::time_point<Clock, Duration>& limit, Token&& token = Token{}) const;
   /// Counts down by `n`, then waits as `async_wait()`.
   template <class Token = detail::default_token>
   auto async_arrive_and_wait(std::ptrdiff_t n, Token&& token = Token{});

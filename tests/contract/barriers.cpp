@@ -8,8 +8,10 @@
 #include <thread>
 #include <vector>
 
+#include <boost/asio/awaitable.hpp>
 #include <boost/asio/bind_cancellation_slot.hpp>
 #include <boost/asio/bind_executor.hpp>
+#include <boost/asio/co_spawn.hpp>
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/use_future.hpp>
 
@@ -26,6 +28,11 @@ using testing::HasSubstr;
 /// Patient enough for a busy machine. What a test leaves at the store is ended by force.
 lock_options steady() { return lock_options{}.ttl(120s).retry(retry_policy{}.limit(50s)); }
 
+asio::awaitable<std::uint64_t> passed_by(barrier& party) {
+  const std::uint64_t phase = co_await party.async_arrive_and_wait();
+  co_return phase;
+}
+
 class barriers : public on_each_store {
  protected:
   void TearDown() override {
@@ -35,6 +42,13 @@ class barriers : public on_each_store {
   arrivals seen(std::ptrdiff_t expected) { return barrier{bystander(), "round", expected}.inspect(); }
   bool sees_arrived(std::ptrdiff_t count, std::ptrdiff_t expected) {
     return look().sees([&] { return seen(expected).arrived == count; });
+  }
+  /// Until its arrival is there, which takes a while on a busy machine. The others are missing.
+  bool arrive_alone(barrier& party, std::ptrdiff_t expected) {
+    return look().sees([&] {
+      EXPECT_FALSE(party.arrive_and_wait_for(0s));
+      return seen(expected).arrived == 1;
+    });
   }
   static std::future<std::uint64_t> arrive(barrier& party) {
     return std::async(std::launch::async, [&party] { return party.arrive_and_wait(); });
@@ -64,6 +78,7 @@ TEST_P(barriers, hold_each_party_until_all_have_arrived) {
 
 TEST_P(barriers, keep_an_arrival_after_a_limit) {
   barrier early{one(), "round", 2, steady().label("shard 1")};
+  ASSERT_TRUE(arrive_alone(early, 2));
   EXPECT_FALSE(early.arrive_and_wait_for(20ms));
   EXPECT_FALSE(early.arrive_and_wait_until(std::chrono::steady_clock::now() + 20ms));
   const auto waits = seen(2);
@@ -93,14 +108,14 @@ TEST_P(barriers, name_those_who_are_there) {
   } catch (const error& failed) {
     EXPECT_EQ(failed.code(), errc::timeout);
     EXPECT_THAT(failed.what(), HasSubstr("the barrier 'round' on "));
-    EXPECT_THAT(failed.what(), HasSubstr("1 of 3 have arrived: "));
+    EXPECT_THAT(failed.what(), HasSubstr(" of 3 have arrived"));
   }
 }
 
 // The faster one passes, and is gone with its client, before the slower one has looked.
 TEST_P(barriers, let_slow_parties_pass_when_the_others_have_left) {
   barrier slow{one(), "round", 2, steady()};
-  EXPECT_FALSE(slow.arrive_and_wait_for(0s));
+  ASSERT_TRUE(arrive_alone(slow, 2));
   {
     barrier fast{two(), "round", 2, steady()};
     EXPECT_EQ(fast.arrive_and_wait(), 0U);
@@ -133,7 +148,10 @@ TEST_P(barriers, tell_a_party_that_its_arrival_is_lost) {
     return std::error_code{};
   });
   ASSERT_TRUE(sees_arrived(1, 2));
-  bystander().force_release("round");
+  // The reply to the claim may come after the first time; then it arrives anew.
+  do {
+    bystander().force_release("round");
+  } while (waiting.wait_for(100ms) != std::future_status::ready);
   EXPECT_EQ(waiting.get(), errc::lost);
   barrier other{two(), "round", 2, steady()};
   auto again = arrive(other);
@@ -144,8 +162,7 @@ TEST_P(barriers, tell_a_party_that_its_arrival_is_lost) {
 TEST_P(barriers, withdraw_the_arrival_of_a_party_that_goes) {
   {
     barrier goes{one(), "round", 2, steady()};
-    EXPECT_FALSE(goes.arrive_and_wait_for(0s));
-    EXPECT_TRUE(sees_arrived(1, 2));
+    ASSERT_TRUE(arrive_alone(goes, 2));
   }
   EXPECT_TRUE(sees_arrived(0, 2));
 }
@@ -177,6 +194,10 @@ TEST_P(barriers, come_asynchronously) {
   auto next = one_party.async_arrive_and_wait_for(60s, asio::use_future);
   EXPECT_EQ(other_party.arrive_and_wait(), 1U);
   EXPECT_EQ(next.get(), 1U);
+  auto third =
+      one_party.async_arrive_and_wait_until(std::chrono::steady_clock::now() + 60s, asio::use_future);
+  EXPECT_EQ(asio::co_spawn(loop_, passed_by(other_party), asio::use_future).get(), 2U);
+  EXPECT_EQ(third.get(), 2U);
   auto closing = one_party.async_arrive_and_wait(holdfast::with_diagnostics(asio::use_future));
   ASSERT_TRUE(sees_arrived(1, 2));
   one().close();
@@ -196,8 +217,10 @@ TEST_P(barriers, are_cancelled_and_go_on) {
   cancel.emit(asio::cancellation_type::terminal);
   loop.run();
   EXPECT_EQ(completion, errc::cancelled);
-  EXPECT_EQ(barrier(two(), "round", 2, steady()).arrive_and_wait(), 0U);
+  barrier other{two(), "round", 2, steady()};
+  auto waiting = arrive(other);
   EXPECT_EQ(round.arrive_and_wait(), 0U);
+  EXPECT_EQ(waiting.get(), 0U);
 }
 
 TEST_P(barriers, go_on_when_the_store_answers_again) {
@@ -234,7 +257,7 @@ TEST_P(barriers, are_passed_by_one_that_takes_the_place_of_the_dead) {
   EXPECT_EQ(round.arrive_and_wait(), 0U);
   EXPECT_EQ(dies.hear(), "met 0");
   dies.kill();  // between two phases
-  EXPECT_FALSE(round.arrive_and_wait_for(50ms));
+  ASSERT_TRUE(arrive_alone(round, 2));
   barrier instead{two(), "round", 2, steady()};
   EXPECT_EQ(instead.arrive_and_wait(), 1U);
   EXPECT_EQ(round.arrive_and_wait(), 1U);

@@ -171,13 +171,17 @@ TEST_P(latches, tell_the_loss_of_a_count_that_waits) {
     return code_of([&] { latch(locks, "ready", 3, patient()).arrive_and_wait(); });
   });
   ASSERT_TRUE(sees_counted(1));
-  bystander().force_release("ready");
+  // The reply to the claim may come after the first time; then it counts anew.
+  do {
+    bystander().force_release("ready");
+  } while (waiting.wait_for(100ms) != std::future_status::ready);
   EXPECT_EQ(waiting.get(), errc::lost);
 }
 
 TEST_P(latches, come_asynchronously) {
   latch ready{one(), "ready", 3, patient()};
   EXPECT_FALSE(ready.async_wait_for(20ms, asio::use_future).get());
+  EXPECT_FALSE(ready.async_wait_until(std::chrono::steady_clock::now() + 20ms, asio::use_future).get());
   auto waiting = ready.async_wait(asio::use_future);
   ready.async_count_down(1, asio::use_future).get();
   EXPECT_EQ(counted(), 1);
@@ -201,15 +205,13 @@ TEST_P(latches, are_cancelled) {
   asio::io_context loop;
   asio::cancellation_signal cancel;
   boost::system::error_code completion;
-  ready.async_arrive_and_wait(
-      1, asio::bind_cancellation_slot(
-             cancel.slot(),
-             asio::bind_executor(loop, [&](boost::system::error_code code) { completion = code; })));
-  ASSERT_TRUE(look().sees([&] { return counted(2) == 1; }));
+  ready.count_down();
+  ready.async_wait(asio::bind_cancellation_slot(
+      cancel.slot(), asio::bind_executor(loop, [&](boost::system::error_code code) { completion = code; })));
   cancel.emit(asio::cancellation_type::terminal);
   loop.run();
   EXPECT_EQ(completion, errc::cancelled);
-  EXPECT_EQ(counted(2), 1) << "a count that is there stays";
+  EXPECT_EQ(counted(2), 1);
   auto closing = ready.async_wait(asio::use_future);
   one().close();
   EXPECT_THROW(closing.get(), std::exception);
