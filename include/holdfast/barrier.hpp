@@ -7,7 +7,6 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "holdfast/arrivals.hpp"
 #include "holdfast/client.hpp"
@@ -84,8 +83,8 @@ class HOLDFAST_EXPORT barrier {
   /// As `arrive_and_wait()`, until `stop` is requested. The arrival stays then: the next call waits for the
   /// same phase.
   /// \return the phase; empty only after a stop.
-  std::optional<std::uint64_t> arrive_and_wait(std::stop_token stop) {
-    return handle_.meet({.stop = std::move(stop)});
+  std::optional<std::uint64_t> arrive_and_wait(const std::stop_token& stop) {
+    return handle_.meet({.stop = stop});
   }
   /// Arrives, and waits for at most `limit`, of any unit. The arrival stays: the next call waits for the same
   /// phase. The answer to a request under way may take a second longer.
@@ -93,8 +92,8 @@ class HOLDFAST_EXPORT barrier {
   /// \return the phase; empty where somebody was missing for all of that time, or after a stop.
   template <class Rep, class Period>
   [[nodiscard]] std::optional<std::uint64_t> arrive_and_wait_for(
-      const std::chrono::duration<Rep, Period>& limit, std::stop_token stop = {}) {
-    return handle_.meet({.limit = detail::to_limit(limit), .stop = std::move(stop)});
+      const std::chrono::duration<Rep, Period>& limit, const std::stop_token& stop = {}) {
+    return handle_.meet({.limit = detail::to_limit(limit), .stop = stop});
   }
   /// As `arrive_and_wait_for`, until a time point of any clock. If the clock is set meanwhile, its new time
   /// counts.

@@ -6,7 +6,6 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
-#include <utility>
 
 #include "holdfast/arrivals.hpp"
 #include "holdfast/client.hpp"
@@ -77,8 +76,8 @@ class HOLDFAST_EXPORT latch {
   void wait() const { handle_.meet({}); }
   /// As `wait()`, until `stop` is requested.
   /// \return whether the latch is open; false only after a stop.
-  [[nodiscard]] bool wait(std::stop_token stop) const {
-    return handle_.meet({.stop = std::move(stop)}).has_value();
+  [[nodiscard]] bool wait(const std::stop_token& stop) const {
+    return handle_.meet({.stop = stop}).has_value();
   }
   /// Waits for at most `limit`, of any unit; zero and less: as `try_wait()`. The answer to the last look may
   /// take a second longer.
@@ -86,8 +85,8 @@ class HOLDFAST_EXPORT latch {
   /// \return whether the latch is open.
   template <class Rep, class Period>
   [[nodiscard]] bool wait_for(const std::chrono::duration<Rep, Period>& limit,
-                              std::stop_token stop = {}) const {
-    return handle_.meet({.limit = detail::to_limit(limit), .stop = std::move(stop)}).has_value();
+                              const std::stop_token& stop = {}) const {
+    return handle_.meet({.limit = detail::to_limit(limit), .stop = stop}).has_value();
   }
   /// As `wait_for`, until a time point of any clock. If the clock is set meanwhile, its new time counts.
   template <class Clock, class Duration>

@@ -251,12 +251,12 @@ void rendezvous_calls::end(call_id id, arrived result) {
 void rendezvous_calls::lost(const lease_record_ptr& lease) {
   std::vector<call_id> of;
   for (auto& [id, call] : calls_) {
-    rendezvous& at = *call.at;
+    const rendezvous& at = *call.at;
     const bool is_arrival = at.has_arrived && at.place == lease && !call.is_complete;
     if (is_arrival || call.count == lease) of.push_back(id);
   }
   for (const call_id id : of) {
-    rendezvous& at = *calls_.at(id).at;
+    const rendezvous& at = *calls_.at(id).at;
     if (at.kind == rendezvous::type::barrier) {
       go_on(id);  // finds that the arrival is lost
     } else {

@@ -107,10 +107,10 @@ class rendezvous_calls {
   };
 
   void go_on(call_id id);
-  void claim(call_id id, store::mark::kind step);
-  void on_claimed(call_id id, store::mark::kind step, taken result);
+  void claim(call_id id, store::mark::kind next);
+  void on_claimed(call_id id, store::mark::kind next, taken result);
   void on_count(call_id id, const lease_record_ptr& lease);
-  void on_step(call_id id, store::mark::kind step, const lease_record_ptr& lease);
+  void on_step(call_id id, store::mark::kind next, const lease_record_ptr& lease);
   static failure refusal_of(const operation& of);
   void look(call_id id);
   store::time_point on_seen(call_id id, const store::inspected& answer);
