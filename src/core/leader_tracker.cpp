@@ -28,8 +28,12 @@ bool are_same(const std::optional<candidate>& one, const std::optional<candidate
 
 }  // namespace
 
+leader_tracker::position leader_tracker::position_of(const candidate& leader) {
+  return {leader.token, leader.revision};
+}
+
 bool leader_tracker::is_outdated(time_point now, const std::optional<candidate>& leader) {
-  const bool is_older = leader && leader->token && leader->token < newest_;
+  const bool is_older = leader && leader->token && position_of(*leader) < newest_;
   if (!is_older) {
     older_.reset();
     return false;
@@ -43,13 +47,13 @@ bool leader_tracker::is_outdated(time_point now, const std::optional<candidate>&
 std::optional<observation> leader_tracker::looked(time_point now, const std::optional<lock_state>& state) {
   auto leader = leader_in(state);
   const bool answers_again = std::exchange(error_, std::nullopt).has_value();
+  const bool is_same_term = leader && leader_ && leader->token && leader->token == leader_->token;
+  if (is_same_term && leader->revision < leader_->revision) leader = leader_;  // a copy that lags behind
   if (is_outdated(now, leader)) {
     if (answers_again && reported_) return observation{leader_, std::nullopt};
     return std::nullopt;
   }
-  const bool is_same_term = leader && leader_ && leader->token && leader->token == leader_->token;
-  if (is_same_term && leader->revision < leader_->revision) leader = leader_;  // a copy that lags behind
-  if (leader && leader->token) newest_ = leader->token;
+  if (leader && leader->token) newest_ = position_of(*leader);
   if (reported_ && !answers_again && are_same(leader, leader_)) {
     leader_ = std::move(leader);  // its times have changed
     return std::nullopt;

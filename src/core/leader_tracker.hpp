@@ -1,7 +1,9 @@
 #pragma once
 
+#include <cstdint>
 #include <optional>
 #include <system_error>
+#include <utility>
 
 #include "base/failure.hpp"
 #include "core/claim.hpp"
@@ -16,7 +18,8 @@ namespace holdfast::store {
 /// lags behind has answered, or one that has forgotten the newest term. It is reported only when it has
 /// outlived its own ttl: then it is being renewed, so it leads, and the larger token was an error. Otherwise
 /// one token that is too large would blind the observer for ever. Within a term a former value is not
-/// reported either.
+/// reported either: not while the term is shown, and when a store that has forgotten the end of the term
+/// brings it back, likewise not before the leader has outlived its ttl.
 class leader_tracker {
  public:
   /// \param state of the name at a look that began after the last one had its answer.
@@ -34,7 +37,10 @@ class leader_tracker {
   bool reported_ = false;
   std::optional<candidate> leader_;  // the one that was reported last
   std::optional<std::error_code> error_;
-  fencing_token newest_;
+  /// In the order of terms, and of the values of each.
+  using position = std::pair<fencing_token, std::uint64_t>;
+  [[nodiscard]] static position position_of(const candidate& leader);
+  position newest_;
   /// A leader of an older term, and when it has outlived its ttl.
   struct older_term {
     fencing_token token;

@@ -88,6 +88,17 @@ TEST_F(leader_tracker, never_reports_a_former_value_of_a_term_after_a_newer_one)
   EXPECT_EQ(sees(led_by(7, "c")), "c") << "each term counts for itself";
 }
 
+TEST_F(leader_tracker, reports_no_former_value_when_a_term_that_was_over_comes_back) {
+  auto proclaimed = led_by(7, "b");
+  proclaimed->holders[0].claimant.value_revision = 1;
+  EXPECT_EQ(sees(proclaimed), "b");
+  EXPECT_EQ(sees(std::nullopt), "nobody");
+  // The store has lost its last writes: the value, and that the term is over.
+  EXPECT_EQ(sees(led_by(7, "a")), "");
+  now += 10s;
+  EXPECT_EQ(sees(led_by(7, "a")), "a") << "it goes on, so it leads";
+}
+
 // Whoever renews leads. Without it one token that is too large, of a clock that was wrong for a moment, would
 // hide all leaders after it.
 TEST_F(leader_tracker, reports_a_leader_of_a_smaller_token_that_outlives_its_ttl) {
