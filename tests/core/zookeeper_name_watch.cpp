@@ -100,6 +100,21 @@ TEST_F(zookeeper_name_watch, reads_a_node_that_is_created_between_its_two_questi
   EXPECT_EQ(calls_["stock"], 1);
 }
 
+// The client below sets a watch again with each connection of its session, so it is there until it is ended.
+TEST_F(zookeeper_name_watch, ends_the_watch_of_a_node_that_was_awaited_over_another_connection) {
+  watch("stock");
+  answer_next(answer::no_node);
+  answer_next(answer::no_node);
+  nodes_.disconnected();
+  connect();
+  EXPECT_EQ(next(), "list! /stock");
+  answer_next(answer::no_node);
+  EXPECT_EQ(next(), "") << "it is awaited";
+  EXPECT_EQ(calls_["stock"], 2) << "something may have happened between the connections";
+  names_.watch("stock", nullptr);
+  EXPECT_EQ(next(), "unwatch /stock");
+}
+
 TEST_F(zookeeper_name_watch, reads_the_parts_of_a_semaphore) {
   watch("rooms");
   answer_next(answer::done, {"leases", "locks", "leases2"});

@@ -45,9 +45,13 @@ bool name_watch::watches(const std::string& path) const {
   return above != locks_.end() && above->second.listed.contains(path);
 }
 
+/// Lists all nodes anew. The watch of a node that does not exist outlives the connection: the client below
+/// sets it again, and it has to be ended with the watch of the name.
 void name_watch::connected() {
-  expired();
-  for (const auto& [path, each] : locks_) list(path);
+  for (auto& [path, each] : locks_) {
+    each.listed.clear();
+    list(path);
+  }
 }
 
 void name_watch::expired() {
@@ -105,7 +109,7 @@ void name_watch::listed(const std::string& path, const result& r) {
 void name_watch::await_creation(const std::string& path) {
   lock& l = locks_.at(path);
   if (!nodes_.has_room(path, watch_kind::node)) return poll(l);
-  if (std::exchange(l.is_awaited, true)) return;
+  if (std::exchange(l.is_awaited, true)) return l.handler();
   std::vector<operation> steps{{.kind = operation_kind::exists, .path = path, .watch = true}};
   nodes_.submit_all(std::move(steps), [this, path](const std::vector<result>& results) {
     const auto found = locks_.find(path);
