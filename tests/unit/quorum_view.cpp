@@ -6,6 +6,7 @@
 #include <string>
 #include <vector>
 
+#include "base/owner_id.hpp"
 #include "stores/quorum/protocol/place_in_time.hpp"
 #include "stores/quorum/protocol/shared_view.hpp"
 
@@ -142,6 +143,23 @@ TEST(quorum_view, shows_the_token_that_the_holder_has_proposed_last) {
       view_of("stock", views({view({sighted("a", 5)}), view({sighted("a", 9)}), view({sighted("a", 9)})}), 2);
   ASSERT_EQ(seen->holders.size(), 1U);
   EXPECT_EQ(seen->holders[0].token, fencing_token{9});
+}
+
+// A majority may have granted a claim before it has accepted one number as its token.
+TEST(quorum_view, has_no_holder_while_no_majority_has_accepted_one_token) {
+  const std::string owner(owner_id::size * 2, 'a');
+  const claim_state without = sighted(owner, 0);
+  for (const auto& all : {views({view({sighted(owner, 5)}), view({sighted(owner, 6)}), view({})}),
+                          views({view({sighted(owner, 5)}), view({without}), view({without})}),
+                          views({view({without}), view({without}), view({without})})}) {
+    const auto seen = view_of("stock", all, 2);
+    EXPECT_TRUE(seen->holders.empty());
+    EXPECT_EQ(owners_of(seen->waiters), names{owner});
+  }
+  const auto seen =
+      view_of("stock", views({view({sighted(owner, 5)}), view({without}), view({sighted(owner, 5)})}), 2);
+  ASSERT_EQ(seen->holders.size(), 1U);
+  EXPECT_EQ(seen->holders[0].token, fencing_token{5});
 }
 
 // A server that was out of reach when the leader replaced its value has the former one.

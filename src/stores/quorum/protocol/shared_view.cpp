@@ -4,6 +4,8 @@
 #include <map>
 #include <utility>
 
+#include "base/owner_id.hpp"
+
 namespace holdfast::quorum {
 
 namespace {
@@ -11,22 +13,41 @@ namespace {
 /// A claim, as several servers have it.
 struct sighting {
   claim_state claim;
-  std::size_t holds = 0;  // at so many servers
+  bool is_held = false;                             // at some server
+  std::map<fencing_token, std::size_t> holds_with;  // that token, at so many servers
 };
+
+/// Whether a server has granted the claim, and has accepted no number as its token. A client of another
+/// library has no token either: its text is the owner, and all that is known of it.
+bool lacks_token(const claim_state& hold) {
+  return !hold.token && hold.claimant.label != hold.owner && owner_id::from_hex(hold.owner);
+}
 
 void see(std::map<std::string, sighting>& all, const claim_state& one, bool holds) {
   sighting& seen = all[one.owner];
-  const bool is_better = seen.claim.owner.empty() || (holds && seen.holds == 0);
+  const bool is_better = seen.claim.owner.empty() || (holds && !seen.is_held);
   const fencing_token token = std::max(seen.claim.token, one.token);
   const duration left = std::max(seen.claim.expires_in, one.expires_in);
   if (is_better) seen.claim = one;
-  if (holds || seen.holds == 0) seen.claim.token = token;
+  if (holds || !seen.is_held) seen.claim.token = token;
   seen.claim.expires_in = left;
   // A server that was out of reach has a former value of a leader.
   if (one.claimant.value_revision > seen.claim.claimant.value_revision) seen.claim.claimant = one.claimant;
   auto& request = seen.claim.claimant.release_request;
   if (!request) request = one.claimant.release_request;
-  seen.holds += holds ? 1 : 0;
+  if (one.claimant.released) seen.claim.claimant.released = true;
+  seen.is_held = seen.is_held || holds;
+  if (holds && !lacks_token(one)) ++seen.holds_with[one.token];
+}
+
+/// Whether a majority has granted the claim with one token, which is its token then. One that has grants of a
+/// majority, with several tokens or none, does not hold yet.
+bool decide(sighting& of, std::size_t majority) {
+  const auto agreed_on = std::find_if(of.holds_with.begin(), of.holds_with.end(),
+                                      [&](const auto& each) { return each.second >= majority; });
+  if (agreed_on == of.holds_with.end()) return false;
+  of.claim.token = agreed_on->first;
+  return true;
 }
 
 /// The largest number that at least `majority` of them reach.
@@ -50,6 +71,7 @@ bool has_hold_of(const lock_state& state, const std::string& owner) {
 }
 
 std::string text_of(const claim_state& claim) {
+  if (lacks_token(claim)) return "a claim without a token";
   if (!claim.token) return "another library's client";
   return "the claim " + std::to_string(claim.token.value());
 }
@@ -93,7 +115,7 @@ std::optional<lock_state> view_of(const std::string& name, const state_answers& 
     all.paused_for = {};
     all.pause_reason.clear();
   }
-  for (auto& [owner, each] : seen) (each.holds >= majority ? all.holders : all.waiters).push_back(each.claim);
+  for (auto& [owner, each] : seen) (decide(each, majority) ? all.holders : all.waiters).push_back(each.claim);
   const auto by_token = [](const claim_state& a, const claim_state& b) {
     return std::pair{a.token, std::string_view{a.owner}} < std::pair{b.token, std::string_view{b.owner}};
   };

@@ -187,12 +187,19 @@ std::optional<recorded> recorded_in(std::string_view text) {
   }
 }
 
-claim_state claim_of(const recorded& r, milliseconds now, milliseconds left) {
+/// The token of a claim. One of several servers that has granted a claim and has accepted no number of it has
+/// no token for the hold.
+fencing_token token_in(const recorded& r, bool holds) {
+  if (!r.accepted || *r.accepted) return r.accepted.value_or(r.token);
+  return holds ? fencing_token{} : r.token;
+}
+
+claim_state claim_of(const recorded& r, milliseconds now, milliseconds left, bool holds) {
   claim_state c;
   c.owner = r.owner;
   c.mode = store::mode_of(r.weight, r.capacity);
   c.permits = c.mode == mode::permits ? r.weight : 0;
-  c.token = r.accepted && *r.accepted ? *r.accepted : r.token;
+  c.token = token_in(r, holds);
   c.age = std::max<duration>(duration::zero(), now - r.since);
   c.expires_in = left;
   c.claimant = from_metadata(r.metadata);
@@ -201,7 +208,7 @@ claim_state claim_of(const recorded& r, milliseconds now, milliseconds left) {
 
 /// The lock's only holder: a Holdfast client if the value is a claim, else a foreign client.
 claim_state lone_holder(const std::string& value, milliseconds now, milliseconds left) {
-  if (const auto r = recorded_in(value)) return claim_of(*r, now, left);
+  if (const auto r = recorded_in(value)) return claim_of(*r, now, left, true);
   claim_state foreign;
   foreign.owner = value;
   foreign.claimant = from_metadata(value);  // the only data of a foreign holder
@@ -211,7 +218,8 @@ claim_state lone_holder(const std::string& value, milliseconds now, milliseconds
 
 /// The claims of a set that have not ended, in the order of their tokens. See claims.lua for its members.
 /// \param set members and scores in turn.
-std::vector<claim_state> living_claims(const value& set, milliseconds now, std::int64_t& capacity) {
+std::vector<claim_state> living_claims(const value& set, milliseconds now, bool holds,
+                                       std::int64_t& capacity) {
   constexpr std::string_view end = "end ";
   const auto& members = items_of(set);
   std::map<std::string_view, milliseconds> ends;
@@ -226,7 +234,7 @@ std::vector<claim_state> living_claims(const value& set, milliseconds now, std::
     const auto found = r ? ends.find(r->owner) : ends.end();
     if (found == ends.end() || found->second <= now) continue;
     capacity = r->capacity;
-    claims.push_back(claim_of(*r, now, found->second - now));
+    claims.push_back(claim_of(*r, now, found->second - now, holds));
   }
   return claims;
 }
@@ -249,8 +257,8 @@ std::optional<lock_state> state_of(std::string name, const value& v) {
     state.last_token = token_of(known.substr(0, known.find(' ')));
   }
   std::int64_t capacity = store::full_capacity;
-  state.waiters = living_claims(waiters, now, capacity);
-  state.holders = living_claims(item(v, 5), now, capacity);
+  state.waiters = living_claims(waiters, now, false, capacity);
+  state.holders = living_claims(item(v, 5), now, true, capacity);
   state.capacity = capacity == store::full_capacity ? 0 : capacity;
   if (!lock.is(value::kind::null) && !text_of(lock).starts_with(marker)) {
     state.holders.insert(state.holders.begin(), lone_holder(lock.text, now, time_of(item(v, 3))));
