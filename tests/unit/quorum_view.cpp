@@ -150,16 +150,40 @@ TEST(quorum_view, has_no_holder_while_no_majority_has_accepted_one_token) {
   const std::string owner(owner_id::size * 2, 'a');
   const claim_state without = sighted(owner, 0);
   for (const auto& all : {views({view({sighted(owner, 5)}), view({sighted(owner, 6)}), view({})}),
-                          views({view({sighted(owner, 5)}), view({without}), view({without})}),
+                          views({view({sighted(owner, 5)}), view({sighted(owner, 6)}), view({without})}),
                           views({view({without}), view({without}), view({without})})}) {
     const auto seen = view_of("stock", all, 2);
     EXPECT_TRUE(seen->holders.empty());
     EXPECT_EQ(owners_of(seen->waiters), names{owner});
   }
-  const auto seen =
-      view_of("stock", views({view({sighted(owner, 5)}), view({without}), view({sighted(owner, 5)})}), 2);
-  ASSERT_EQ(seen->holders.size(), 1U);
-  EXPECT_EQ(seen->holders[0].token, fencing_token{5});
+  // A server that forgot the hold and got it back with a renewal has no token for it.
+  for (const auto& all :
+       {views({view({sighted(owner, 5)}), view({without}), view({sighted(owner, 5)})}),
+        views({view({sighted(owner, 5)}), view({sighted(owner, 4)}), view({sighted(owner, 5)})}),
+        views({view({sighted(owner, 5)}), view({without}), view({without})})}) {
+    const auto seen = view_of("stock", all, 2);
+    ASSERT_EQ(seen->holders.size(), 1U);
+    EXPECT_EQ(seen->holders[0].token, fencing_token{5});
+  }
+}
+
+// What the former value of a leader was asked is not asked of the one that has replaced it.
+TEST(quorum_view, shows_a_request_to_release_with_the_value_that_it_came_after) {
+  claim_state former = sighted("a", 5);
+  former.claimant.value_revision = 1;
+  former.claimant.release_request = "deploy";
+  claim_state newer = sighted("a", 5);
+  newer.claimant.value_revision = 2;
+  for (const auto& all : {views({view({former}), view({newer}), view({newer})}),
+                          views({view({newer}), view({newer}), view({former})})}) {
+    EXPECT_FALSE(view_of("stock", all, 2)->holders.at(0).claimant.release_request);
+  }
+  const auto asked = view_of("stock", views({view({newer}), view({former}), view({former})}), 2);
+  EXPECT_FALSE(asked->holders.at(0).claimant.release_request);
+  newer.claimant.release_request = "again";
+  EXPECT_EQ(
+      view_of("stock", views({view({former}), view({newer})}), 2)->holders.at(0).claimant.release_request,
+      "again");
 }
 
 // A server that was out of reach when the leader replaced its value has the former one.

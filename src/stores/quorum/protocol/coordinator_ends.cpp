@@ -50,7 +50,8 @@ void coordinator::release(request r, on_reply done) {
 }
 
 /// A hold that nobody keeps any more, until it ends by itself. A server that does not hear of it lets the
-/// hold end with the ttl of its last renewal; the others decide.
+/// hold end with the ttl of its last renewal; the others decide. Where a majority has lost it, the rest of
+/// the servers keep it all the same: those that have forgotten it grant nothing yet.
 void coordinator::rest(const request& last, on_reply done) {
   const store::hold& hold = last.batch.front();
   forget(hold.owner);
@@ -60,23 +61,22 @@ void coordinator::rest(const request& last, on_reply done) {
   r.owner = hold.owner;
   r.ttl = hold.ttl;
   const auto f = std::make_shared<farewell>(farewell{r, scheduler_.now() + r.ttl});
-  // Where the claim still waits, it would be granted later, to nobody.
-  const decision decide = renewal_of(
-      last.batch, [this, f](const owner_id& /*owner*/, std::size_t server) { withdraw_at(server, f); });
   const auto d = begin_delivery();
+  const auto withdrawn = std::make_shared<std::vector<char>>(settings_.servers, false);
   ask_all(
       last,
-      [this, d, decide](const outcomes& heard, bool is_last) {
+      [this, f, d, withdrawn, decide = renewal_of(last.batch, nullptr)](const outcomes& heard, bool is_last) {
         auto decided = decide(heard, is_last);
+        for (std::size_t i = 0; i < heard.size(); ++i) {
+          // Where the claim still waits, it would be granted later, to nobody.
+          const auto* const k = reply_in<tickets::kept>(heard[i]);
+          const bool is_missing = k != nullptr && k->unsure.empty() && !k->each.front();
+          if (is_missing && !std::exchange(withdrawn->at(i), true)) withdraw_at(i, f);
+        }
         if (is_last || is_complete(heard)) finish(*d);
         return decided;
       },
-      [this, r, done = std::move(done)](const outcome& o) {
-        const auto* const reply = std::get_if<tickets::reply>(&o);
-        const auto* const said = reply == nullptr ? nullptr : std::get_if<tickets::kept>(reply);
-        if (said != nullptr && said->unsure.empty() && !said->each.front()) release(r, nullptr);
-        done(o);
-      });
+      std::move(done));
 }
 
 void coordinator::withdraw_at(std::size_t server, const std::shared_ptr<farewell>& f) {

@@ -133,7 +133,7 @@ void coordinator::renew(const request& batch, on_reply done) {
 }
 
 /// What a majority says of a renewal. \param missing called for each server where a hold of a majority is
-/// not.
+/// not; may be null.
 coordinator::decision coordinator::renewal_of(
     std::vector<store::hold> holds, std::function<void(const owner_id&, std::size_t server)> missing) const {
   const auto spread = std::make_shared<std::vector<char>>(settings_.servers, false);  // done for that server
@@ -158,7 +158,7 @@ coordinator::decision coordinator::renewal_of(
     }
     for (std::size_t i = 0; i < all.size(); ++i) {
       const auto* const k = reply_in<tickets::kept>(all[i]);
-      if (k == nullptr || !is_decided || std::exchange(spread->at(i), true)) continue;
+      if (!missing || k == nullptr || !is_decided || std::exchange(spread->at(i), true)) continue;
       for (std::size_t h = 0; h < holds.size(); ++h)
         if (answer.each[h] && !k->each.at(h)) missing(holds[h].owner, i);
     }

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <optional>
 #include <utility>
 
 #include "base/owner_id.hpp"
@@ -13,8 +14,8 @@ namespace {
 /// A claim, as several servers have it.
 struct sighting {
   claim_state claim;
-  bool is_held = false;                             // at some server
-  std::map<fencing_token, std::size_t> holds_with;  // that token, at so many servers
+  std::size_t holds = 0;                          // at so many servers
+  std::map<fencing_token, std::size_t> accepted;  // as its token, by servers where it holds
 };
 
 /// Whether a server has granted the claim, and has accepted no number as its token. A client of another
@@ -25,29 +26,34 @@ bool lacks_token(const claim_state& hold) {
 
 void see(std::map<std::string, sighting>& all, const claim_state& one, bool holds) {
   sighting& seen = all[one.owner];
-  const bool is_better = seen.claim.owner.empty() || (holds && !seen.is_held);
+  const bool is_better = seen.claim.owner.empty() || (holds && seen.holds == 0);
   const fencing_token token = std::max(seen.claim.token, one.token);
   const duration left = std::max(seen.claim.expires_in, one.expires_in);
   if (is_better) seen.claim = one;
-  if (holds || !seen.is_held) seen.claim.token = token;
+  if (holds || seen.holds == 0) seen.claim.token = token;
   seen.claim.expires_in = left;
-  // A server that was out of reach has a former value of a leader.
-  if (one.claimant.value_revision > seen.claim.claimant.value_revision) seen.claim.claimant = one.claimant;
-  auto& request = seen.claim.claimant.release_request;
-  if (!request) request = one.claimant.release_request;
-  if (one.claimant.released) seen.claim.claimant.released = true;
-  seen.is_held = seen.is_held || holds;
-  if (holds && !lacks_token(one)) ++seen.holds_with[one.token];
+  // A server that was out of reach has a former value of a leader, and what was asked of that.
+  claimant& shown = seen.claim.claimant;
+  if (one.claimant.value_revision > shown.value_revision) shown = one.claimant;
+  if (one.claimant.value_revision == shown.value_revision && !shown.release_request) {
+    shown.release_request = one.claimant.release_request;
+  }
+  if (one.claimant.released) shown.released = true;
+  if (!holds) return;
+  ++seen.holds;
+  if (!lacks_token(one)) ++seen.accepted[one.token];
 }
 
-/// Whether a majority has granted the claim with one token, which is its token then. One that has grants of a
-/// majority, with several tokens or none, does not hold yet.
-bool decide(sighting& of, std::size_t majority) {
-  const auto agreed_on = std::find_if(of.holds_with.begin(), of.holds_with.end(),
+/// The token of a claim that a majority has granted: the one that a majority has accepted, or that alone has
+/// been accepted, since a server that forgot a hold and got it back has no token for it. Empty where it does
+/// not hold yet.
+std::optional<fencing_token> token_of(const sighting& of, std::size_t majority) {
+  if (of.holds < majority) return std::nullopt;
+  const auto agreed_on = std::find_if(of.accepted.begin(), of.accepted.end(),
                                       [&](const auto& each) { return each.second >= majority; });
-  if (agreed_on == of.holds_with.end()) return false;
-  of.claim.token = agreed_on->first;
-  return true;
+  if (agreed_on != of.accepted.end()) return agreed_on->first;
+  if (of.accepted.size() == 1) return of.accepted.begin()->first;
+  return std::nullopt;
 }
 
 /// The largest number that at least `majority` of them reach.
@@ -115,7 +121,11 @@ std::optional<lock_state> view_of(const std::string& name, const state_answers& 
     all.paused_for = {};
     all.pause_reason.clear();
   }
-  for (auto& [owner, each] : seen) (decide(each, majority) ? all.holders : all.waiters).push_back(each.claim);
+  for (auto& [owner, each] : seen) {
+    const auto token = token_of(each, majority);
+    if (token) each.claim.token = *token;
+    (token ? all.holders : all.waiters).push_back(each.claim);
+  }
   const auto by_token = [](const claim_state& a, const claim_state& b) {
     return std::pair{a.token, std::string_view{a.owner}} < std::pair{b.token, std::string_view{b.owner}};
   };
