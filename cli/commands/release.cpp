@@ -1,5 +1,6 @@
 #include "commands/release.hpp"
 
+#include <algorithm>
 #include <fmt/core.h>
 #include <optional>
 
@@ -45,18 +46,42 @@ void print_nobody(const release_command& request) {
              request.token ? fmt::format(" with the token {}", *request.token) : "");
 }
 
+/// How long the name rests after a release (see lock_options::at_least): nobody hears a request then.
+std::optional<duration> rest_of(const client& locks, const release_command& request) {
+  try {
+    const auto state = locks.inspect(request.name);
+    if (!state || state->holders.empty()) return std::nullopt;
+    duration left{};
+    for (const auto& each : state->holders) {
+      if (!each.claimant.released) return std::nullopt;
+      left = std::max(left, each.expires_in);
+    }
+    return left;
+  } catch (const error&) {  // the request is out, and that was the task
+    return std::nullopt;
+  }
+}
+
 /// \return the exit status.
 int ask(const release_command& request) {
-  const auto count = ask_holders(open_client(request.store), request);
+  const auto locks = open_client(request.store);
+  const auto count = ask_holders(locks, request);
+  const auto rest = count == 0 ? std::nullopt : rest_of(locks, request);
   if (request.store.json) {
-    print_line({{"name", request.name}, {"asked", count}});
+    json line{{"name", request.name}, {"asked", count}};
+    if (rest) line["released"] = true;
+    print_line(line);
+  } else if (rest) {
+    fmt::print("the holder of the lock '{}' has released it, and the store keeps it for {} more; "
+               "release --force ends that\n",
+               printable(request.name), to_text(*rest));
   } else if (count == 0) {
     print_nobody(request);
   } else {
     fmt::print("asked {} of the lock '{}' to release it\n",
                count == 1 ? "the holder" : fmt::format("{} holders", count), printable(request.name));
   }
-  return count == 0 ? no_match : success;
+  return count == 0 || rest ? no_match : success;
 }
 
 }  // namespace

@@ -99,14 +99,14 @@ class HOLDFAST_EXPORT client {
   /// Asks all holders of a name, of any client, to release it. A request changes nothing: the holders hear of
   /// it (`lease::release_requested()`) and decide. It stays with the hold, where `inspect()` shows it
   /// (claimant::release_request), until another request replaces it, or the leader its value. A holder that
-  /// is not connected at that time is not told later: ask again. Waiters are not asked. Whoever may lock a
-  /// name may ask. Waits for the store, as `inspect()` does.
+  /// is not connected at that time is not told later, nor may be a leader who proclaims: ask again. A hold
+  /// that was released and rests (see lock_options::at_least) counts as asked, and nobody hears it. Waiters
+  /// are not asked. Whoever may lock a name may ask. Waits for the store, as `inspect()` does.
   /// \param reason for people: at most `longest_reason` bytes of UTF-8 without control characters.
   /// \return how many holders were asked; zero where nobody holds.
   /// \throws holdfast::error errc::invalid_name; errc::invalid_argument for the reason; errc::wrong_type for
-  /// a
-  ///         hold of another library that cannot be asked; errc::unknown_outcome, when they may have been asked;
-  ///         errc::unavailable, errc::permission_denied, errc::closed.
+  ///         a hold of another library that cannot be asked; errc::unknown_outcome, when they may have been
+  ///         asked; errc::unavailable, errc::permission_denied, errc::closed.
   std::size_t request_release(std::string_view name, std::string_view reason = {}) const;
   /// Asks one holder: the one with this token (see lock_state::holders).
   /// \param token of the lease; not zero.

@@ -250,12 +250,13 @@ void lease_manager::leave(const lease_record_ptr& lease) {
 /// Ends the hold by the will of its user. Where it came sooner than the lock may be free, the name rests.
 void lease_manager::end(const lease_record_ptr& lease, std::function<void(store::released)> done) {
   if (lease->rests_until <= time_.now()) return give_back(lease, std::move(done));
-  rest(lease, lease->rests_until, std::move(done));
-  // For people alone: what becomes of it does not matter.
+  // For people alone: what becomes of it does not matter. Before the last renewal, so that a caller who has
+  // the answer to that finds it.
   if (lease->mode() == mode::exclusive) {
     port_.annotate(lease->hold, as_released(*lease->metadata), ended_by(lease),
                    [](const store::annotated&) {});
   }
+  rest(lease, lease->rests_until, std::move(done));
 }
 
 void lease_manager::rest(const lease_record_ptr& lease, time_point until,

@@ -182,6 +182,17 @@ TEST_P(release_requests, reach_a_leader_and_leave_its_value) {
   EXPECT_FALSE(request_shown("boss"));
 }
 
+// Curator's word for a request, which on ZooKeeper stands at the beginning of the leader's data here.
+TEST_P(release_requests, are_not_in_the_value_of_a_leader) {
+  auto held = election{one(), "boss"}.campaign("__REVOKE__");
+  EXPECT_EQ(held.renew(), renewal::renewed);
+  EXPECT_EQ(held.renew(), renewal::renewed);
+  EXPECT_FALSE(held.release_requested().stop_requested());
+  EXPECT_EQ(two().request_release("boss", "deployment"), 1U);
+  EXPECT_TRUE(hears(held));
+  EXPECT_EQ(held.release_request(), "deployment");
+}
+
 TEST_P(release_requests, for_one_name_reach_the_set) {
   lock_set both{one(), {"account/1", "account/2"}};
   auto held = both.acquire();

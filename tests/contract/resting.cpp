@@ -125,25 +125,25 @@ TEST_P(at_least, keeps_a_name_that_is_released_too_soon) {
 
 TEST_P(at_least, outlives_the_client_and_its_ttl) {
   const auto before = boot_clock::now();
-  auto first = by(one(), "stock", lock_options{}.ttl(1s).at_least(2500ms)).take(exclusive);
+  auto first = by(one(), "stock", lock_options{}.ttl(2s).at_least(3500ms)).take(exclusive);
   ASSERT_TRUE(first.held) << first.code.message();
   EXPECT_FALSE(by(one(), "stock").release(std::move(first.held)));
   one().close();
   const auto refused = by(two(), "stock").take(exclusive.at_once());
-  EXPECT_TRUE(!refused.held || boot_clock::now() >= before + 2500ms);
+  EXPECT_TRUE(!refused.held || boot_clock::now() >= before + 3500ms);
   const auto next = by(two(), "stock").take(exclusive);
-  EXPECT_GE(boot_clock::now(), before + 2500ms - clocks_differ);
+  EXPECT_GE(boot_clock::now(), before + 3500ms - clocks_differ);
   EXPECT_TRUE(next.held.held()) << next.code.message();
 }
 
 TEST_P(at_least, is_left_to_the_store_when_the_client_closes_while_it_holds) {
   const auto before = boot_clock::now();
-  const auto first = by(one(), "stock", lock_options{}.ttl(1s).at_least(2s)).take(exclusive);
+  const auto first = by(one(), "stock", lock_options{}.ttl(2s).at_least(3s)).take(exclusive);
   ASSERT_TRUE(first.held) << first.code.message();
   one().close();
   EXPECT_FALSE(first.held.held());
   const auto next = by(two(), "stock").take(exclusive);
-  EXPECT_GE(boot_clock::now(), before + 2s - clocks_differ);
+  EXPECT_GE(boot_clock::now(), before + 3s - clocks_differ);
   EXPECT_TRUE(next.held.held()) << next.code.message();
 }
 
@@ -157,7 +157,7 @@ TEST_P(at_least, has_passed_and_a_release_is_a_usual_one) {
 
 TEST_P(at_least, concerns_each_shared_hold_and_permit) {
   HOLDFAST_NEEDS_PERMITS();
-  const auto resting = lock_options{}.ttl(1s).at_least(2s);
+  const auto resting = lock_options{}.ttl(2s).at_least(3s);
   const auto before = boot_clock::now();
   auto reader = by(one(), "stock", resting).take(shared);
   counting_semaphore seats{one(), "seats", 2, resting};
@@ -167,7 +167,7 @@ TEST_P(at_least, concerns_each_shared_hold_and_permit) {
   EXPECT_TRUE(by(two(), "stock").take(shared.at_once()).held);
   EXPECT_TRUE(by(two(), "seats", 2).take(permits(1).at_once()).held);
   const auto writer = by(two(), "stock").take(exclusive);
-  EXPECT_GE(boot_clock::now(), before + 2s - clocks_differ);
+  EXPECT_GE(boot_clock::now(), before + 3s - clocks_differ);
   EXPECT_TRUE(writer.held.held()) << writer.code.message();
   EXPECT_TRUE(by(two(), "seats", 2).take(permits(2)).held.held());
 }

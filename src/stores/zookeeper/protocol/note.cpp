@@ -15,10 +15,14 @@ std::string to_text(const note& n) {
          std::to_string(n.ttl.count()) + ' ' + std::to_string(n.token.value()) + '\n' + n.metadata;
 }
 
-std::optional<note> read_note(std::string_view text) {
+std::string_view before_note(std::string_view text) {
   // The last one: the value before it may be any bytes, and the metadata after it has no line feeds.
   const auto line_before = text.rfind(std::string{'\n'}.append(signature));
-  if (line_before != std::string_view::npos) text.remove_prefix(line_before + 1);
+  return text.substr(0, line_before == std::string_view::npos ? 0 : line_before + 1);
+}
+
+std::optional<note> read_note(std::string_view text) {
+  text.remove_prefix(before_note(text).size());
   if (!text.starts_with(signature)) return std::nullopt;
   const auto line_end = text.find('\n');
   if (line_end == std::string_view::npos) return std::nullopt;

@@ -23,5 +23,7 @@ struct note {
 
 [[nodiscard]] std::string to_text(const note& n);
 [[nodiscard]] std::optional<note> read_note(std::string_view text);
+/// What stands before the note, its line feed included; empty where there is no note.
+[[nodiscard]] std::string_view before_note(std::string_view text);
 
 }  // namespace holdfast::zookeeper

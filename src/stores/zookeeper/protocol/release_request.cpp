@@ -21,21 +21,17 @@ bool is_curators_lock(const contender& place) {
 }  // namespace
 
 std::optional<std::string> data_that_asks(const claimed& holder, std::string_view reason) {
-  if (!is_ours(holder)) {
-    return is_curators_lock(holder.place) ? std::optional{std::string{revoke_message}} : std::nullopt;
-  }
-  std::string data{revoke_message};
-  if (auto n = read_note(holder.data)) {
-    n->metadata = with_release_request(n->metadata, reason);
-    data.append("\n").append(to_text(*n));
-  }
-  return data;
+  if (!is_ours(holder) && !is_curators_lock(holder.place)) return std::nullopt;
+  auto n = is_ours(holder) ? read_note(holder.data) : std::nullopt;
+  if (!n) return std::string{revoke_message};
+  n->metadata = with_release_request(n->metadata, reason);
+  return std::string{before_note(holder.data)} + to_text(*n);
 }
 
 std::optional<std::string> request_in(std::string_view data) {
-  if (data != revoke_message && !data.starts_with(std::string{revoke_message} + '\n')) return std::nullopt;
+  if (data == revoke_message) return std::string{};
   const auto n = read_note(data);
-  return n ? from_metadata(n->metadata).release_request.value_or("") : std::string{};
+  return n ? from_metadata(n->metadata).release_request : std::nullopt;
 }
 
 }  // namespace holdfast::zookeeper

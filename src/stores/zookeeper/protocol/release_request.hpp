@@ -9,9 +9,9 @@
 namespace holdfast::zookeeper {
 
 // Requests to release, as the data of a holder's node. Curator's Revoker replaces the data by "__REVOKE__",
-// and its InterProcessMutex.makeRevocable listens for exactly that. Holdfast's clients write the holder's
-// note behind it, with the reason, so that others still read who holds. The holder writes its own data back.
-// Pure functions.
+// and its InterProcessMutex.makeRevocable listens for exactly that. Where a client of Holdfast holds, the
+// request stands in the metadata of its note, so that others still read who holds. The holder writes its own
+// data back, with the request. Pure functions.
 
 /// The data that asks a holder to release; empty where the holder has no means to hear it: kazoo's locks, and
 /// Curator's latches and semaphores, for which the data has another meaning.

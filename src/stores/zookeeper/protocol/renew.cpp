@@ -95,19 +95,21 @@ void claim_queue::read_written(claim& c, const std::string& path) {
                     });
 }
 
-/// Notifies the holder that it is asked to release, and writes its own data back, now with the request,
-/// because others read from it who holds.
+/// Notifies the holder that it is asked to release, and writes its own data back, now with the request, where
+/// that is not there: others read from it who holds.
 void claim_queue::take_request(claim& c, const result& read) {
-  if (read.code != answer::done || c.now != claim::phase::holding) return;
+  if (read.code != answer::done || c.now != claim::phase::holding || !c.request.metadata) return;
+  const bool is_downgraded = c.lowering && c.place->wants == role::reader;
+  const auto own_data = [&] { return data_of(c.request, is_downgraded ? c.token : fencing_token{}); };
+  if (read.data == own_data()) return;  // which may look like a request: a leader's value is any text
   const auto reason = request_in(read.data);
-  if (!reason || !c.request.metadata) return;
+  if (!reason) return;
   c.request.metadata =
       std::make_shared<const std::string>(with_release_request(*c.request.metadata, *reason));
-  const bool is_downgraded = c.lowering && c.place->wants == role::reader;
-  nodes_.submit_all({{.kind = kind::set,
-                      .path = read.path,
-                      .data = data_of(c.request, is_downgraded ? c.token : fencing_token{})}},
-                    [](const std::vector<result>&) {});
+  if (std::string own = own_data(); own != read.data) {
+    nodes_.submit_all({{.kind = kind::set, .path = read.path, .data = std::move(own)}},
+                      [](const std::vector<result>&) {});
+  }
   notify(c, store::notification_kind::release_requested, c.token);
 }
 
