@@ -83,6 +83,14 @@ arrivals counted_in(const std::optional<lock_state>& of, std::ptrdiff_t expected
   return seen;
 }
 
+bool is_counted(const std::optional<lock_state>& of, const owner_id& id) {
+  bool found = false;
+  for_each_mark(of, [&](const mark& each, const claim_state&) {
+    found = found || (each.stands_for == mark::kind::counted && each.party == id);
+  });
+  return found;
+}
+
 barrier_view::barrier_view(const std::optional<lock_state>& of, std::ptrdiff_t expected)
     : expected_{expected} {
   std::set<owner_id> parties;

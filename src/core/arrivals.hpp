@@ -36,6 +36,9 @@ struct mark {
 /// The counts of a latch.
 [[nodiscard]] arrivals counted_in(const std::optional<lock_state>& of, std::ptrdiff_t expected);
 
+/// Whether a count of that id is there.
+[[nodiscard]] bool is_counted(const std::optional<lock_state>& of, const owner_id& id);
+
 /// A barrier as its claims show it.
 ///
 /// A phase is complete when all parties have arrived there at one moment, or when one party is further: it

@@ -17,8 +17,12 @@ namespace {
 
 /// A lost notification delays a call by at most that.
 constexpr duration longest_pause = std::chrono::seconds{1};
-/// The answer to the last request gets at least this time, also where the limit is shorter.
-constexpr duration least_patience = std::chrono::seconds{1};
+
+/// The answer to the last request gets this time, also where the limit is shorter.
+duration patience_of(const rendezvous& at) {
+  constexpr duration least = std::chrono::seconds{1};
+  return std::max<duration>(least, at.terms.claim.retry.limit());
+}
 
 failure lost_arrival() {
   return {errc::lost,
@@ -30,6 +34,23 @@ bool is_of_another_kind(const rendezvous& at, const std::optional<lock_state>& s
 }
 
 bool is_held(const lease_record_ptr& lease) { return lease && lease->state() == lease_record::phase::held; }
+bool was_lost(const rendezvous::count& count) { return count.lease && !is_held(count.lease); }
+
+failure lost_count() {
+  return {errc::lost, "a count of this object was lost, so the latch may not open; count down again"};
+}
+
+/// The count of a call: of the same id as one that may stand at the store. A loss that has been followed by a
+/// call that counts is told no more.
+rendezvous::count take_count(rendezvous& at, std::int64_t number) {
+  const auto former = std::find_if(at.counts.begin(), at.counts.end(), [&](const rendezvous::count& each) {
+    return each.number == number && !is_held(each.lease);
+  });
+  const rendezvous::count next{number, former == at.counts.end() ? owner_id::random() : former->id, nullptr};
+  if (former != at.counts.end()) at.counts.erase(former);
+  std::erase_if(at.counts, was_lost);
+  return next;
+}
 
 }  // namespace
 
@@ -80,9 +101,8 @@ void rendezvous_calls::claim(call_id id, step next) {
   request.claim.owner = owner_id::random();
   request.stays = next != step::arrived;
   if (next == step::counted) {
-    const auto former = std::exchange(at.unsettled, std::nullopt);
-    call.counts_again = former && former->first == call.call.count;
-    call.count_id = mark.party = call.counts_again ? former->second : owner_id::random();
+    call.unconfirmed = take_count(at, call.call.count);
+    mark.party = call.unconfirmed->id;
     request.claim.permits = call.call.count;
     request.claim.wait = false;  // it fails where too few are left
     request.claim.insists = true;
@@ -90,11 +110,10 @@ void rendezvous_calls::claim(call_id id, step next) {
   claimant self = at.self;
   self.value = store::to_value(mark);
   request.claim.metadata = std::make_shared<const std::string>(to_metadata(self));
-  std::optional<store::time_point> limit;
-  if (call.call.until && next != step::passed) {
-    limit = std::max<store::time_point>(*call.call.until, time_.now() + least_patience);
+  if (call.call.until) {
+    call.claim_limit = std::max<store::time_point>(*call.call.until, time_.now() + patience_of(at));
   }
-  call.claim = leases_.acquire(std::move(request), limit,
+  call.claim = leases_.acquire(std::move(request), call.claim_limit,
                                [this, id, next](taken result) { on_claimed(id, next, std::move(result)); });
 }
 
@@ -106,37 +125,39 @@ void rendezvous_calls::on_claimed(call_id id, step next, taken result) {
   if (const auto* const lease = std::get_if<lease_record_ptr>(&result)) {
     return next == step::counted ? on_count(id, *lease) : on_step(id, next, *lease);
   }
-  if (const auto* const failed = std::get_if<failure>(&result)) {
-    if (next == step::counted && failed->code == errc::unknown_outcome) {
-      call.at->unsettled = {call.call.count, call.count_id};
-    }
-    return end(id, *failed);
+  if (const auto* const failed = std::get_if<failure>(&result)) return end(id, *failed);
+  if (next == step::arrived) return end(id, call.seen);
+  if (next == step::passed) {
+    return end(id, failure{errc::timeout,
+                           "all have arrived, but the store did not confirm in time that this party has "
+                           "passed; the next call passes"});
   }
-  if (next != step::counted) return end(id, call.seen);
-  const bool is_late = call.call.until && time_.now() >= *call.call.until;
-  if (is_late) return end(id, failure{errc::timeout, "the store did not confirm the count in time"});
+  if (call.claim_limit && time_.now() >= *call.claim_limit) {
+    return end(id, failure{errc::unknown_outcome,
+                           "the store did not confirm the count in time; it may count until it is withdrawn "
+                           "in the background"});
+  }
   call.refused = true;
   look(id);
 }
 
-/// An earlier count whose outcome was unknown may have taken the permits until it is withdrawn.
-failure rendezvous_calls::refusal_of(const operation& of) {
-  if (of.counts_again || of.seen.arrived + of.call.count <= of.seen.expected) {
+/// An earlier claim of the same count may have taken the permits until it is withdrawn.
+failure rendezvous_calls::refusal_of(const operation& of, const std::optional<lock_state>& state) {
+  const std::int64_t number = of.unconfirmed->number;
+  if (store::is_counted(state, of.unconfirmed->id) || of.seen.arrived + number <= of.seen.expected) {
     return {errc::unavailable,
             "a count whose outcome was unknown takes its place until it is withdrawn; try again"};
   }
   return {errc::invalid_argument, "it counts down from " + std::to_string(of.at->expected) +
-                                      ", and fewer than " + std::to_string(of.call.count) +
+                                      ", and fewer than " + std::to_string(number) +
                                       " are left; each use of a latch has a name of its own, or begins when "
                                       "the ttl of the former has ended"};
 }
 
 void rendezvous_calls::on_count(call_id id, const lease_record_ptr& lease) {
   operation& call = calls_.at(id);
-  call.count = lease;
-  auto& counts = call.at->counts;
-  std::erase_if(counts, [](const lease_record_ptr& each) { return !is_held(each); });
-  counts.push_back(lease);
+  call.unconfirmed->lease = lease;
+  call.at->counts.push_back(*std::exchange(call.unconfirmed, std::nullopt));
   if (call.call.waits) return look(id);
   end(id, call.seen);
 }
@@ -154,9 +175,8 @@ void rendezvous_calls::on_step(call_id id, step next, const lease_record_ptr& le
 
 void rendezvous_calls::look(call_id id) {
   operation& call = calls_.at(id);
-  const store::claim& terms = call.at->terms.claim;
   call.looks = std::make_unique<repeated_look>(
-      time_, port_, terms.name, terms.retry.limit(),
+      time_, port_, call.at->terms.claim.name, patience_of(*call.at),
       [this, id](const store::inspected& answer) { return on_seen(id, answer); });
   call.looks->look();
 }
@@ -178,8 +198,14 @@ store::time_point rendezvous_calls::on_seen(call_id id, const store::inspected& 
 void rendezvous_calls::on_latch_seen(call_id id, const std::optional<lock_state>& state) {
   operation& call = calls_.at(id);
   call.seen = store::counted_in(state, call.at->expected);
-  if (call.refused) return end(id, refusal_of(call));
+  if (call.refused) {
+    failure reason = refusal_of(call, state);
+    if (reason.code == errc::invalid_argument) call.unconfirmed.reset();  // it does not count
+    return end(id, std::move(reason));
+  }
   if (call.seen.is_complete()) return end(id, call.seen);
+  const auto& counts = call.at->counts;
+  if (std::any_of(counts.begin(), counts.end(), was_lost)) return end(id, lost_count());
   wait_on(id);
 }
 
@@ -194,11 +220,12 @@ void rendezvous_calls::on_barrier_seen(call_id id, const std::optional<lock_stat
     end_watch(call);
     at.phase = std::max(at.phase, view.phase_to_join());
     at.has_joined = true;
+    at.has_arrived = false;  // if the claim fails, the next call makes it
     return claim(id, step::arrived);
   }
   call.seen = view.at(at.phase);
   if (!view.is_complete(at.phase)) return wait_on(id);
-  // From here on the limit is of no account: all have arrived.
+  // All have arrived: the limit ends no look any more, and the claim has a limit of its own.
   call.is_complete = true;
   call.looks.reset();
   end_watch(call);
@@ -228,7 +255,7 @@ void rendezvous_calls::time_is_up(call_id id) {
   if (call.claim != 0 || call.is_complete) return;  // the claim has a limit of its own
   if (!call.looks || !call.looks->is_looking()) return end(id, call.seen);
   if (std::exchange(call.overdue, true)) return end(id, store::no_answer().reason);
-  call.limit = time_.at(time_.now() + least_patience, [this, id] { time_is_up(id); });
+  call.limit = time_.at(time_.now() + patience_of(*call.at), [this, id] { time_is_up(id); });
 }
 
 void rendezvous_calls::cancel(call_id id) { end(id, failure{errc::cancelled, "the wait was cancelled"}); }
@@ -241,32 +268,29 @@ void rendezvous_calls::end(call_id id, arrived result) {
   time_.cancel(call.limit);
   end_watch(call);
   if (call.claim != 0) leases_.cancel(call.claim);
-  // The count may be there until its withdrawal.
-  const bool is_unsettled = call.claim != 0 || (call.refused && call.counts_again);
-  if (is_unsettled && call.call.count > 0) at.unsettled = {call.call.count, call.count_id};
+  if (call.unconfirmed) at.counts.push_back(*call.unconfirmed);  // it may be there until its withdrawal
   at.busy = false;
   call.done(std::move(result));
 }
 
 void rendezvous_calls::lost(const lease_record_ptr& lease) {
-  std::vector<call_id> of;
+  std::vector<call_id> arrivals_lost;
+  std::vector<call_id> counts_lost;
   for (auto& [id, call] : calls_) {
     const rendezvous& at = *call.at;
-    const bool is_arrival = at.has_arrived && at.place == lease && !call.is_complete;
-    if (is_arrival || call.count == lease) of.push_back(id);
+    if (at.has_arrived && at.place == lease && !call.is_complete) arrivals_lost.push_back(id);
+    const bool is_count = std::any_of(at.counts.begin(), at.counts.end(),
+                                      [&](const rendezvous::count& each) { return each.lease == lease; });
+    if (is_count && call.looks && !call.refused) counts_lost.push_back(id);
   }
-  for (const call_id id : of) {
-    const rendezvous& at = *calls_.at(id).at;
-    if (at.kind == rendezvous::type::barrier) {
-      go_on(id);  // finds that the arrival is lost
-    } else {
-      end(id, failure{errc::lost, "the count of this call was lost, so the latch may not open"});
-    }
-  }
+  for (const call_id id : arrivals_lost) go_on(id);  // finds that the arrival is lost
+  for (const call_id id : counts_lost) end(id, lost_count());
 }
 
 void rendezvous_calls::leave(const rendezvous_ptr& at) {
-  for (const lease_record_ptr& each : std::exchange(at->counts, {})) leases_.leave(each);
+  for (const rendezvous::count& each : std::exchange(at->counts, {})) {
+    if (each.lease) leases_.leave(each.lease);
+  }
   const auto place = std::exchange(at->place, nullptr);
   if (!place) return;
   if (at->has_arrived) {

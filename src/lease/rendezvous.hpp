@@ -30,10 +30,13 @@ struct rendezvous {
   claimant self;  // for their metadata, without a value
 
   // Of a latch:
-  std::vector<lease_record_ptr> counts;
-  /// The count and the id of a call that failed, and that may have counted. The next call of the same count
-  /// has its id, so that the two count once.
-  std::optional<std::pair<std::int64_t, owner_id>> unsettled;
+  struct count {
+    std::int64_t number = 0;
+    owner_id id;
+    lease_record_ptr lease;  // empty where its call has failed: it may have counted
+  };
+  /// The next call of the same number has the id of a count that is not held, so that the two count once.
+  std::vector<count> counts;
 
   // Of a barrier:
   owner_id party = owner_id::random();
@@ -81,7 +84,7 @@ class rendezvous_calls {
   /// Ends a call with errc::cancelled. A count that was asked for is withdrawn; an arrival that is there
   /// stays.
   void cancel(call_id id);
-  /// A lease of this client has been lost.
+  /// A lease of this client has been lost. The calls that wait on its object end with errc::lost.
   void lost(const lease_record_ptr& lease);
   /// The user's object is destroyed, and no call is under way: what has to stay at the store is left there.
   void leave(const rendezvous_ptr& at);
@@ -95,13 +98,12 @@ class rendezvous_calls {
     std::function<void(arrived)> done;
     store::scheduler::timer limit = 0;
     lease_manager::claim_id claim = 0;
-    owner_id count_id;          // of the count that is claimed
-    bool counts_again = false;  // an earlier call with that id may have counted
-    bool refused = false;       // fewer permits than its count are free; a look shows why
-    lease_record_ptr count;     // the count that this call has made
-    bool is_complete = false;   // of a barrier: the phase, whose passing is being claimed
-    bool overdue = false;       // the limit is over, and the answer to a look is awaited
-    arrivals seen;              // by the last look
+    std::optional<store::time_point> claim_limit;
+    std::optional<rendezvous::count> unconfirmed;  // asked for
+    bool refused = false;                          // fewer permits than its count are free; a look shows why
+    bool is_complete = false;                      // of a barrier: the phase, whose passing is being claimed
+    bool overdue = false;                          // the limit is over, and the answer to a look is awaited
+    arrivals seen;                                 // by the last look
     std::unique_ptr<repeated_look> looks;
     std::shared_ptr<void> watch;
   };
@@ -111,7 +113,7 @@ class rendezvous_calls {
   void on_claimed(call_id id, store::mark::kind next, taken result);
   void on_count(call_id id, const lease_record_ptr& lease);
   void on_step(call_id id, store::mark::kind next, const lease_record_ptr& lease);
-  static failure refusal_of(const operation& of);
+  static failure refusal_of(const operation& of, const std::optional<lock_state>& state);
   void look(call_id id);
   store::time_point on_seen(call_id id, const store::inspected& answer);
   void on_latch_seen(call_id id, const std::optional<lock_state>& state);
