@@ -28,12 +28,14 @@ namespace holdfast {
 ///     }
 ///
 /// *Phases* are counted from zero, as long as a party has the name. A new object joins the phase that the
-/// others wait for, so a process that is started anew takes the place of the one that died.
+/// others wait for, so a process that is started anew takes the place of one that died before it arrived.
 ///
 /// *Parties that die.* One that dies before it arrives is missing: the others wait, until their limit, for
 /// one that comes in its place; `inspect()` and the message of errc::timeout name those who have arrived. One
-/// that dies after it has arrived counts as arrived for its ttl. After a crash of all, wait one ttl before
-/// you start anew, or take another name: the arrivals that they left would count. One whose arrival is lost
+/// that dies after it has arrived counts as arrived until its ttl ends. Wait one ttl before you restart a
+/// party that may have arrived: the dead one and the new one are two parties, so the phase would be complete
+/// although another party is missing. After a crash of all, wait one ttl, or take another name. One whose
+/// arrival is lost
 /// while it waits (its ttl was not renewed, or it was ended by force) gets errc::lost, and arrives anew with
 /// its next call; others may have counted the lost arrival, and may have passed the phase.
 ///
@@ -43,6 +45,9 @@ namespace holdfast {
 /// as the others go on. There is no completion function.
 ///
 /// *Stores.* Those of `latch`. All calls but `inspect()` fail with errc::invalid_argument elsewhere.
+///
+/// *Options.* A barrier has no `grace` and no `at_least`: the constructor refuses them, also as options of
+/// the client. A party that has left would go on counting.
 ///
 /// *Names.* A party holds one or two permits of the name, of a capacity of 1000 times `expected`, so that
 /// what dead parties have left takes nobody's place. Give a barrier a name that no other lock has. More
@@ -58,7 +63,8 @@ namespace holdfast {
 ///
 /// *Errors.* As `mutex`; errc::wrong_type where the name is in use with another `expected` or as another
 /// lock. After an error or a timeout an arrival that the store has stays: the next call waits for the same
-/// phase.
+/// phase. errc::timeout of a call with a limit of its own: all have arrived, and the store did not confirm
+/// in time that this party has passed.
 class HOLDFAST_EXPORT barrier {
  public:
   /// The largest number of parties.
@@ -87,7 +93,8 @@ class HOLDFAST_EXPORT barrier {
     return handle_.meet({.stop = stop});
   }
   /// Arrives, and waits for at most `limit`, of any unit. The arrival stays: the next call waits for the same
-  /// phase. The answer to a request under way may take a second longer.
+  /// phase. The answer to a request under way may take longer: as long as the retry limit of the options, a
+  /// second at least.
   /// \param stop ends the wait early, if it is requested.
   /// \return the phase; empty where somebody was missing for all of that time, or after a stop.
   template <class Rep, class Period>

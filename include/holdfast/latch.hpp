@@ -24,19 +24,25 @@ namespace holdfast {
 ///     ready.wait();                             // whoever waits for all of them
 ///
 /// *How long it lasts.* Nothing stays at the store for ever, so a count has a ttl. It is renewed as long as
-/// the latch object that made it lives, and stays for one ttl after that: also when the process ends, is
-/// killed, or closes its client. With `lock_options::renewal(false)` its ttl begins when it is counted. The
-/// latch is open while all counts are there. When the first of them has ended it is closed again, and no
-/// longer the same latch: give each event a name of its own, and a ttl that is longer than the slowest
-/// waiter may take.
+/// the latch object that made it lives. After that it stays until its ttl ends, which counts from the last
+/// renewal: usually for two thirds of the ttl at least. That is so, too, when the process ends, is killed, or
+/// closes its client. With `lock_options::renewal(false)` its ttl begins when it is counted. The latch is
+/// open while all counts are there. When the first of them has ended it is closed again, and no longer the
+/// same latch: give each event a name of its own, and a ttl of twice what the slowest waiter may take.
 ///
-/// *Counts.* The store refuses a count beyond `expected`. A count whose outcome is unknown is withdrawn in
-/// the background, and counts until then; the next call of the same object with the same number replaces it,
-/// and both count once.
+/// *Counts.* The store refuses a count beyond `expected`. A call whose count was not confirmed fails: with
+/// errc::unknown_outcome where its limit or the retry limit is over, else with what hindered it. The count
+/// may then stand until it is withdrawn in the background. The next call of the same object with the same
+/// number replaces it, and both count once. A count that was confirmed may be lost later, as any lease. Then
+/// the waits of its object fail with errc::lost unless the latch is open, until the object counts down
+/// again; a call with the same number replaces the count.
 ///
 /// *Stores.* Redis, Sentinel, Cluster, PostgreSQL, MariaDB, SQLite and memory. Not Redlock, because a
 /// majority cannot count permits. Not ZooKeeper and not `mode=session`, because there a count would end with
 /// the session of the client that made it. All calls but `inspect()` fail with errc::invalid_argument there.
+///
+/// *Options.* A latch has no `grace` and no `at_least`: the constructor refuses them, also as options of the
+/// client.
 ///
 /// *Names.* The counts are permits of a `counting_semaphore` of that name and capacity. Give a latch a name
 /// that no other lock has.
@@ -64,10 +70,11 @@ class HOLDFAST_EXPORT latch {
 
   /// Counts down by `n`, and waits for the store's confirmation, not for others.
   /// \param n 1 to `expected`.
-  /// \throws holdfast::error errc::invalid_argument where fewer than `n` are left; errc::timeout after the
-  ///         `wait_limit` of the options; errc::unknown_outcome, see above; else as the class says.
+  /// \throws holdfast::error errc::invalid_argument where fewer than `n` are left; errc::unknown_outcome
+  ///         where the store has not confirmed it within the `wait_limit` of the options, but no sooner than
+  ///         the retry limit, see above; else as the class says.
   void count_down(std::ptrdiff_t n = 1) { handle_.meet({.count = n, .waits = false}); }
-  /// Asks the store once.
+  /// Asks the store once. The answer may take as long as the retry limit of the options, a second at least.
   /// \return whether the latch is open.
   [[nodiscard]] bool try_wait() const { return handle_.meet({.limit = duration::zero()}).has_value(); }
   /// Waits until the latch is open.
@@ -80,7 +87,7 @@ class HOLDFAST_EXPORT latch {
     return handle_.meet({.stop = stop}).has_value();
   }
   /// Waits for at most `limit`, of any unit; zero and less: as `try_wait()`. The answer to the last look may
-  /// take a second longer.
+  /// take longer: as long as the retry limit of the options, a second at least.
   /// \param stop ends the wait early, if it is requested.
   /// \return whether the latch is open.
   template <class Rep, class Period>
@@ -95,8 +102,8 @@ class HOLDFAST_EXPORT latch {
     return detail::until(limit, stop, [&](duration left) { return wait_for(left, stop); });
   }
   /// Counts down by `n`, then waits until the latch is open.
-  /// \throws holdfast::error as `count_down()` and `wait()`. After errc::timeout the count stays. errc::lost
-  ///         where it was lost during the wait: the latch may not open then.
+  /// \throws holdfast::error as `count_down()` and `wait()`. After errc::timeout the count stays: only the
+  ///         wait for the others was too long.
   void arrive_and_wait(std::ptrdiff_t n = 1) { handle_.meet({.count = n}); }
 
   /// Returns how many have been counted, and by whom. Waits for the store's answer, as `client::inspect`.

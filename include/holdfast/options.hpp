@@ -80,7 +80,7 @@ class HOLDFAST_EXPORT lock_options {
   /// deadline plus the drift margin; the lease and its loss know nothing of it. A claim that waits keeps its
   /// place for as long, too, after its process died. Of every mode. Default 0; at most 1 h.
   /// Stores whose claims end with a session (ZooKeeper, `?mode=session`) refuse it with
-  /// errc::invalid_argument when the lock is claimed.
+  /// errc::invalid_argument when the lock is claimed; a latch and a barrier do when they are constructed.
   lock_options& grace(duration grace);
   [[nodiscard]] duration grace() const noexcept { return grace_; }
   /// The least time for which a name stays locked, from its grant (ShedLock's lockAtLeastFor): a release that
@@ -89,7 +89,7 @@ class HOLDFAST_EXPORT lock_options {
   /// again. A release after that time is a usual one. `unlock()`, `lease::release()` and the closing of the
   /// client leave it so; `client::force_release` ends it sooner. A lost hold does not heed it: it ends with
   /// its ttl and `grace`. It concerns each hold by itself, of every mode; of a `recursive_mutex` the
-  /// outermost. Default 0; at most 24 h. An election refuses it, and so do stores that refuse `grace`, with
+  /// outermost. Default 0; at most 24 h. An election refuses it, and so does what refuses `grace`, with
   /// errc::invalid_argument.
   lock_options& at_least(duration least);
   [[nodiscard]] duration at_least() const noexcept { return at_least_; }

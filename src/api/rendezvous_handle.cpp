@@ -31,6 +31,15 @@ std::ptrdiff_t checked_expected(std::ptrdiff_t expected, std::ptrdiff_t most, co
                                           std::to_string(most)};
 }
 
+/// A name that rests after a claim would keep a party that has left.
+void require_no_rest(const lock_options& options, const std::string& place) {
+  if (options.grace() == duration::zero() && options.at_least() == duration::zero()) return;
+  throw error{errc::invalid_argument,
+              "cannot use " + place +
+                  ": it has no grace and no at_least, since a party that has left would go on counting; give "
+                  "it options of its own where the client's have them"};
+}
+
 /// "2 of 3 have arrived: worker (pid 7 on alpha), worker (pid 9 on beta)"; of many the first ones alone.
 std::string text_of(const arrivals& seen) {
   constexpr std::size_t most_shown = 8;
@@ -87,6 +96,7 @@ rendezvous_handle::state::state(type kind, client& of, std::string_view name, st
   this->expected = checked_expected(expected, is_latch ? latch::max() : barrier::max(), word);
   options = own.value_or(locks->options().locks());
   place = "the " + word + " '" + this->name + "' on " + locks->url();
+  require_no_rest(options, place);
   at = std::make_shared<rendezvous>();
   at->kind = is_latch ? rendezvous::type::latch : rendezvous::type::barrier;
   at->expected = expected;
