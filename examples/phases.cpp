@@ -46,6 +46,7 @@ int main() {
                           std::to_string(std::chrono::system_clock::now().time_since_epoch().count());
   table results{};
   std::atomic<bool> too_early = false;
+  bool all_ready = false;
   {
     std::vector<std::jthread> threads;
     for (int each = 0; each < workers; ++each) {
@@ -53,9 +54,10 @@ int main() {
     }
     holdfast::client locks{holdfast::default_store()};
     holdfast::latch ready{locks, run + "/ready", workers};
-    if (ready.wait_for(50s)) std::cout << "all " << workers << " workers are ready\n";
+    all_ready = ready.wait_for(50s);
   }
+  std::cout << (all_ready ? "all " : "not all ") << workers << " workers are ready\n";
   std::cout << (too_early ? "a worker began too early\n"
                           : "no worker began a phase before the others ended theirs\n");
-  return too_early ? EXIT_FAILURE : EXIT_SUCCESS;
+  return too_early || !all_ready ? EXIT_FAILURE : EXIT_SUCCESS;
 }
