@@ -167,6 +167,18 @@ TEST(quorum_view, has_no_holder_while_no_majority_has_accepted_one_token) {
   }
 }
 
+// Two claims may propose one number where clocks are coarse: a server that knows it from the former holder
+// does not accept it, and one that has forgotten it does.
+TEST(quorum_view, has_no_holder_with_a_token_that_a_server_knows_from_another_claim) {
+  const std::string owner(owner_id::size * 2, 'a');
+  const auto with_last = [&](std::uint64_t last) {
+    return views({view({sighted(owner, 5)}, {}, 5), view({sighted(owner, 0)}, {}, last), view({})});
+  };
+  EXPECT_TRUE(view_of("stock", with_last(5), 2)->holders.empty());
+  EXPECT_EQ(view_of("stock", with_last(6), 2)->holders.size(), 1U)
+      << "it has forgotten, and its clock is ahead";
+}
+
 // What the former value of a leader was asked is not asked of the one that has replaced it.
 TEST(quorum_view, shows_a_request_to_release_with_the_value_that_it_came_after) {
   claim_state former = sighted("a", 5);

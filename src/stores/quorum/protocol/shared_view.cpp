@@ -16,6 +16,7 @@ struct sighting {
   claim_state claim;
   std::size_t holds = 0;                          // at so many servers
   std::map<fencing_token, std::size_t> accepted;  // as its token, by servers where it holds
+  std::vector<fencing_token> of_others;           // last tokens where it holds without one
 };
 
 /// Whether a server has granted the claim, and has accepted no number as its token. A client of another
@@ -24,7 +25,8 @@ bool lacks_token(const claim_state& hold) {
   return !hold.token && hold.claimant.label != hold.owner && owner_id::from_hex(hold.owner);
 }
 
-void see(std::map<std::string, sighting>& all, const claim_state& one, bool holds) {
+/// \param last_token of the server that says so.
+void see(std::map<std::string, sighting>& all, const claim_state& one, bool holds, fencing_token last_token) {
   sighting& seen = all[one.owner];
   const bool is_better = seen.claim.owner.empty() || (holds && seen.holds == 0);
   const fencing_token token = std::max(seen.claim.token, one.token);
@@ -41,19 +43,25 @@ void see(std::map<std::string, sighting>& all, const claim_state& one, bool hold
   if (one.claimant.released) shown.released = true;
   if (!holds) return;
   ++seen.holds;
-  if (!lacks_token(one)) ++seen.accepted[one.token];
+  if (lacks_token(one)) {
+    seen.of_others.push_back(last_token);
+  } else {
+    ++seen.accepted[one.token];
+  }
 }
 
 /// The token of a claim that a majority has granted: the one that a majority has accepted, or that alone has
 /// been accepted, since a server that forgot a hold and got it back has no token for it. Empty where it does
-/// not hold yet.
+/// not hold yet: such a server knows greater tokens, and the token of another claim is nobody else's.
 std::optional<fencing_token> token_of(const sighting& of, std::size_t majority) {
   if (of.holds < majority) return std::nullopt;
   const auto agreed_on = std::find_if(of.accepted.begin(), of.accepted.end(),
                                       [&](const auto& each) { return each.second >= majority; });
   if (agreed_on != of.accepted.end()) return agreed_on->first;
-  if (of.accepted.size() == 1) return of.accepted.begin()->first;
-  return std::nullopt;
+  if (of.accepted.size() != 1) return std::nullopt;
+  const fencing_token alone = of.accepted.begin()->first;
+  const bool is_of_another = std::find(of.of_others.begin(), of.of_others.end(), alone) != of.of_others.end();
+  return is_of_another ? std::nullopt : std::optional{alone};
 }
 
 /// The largest number that at least `majority` of them reach.
@@ -112,8 +120,8 @@ std::optional<lock_state> view_of(const std::string& name, const state_answers& 
       all.paused_for = view.paused_for;
       all.pause_reason = view.pause_reason;
     }
-    for (const claim_state& each : view.holders) see(seen, each, true);
-    for (const claim_state& each : view.waiters) see(seen, each, false);
+    for (const claim_state& each : view.holders) see(seen, each, true, view.last_token);
+    for (const claim_state& each : view.waiters) see(seen, each, false, view.last_token);
   }
   all.notes = notes_of_unheard(answers);
   if (!is_known && all.notes.empty()) return std::nullopt;
