@@ -107,15 +107,16 @@ TEST_F(rests, a_release_before_the_least_time_is_a_last_renewal) {
   it.time.run_for(5s);
   release(lease);
   EXPECT_EQ(lease->state(), phase::releasing);
-  ASSERT_EQ(it.pending_tasks(), (tasks{task::renew, task::annotate}));
-  EXPECT_TRUE(it.link.request().is_last);
-  EXPECT_EQ(renewed_ttl(), 55s);
-  const claimant shown = from_metadata(*it.link.request(1).metadata);
+  ASSERT_EQ(it.pending_tasks(), (tasks{task::annotate, task::renew}));
+  EXPECT_TRUE(it.link.request(1).is_last);
+  EXPECT_EQ(renewed_ttl(1), 55s);
+  const claimant shown = from_metadata(*it.link.request(0).metadata);
   EXPECT_TRUE(shown.released);
   EXPECT_EQ(shown.label, "somebody");
+  it.answer(tickets::done{});
+  EXPECT_TRUE(released.empty());
   it.answer(tickets::kept{{true}});
   EXPECT_EQ(released, std::vector{std::error_code{}});
-  it.answer(tickets::done{});
   it.time.run_for(1h);
   EXPECT_EQ(it.link.open(), 0U) << "nobody renews it any more";
   EXPECT_TRUE(losses.empty());
@@ -133,7 +134,7 @@ TEST_F(rests, closing_leaves_the_least_time_to_the_store) {
   const lease_record_ptr lease = hold(with_least(60s));
   it.time.turn([&] { all.close(); });
   EXPECT_EQ(lease->state(), phase::lost);
-  EXPECT_EQ(it.pending_tasks(), (tasks{task::renew, task::annotate}));
+  EXPECT_EQ(it.pending_tasks(), (tasks{task::annotate, task::renew}));
   EXPECT_GT(it.port.busy(), 0U) << "the client waits for it";
 }
 
