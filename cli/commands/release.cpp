@@ -72,9 +72,10 @@ int ask(const release_command& request) {
     if (rest) line["released"] = true;
     print_line(line);
   } else if (rest) {
-    fmt::print("the holder of the lock '{}' has released it, and the store keeps it for {} more; "
-               "release --force ends that\n",
-               printable(request.name), to_text(*rest));
+    fmt::print(
+        "the holder of the lock '{}' has released it, and the store keeps it for {} more; "
+        "release --force ends that\n",
+        printable(request.name), to_text(*rest));
   } else if (count == 0) {
     print_nobody(request);
   } else {

@@ -24,9 +24,9 @@ TEST_F(run_rests, at_least_keeps_the_lock_without_a_process) {
   const auto late = holdfast({"run", "job", "--wait", "0", "--", "true"});
   EXPECT_EQ(late.status, 75);
   EXPECT_THAT(late.err, HasSubstr("it is released by"));
-  const auto asked = holdfast({"release", "--ask", "job"});
-  EXPECT_EQ(asked.status, 1) << asked.out;
-  EXPECT_THAT(asked.out, HasSubstr("has released it, and the store keeps it for"));
+  const auto reply = holdfast({"release", "--ask", "job"});
+  EXPECT_EQ(reply.status, 1) << reply.out;
+  EXPECT_THAT(reply.out, HasSubstr("has released it, and the store keeps it for"));
   EXPECT_EQ(parse_lines(holdfast({"release", "--ask", "job", "--json"}).out).at(0)["released"], true);
   EXPECT_EQ(holdfast({"release", "--force", "job"}).status, 0);
   EXPECT_EQ(holdfast({"run", "job", "--wait", "0", "--", "true"}).status, 0);

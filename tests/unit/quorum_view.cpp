@@ -190,8 +190,8 @@ TEST(quorum_view, shows_a_request_to_release_with_the_value_that_it_came_after) 
                           views({view({newer}), view({newer}), view({former})})}) {
     EXPECT_FALSE(view_of("stock", all, 2)->holders.at(0).claimant.release_request);
   }
-  const auto asked = view_of("stock", views({view({newer}), view({former}), view({former})}), 2);
-  EXPECT_FALSE(asked->holders.at(0).claimant.release_request);
+  const auto merged = view_of("stock", views({view({newer}), view({former}), view({former})}), 2);
+  EXPECT_FALSE(merged->holders.at(0).claimant.release_request);
   newer.claimant.release_request = "again";
   EXPECT_EQ(
       view_of("stock", views({view({former}), view({newer})}), 2)->holders.at(0).claimant.release_request,
