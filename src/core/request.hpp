@@ -91,8 +91,8 @@ struct request {
   std::size_t waiters_read = std::numeric_limits<std::size_t>::max();
   std::shared_ptr<const std::string> metadata;
   std::vector<store::hold> batch;
-  bool is_last = false;  // of a renewal of one hold: nobody keeps it any more, and it ends with its ttl
   std::shared_ptr<listing_state> listed;  // by the requests before, if it takes several
+  bool is_last = false;  // of a renewal of one hold: nobody keeps it any more, and it ends with its ttl
   ballot_step step = ballot_step::none;
   std::uint64_t grant = 0;  // of a yield
 };

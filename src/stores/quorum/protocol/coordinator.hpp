@@ -96,7 +96,7 @@ class coordinator {
   void inspect(const tickets::request& request, on_reply done);
   void list(tickets::request request, on_reply done);
   void for_each_hold(const tickets::request& request, on_reply done);
-  void send_for_each(const tickets::request& request, const std::vector<claim_state>& holders,
+  void send_for_each(const tickets::request& of, const std::vector<claim_state>& holders,
                      const on_reply& done);
 
   /// Sends a request to all servers. `decide` is called after each outcome, until it returns an answer, and
