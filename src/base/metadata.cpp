@@ -75,7 +75,7 @@ std::string to_metadata(const claimant& source) {
     if (source.value_revision != 0) object["value_revision"] = source.value_revision;
   }
   if (source.released) object["released"] = true;
-  std::string text = object.dump(-1, ' ', false, json::error_handler_t::replace);
+  const std::string text = object.dump(-1, ' ', false, json::error_handler_t::replace);
   return source.release_request ? with_release_request(text, *source.release_request) : text;
 }
 

@@ -112,11 +112,13 @@ TEST_P(at_least, keeps_a_name_that_is_released_too_soon) {
   auto waiting = by(two(), "stock").start(exclusive);
   ASSERT_TRUE(look().sees_waiters("stock", 1));
   EXPECT_FALSE(by(one(), "stock").release(std::move(first.held)));
-  const auto seen = inspect("stock");
-  if (!seen.holders.empty() && seen.holders.at(0).token == token) {
+  // A minority of several servers may hear of it later.
+  EXPECT_TRUE(look().sees([&] {
+    const auto seen = inspect("stock");
+    if (seen.holders.empty() || seen.holders.at(0).token != token) return true;
     EXPECT_EQ(seen.holders.at(0).claimant.label, "nightly");
-    EXPECT_LE(seen.holders.at(0).expires_in, 1s);
-  }
+    return seen.holders.at(0).expires_in <= 1s;
+  }));
   const auto next = get(waiting);
   EXPECT_TRUE(next.held.held()) << next.code.message();
   EXPECT_GE(boot_clock::now(), before + 1s - clocks_differ);
