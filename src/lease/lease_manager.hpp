@@ -22,7 +22,7 @@ struct wish {
   duration margin{};
   bool renews = true;
   duration at_least{};  // the name stays locked from its grant
-  bool stays = false;  // at the store, until its ttl ends it there, when the client ends or has lost it
+  bool stays = false;   // at the store, until its ttl ends it there, when the client ends or has lost it
 };
 
 /// Another client holds the lock, and the wait limit is over.

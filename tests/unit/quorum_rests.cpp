@@ -45,7 +45,8 @@ TEST_F(quorum_rests, is_withdrawn_where_the_claim_still_waits) {
   EXPECT_EQ(addressees(task::withdraw), servers{4}) << "again";
 }
 
-// Servers that have forgotten it grant nothing before their guard is over: those that know it make up for them.
+// Servers that have forgotten it grant nothing before their guard is over: those that know it make up for
+// them.
 TEST_F(quorum_rests, stays_where_it_is_known_when_a_majority_has_lost_it) {
   hold_at({0, 1, 2});
   reply({3, 4}, of(queued()));
