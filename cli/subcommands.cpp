@@ -95,9 +95,9 @@ void subcommands::add_elect(CLI::App& app) {
   add_store(command, elect.store);
   command->footer(
       "COMMAND runs for each term that is won; it finds HOLDFAST_TOKEN and HOLDFAST_NAME in its\n"
-      "environment. When it ends, another leads, and this process stands by again. SIGINT and\n"
-      "SIGTERM end both. The exit status is that of COMMAND, 128 and the signal's number, or as\n"
-      "that of 'run'.");
+      "environment. When it ends, another leads, and this process stands by again. SIGINT, SIGQUIT\n"
+      "and SIGTERM end COMMAND and this process. The exit status is that of COMMAND, 128 plus the\n"
+      "signal's number where no COMMAND runs, or one of 'run'.");
 }
 
 void subcommands::add_leader(CLI::App& app) {
@@ -146,7 +146,9 @@ void subcommands::add_release(CLI::App& app) {
   command->add_flag("--force", release.force, "End the hold, although the holder has not released the lock");
   add_number(command, "--token", release.token, "Only the hold with this token; 'show' lists the tokens");
   add_store(command, release.store);
-  command->footer("The exit status of --ask is 0 if a holder was asked, 1 if nobody holds the lock.");
+  command->footer(
+      "The exit status of --ask is 0 if a holder was asked, and 1 if nobody holds the lock, or its\n"
+      "holder has released it and it rests (see run --at-least).");
 }
 
 void subcommands::add_watch(CLI::App& app) {

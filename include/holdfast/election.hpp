@@ -45,7 +45,8 @@ namespace holdfast {
 /// *Threads.* All members may be called from any thread at any time. The object must outlive all calls that
 /// block. Each campaign is a candidate of its own, also of one object.
 ///
-/// *Errors.* Campaigns throw as the acquiring functions of `mutex` do.
+/// *Errors.* Campaigns throw as the acquiring functions of `mutex` do, and errc::invalid_argument where the
+/// options, also those of the client, have `at_least`.
 class HOLDFAST_EXPORT election {
  public:
   /// The most bytes of a value.
@@ -56,7 +57,8 @@ class HOLDFAST_EXPORT election {
   /// \param name 1 to 512 bytes of UTF-8 without control characters.
   /// \throws holdfast::error errc::invalid_name.
   election(client& locks, std::string_view name) : handle_{locks, name, std::nullopt} {}
-  /// As above, with options of its own in place of the client's. `ttl` is how long a dead leader leads.
+  /// As above, with options of its own in place of the client's. Nobody else is elected for
+  /// `ttl` after the last renewal of a leader that died, and for `grace` after that.
   election(client& locks, std::string_view name, const lock_options& options)
       : handle_{locks, name, options} {}
 

@@ -23,8 +23,8 @@ namespace holdfast {
 ///     const std::scoped_lock guard{both};
 ///
 /// *Order.* Users may write the names in any order: the set asks for them in the order of their bytes, so
-/// sets do not deadlock with one another. Sets do deadlock with code that holds one name and blocks on a
-/// smaller one; the waiting ends at the limits then, if there are some.
+/// sets do not deadlock with one another. Sets do deadlock with code, other sets included, that holds one
+/// name and blocks on a smaller one; the waiting ends at the limits then, if there are some.
 ///
 /// *Waiting.* The set first tries all names. Where one is not free, it waits in that name's queue, in its
 /// turn; meanwhile it holds the names before that one, and none of those after it. Others may find a name

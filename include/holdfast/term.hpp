@@ -73,9 +73,9 @@ class HOLDFAST_EXPORT term {
   /// Observers are called with the new one.
   /// \param value at most `election::longest_value` bytes, of any kind.
   /// \throws holdfast::error errc::invalid_argument for a value that is too long; errc::lost;
-  ///         errc::unavailable, when others see the former value; errc::unknown_outcome, when they may see
-  ///         either, and may see the new one later; errc::not_owner for an inert term; errc::closed. After an
-  ///         error `value()` is the former one.
+  ///         errc::unavailable, errc::permission_denied and other refusals of the store, when others see the
+  ///         former value; errc::unknown_outcome, when they may see either, and may see the new one later;
+  ///         errc::not_owner for an inert term; errc::closed. After an error `value()` is the former one.
   void proclaim(std::string_view value);
   /// Ends the term and waits for the store's confirmation, as `lease::release()` does. The next candidate
   /// leads at once. The term is inert afterwards in any case. The destructor resigns, too, without waiting.
