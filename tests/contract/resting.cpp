@@ -1,6 +1,5 @@
 // How long a name rests: after a loss, and after a release that comes too soon.
 
-
 #include "contract/contract.hpp"
 #include "support/actor.hpp"
 
