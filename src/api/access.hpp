@@ -4,6 +4,7 @@
 
 #include "api/client_core.hpp"
 #include "holdfast/client.hpp"
+#include "holdfast/detail/handle.hpp"
 #include "holdfast/lease.hpp"
 #include "lease/lease_record.hpp"
 #include "runtime/process.hpp"
@@ -37,6 +38,12 @@ inline void set_client(lease_record& lease, const std::weak_ptr<client_core>& cl
 [[nodiscard]] inline error explained(const failure& cause, const std::string& attempt,
                                      const client_core& owner) {
   return {cause.code, attempt + " on " + owner.url() + ": " + cause.message};
+}
+
+/// The end of an asynchronous operation that never began.
+inline pending complete_with(const error& reason, const std::shared_ptr<completion>& handler) {
+  handler->complete({reason.code(), reason.detail(), {}});
+  return {};
 }
 
 }  // namespace holdfast::detail

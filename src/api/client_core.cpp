@@ -369,13 +369,6 @@ store::listed client_core::list(bool idle) {
       [&](auto handler) { parts_->store->port().list(idle, give_up(), std::move(handler)); });
 }
 
-store::forced client_core::force_release(std::string name, std::optional<fencing_token> token) {
-  require_open();
-  return wait_for<store::forced>([&](auto handler) {
-    parts_->store->port().force_release(std::move(name), token, give_up(), std::move(handler));
-  });
-}
-
 void client_core::close() noexcept {
   if (!is_ours() || closed_.exchange(true)) return;
   closing_.request_stop();
@@ -384,6 +377,7 @@ void client_core::close() noexcept {
   {
     const core_lock now{parts_->loop, true};
     parts_->meetings->close();
+    parts_->sets->close();
     parts_->leases->close();
     parts_->observers->close();
     parts_->store->port().when_idle([idle] { idle->ring(); });

@@ -186,6 +186,9 @@ class client_core : public std::enable_shared_from_this<client_core> {
   /// Runs `action` after the core lock is released.
   template <class Function>
   auto outside(Function action);
+  /// Starts an operation of the port that answers with a value, for a caller that does not wait.
+  template <class Value, class Start>
+  op_id start_asking(std::function<void(store::answer<Value>)> handler, Start start);
 };
 
 }  // namespace holdfast::detail

@@ -25,12 +25,6 @@ void check_value(std::string_view value) {
                                           " are allowed"};
 }
 
-/// The end of an asynchronous operation that never began.
-pending complete_with(const error& reason, const std::shared_ptr<completion>& handler) {
-  handler->complete({reason.code(), reason.detail(), {}});
-  return {};
-}
-
 }  // namespace
 
 struct election_handle::state {

@@ -143,8 +143,7 @@ pending handle::async_acquire(const lock_request& request, std::unique_ptr<compl
     s.locks->require_open();
     wish = s.wish_for(request, s.limit_of(request));
   } catch (const error& e) {
-    shared->complete({e.code(), e.detail(), {}});
-    return {};
+    return complete_with(e, shared);
   }
   const bool may_be_empty = request.limit.has_value();
   pending p;

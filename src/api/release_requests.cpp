@@ -1,4 +1,5 @@
-// Requests to release a hold: how a client asks, and how a lease shows that it is asked.
+// What a client does about the holds of others: it ends them by force, or asks for their release; and how a
+// lease shows that its release is asked for.
 
 #include <memory>
 #include <optional>
@@ -19,6 +20,13 @@ namespace detail {
 using lease_core::lease_record_ptr;
 using runtime::core_lock;
 
+store::forced client_core::force_release(std::string name, std::optional<fencing_token> token) {
+  require_open();
+  return wait_for<store::forced>([&](auto handler) {
+    parts_->store->port().force_release(std::move(name), token, give_up(), std::move(handler));
+  });
+}
+
 store::notified client_core::request_release(std::string name, std::optional<fencing_token> token,
                                              std::shared_ptr<const std::string> reason) {
   require_open();
@@ -31,28 +39,10 @@ store::notified client_core::request_release(std::string name, std::optional<fen
 client_core::op_id client_core::start_request_release(std::string name, std::optional<fencing_token> token,
                                                       std::shared_ptr<const std::string> reason,
                                                       on_notified handler) {
-  const core_lock now{parts_->loop};
-  if (closed_) {
-    outside(std::move(handler))(store::notified{failure{errc::closed, "the client was closed"}});
-    return 0;
-  }
-  const auto count = std::make_shared<std::size_t>();
-  const op_id id = add_wait([count, handler = std::move(handler)](std::optional<failure> failed) {
-    if (failed) {
-      handler(std::move(*failed));
-    } else {
-      handler(*count);
-    }
+  return start_asking<std::size_t>(std::move(handler), [&](auto done) {
+    parts_->store->port().request_release(std::move(name), token, std::move(reason), give_up(),
+                                          std::move(done));
   });
-  parts_->store->port().request_release(std::move(name), token, std::move(reason), give_up(),
-                                        [this, id, count](const store::notified& answer) {
-                                          parts_->loop.assert_core_locked();
-                                          if (const auto* failed = std::get_if<failure>(&answer))
-                                            return end_wait(id, *failed);
-                                          *count = std::get<std::size_t>(answer);
-                                          end_wait(id, std::nullopt);
-                                        });
-  return id;
 }
 
 void client_core::announce_release_request(const lease_record_ptr& lease) {
@@ -146,9 +136,8 @@ pending async_request_release(const client& locks, std::string_view name, std::o
                                          }
                                          shared->complete(std::move(ended));
                                        });
-  } catch (const error& reason_of_failure) {
-    shared->complete({reason_of_failure.code(), reason_of_failure.detail(), {}});
-    return {};
+  } catch (const error& e) {
+    return complete_with(e, shared);
   }
   return p;
 }

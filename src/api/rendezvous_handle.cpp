@@ -136,8 +136,7 @@ pending rendezvous_handle::async_meet(const rendezvous_request& request,
   try {
     s.require_possible(request);
   } catch (const error& reason) {
-    shared->complete({reason.code(), reason.detail(), {}});
-    return {};
+    return complete_with(reason, shared);
   }
   const auto limit = request.limit ? request.limit : s.options.wait_limit();
   pending p;

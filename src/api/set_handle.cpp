@@ -163,13 +163,10 @@ std::optional<lease_set> set_handle::acquire(std::optional<duration> limit, cons
 pending set_handle::async_acquire(std::optional<duration> limit, std::unique_ptr<completion> handler) {
   const state& s = *state_;
   const std::shared_ptr<completion> shared{std::move(handler)};
-  if (!s.locks->is_ours() || s.locks->is_closed()) {
-    try {
-      s.locks->require_open();
-    } catch (const error& e) {
-      shared->complete({e.code(), e.detail(), {}});
-      return {};
-    }
+  try {
+    s.locks->require_open();
+  } catch (const error& e) {
+    return complete_with(e, shared);
   }
   const auto longest = s.limit_or_default(limit);
   // The lock object may be destroyed before the operation has ended: its parts that are needed then. Not the

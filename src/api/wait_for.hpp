@@ -48,6 +48,27 @@ Result client_core::wait_for(Start start) {
       std::stop_token{}, [](op_id) {});
 }
 
+template <class Value, class Start>
+client_core::op_id client_core::start_asking(std::function<void(store::answer<Value>)> handler, Start start) {
+  const runtime::core_lock now{parts_->loop};
+  if (closed_) {
+    outside(std::move(handler))(store::answer<Value>{failure{errc::closed, "the client was closed"}});
+    return 0;
+  }
+  const auto value = std::make_shared<Value>();
+  const op_id id = add_wait([value, handler = std::move(handler)](std::optional<failure> failed) {
+    if (failed) return handler(std::move(*failed));
+    handler(std::move(*value));
+  });
+  start([this, id, value](store::answer<Value> answer) {
+    parts_->loop.assert_core_locked();
+    if (auto* const failed = std::get_if<failure>(&answer)) return end_wait(id, std::move(*failed));
+    *value = std::get<Value>(std::move(answer));
+    end_wait(id, std::nullopt);
+  });
+  return id;
+}
+
 template <class Function>
 auto client_core::outside(Function action) {
   return [this, action = std::move(action)](auto value) {

@@ -50,7 +50,7 @@ std::shared_ptr<void> client_core::observe(std::string name,
   lease_core::observers::observer_id id = 0;
   {
     const core_lock now{parts_->loop};
-    if (closed_) throw error{errc::closed, "the client of " + url_ + " has been closed"};
+    require_open();
     id = parts_->observers->add(name, [this, shared, last](observation seen) {
       {
         const annotated::lock held{last->mutex};
@@ -79,28 +79,9 @@ std::shared_ptr<void> client_core::observe(std::string name,
 
 client_core::op_id client_core::start_inspect(std::string name, std::size_t most_waiters,
                                               on_inspected handler) {
-  const core_lock now{parts_->loop};
-  if (closed_) {
-    outside(std::move(handler))(store::inspected{failure{errc::closed, "the client was closed"}});
-    return 0;
-  }
-  const auto seen = std::make_shared<std::optional<lock_state>>();
-  const op_id id = add_wait([seen, handler = std::move(handler)](std::optional<failure> failed) {
-    if (failed) {
-      handler(std::move(*failed));
-    } else {
-      handler(std::move(*seen));
-    }
+  return start_asking<std::optional<lock_state>>(std::move(handler), [&](auto done) {
+    parts_->store->port().inspect(std::move(name), most_waiters, give_up(), std::move(done));
   });
-  parts_->store->port().inspect(std::move(name), most_waiters, give_up(),
-                                [this, id, seen](store::inspected answer) {
-                                  parts_->loop.assert_core_locked();
-                                  auto* const reason = std::get_if<failure>(&answer);
-                                  if (reason != nullptr) return end_wait(id, std::move(*reason));
-                                  *seen = std::get<std::optional<lock_state>>(std::move(answer));
-                                  end_wait(id, std::nullopt);
-                                });
-  return id;
 }
 
 }  // namespace holdfast::detail

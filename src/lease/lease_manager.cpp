@@ -226,9 +226,7 @@ void lease_manager::release(const lease_record_ptr& lease, std::function<void(st
     if (done) done(lease->state() == lease_record::phase::lost ? errc::lost : errc::not_owner);
     return;
   }
-  lease->set_state(lease_record::phase::releasing);
-  keeper_.remove(lease);
-  by_owner_.erase(lease->hold.owner);
+  let_go(lease);
   end(lease, [done = std::move(done)](store::released outcome) {
     if (!done) return;
     switch (outcome) {
@@ -241,7 +239,11 @@ void lease_manager::release(const lease_record_ptr& lease, std::function<void(st
 
 void lease_manager::leave(const lease_record_ptr& lease) {
   check(lease);
-  if (lease->state() != lease_record::phase::held) return;
+  if (lease->state() == lease_record::phase::held) let_go(lease);
+}
+
+/// From now on it is no lease of its user.
+void lease_manager::let_go(const lease_record_ptr& lease) {
   lease->set_state(lease_record::phase::releasing);
   keeper_.remove(lease);
   by_owner_.erase(lease->hold.owner);
@@ -323,9 +325,14 @@ void lease_manager::annotate(const lease_record_ptr& lease, std::shared_ptr<cons
 void lease_manager::look_for_request(const owner_id& owner) {
   const auto found = by_owner_.find(owner);
   const lease_record_ptr lease = found == by_owner_.end() ? nullptr : found->second.lock();
-  if (!lease || lease->release_request || std::exchange(lease->is_inspected, true)) return;
+  if (!lease || lease->release_request) return;
+  if (std::exchange(lease->is_inspected, true)) {
+    lease->inspect_again = true;
+    return;
+  }
   port_.inspect(lease->hold.name, 0, lease->deadline(), [this, lease](const store::inspected& answer) {
     lease->is_inspected = false;
+    if (std::exchange(lease->inspect_again, false)) return look_for_request(lease->hold.owner);
     const auto* const state = std::get_if<std::optional<lock_state>>(&answer);
     if (state == nullptr || !*state || lease->state() != lease_record::phase::held) return;
     for (const claim_state& each : (*state)->holders) {

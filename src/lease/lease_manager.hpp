@@ -102,6 +102,7 @@ class lease_manager {
   void abandon(claim_id id, taken result);
   void look_for_request(const owner_id& owner);
   void lose(const lease_record_ptr& lease, loss_reason reason);
+  void let_go(const lease_record_ptr& lease);
   void end(const lease_record_ptr& lease, std::function<void(store::released)> done);
   void rest(const lease_record_ptr& lease, store::time_point until,
             std::function<void(store::released)> done);

@@ -59,7 +59,8 @@ class lease_record {
   /// Requested after a request to release, without the core lock; made for the first who listens.
   std::stop_source release_requested{std::nostopstate};
   std::stop_source set_release_requested{std::nostopstate};  // of the lease_set that it belongs to
-  bool is_inspected = false;  // an inspection is under way for a request to release
+  bool is_inspected = false;   // an inspection is under way for a request to release
+  bool inspect_again = false;  // another notification has come meanwhile; the answer may be older
   /// Loss callbacks, each with the number by which the user refers to it.
   std::vector<std::pair<std::uint64_t, std::function<void(std::error_code)>>> on_lost;
   std::uint32_t generation = 0;   // of the process that holds; set before the record is shared

@@ -232,6 +232,12 @@ void set_claims::cancel(set_id id) {
   finish(id, set_failure{std::nullopt, {errc::cancelled, "the claim was cancelled"}});
 }
 
+void set_claims::close() {
+  while (!sets_.empty()) {
+    finish(sets_.begin()->first, set_failure{std::nullopt, {errc::closed, "the client was closed"}});
+  }
+}
+
 void set_claims::keep(set_id id, std::size_t name, lease_record_ptr lease) {
   set_of_[lease.get()] = id;
   sets_.at(id).held[name] = std::move(lease);

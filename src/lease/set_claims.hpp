@@ -55,6 +55,9 @@ class set_claims {
   void cancel(set_id id);
   /// A lease of this client has been lost; its set, if it belongs to one that waits, goes back to its name.
   void lost(const lease_record& lease);
+  /// Ends the claims of all sets with errc::closed. Before the leases are closed: a set that waits for its
+  /// last renewals would take their loss for a reason to acquire them anew.
+  void close();
 
  private:
   struct set {

@@ -74,6 +74,19 @@ TEST_F(release_requests, cost_one_inspection_however_many_notifications_come) {
   EXPECT_EQ(it.pending_tasks(), tasks{task::inspect});
 }
 
+// The answer that is under way may be older than the request of which the next notification tells.
+TEST_F(release_requests, that_come_during_an_inspection_are_read_after_it) {
+  const lease_record_ptr lease = hold();
+  notify();
+  notify();
+  notify();
+  it.answer(state_with(7, std::nullopt));
+  ASSERT_EQ(it.pending_tasks(), tasks{task::inspect});
+  it.answer(state_with(7, "deployment"));
+  EXPECT_EQ(requested, std::vector{lease});
+  EXPECT_EQ(it.link.open(), 0U);
+}
+
 TEST_F(release_requests, are_for_the_holder_alone) {
   notify(2);
   EXPECT_EQ(it.link.open(), 0U);

@@ -130,6 +130,43 @@ TEST_F(set_terms, fixed_leases_whose_last_renewal_is_refused_are_renewed_again_a
   EXPECT_TRUE(std::holds_alternative<std::vector<lease_record_ptr>>(ended[0]));
 }
 
+// Their loss, when the leases are closed, is no reason to acquire them anew: neither while they are renewed
+// for the last time, nor in the pause before that is tried again.
+class closed_set_terms : public set_terms, public testing::WithParamInterface<bool> {};
+
+TEST_P(closed_set_terms, acquire_nothing_anew) {
+  ask_for_all(true, false);
+  it.answer(granted_at(7));
+  it.answer(tickets::refused{});
+  it.answer(tickets::refused{});
+  it.answer(granted_at(8));
+  it.answer(granted_at(9));
+  while (GetParam() && it.link.open() != 0) {
+    it.answer(store::request_error{{errc::unavailable, "no connection"}, false, false});
+  }
+  it.time.turn([&] {
+    sets.close();
+    all.close();
+  });
+  ASSERT_EQ(ended.size(), 1U);
+  const auto* const failed = std::get_if<lease_core::set_failure>(&ended[0]);
+  ASSERT_NE(failed, nullptr);
+  EXPECT_EQ(failed->reason.code, errc::closed);
+  while (it.link.open() != 0) {
+    EXPECT_NE(it.link.request().kind, task::acquire);
+    if (it.link.request().kind == task::renew) {
+      it.answer(tickets::kept{std::vector<bool>(it.link.request().batch.size(), true)});
+    } else {
+      it.answer(tickets::done{});
+    }
+  }
+  it.time.run_for(1min);
+  EXPECT_EQ(it.link.open(), 0U);
+  EXPECT_EQ(ended.size(), 1U);
+}
+
+INSTANTIATE_TEST_SUITE_P(, closed_set_terms, testing::Bool());
+
 TEST_F(set_terms, fixed_leases_that_are_cancelled_at_their_last_renewal_are_released) {
   const auto id = ask_for_all(true, false);
   it.answer(granted_at(7));
