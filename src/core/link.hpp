@@ -44,7 +44,7 @@ class link {
   virtual void when_delivered(const std::function<void()>& action) { action(); }
 
   /// See port::can_rest.
-  [[nodiscard]] virtual bool can_rest() const { return true; }
+  [[nodiscard]] virtual bool can_rest() const { return !session_until(); }
 
   /// See port::session_until and port::on_session.
   [[nodiscard]] virtual std::optional<time_point> session_until() const { return std::nullopt; }

@@ -44,7 +44,6 @@ struct link_settings {
 class link : public runtime::multiplexed_link<tickets::request, tickets::reply, wire> {
  public:
   void send(tickets::request request, on_reply handler) override;
-  [[nodiscard]] bool can_rest() const override { return !settings_.session; }
   [[nodiscard]] std::optional<store::time_point> session_until() const override;
   void on_session(const std::function<void()>& handler) override { on_session_ = handler; }
   void shut() override;
