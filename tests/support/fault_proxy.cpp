@@ -130,10 +130,10 @@ class connection : public std::enable_shared_from_this<connection> {
       active.swallow = lost_bytes_ = true;
       cut = false;
     }
+    all_.passed[way] += count;  // before: the receiver may act on them at once
     asio::async_write(
         on.to, asio::buffer(on.bytes.data(), count),
         [self = shared_from_this(), way, cut, by = active.cut_by](error_code failed, std::size_t written) {
-          self->all_.passed[way] += written;
           if (cut || failed) return self->end(cut ? by : ending::reset);
           self->rest(way, written);
         });
@@ -143,9 +143,9 @@ class connection : public std::enable_shared_from_this<connection> {
     const std::string_view answer{lanes_[way].bytes.data(), count};
     forged_ = all_.forge(request_, answer);
     lost_bytes_ = lost_bytes_ || forged_ != answer;
+    all_.passed[way] += forged_.size();
     asio::async_write(lanes_[way].to, asio::buffer(forged_),
-                      [self = shared_from_this(), way](error_code failed, std::size_t written) {
-                        self->all_.passed[way] += written;
+                      [self = shared_from_this(), way](error_code failed, std::size_t) {
                         if (failed) return self->end(ending::reset);
                         self->read(way);
                       });

@@ -61,7 +61,7 @@ TEST_F(redis_watches, of_a_name_cost_no_byte_for_other_names) {
   const counted_watch all{others_};
   (void)onlooker.inspect("stock");  // connects
   const counted_watch watch{onlooker, "stock"};
-  (void)onlooker.inspect("stock");  // is answered after the commands of the watch
+  watch.expect_call_after(0);  // its commands have been answered
   const std::size_t answer = answer_size(onlooker);
   const std::size_t before = heard();
   all.pace(others_, "other", changes);
@@ -76,8 +76,9 @@ TEST_F(redis_watches, of_a_name_cost_no_byte_for_other_names) {
 // However often it changes: the keys are tracked anew once a burst.
 TEST_F(redis_watches, of_a_name_that_changes_all_the_time_cost_little) {
   const client onlooker{far_url()};
+  (void)onlooker.inspect("stock");  // connects
   const counted_watch watch{onlooker, "stock"};
-  (void)onlooker.inspect("stock");  // connects, and is answered after the commands of the watch
+  watch.expect_call_after(0);  // its commands have been answered
   const std::size_t before = line_.passed(direction::to_server);
   const auto begin = boot_clock::now();
   mutex lock{others_, "stock"};
