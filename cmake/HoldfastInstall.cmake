@@ -57,8 +57,8 @@ endif()
 
 # As they lie in the sources, so that the links between them hold.
 set(documentation ${CMAKE_INSTALL_DATADIR}/doc/holdfast)
-install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md ${PROJECT_SOURCE_DIR}/LICENSE
-  DESTINATION ${documentation} COMPONENT command)
+install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/SECURITY.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
+  ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${documentation} COMPONENT command)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${documentation} COMPONENT command)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${documentation} COMPONENT development
   PATTERN CMakeLists.txt EXCLUDE PATTERN demo.sh EXCLUDE)

@@ -2,11 +2,11 @@
 # A scheduler with a hot standby, as in two terminals: the leader is killed, and the standby takes over when the
 # leader's ttl is over. No server: the election is in a SQLite file in a temporary folder.
 #
-#   examples/standby.sh BUILD-FOLDER
+#   examples/standby.sh [BUILD-FOLDER]    without a folder: of the command that is installed
 set -euo pipefail
 
-build=$(cd "$1" && pwd)
-holdfast=$build/cli/holdfast
+holdfast=holdfast
+if (($# > 0)); then holdfast=$1/cli/holdfast; fi
 ttl=5s
 patience_s=30
 

@@ -40,7 +40,7 @@ expect "holdfast has its completion" contains "$command" share/bash-completion/c
 if [[ -f $here/../../cli/holdfast.1 ]]; then
   expect "holdfast has its man page" contains "$command" share/man/man1/holdfast.1
 fi
-for page in README.md docs/guarantees.md docs/stores/README.md; do
+for page in README.md SECURITY.md docs/guarantees.md docs/stores/README.md; do
   expect "holdfast has $page" contains "$command" "share/doc/holdfast/$page"
 done
 expect "holdfast depends on its library" depends "$command" "${library_name/./\\.} \\(= "
