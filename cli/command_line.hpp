@@ -14,6 +14,7 @@
 #include "commands/show.hpp"
 #include "commands/wait.hpp"
 #include "commands/watch.hpp"
+#include "commands/why.hpp"
 
 namespace holdfast::cli {
 
@@ -23,8 +24,8 @@ struct print_command {
 };
 
 using any_command = std::variant<run_command, elect_command, leader_command, ls_command, names_command,
-                                 show_command, wait_command, release_command, watch_command, schema_command,
-                                 bench_command, contender_command, print_command>;
+                                 show_command, wait_command, release_command, watch_command, why_command,
+                                 schema_command, bench_command, contender_command, print_command>;
 
 /// Parses the arguments, without the program's name.
 /// \throws failure that names the mistake.

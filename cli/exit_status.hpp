@@ -9,6 +9,7 @@ namespace holdfast::cli {
 enum exit_status : int {
   success = 0,
   no_match = 1,            // as in grep: of `show --quiet`, the lock is not held
+  deadlocked = 2,          // of `why`
   bad_usage = 64,          // EX_USAGE
   store_unavailable = 69,  // EX_UNAVAILABLE
   internal_error = 70,     // EX_SOFTWARE

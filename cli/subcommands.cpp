@@ -25,6 +25,7 @@ void subcommands::add_to(CLI::App& app) {
   add_wait(app);
   add_release(app);
   add_watch(app);
+  add_why(app);
   add_elect(app);
   add_leader(app);
   add_schema(app);
@@ -155,6 +156,14 @@ void subcommands::add_watch(CLI::App& app) {
   auto* command = add(app, "watch", "Print each change of a lock as it happens");
   add_name(command, watch.name, "Watch this lock alone", false);
   add_store(command, watch.store);
+}
+
+void subcommands::add_why(CLI::App& app) {
+  auto* command = add(app, "why", "Explain who holds up a lock, to the end of the chain, and name deadlocks");
+  add_name(command, why.name, "The lock", false);
+  command->add_flag("--all", why.all, "Print all deadlocks of the store, instead of one lock");
+  add_store(command, why.store);
+  command->footer("The exit status is 2 if there is a deadlock.");
 }
 
 void subcommands::add_schema(CLI::App& app) {

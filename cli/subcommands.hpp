@@ -14,6 +14,7 @@
 #include "commands/show.hpp"
 #include "commands/wait.hpp"
 #include "commands/watch.hpp"
+#include "commands/why.hpp"
 
 namespace holdfast::cli {
 
@@ -28,6 +29,7 @@ struct subcommands {
   wait_command wait;
   release_command release;
   watch_command watch;
+  why_command why;
   schema_command schema;
   bench_command bench;
   contender_command contender;
@@ -46,6 +48,7 @@ struct subcommands {
   void add_wait(CLI::App& app);
   void add_release(CLI::App& app);
   void add_watch(CLI::App& app);
+  void add_why(CLI::App& app);
   void add_schema(CLI::App& app);
   void add_bench(CLI::App& app);
   void add_completion(CLI::App& app);

@@ -13,6 +13,7 @@ namespace {
 json describe_claimant(const claimant& process) {
   json object{
       {"host", process.host}, {"pid", process.pid}, {"program", process.program}, {"label", process.label}};
+  if (!process.job.empty()) object["job"] = process.job;
   if (process.release_request) object["release_request"] = *process.release_request;
   if (process.released) object["released"] = true;
   return object;

@@ -1,6 +1,7 @@
 #include "run/program.hpp"
 
 #include <algorithm>
+#include <array>
 #include <cerrno>
 #include <cstdlib>
 #include <fmt/core.h>
@@ -74,6 +75,13 @@ bool is_left_out(std::string_view variable) {
   return false;
 }
 
+/// What all locks of this command and of the commands that it runs have in common.
+std::string job_of_this_process() {
+  std::array<char, 256> host{};
+  if (::gethostname(host.data(), host.size() - 1) != 0) host.front() = '\0';
+  return fmt::format("{} {}", host.data(), ::getpid());
+}
+
 }  // namespace
 
 pointer_list::pointer_list(std::vector<std::string>& strings) {
@@ -97,6 +105,8 @@ std::vector<std::string> environment_for(const hold& held) {
       variables.emplace_back(variable);
     }
   }
+  if (::getenv("HOLDFAST_JOB") == nullptr)
+    variables.push_back(fmt::format("HOLDFAST_JOB={}", job_of_this_process()));
   std::string suffix;
   int number = 1;
   for (const auto& [name, token] : held.tokens) {

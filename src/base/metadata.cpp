@@ -2,6 +2,7 @@
 
 #include <array>
 #include <cerrno>  // program_invocation_short_name
+#include <cstdlib>
 #include <unistd.h>
 
 #include <nlohmann/json.hpp>
@@ -68,6 +69,7 @@ std::optional<std::string> value_in(const json& object) {
 
 std::string to_metadata(const claimant& source) {
   json object = {{"host", source.host}, {"pid", source.pid}, {"program", source.program}};
+  if (!source.job.empty()) object["job"] = source.job;
   if (!source.label.empty()) object["label"] = source.label;
   if (source.value) {
     const bool is_text = !holds_other_bytes(*source.value);
@@ -88,6 +90,7 @@ claimant from_metadata(std::string_view text) {
   }
   source.host = text_in(object, "host");
   source.program = text_in(object, "program");
+  source.job = text_in(object, "job");
   source.label = text_in(object, "label");
   source.value = value_in(object);
   if (const auto found = object.find("value_revision");
@@ -112,6 +115,9 @@ claimant this_process() {
   if (::gethostname(host.data(), host.size() - 1) == 0) self.host = host.data();
   self.pid = ::getpid();
   self.program = ::program_invocation_short_name;
+  constexpr std::size_t longest_job = 300;  // a host name and a process id; nothing else is of use
+  const char* const job = ::getenv("HOLDFAST_JOB");
+  if (job != nullptr && !problem_of_text(job, longest_job)) self.job = job;
   return self;
 }
 

@@ -1,0 +1,214 @@
+// Who waits for whom, and what of it is a deadlock.
+
+#include <algorithm>
+#include <gmock/gmock.h>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+#include "why/wait_graph.hpp"
+
+namespace holdfast::cli {
+namespace {
+
+using testing::ElementsAre;
+using testing::IsEmpty;
+using testing::UnorderedElementsAre;
+
+/// Locks and the claims of processes, each of which is named by its number.
+class wait_graphs : public testing::Test {
+ protected:
+  static claim_state claim_of(std::int64_t pid, mode in = mode::exclusive, std::int64_t permits = 0) {
+    static int claims = 0;
+    claim_state claim;
+    claim.owner = std::to_string(++claims);
+    claim.mode = in;
+    claim.permits = permits;
+    claim.claimant.host = "alpha";
+    claim.claimant.pid = pid;
+    return claim;
+  }
+  lock_state& lock(const std::string& name) {
+    auto& state = locks_[name];
+    state.name = name;
+    return state;
+  }
+  void holds(std::int64_t pid, const std::string& name, mode in = mode::exclusive) {
+    lock(name).holders.push_back(claim_of(pid, in));
+  }
+  void waits(std::int64_t pid, const std::string& name, mode in = mode::exclusive) {
+    lock(name).waiters.push_back(claim_of(pid, in));
+  }
+  void holds_permits(std::int64_t pid, const std::string& name, std::int64_t permits, std::int64_t of) {
+    lock(name).capacity = of;
+    lock(name).holders.push_back(claim_of(pid, mode::permits, permits));
+  }
+  void waits_for_permits(std::int64_t pid, const std::string& name, std::int64_t permits) {
+    lock(name).waiters.push_back(claim_of(pid, mode::permits, permits));
+  }
+  [[nodiscard]] std::vector<lock_state> locks() const {
+    std::vector<lock_state> all;
+    for (const auto& [name, state] : locks_) all.push_back(state);
+    return all;
+  }
+  /// The process ids of each deadlock.
+  static std::vector<std::set<std::int64_t>> deadlocks_in(std::vector<lock_state> locks) {
+    const wait_graph graph{std::move(locks)};
+    std::vector<std::set<std::int64_t>> result;
+    for (const auto& deadlock : graph.deadlocks()) {
+      auto& members = result.emplace_back();
+      for (const party* member : deadlock) members.insert(member->process.pid);
+    }
+    return result;
+  }
+  [[nodiscard]] std::vector<std::set<std::int64_t>> deadlocks() const { return deadlocks_in(locks()); }
+
+  std::map<std::string, lock_state> locks_;
+};
+
+TEST_F(wait_graphs, of_a_chain_have_no_deadlock) {
+  holds(1, "a");
+  waits(2, "a");
+  holds(2, "b");
+  waits(3, "b");
+  EXPECT_THAT(deadlocks(), IsEmpty());
+}
+
+TEST_F(wait_graphs, of_a_cycle_have_one_without_those_who_merely_wait_for_it) {
+  holds(1, "a");
+  waits(3, "a");  // before the one of the cycle
+  waits(2, "a");
+  waits(4, "a");
+  holds(2, "b");
+  waits(1, "b");
+  holds(3, "c");
+  waits(5, "c");
+  EXPECT_THAT(deadlocks(), ElementsAre(UnorderedElementsAre(1, 2)));
+}
+
+TEST_F(wait_graphs, of_two_cycles_have_two) {
+  for (const std::int64_t first : {10, 20}) {
+    const auto one = "one of " + std::to_string(first);
+    const auto other = "other of " + std::to_string(first);
+    holds(first, one);
+    waits(first + 1, one);
+    holds(first + 1, other);
+    waits(first + 2, other);
+    holds(first + 2, "third of " + std::to_string(first));
+    waits(first, "third of " + std::to_string(first));
+  }
+  EXPECT_THAT(deadlocks(),
+              UnorderedElementsAre(UnorderedElementsAre(10, 11, 12), UnorderedElementsAre(20, 21, 22)));
+}
+
+TEST_F(wait_graphs, of_readers_are_in_it_where_a_writer_waits_for_them) {
+  holds(1, "a", mode::shared);
+  holds(2, "a", mode::shared);
+  waits(3, "a");
+  holds(3, "b");
+  waits(2, "b", mode::shared);
+  EXPECT_THAT(deadlocks(), ElementsAre(UnorderedElementsAre(2, 3)));
+}
+
+TEST_F(wait_graphs, of_readers_who_wait_behind_a_writer) {
+  holds(1, "a", mode::shared);
+  waits(2, "a");
+  waits(3, "a", mode::shared);  // behind the writer, who waits for 1
+  holds(3, "b");
+  waits(1, "b");
+  EXPECT_THAT(deadlocks(), ElementsAre(UnorderedElementsAre(1, 2, 3)));
+}
+
+TEST_F(wait_graphs, of_readers_alone_have_none) {
+  holds(1, "a", mode::shared);
+  holds(2, "b", mode::shared);
+  waits(1, "b", mode::shared);
+  waits(2, "a", mode::shared);
+  EXPECT_THAT(deadlocks(), IsEmpty());
+}
+
+TEST_F(wait_graphs, of_permits_have_one_only_when_no_other_holder_can_give_them_back) {
+  holds_permits(1, "a", 1, 2);
+  holds_permits(9, "a", 1, 2);  // waits for nothing, so it ends
+  waits_for_permits(2, "a", 1);
+  holds(2, "b");
+  waits(1, "b");
+  EXPECT_THAT(deadlocks(), IsEmpty());
+
+  waits(9, "b");
+  EXPECT_THAT(deadlocks(), ElementsAre(UnorderedElementsAre(1, 2, 9)));
+}
+
+TEST_F(wait_graphs, of_threads_of_one_process_have_none) {
+  holds(1, "a");
+  waits(1, "a");
+  EXPECT_THAT(deadlocks(), IsEmpty());
+
+  // It waits for 2 in one thread; the lock that 2 waits for may be released by another one, which goes on.
+  holds(2, "b");
+  waits(1, "b");
+  waits(2, "a");
+  holds(3, "c");
+  waits(1, "c");
+  EXPECT_THAT(deadlocks(), IsEmpty());
+}
+
+TEST_F(wait_graphs, take_a_job_and_the_commands_in_it_as_one) {
+  holds(1, "a");  // the outer command
+  waits(2, "a");
+  lock("a").waiters.back().claimant.job = "alpha 1";
+  EXPECT_THAT(deadlocks(), ElementsAre(testing::SizeIs(1)));
+
+  lock("a").waiters.back().claimant.job = "alpha 7";
+  EXPECT_THAT(deadlocks(), IsEmpty());
+}
+
+TEST_F(wait_graphs, take_two_foreign_claims_as_two) {
+  holds(0, "a");
+  waits(0, "b");
+  holds(2, "b");
+  waits(2, "a");
+  EXPECT_THAT(deadlocks(), IsEmpty());
+}
+
+TEST_F(wait_graphs, of_a_long_queue_before_a_cycle_end_soon) {
+  holds(1, "a");
+  for (std::int64_t pid = 100; pid < 3000; ++pid) waits(pid, "a");
+  waits(2, "a");
+  holds(2, "b");
+  waits(1, "b");
+  EXPECT_THAT(deadlocks(), ElementsAre(UnorderedElementsAre(1, 2)));
+}
+
+TEST_F(wait_graphs, of_two_observations_have_what_stood_in_both) {
+  holds(1, "a");
+  waits(2, "a");
+  holds(2, "b");
+  waits(1, "b");
+  const auto first = locks();
+  EXPECT_THAT(deadlocks_in(in_both(first, first)), ElementsAre(UnorderedElementsAre(1, 2)));
+
+  lock("b").holders = {claim_of(2)};  // released, and held again: in between, 1 could have gone on
+  EXPECT_THAT(deadlocks_in(in_both(first, locks())), IsEmpty());
+}
+
+TEST_F(wait_graphs, lead_from_a_holder_to_what_it_waits_for) {
+  holds(1, "a");
+  holds(1, "c");
+  holds(2, "b");
+  waits(3, "b");
+  waits(1, "b");
+  const wait_graph graph{locks()};
+  ASSERT_NE(graph.find("a"), nullptr);
+  EXPECT_EQ(graph.find("d"), nullptr);
+  const party& holder = graph.party_of(graph.find("a")->holders.front());
+  ASSERT_EQ(holder.waits.size(), 1U);
+  EXPECT_EQ(holder.waits.front().name, "b");
+  EXPECT_EQ(holder.waits.front().place, 2U);
+  ASSERT_EQ(holder.holds.size(), 2U);
+  EXPECT_EQ(holder.holds.back().name, "c");
+}
+
+}  // namespace
+}  // namespace holdfast::cli

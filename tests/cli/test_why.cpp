@@ -1,0 +1,114 @@
+// `holdfast why`: who holds up a lock, to the end of the chain, and deadlocks.
+
+#include <gmock/gmock.h>
+
+#include "fixture.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using testing::AllOf;
+using testing::EndsWith;
+using testing::HasSubstr;
+using testing::Not;
+
+class why : public command_test {
+ protected:
+  /// One command within another, each with a lock, and waits until the outer one holds.
+  std::unique_ptr<process> start_nested(const std::string& outer, const std::string& inner) {
+    return start_holder(outer, {}, std::string{"exec "} + HOLDFAST_COMMAND + " run " + inner + " -- true");
+  }
+  json explanation(const strings& arguments, int status) {
+    strings all{"why", "--json"};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    const auto run = holdfast(all);
+    EXPECT_EQ(run.status, status) << run.err;
+    const auto lines = parse_lines(run.out);
+    return lines.size() == 1 ? lines.front() : json{};
+  }
+};
+
+TEST_F(why, follows_the_chain_to_its_end) {
+  const auto last = start_holder("c");
+  const auto middle = start_nested("b", "c");
+  ASSERT_TRUE(waiters("c", 1));
+  const auto first = start_nested("a", "b");
+  ASSERT_TRUE(waiters("b", 1));
+
+  const auto found = explanation({"a"}, 0);
+  ASSERT_EQ(found["chain"].size(), 3U);
+  EXPECT_EQ(found["chain"][0]["name"], "a");
+  EXPECT_EQ(found["chain"][0]["holders"][0]["waits_for"][0]["name"], "b");
+  EXPECT_EQ(found["chain"][0]["holders"][0]["waits_for"][0]["place"], 1);
+  EXPECT_EQ(found["chain"][1]["name"], "b");
+  EXPECT_EQ(found["chain"][1]["waiters"], 1);
+  EXPECT_THAT(show("b")["waiters"][0]["job"].get<std::string>(),
+              EndsWith(" " + std::to_string(first->pid())));
+  EXPECT_EQ(found["chain"][2]["name"], "c");
+  EXPECT_EQ(found["chain"][2]["holders"][0]["pid"], last->pid());
+  EXPECT_TRUE(found["chain"][2]["holders"][0]["waits_for"].empty());
+  EXPECT_TRUE(found["deadlocks"].empty());
+
+  const auto text = holdfast({"why", "a"}).out;
+  EXPECT_THAT(text, AllOf(HasSubstr("which has waited for b"), HasSubstr("which has waited for c"),
+                          HasSubstr("which waits for no lock"), Not(HasSubstr("deadlock"))));
+}
+
+TEST_F(why, names_a_deadlock_with_its_locks_and_processes) {
+  const auto bystander = start_holder("z");
+  const auto first = start_holder(
+      "a", {},
+      std::string{"until [ -e $D/both ]; do sleep 0.05; done; exec "} + HOLDFAST_COMMAND + " run b -- true");
+  const auto second = start_nested("b", "a");
+  ASSERT_TRUE(waiters("a", 1));
+  EXPECT_TRUE(explanation({"--all"}, 0)["deadlocks"].empty());
+  write_file(file("both"), "");
+  ASSERT_TRUE(waiters("b", 1));
+
+  for (const strings& arguments : {strings{"a"}, strings{"b"}, strings{"--all"}}) {
+    const auto found = explanation(arguments, 2)["deadlocks"];
+    ASSERT_EQ(found.size(), 1U);
+    ASSERT_EQ(found[0].size(), 2U);
+    for (const auto& member : found[0]) {
+      ASSERT_EQ(member["holds"].size(), 1U);
+      ASSERT_EQ(member["waits_for"].size(), 1U);
+      const bool is_first = member["pid"] == first->pid();
+      EXPECT_TRUE(is_first || member["pid"] == second->pid()) << member;
+      EXPECT_EQ(member["holds"][0]["name"], is_first ? "a" : "b");
+      EXPECT_EQ(member["waits_for"][0]["name"], is_first ? "b" : "a");
+    }
+  }
+  EXPECT_TRUE(explanation({"z"}, 0)["deadlocks"].empty());
+
+  // The advice ends it.
+  const auto run = holdfast({"why", "--all"});
+  EXPECT_EQ(run.status, 2);
+  EXPECT_THAT(run.out, AllOf(HasSubstr("deadlock of 2 processes"), HasSubstr("holds a and waits for b"),
+                             HasSubstr("holds b and waits for a"), HasSubstr("holdfast release")));
+  const auto token = std::to_string(show("b")["holders"][0]["token"].get<std::int64_t>());
+  EXPECT_THAT(run.out, HasSubstr("that of b, token " + token));
+  EXPECT_EQ(holdfast({"release", "b", "--force", "--token", token}).status, 0);
+  EXPECT_EQ(first->wait().status, 0);
+  EXPECT_TRUE(explanation({"--all"}, 0)["deadlocks"].empty());
+}
+
+TEST_F(why, names_a_command_that_waits_for_the_command_around_it) {
+  const auto nested = start_nested("a", "a");
+  ASSERT_TRUE(waiters("a", 1));
+  EXPECT_EQ(explanation({"a"}, 2)["deadlocks"].size(), 1U);
+  EXPECT_THAT(holdfast({"why", "a"}).out, HasSubstr("deadlock of a command and the command that it runs"));
+}
+
+TEST_F(why, says_that_a_lock_is_free) {
+  EXPECT_EQ(holdfast({"why", "a"}).out, "a: free\n");
+  EXPECT_TRUE(explanation({"a"}, 0)["chain"].empty());
+  EXPECT_EQ(holdfast({"why", "--all"}).out, "no deadlock among the 0 locks that are waited for\n");
+}
+
+TEST_F(why, needs_a_name_or_all_and_not_both) {
+  EXPECT_EQ(holdfast({"why"}).status, 64);
+  EXPECT_EQ(holdfast({"why", "a", "--all"}).status, 64);
+}
+
+}  // namespace
+}  // namespace holdfast::test
