@@ -101,8 +101,14 @@ void print_holder(const wait_graph& graph, const claim_state& holder) {
   }
 }
 
+void print_free(const std::string& name, const palette& colours) {
+  fmt::print("{}: free\n", colours.bold(printable(name)));
+}
+
 void print_lock(const wait_graph& graph, const lock_state& lock, const palette& colours) {
   const auto waiting = lock.waiters.size();
+  if (lock.holders.empty() && waiting == 0 && lock.pause_reason.empty())
+    return print_free(lock.name, colours);
   fmt::print("{}: {}{} waiting\n", colours.bold(printable(lock.name)),
              waiting == most_waiters ? "at least " : "", waiting);
   if (lock.holders.empty()) {
@@ -197,7 +203,7 @@ int status_of(const std::vector<deadlock>& deadlocks) { return deadlocks.empty()
 void print_deadlocks(const std::vector<deadlock>& deadlocks) {
   const palette colours{stdout};
   for (const auto& each : deadlocks) {
-    fmt::print("\n");
+    if (&each != &deadlocks.front()) fmt::print("\n");
     print_deadlock(each, colours);
   }
 }
@@ -211,8 +217,9 @@ int explain(const why_command& request, const findings& found) {
                 {"deadlocks", describe_deadlocks(found.deadlocks)}});
     return status_of(found.deadlocks);
   }
-  if (chain.empty()) fmt::print("{}: free\n", colours.bold(printable(request.name)));
+  if (chain.empty()) print_free(request.name, colours);
   for (const auto* lock : chain) print_lock(found.graph, *lock, colours);
+  if (!found.deadlocks.empty()) fmt::print("\n");
   print_deadlocks(found.deadlocks);
   return status_of(found.deadlocks);
 }
