@@ -165,7 +165,7 @@ class parser {
     if (name == "wait") return commands_.wait;
     if (name == "release") return commands_.release;
     if (name == "watch") return commands_.watch;
-    if (name == "why") return commands_.why;
+    if (name == "why") return commands_.explain;
     if (name == "schema") return commands_.schema;
     if (name == "bench") return commands_.bench;
     if (name == "__names") return commands_.names;

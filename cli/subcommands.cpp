@@ -160,9 +160,9 @@ void subcommands::add_watch(CLI::App& app) {
 
 void subcommands::add_why(CLI::App& app) {
   auto* command = add(app, "why", "Explain who holds up a lock, to the end of the chain, and name deadlocks");
-  add_name(command, why.name, "The lock", false);
-  command->add_flag("--all", why.all, "Print all deadlocks of the store, instead of one lock");
-  add_store(command, why.store);
+  add_name(command, explain.name, "The lock", false);
+  command->add_flag("--all", explain.all, "Print all deadlocks of the store, instead of one lock");
+  add_store(command, explain.store);
   command->footer("The exit status is 2 if there is a deadlock.");
 }
 

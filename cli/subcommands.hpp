@@ -29,7 +29,7 @@ struct subcommands {
   wait_command wait;
   release_command release;
   watch_command watch;
-  why_command why;
+  why_command explain;
   schema_command schema;
   bench_command bench;
   contender_command contender;

@@ -12,7 +12,7 @@ using testing::EndsWith;
 using testing::HasSubstr;
 using testing::Not;
 
-class why : public command_test {
+class explanations : public command_test {
  protected:
   /// One command within another, each with a lock, and waits until the outer one holds.
   std::unique_ptr<process> start_nested(const std::string& outer, const std::string& inner) {
@@ -28,7 +28,7 @@ class why : public command_test {
   }
 };
 
-TEST_F(why, follows_the_chain_to_its_end) {
+TEST_F(explanations, follows_the_chain_to_its_end) {
   const auto last = start_holder("c");
   const auto middle = start_nested("b", "c");
   ASSERT_TRUE(waiters("c", 1));
@@ -54,7 +54,7 @@ TEST_F(why, follows_the_chain_to_its_end) {
                           HasSubstr("which waits for no lock"), Not(HasSubstr("deadlock"))));
 }
 
-TEST_F(why, names_a_deadlock_with_its_locks_and_processes) {
+TEST_F(explanations, names_a_deadlock_with_its_locks_and_processes) {
   const auto bystander = start_holder("z");
   const auto first = start_holder(
       "a", {},
@@ -92,14 +92,14 @@ TEST_F(why, names_a_deadlock_with_its_locks_and_processes) {
   EXPECT_TRUE(explanation({"--all"}, 0)["deadlocks"].empty());
 }
 
-TEST_F(why, names_a_command_that_waits_for_the_command_around_it) {
+TEST_F(explanations, names_a_command_that_waits_for_the_command_around_it) {
   const auto nested = start_nested("a", "a");
   ASSERT_TRUE(waiters("a", 1));
   EXPECT_EQ(explanation({"a"}, 2)["deadlocks"].size(), 1U);
   EXPECT_THAT(holdfast({"why", "a"}).out, HasSubstr("deadlock of a command and the command that it runs"));
 }
 
-TEST_F(why, says_that_a_lock_is_free) {
+TEST_F(explanations, says_that_a_lock_is_free) {
   EXPECT_EQ(holdfast({"why", "a"}).out, "a: free\n");
   holdfast({"run", "a", "--", "true"});  // the store remembers its last token
   EXPECT_EQ(holdfast({"why", "a"}).out, "a: free\n");
@@ -107,7 +107,7 @@ TEST_F(why, says_that_a_lock_is_free) {
   EXPECT_EQ(holdfast({"why", "--all"}).out, "no deadlock among the 0 locks that are waited for\n");
 }
 
-TEST_F(why, needs_a_name_or_all_and_not_both) {
+TEST_F(explanations, needs_a_name_or_all_and_not_both) {
   EXPECT_EQ(holdfast({"why"}).status, 64);
   EXPECT_EQ(holdfast({"why", "a", "--all"}).status, 64);
 }
