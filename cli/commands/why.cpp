@@ -21,13 +21,20 @@ namespace {
 /// On ZooKeeper each waiter costs a read.
 constexpr std::size_t most_waiters = 1000;
 
-std::vector<lock_state> inspected(const client& locks, const std::set<std::string>& names) {
+/// \param requested_name the name that the user gave; the others are of a listing.
+std::vector<lock_state> inspected(const client& locks, const std::set<std::string>& names,
+                                  const std::string& requested_name) {
   status_line progress;
   std::vector<lock_state> states;
   for (const auto& name : names) {
     if (states.size() % 16 == 0)
       progress.show(fmt::format("reading the queues: {} of {} locks", states.size(), names.size()));
-    if (auto state = locks.inspect(name, most_waiters)) states.push_back(*std::move(state));
+    try {
+      if (auto state = locks.inspect(name, most_waiters)) states.push_back(*std::move(state));
+    } catch (const error& cause) {
+      // Whoever may write to the store can make a key there that is the name of no lock.
+      if (cause.code() != errc::invalid_name || name == requested_name) throw;
+    }
   }
   return states;
 }
@@ -59,10 +66,10 @@ findings look(const client& locks, const std::string& name) {
   for (const auto& lock : locks.list()) {
     if (lock.waiters != 0) names.insert(lock.name);
   }
-  wait_graph graph{inspected(locks, names)};
+  wait_graph graph{inspected(locks, names, name)};
   const auto suspected = names_in(graph.deadlocks());
   wait_graph confirmed{suspected.empty() ? std::vector<lock_state>{}
-                                         : in_both(graph.locks(), inspected(locks, suspected))};
+                                         : in_both(graph.locks(), inspected(locks, suspected, {}))};
   findings result{.graph = std::move(graph), .confirmed = std::move(confirmed), .deadlocks = {}};
   result.deadlocks = result.confirmed.deadlocks();
   return result;
@@ -129,6 +136,13 @@ std::string names_of(const std::vector<claim_on>& claims) {
   return text.empty() ? "nothing" : text;
 }
 
+/// A name as an argument of a shell's command line.
+std::string in_shell(const std::string& name) {
+  std::string quoted = "'";
+  for (const char each : printable(name)) quoted += each == '\'' ? std::string{"'\\''"} : std::string{each};
+  return quoted + "'";
+}
+
 /// Of those that can be ended by their token: the hold that was granted last has done the least.
 const claim_on* youngest_hold(const deadlock& members) {
   const claim_on* youngest = nullptr;
@@ -150,9 +164,9 @@ void print_deadlock(const deadlock& members, const palette& colours) {
   }
   if (const auto* const hold = youngest_hold(members)) {
     fmt::print(
-        "  End one of them, or take a lock from it: the youngest hold is that of {}, token {}\n"
-        "  (holdfast release --force --token).\n",
-        printable(hold->name), hold->claim.token.value());
+        "  End one of them. Or take the hold that was granted last, whose process then acts without it:\n"
+        "  holdfast release --force --token {} {}\n",
+        hold->claim.token.value(), in_shell(hold->name));
   } else {
     fmt::print("  End one of them.\n");
   }

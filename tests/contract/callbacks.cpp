@@ -68,8 +68,8 @@ class callbacks : public on_each_store {
 };
 
 TEST_P(callbacks, on_lost_delays_no_signal_of_another_lease) {
-  auto first = brief("first");
-  auto second = brief("second", 800ms);
+  auto first = brief("first", 3s);  // on_lost runs in the caller once the lease is lost
+  auto second = brief("second", 4s);
   const auto token = second.lost();
   signal_of loss{second};
   blocking_callback slow;
