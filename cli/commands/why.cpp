@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 #include <optional>
 #include <set>
 #include <vector>
@@ -86,7 +87,7 @@ std::vector<const lock_state*> chain_from(const wait_graph& graph, const std::st
     if (lock == nullptr) continue;
     chain.push_back(lock);
     for (const auto& holder : lock->holders) {
-      for (const auto& wait : graph.party_of(holder).waits) {
+      for (const auto& wait : graph.all_waits(graph.party_of(holder))) {
         if (seen.insert(wait.name).second) next.push_back(wait.name);
       }
     }
@@ -100,10 +101,13 @@ void print_holder(const wait_graph& graph, const claim_state& holder) {
   if (holder.claimant.released) {
     fmt::print("    which has released it: it rests for {}\n", to_text(holder.expires_in));
   }
-  const auto& waits = graph.party_of(holder).waits;
+  const party& process = graph.party_of(holder);
+  const auto waits = graph.all_waits(process);
   if (waits.empty()) fmt::print("    which waits for no lock\n");
-  for (const auto& wait : waits) {
-    fmt::print("    which has waited for {} for {}, at place {} of its queue\n", printable(wait.name),
+  for (std::size_t i = 0; i < waits.size(); ++i) {
+    const claim_on& wait = waits[i];
+    const auto subject = i < process.waits.size() ? "which" : "whose command " + to_text(wait.claim.claimant);
+    fmt::print("    {} has waited for {} for {}, at place {} of its queue\n", subject, printable(wait.name),
                to_text(wait.claim.age), wait.place);
   }
 }
@@ -133,7 +137,18 @@ std::string names_of(const std::vector<claim_on>& claims) {
     if (!text.empty()) text += ", ";
     text += printable(claim.name);
   }
-  return text.empty() ? "nothing" : text;
+  return text;
+}
+
+/// What it holds, waits for and runs.
+std::string account_of(const wait_graph& graph, const party& process) {
+  std::vector<std::string> parts;
+  if (!process.holds.empty()) parts.push_back("holds " + names_of(process.holds));
+  if (!process.waits.empty()) parts.push_back("waits for " + names_of(process.waits));
+  for (const auto command : process.commands) {
+    parts.push_back(fmt::format("runs the process {}", graph.at(command).process.pid));
+  }
+  return fmt::format("{}: {}", to_text(process.process), fmt::join(parts, ", "));
 }
 
 /// A name as an argument of a shell's command line.
@@ -154,14 +169,9 @@ const claim_on* youngest_hold(const deadlock& members) {
   return youngest;
 }
 
-void print_deadlock(const deadlock& members, const palette& colours) {
-  fmt::print("{} of {}:\n", colours.red("deadlock"),
-             members.size() == 1 ? "a command and the command that it runs"
-                                 : fmt::format("{} processes", members.size()));
-  for (const party* member : members) {
-    fmt::print("  {} holds {} and waits for {}\n", to_text(member->process), names_of(member->holds),
-               names_of(member->waits));
-  }
+void print_deadlock(const wait_graph& graph, const deadlock& members, const palette& colours) {
+  fmt::print("{} of {} processes:\n", colours.red("deadlock"), members.size());
+  for (const party* member : members) fmt::print("  {}\n", account_of(graph, *member));
   if (const auto* const hold = youngest_hold(members)) {
     fmt::print(
         "  End one of them. Or take the hold that was granted last, whose process then acts without it:\n"
@@ -183,16 +193,19 @@ json describe_claims(const std::vector<claim_on>& claims) {
   return list;
 }
 
-json describe_deadlocks(const std::vector<deadlock>& deadlocks) {
+json describe_deadlocks(const findings& found) {
   json list = json::array();
-  for (const auto& each : deadlocks) {
+  for (const auto& each : found.deadlocks) {
     json members = json::array();
     for (const party* member : each) {
+      json runs = json::array();
+      for (const auto command : member->commands) runs.push_back(found.confirmed.at(command).process.pid);
       members.push_back({{"host", member->process.host},
                          {"pid", member->process.pid},
                          {"program", member->process.program},
                          {"holds", describe_claims(member->holds)},
-                         {"waits_for", describe_claims(member->waits)}});
+                         {"waits_for", describe_claims(member->waits)},
+                         {"runs", runs}});
     }
     list.push_back(members);
   }
@@ -205,7 +218,7 @@ json describe_chain(const wait_graph& graph, const std::vector<const lock_state*
     json object = describe(*lock);
     object["waiters"] = lock->waiters.size();
     for (std::size_t i = 0; i < lock->holders.size(); ++i) {
-      object["holders"][i]["waits_for"] = describe_claims(graph.party_of(lock->holders[i]).waits);
+      object["holders"][i]["waits_for"] = describe_claims(graph.all_waits(graph.party_of(lock->holders[i])));
     }
     list.push_back(object);
   }
@@ -214,11 +227,11 @@ json describe_chain(const wait_graph& graph, const std::vector<const lock_state*
 
 int status_of(const std::vector<deadlock>& deadlocks) { return deadlocks.empty() ? success : deadlocked; }
 
-void print_deadlocks(const std::vector<deadlock>& deadlocks) {
+void print_deadlocks(const findings& found) {
   const palette colours{stdout};
-  for (const auto& each : deadlocks) {
-    if (&each != &deadlocks.front()) fmt::print("\n");
-    print_deadlock(each, colours);
+  for (const auto& each : found.deadlocks) {
+    if (&each != &found.deadlocks.front()) fmt::print("\n");
+    print_deadlock(found.confirmed, each, colours);
   }
 }
 
@@ -228,23 +241,23 @@ int explain(const why_command& request, const findings& found) {
   if (request.store.json) {
     print_line({{"name", request.name},
                 {"chain", describe_chain(found.graph, chain)},
-                {"deadlocks", describe_deadlocks(found.deadlocks)}});
+                {"deadlocks", describe_deadlocks(found)}});
     return status_of(found.deadlocks);
   }
   if (chain.empty()) print_free(request.name, colours);
   for (const auto* lock : chain) print_lock(found.graph, *lock, colours);
   if (!found.deadlocks.empty()) fmt::print("\n");
-  print_deadlocks(found.deadlocks);
+  print_deadlocks(found);
   return status_of(found.deadlocks);
 }
 
 int list_deadlocks(const why_command& request, const findings& found) {
   if (request.store.json) {
-    print_line({{"queues", found.graph.locks().size()}, {"deadlocks", describe_deadlocks(found.deadlocks)}});
+    print_line({{"queues", found.graph.locks().size()}, {"deadlocks", describe_deadlocks(found)}});
   } else if (found.deadlocks.empty()) {
     fmt::print("no deadlock among the {} locks that are waited for\n", found.graph.locks().size());
   } else {
-    print_deadlocks(found.deadlocks);
+    print_deadlocks(found);
   }
   return status_of(found.deadlocks);
 }

@@ -63,9 +63,9 @@ std::string locate(const std::string& command) {
   throw failure{not_found, fmt::format("there is no command '{}'", command)};
 }
 
-/// The password; and the names and tokens of a `holdfast run` around this one, which would be taken for ours.
+/// The password; and what a `holdfast run` around this one has set, which would be taken for ours.
 bool is_left_out(std::string_view variable) {
-  if (variable == "HOLDFAST_PASSWORD") return true;
+  if (variable == "HOLDFAST_PASSWORD" || variable == "HOLDFAST_JOB") return true;
   for (const std::string_view own : {"HOLDFAST_TOKEN", "HOLDFAST_NAME"}) {
     if (!variable.starts_with(own)) continue;
     const auto rest = variable.substr(own.size());
@@ -75,7 +75,7 @@ bool is_left_out(std::string_view variable) {
   return false;
 }
 
-/// What all locks of this command and of the commands that it runs have in common.
+/// By which the claims of a command are found to be in this one.
 std::string job_of_this_process() {
   std::array<char, 256> host{};
   if (::gethostname(host.data(), host.size() - 1) != 0) host.front() = '\0';
@@ -105,8 +105,7 @@ std::vector<std::string> environment_for(const hold& held) {
       variables.emplace_back(variable);
     }
   }
-  if (::getenv("HOLDFAST_JOB") == nullptr)
-    variables.push_back(fmt::format("HOLDFAST_JOB={}", job_of_this_process()));
+  variables.push_back(fmt::format("HOLDFAST_JOB={}", job_of_this_process()));
   std::string suffix;
   int number = 1;
   for (const auto& [name, token] : held.tokens) {

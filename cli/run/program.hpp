@@ -36,7 +36,7 @@ class program {
 };
 
 /// This process's environment with HOLDFAST_TOKEN and HOLDFAST_NAME, of further names HOLDFAST_TOKEN_2,
-/// HOLDFAST_NAME_2 and so on, HOLDFAST_JOB (see claimant::job) where there is none, and without secrets:
+/// HOLDFAST_NAME_2 and so on, HOLDFAST_JOB (see claimant::job), and without secrets:
 /// HOLDFAST_PASSWORD is removed, and a password in HOLDFAST_STORE is masked. (Without that variable, a nested
 /// `holdfast run` would silently lock in another store.)
 [[nodiscard]] std::vector<std::string> environment_for(const hold& held);

@@ -9,16 +9,11 @@ namespace holdfast::cli {
 
 namespace {
 
-/// A foreign claim does not say whose it is, so it is a party of its own.
+/// As in claimant::job. A foreign claim does not say whose it is, so it is a party of its own, with a name
+/// that no process has.
 std::string identity_of(const claim_state& claim) {
   const claimant& process = claim.claimant;
-  if (!process.job.empty()) return process.job;
-  return process.pid == 0 ? claim.owner : fmt::format("{} {}", process.host, process.pid);
-}
-
-bool same_process(const claim_state& one, const claim_state& other) {
-  return one.claimant.pid != 0 && one.claimant.pid == other.claimant.pid &&
-         one.claimant.host == other.claimant.host;
+  return process.pid == 0 ? '\n' + claim.owner : fmt::format("{} {}", process.host, process.pid);
 }
 
 bool excludes(const claim_state& before, const claim_state& waiter) {
@@ -36,7 +31,7 @@ void keep_those_of(const std::vector<claim_state>& former, std::vector<claim_sta
 wait_graph::wait_graph(std::vector<lock_state> locks) : locks_{std::move(locks)}, members_(locks_.size()) {
   const auto number_of = [this](const claim_state& claim) {
     const auto [found, is_new] = numbers_.try_emplace(identity_of(claim), parties_.size());
-    if (is_new) parties_.push_back({.process = claim.claimant, .holds = {}, .waits = {}});
+    if (is_new) parties_.push_back({.process = claim.claimant, .holds = {}, .waits = {}, .commands = {}});
     return found->second;
   };
   for (const auto& lock : locks_) {
@@ -53,6 +48,10 @@ wait_graph::wait_graph(std::vector<lock_state> locks) : locks_{std::move(locks)}
       parties_[members.waiters.back()].waits.push_back({lock.name, claim, members.waiters.size()});
     }
   }
+  for (index i = 0; i < parties_.size(); ++i) {
+    const auto outer = numbers_.find(parties_[i].process.job);
+    if (outer != numbers_.end() && outer->second != i) parties_[outer->second].commands.push_back(i);
+  }
 }
 
 const lock_state* wait_graph::find(const std::string& name) const {
@@ -64,12 +63,28 @@ const party& wait_graph::party_of(const claim_state& claim) const {
   return parties_[numbers_.at(identity_of(claim))];
 }
 
+std::vector<claim_on> wait_graph::all_waits(const party& of) const {
+  std::vector<claim_on> result = of.waits;
+  std::vector<index> below = of.commands;
+  std::set<index> seen;  // whoever writes claims may say that two processes run one another
+  while (!below.empty()) {
+    const index next = below.back();
+    below.pop_back();
+    if (!seen.insert(next).second) continue;
+    const party& command = parties_[next];
+    result.insert(result.end(), command.waits.begin(), command.waits.end());
+    below.insert(below.end(), command.commands.begin(), command.commands.end());
+  }
+  return result;
+}
+
 std::vector<wait_graph::index> wait_graph::blockers(index lock, index waiter, const flags& stuck) const {
   const lock_state& state = locks_[lock];
   const parties_of_lock& members = members_[lock];
   const claim_state& claim = state.waiters[waiter];
+  const index own = members.waiters[waiter];
   const auto blocks = [&](const claim_state& before, index party) {
-    return stuck[party] && excludes(before, claim) && !same_process(before, claim);
+    return stuck[party] && party != own && !before.claimant.released && excludes(before, claim);
   };
   std::vector<index> result;
   std::int64_t taken = 0;
@@ -88,6 +103,9 @@ std::vector<wait_graph::index> wait_graph::blockers(index lock, index waiter, co
 
 std::vector<wait_graph::index> wait_graph::blockers_of(index party, const flags& stuck) const {
   std::vector<index> result;
+  for (const index command : parties_[party].commands) {
+    if (stuck[command]) result.push_back(command);
+  }
   for (const auto& wait : parties_[party].waits) {
     const auto some = blockers(positions_.at(wait.name), wait.place - 1, stuck);
     result.insert(result.end(), some.begin(), some.end());
@@ -96,6 +114,9 @@ std::vector<wait_graph::index> wait_graph::blockers_of(index party, const flags&
 }
 
 bool wait_graph::can_go_on(index party, const flags& stuck) const {
+  const auto& commands = parties_[party].commands;
+  const auto is_stuck = [&](index command) { return stuck[command]; };
+  if (std::any_of(commands.begin(), commands.end(), is_stuck)) return false;
   const auto& waits = parties_[party].waits;
   return waits.empty() || std::any_of(waits.begin(), waits.end(), [&](const claim_on& wait) {
            return blockers(positions_.at(wait.name), wait.place - 1, stuck).empty();

@@ -16,12 +16,14 @@ struct claim_on {
   std::size_t place = 0;  ///< in the queue, from 1; zero for a hold
 };
 
-/// A process with its claims. A command that runs under `holdfast run` is one with it (see claimant::job):
-/// the lock of the outer one is not released before the inner one is over.
+/// A process with its claims.
 struct party {
   claimant process;             ///< of one of its claims, of a hold where there is one
   std::vector<claim_on> holds;  ///< in the order of the names
   std::vector<claim_on> waits;
+  /// The parties in the command of this `holdfast run` (see claimant::job), by their positions in the graph.
+  /// It releases nothing before they are over.
+  std::vector<std::size_t> commands;
 };
 
 /// Who waits for whom, as the locks of one store were at one time.
@@ -33,16 +35,20 @@ class wait_graph {
   [[nodiscard]] const std::vector<lock_state>& locks() const noexcept { return locks_; }
   /// Null where the name is not among them.
   [[nodiscard]] const lock_state* find(const std::string& name) const;
-  /// \param claim one of a lock of this graph, or of another one.
+  /// \param claim one of a lock of this graph.
   [[nodiscard]] const party& party_of(const claim_state& claim) const;
+  /// \param position one of party::commands.
+  [[nodiscard]] const party& at(std::size_t position) const { return parties_.at(position); }
+  /// What a party waits for, and what the commands in it wait for.
+  [[nodiscard]] std::vector<claim_on> all_waits(const party& of) const;
 
   /// The processes that wait for one another in cycles: nothing that the others do lets them go on. Found by
   /// reduction of the graph of resources (Holt, "Some deadlock properties of computer systems", 1972):
   /// whoever can be granted a claim goes on and gives back all it has, until nobody is left who can. Of those
   /// left, whoever holds up nobody merely waits for a deadlock. A process that waits for a lock of its own is
   /// taken to release it in another thread. So is, where it waits several times, one whose other claim is
-  /// granted.
-  /// \return for each deadlock its parties, two at least unless one command waits for the command around it.
+  /// granted. A name that rests after its release keeps nobody for ever.
+  /// \return for each deadlock its parties: two at least.
   [[nodiscard]] std::vector<std::vector<const party*>> deadlocks() const;
 
  private:

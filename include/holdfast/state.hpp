@@ -36,8 +36,9 @@ struct claimant {
   /// The holder has released, and the name rests until the claim ends: see lock_options::at_least. Known of
   /// exclusive holds.
   bool released = false;
-  /// The job that the process belongs to: the host and the process id of the outermost `holdfast run` or
-  /// `holdfast elect` around it, which it finds in the environment as HOLDFAST_JOB. Empty otherwise.
+  /// The job that the process belongs to: the host and the process id of the `holdfast run` or `holdfast
+  /// elect` whose command it is, or is part of. It finds them in the environment as HOLDFAST_JOB. Empty
+  /// otherwise.
   std::string job{};
 };
 

@@ -154,13 +154,60 @@ TEST_F(wait_graphs, of_threads_of_one_process_have_none) {
   EXPECT_THAT(deadlocks(), IsEmpty());
 }
 
-TEST_F(wait_graphs, take_a_job_and_the_commands_in_it_as_one) {
-  holds(1, "a");  // the outer command
+TEST_F(wait_graphs, of_a_command_that_waits_for_the_one_around_it) {
+  holds(1, "a");
   waits(2, "a");
   lock("a").waiters.back().claimant.job = "alpha 1";
-  EXPECT_THAT(deadlocks(), ElementsAre(testing::SizeIs(1)));
+  EXPECT_THAT(deadlocks(), ElementsAre(UnorderedElementsAre(1, 2)));
 
   lock("a").waiters.back().claimant.job = "alpha 7";
+  EXPECT_THAT(deadlocks(), IsEmpty());
+}
+
+// make -j under holdfast run, say.
+TEST_F(wait_graphs, of_commands_beside_one_another_have_none) {
+  holds(1, "build");
+  holds(2, "link");
+  waits(3, "link");
+  for (auto* const claim : {&lock("link").holders.back(), &lock("link").waiters.back()})
+    claim->claimant.job = "alpha 1";
+  EXPECT_THAT(deadlocks(), IsEmpty());
+
+  waits(4, "build");  // in the queue behind the whole job
+  EXPECT_THAT(deadlocks(), IsEmpty());
+}
+
+TEST_F(wait_graphs, lead_through_all_nested_commands) {
+  holds(1, "a");
+  holds(2, "b");
+  lock("b").holders.back().claimant.job = "alpha 1";
+  waits(3, "c");
+  lock("c").waiters.back().claimant.job = "alpha 2";
+  holds(4, "c");
+  const wait_graph graph{locks()};
+  const auto waits_of_outer = graph.all_waits(graph.party_of(graph.find("a")->holders.front()));
+  ASSERT_EQ(waits_of_outer.size(), 1U);
+  EXPECT_EQ(waits_of_outer.front().name, "c");
+
+  waits(4, "a");
+  EXPECT_THAT(deadlocks(), ElementsAre(UnorderedElementsAre(1, 2, 3, 4)));
+}
+
+TEST_F(wait_graphs, end_where_two_processes_say_that_they_run_one_another) {
+  holds(1, "a");
+  lock("a").holders.back().claimant.job = "alpha 2";
+  holds(2, "b");
+  lock("b").holders.back().claimant.job = "alpha 1";
+  const wait_graph graph{locks()};
+  EXPECT_THAT(graph.all_waits(graph.party_of(graph.find("a")->holders.front())), IsEmpty());
+}
+
+TEST_F(wait_graphs, of_a_name_that_rests_have_none) {
+  holds(1, "a");
+  lock("a").holders.back().claimant.released = true;
+  waits(2, "a");
+  holds(2, "b");
+  waits(1, "b");
   EXPECT_THAT(deadlocks(), IsEmpty());
 }
 
