@@ -37,6 +37,20 @@ class set_terms : public managed_leases {
     });
     return id;
   }
+  /// The three names, of which two are not free at first.
+  void grant_one_after_the_other() {
+    it.answer(granted_at(7));
+    it.answer(tickets::refused{});
+    it.answer(tickets::refused{});
+    it.answer(granted_at(8));
+    it.answer(granted_at(9));
+  }
+  /// Fails the requests that are under way, as a session does that has no connection for a moment.
+  void fail_all() {
+    for (auto open = it.link.open(); open != 0; --open) {
+      it.answer(store::request_error{{errc::unavailable, "no connection"}, false, false});
+    }
+  }
   /// Answers all renewals that are under way.
   void keep_all() {
     while (it.link.open() != 0) {
@@ -100,28 +114,17 @@ TEST_F(set_terms, fixed_leases_begin_with_their_ttl) {
 
 TEST_F(set_terms, fixed_leases_are_handed_over_at_the_limit_if_the_store_does_not_renew_them) {
   ask_for_all(true, false, 30s, epoch + 5s);
-  it.answer(granted_at(7));
-  it.answer(tickets::refused{});
-  it.answer(tickets::refused{});
-  it.answer(granted_at(8));
-  it.answer(granted_at(9));
+  grant_one_after_the_other();
   EXPECT_TRUE(ended.empty());
   it.time.run_until(epoch + 5s);
   ASSERT_EQ(ended.size(), 1U);
   EXPECT_TRUE(std::holds_alternative<std::vector<lease_record_ptr>>(ended[0]));
 }
 
-// As a session does that has no connection for a moment.
 TEST_F(set_terms, fixed_leases_whose_last_renewal_is_refused_are_renewed_again_after_a_pause) {
   ask_for_all(true, false);
-  it.answer(granted_at(7));
-  it.answer(tickets::refused{});
-  it.answer(tickets::refused{});
-  it.answer(granted_at(8));
-  it.answer(granted_at(9));
-  while (it.link.open() != 0) {
-    it.answer(store::request_error{{errc::unavailable, "no connection"}, false, false});
-  }
+  grant_one_after_the_other();
+  fail_all();
   EXPECT_EQ(it.link.open(), 0U) << "not at once";
   EXPECT_TRUE(ended.empty());
   it.time.run_for(1s);
@@ -136,14 +139,8 @@ class closed_set_terms : public set_terms, public testing::WithParamInterface<bo
 
 TEST_P(closed_set_terms, acquire_nothing_anew) {
   ask_for_all(true, false);
-  it.answer(granted_at(7));
-  it.answer(tickets::refused{});
-  it.answer(tickets::refused{});
-  it.answer(granted_at(8));
-  it.answer(granted_at(9));
-  while (GetParam() && it.link.open() != 0) {
-    it.answer(store::request_error{{errc::unavailable, "no connection"}, false, false});
-  }
+  grant_one_after_the_other();
+  if (GetParam()) fail_all();
   it.time.turn([&] {
     sets.close();
     all.close();
@@ -169,11 +166,7 @@ INSTANTIATE_TEST_SUITE_P(, closed_set_terms, testing::Bool());
 
 TEST_F(set_terms, fixed_leases_that_are_cancelled_at_their_last_renewal_are_released) {
   const auto id = ask_for_all(true, false);
-  it.answer(granted_at(7));
-  it.answer(tickets::refused{});
-  it.answer(tickets::refused{});
-  it.answer(granted_at(8));
-  it.answer(granted_at(9));
+  grant_one_after_the_other();
   it.time.turn([&] { sets.cancel(id); });
   ASSERT_EQ(ended.size(), 1U);
   EXPECT_TRUE(std::holds_alternative<lease_core::set_failure>(ended[0]));
