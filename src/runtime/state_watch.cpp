@@ -23,6 +23,13 @@ void state_watch::look() {
   look_soon();
 }
 
+void state_watch::look(const std::string& name) {
+  const auto found = names_.find(name);
+  if (found == names_.end()) return;
+  found->second.is_due = true;
+  look_soon();
+}
+
 void state_watch::look_soon() {
   if (next_look_ != 0) return;
   next_look_ = time_.at(std::max(time_.now(), last_look_ + burst), [this] {

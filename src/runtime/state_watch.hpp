@@ -40,6 +40,8 @@ class state_watch {
   [[nodiscard]] bool empty() const { return names_.empty(); }
   /// Any name may have changed.
   void look();
+  /// This name may have changed.
+  void look(const std::string& name);
   /// The same, and changes may have been missed: every name is reported.
   void look_anew();
   /// Looks no more. Idempotent.

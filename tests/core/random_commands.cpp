@@ -317,10 +317,11 @@ class sequence_run {
     if (request.name != after->name) return;
     check_notifications(request, answer, before, *after);
     // Whoever changes anything sees to it that nobody waits for capacity that is free.
-    const bool is_done =
-        std::holds_alternative<tickets::done>(answer.reply) && request.kind != task::annotate;
-    const bool serves =
-        is_done || request.kind == task::force_release || (request.kind == task::look && place != nullptr);
+    const bool done = std::holds_alternative<tickets::done>(answer.reply);
+    const bool annotates = request.kind == task::annotate;
+    RC_ASSERT(!done || !annotates || (before && has(before->holders, request.token)));
+    const bool serves = (done && !annotates) || request.kind == task::force_release ||
+                        (request.kind == task::look && place != nullptr);
     if (serves && !after->waiters.empty()) {
       RC_ASSERT(weight_of(after->holders) + weight_of(after->waiters.front()) > capacity);
     }

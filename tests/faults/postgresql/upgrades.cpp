@@ -1,5 +1,7 @@
 // Stores that another version has made, or that somebody has changed.
 
+#include <atomic>
+
 #include "faults/postgresql/on_postgresql.hpp"
 
 namespace holdfast::faults {
@@ -27,8 +29,11 @@ class postgresql_upgrades : public on_postgresql {
     ASSERT_EQ(
         server_.ask(
             "DROP FUNCTION holdfast_locks_revision, holdfast_locks_extend, holdfast_locks_page, "
-            "holdfast_locks_watch, holdfast_locks_gone;"
-            "ALTER TABLE holdfast_locks_sweeps DROP COLUMN id, DROP COLUMN walked, DROP COLUMN watched;"
+            "holdfast_locks_watch, holdfast_locks_watch_name, holdfast_locks_unwatch_names, "
+            "holdfast_locks_gone, "
+            "holdfast_locks_changed(text);"
+            "ALTER TABLE holdfast_locks_sweeps DROP COLUMN id, DROP COLUMN walked, DROP COLUMN watched, "
+            "DROP COLUMN watched_names;"
             "ALTER TABLE holdfast_locks_claims DROP COLUMN login;"
             "CREATE FUNCTION holdfast_locks_gone(in_client bytea) RETURNS boolean LANGUAGE sql AS 'SELECT "
             "false';"
@@ -123,6 +128,28 @@ TEST_F(postgresql_upgrades, grant_what_is_needed_where_nobody_may_execute_by_def
   EXPECT_EQ(mutex(others, "other").acquire().renew(), renewal::renewed);
   EXPECT_TRUE(apply_schema(server_.url("?table=another&grant_lock=guest")));
   EXPECT_EQ(try_to_lock(guest("?table=another&create=0")).text, "it did not fail");
+}
+
+// Watches of single names came with revision 4.
+TEST_F(postgresql_upgrades, of_revision_3_are_made_in_place_while_its_calls_are_in_progress) {
+  const std::string former =
+      "DROP FUNCTION holdfast_locks_changed(text), holdfast_locks_watch_name, holdfast_locks_unwatch_names;"
+      "ALTER TABLE holdfast_locks_sweeps DROP COLUMN watched_names;"
+      "CREATE OR REPLACE FUNCTION holdfast_locks_revision() RETURNS text LANGUAGE sql IMMUTABLE AS 'SELECT "
+      "''3 former''::text'";
+  ASSERT_EQ(server_.ask(former), "");
+  EXPECT_EQ(try_to_lock(guest()).code, errc::permission_denied);
+  EXPECT_EQ(try_to_lock(server_.url()).text, "it did not fail");
+  EXPECT_THAT(revision(), testing::StartsWith("4 "));
+  EXPECT_EQ(server_.console("holdfast")->ask("SELECT holdfast_locks_changed()"), "")
+      << "as the former routines call it";
+  client others{guest()};
+  std::atomic<int> calls = 0;
+  const auto watch = others.watch("stock", [&] { ++calls; });
+  await([&] { return calls > 0; }, "it is not called at the beginning");
+  EXPECT_EQ(
+      server_.ask("SELECT has_function_privilege('guest', 'holdfast_locks_watch_name(text)', 'EXECUTE')"),
+      "t");
 }
 
 // Calls of the former version, on a store that has been brought up to date.

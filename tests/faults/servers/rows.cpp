@@ -30,6 +30,21 @@ TEST_P(database_rows, of_former_claims_are_passed_by) {
   EXPECT_EQ(oldest(), alone.token().value());
 }
 
+// A store that was put back may know the claim, and not that it was granted. Others would see two leaders.
+TEST_P(database_rows, of_claims_that_wait_take_no_value_of_a_leader) {
+  client locks{url()};
+  auto leads = election{locks, "stock", lock_options{}.renewal(false).ttl(1h)}.campaign("before");
+  leads.proclaim("while it holds");
+  server_->execute("UPDATE holdfast_locks SET granted = granted - 1");
+  EXPECT_EQ(failure_of([&] { leads.proclaim("while it waits"); }).code, errc::lost);
+  EXPECT_EQ(
+      server_->number("SELECT count(*) FROM holdfast_locks_claims WHERE metadata LIKE '%while it waits%'"),
+      0);
+  EXPECT_EQ(
+      server_->number("SELECT count(*) FROM holdfast_locks_claims WHERE metadata LIKE '%while it holds%'"),
+      1);
+}
+
 TEST_P(database_rows, of_waiters_are_found_whoever_holds_and_gives_up_before_them) {
   client locks{url()};
   auto held = mutex{locks, "stock"}.acquire();

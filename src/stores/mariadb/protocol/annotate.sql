@@ -1,4 +1,5 @@
--- Other metadata for a claim, in place: a leader replaces its value.
+-- Other metadata for a claim that holds, in place: a leader replaces its value. A claim that waits has none to replace: its
+-- client believes to hold what the store has forgotten.
 --
 -- Out: done
 CREATE PROCEDURE IF NOT EXISTS {annotate}(
@@ -9,7 +10,8 @@ BEGIN
 --@include lock.sql
   -- Not by the number of rows changed: one that has this metadata already is not.
   SET v_done = EXISTS (SELECT 1 FROM {claims} FORCE INDEX (PRIMARY)
-                        WHERE name = in_name AND token = in_token AND owner = in_owner AND expires > v_now);
+                        WHERE name = in_name AND token = in_token AND owner = in_owner AND expires > v_now
+                          AND in_token <= v_granted);
   IF v_done THEN
     UPDATE {claims} FORCE INDEX (PRIMARY) SET metadata = in_metadata WHERE name = in_name AND token = in_token;
   END IF;

@@ -56,7 +56,7 @@ tickets::reply table::carry_out(const tickets::request& request, const owner_id&
     case tickets::task::annotate: {
       const auto n = names_.find(request.name);
       claim* own = n == names_.end() ? nullptr : living(n->second, request.token.value(), request.owner, now);
-      if (own == nullptr) return tickets::nothing{};
+      if (own == nullptr || request.token.value() > n->second.granted) return tickets::nothing{};
       own->metadata = request.metadata;
       return tickets::done{};
     }

@@ -85,6 +85,16 @@ std::optional<store::notification> read_notification(std::string_view said) {
   return sql::notification_of(*owner, token);
 }
 
+/// Of a change of a name: see track.sql. Anybody may send others; there are no more than are kept until they
+/// are read.
+std::optional<std::int64_t> read_bucket(std::string_view said) {
+  constexpr std::int64_t buckets = 128;
+  std::int64_t bucket = 0;
+  const auto read = std::from_chars(said.data(), said.data() + said.size(), bucket);
+  if (read.ec != std::errc{} || read.ptr != said.data() + said.size()) return std::nullopt;
+  return bucket >= 1 && bucket <= buckets ? std::optional{bucket} : std::nullopt;
+}
+
 }  // namespace
 
 connection::connection(handle session, const owner_id& client, const sql::naming& names, duration idle_limit)
@@ -216,20 +226,19 @@ void connection::take_refusal(const PGresult* r) {
 
 void connection::take_in_notifications() {
   while (const std::unique_ptr<PGnotify, finisher> said{PQnotifies(session_.get())}) {
-    if (const auto received = read_notification(said->extra)) {
+    const std::string_view text{said->extra};
+    if (const auto received = read_notification(text)) {
       notifications_.push_back(*received);
-    } else {
-      changed_ = changed_ || *said->extra == '\0';
+    } else if (text.empty()) {
+      changes_.of_any_name = true;
+    } else if (const auto bucket = read_bucket(text)) {
+      changes_.buckets.insert(*bucket);
     }
   }
 }
 
 std::vector<store::notification> connection::take_notifications() {
   return std::exchange(notifications_, {});
-}
-
-std::optional<sql::call> connection::tracking(bool on) const {
-  return sql::call{on ? "watch" : "untrack", {}};
 }
 
 }  // namespace holdfast::postgresql

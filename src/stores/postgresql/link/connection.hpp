@@ -31,11 +31,9 @@ class connection final : public sql::connection {
   [[nodiscard]] std::vector<sql::answer> proceed() override;
   [[nodiscard]] std::vector<store::notification> take_notifications() override;
   [[nodiscard]] std::optional<runtime::connection_error> ended() const override { return end_; }
-  [[nodiscard]] std::optional<sql::call> tracking(bool on) const override;
-  /// The server ends the notifications of changes after a minute.
-  [[nodiscard]] duration tracking_lasts() const override { return std::chrono::seconds{60}; }
+  [[nodiscard]] std::optional<duration> notified_for() const override { return std::chrono::seconds{60}; }
   [[nodiscard]] std::int64_t page_size() const override { return 500; }
-  [[nodiscard]] bool take_change() override { return std::exchange(changed_, false); }
+  [[nodiscard]] sql::changes take_changes() override { return std::exchange(changes_, {}); }
 
  private:
   void hear_while_needed(const sql::call& next);
@@ -64,7 +62,7 @@ class connection final : public sql::connection {
   bool hears_ = false;                   // whether it listens to the client's channel
   duration longest_ttl_{};               // the longest ttl of claims made or kept over this connection
   boot_clock::time_point needed_until_;  // until then the client may have a claim
-  bool changed_ = false;
+  sql::changes changes_;
   bool unsent_ = false;
 };
 

@@ -17,6 +17,6 @@ BEGIN
     IF last > upto THEN
       PERFORM {serve}(n.name, {now}(), low, upto, room);
     END IF;
-    PERFORM {changed}();
+    PERFORM {changed}(n.name);
   END LOOP;
 END $$;

@@ -76,5 +76,5 @@ BEGIN
      WHERE c.name = in_name AND c.token BETWEEN low AND CASE WHEN fits THEN place ELSE upto END
        AND c.expires <= at;
   END IF;
-  PERFORM {changed}();
+  PERFORM {changed}(in_name);
 END $$;

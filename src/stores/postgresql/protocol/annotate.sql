@@ -1,4 +1,5 @@
--- Other metadata for a claim, in place: a leader replaces its value.
+-- Other metadata for a claim that holds, in place: a leader replaces its value. A claim that waits has none to replace: its
+-- client believes to hold what the store has forgotten.
 CREATE OR REPLACE FUNCTION {annotate}(in_name text, in_owner bytea, in_token bigint, in_metadata text,
   OUT done bigint)
 --@include locals.sql
@@ -6,9 +7,10 @@ BEGIN
 --@include lock.sql
   at := {now}();
   UPDATE {claims} SET metadata = in_metadata
-   WHERE name = in_name AND token = in_token AND owner = in_owner AND expires > at;
+   WHERE name = in_name AND token = in_token AND owner = in_owner AND expires > at
+     AND in_token <= upto;
   done := FOUND::int;
   IF FOUND THEN
-    PERFORM {changed}();
+    PERFORM {changed}(in_name);
   END IF;
 END $$;

@@ -13,6 +13,6 @@ BEGIN
     IF last > upto THEN
       PERFORM {serve}(in_name, at, low, upto, room);
     END IF;
-    PERFORM {changed}();
+    PERFORM {changed}(in_name);
   END IF;
 END $$;

@@ -21,5 +21,5 @@ BEGIN
     END IF;
   END LOOP;
   PERFORM {serve}(in_name, at, low, upto, room);
-  PERFORM {changed}();
+  PERFORM {changed}(in_name);
 END $$;

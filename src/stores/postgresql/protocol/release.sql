@@ -16,6 +16,6 @@ BEGIN
     ELSE
       commits := set_config('synchronous_commit', 'off', true);
     END IF;
-    PERFORM {changed}();
+    PERFORM {changed}(in_name);
   END IF;
 END $$;

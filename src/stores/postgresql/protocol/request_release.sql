@@ -28,6 +28,6 @@ BEGIN
     PERFORM pg_notify('holdfast_' || encode(c.client, 'hex'), encode(c.owner, 'hex') || ' -9223372036854775807');
   END LOOP;
   IF holders > 0 THEN
-    PERFORM {changed}();
+    PERFORM {changed}(in_name);
   END IF;
 END $$;

@@ -113,7 +113,9 @@ bool is_ours(std::string_view table, std::string_view columns) {
         "since bigint, metadata text",
         ", login oid");
   }
-  return starts("swept bigint", ", id smallint, walked text, watched bigint");
+  constexpr std::string_view counted = "swept bigint, id smallint, walked text, watched bigint";
+  return starts("swept bigint", ", id smallint, walked text, watched bigint") ||
+         columns == std::string{counted}.append(", watched_names bigint[]");
 }
 
 revision revision::parse(std::string_view text) {
@@ -125,7 +127,7 @@ revision revision::parse(std::string_view text) {
 }
 
 const revision& own_revision() {
-  static const revision own{3, fingerprint()};
+  static const revision own{4, fingerprint()};
   return own;
 }
 
@@ -151,6 +153,8 @@ std::string schema(const naming& names, std::string_view owner) {
     if (each.name == "inspect") replace(all, "{INSPECT}", literal(signature_of(each, names)));
   }
   replace(all, "{CHANGED}", "holdfast_changed_" + std::to_string(number_of(names)));
+  replace(all, "{BUCKET}",
+          "(pg_catalog.hashtext(in_name) OPERATOR(pg_catalog.&) 127) OPERATOR(pg_catalog.+) 1");
   replace(all, "{FOREVER}", std::to_string(forever.count()));
   replace(all, "{OWN}", "decode(current_setting('holdfast.session', true), 'hex')");
   replace(all, "{LAYOUT}", std::to_string(layout_number));

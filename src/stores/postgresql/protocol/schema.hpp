@@ -28,6 +28,7 @@ struct routine {
 };
 inline constexpr auto routines = std::to_array<routine>({
     {"now", "", access::part},
+    {"changed", "text", access::part},
     {"changed", "", access::part},
     {"gone", "bytea, oid", access::part},
     {"bury", "text, bigint, bigint, bigint", access::part},
@@ -50,6 +51,8 @@ inline constexpr auto routines = std::to_array<routine>({
     {"sweep", "bigint, bigint, bigint", access::lock},
     {"abandon", "bytea", access::lock},
     {"watch", "", access::look},
+    {"watch_name", "text", access::look},
+    {"unwatch_names", "bigint", access::look},
     {"track", "", access::look},
     {"untrack", "", access::look},
     {"layout", "", access::all},

@@ -13,6 +13,21 @@ LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp
 BEGIN
   EXECUTE 'UNLISTEN "{CHANGED}"';
 END $$;
+-- The same for one name alone: its changes, and those of the few names that share its bucket, go to a channel of their own.
+-- There are 128 buckets, so that however many names are watched, who locks reads one row to know.
+CREATE OR REPLACE FUNCTION {watch_name}(in_name text, OUT bucket bigint)
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  bucket := {BUCKET};
+  EXECUTE 'LISTEN "{CHANGED}_' || bucket || '"';
+  INSERT INTO {sweeps} (swept) VALUES (0) ON CONFLICT (id) DO NOTHING;
+  UPDATE {sweeps} SET watched_names[bucket] = greatest(watched_names[bucket], {now}() + 60000000) WHERE id = 1;
+END $$;
+CREATE OR REPLACE FUNCTION {unwatch_names}(bucket bigint) RETURNS void
+LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
+BEGIN
+  EXECUTE 'UNLISTEN "{CHANGED}_' || bucket || '"';
+END $$;
 -- As older clients call it, once: for a day.
 CREATE OR REPLACE FUNCTION {track}() RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

@@ -5,6 +5,7 @@
 #include <functional>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <variant>
@@ -20,6 +21,13 @@ namespace holdfast::sql {
 
 /// The result of a call: its rows, or the reason of the refusal.
 using answer = std::variant<std::vector<row>, store::request_error>;
+
+/// What a server has notified of. Names are not told to everybody who listens: each belongs to a bucket.
+struct changes {
+  bool of_any_name = false;
+  std::set<std::int64_t> buckets;  // of the names, any of which may have changed
+  [[nodiscard]] bool empty() const { return !of_any_name && buckets.empty(); }
+};
 
 /// A connection to a database server that is ready for calls. Used by one thread at a time. All functions may
 /// throw runtime::connection_error: the connection is over then, and calls without an answer may have been
@@ -52,15 +60,13 @@ class connection {
   /// Why nothing more should be sent, though what was sent is still answered.
   [[nodiscard]] virtual std::optional<runtime::connection_error> ended() const { return std::nullopt; }
 
-  /// The call that starts or stops the server's notifications of changes; none if the server has no such
-  /// notifications.
-  [[nodiscard]] virtual std::optional<call> tracking(bool /*on*/) const { return std::nullopt; }
-  /// How long the server notifies of changes after such a call; zero: as long as the session lasts.
-  [[nodiscard]] virtual duration tracking_lasts() const { return duration::zero(); }
+  /// For how long the server notifies of changes after a call of `watch` or `watch_name`; none: it has no
+  /// such notifications.
+  [[nodiscard]] virtual std::optional<duration> notified_for() const { return std::nullopt; }
   /// The number of names in a page of a listing, so that no listing delays renewals; zero: no pages.
   [[nodiscard]] virtual std::int64_t page_size() const { return 0; }
-  /// Whether the server has notified of a change since the last call of this function.
-  [[nodiscard]] virtual bool take_change() { return false; }
+  /// What the server has notified of since the last call of this function.
+  [[nodiscard]] virtual changes take_changes() { return {}; }
 
  private:
   owner_id client_;

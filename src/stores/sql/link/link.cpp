@@ -17,7 +17,6 @@ using namespace std::chrono_literals;
 constexpr duration sweep_every = 1h;
 constexpr duration sweep_again = 100ms;  // if one sweep did not remove everything
 constexpr std::int64_t sweep_rows = 256;
-constexpr duration look_every = 500ms;  // looks for changes if the server does not notify of them
 
 /// The interval of requests on a silent session: short enough that one answer may be lost.
 std::chrono::milliseconds quiet_limit_of(const link_settings& s) {
@@ -30,15 +29,12 @@ link::link(runtime::event_loop& loop, link_settings s, dialler dial)
     : multiplexed_link{loop, {s.place, s.answer_limit, quiet_limit_of(s)}},
       settings_{std::move(s)},
       dial_{std::move(dial)},
-      states_{loop, [this](tickets::request r, on_reply handler) { send(std::move(r), std::move(handler)); },
-              [this](const std::string& name) { watchers().ring_only(name); }} {}
+      changes_{loop, settings_.answer_limit, tracking_actions()} {}
 
 void link::shut() {
   multiplexed_link::shut();
   const runtime::core_lock now{loop(), true};
-  loop().cancel(std::exchange(next_look_, 0));
-  loop().cancel(std::exchange(next_track_, 0));
-  states_.stop();
+  changes_.stop();
 }
 
 void link::send(tickets::request request, on_reply handler) {
@@ -111,88 +107,23 @@ void link::deliver_notifications_of(const owner_id& client, const notifications&
 
 // ---- changes
 
-void link::track(const store::watched& target, bool on) {
-  if (target && on) states_.add(*target);
-  if (target && !on) states_.remove(*target);
-  if (on ? watchers().size() == 1 : watchers().empty()) follow(on);
-}
-
-/// The server's notifications have no details: a name that is watched alone is inspected after each burst of
-/// changes, and its watchers are called where its claims differ.
-void link::ring_for_anything() {
-  watchers().ring_only(std::nullopt);
-  states_.look();
-}
-
-/// Under the core lock: from now on there are watchers, or none any more.
-void link::follow(bool on) {
-  loop().cancel(std::exchange(next_look_, 0));
-  loop().cancel(std::exchange(next_track_, 0));
-  std::optional<call> tracking;
-  {
-    const auto line = connection().lock();
-    if (line.get() == nullptr) return;
-    const sql::connection& server = line->get();
-    if (!server.is_bare()) tracking = server.tracking(on);
-  }
-  if (tracking) {
-    call_own(std::move(*tracking), [this, on](const std::vector<row>& /*nothing*/) {
-      if (on) server_notifies();
+change_tracking::actions link::tracking_actions() {
+  change_tracking::actions a;
+  a.inspect = [this](tickets::request r, on_reply handler) { send(std::move(r), std::move(handler)); };
+  a.send = [this](call own, rows_handler on_rows) {
+    if (!on_rows) return call_own(std::move(own));
+    call_own(std::move(own), [this, answered = std::move(on_rows)](const std::vector<row>& rows) {
+      const runtime::core_lock now{loop(), true};
+      answered(rows);
     });
-  }
-  if (on) {
-    look_later();
-    track_again();
-  }
-}
-
-/// Sends the call that starts or stops the server's notifications of changes, if there is a connection.
-std::optional<call> link::tracking_call(bool on) {
-  const auto line = connection().lock();
-  return line.get() == nullptr ? std::nullopt : line->get().tracking(on);
-}
-
-/// Under the core lock. At a third of the time for which the server notifies: two of these calls may be late.
-void link::track_again() {
-  duration lasts{};
-  {
+  };
+  a.notified_for = [this]() -> std::optional<duration> {
     const auto line = connection().lock();
-    if (line.get() != nullptr) lasts = line->get().tracking_lasts();
-  }
-  if (lasts == duration::zero()) return;
-  const auto due = loop().now() + lasts / 3;
-  next_track_ = loop().at(due, [this, due, lasts] {
-    next_track_ = 0;
-    if (!is_tracked()) return;
-    if (loop().now() > due + lasts / 2) {
-      follow(true);  // this process was stopped, and may have missed changes
-    } else {
-      if (auto tracking = tracking_call(true)) call_own(std::move(*tracking));
-      track_again();
-    }
-    loop().defer([this] { connection().flush(); });
-  });
-}
-
-/// Under the core lock. Assumes changes until the server notifies of them.
-void link::look_later() {
-  next_look_ = loop().at(loop().now() + look_every, [this] {
-    ring_for_anything();
-    look_later();
-  });
-}
-
-/// Notifies of changes from now on, not of earlier ones, and not of those by calls in flight: their clients
-/// have an answer within `answer_limit`, or give up.
-void link::server_notifies() {
-  const runtime::core_lock now{loop(), true};
-  loop().cancel(std::exchange(next_look_, 0));
-  if (!is_tracked()) return;
-  ring_for_anything();
-  next_look_ = loop().at(loop().now() + settings_.answer_limit, [this] {
-    next_look_ = 0;
-    ring_for_anything();
-  });
+    return line.get() == nullptr ? std::nullopt : line->get().notified_for();
+  };
+  a.ring = [this](const store::watched& target) { watchers().ring_only(target); };
+  a.flush = [this] { loop().defer([this] { connection().flush(); }); };
+  return a;
 }
 
 // ---- the connection
@@ -215,15 +146,14 @@ void link::on_connected() {
   {
     const runtime::core_lock now{loop(), true};
     if (to_abandon_) call_own({"abandon", {parameter::of_bytes(to_abandon_->bytes())}});
-    if (is_tracked()) follow(true);
-    states_.look_anew();
+    changes_.begin_anew();
   }
   multiplexed_link::on_connected();
 }
 
 void link::read(short /*ready*/) {
   notifications received;
-  bool changed = false;
+  changes received_changes;
   std::optional<store::time_point> proof;
   {
     auto line = connection().lock();
@@ -237,15 +167,19 @@ void link::read(short /*ready*/) {
       line.heard();
     }
     received = server.take_notifications();
-    changed = server.take_change();
+    received_changes = server.take_changes();
   }
-  changed = interpret_answers() || changed;
+  const bool own_changes = interpret_answers();
   if (proof && settings_.session) {
     const runtime::core_lock now{loop(), true};
     extend_session(*proof);
   }
   deliver(received);
-  if (changed) ring_watchers();
+  if (own_changes) ring_watchers();
+  if (!received_changes.empty()) {
+    const runtime::core_lock now{loop()};
+    changes_.notified(received_changes);
+  }
 }
 
 /// Sets the outcomes of completed requests, and asks for the next page of a listing.

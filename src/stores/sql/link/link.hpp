@@ -12,7 +12,7 @@
 #include "base/owner_id.hpp"
 #include "core/request.hpp"
 #include "runtime/multiplexed_link.hpp"
-#include "runtime/state_watch.hpp"
+#include "stores/sql/link/change_tracking.hpp"
 #include "stores/sql/link/connection.hpp"
 #include "stores/sql/link/wire.hpp"
 
@@ -65,8 +65,8 @@ class link : public runtime::multiplexed_link<tickets::request, tickets::reply, 
   void read(short ready) override;
   void on_disconnect() override;
   [[nodiscard]] std::unique_ptr<pending_call> ping() const override;
-  void track(const store::watched& target, bool on) override;
-  void ring_for_anything() override;
+  void track(const store::watched& target, bool on) override { changes_.track(target, on); }
+  void ring_for_anything() override { changes_.look(); }
 
   // The reader:
   [[nodiscard]] bool interpret_answers();
@@ -75,27 +75,21 @@ class link : public runtime::multiplexed_link<tickets::request, tickets::reply, 
   [[nodiscard]] static bool has_more(pending_call& c);
 
   void call_own(call own, rows_handler on_rows = nullptr);
-  [[nodiscard]] std::optional<call> tracking_call(bool on);
-  void server_notifies();
+  [[nodiscard]] change_tracking::actions tracking_actions();
 
   // Under the core lock:
   void begin_session(const owner_id& client, store::time_point since);
   void end_session();
-  void follow(bool on);
-  void look_later();
-  void track_again();
   void extend_session(store::time_point sent_at);
 
   const link_settings settings_;
   const owner_id client_ = owner_id::random();  // of all connections, unless each has its own id
   const dialler dial_;
   // Under the core lock:
-  store::scheduler::timer next_look_ = 0;   // looks for changes of which the server does not notify
-  store::scheduler::timer next_track_ = 0;  // asks the server to go on with notifications
-  runtime::state_watch states_;             // of the names that are watched alone
-  clock::time_point next_sweep_;            // the reader's
-  std::optional<owner_id> former_client_;   // of the former connection; the connecting thread's
-  std::optional<owner_id> to_abandon_;      // whose claims are removed over the new connection; likewise
+  change_tracking changes_;
+  clock::time_point next_sweep_;           // the reader's
+  std::optional<owner_id> former_client_;  // of the former connection; the connecting thread's
+  std::optional<owner_id> to_abandon_;     // whose claims are removed over the new connection; likewise
 
   std::atomic<bool> claims_ = false;  // a claim was made
   // Under the core lock:
