@@ -270,9 +270,8 @@ class sequence_run {
     // To each in order; which of them is told first is nobody's business.
     std::map<owner_id, std::string> text_for;
     for (const store::client_notification& n : notifications) {
-      using kind = store::notification_kind;
-      const bool granted = n.message.kind == kind::granted;
-      const bool requested = n.message.kind == kind::release_requested;
+      const bool granted = n.message.kind == store::notification_kind::granted;
+      const bool requested = n.message.kind == store::notification_kind::release_requested;
       text_for[n.client]
           .append(" of ")
           .append(n.message.owner.hex().substr(0, 4))
