@@ -152,6 +152,8 @@ class client_core : public std::enable_shared_from_this<client_core> {
     std::unordered_map<op_id, wait> waits HOLDFAST_GUARDED_BY(loop);
     op_id last_wait HOLDFAST_GUARDED_BY(loop) = 0;
   };
+  template <class Gate>
+  struct registrations;
   using loss_actions = decltype(lease_record::on_lost);
 
   std::string url_;

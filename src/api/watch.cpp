@@ -16,15 +16,39 @@ namespace holdfast::detail {
 
 using runtime::core_lock;
 
+/// What of a watch has begun. Where the rest of it fails, that ends, and its callback is not called any more.
+template <class Gate>
+struct client_core::registrations {
+  parts& of;
+  std::shared_ptr<Gate> callback;
+  std::optional<lease_core::observers::observer_id> observer{};
+  std::shared_ptr<void> watch{};
+
+  registrations(parts& all, std::shared_ptr<Gate> called) : of{all}, callback{std::move(called)} {}
+  registrations(const registrations&) = delete;
+  registrations& operator=(const registrations&) = delete;
+  ~registrations() {
+    end();
+    callback->end();
+  }
+  /// Idempotent.
+  void end() {
+    watch.reset();
+    if (!observer) return;
+    const core_lock now{of.loop};
+    of.observers->remove(*std::exchange(observer, std::nullopt));
+  }
+};
+
 std::shared_ptr<void> client_core::watch(store::watched target, std::function<void()> changed) {
   require_open();
   const auto shared = std::make_shared<gate<>>(std::move(changed));
   // A call is posted and has not begun; it covers all changes until then.
   const auto due = std::make_shared<std::atomic<bool>>(false);
-  std::shared_ptr<void> registration;
+  const auto begun = std::make_shared<registrations<gate<>>>(*parts_, shared);
   {
     const core_lock now{parts_->loop};
-    registration = parts_->store->port().watch(std::move(target), [this, shared, due] {
+    begun->watch = parts_->store->port().watch(std::move(target), [this, shared, due] {
       if (due->exchange(true)) return;
       parts_->loop.defer_callback([shared, due] {
         *due = false;
@@ -32,8 +56,7 @@ std::shared_ptr<void> client_core::watch(store::watched target, std::function<vo
       });
     });
   }
-  return handle_of(shared_from_this(), shared,
-                   [registration = std::move(registration)]() mutable { registration.reset(); });
+  return handle_of(shared_from_this(), shared, [begun] { begun->end(); });
 }
 
 std::shared_ptr<void> client_core::observe(std::string name,
@@ -46,12 +69,11 @@ std::shared_ptr<void> client_core::observe(std::string name,
   };
   const auto shared = std::make_shared<gate<const observation&>>(std::move(changed));
   const auto last = std::make_shared<last_observation>();
-  std::shared_ptr<void> registration;
-  lease_core::observers::observer_id id = 0;
+  const auto begun = std::make_shared<registrations<gate<const observation&>>>(*parts_, shared);
   {
     const core_lock now{parts_->loop};
     require_open();
-    id = parts_->observers->add(name, [this, shared, last](observation seen) {
+    const auto id = parts_->observers->add(name, [this, shared, last](observation seen) {
       {
         const annotated::lock held{last->mutex};
         if (std::exchange(last->value, std::move(seen))) return;  // a call is posted already
@@ -65,16 +87,13 @@ std::shared_ptr<void> client_core::observe(std::string name,
         if (newest) shared->call(*newest);
       });
     });
-    registration = parts_->store->port().watch(std::move(name), [this, id] {
+    begun->observer = id;
+    begun->watch = parts_->store->port().watch(std::move(name), [this, id] {
       parts_->loop.assert_core_locked();
       parts_->observers->look(id);
     });
   }
-  return handle_of(shared_from_this(), shared, [this, id, registration = std::move(registration)]() mutable {
-    registration.reset();
-    const core_lock now{parts_->loop};
-    parts_->observers->remove(id);
-  });
+  return handle_of(shared_from_this(), shared, [begun] { begun->end(); });
 }
 
 client_core::op_id client_core::start_inspect(std::string name, std::size_t most_waiters,

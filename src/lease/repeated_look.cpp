@@ -41,10 +41,6 @@ void repeated_look::look(const std::shared_ptr<state>& of) {
   if (of->last_look != store::time_point{} && now < of->last_look + between_looks) {
     return look_at(of, of->last_look + between_looks);
   }
-  of->time.cancel(std::exchange(of->next, 0));
-  of->looking = true;
-  of->look_again = false;
-  of->last_look = now;
   of->port.inspect(of->name, 0, now + of->patience,
                    [weak = std::weak_ptr{of}](const store::inspected& answer) {
                      const auto looked = weak.lock();
@@ -55,6 +51,11 @@ void repeated_look::look(const std::shared_ptr<state>& of) {
                      const auto soon = looked->last_look + between_looks;
                      look_at(looked, looked->look_again ? std::max(looked->time.now(), soon) : next);
                    });
+  // Once it is under way, for it may fail; the port answers later.
+  of->time.cancel(std::exchange(of->next, 0));
+  of->looking = true;
+  of->look_again = false;
+  of->last_look = now;
 }
 
 void repeated_look::look_at(const std::shared_ptr<state>& of, store::time_point when) {

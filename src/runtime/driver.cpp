@@ -127,7 +127,17 @@ driver::op_id driver::start(Machine m, store::handler<Result> done) {
 
 template <class Result>
 void driver::send_until_answered(retrying_request<Result> m, store::handler<Result> done) {
-  feed(start<Result>(std::move(m), std::move(done)), store::started{});
+  const op_id id = start<Result>(std::move(m), std::move(done));
+  try {
+    feed(id, store::started{});
+  } catch (...) {
+    // It may not have been sent. As nobody would end it, the client would never be idle again.
+    if (const auto found = running_.find(id); found != running_.end()) {
+      time_.cancel(found->second->timer);
+      running_.erase(found);
+    }
+    throw;
+  }
 }
 
 void driver::acquire(store::claim claim, store::handler<store::acquired> done) {

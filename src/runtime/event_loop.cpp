@@ -59,8 +59,13 @@ class event_loop::timers {
 
   timer add(store::time_point when, std::function<void()> action) {
     const timer id = ++last_;
-    due_.emplace(std::pair{when, id}, std::move(action));
-    when_.emplace(id, when);
+    const auto place = due_.emplace(std::pair{when, id}, std::move(action)).first;
+    try {
+      when_.emplace(id, when);
+    } catch (...) {
+      due_.erase(place);  // nobody could cancel it
+      throw;
+    }
     if (when < armed_) arm(when);
     return id;
   }

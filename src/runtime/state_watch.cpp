@@ -14,7 +14,12 @@ constexpr std::chrono::milliseconds burst{5};
 void state_watch::add(const std::string& name) {
   watched_name& n = names_[name];
   n.number = ++last_number_;
-  inspect(name, n);
+  try {
+    inspect(name, n);
+  } catch (...) {
+    names_.erase(name);
+    throw;
+  }
 }
 
 void state_watch::look() {
@@ -61,14 +66,15 @@ void state_watch::inspect(const std::string& name, watched_name& n) {
     n.again = true;
     return;
   }
-  n.is_asked = true;
-  n.again = false;
   tickets::request r;
   r.kind = tickets::task::inspect;
   r.name = name;
   send_(std::move(r), [this, name, number = n.number](const tickets::link::outcome& outcome) {
     answered(name, number, outcome);
   });
+  // Once it is sent, for it may fail. No link answers within the call.
+  n.is_asked = true;
+  n.again = false;
 }
 
 void state_watch::answered(const std::string& name, std::uint64_t number,

@@ -10,22 +10,64 @@ namespace {
 constexpr std::chrono::milliseconds burst{5};
 }
 
+/// What add() returns. It does nothing until it is complete: add() has the core lock while it may still fail.
+struct watchers::registration {
+  std::shared_ptr<shared> of;
+  store::watched target;
+  std::shared_ptr<group> in;
+  std::list<std::function<void()>>::iterator place{};
+  bool is_complete = false;
+
+  registration(std::shared_ptr<shared> s, store::watched t, std::shared_ptr<group> g)
+      : of{std::move(s)}, target{std::move(t)}, in{std::move(g)} {}
+  registration(const registration&) = delete;
+  registration& operator=(const registration&) = delete;
+  ~registration() {
+    if (!is_complete) return;
+    const core_lock now{of->owner};
+    in->actions.erase(place);
+    if (!in->actions.empty()) return;
+    of->groups.erase(target);
+    if (of->track) of->track(target, false);
+  }
+};
+
 std::shared_ptr<void> watchers::add(const store::watched& target, std::function<void()> changed) {
-  const auto [found, is_new] = shared_->groups.try_emplace(target);
-  if (is_new) found->second = std::make_shared<group>();
-  const std::shared_ptr<group> g = found->second;
-  g->actions.push_front(std::move(changed));
-  const auto place = g->actions.begin();
-  std::shared_ptr<void> registration{static_cast<void*>(&*place), [s = shared_, target, g, place](void*) {
-                                       const core_lock now{s->owner};
-                                       g->actions.erase(place);
-                                       if (!g->actions.empty()) return;
-                                       s->groups.erase(target);
-                                       if (s->track) s->track(target, false);
-                                     }};
-  ring_soon(g);
-  if (is_new && shared_->track) shared_->track(target, true);
-  return registration;
+  const auto found = shared_->groups.find(target);
+  const bool is_new = found == shared_->groups.end();
+  const auto made =
+      std::make_shared<registration>(shared_, target, is_new ? std::make_shared<group>() : found->second);
+  group& g = *made->in;
+  std::list<std::function<void()>> action;
+  action.push_back(std::move(changed));
+  if (is_new) shared_->groups.emplace(target, made->in);
+  made->place = action.begin();
+  g.actions.splice(g.actions.begin(), action);
+  try {
+    ring_soon(made->in);
+    if (is_new) begin_tracking(target);
+  } catch (...) {
+    g.actions.erase(made->place);
+    if (is_new) shared_->groups.erase(target);
+    throw;
+  }
+  made->is_complete = true;
+  return made;
+}
+
+/// A tracker that has failed may have asked the store already.
+void watchers::begin_tracking(const store::watched& target) const {
+  if (!shared_->track) return;
+  try {
+    shared_->track(target, true);
+  } catch (...) {
+    try {
+      shared_->track(target, false);
+    } catch (...) {
+      // The store goes on reporting the changes. They reach no watcher.
+    }
+    throw;
+  }
 }
 
 void watchers::ring() {
@@ -45,12 +87,12 @@ void watchers::ring_only(const store::watched& target) {
 
 void watchers::ring_soon(const std::shared_ptr<group>& g) const {
   if (g->ringing || g->actions.empty()) return;
-  g->ringing = true;
   event_loop& owner = shared_->owner;
   owner.at(owner.now() + burst, [g] {
     g->ringing = false;
     for (const auto& action : g->actions) action();
   });
+  g->ringing = true;  // afterwards: without its timer the group would never be called again
 }
 
 }  // namespace holdfast::runtime

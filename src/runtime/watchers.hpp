@@ -20,7 +20,8 @@ namespace holdfast::runtime {
 /// All functions are called under the core lock.
 class watchers {
  public:
-  /// From now on somebody watches this, or nobody any more.
+  /// From now on somebody watches this, or nobody any more. After a call that fails with `on`, it is called
+  /// without.
   using tracker = std::function<void(const store::watched& target, bool on)>;
 
   explicit watchers(event_loop& on, tracker track = nullptr)
@@ -28,6 +29,7 @@ class watchers {
 
   /// \param changed is called under the core lock until the returned object is destroyed, the first time
   /// soon. The object is destroyed without the core lock, by any thread.
+  /// \throws std::bad_alloc, or what the tracker throws. Then nothing is added.
   [[nodiscard]] std::shared_ptr<void> add(const store::watched& target, std::function<void()> changed);
   /// Anything may have changed.
   void ring();
@@ -52,6 +54,8 @@ class watchers {
     const tracker track;
     std::map<store::watched, std::shared_ptr<group>> groups;
   };
+  struct registration;
+  void begin_tracking(const store::watched& target) const;
   void ring_soon(const std::shared_ptr<group>& g) const;
 
   std::shared_ptr<shared> shared_;

@@ -4,6 +4,7 @@
 
 #include <deque>
 #include <gtest/gtest.h>
+#include <new>
 #include <string>
 #include <utility>
 #include <vector>
@@ -35,9 +36,11 @@ class state_watching : public testing::Test {
   test::virtual_time time_;
   std::deque<std::pair<std::string, tickets::link::on_reply>> open_;
   std::vector<std::string> changed_;
+  bool refuses_ = false;
   state_watch states_{time_,
                       [this](const tickets::request& r, tickets::link::on_reply handler) {
                         EXPECT_EQ(r.kind, tickets::task::inspect);
+                        if (refuses_) throw std::bad_alloc{};
                         open_.emplace_back(r.name, std::move(handler));
                       },
                       [this](const std::string& name) { changed_.push_back(name); }};
@@ -64,6 +67,17 @@ TEST_F(state_watching, reports_the_first_look_and_each_difference) {
   pass();
   answer(held_by("b"));
   EXPECT_EQ(changed_, (std::vector<std::string>{"stock", "stock", "stock"}));
+}
+
+TEST_F(state_watching, does_not_keep_a_name_whose_first_inspection_cannot_be_sent) {
+  refuses_ = true;
+  EXPECT_THROW(states_.add("stock"), std::bad_alloc);
+  EXPECT_TRUE(states_.empty());
+  refuses_ = false;
+  states_.add("stock");
+  ASSERT_EQ(open_.size(), 1U) << "no inspection counts as one in flight";
+  answer(std::nullopt);
+  EXPECT_EQ(changed_, std::vector<std::string>{"stock"});
 }
 
 // Whoever watches may have seen it, and has to hear that it is gone.
