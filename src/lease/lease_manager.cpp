@@ -94,7 +94,9 @@ void lease_manager::ask_again(claim_id id, wish request) {
 void lease_manager::ask_anew(claim_id id, wish request) {
   request.claim.owner = time_.new_owner();  // the old one's withdrawal is still under way
   request.claim.stood_by = request.claim.wait;
-  pending_.at(id).owner = request.claim.owner;
+  pending& p = pending_.at(id);
+  p.owner = request.claim.owner;
+  p.release_requested = false;  // that was the old one
   ask(id, std::move(request));
 }
 
@@ -126,6 +128,8 @@ void lease_manager::on_acquired(claim_id id, const wish& request, store::acquire
 void lease_manager::begin(claim_id id, const lease_record_ptr& lease, time_point valid_from) {
   keeper_.add(lease, valid_from);
   by_owner_[lease->hold.owner] = lease;
+  const auto found = pending_.find(id);
+  if (found != pending_.end() && found->second.release_requested) look_for_request(lease->hold.owner);
   finish(id, lease);
 }
 
@@ -321,11 +325,20 @@ void lease_manager::annotate(const lease_record_ptr& lease, std::shared_ptr<cons
                  });
 }
 
+/// A grant in doubt is a hold at the store, so it can be asked for before its lease begins. The notification
+/// does not come again.
+void lease_manager::keep_request(const owner_id& owner) {
+  for (auto& [id, claim] : pending_) {
+    if (claim.doubtful && claim.owner == owner) claim.release_requested = true;
+  }
+}
+
 /// Somebody may have asked the holder to release. The store has the reason.
 void lease_manager::look_for_request(const owner_id& owner) {
   const auto found = by_owner_.find(owner);
   const lease_record_ptr lease = found == by_owner_.end() ? nullptr : found->second.lock();
-  if (!lease || lease->release_request) return;
+  if (!lease) return keep_request(owner);
+  if (lease->release_request) return;
   if (std::exchange(lease->is_inspected, true)) {
     lease->inspect_again = true;
     return;

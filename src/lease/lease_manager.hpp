@@ -84,6 +84,7 @@ class lease_manager {
     int too_late = 0;  // grants that arrived after their deadline
     /// The grant arrived, but it is not known whether the session still lives.
     lease_record_ptr doubtful;
+    bool release_requested = false;  // meanwhile: a notification to look into when the lease begins
     store::time_point doubted_until;
     store::scheduler::timer next_proof = 0;
   };
@@ -100,6 +101,7 @@ class lease_manager {
   void finish(claim_id id, taken result);
   void time_is_up(claim_id id);
   void abandon(claim_id id, taken result);
+  void keep_request(const owner_id& owner);
   void look_for_request(const owner_id& owner);
   void lose(const lease_record_ptr& lease, loss_reason reason);
   void let_go(const lease_record_ptr& lease);
