@@ -110,7 +110,7 @@ const std::string boss(172, 'b');
 
 // Each copy of the name fails in turn. An observer that stayed would be told that the client is closed.
 TEST_F(watches_out_of_memory, leave_no_observer_of_an_election) {
-  std::atomic<int> told{0};
+  std::atomic<int> closings{0};
   {
     client locks{"memory:"};
     const election of{locks, boss};
@@ -120,7 +120,7 @@ TEST_F(watches_out_of_memory, leave_no_observer_of_an_election) {
       try {
         const test::failing_allocation fails{which, boss.size() + 1};
         observed = of.observe([&](const observation& seen) {
-          if (seen.failed && ++told == 1) closed.set_value();
+          if (seen.failed && ++closings == 1) closed.set_value();
         });
         EXPECT_FALSE(test::failing_allocation::has_failed()) << which;
       } catch (const std::bad_alloc&) {
@@ -131,7 +131,7 @@ TEST_F(watches_out_of_memory, leave_no_observer_of_an_election) {
     locks.close();
     closed.get_future().wait();
   }  // by now all have been told
-  EXPECT_EQ(told, 1) << "the one that was added";
+  EXPECT_EQ(closings, 1) << "the one that was added";
 }
 
 }  // namespace
