@@ -1,5 +1,7 @@
 // Clients that mean different sets of servers.
 
+#include <algorithm>
+#include <cstddef>
 #include <string>
 #include <vector>
 
@@ -33,6 +35,49 @@ TEST(redis_quorum_sets, that_differ_let_no_two_in) {
   EXPECT_EQ(refused.code, errc::foreign_store) << refused.text;
   EXPECT_THAT(refused.text, AllOf(HasSubstr(places[0]), HasSubstr("the same servers")));
   EXPECT_EQ(renew(held), renewal::renewed);
+}
+
+/// The first one's set overlaps that of the other in one server alone.
+void expect_refusal_of_the_second(const std::vector<std::size_t>& first,
+                                  const std::vector<std::size_t>& second) {
+  test::redis_quorum servers;
+  const auto url = [&](const std::vector<std::size_t>& of) {
+    std::vector<std::string> places;
+    for (const std::size_t each : of) places.push_back(place_of(servers.server(each)));
+    return url_of(places) + "&node_timeout=20s";
+  };
+  client one{url(first)};
+  auto held = mutex{one, "stock"}.acquire();
+  client two{url(second)};
+  const auto refused = failure_of([&] { mutex{two, "stock", hasty()}.lock(); });
+  EXPECT_EQ(refused.code, errc::foreign_store) << refused.text;
+  for (const std::size_t each : {0, 1, 2, 3, 4})
+    EXPECT_THAT(refused.text, HasSubstr(place_of(servers.server(each)))) << "both sets are told";
+  for (const std::size_t each : second) {
+    const bool is_shared = std::find(first.begin(), first.end(), each) != first.end();
+    EXPECT_EQ(servers.server(each).ask({"DBSIZE"}) != "0", is_shared) << "the refused client leaves a key";
+  }
+  EXPECT_EQ(renew(held), renewal::renewed);
+}
+
+TEST(redis_quorum_sets, that_share_a_minority_let_no_two_in) {
+  expect_refusal_of_the_second({0, 1, 2}, {2, 3, 4});
+}
+
+TEST(redis_quorum_sets, that_share_a_minority_let_no_two_in_in_the_other_order) {
+  expect_refusal_of_the_second({2, 3, 4}, {0, 1, 2});
+}
+
+TEST(redis_quorum_sets, that_have_one_server_under_two_names_are_refused) {
+  test::redis_quorum servers{{.servers = 2}};
+  const std::string port = std::to_string(servers.server(0).port());
+  client locks{url_of({"127.0.0.1:" + port, "localhost:" + port, place_of(servers.server(1))}) +
+               "&node_timeout=20s"};
+  const auto refused = failure_of([&] { mutex{locks, "stock", hasty()}.lock(); });
+  EXPECT_EQ(refused.code, errc::invalid_argument) << refused.text;
+  EXPECT_THAT(refused.text, AllOf(HasSubstr("127.0.0.1:" + port), HasSubstr("localhost:" + port),
+                                  HasSubstr("the same server")));
+  for (const std::size_t each : {0, 1}) EXPECT_EQ(servers.server(each).ask({"DBSIZE"}), "0");
 }
 
 TEST(redis_quorum_sets, in_another_order_are_the_same) {

@@ -6,6 +6,8 @@
 #include "runtime/event_loop.hpp"
 #include "stores/redis/link/dial.hpp"
 #include "stores/redis/protocol/failover_guard.hpp"
+#include "stores/redis/protocol/keys.hpp"
+#include "stores/redis/protocol/resp.hpp"
 
 namespace holdfast::quorum {
 
@@ -32,18 +34,52 @@ class quorum_link::server final : private redis::node::parent {
   server& operator=(const server&) = delete;
 
   [[nodiscard]] const std::shared_ptr<redis::node>& node() const { return node_; }
+  /// See coordinator::uses::join. Under the core lock.
+  void join(const std::string& set) {
+    auto c = std::make_unique<redis::pending_command>();
+    const std::string key = redis::quorum_key(in_.settings_.speech.prefix);
+    redis::append(c->command, {"SET", key, set, "NX"});
+    redis::append(c->command, {"GET", key});
+    c->replies_due = 2;
+    c->on_answer = [this](const redis::value* kept) {
+      if (kept == nullptr) return in_.coordinator_.miss(index_);
+      const auto refusal = meet(*kept, run_);
+      in_.coordinator_.connected(index_);
+      if (refusal) node_->reconnect({*refusal, false});
+    };
+    node_->push(std::move(c), true);
+    in_.unflushed_.add(node_);
+    in_.kick_soon();
+  }
 
  private:
   [[nodiscard]] redis::connection connect(redis::node& to, int stop) override {
-    return dial(in_.settings_, to.at(), in_.secure_.get(),
-                redis::io_deadline{in_.settings_.connect_limit, stop}, to.wishes());
+    redis::connection made = dial(in_.settings_, to.at(), in_.secure_.get(),
+                                  redis::io_deadline{in_.settings_.connect_limit, stop}, to.wishes());
+    const runtime::core_lock now{in_.loop()};
+    run_ = made.quorum.run;
+    if (auto refusal = meet(made.quorum.set, run_))
+      throw runtime::connection_error{std::move(*refusal), false};
+    return made;
+  }
+  std::optional<failure> meet(const redis::value& set, const std::string& run) {
+    self_description said;
+    said.run = run;
+    if (set.is(redis::value::kind::text))
+      said.set = set.text;
+    else
+      said.keeps_set = set.is(redis::value::kind::null);
+    return in_.coordinator_.meet(index_, said);
   }
   /// The server does not repeat the notifications of the time without a connection.
   void on_connected(redis::node& /*to*/, bool again) override {
-    if (again) {
-      const runtime::core_lock now{in_.loop()};
-      in_.report_gap();
-    }
+    const runtime::core_lock now{in_.loop()};
+    in_.coordinator_.connected(index_);
+    if (again) in_.report_gap();
+  }
+  void on_unreachable(redis::node& /*server*/) override {
+    const runtime::core_lock now{in_.loop()};
+    in_.coordinator_.miss(index_);
   }
   void on_received(const notifications& received) override {
     for (const store::notification& each : received) in_.coordinator_.hear(index_, each);
@@ -59,6 +95,7 @@ class quorum_link::server final : private redis::node::parent {
   quorum_link& in_;
   const std::size_t index_;
   const std::shared_ptr<redis::node> node_;
+  std::string run_;  // of the server's process; under the core lock
 };
 
 quorum_link::quorum_link(runtime::event_loop& loop, redis::settings s)
@@ -76,7 +113,8 @@ quorum_link::quorum_link(runtime::event_loop& loop, redis::settings s)
                         action();
                       });
                     },
-                    [this](const store::notification& n) { pass_on({n}); }}} {
+                    [this](const store::notification& n) { pass_on({n}); },
+                    [this](std::size_t to, const std::string& set) { servers_.at(to)->join(set); }}} {
   if (settings_.tls.on) secure_ = std::make_unique<redis::tls_context>(settings_);
   for (std::size_t i = 0; i < settings_.quorum.size(); ++i)
     servers_.push_back(std::make_unique<server>(*this, i, settings_.quorum[i]));

@@ -12,11 +12,23 @@ namespace holdfast::quorum {
 using tickets::request;
 using tickets::task;
 
+namespace {
+
+/// Tests name no places.
+std::vector<std::string> with_size(std::vector<std::string> places, std::size_t size) {
+  places.resize(size);
+  return places;
+}
+
+}  // namespace
+
 coordinator::coordinator(store::scheduler& on, const settings& of, uses link)
     : scheduler_{on},
       settings_{of},
       uses_{std::move(link)},
       places_{of.servers},
+      set_{with_size(of.places, of.servers)},
+      is_acquainted_{!uses_.join},
       answered_(of.servers),
       is_silent_(of.servers),
       alive_{std::make_shared<bool>(true)} {}
@@ -26,6 +38,7 @@ coordinator::~coordinator() { stop(); }
 void coordinator::stop() {
   *alive_ = false;
   scheduler_.cancel(std::exchange(time_limit_, 0));
+  scheduler_.cancel(std::exchange(meeting_, 0));
   for (const auto& [owner, each] : claims_) scheduler_.cancel(std::exchange(each->timer, 0));
 }
 
@@ -109,12 +122,18 @@ void coordinator::claim(request r, on_reply done) {
   if (const auto found = claims_.find(r.owner); found != claims_.end()) {
     const claim_ptr c = found->second;
     c->done = std::move(done);
+    if (const auto refusal = set_.conflict(); refusal && !c->machine.holds()) return refuse(c, *refusal);
     return carry_out(c, c->machine.ask(scheduler_.now()));
   }
   if (r.kind != task::acquire) return answer(std::move(done), tickets::reply{tickets::nothing{}});
-  if (places_.is_known()) return begin_claim(std::move(r), std::move(done));
+  if (auto refusal = set_.conflict())
+    return answer(std::move(done), store::request_error{std::move(*refusal)});
+  if (places_.is_known() && is_acquainted_) return begin_claim(std::move(r), std::move(done));
   parked_.emplace_back(std::move(r), std::move(done));
-  ask_for_time();
+  if (places_.is_known())
+    get_acquainted();
+  else
+    ask_for_time();
 }
 
 void coordinator::begin_claim(request r, on_reply done) {
@@ -152,22 +171,23 @@ void coordinator::hear_time(std::size_t server, time_point sent, const outcome& 
   const auto* const reply = std::get_if<tickets::reply>(&o);
   const auto* const said = reply == nullptr ? nullptr : std::get_if<tickets::refused>(reply);
   if (said != nullptr && said->vote) places_.hear(server, said->vote->clock, sent, scheduler_.now());
+  if (places_.is_known()) {
+    scheduler_.cancel(std::exchange(time_limit_, 0));
+    times_due_ = 0;
+    times_.clear();
+    return get_acquainted();
+  }
   const bool is_in_vain = failures_in(times_) > settings_.servers - majority();
-  if (!places_.is_known() && times_due_ != 0 && !is_in_vain) return;
-  go_on_without_time();
+  if (times_due_ == 0 || is_in_vain) go_on_without_time();
 }
 
-/// With the clocks of a majority if they are known; else too few servers answer.
+/// Too few servers answer.
 void coordinator::go_on_without_time() {
   const bool is_last = times_due_ == 0 || time_limit_ == 0;
   scheduler_.cancel(std::exchange(time_limit_, 0));
   times_due_ = 0;
   const outcomes heard = std::exchange(times_, {});
   for (auto& [r, done] : std::exchange(parked_, {})) {
-    if (places_.is_known()) {
-      begin_claim(std::move(r), std::move(done));
-      continue;
-    }
     auto problem = too_few(heard, is_last);
     problem.maybe_executed = false;  // nothing was claimed
     answer(std::move(done), std::move(problem));

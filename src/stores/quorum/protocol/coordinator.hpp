@@ -13,6 +13,7 @@
 #include "core/scheduler.hpp"
 #include "stores/quorum/protocol/contender.hpp"
 #include "stores/quorum/protocol/place_in_time.hpp"
+#include "stores/quorum/protocol/server_set.hpp"
 
 namespace holdfast::quorum {
 
@@ -42,6 +43,9 @@ class coordinator {
     std::function<void(std::function<void()>)> soon;
     /// Of a claim.
     std::function<void(const store::notification&)> notify;
+    /// Writes the set of the servers at one that keeps none, and has `meet` called with what the server keeps
+    /// then; or `miss`. Before the requests that are sent afterwards. Null: the servers keep no sets.
+    std::function<void(std::size_t server, const std::string& set)> join{};
   };
 
   /// Why no claim of permits is carried out.
@@ -55,6 +59,15 @@ class coordinator {
   /// See store::link. Always answers: within the silence, or the time to connect before a majority has ever
   /// answered. A listing goes on while parts of it come.
   void send(tickets::request request, on_reply done);
+  /// What a server says of itself: on each connection, before any request is sent over it. Where it keeps
+  /// another set of servers, or is another one of these servers, claims are refused from now on, and those
+  /// that wait end. A hold stays: it excludes all clients of its own set, and ends as it would have anyway.
+  /// \return why that server is not to be used.
+  std::optional<failure> meet(std::size_t server, const self_description& said);
+  /// The connection after `meet` is in use.
+  void connected(std::size_t server);
+  /// A server cannot be reached.
+  void miss(std::size_t server);
   /// A notification of one of the servers.
   void hear(std::size_t server, const store::notification& n);
   /// Calls it when each release and withdrawal has been answered by every server that answers at all: a
@@ -78,6 +91,11 @@ class coordinator {
   void ask_for_time();
   void hear_time(std::size_t server, time_point sent, const outcome& o);
   void go_on_without_time();
+  void begin_parked();
+  void get_acquainted();
+  void await_servers();
+  void refuse_claims(const failure& reason);
+  void refuse(const claim_ptr& c, const failure& reason);
   void carry_out(const claim_ptr& c, contender::step s);
   void send_order(const claim_ptr& c, contender::order o);
 
@@ -124,9 +142,13 @@ class coordinator {
   const uses uses_;
   place_in_time places_;
   std::unordered_map<owner_id, claim_ptr> claims_;
-  std::vector<std::pair<tickets::request, on_reply>> parked_;  // until the servers' clocks are known
+  std::vector<std::pair<tickets::request, on_reply>> parked_;  // until the servers are known
   store::scheduler::timer time_limit_ = 0;
   std::size_t times_due_ = 0;
+  server_set set_;
+  bool is_acquainted_;  // the servers have been asked which set they keep: the first claim waits for that
+  store::scheduler::timer meeting_ = 0;
+  unsigned late_ = 0;            // how often that has taken too long
   outcomes times_;               // what they said
   std::vector<bool> answered_;   // servers that have, ever
   std::vector<bool> is_silent_;  // servers that have not answered in time, and nothing since

@@ -21,6 +21,10 @@ struct connection {
   std::string kill;
   failover_guard guard;
   bool has_answered_guard = false;  // whether it grants is known
+  struct {
+    value set;                      // the reply to GET of quorum_key
+    std::string run;                // the id of the server's process; empty: not told
+  } quorum;                         // where the server is one of several
   bool has_shard_channels = false;  // the server is one of a cluster, and has Redis 7's sharded channels
 };
 

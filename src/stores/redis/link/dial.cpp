@@ -1,6 +1,5 @@
 #include "stores/redis/link/dial.hpp"
 
-#include <algorithm>
 #include <array>
 #include <charconv>
 #include <cstddef>
@@ -30,14 +29,6 @@ void ask_whether_it_grants(connection& made, introduction& talk, const dialect& 
     throw connection_error{std::move(refusal->reason), refusal->retryable};
   }
   made.has_answered_guard = true;
-}
-
-/// A user without the right to read the settings takes it that they are not known.
-kept_writes ask_for_kept_writes(introduction& talk) {
-  std::string question;
-  append(question, {"CONFIG", "GET", "*append*"});
-  talk.send(question);
-  return kept_writes_in(talk.hear());
 }
 
 std::int64_t id_in(const value& hello) {
@@ -108,31 +99,26 @@ void require_primary(const settings& to, const value& hello, introduction& talk)
       {errc::unavailable, "the server is a replica (its role in " + source + ")" + advice}};
 }
 
-/// Two clients with different sets of servers could have a majority each. So the first one writes its set
-/// down at each server, and the others compare. A user who may not write or read there is not checked.
-void require_same_servers(const settings& in, introduction& talk) {
-  std::vector<std::string> places;
-  places.reserve(in.quorum.size());
-  for (const server_address& each : in.quorum) places.push_back(each.place());
-  std::sort(places.begin(), places.end());
-  std::string own;
-  for (const std::string& each : places) own += (own.empty() ? "" : ",") + each;
-  const std::string key = quorum_key(in.speech.prefix);
+/// The id of the server's process in its reply to INFO; empty: it does not say so.
+std::string run_id_in(const value& info) {
+  constexpr std::string_view field = "\nrun_id:";
+  const std::size_t at = info.is(value::kind::text) ? info.text.find(field) : std::string::npos;
+  if (at == std::string::npos) return {};
+  const std::string_view rest = std::string_view{info.text}.substr(at + field.size());
+  return std::string{rest.substr(0, rest.find_first_of("\r\n"))};
+}
+
+/// Of one of several servers: which servers its clients name, which process it is, and whether it has each
+/// write on its disk. What this user may not ask is not known.
+void ask_who_it_is(connection& made, introduction& talk, const std::string& prefix, kept_writes& writes) {
   std::string question;
-  append(question, {"SET", key, own, "NX"});
-  append(question, {"GET", key});
+  append(question, {"GET", quorum_key(prefix)});
+  append(question, {"INFO", "server"});
+  append(question, {"CONFIG", "GET", "*append*"});
   talk.send(question);
-  static_cast<void>(talk.hear());  // whether it was the first
-  const value known = talk.hear();
-  if (!known.is(value::kind::text) || known.text == own) return;
-  throw connection_error{
-      {errc::foreign_store,
-       "other clients name the servers " + known.text + ", and this URL names " + own +
-           "; all clients have to name the same servers, by the same addresses. If the set was changed: end "
-           "all "
-           "clients "
-           "that use the former one, and delete on each server the key that ends with \\x1fquorum"},
-      false};
+  made.quorum.set = talk.hear();
+  made.quorum.run = run_id_in(talk.hear());
+  writes = kept_writes_in(talk.hear());
 }
 
 }  // namespace
@@ -182,10 +168,7 @@ connection dial(const settings& in, const server_address& to, const tls_context*
     if (i == 0) own = own_address(answer, made.stream->descriptor());
   }
   auto writes = kept_writes::unknown;
-  if (in.is_quorum()) {
-    require_same_servers(in, talk);
-    writes = ask_for_kept_writes(talk);
-  }
+  if (in.is_quorum()) ask_who_it_is(made, talk, in.speech.prefix, writes);
   // A node of a cluster is asked before its first request: it may have no slot.
   if (in.speech.guard.count() != 0 && !in.is_cluster())
     ask_whether_it_grants(made, talk, in.speech, of.marker, writes);

@@ -1,0 +1,111 @@
+#include "stores/quorum/protocol/server_set.hpp"
+
+#include <algorithm>
+#include <utility>
+
+#include "holdfast/error.hpp"
+
+namespace holdfast::quorum {
+
+namespace {
+
+constexpr std::size_t longest_text = 1024;  // of another set, in a message: a server is not trusted
+
+std::string text_of(std::vector<std::string> places) {
+  std::sort(places.begin(), places.end());
+  std::string text;
+  for (const std::string& each : places) text += (text.empty() ? "" : ",") + each;
+  return text;
+}
+
+std::string printable(const std::string& text) {
+  std::string shown = text.substr(0, longest_text);
+  std::replace_if(
+      shown.begin(), shown.end(), [](char c) { return static_cast<unsigned char>(c) < 0x20 || c == 0x7f; },
+      '?');
+  return shown;
+}
+
+}  // namespace
+
+server_set::server_set(std::vector<std::string> places)
+    : places_{std::move(places)}, text_{text_of(places_)}, members_(places_.size()) {}
+
+/// A server that restarted without its memory keeps no set any more. It was told another one before, and the
+/// clients of that one will tell it again. So a client that it refused stays refused. A key that is gone
+/// while the server ran was deleted to make room for this set.
+void server_set::hear(std::size_t server, const self_description& said) {
+  member& of = members_.at(server);
+  const bool has_restarted = !of.run.empty() && !said.run.empty() && of.run != said.run;
+  const bool stays_refused = of.is == state::conflicts && said.keeps_set && !said.set && has_restarted;
+  if (!stays_refused) {
+    of.run = said.run;
+    of.other = said.set.value_or("");
+    of.is = !said.keeps_set      ? state::agrees
+            : !said.set          ? state::lacks
+            : *said.set == text_ ? state::agrees
+                                 : state::conflicts;
+  }
+  of.is_connected = false;
+}
+
+void server_set::connected(std::size_t server) { members_.at(server).is_connected = true; }
+
+void server_set::miss(std::size_t server) {
+  member& of = members_.at(server);
+  of.is_connected = false;
+  if (of.is != state::agrees && of.is != state::conflicts) of.is = state::missed;
+}
+
+void server_set::join(std::size_t server) { members_.at(server).is = state::joining; }
+
+bool server_set::is_any(state s) const {
+  return std::any_of(members_.begin(), members_.end(), [s](const member& each) { return each.is == s; });
+}
+
+bool server_set::is_unheard() const {
+  return std::any_of(members_.begin(), members_.end(), [](const member& each) {
+    return each.is == state::unheard || (each.is == state::lacks && !each.is_connected);
+  });
+}
+
+bool server_set::is_joining() const { return is_any(state::joining); }
+
+std::vector<std::size_t> server_set::lacking() const {
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < members_.size(); ++i)
+    if (members_[i].is == state::lacks && members_[i].is_connected) all.push_back(i);
+  return all;
+}
+
+std::optional<failure> server_set::conflict_at(std::size_t server) const {
+  const member& of = members_.at(server);
+  if (of.is != state::conflicts) return std::nullopt;
+  return failure{
+      errc::foreign_store,
+      "other clients name the servers " + printable(of.other) + ", and this URL names " + text_ +
+          "; all clients have to name the same servers, by the same addresses. If the set was changed: end "
+          "all clients that use the former one, delete on each server the key that ends with \\x1fquorum, "
+          "and start this client again"};
+}
+
+std::optional<failure> server_set::conflict() const {
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    if (auto refusal = conflict_at(i)) {
+      refusal->message.insert(0, places_[i] + ": ");
+      return refusal;
+    }
+    const std::string& run = members_[i].run;
+    const auto end = members_.begin() + static_cast<std::ptrdiff_t>(i);
+    const auto twin = run.empty() ? end : std::find_if(members_.begin(), end, [&](const member& each) {
+      return each.run == run;
+    });
+    if (twin == end) continue;
+    return failure{errc::invalid_argument,
+                   places_[static_cast<std::size_t>(twin - members_.begin())] + " and " + places_[i] +
+                       " are the same server, which has one vote; name each server once in the store's URL"};
+  }
+  return std::nullopt;
+}
+
+}  // namespace holdfast::quorum

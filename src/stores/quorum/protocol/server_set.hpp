@@ -1,0 +1,68 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "base/failure.hpp"
+
+namespace holdfast::quorum {
+
+/// What a server says of itself on each connection.
+struct self_description {
+  std::optional<std::string> set;  ///< the servers that its clients name; empty: it knows of none
+  bool keeps_set = true;           ///< false: this user may not read or write that
+  std::string run;                 ///< the random id of its process; empty: not told
+};
+
+/// Whether all servers of a client take it for a client of the same servers.
+///
+/// Two clients of different sets could have a majority each. So each server keeps the set of its clients, and
+/// one server that keeps another set is enough to refuse the client. A server under two names would have two
+/// votes; its run id shows that.
+class server_set {
+ public:
+  /// \param places of the servers, in any order.
+  explicit server_set(std::vector<std::string> places);
+
+  /// The set, as a server keeps it: the order of the places in the URL plays no part.
+  [[nodiscard]] const std::string& text() const { return text_; }
+
+  void hear(std::size_t server, const self_description& said);
+  /// The connection on which it was heard is in use: the set can be written.
+  void connected(std::size_t server);
+  /// It cannot be reached. What it has said before stays.
+  void miss(std::size_t server);
+  /// The set is being written at the server.
+  void join(std::size_t server);
+
+  /// Whether a server has neither been heard nor missed.
+  [[nodiscard]] bool is_unheard() const;
+  /// Whether the set is being written at a server.
+  [[nodiscard]] bool is_joining() const;
+  /// Those that know of no set, and can be told.
+  [[nodiscard]] std::vector<std::size_t> lacking() const;
+  /// Why the client is refused as a whole; empty: it is not, by what the servers have said.
+  [[nodiscard]] std::optional<failure> conflict() const;
+  /// Why one server is not used.
+  [[nodiscard]] std::optional<failure> conflict_at(std::size_t server) const;
+
+ private:
+  enum class state : std::uint8_t { unheard, missed, agrees, lacks, joining, conflicts };
+  struct member {
+    state is = state::unheard;
+    bool is_connected = false;
+    std::string other;  // the set that it has, where that is another one
+    std::string run;
+  };
+
+  [[nodiscard]] bool is_any(state s) const;
+
+  const std::vector<std::string> places_;
+  std::string text_;
+  std::vector<member> members_;
+};
+
+}  // namespace holdfast::quorum
