@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <future>
 #include <string>
 #include <vector>
 
@@ -78,6 +79,76 @@ TEST(redis_quorum_sets, that_have_one_server_under_two_names_are_refused) {
   EXPECT_THAT(refused.text, AllOf(HasSubstr("127.0.0.1:" + port), HasSubstr("localhost:" + port),
                                   HasSubstr("the same server")));
   for (const std::size_t each : {0, 1}) EXPECT_EQ(servers.server(each).ask({"DBSIZE"}), "0");
+}
+
+/// The key in which a server keeps the set.
+const std::string set_key = "{holdfast:}\x1fquorum";
+
+TEST(redis_quorum_sets, that_differ_later_stop_new_claims_and_leave_holds) {
+  test::redis_quorum servers{{.servers = 3}};
+  client locks{servers.url("?node_timeout=20s")};
+  auto held = mutex{locks, "stock"}.acquire();
+  test::redis_server& wrong = servers.server(2);
+  ASSERT_NE(wrong.ask({"GET", set_key}), "(nil)");
+  wrong.ask({"SET", set_key, "10.0.0.1:6379"});
+  wrong.ask({"CLIENT", "KILL", "TYPE", "normal"});
+  wrong.ask({"CLIENT", "KILL", "TYPE", "pubsub"});
+  failing refused;
+  const auto claim = [&] {
+    refused = failure_of([&] { const auto other = mutex{locks, "other", hasty()}.try_acquire(); });
+    return refused.code;
+  };
+  await([&] { return claim() == errc::foreign_store; }, "a server that keeps another set stops no claim");
+  EXPECT_THAT(refused.text, AllOf(HasSubstr(place_of(wrong)), HasSubstr("10.0.0.1:6379")));
+  EXPECT_EQ(renew(held), renewal::renewed);
+  EXPECT_NE(servers.server(0).ask({"GET", set_key}), "(nil)") << "the hold needs it";
+  wrong.ask({"DEL", set_key});
+  await([&] { return !claim(); }, "the client is refused for ever");
+  EXPECT_FALSE(held.release());
+}
+
+TEST(redis_quorum_sets, that_a_server_has_forgotten_are_told_again) {
+  test::redis_quorum servers{{.servers = 3}};
+  client locks{servers.url()};
+  auto held = mutex{locks, "stock"}.acquire();
+  const std::string kept = servers.server(0).ask({"GET", set_key});
+  servers.server(1).kill();
+  servers.server(1).start_empty();
+  await([&] { return servers.server(1).ask({"GET", set_key}) == kept; }, "the server is not told");
+  EXPECT_TRUE(mutex(locks, "other", patient()).acquire().token());
+  EXPECT_EQ(renew(held), renewal::renewed);
+}
+
+TEST(redis_quorum_sets, that_are_written_at_the_same_time_leave_nothing_of_the_second) {
+  test::redis_quorum servers{{.servers = 3, .on_lines = true}};
+  client locks{servers.url("?node_timeout=1min")};
+  const auto asked = [&](std::size_t server) {
+    static_cast<void>(locks.inspect("stock"));
+    return servers.server(server).ask({"INFO", "commandstats"}).find("cmdstat_eval") != std::string::npos;
+  };
+  for (const std::size_t each : {0, 1, 2}) await([&] { return asked(each); }, "a server is not asked");
+  servers.line(2).interfere(test::direction::to_server, {.stall = true});
+  auto refused = std::async(std::launch::async,
+                            [&] { return failure_of([&] { mutex{locks, "stock", hasty()}.lock(); }); });
+  for (const std::size_t each : {0, 1})
+    await([&] { return servers.server(each).ask({"EXISTS", set_key}) == "1"; }, "the set is not written");
+  servers.server(2).ask({"SET", set_key, "10.0.0.1:6379"});
+  servers.line(2).heal();
+  EXPECT_EQ(refused.get().code, errc::foreign_store);
+  for (const std::size_t each : {0, 1})
+    await([&] { return servers.server(each).ask({"DBSIZE"}) == "0"; }, "the refused client leaves a key");
+  EXPECT_EQ(servers.server(2).ask({"GET", set_key}), "10.0.0.1:6379");
+}
+
+TEST(redis_quorum_sets, are_not_asked_for_as_long_as_a_server_may_be_silent) {
+  constexpr auto silence = 10s;
+  test::redis_quorum servers{{.servers = 3}};
+  servers.server(1).stop();
+  const auto begun = boot_clock::now();
+  client newcomer{servers.url("?node_timeout=10s")};
+  EXPECT_TRUE(mutex(newcomer, "stock").try_acquire());
+  EXPECT_LT(boot_clock::now() - begun, silence);
+  servers.server(1).go_on();
 }
 
 TEST(redis_quorum_sets, in_another_order_are_the_same) {

@@ -7,6 +7,7 @@
 #include "stores/redis/link/dial.hpp"
 #include "stores/redis/protocol/failover_guard.hpp"
 #include "stores/redis/protocol/keys.hpp"
+#include "stores/redis/protocol/quorum_scripts.hpp"
 #include "stores/redis/protocol/resp.hpp"
 
 namespace holdfast::quorum {
@@ -41,15 +42,22 @@ class quorum_link::server final : private redis::node::parent {
     redis::append(c->command, {"SET", key, set, "NX"});
     redis::append(c->command, {"GET", key});
     c->replies_due = 2;
-    c->on_answer = [this](const redis::value* kept) {
+    const redis::pending_command& command = *c;
+    c->on_answer = [this, &command](const redis::value* kept) {
       if (kept == nullptr) return in_.coordinator_.miss(index_);
-      const auto refusal = meet(*kept, run_);
-      in_.coordinator_.connected(index_);
-      if (refusal) node_->reconnect({*refusal, false});
+      const bool wrote = command.replies.front().is(redis::value::kind::text);
+      auto refusal = in_.coordinator_.joined(index_, description_of(*kept), wrote);
+      if (refusal) node_->reconnect({std::move(*refusal), false});
     };
-    node_->push(std::move(c), true);
-    in_.unflushed_.add(node_);
-    in_.kick_soon();
+    push(std::move(c));
+  }
+  /// See coordinator::uses::leave. Under the core lock.
+  void leave(const std::string& set) {
+    auto c = std::make_unique<redis::pending_command>();
+    redis::append(c->command, {"EVAL", redis::quorum_text::leave_set, "1",
+                               redis::quorum_key(in_.settings_.speech.prefix), set});
+    c->on_answer = [](const redis::value*) {};  // an operator can delete it as well
+    push(std::move(c));
   }
 
  private:
@@ -58,18 +66,24 @@ class quorum_link::server final : private redis::node::parent {
                                   redis::io_deadline{in_.settings_.connect_limit, stop}, to.wishes());
     const runtime::core_lock now{in_.loop()};
     run_ = made.quorum.run;
-    if (auto refusal = meet(made.quorum.set, run_))
+    if (auto refusal = in_.coordinator_.meet(index_, description_of(made.quorum.set)))
       throw runtime::connection_error{std::move(*refusal), false};
     return made;
   }
-  std::optional<failure> meet(const redis::value& set, const std::string& run) {
+  /// \param set the reply to GET.
+  [[nodiscard]] self_description description_of(const redis::value& set) const {
     self_description said;
-    said.run = run;
+    said.run = run_;
     if (set.is(redis::value::kind::text))
       said.set = set.text;
     else
       said.keeps_set = set.is(redis::value::kind::null);
-    return in_.coordinator_.meet(index_, said);
+    return said;
+  }
+  void push(std::unique_ptr<redis::pending_command> c) {
+    node_->push(std::move(c), true);
+    in_.unflushed_.add(node_);
+    in_.kick_soon();
   }
   /// The server does not repeat the notifications of the time without a connection.
   void on_connected(redis::node& /*to*/, bool again) override {
@@ -114,7 +128,8 @@ quorum_link::quorum_link(runtime::event_loop& loop, redis::settings s)
                       });
                     },
                     [this](const store::notification& n) { pass_on({n}); },
-                    [this](std::size_t to, const std::string& set) { servers_.at(to)->join(set); }}} {
+                    [this](std::size_t to, const std::string& set) { servers_.at(to)->join(set); },
+                    [this](std::size_t to, const std::string& set) { servers_.at(to)->leave(set); }}} {
   if (settings_.tls.on) secure_ = std::make_unique<redis::tls_context>(settings_);
   for (std::size_t i = 0; i < settings_.quorum.size(); ++i)
     servers_.push_back(std::make_unique<server>(*this, i, settings_.quorum[i]));

@@ -43,9 +43,11 @@ class coordinator {
     std::function<void(std::function<void()>)> soon;
     /// Of a claim.
     std::function<void(const store::notification&)> notify;
-    /// Writes the set of the servers at one that keeps none, and has `meet` called with what the server keeps
-    /// then; or `miss`. Before the requests that are sent afterwards. Null: the servers keep no sets.
+    /// Writes the set of the servers at one that keeps none, and has `joined` called, or `miss`. Before the
+    /// requests that are sent afterwards. Null: the servers keep no sets.
     std::function<void(std::size_t server, const std::string& set)> join{};
+    /// Deletes the set at a server where it still is this one. Nobody hears whether it was.
+    std::function<void(std::size_t server, const std::string& set)> leave{};
   };
 
   /// Why no claim of permits is carried out.
@@ -64,6 +66,10 @@ class coordinator {
   /// that wait end. A hold stays: it excludes all clients of its own set, and ends as it would have anyway.
   /// \return why that server is not to be used.
   std::optional<failure> meet(std::size_t server, const self_description& said);
+  /// What a server keeps after `uses::join`. A client that has claimed nothing yet, and is refused now, takes
+  /// back what it wrote: two clients of different sets may have begun at once.
+  /// \param wrote it is this client that has written it. \return as `meet`.
+  std::optional<failure> joined(std::size_t server, self_description said, bool wrote);
   /// The connection after `meet` is in use.
   void connected(std::size_t server);
   /// A server cannot be reached.
@@ -94,6 +100,7 @@ class coordinator {
   void begin_parked();
   void get_acquainted();
   void await_servers();
+  void take_back();
   void refuse_claims(const failure& reason);
   void refuse(const claim_ptr& c, const failure& reason);
   void carry_out(const claim_ptr& c, contender::step s);

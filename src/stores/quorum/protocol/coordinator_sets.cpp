@@ -10,9 +10,28 @@ namespace holdfast::quorum {
 std::optional<failure> coordinator::meet(std::size_t server, const self_description& said) {
   if (!*alive_ || !uses_.join) return std::nullopt;
   set_.hear(server, said);
-  if (const auto refusal = set_.conflict()) refuse_claims(*refusal);
+  if (const auto refusal = set_.conflict()) {
+    refuse_claims(*refusal);
+    take_back();
+  }
   get_acquainted();
   return set_.conflict_at(server);
+}
+
+std::optional<failure> coordinator::joined(std::size_t server, self_description said, bool wrote) {
+  if (!*alive_) return std::nullopt;
+  if (wrote) set_.wrote(server);
+  // Its memory is full, or this user may read the key alone. It is asked again on the next connection.
+  if (!said.set) said.keeps_set = false;
+  auto refusal = meet(server, said);
+  if (!refusal) connected(server);
+  return refusal;
+}
+
+/// What this client wrote would refuse the others. But holds need it, to keep clients of other sets away.
+void coordinator::take_back() {
+  if (is_acquainted_) return;
+  for (const std::size_t each : set_.take_written()) uses_.leave(each, set_.text());
 }
 
 void coordinator::connected(std::size_t server) {
@@ -71,10 +90,11 @@ void coordinator::refuse_claims(const failure& reason) {
   for (const auto& [owner, each] : claims_)
     if (!each->machine.holds()) all.push_back(each);
   for (const claim_ptr& each : all) {
+    if (each->is_over) continue;
     const owner_id owner = each->machine.claim().owner;
     if (each->done)
       refuse(each, reason);
-    else if (!each->is_over)
+    else
       uses_.notify({owner, store::notification_kind::look, each->machine.claim().token});
   }
 }

@@ -46,6 +46,7 @@ void server_set::hear(std::size_t server, const self_description& said) {
             : *said.set == text_ ? state::agrees
                                  : state::conflicts;
   }
+  of.is_heard = true;
   of.is_connected = false;
 }
 
@@ -53,11 +54,24 @@ void server_set::connected(std::size_t server) { members_.at(server).is_connecte
 
 void server_set::miss(std::size_t server) {
   member& of = members_.at(server);
-  of.is_connected = false;
+  of.is_heard = of.is_connected = false;
   if (of.is != state::agrees && of.is != state::conflicts) of.is = state::missed;
 }
 
 void server_set::join(std::size_t server) { members_.at(server).is = state::joining; }
+
+void server_set::wrote(std::size_t server) { members_.at(server).is_written = true; }
+
+std::vector<std::size_t> server_set::take_written() {
+  std::vector<std::size_t> all;
+  for (std::size_t i = 0; i < members_.size(); ++i) {
+    member& of = members_[i];
+    if (!std::exchange(of.is_written, false)) continue;
+    if (of.is == state::agrees) of.is = state::lacks;
+    all.push_back(i);
+  }
+  return all;
+}
 
 bool server_set::is_any(state s) const {
   return std::any_of(members_.begin(), members_.end(), [s](const member& each) { return each.is == s; });
@@ -95,10 +109,11 @@ std::optional<failure> server_set::conflict() const {
       refusal->message.insert(0, places_[i] + ": ");
       return refusal;
     }
-    const std::string& run = members_[i].run;
+    const member& of = members_[i];
     const auto end = members_.begin() + static_cast<std::ptrdiff_t>(i);
-    const auto twin = run.empty() ? end : std::find_if(members_.begin(), end, [&](const member& each) {
-      return each.run == run;
+    // Addresses may move from one server to another: what was said before a server was missed counts no more.
+    const auto twin = std::find_if(members_.begin(), end, [&](const member& each) {
+      return each.is_heard && of.is_heard && !of.run.empty() && each.run == of.run;
     });
     if (twin == end) continue;
     return failure{errc::invalid_argument,

@@ -37,6 +37,10 @@ class server_set {
   void miss(std::size_t server);
   /// The set is being written at the server.
   void join(std::size_t server);
+  /// It is this client that has written it there.
+  void wrote(std::size_t server);
+  /// Where it has, once: they are taken for servers that know of no set.
+  [[nodiscard]] std::vector<std::size_t> take_written();
 
   /// Whether a server has neither been heard nor missed.
   [[nodiscard]] bool is_unheard() const;
@@ -53,8 +57,10 @@ class server_set {
   enum class state : std::uint8_t { unheard, missed, agrees, lacks, joining, conflicts };
   struct member {
     state is = state::unheard;
-    bool is_connected = false;
-    std::string other;  // the set that it has, where that is another one
+    bool is_heard = false;      // since it was last missed
+    bool is_connected = false;  // and the set can be written there
+    bool is_written = false;    // by this client
+    std::string other;          // the set that it has, where that is another one
     std::string run;
   };
 

@@ -1,0 +1,296 @@
+// Which servers the others' clients name, and what a client of another set is told, on virtual time.
+
+#include <algorithm>
+#include <gmock/gmock.h>
+#include <string>
+
+#include "holdfast/error.hpp"
+#include "unit/quorum_coordinator.hpp"
+
+namespace holdfast::quorum {
+namespace {
+
+using testing::AllOf;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using tickets::ballot_step;
+using tickets::task;
+
+const std::string own_set = "host0:6379,host1:6379,host2:6379,host3:6379,host4:6379";
+const std::string other_set = "host4:6379,host5:6379,host6:6379";
+
+self_description description(std::optional<std::string> set, std::string run = {}) {
+  return {std::move(set), true, std::move(run)};
+}
+
+// ---- the set
+
+class quorum_set : public testing::Test {
+ protected:
+  server_set set_{{"b:2", "a:1", "c:3"}};
+};
+
+TEST_F(quorum_set, does_not_depend_on_the_order) { EXPECT_EQ(set_.text(), "a:1,b:2,c:3"); }
+
+TEST_F(quorum_set, is_refused_by_one_server_that_keeps_another_one) {
+  set_.hear(0, description(set_.text()));
+  set_.hear(1, description("x:1,a:1\n"));
+  ASSERT_TRUE(set_.conflict());
+  EXPECT_EQ(set_.conflict()->code, errc::foreign_store);
+  EXPECT_THAT(set_.conflict()->message,
+              AllOf(HasSubstr("a:1: other clients name the servers x:1,a:1?"), HasSubstr("a:1,b:2,c:3")));
+  EXPECT_TRUE(set_.conflict_at(1));
+  EXPECT_FALSE(set_.conflict_at(0));
+}
+
+TEST_F(quorum_set, is_written_where_there_is_none_once_the_connection_is_in_use) {
+  set_.hear(0, description(std::nullopt));
+  EXPECT_TRUE(set_.is_unheard());
+  EXPECT_THAT(set_.lacking(), IsEmpty());
+  set_.connected(0);
+  EXPECT_THAT(set_.lacking(), ElementsAre(0));
+  set_.join(0);
+  EXPECT_TRUE(set_.is_joining());
+  set_.miss(0);
+  EXPECT_FALSE(set_.is_joining());
+}
+
+TEST_F(quorum_set, is_not_written_where_the_user_may_not_read_it) {
+  set_.hear(0, {std::nullopt, false, {}});
+  set_.connected(0);
+  EXPECT_THAT(set_.lacking(), IsEmpty());
+  EXPECT_FALSE(set_.conflict());
+}
+
+TEST_F(quorum_set, that_a_server_has_forgotten_is_no_conflict) {
+  set_.hear(0, description(set_.text(), "first"));
+  set_.miss(0);
+  set_.hear(0, description(std::nullopt, "second"));
+  EXPECT_FALSE(set_.conflict());
+  set_.connected(0);
+  EXPECT_THAT(set_.lacking(), ElementsAre(0)) << "it is told again";
+}
+
+TEST_F(quorum_set, stays_refused_where_a_server_with_another_one_has_forgotten_it) {
+  set_.hear(0, description("x:1,b:2", "first"));
+  set_.miss(0);
+  EXPECT_TRUE(set_.conflict());
+  set_.hear(0, description(std::nullopt, "second"));
+  EXPECT_TRUE(set_.conflict()) << "the clients of the other set will tell it again";
+}
+
+TEST_F(quorum_set, is_taken_again_where_the_other_one_was_deleted) {
+  set_.hear(0, description("x:1,b:2", "first"));
+  set_.hear(0, description(std::nullopt, "first"));
+  EXPECT_FALSE(set_.conflict());
+}
+
+TEST_F(quorum_set, has_no_server_twice) {
+  set_.hear(0, description(set_.text(), "same"));
+  set_.hear(2, description(set_.text(), "same"));
+  ASSERT_TRUE(set_.conflict());
+  EXPECT_EQ(set_.conflict()->code, errc::invalid_argument);
+  EXPECT_THAT(set_.conflict()->message, HasSubstr("b:2 and c:3 are the same server"));
+  set_.miss(0);
+  EXPECT_FALSE(set_.conflict()) << "the address may have moved";
+  set_.hear(0, description(set_.text(), "another"));
+  EXPECT_FALSE(set_.conflict());
+}
+
+TEST_F(quorum_set, is_taken_back_where_it_was_written_once) {
+  set_.hear(1, description(set_.text()));
+  set_.wrote(1);
+  EXPECT_THAT(set_.take_written(), ElementsAre(1));
+  EXPECT_THAT(set_.take_written(), IsEmpty());
+  set_.connected(1);
+  EXPECT_THAT(set_.lacking(), ElementsAre(1)) << "it is told again if the client is refused no more";
+}
+
+// ---- the client
+
+/// A client of five servers that keep their clients' set. The test says what they say of it.
+class quorum_client_of_a_set : public quorum_coordinator {
+ protected:
+  answer ask(tickets::request r) {
+    auto got = std::make_shared<std::optional<outcome>>();
+    time_.turn([&] {
+      locks_.send(std::move(r), [got](outcome o) {
+        EXPECT_FALSE(*got) << "answered twice";
+        *got = std::move(o);
+      });
+    });
+    return got;
+  }
+  void meet(std::size_t server, const self_description& said) {
+    time_.turn([&] {
+      if (!locks_.meet(server, said)) locks_.connected(server);
+    });
+  }
+  void meet(const servers& of, const self_description& said) {
+    for (const std::size_t each : of) meet(each, said);
+  }
+  void join(std::size_t server, const std::optional<std::string>& kept, bool wrote) {
+    time_.turn([&] { locks_.joined(server, description(kept), wrote); });
+  }
+  [[nodiscard]] bool claims_anything() const {
+    for (const auto& each : in_flight_)
+      if (std::any_of(each.begin(), each.end(),
+                      [](const sent& s) { return s.request.token != fencing_token{}; }))
+        return true;
+    return false;
+  }
+  static void expect_foreign(const answer& got) {
+    ASSERT_NE(error_in(got), nullptr);
+    EXPECT_EQ(error_in(got)->reason.code, errc::foreign_store);
+    EXPECT_FALSE(error_in(got)->maybe_executed);
+    EXPECT_THAT(error_in(got)->reason.message, AllOf(HasSubstr(own_set), HasSubstr(other_set)));
+  }
+  /// A client that all servers know.
+  answer hold() {
+    meet(everywhere, description(own_set));
+    const auto got = ask(claim(true));
+    reply(everywhere, of(refused("")));
+    reply(everywhere, grant());
+    EXPECT_NE(in<tickets::place>(got), nullptr);
+    return got;
+  }
+
+  servers joining_;
+  servers left_;
+  coordinator locks_{time_,
+                     {5, silence, {"host0:6379", "host1:6379", "host2:6379", "host3:6379", "host4:6379"}},
+                     {[this](std::size_t to, tickets::request r, coordinator::on_reply done) {
+                        in_flight_[to].push_back({std::move(r), std::move(done)});
+                      },
+                      [this](std::function<void()> action) { time_.defer_callback(std::move(action)); },
+                      [this](const store::notification& n) { notified_.push_back(n); },
+                      [this](std::size_t at, const std::string& set) {
+                        EXPECT_EQ(set, own_set);
+                        EXPECT_TRUE(joining_.insert(at).second) << "again";
+                      },
+                      [this](std::size_t at, const std::string& set) {
+                        EXPECT_EQ(set, own_set);
+                        left_.insert(at);
+                      }}};
+};
+
+TEST_F(quorum_client_of_a_set, claims_at_once_where_all_keep_its_set) {
+  meet(everywhere, description(own_set));
+  const auto got = ask(claim(true));
+  reply({0, 1, 2}, of(refused("")));
+  EXPECT_TRUE(claims_anything());
+  EXPECT_EQ(joining_, servers{});
+}
+
+TEST_F(quorum_client_of_a_set, writes_it_before_its_first_claim_and_not_before_it_is_asked_to_claim) {
+  meet(everywhere, description(std::nullopt));
+  EXPECT_EQ(joining_, servers{});
+  const auto got = ask(claim(true));
+  reply(everywhere, of(refused("")));
+  EXPECT_EQ(joining_, everywhere);
+  EXPECT_FALSE(claims_anything());
+  for (const std::size_t each : everywhere) join(each, own_set, each != 3);
+  EXPECT_TRUE(claims_anything());
+  EXPECT_EQ(left_, servers{});
+}
+
+TEST_F(quorum_client_of_a_set, writes_and_claims_nothing_where_one_server_keeps_another_one) {
+  meet({0, 1, 2, 3}, description(std::nullopt));
+  const auto got = ask(claim(true));
+  reply({0, 1, 2, 3}, of(refused("")));
+  EXPECT_FALSE(*got) << "the last server may have something to say";
+  meet(4, description(other_set));
+  expect_foreign(got);
+  const auto again = ask(claim(true, 2));
+  expect_foreign(again);
+  EXPECT_EQ(joining_, servers{});
+  EXPECT_FALSE(claims_anything());
+}
+
+TEST_F(quorum_client_of_a_set, waits_a_fraction_of_the_silence_for_a_silent_server) {
+  meet({0, 1, 2}, description(std::nullopt));
+  const auto got = ask(claim(true));
+  time_.turn([&] { locks_.miss(3); });
+  reply({0, 1, 2}, of(refused("")));
+  time_.run_for(silence / 10);
+  EXPECT_EQ(joining_, (servers{0, 1, 2}));
+  join(0, own_set, true);
+  join(1, own_set, true);
+  EXPECT_FALSE(claims_anything()) << "server 2 is still asked";
+  time_.run_for(silence / 10);
+  EXPECT_TRUE(claims_anything());
+}
+
+TEST_F(quorum_client_of_a_set, takes_back_what_it_wrote_where_a_client_of_another_set_was_first) {
+  meet(everywhere, description(std::nullopt));
+  const auto got = ask(claim(true));
+  reply(everywhere, of(refused("")));
+  join(0, own_set, true);
+  join(1, own_set, false);  // by another client of the same set
+  join(4, other_set, false);
+  expect_foreign(got);
+  EXPECT_EQ(left_, servers{0});
+  join(2, own_set, true);
+  EXPECT_EQ(left_, (servers{0, 2})) << "an answer that comes late";
+  EXPECT_FALSE(claims_anything());
+}
+
+TEST_F(quorum_client_of_a_set, asks_a_server_that_keeps_nothing_once) {
+  meet(everywhere, description(std::nullopt));
+  const auto got = ask(claim(true));
+  reply(everywhere, of(refused("")));
+  for (const std::size_t each : everywhere)
+    join(each, each == 2 ? std::nullopt : std::optional{own_set}, false);
+  EXPECT_TRUE(claims_anything());
+}
+
+TEST_F(quorum_client_of_a_set, keeps_its_hold_and_its_set_when_a_conflict_comes_later) {
+  hold();
+  for (auto& each : in_flight_) each.clear();
+  meet(2, description(other_set));
+  EXPECT_EQ(left_, servers{});
+  const auto renewed = ask(renewal());
+  reply({0, 1, 3}, kept(true));
+  ASSERT_NE(in<tickets::kept>(renewed), nullptr);
+  EXPECT_TRUE(in<tickets::kept>(renewed)->each.front());
+  expect_foreign(ask(claim(true, 2)));
+}
+
+TEST_F(quorum_client_of_a_set, ends_a_claim_that_waits_when_a_conflict_comes_later) {
+  meet(everywhere, description(own_set));
+  const auto got = ask(claim(true));
+  reply(everywhere, of(refused("")));
+  meet(2, description(other_set));
+  expect_foreign(got);
+  EXPECT_EQ(addressees(task::withdraw), everywhere) << "a minority may have granted it";
+}
+
+TEST_F(quorum_client_of_a_set, tells_a_server_that_has_forgotten_it) {
+  hold();
+  time_.turn([&] { locks_.miss(1); });
+  meet(1, description(std::nullopt, "restarted"));
+  EXPECT_EQ(joining_, servers{1});
+  join(1, own_set, true);
+  EXPECT_EQ(left_, servers{});
+}
+
+TEST_F(quorum_client_of_a_set, claims_again_when_the_conflict_is_gone) {
+  meet({0, 1, 2, 3}, description(own_set));
+  meet(4, description(other_set));
+  expect_foreign(ask(claim(true)));
+  meet(4, description(own_set));
+  const auto got = ask(claim(true));
+  reply(everywhere, of(refused("")));
+  EXPECT_TRUE(claims_anything());
+}
+
+TEST_F(quorum_client_of_a_set, hears_nothing_after_its_end) {
+  time_.turn([&] { locks_.stop(); });
+  meet(everywhere, description(other_set));
+  join(1, other_set, true);
+  EXPECT_EQ(left_, servers{});
+}
+
+}  // namespace
+}  // namespace holdfast::quorum
