@@ -122,11 +122,11 @@ TEST(redis_quorum_sets, that_a_server_has_forgotten_are_told_again) {
 TEST(redis_quorum_sets, that_are_written_at_the_same_time_leave_nothing_of_the_second) {
   test::redis_quorum servers{{.servers = 3, .on_lines = true}};
   client locks{servers.url("?node_timeout=1min")};
-  const auto asked = [&](std::size_t server) {
+  const auto has_answered = [&](std::size_t server) {
     static_cast<void>(locks.inspect("stock"));
     return servers.server(server).ask({"INFO", "commandstats"}).find("cmdstat_eval") != std::string::npos;
   };
-  for (const std::size_t each : {0, 1, 2}) await([&] { return asked(each); }, "a server is not asked");
+  for (const std::size_t each : {0, 1, 2}) await([&] { return has_answered(each); }, "a server is not asked");
   servers.line(2).interfere(test::direction::to_server, {.stall = true});
   auto refused = std::async(std::launch::async,
                             [&] { return failure_of([&] { mutex{locks, "stock", hasty()}.lock(); }); });
