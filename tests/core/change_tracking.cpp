@@ -35,7 +35,7 @@ class change_tracking_ : public testing::Test {
       inspected_.push_back(r.name);
       lock_state s;
       s.last_token = fencing_token{++changes_};
-      handler(tickets::reply{std::optional{s}});
+      time_.at(time_.now(), [handler, s] { handler(tickets::reply{std::optional{s}}); });
     };
     a.send = [this](call c, change_tracking::rows_handler on_rows) {
       sent_.push_back({std::move(c), std::move(on_rows)});

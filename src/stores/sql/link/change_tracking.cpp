@@ -34,9 +34,9 @@ void change_tracking::track(const store::watched& target, bool on) {
     if (next_ask_ == 0) ask_again_later();
     return;
   }
-  if (targets_.erase(target) == 0) return;
+  if (target) states_.remove(*target);
+  if (targets_.erase(target) == 0) return;  // it could not be added
   if (target) {
-    states_.remove(*target);
     leave_unused_buckets();
   } else if (act_.notified_for()) {
     act_.send({"untrack", {}}, nullptr);
