@@ -9,7 +9,7 @@ namespace holdfast::sim {
 
 const char* const usage =
     "test_sim --store redis|sql|memory|zookeeper|redlock [--seeds N] [--from S] [--jobs N] [--mutant NAME]\n"
-    "         [--control] [--twice] [--hostile-lines] [--false-notifications]\n"
+    "         [--control] [--twice] [--hostile-lines] [--false-notifications] [--elections]\n"
     "         [--replicas N] [--guard] [--min-replicas] [--only failover|partition|memory|clocks]\n"
     "test_sim --store redlock --scenario NAME [--trace] [--mutant NAME]\n"
     "test_sim --store redis|sql|memory|zookeeper|redlock --seed S [--trace] [--mutant NAME]\n"
@@ -27,6 +27,7 @@ const char* const usage =
     "clients;\n"
     "                  memory and clocks: of servers of redlock, which forget, or whose clocks are set\n"
     "  --scenario NAME one that is known by name: see quorum/quorum_scenarios.cpp\n"
+    "  --elections     an election in every world\n"
     "  --false-notifications somebody sends them, in a third of the worlds\n"
     "  --control       nothing but failovers, or --only, which then break the store's conditions: fails "
     "unless "
@@ -89,6 +90,8 @@ arguments read(int argc, char** argv) {
       a.twice = true;
     } else if (arguments[i] == "--hostile-lines") {
       a.hostile_lines = true;
+    } else if (arguments[i] == "--elections") {
+      a.elections = true;
     } else if (arguments[i] == "--false-notifications") {
       a.false_notifications = true;
     } else {

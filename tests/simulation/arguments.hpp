@@ -22,6 +22,7 @@ struct arguments {
   bool twice = false;
   bool hostile_lines = false;
   bool false_notifications = false;
+  bool elections = false;
   std::string scenario;
   std::string only;  // that kind of fault
   bool guard = false;

@@ -38,9 +38,15 @@ void client::start() {
   around_.in.note("starts", at.number());
   process_ = std::make_unique<process>(around_, *this);
   way.connect_soon();
-  for (std::size_t i = 0; i < users_; ++i) {
+  const bool campaigns = around_.elections != nullptr;
+  for (std::size_t i = campaigns ? 1 : 0; i < users_; ++i) {
     process_->users.emplace_back(around_, at, process_->leases);
     at.turn([this] { process_->users.back().live(); });
+  }
+  if (campaigns) {
+    auto& time = process_->seams.time ? *process_->seams.time : static_cast<store::scheduler&>(at);
+    process_->of_election.emplace(around_, at, process_->leases, process_->port, time);
+    at.turn([this] { process_->of_election->live(); });
   }
   if (!around_.has_sets) return;
   process_->of_several.emplace(around_, at, process_->leases, process_->sets);
@@ -60,11 +66,16 @@ void client::retire() {
   at.turn([this] {
     for (user& u : process_->users) u.retire();
     if (process_->of_several) process_->of_several->retire();
+    if (process_->of_election) process_->of_election->retire();
   });
 }
 
 void client::close() {
-  if (process_) at.turn([this] { process_->leases.close(); });
+  if (!process_) return;
+  at.turn([this] {
+    if (process_->of_election) process_->of_election->close();
+    process_->leases.close();
+  });
 }
 
 void client::force_release(std::size_t name) {
@@ -77,7 +88,8 @@ void client::force_release(std::size_t name) {
 bool client::waits_since_before() const {
   if (!process_) return false;
   const auto& several = process_->of_several;
-  return (several && several->waits_since_before()) ||
+  const auto& candidate = process_->of_election;
+  return (several && several->waits_since_before()) || (candidate && candidate->waits_since_before()) ||
          std::any_of(process_->users.begin(), process_->users.end(),
                      [](const user& u) { return u.waits_since_before(); });
 }
@@ -85,8 +97,10 @@ bool client::waits_since_before() const {
 bool client::is_done() const {
   if (!process_) return true;
   const auto& several = process_->of_several;
-  return (!several || several->is_done()) && std::all_of(process_->users.begin(), process_->users.end(),
-                                                         [](const user& u) { return u.is_done(); });
+  const auto& candidate = process_->of_election;
+  return (!several || several->is_done()) && (!candidate || candidate->is_done()) &&
+         std::all_of(process_->users.begin(), process_->users.end(),
+                     [](const user& u) { return u.is_done(); });
 }
 
 std::size_t client::busy() const { return process_ ? process_->port.busy() : 0; }

@@ -6,6 +6,7 @@
 
 #include "bent/set_claims.hpp"
 #include "lease/lease_manager.hpp"
+#include "simulation/candidate_user.hpp"
 #include "simulation/host.hpp"
 #include "simulation/line.hpp"
 #include "simulation/mutant_ports.hpp"
@@ -30,6 +31,10 @@ class client {
   void close();
   void force_release(std::size_t name);
 
+  /// Its candidate; null where it has none.
+  [[nodiscard]] candidate_user* of_election() {
+    return process_ && process_->of_election ? &*process_->of_election : nullptr;
+  }
   [[nodiscard]] bool lives() const { return process_ != nullptr; }
   [[nodiscard]] bool waits_since_before() const;
   [[nodiscard]] bool is_done() const;
@@ -54,6 +59,7 @@ class client {
     bent_lease::set_claims sets;
     std::deque<user> users;
     std::optional<set_user> of_several;  // names at once
+    std::optional<candidate_user> of_election;
   };
 
   surroundings& around_;

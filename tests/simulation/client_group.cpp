@@ -1,10 +1,18 @@
 #include "simulation/client_group.hpp"
 
+#include <algorithm>
 #include <chrono>
 
 namespace holdfast::sim {
 
 using namespace std::chrono_literals;
+
+namespace {
+
+/// And seen: an observer without notifications looks once a second.
+constexpr duration elected_within = 2500ms;
+
+}  // namespace
 
 void client_group::gather(std::size_t count, const rates& of) {
   randomness& chance = around_.in.chance;
@@ -32,6 +40,33 @@ bool client_group::get_served(duration reply_limit, duration last_round) {
   if (!in.run_until(in.now + last_round)) return false;
   for (const client& c : clients_) in.require(c.is_done(), "a name cannot be locked without faults");
   return true;
+}
+
+bool client_group::end_election() {
+  if (around_.elections == nullptr) return true;
+  scene& in = around_.in;
+  const auto first =
+      std::find_if(clients_.begin(), clients_.end(), [](const client& c) { return c.lives(); });
+  if (first == clients_.end()) return true;
+  candidate_user& last = *first->of_election();
+  first->at.turn([&] { last.lead_last(); });
+  if (!in.run_until(in.now + elected_within)) return false;
+  in.require(last.leads(), "an election without faults has no leader");
+  if (!require_observed(last.value())) return false;
+  first->at.turn([&] { last.resign_last(); });
+  return in.run_until(in.now + elected_within) && require_observed({});
+}
+
+/// \param value empty: nobody leads.
+bool client_group::require_observed(const std::string& value) {
+  for (client& c : clients_) {
+    if (c.of_election() == nullptr) continue;
+    const auto& seen = c.of_election()->observed();
+    around_.in.require((seen ? seen->value : std::string{}) == value,
+                       "an observer does not show the last state: '" + (seen ? seen->value : "nobody") +
+                           "' instead of '" + value + "'");
+  }
+  return around_.in.violation.empty();
 }
 
 void client_group::close() {

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <deque>
+#include <string>
 
 #include "simulation/client.hpp"
 #include "simulation/rates.hpp"
@@ -23,12 +24,17 @@ class client_group {
   /// Everybody has to get what he waits for within `reply_limit`, and whatever he asks for in the round after
   /// that. False once something was found.
   [[nodiscard]] bool get_served(duration reply_limit, duration last_round);
+  /// One leads, and each observer has to show its last value; it resigns, and each has to show that. False
+  /// once something was found.
+  [[nodiscard]] bool end_election();
   void close();
   /// Nothing of theirs is under way any more after closing.
   /// \param timers how many each may still have.
   void require_still(std::size_t timers);
 
  private:
+  [[nodiscard]] bool require_observed(const std::string& value);
+
   surroundings& around_;
   std::deque<client> clients_;
 };

@@ -267,6 +267,7 @@ void ledger::number(std::size_t name, const owner_id& owner, std::uint64_t token
 
 void ledger::changed(const std::vector<standing>& now_there, bool lost) {
   looks_out_ = {};
+  went_back_until_ = std::max(went_back_until_, in_.now);
   served_since_left_free_.fill(true);  // by what the store knows now
   facts_.clear();
   for (const standing& s : now_there) {
@@ -326,6 +327,7 @@ void ledger::broken(std::optional<std::size_t> name, instant until) {
 
 void ledger::forgot_grants(bool has_guard, instant until) {
   forgot_grants_at_ = in_.now;
+  went_back_until_ = std::max(went_back_until_, until);
   ++times_forgotten_;
   if (!has_guard) broken(std::nullopt, until);
 }

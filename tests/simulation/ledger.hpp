@@ -104,6 +104,10 @@ class ledger {
   /// \param until another may go on granting.
   void forgot_grants(bool has_guard, instant until = instant::min());
   [[nodiscard]] instant forgot_grants_at() const { return forgot_grants_at_; }
+  /// Until when the store may have shown less of that name than it had confirmed before.
+  [[nodiscard]] instant went_back_at(std::size_t name) const {
+    return std::max({broken_[name], forgot_grants_at_, went_back_until_});
+  }
   /// Somebody who may is about to end holds of others.
   bool force_release_allowed = true;
   [[nodiscard]] instant broken_at(std::size_t name) const { return broken_[name]; }
@@ -184,6 +188,7 @@ class ledger {
   std::array<std::uint32_t, names> eras_{};
   bool clock_went_back_ = false;
   instant forgot_grants_at_ = instant::min();
+  instant went_back_until_ = instant::min();
   std::uint32_t times_forgotten_ = 0;  // grants
   bool is_paused_ = false;             // the request that is being carried out
   instant paused_until_{};             // as the last of them said

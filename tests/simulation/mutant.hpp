@@ -89,6 +89,9 @@ enum class mutant : std::uint8_t {
   grace_delays_release,
   grace_forgotten,
   at_least_forgotten,
+  term_from_reply,
+  older_term_shown,
+  former_look_shown,
 };
 
 struct named_mutant {
@@ -195,6 +198,11 @@ inline constexpr auto mutants = std::to_array<named_mutant>({
     {"grace-delays-release", mutant::grace_delays_release, "a release waits for the grace, too"},
     {"grace-forgotten", mutant::grace_forgotten, "the store is not told of the grace"},
     {"at-least-forgotten", mutant::at_least_forgotten, "a release before the least time frees the name"},
+    {"term-from-reply", mutant::term_from_reply,
+     "a late reply to a candidate begins a term as a new one does"},
+    {"older-term-shown", mutant::older_term_shown,
+     "an observer shows a value of an older term after one of a newer"},
+    {"former-look-shown", mutant::former_look_shown, "a look is answered with what another has seen before"},
     {"notification-believed", mutant::notification_believed, "a notification of a grant is believed"},
 });
 

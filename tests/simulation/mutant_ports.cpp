@@ -36,6 +36,40 @@ class late_dater final : public port_shell {
   const store::scheduler& time_;
 };
 
+/// Counts a term from the answer, which may be late. Another may lead by then.
+class late_elector final : public port_shell {
+ public:
+  late_elector(store::port& inner, const store::scheduler& time) : port_shell{inner}, time_{time} {}
+  void acquire(store::claim claim, store::handler<store::acquired> done) override {
+    if (!claim.election) return port_shell::acquire(std::move(claim), std::move(done));
+    port_shell::acquire(std::move(claim), [this, done = std::move(done)](store::acquired result) {
+      if (auto* grant = std::get_if<store::granted>(&result)) grant->valid_from = time_.now();
+      done(std::move(result));
+    });
+  }
+
+ private:
+  const store::scheduler& time_;
+};
+
+/// Answers each look with what the one before has seen.
+class forgetful_reader final : public port_shell {
+ public:
+  using port_shell::port_shell;
+  void inspect(std::string name, std::size_t most_waiters, store::time_point give_up,
+               store::handler<store::inspected> done) override {
+    port_shell::inspect(name, most_waiters, give_up,
+                        [this, name, done = std::move(done)](store::inspected answer) {
+                          const auto [former, is_first] = former_.try_emplace(name, answer);
+                          if (is_first) return done(std::move(answer));
+                          done(std::exchange(former->second, std::move(answer)));
+                        });
+  }
+
+ private:
+  std::unordered_map<std::string, store::inspected> former_;
+};
+
 /// Counts the renewals that have no answer yet, and waits for each.
 class counting_port final : public port_shell {
  public:
@@ -267,6 +301,8 @@ spoiled_seams spoiled_core(mutant which, host& at, store::port& inner) {
   spoiled_seams s;
   switch (which) {
     case mutant::validity_from_reply: s.port = std::make_unique<late_dater>(inner, at); break;
+    case mutant::term_from_reply: s.port = std::make_unique<late_elector>(inner, at); break;
+    case mutant::former_look_shown: s.port = std::make_unique<forgetful_reader>(inner); break;
     case mutant::loss_waits_for_io: {
       auto counting = std::make_unique<counting_port>(inner);
       s.time = std::make_unique<hung_scheduler>(at, *counting);

@@ -17,6 +17,8 @@ inline constexpr std::size_t locks = 2;
 inline constexpr std::size_t semaphores = 1;
 inline constexpr std::size_t names = locks + semaphores;
 inline constexpr std::int64_t permits_in_all = 3;
+/// The lock that is an election, too, in some worlds.
+inline constexpr std::size_t election_name = 1;
 
 /// No claim asks for more.
 inline constexpr duration longest_ttl = std::chrono::seconds{3};

@@ -3,6 +3,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "simulation/election_ledger.hpp"
 #include "simulation/ledger.hpp"
 #include "simulation/mutant.hpp"
 #include "simulation/scene.hpp"
@@ -26,6 +27,8 @@ struct surroundings {
   std::size_t names_used = names;  // the store has that many of them
   bool has_sets = false;           // each client has one that locks several names at once
   bool has_rests = true;           // the store keeps a claim that has lost its client
+  /// Each client has one that campaigns, in the place of another user. Null: there is no election.
+  election_ledger* elections = nullptr;
 };
 
 }  // namespace holdfast::sim

@@ -31,12 +31,14 @@ class world {
         server_{in_, clock{1h, rates_.servers.front()}, clock{24h * 365 * 50, rates_.servers.front()}},
         account_{in_, server_, store.terms(), [&store] { return store.claims(); }},
         sees_{in_, account_},
+        elections_{in_, account_},
         around_{in_, server_, account_, sees_, store, under.with, in_.chance.between(300ms, 8s), 0},
         clients_{around_},
         forger_{around_, instant{time_of_faults}},
         fault_injector_{around_, clients_.all(), instant{time_of_faults}, under.only} {
     bent_with() = under.with;
     around_.has_sets = seed % 4 == 3 && under.only.empty();
+    if (has_election(seed, under)) around_.elections = &elections_;
     store.begin(in_, server_, account_);
     account_.force_release_allowed = under.with != mutant::get_then_delete;
     clients_.gather(3 + in_.chance.below(3), rates_);
@@ -65,6 +67,7 @@ class world {
     clients_.retire();
     for (foreign_client& f : foreign_clients_) f.retire();
     if (!clients_.get_served(served_within + account_.longer() + around_.store.guard(), last_round)) return;
+    if (!clients_.end_election()) return;
     clients_.close();
     if (in_.run_until(in_.now + flush)) require_nothing_left();
   }
@@ -81,6 +84,7 @@ class world {
   site server_;
   ledger account_;
   witness sees_;
+  election_ledger elections_;
   surroundings around_;
   client_group clients_;
   forger forger_;

@@ -51,6 +51,7 @@ class quorum_world {
             in_, calm_, servers_,
             [this](std::size_t name, const owner_id& owner) { return store_.count_of_grants(name, owner); }},
         sees_{in_, counts_},
+        elections_{in_, counts_},
         store_{in_, counts_, in_.chance.between(300ms, 2s), under.with},
         around_{in_, calm_, counts_, sees_, store_, under.with, in_.chance.between(300ms, 8s),
                 0,   false, locks},
@@ -60,6 +61,7 @@ class quorum_world {
                         powers_of(under), under.only},
         spread_{around_, store_} {
     around_.has_sets = seed % 4 == 3 && under.only.empty();
+    if (has_election(seed, under)) around_.elections = &elections_;
     clients_.gather(2 + in_.chance.below(3), rates_);
     forges_ = under.has_false_notifications && under.only.empty() && in_.chance.one_in(3);
     if (!under.only.empty()) return;
@@ -100,6 +102,7 @@ class quorum_world {
     begin_last();
     clients_.retire();
     if (!clients_.get_served(served_within + store_.guard(), last_round)) return;
+    if (!clients_.end_election()) return;
     end_last();
     if (!in_.run_until(in_.now + all_back)) return;
     spread_.stop();
@@ -150,6 +153,7 @@ class quorum_world {
   site calm_;  // not, while something is wrong with a server
   quorum_ledger counts_;
   witness sees_;
+  election_ledger elections_;
   quorum_store store_;
   surroundings around_;
   client_group clients_;

@@ -68,6 +68,7 @@ class ensemble_world {
         servers_{in_, of_.servers, of_.clocks.servers},
         counts_{in_, calm_, servers_, of_.root, of_.layout},
         sees_{in_, counts_},
+        elections_{in_, counts_},
         store_{in_, servers_, counts_, {{of_.root, of_.layout, of_.timeout}, of_.timeout, under.with}},
         around_{in_, calm_, counts_, sees_, store_, under.with, {}, 0, true},
         clients_{around_},
@@ -78,6 +79,7 @@ class ensemble_world {
     counts_.force_release_allowed = under.with != mutant::get_then_delete;
     bent_with() = under.with;
     around_.has_sets = seed % 4 == 3;
+    if (has_election(seed, under)) around_.elections = &elections_;
     clients_.gather(2 + in_.chance.below(3), of_.clocks);
     if (of_.layout != zookeeper::layout::curator || under.with == mutant::get_then_delete) return;
     for (std::size_t i = in_.chance.below(3); i > 0; --i)
@@ -103,6 +105,7 @@ class ensemble_world {
     clients_.retire();
     for (foreign_contender& f : others_) f.retire();
     if (!clients_.get_served(served_within(), last_round)) return;
+    if (!clients_.end_election()) return;
     clients_.close();
     if (in_.run_until(in_.now + flush)) require_nothing_left();
   }
@@ -119,6 +122,7 @@ class ensemble_world {
   ensemble servers_;
   recipe_ledger counts_;
   witness sees_;
+  election_ledger elections_;
   zookeeper_store store_;
   surroundings around_;
   client_group clients_;
