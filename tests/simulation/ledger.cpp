@@ -170,7 +170,7 @@ void ledger::acquired(const tickets::request& request, bool late, const tickets:
   const bool clock_is_behind = last_granted_[name] >= static_cast<std::uint64_t>(at_.wall_now());
   if (std::exchange(forgets_[name], false) && clock_is_behind) {
     last_granted_[name] = 0;
-    ++eras_[name];
+    begin_era(name);
   }
   // A token drawn anew: notifications about the first are taken for the second's. That cannot be while the
   // clock or the last token is there to prevent it.
@@ -258,11 +258,17 @@ void ledger::number(std::size_t name, const owner_id& owner, std::uint64_t token
   // What a clock set forward ended, and a clock set back brings to life again, has the token of its time.
   if (token <= last_granted_[name] && clock_went_back_) {
     last_granted_[name] = 0;
-    ++eras_[name];
+    begin_era(name);
   }
   in_.note("store grants", name, token, ++grants_);
   last_granted_[name] = std::max(last_granted_[name], token);
   grants_of_[owner].push_back({token, {grants_, eras_[name]}});
+}
+
+/// The tokens before say nothing of those that come, so a look may show a lower one.
+void ledger::begin_era(std::size_t name) {
+  ++eras_[name];
+  went_back_until_ = std::max(went_back_until_, in_.now);
 }
 
 void ledger::changed(const std::vector<standing>& now_there, bool lost) {

@@ -167,6 +167,7 @@ class ledger {
   void ended(fact* f, std::size_t name, bool yes);
   void notified(std::size_t name, const store::notification& n);
   void granted(fact& f);
+  void begin_era(std::size_t name);
   void number(std::size_t name, const owner_id& owner, std::uint64_t token);
   void granted_by_former(std::size_t name, const owner_id& owner, std::uint64_t token);
   [[nodiscard]] bool was_granted_by(std::uint64_t number, std::uint64_t token) const;

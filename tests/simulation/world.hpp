@@ -17,14 +17,14 @@ struct circumstances {
   bool has_false_notifications = false;
   /// Several servers: what breaks the store's conditions befalls a majority, which has no guard.
   bool breaks_conditions = false;
-  /// There is an election in every world, and not in a quarter of them.
+  /// There is an election in every world, and not in one of eight.
   bool has_elections = false;
   std::vector<fault_injector::kind> only;  // empty: as the seed wants it
 };
 
 /// Whether the world of that seed has an election.
 [[nodiscard]] inline bool has_election(std::uint64_t seed, const circumstances& under) {
-  return under.has_elections || (seed % 4 == 1 && under.only.empty());
+  return under.has_elections || (seed % 8 == 1 && under.only.empty());
 }
 
 /// A minute of a few clients, their users, a server and faults; then no faults, and everybody
