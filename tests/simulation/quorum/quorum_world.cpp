@@ -61,7 +61,7 @@ class quorum_world {
                         powers_of(under), under.only},
         spread_{around_, store_} {
     around_.has_sets = seed % 4 == 3 && under.only.empty();
-    if (has_election(seed, under)) around_.elections = &elections_;
+    if (under.has_elections) around_.elections = &elections_;  // see README.md
     clients_.gather(2 + in_.chance.below(3), rates_);
     forges_ = under.has_false_notifications && under.only.empty() && in_.chance.one_in(3);
     if (!under.only.empty()) return;

@@ -28,6 +28,23 @@ std::size_t holders_among(const std::vector<claimed>& queue) {
   return static_cast<std::size_t>(writer - queue.begin());
 }
 
+/// Moves the holders of a queue to the survey's, and the others to its waiters.
+void divide(survey& all, std::vector<claimed> queue) {
+  const auto first = queue.begin() + static_cast<std::ptrdiff_t>(holders_among(queue));
+  std::move(queue.begin(), first, std::back_inserter(all.holders));
+  all.waiters.insert(all.waiters.begin(), std::make_move_iterator(first),
+                     std::make_move_iterator(queue.end()));
+}
+
+/// Whether it takes more than the numbers to find the holders: several numbers are from the end of the counter,
+/// and nobody before them excludes them.
+bool numbers_leave_open(const std::vector<claimed>& queue) {
+  const auto of_the_end = std::find_if(queue.begin(), queue.end(),
+                                       [](const claimed& c) { return is_of_the_end(c.place.number); });
+  return queue.end() - of_the_end > 1 &&
+         std::none_of(queue.begin(), of_the_end, [](const claimed& c) { return c.place.excludes(); });
+}
+
 /// The contenders in a list, in their order.
 void append(std::vector<claimed>& to, layout style, const result& list, const std::string& below) {
   const layout other = style == layout::curator ? layout::kazoo : layout::curator;
@@ -62,6 +79,16 @@ void sort_out_permits(survey& all, std::vector<claimed> queue, std::vector<claim
     }
     all.holders.push_back(std::move(lease));
   }
+}
+
+/// The order of creation, which the numbers do not show: see is_of_the_end.
+void settle_order(survey& all, std::size_t waiters) {
+  std::vector<claimed> queue = std::exchange(all.holders, {});
+  std::sort(queue.begin(), queue.end(),
+            [](const claimed& one, const claimed& two) { return token_of(one) < token_of(two); });
+  divide(all, std::move(queue));
+  all.waiters_read = std::min(waiters, all.waiters.size());
+  all.has_open_order = false;
 }
 
 mode mode_of(role wants) {
@@ -121,9 +148,12 @@ survey survey_of(layout style, const std::string& base, const std::vector<result
     sort_out_permits(all, std::move(queue), std::move(leases));
     return all;
   }
-  const auto first = queue.begin() + static_cast<std::ptrdiff_t>(holders_among(queue));
-  std::move(queue.begin(), first, std::back_inserter(all.holders));
-  std::move(first, queue.end(), std::back_inserter(all.waiters));
+  all.has_open_order = numbers_leave_open(queue);
+  if (all.has_open_order) {
+    all.holders = std::move(queue);  // so that all are read
+  } else {
+    divide(all, std::move(queue));
+  }
   return all;
 }
 
@@ -160,6 +190,7 @@ void fill(survey& name, std::size_t waiters, const std::vector<result>& reads) {
   const auto end_of_kept = std::remove_if(name.waiters.begin(), end_of_read, is_gone);
   name.waiters_read = static_cast<std::size_t>(end_of_kept - name.waiters.begin());
   name.waiters.erase(end_of_kept, end_of_read);
+  if (name.has_open_order) settle_order(name, waiters);
 }
 
 bool is_ours(const claimed& c) {

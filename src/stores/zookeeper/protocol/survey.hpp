@@ -24,6 +24,8 @@ struct survey {
   bool ours = false;            // the name was used with this library
   std::int64_t last_child = 0;  // the last coming or going of a claim
   std::int64_t capacity = 0;    // of a semaphore that has holders
+  /// The numbers do not tell who holds, until the nodes are read. Until then `holders` are all contenders.
+  bool has_open_order = false;
   std::vector<claimed> holders;
   std::vector<claimed> waiters;
   std::size_t waiters_read =
