@@ -73,7 +73,7 @@ void candidate_user::look() {
   port_.inspect(name_of(election_name), 0, host_.now() + patience,
                 [this, from](const store::inspected& answer) {
                   const auto* const state = std::get_if<std::optional<lock_state>>(&answer);
-    if (state != nullptr) around_.elections->end_look(from, leader_in(*state));
+                  if (state != nullptr) around_.elections->end_look(from, leader_in(*state));
                 });
 }
 

@@ -265,12 +265,6 @@ void ledger::number(std::size_t name, const owner_id& owner, std::uint64_t token
   grants_of_[owner].push_back({token, {grants_, eras_[name]}});
 }
 
-/// The tokens before say nothing of those that come, so a look may show a lower one.
-void ledger::begin_era(std::size_t name) {
-  ++eras_[name];
-  went_back_until_ = std::max(went_back_until_, in_.now);
-}
-
 void ledger::changed(const std::vector<standing>& now_there, bool lost) {
   looks_out_ = {};
   went_back_until_ = std::max(went_back_until_, in_.now);

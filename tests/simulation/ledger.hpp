@@ -167,7 +167,11 @@ class ledger {
   void ended(fact* f, std::size_t name, bool yes);
   void notified(std::size_t name, const store::notification& n);
   void granted(fact& f);
-  void begin_era(std::size_t name);
+  /// The tokens before say nothing of those that come, so a look may show a lower one.
+  void begin_era(std::size_t name) {
+    ++eras_[name];
+    went_back_until_ = std::max(went_back_until_, in_.now);
+  }
   void number(std::size_t name, const owner_id& owner, std::uint64_t token);
   void granted_by_former(std::size_t name, const owner_id& owner, std::uint64_t token);
   [[nodiscard]] bool was_granted_by(std::uint64_t number, std::uint64_t token) const;

@@ -36,8 +36,8 @@ void divide(survey& all, std::vector<claimed> queue) {
                      std::make_move_iterator(queue.end()));
 }
 
-/// Whether it takes more than the numbers to find the holders: several numbers are from the end of the counter,
-/// and nobody before them excludes them.
+/// Whether it takes more than the numbers to find the holders: several numbers are from the end of the
+/// counter, and nobody before them excludes them.
 bool numbers_leave_open(const std::vector<claimed>& queue) {
   const auto of_the_end = std::find_if(queue.begin(), queue.end(),
                                        [](const claimed& c) { return is_of_the_end(c.place.number); });
