@@ -43,12 +43,15 @@ std::shared_ptr<void> watchers::add(const store::watched& target, std::function<
   if (is_new) shared_->groups.emplace(target, made->in);
   made->place = action.begin();
   g.actions.splice(g.actions.begin(), action);
+  bool is_asked = false;
   try {
     ring_soon(made->in);
-    if (is_new) begin_tracking(target);
+    is_asked = is_new && shared_->track;
+    if (is_asked) shared_->track(target, true);
   } catch (...) {
     g.actions.erase(made->place);
     if (is_new) shared_->groups.erase(target);
+    if (is_asked) end_tracking(target);
     throw;
   }
   made->is_complete = true;
@@ -56,17 +59,11 @@ std::shared_ptr<void> watchers::add(const store::watched& target, std::function<
 }
 
 /// A tracker that has failed may have asked the store already.
-void watchers::begin_tracking(const store::watched& target) const {
-  if (!shared_->track) return;
+void watchers::end_tracking(const store::watched& target) const {
   try {
-    shared_->track(target, true);
+    shared_->track(target, false);
   } catch (...) {
-    try {
-      shared_->track(target, false);
-    } catch (...) {
-      // The store goes on reporting the changes. They reach no watcher.
-    }
-    throw;
+    // The store goes on reporting the changes. They reach no watcher.
   }
 }
 

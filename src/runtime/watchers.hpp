@@ -55,7 +55,7 @@ class watchers {
     std::map<store::watched, std::shared_ptr<group>> groups;
   };
   struct registration;
-  void begin_tracking(const store::watched& target) const;
+  void end_tracking(const store::watched& target) const;
   void ring_soon(const std::shared_ptr<group>& g) const;
 
   std::shared_ptr<shared> shared_;

@@ -158,6 +158,39 @@ TEST_F(change_tracking_, asks_again_at_a_third_of_the_time) {
   EXPECT_THAT(inspected_, IsEmpty()) << "it was notified all the time";
 }
 
+TEST_F(change_tracking_, asks_once_for_the_names_of_a_bucket) {
+  settle(stock, 7);
+  settle(other, 7);
+  time_.run_for(20s);
+  ASSERT_THAT(calls(), ElementsAre("watch_name other"));
+  answer(std::int64_t{7});
+  for (int i = 0; i < 5; ++i) {
+    time_.run_for(20s);
+    ASSERT_EQ(calls().size(), 1U);
+    answer(std::int64_t{7});
+  }
+  EXPECT_THAT(inspected_, IsEmpty()) << "both were notified all the time";
+}
+
+// The server may have ceased to notify, and what happened then is told by nobody.
+TEST_F(change_tracking_, looks_again_where_the_server_has_refused_to_go_on) {
+  settle(stock, 7);
+  time_.run_for(20s);
+  ASSERT_EQ(sent_.size(), 1U);
+  sent_.clear();  // without an answer
+  time_.run_for(20s);
+  sent_.clear();
+  time_.run_for(15s);
+  forget();
+  time_.run_for(10s);
+  EXPECT_FALSE(inspected_.empty());
+  while (!sent_.empty()) answer(std::int64_t{7});
+  time_.run_for(6s);
+  forget();
+  time_.run_for(10s);
+  EXPECT_THAT(inspected_, IsEmpty()) << "it is notified again";
+}
+
 TEST_F(change_tracking_, leaves_a_bucket_once_no_watched_name_can_need_it) {
   settle(stock, 7);
   settle(other, 7);

@@ -1,9 +1,11 @@
 // Clients that mean different sets of servers.
 
 #include <algorithm>
+#include <atomic>
 #include <cstddef>
 #include <future>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "faults/faults.hpp"
@@ -67,6 +69,24 @@ TEST(redis_quorum_sets, that_share_a_minority_let_no_two_in) {
 
 TEST(redis_quorum_sets, that_share_a_minority_let_no_two_in_in_the_other_order) {
   expect_refusal_of_the_second({2, 3, 4}, {0, 1, 2});
+}
+
+// The set is written and read by two commands. A connection may break between their answers.
+TEST(redis_quorum_sets, are_not_read_from_the_first_half_of_an_answer) {
+  std::atomic<bool> is_halved = false;
+  test::redis_quorum servers{{.servers = 3, .on_lines = true}};
+  servers.line(0).forge([&](std::string_view request, std::string_view answer) {
+    const bool writes_set =
+        request.find("\x1fquorum") != std::string_view::npos && answer.starts_with("+OK\r\n");
+    if (!writes_set || is_halved.exchange(true)) return std::string{answer};
+    return std::string{"+OK\r\n"};
+  });
+  client locks{servers.url("?node_timeout=20s")};
+  auto locked = std::async(std::launch::async,
+                           [&] { return failure_of([&] { mutex{locks, "stock", patient()}.lock(); }); });
+  await([&] { return is_halved.load(); }, "no set is written");
+  servers.line(0).cut_all(test::ending::reset);
+  EXPECT_EQ(locked.get().text, "it did not fail");
 }
 
 TEST(redis_quorum_sets, that_have_one_server_under_two_names_are_refused) {

@@ -14,14 +14,18 @@ BEGIN
   EXECUTE 'UNLISTEN "{CHANGED}"';
 END $$;
 -- The same for one name alone: its changes, and those of the few names that share its bucket, go to a channel of their own.
--- There are 128 buckets, so that however many names are watched, who locks reads one row to know.
+-- There are 128 buckets, so that however many names are watched, who locks reads one row to know. All who watch write that
+-- row: only where less than a minute is left, so that it is written seldom however many they are.
 CREATE OR REPLACE FUNCTION {watch_name}(in_name text, OUT bucket bigint)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$
 BEGIN
   bucket := {BUCKET};
   EXECUTE 'LISTEN "{CHANGED}_' || bucket || '"';
+  -- Not waited for to be on the disk: a crash ends those who listen as well.
+  PERFORM set_config('synchronous_commit', 'off', true);
   INSERT INTO {sweeps} (swept) VALUES (0) ON CONFLICT (id) DO NOTHING;
-  UPDATE {sweeps} SET watched_names[bucket] = greatest(watched_names[bucket], {now}() + 60000000) WHERE id = 1;
+  UPDATE {sweeps} SET watched_names[bucket] = {now}() + 90000000
+   WHERE id = 1 AND watched_names[bucket] < {now}() + 60000000;
 END $$;
 CREATE OR REPLACE FUNCTION {unwatch_names}(bucket bigint) RETURNS void
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

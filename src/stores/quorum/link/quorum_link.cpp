@@ -44,7 +44,9 @@ class quorum_link::server final : private redis::node::parent {
     c->replies_due = 2;
     const redis::pending_command& command = *c;
     c->on_answer = [this, &command](const redis::value* kept) {
-      if (kept == nullptr) return in_.coordinator_.miss(index_);
+      // Where the connection broke between them, the last reply is that of the first command.
+      if (kept == nullptr || command.problem || command.replies.size() < command.replies_due)
+        return in_.coordinator_.miss(index_);
       const bool wrote = command.replies.front().is(redis::value::kind::text);
       auto refusal = in_.coordinator_.joined(index_, description_of(*kept), wrote);
       if (refusal) node_->reconnect({std::move(*refusal), false});

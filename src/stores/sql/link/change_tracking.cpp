@@ -28,7 +28,8 @@ change_tracking::change_tracking(store::scheduler& time, duration answer_limit, 
 void change_tracking::track(const store::watched& target, bool on) {
   if (on) {
     if (target) states_.add(*target);
-    const auto added = targets_.insert_or_assign(target, target_state{++last_number_, false, 0, {}}).first;
+    const auto added =
+        targets_.insert_or_assign(target, target_state{++last_number_, false, 0, {}, {}}).first;
     begin(*added);
     look_when_due();
     if (next_ask_ == 0) ask_again_later();
@@ -84,9 +85,8 @@ void change_tracking::ask_for(const tracked& each) {
   const auto& [target, state] = each;
   if (!act_.notified_for()) return;
   act_.send(target ? call{"watch_name", {parameter::of_text(*target)}} : call{"watch", {}},
-            [this, target = target, number = state.number](const std::vector<row>& rows) {
-              answered(target, number, rows);
-            });
+            [this, target = target, number = state.number, sent_at = time_.now()](
+                const std::vector<row>& rows) { answered(target, number, sent_at, rows); });
 }
 
 void change_tracking::begin_all() {
@@ -94,6 +94,20 @@ void change_tracking::begin_all() {
   look_when_due();
   time_.cancel(std::exchange(next_ask_, 0));
   if (!targets_.empty()) ask_again_later();
+}
+
+/// Once for each bucket. Where the server has refused the requests before, it may have ceased to notify.
+void change_tracking::ask_again(duration lasts) {
+  std::set<std::int64_t> buckets;
+  for (tracked& each : targets_) {
+    const auto& [target, state] = each;
+    if (state.is_notified && time_.now() > state.sent_at + lasts * 2 / 3) {
+      begin(each);
+    } else if (!target || !state.is_notified || buckets.insert(state.bucket).second) {
+      ask_for(each);
+    }
+  }
+  look_when_due();
 }
 
 /// At a third of the time for which the server notifies: two of these calls may be late. If they were much
@@ -107,7 +121,7 @@ void change_tracking::ask_again_later() {
     if (time_.now() > due + lasts / 2) {
       begin_all();
     } else {
-      for (const tracked& each : targets_) ask_for(each);
+      ask_again(lasts);
       ask_again_later();
     }
     act_.flush();
@@ -117,16 +131,21 @@ void change_tracking::ask_again_later() {
 /// The server does not notify of changes before its answer, nor of those by calls that are in progress now:
 /// their clients have an answer within `answer_limit`, or give up.
 /// \param rows none: there are no routines yet.
-void change_tracking::answered(const store::watched& target, std::uint64_t number,
+void change_tracking::answered(const store::watched& target, std::uint64_t number, store::time_point sent_at,
                                const std::vector<row>& rows) {
   const auto found = targets_.find(target);
   if (rows.empty() || rows[0].empty()) return;
   const auto* const bucket = std::get_if<std::int64_t>(rows[0].data());
   if (target && bucket == nullptr) return;
-  if (target) buckets_.insert(*bucket);
+  if (target) {
+    buckets_.insert(*bucket);
+    for (auto& [other, state] : targets_)
+      if (other && state.is_notified && state.bucket == *bucket) state.sent_at = sent_at;
+  }
   if (found != targets_.end() && found->second.number == number) {
     target_state& state = found->second;
     if (target) state.bucket = *bucket;
+    state.sent_at = sent_at;
     if (!std::exchange(state.is_notified, true)) {
       state.look_due = time_.now() + answer_limit_;
       look_at(target);

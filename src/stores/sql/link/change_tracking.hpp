@@ -55,9 +55,10 @@ class change_tracking {
  private:
   /// One name, or all of them.
   struct target_state {
-    std::uint64_t number = 0;  // tells a target from one that was removed and added again
-    bool is_notified = false;  // the server has answered that it notifies
-    std::int64_t bucket = 0;   // of a name, from then on
+    std::uint64_t number = 0;   // tells a target from one that was removed and added again
+    bool is_notified = false;   // the server has answered that it notifies
+    std::int64_t bucket = 0;    // of a name, from then on
+    store::time_point sent_at;  // when the last request was sent that it has answered
     std::optional<store::time_point> look_due;
   };
   using tracked = std::map<store::watched, target_state>::value_type;
@@ -65,8 +66,10 @@ class change_tracking {
   void begin(tracked& each);
   void begin_all();
   void ask_for(const tracked& each);
+  void ask_again(duration lasts);
   void ask_again_later();
-  void answered(const store::watched& target, std::uint64_t number, const std::vector<row>& rows);
+  void answered(const store::watched& target, std::uint64_t number, store::time_point sent_at,
+                const std::vector<row>& rows);
   void look_at(const store::watched& target);
   void look_when_due();
   void leave_unused_buckets();
