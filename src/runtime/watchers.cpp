@@ -63,7 +63,7 @@ void watchers::end_tracking(const store::watched& target) const {
   try {
     shared_->track(target, false);
   } catch (...) {
-    // The store goes on reporting the changes. They reach no watcher.
+    // Out of threads or memory: the store goes on reporting the changes. They reach no watcher.
   }
 }
 
