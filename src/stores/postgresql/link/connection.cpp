@@ -85,14 +85,14 @@ std::optional<store::notification> read_notification(std::string_view said) {
   return sql::notification_of(*owner, token);
 }
 
-/// Of a change of a name: see track.sql. Anybody may send others; there are no more than are kept until they
-/// are read.
+/// Parses the payload of a change of one name: the number of its bucket, see track.sql. Anybody may send any
+/// text to the channel. Other numbers are dropped, so that they cannot fill the memory.
 std::optional<std::int64_t> read_bucket(std::string_view said) {
-  constexpr std::int64_t buckets = 128;
   std::int64_t bucket = 0;
   const auto read = std::from_chars(said.data(), said.data() + said.size(), bucket);
   if (read.ec != std::errc{} || read.ptr != said.data() + said.size()) return std::nullopt;
-  return bucket >= 1 && bucket <= buckets ? std::optional{bucket} : std::nullopt;
+  if (bucket < 1 || bucket > sql::postgresql::name_buckets) return std::nullopt;
+  return bucket;
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <initializer_list>
 #include <string_view>
 
 #include "stores/postgresql/protocol/texts.hpp"
@@ -102,20 +103,23 @@ std::string signatures(const naming& names) {
 }  // namespace
 
 bool is_ours(std::string_view table, std::string_view columns) {
-  if (table == "locks")
-    return columns == "name text, token bigint, granted bigint, oldest bigint, capacity bigint";
-  const auto starts = [&](std::string_view first, std::string_view later) {
-    return columns == first || columns == std::string{first}.append(later);
+  /// Each version has added columns to those of the one before.
+  const auto is_of_a_version = [&](std::initializer_list<std::string_view> added) {
+    std::string all;
+    return std::any_of(added.begin(), added.end(),
+                       [&](std::string_view each) { return columns == all.append(each); });
   };
-  if (table == "claims") {
-    return starts(
-        "name text, token bigint, owner bytea, client bytea, weight bigint, ttl bigint, expires bigint, "
-        "since bigint, metadata text",
-        ", login oid");
+  if (table == "locks") {
+    return is_of_a_version({"name text, token bigint, granted bigint, oldest bigint, capacity bigint"});
   }
-  constexpr std::string_view counted = "swept bigint, id smallint, walked text, watched bigint";
-  return starts("swept bigint", ", id smallint, walked text, watched bigint") ||
-         columns == std::string{counted}.append(", watched_names bigint[]");
+  if (table == "claims") {
+    return is_of_a_version(
+        {"name text, token bigint, owner bytea, client bytea, weight bigint, ttl bigint, expires bigint, "
+         "since bigint, metadata text",
+         ", login oid"});
+  }
+  return is_of_a_version(
+      {"swept bigint", ", id smallint, walked text, watched bigint", ", watched_names bigint[]"});
 }
 
 revision revision::parse(std::string_view text) {
@@ -154,7 +158,9 @@ std::string schema(const naming& names, std::string_view owner) {
   }
   replace(all, "{CHANGED}", "holdfast_changed_" + std::to_string(number_of(names)));
   replace(all, "{BUCKET}",
-          "(pg_catalog.hashtext(in_name) OPERATOR(pg_catalog.&) 127) OPERATOR(pg_catalog.+) 1");
+          "(pg_catalog.hashtext(in_name) OPERATOR(pg_catalog.&) " + std::to_string(name_buckets - 1) +
+              ") OPERATOR(pg_catalog.+) 1");
+  replace(all, "{BUCKETS}", std::to_string(name_buckets));
   replace(all, "{FOREVER}", std::to_string(forever.count()));
   replace(all, "{OWN}", "decode(current_setting('holdfast.session', true), 'hex')");
   replace(all, "{LAYOUT}", std::to_string(layout_number));

@@ -14,6 +14,10 @@ namespace holdfast::sql::postgresql {
 /// store.
 inline constexpr std::int64_t layout_number = 1;
 
+/// Each name belongs to one of so many buckets, by its hash. A watch of one name is notified of its bucket.
+inline constexpr std::int64_t name_buckets = 128;
+static_assert((name_buckets & (name_buckets - 1)) == 0, "the hash is masked");
+
 /// The complete schema, by the names that `naming::quoted` takes.
 inline constexpr auto tables = std::to_array<std::string_view>({"locks", "claims", "sweeps"});
 /// The roles that may execute a routine, besides the owner: none, because it is a part of others; roles that

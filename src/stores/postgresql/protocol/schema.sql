@@ -35,5 +35,5 @@ ALTER TABLE {sweeps} ADD COLUMN IF NOT EXISTS id smallint PRIMARY KEY DEFAULT 1 
 ALTER TABLE {sweeps} ADD COLUMN IF NOT EXISTS walked text COLLATE "C" NOT NULL DEFAULT '';
 ALTER TABLE {sweeps} ADD COLUMN IF NOT EXISTS watched bigint NOT NULL DEFAULT 0;
 -- The same of single names, by their buckets, which count from 1; see track.sql.
-ALTER TABLE {sweeps} ADD COLUMN IF NOT EXISTS watched_names bigint[] NOT NULL DEFAULT array_fill(0::bigint, ARRAY[128]);
+ALTER TABLE {sweeps} ADD COLUMN IF NOT EXISTS watched_names bigint[] NOT NULL DEFAULT array_fill(0::bigint, ARRAY[{BUCKETS}]);
 INSERT INTO {sweeps} (swept) VALUES (0) ON CONFLICT (id) DO NOTHING;

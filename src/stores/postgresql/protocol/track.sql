@@ -14,7 +14,7 @@ BEGIN
   EXECUTE 'UNLISTEN "{CHANGED}"';
 END $$;
 -- The same for one name alone: its changes, and those of the few names that share its bucket, go to a channel of their own.
--- There are 128 buckets, so that however many names are watched, who locks reads one row to know. All who watch write that
+-- There are {BUCKETS} buckets, so that however many names are watched, who locks reads one row to know. All who watch write that
 -- row: only where less than a minute is left, so that it is written seldom however many they are.
 CREATE OR REPLACE FUNCTION {watch_name}(in_name text, OUT bucket bigint)
 LANGUAGE plpgsql VOLATILE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $$

@@ -154,12 +154,12 @@ class coordinator {
   std::size_t times_due_ = 0;
   server_set set_;
   bool is_acquainted_;  // the servers have been asked which set they keep: the first claim waits for that
-  store::scheduler::timer meeting_ = 0;
-  unsigned late_ = 0;            // how often that has taken too long
-  outcomes times_;               // what they said
-  std::vector<bool> answered_;   // servers that have, ever
-  std::vector<bool> is_silent_;  // servers that have not answered in time, and nothing since
-  std::size_t deliveries_ = 0;   // of releases and withdrawals that are not finished
+  store::scheduler::timer meeting_ = 0;  // ends a wait for servers that have not been heard
+  unsigned late_ = 0;                    // how many such waits have ended by it
+  outcomes times_;                       // what they said
+  std::vector<bool> answered_;           // servers that have, ever
+  std::vector<bool> is_silent_;          // servers that have not answered in time, and nothing since
+  std::size_t deliveries_ = 0;           // of releases and withdrawals that are not finished
   std::function<void()> delivered_;
   bool is_sending_ = false;      // a call of `send`, within which nothing is answered
   std::shared_ptr<bool> alive_;  // for callbacks that come late

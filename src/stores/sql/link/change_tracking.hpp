@@ -16,11 +16,11 @@
 
 namespace holdfast::sql {
 
-/// Finds changes of the names that a client watches. PostgreSQL notifies of them, on one channel of changes
-/// of any name, and on one channel for each of 128 buckets of names: see track.sql. MariaDB notifies of none.
+/// Finds changes of the names that a client watches. PostgreSQL notifies of them: of a change of any name on
+/// one channel, and of a change of one name on the channel of its bucket (ADR 35). MariaDB notifies of none.
 ///
-/// Until the server has answered that it notifies, and where it does not, changes are assumed twice a second;
-/// and once after the answer, when the calls are over that were in progress then and notify nobody.
+/// Twice a second changes are assumed, until the server has answered that it notifies, and where it does not.
+/// They are assumed once more after that answer: calls that were in progress then notify nobody.
 ///
 /// All functions are called under the core lock, and so are the actions.
 class change_tracking {
@@ -35,7 +35,7 @@ class change_tracking {
     std::function<std::optional<duration>()> notified_for;
     /// Calls those who watch exactly this.
     std::function<void(const store::watched&)> ring;
-    std::function<void()> flush;  // sends target a timer has put into the queue
+    std::function<void()> flush;  // sends the calls that a timer has queued
   };
 
   /// \param time must outlive it. \param answer_limit how long a call of another client may be in progress.
