@@ -27,18 +27,18 @@ class election_ledger {
 
   /// A candidate or a leader is about to tell the store that value, as that revision of its own.
   void proclaims(const std::string& value, std::uint64_t revision) { revisions_[value] = revision; }
-  /// The store has confirmed it.
-  void confirmed(position of);
+  /// The store has confirmed what its leader asked for at that time.
+  void confirmed(position of, instant asked);
   void elected(const host& at, const lease_core::lease_record_ptr& lease);
-  void resigned(const lease_core::lease_record& lease);
+  void resigned(const lease_core::lease_record& lease, instant asked);
 
   /// What is known when somebody begins to look.
   struct look {
     instant began{};
     std::optional<position> newest;
-    instant confirmed_at{};
+    instant newest_asked{};
   };
-  [[nodiscard]] look begin_look() const { return {in_.now, newest_, confirmed_at_}; }
+  [[nodiscard]] look begin_look() const { return {in_.now, newest_, newest_asked_}; }
   void end_look(const look& from, const std::optional<candidate>& leader);
 
   /// What one observer has reported.
@@ -58,7 +58,12 @@ class election_ledger {
     const host* at = nullptr;
     std::uint32_t life = 0;
     lease_core::lease_record_ptr lease;
+    instant asked{};
     instant since{};
+  };
+  struct resignation {
+    instant asked{};
+    instant confirmed{};
   };
   [[nodiscard]] bool went_back_since(instant when) const;
   void require_proclaimed(const candidate& leader);
@@ -68,8 +73,8 @@ class election_ledger {
   const ledger& account_;
   std::unordered_map<std::string, std::uint64_t> revisions_;  // by value
   std::optional<position> newest_;                            // that was confirmed
-  instant confirmed_at_{};
-  std::map<fencing_token, instant> resigned_;
+  instant newest_asked_{};
+  std::map<fencing_token, resignation> resigned_;
   std::vector<term> terms_;
   std::uint64_t looks_ = 0;
 };
