@@ -121,10 +121,11 @@ class parser {
   }
 
   [[nodiscard]] failure no_command(const std::string& argument) const {
-    return usage(argument.empty() || argument.starts_with('-')
-                     ? "no command is given: use run, elect, leader, ls, show, why, wait, release, watch, "
-                       "schema or bench"
-                     : fmt::format("there is no command '{}'", argument));
+    return usage(
+        argument.empty() || argument.starts_with('-')
+            ? "no command is given: use run, elect, leader, ls, show, why, doctor, wait, release, watch, "
+              "schema or bench"
+            : fmt::format("there is no command '{}'", argument));
   }
 
   /// `holdfast --store URL ls` means `holdfast ls --store URL`, as with kubectl or etcdctl.
@@ -166,6 +167,7 @@ class parser {
     if (name == "release") return commands_.release;
     if (name == "watch") return commands_.watch;
     if (name == "why") return commands_.explain;
+    if (name == "doctor") return commands_.doctor;
     if (name == "schema") return commands_.schema;
     if (name == "bench") return commands_.bench;
     if (name == "__names") return commands_.names;

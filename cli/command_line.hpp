@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "bench/bench.hpp"
+#include "commands/doctor.hpp"
 #include "commands/elect.hpp"
 #include "commands/leader.hpp"
 #include "commands/ls.hpp"
@@ -23,9 +24,10 @@ struct print_command {
   std::string text;
 };
 
-using any_command = std::variant<run_command, elect_command, leader_command, ls_command, names_command,
-                                 show_command, wait_command, release_command, watch_command, why_command,
-                                 schema_command, bench_command, contender_command, print_command>;
+using any_command =
+    std::variant<run_command, elect_command, leader_command, ls_command, names_command, show_command,
+                 wait_command, release_command, watch_command, why_command, doctor_command, schema_command,
+                 bench_command, contender_command, print_command>;
 
 /// Parses the arguments, without the program's name.
 /// \throws failure that names the mistake.

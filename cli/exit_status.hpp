@@ -10,6 +10,8 @@ enum exit_status : int {
   success = 0,
   no_match = 1,            // as in grep: of `show --quiet`, the lock is not held
   deadlocked = 2,          // of `why`
+  doubtful = 1,            // of `doctor`: a condition may not be kept
+  broken = 2,              // of `doctor`
   bad_usage = 64,          // EX_USAGE
   store_unavailable = 69,  // EX_UNAVAILABLE
   internal_error = 70,     // EX_SOFTWARE

@@ -26,6 +26,7 @@ void subcommands::add_to(CLI::App& app) {
   add_release(app);
   add_watch(app);
   add_why(app);
+  add_doctor(app);
   add_elect(app);
   add_leader(app);
   add_schema(app);
@@ -164,6 +165,15 @@ void subcommands::add_why(CLI::App& app) {
   command->add_flag("--all", explain.all, "Print all deadlocks of the store, instead of one lock");
   add_store(command, explain.store);
   command->footer("The exit status is 2 if there is a deadlock.");
+}
+
+void subcommands::add_doctor(CLI::App& app) {
+  auto* command = add(app, "doctor", "Look whether a store keeps the conditions that locks need");
+  command->add_flag("--all", doctor.all, "Print the conditions that are kept, too");
+  add_ttl(command, doctor.ttl, "The longest ttl in use, with its grace; default: 30s");
+  add_store(command, doctor.store);
+  command->footer(
+      "The exit status is 0 if all conditions are kept, 1 if one may not be, and 2 if one is broken.");
 }
 
 void subcommands::add_schema(CLI::App& app) {

@@ -5,6 +5,7 @@
 #include <CLI/App.hpp>
 
 #include "bench/bench.hpp"
+#include "commands/doctor.hpp"
 #include "commands/elect.hpp"
 #include "commands/leader.hpp"
 #include "commands/ls.hpp"
@@ -30,6 +31,7 @@ struct subcommands {
   release_command release;
   watch_command watch;
   why_command explain;
+  doctor_command doctor;
   schema_command schema;
   bench_command bench;
   contender_command contender;
@@ -49,6 +51,7 @@ struct subcommands {
   void add_release(CLI::App& app);
   void add_watch(CLI::App& app);
   void add_why(CLI::App& app);
+  void add_doctor(CLI::App& app);
   void add_schema(CLI::App& app);
   void add_bench(CLI::App& app);
   void add_completion(CLI::App& app);

@@ -8,6 +8,7 @@
 #include "holdfast/candidate.hpp"           // IWYU pragma: export
 #include "holdfast/client.hpp"              // IWYU pragma: export
 #include "holdfast/counting_semaphore.hpp"  // IWYU pragma: export
+#include "holdfast/diagnosis.hpp"           // IWYU pragma: export
 #include "holdfast/election.hpp"            // IWYU pragma: export
 #include "holdfast/error.hpp"               // IWYU pragma: export
 #include "holdfast/fencing_token.hpp"       // IWYU pragma: export

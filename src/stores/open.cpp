@@ -16,6 +16,7 @@ namespace {
 struct entry {
   std::string_view scheme;
   std::unique_ptr<runtime::backend> (*open)(store_url&, const client_options&, runtime::event_loop&);
+  std::vector<finding> (*diagnose)(store_url&, const client_options&) = nullptr;
   database_schema (*schema_of)(store_url&, const client_options&) = nullptr;  // of stores in database servers
 };
 
@@ -25,26 +26,26 @@ constexpr auto entries = std::to_array<entry>({
     {"sqlite", open_sqlite},
 #endif
 #ifdef HOLDFAST_WITH_REDIS
-    {"redis", open_redis},
-    {"rediss", open_redis},
-    {"redis+sentinel", open_redis},
-    {"rediss+sentinel", open_redis},
-    {"redis+cluster", open_redis},
-    {"rediss+cluster", open_redis},
-    {"redlock", open_redis},
-    {"redlocks", open_redis},
-    {"unix", open_redis},
+    {"redis", open_redis, diagnose_redis},
+    {"rediss", open_redis, diagnose_redis},
+    {"redis+sentinel", open_redis, diagnose_redis},
+    {"rediss+sentinel", open_redis, diagnose_redis},
+    {"redis+cluster", open_redis, diagnose_redis},
+    {"rediss+cluster", open_redis, diagnose_redis},
+    {"redlock", open_redis, diagnose_redis},
+    {"redlocks", open_redis, diagnose_redis},
+    {"unix", open_redis, diagnose_redis},
 #endif
 #ifdef HOLDFAST_WITH_ZOOKEEPER
     {"zk", open_zookeeper},
 #endif
 #ifdef HOLDFAST_WITH_POSTGRESQL
-    {"postgresql", open_postgresql, schema_of_postgresql},
-    {"postgres", open_postgresql, schema_of_postgresql},
+    {"postgresql", open_postgresql, nullptr, schema_of_postgresql},
+    {"postgres", open_postgresql, nullptr, schema_of_postgresql},
 #endif
 #ifdef HOLDFAST_WITH_MARIADB
-    {"mariadb", open_mariadb, schema_of_mariadb},
-    {"mysql", open_mariadb, schema_of_mariadb},
+    {"mariadb", open_mariadb, nullptr, schema_of_mariadb},
+    {"mysql", open_mariadb, nullptr, schema_of_mariadb},
 #endif
 });
 
@@ -94,6 +95,18 @@ database_schema make_schema(const store_url& url, std::string text, std::functio
               throw error{c.reason.code, "cannot make the tables of " + masked_url + ": " + c.reason.message};
             }
           }};
+}
+
+std::vector<finding> diagnose(store_url url, const client_options& options) {
+  require_password(url, options);
+  const entry& found = entry_of(url);
+  if (found.diagnose == nullptr)
+    throw error{errc::invalid_argument, url.masked() + ": a store of this kind cannot be examined"};
+  try {
+    return found.diagnose(url, options);
+  } catch (const runtime::connection_error& c) {
+    throw error{c.reason.code, "cannot examine " + url.masked() + ": " + c.reason.message};
+  }
 }
 
 std::vector<std::string_view> known_schemes() {

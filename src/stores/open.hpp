@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "base/url.hpp"
+#include "holdfast/diagnosis.hpp"
 #include "holdfast/options.hpp"
 #include "runtime/backend.hpp"
 #include "runtime/event_loop.hpp"
@@ -26,6 +27,10 @@ struct database_schema {
 /// The schema of the store of a URL.
 /// \throws holdfast::error, errc::invalid_argument where the store needs none.
 [[nodiscard]] database_schema schema_of(store_url url, const client_options& options);
+
+/// Whether the store of a URL keeps the conditions of its guarantees: see holdfast::diagnose.
+/// \throws holdfast::error.
+[[nodiscard]] std::vector<finding> diagnose(store_url url, const client_options& options);
 
 /// The schemes of this build.
 [[nodiscard]] std::vector<std::string_view> known_schemes();

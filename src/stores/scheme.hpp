@@ -3,6 +3,7 @@
 #include <functional>
 #include <memory>
 #include <string>
+#include <vector>
 
 #include "stores/open.hpp"
 
@@ -22,6 +23,9 @@ std::unique_ptr<runtime::backend> open_postgresql(store_url& url, const client_o
                                                   runtime::event_loop& on);
 std::unique_ptr<runtime::backend> open_mariadb(store_url& url, const client_options& options,
                                                runtime::event_loop& on);
+
+/// Likewise, whether the store keeps its conditions. \throws holdfast::error, runtime::connection_error.
+std::vector<finding> diagnose_redis(store_url& url, const client_options& options);
 
 /// Likewise, the schema of a store in a database server.
 stores::database_schema schema_of_postgresql(store_url& url, const client_options& options);

@@ -4,6 +4,7 @@
 
 #include "stores/quorum/link/quorum_link.hpp"
 #include "stores/redis/link/cluster/cluster_link.hpp"
+#include "stores/redis/link/diagnosis.hpp"
 #include "stores/redis/link/link.hpp"
 #include "stores/redis/protocol/sentinel_replies.hpp"
 #include "stores/scheme.hpp"
@@ -141,10 +142,7 @@ void read_tls(store_url& url, redis::settings& s) {
   if (!s.tls.key.empty() && s.tls.cert.empty()) url.refuse("the option 'key' needs a 'cert'");
 }
 
-}  // namespace
-
-std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_options& options,
-                                             runtime::event_loop& on) {
+redis::settings settings_of(store_url& url, const client_options& options) {
   redis::settings s;
   if (url.scheme() == "unix")
     read_path(url, s);
@@ -190,9 +188,21 @@ std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_option
   if (speech.former_primary.count() > 0 && speech.guard.count() == 0)
     url.refuse("the option 'former_primary' needs a 'failover_guard'");
   url.refuse_rest(known_options);
+  return s;
+}
+
+}  // namespace
+
+std::unique_ptr<runtime::backend> open_redis(store_url& url, const client_options& options,
+                                             runtime::event_loop& on) {
+  redis::settings s = settings_of(url, options);
   if (s.is_cluster()) return std::make_unique<runtime::connected<redis::cluster_link>>(on, std::move(s));
   if (s.is_quorum()) return std::make_unique<runtime::connected<quorum::quorum_link>>(on, std::move(s));
   return std::make_unique<runtime::connected<redis::link>>(on, std::move(s));
+}
+
+std::vector<finding> diagnose_redis(store_url& url, const client_options& options) {
+  return redis::diagnose(settings_of(url, options), options.locks().ttl() + options.locks().grace());
 }
 
 }  // namespace holdfast::stores

@@ -1,0 +1,113 @@
+#include "commands/doctor.hpp"
+
+#include <algorithm>
+#include <fmt/format.h>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "exit_status.hpp"
+#include "output/json.hpp"
+#include "output/terminal.hpp"
+#include "output/text.hpp"
+#include <holdfast/diagnosis.hpp>
+
+namespace holdfast::cli {
+
+namespace {
+
+using grade = finding::grade;
+
+std::string_view name_of(grade of) {
+  switch (of) {
+    case grade::kept: return "kept";
+    case grade::unknown: return "unknown";
+    case grade::warning: return "warning";
+    case grade::broken: return "broken";
+  }
+  return "unknown";
+}
+
+std::string coloured(grade of, const palette& colours) {
+  const auto padded = fmt::format("{:<8}", name_of(of));
+  switch (of) {
+    case grade::kept: return colours.green(padded);
+    case grade::unknown:
+    case grade::warning: return colours.yellow(padded);
+    case grade::broken: return colours.red(padded);
+  }
+  return padded;
+}
+
+grade worst_of(const std::vector<finding>& all) {
+  grade worst = grade::kept;
+  for (const finding& each : all) worst = std::max(worst, each.result);
+  return worst;
+}
+
+int status_of(grade worst) {
+  switch (worst) {
+    case grade::kept: return success;
+    case grade::unknown:
+    case grade::warning: return doubtful;
+    case grade::broken: return broken;
+  }
+  return broken;
+}
+
+void print_finding(const finding& one, const palette& colours) {
+  fmt::print("{} {}: {}\n", coloured(one.result, colours), one.condition, printable(one.observed));
+  if (one.result == grade::kept) return;
+  if (!one.meaning.empty()) fmt::print("         {}\n", printable(one.meaning));
+  if (!one.remedy.empty()) fmt::print("         mend: {}\n", printable(one.remedy));
+}
+
+/// By server, the worst first; what is kept as a number, unless all is wanted.
+void print_text(const std::vector<finding>& all, bool with_kept) {
+  const palette colours{stdout};
+  std::vector<std::string> subjects;
+  for (const finding& each : all) {
+    if (std::ranges::find(subjects, each.subject) == subjects.end()) subjects.push_back(each.subject);
+  }
+  for (const std::string& subject : subjects) {
+    std::vector<finding> here;
+    std::ranges::copy_if(all, std::back_inserter(here),
+                         [&](const finding& each) { return each.subject == subject; });
+    std::ranges::stable_sort(here, std::ranges::greater{}, &finding::result);
+    const auto kept = std::ranges::count(here, grade::kept, &finding::result);
+    fmt::print("{}: {} of {} conditions are kept\n", colours.bold(printable(subject)), kept, here.size());
+    for (const finding& each : here) {
+      if (with_kept || each.result != grade::kept) print_finding(each, colours);
+    }
+  }
+}
+
+json describe(const finding& one) {
+  return {{"subject", one.subject},   {"condition", one.condition}, {"result", name_of(one.result)},
+          {"observed", one.observed}, {"meaning", one.meaning},     {"remedy", one.remedy}};
+}
+
+}  // namespace
+
+int perform(const doctor_command& request) {
+  client_options options;
+  options.password(password_of(request.store));
+  if (request.ttl) options.locks(lock_options{}.ttl(*request.ttl));
+  std::vector<finding> all;
+  {
+    status_line progress;
+    progress.show("examining the store");
+    all = diagnose(url_of(request.store), options);
+  }
+  const grade worst = worst_of(all);
+  if (request.store.json) {
+    json findings = json::array();
+    for (const finding& each : all) findings.push_back(describe(each));
+    print_line({{"result", name_of(worst)}, {"findings", findings}});
+  } else {
+    print_text(all, request.all);
+  }
+  return status_of(worst);
+}
+
+}  // namespace holdfast::cli

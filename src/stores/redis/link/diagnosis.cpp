@@ -1,0 +1,377 @@
+#include "stores/redis/link/diagnosis.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <cstdlib>
+#include <iterator>
+#include <map>
+#include <memory>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <utility>
+
+#include "base/owner_id.hpp"
+#include "runtime/wakeup_fd.hpp"
+#include "stores/redis/link/introduction.hpp"
+#include "stores/redis/link/socket.hpp"
+#include "stores/redis/protocol/replies.hpp"
+#include "stores/redis/protocol/sentinel_replies.hpp"
+#include "stores/redis/protocol/server_facts.hpp"
+#include "stores/redis/protocol/slot_map.hpp"
+
+namespace holdfast::redis {
+
+namespace {
+
+using std::chrono::microseconds;
+using std::chrono::milliseconds;
+using grade = finding::grade;
+
+constexpr std::size_t script_calls = 5;
+
+std::int64_t number_in(std::string_view text) {
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+bool is_local(const server_address& at) {
+  return !at.path.empty() || at.host == "localhost" || at.host == "::1" || at.host.starts_with("127.");
+}
+
+/// Commands to a server and their replies, one after the other.
+class conversation {
+ public:
+  /// Connects, and logs in. \throws connection_error, parser::garbage.
+  conversation(const settings& in, const server_address& to, const credentials& login,
+               const tls_context* secure, int stop)
+      : limit_{in.connect_limit, stop} {
+    made_.stream = connect_stream(to, secure, limit_);
+    limit_.begin("the server to answer");
+    std::string hello;
+    append_hello(hello, login);
+    talk_.send(hello);
+    require_no_error(talk_.hear(), login);
+  }
+
+  [[nodiscard]] value ask(const std::vector<std::string>& arguments) {
+    std::string command;
+    append_command(command, arguments.size());
+    for (const std::string& argument : arguments) append_bulk_string(command, argument);
+    return ask_as_written(command);
+  }
+  [[nodiscard]] value ask_as_written(std::string_view command) {
+    talk_.send(command);
+    return talk_.hear();
+  }
+
+ private:
+  runtime::io_deadline limit_;
+  connection made_;
+  introduction talk_{made_, limit_};
+};
+
+/// The servers of a URL, one after the other.
+class survey {
+ public:
+  survey(const settings& in, milliseconds longest_ttl) : in_{in}, longest_ttl_{longest_ttl} {
+    if (in.tls.on) secure_ = std::make_unique<tls_context>(in);
+  }
+
+  std::vector<finding> run() && {
+    if (in_.has_sentinels()) {
+      examine_server(primary_of_sentinels());
+    } else if (in_.is_cluster()) {
+      examine_cluster();
+    } else if (in_.is_quorum()) {
+      examine_quorum();
+    } else {
+      examine_server(in_.server);
+    }
+    return std::move(found_);
+  }
+
+ private:
+  [[nodiscard]] conversation talk_to(const server_address& to, const credentials& login) const {
+    return {in_, to, login, secure_.get(), never_.descriptor()};
+  }
+  void add(std::string subject, std::string condition, grade result, std::string observed,
+           std::string meaning = {}, std::string remedy = {}) {
+    found_.push_back({std::move(subject), std::move(condition), result, std::move(observed),
+                      std::move(meaning), std::move(remedy)});
+  }
+
+  server_facts examine_server(const server_address& at) {
+    server_facts facts = facts_of(at);
+    std::ranges::move(findings_of(facts, in_.speech, longest_ttl_), std::back_inserter(found_));
+    return facts;
+  }
+  /// Empty: it does not answer, which is a finding.
+  std::optional<server_facts> examine_one_of_many(const server_address& at, grade if_silent,
+                                                  const std::string& meaning) {
+    try {
+      return examine_server(at);
+    } catch (const connection_error& c) {
+      last_problem_ = c.reason;
+    } catch (const parser::garbage& g) {
+      last_problem_ = {errc::corrupt_store, std::string{"it does not answer as Redis does: "} + g.what()};
+    }
+    add(at.place(), "answer", if_silent, last_problem_.message, meaning,
+        "start the server, or look at its network and its log");
+    return std::nullopt;
+  }
+
+  [[nodiscard]] server_facts facts_of(const server_address& at) const;
+  [[nodiscard]] bool is_open(const server_address& at) const;
+  [[nodiscard]] server_address primary_of_sentinels();
+  [[nodiscard]] std::optional<server_address> hear_sentinel(const server_address& at);
+  [[nodiscard]] slot_map slots() const;
+  void examine_cluster();
+  void examine_quorum();
+  void examine_clocks(const std::vector<server_facts>& of);
+  void examine_votes(const std::vector<server_facts>& of);
+
+  const settings& in_;
+  milliseconds longest_ttl_;
+  std::unique_ptr<tls_context> secure_;
+  runtime::wakeup_fd never_;
+  failure last_problem_;
+  std::vector<finding> found_;
+};
+
+microseconds wall_clock_now() {
+  return std::chrono::duration_cast<microseconds>(std::chrono::system_clock::now().time_since_epoch());
+}
+
+/// By how much a server's clock is ahead of this host's, as far as the way there and back tells.
+microseconds clock_ahead(conversation& with) {
+  const microseconds before = wall_clock_now();
+  const value time = with.ask({"TIME"});
+  const microseconds after = wall_clock_now();
+  if (time.items.size() != 2) return {};
+  const microseconds there{number_in(time.items[0].text) * 1'000'000 + number_in(time.items[1].text)};
+  if (there < before) return there - before;
+  return there > after ? there - after : microseconds{};
+}
+
+microseconds script_time(conversation& with) {
+  std::vector<microseconds> times;
+  for (std::size_t call = 0; call < script_calls; ++call) {
+    const auto before = std::chrono::steady_clock::now();
+    static_cast<void>(with.ask({"EVAL", "return redis.call('TIME')", "0"}));
+    times.push_back(std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - before));
+  }
+  std::ranges::sort(times);
+  return times[times.size() / 2];
+}
+
+std::vector<server_facts::denial> denials(conversation& with, const settings& in) {
+  std::vector<server_facts::denial> all;
+  for (right& each : needed_rights(in.speech, owner_id::random().hex(), in.database != 0)) {
+    const value reply = with.ask(each.probe);
+    if (reply.is(value::kind::error) && reply.text.starts_with("NOPERM"))
+      all.push_back({std::move(each), reply.text});
+  }
+  return all;
+}
+
+server_facts survey::facts_of(const server_address& at) const {
+  server_facts facts;
+  facts.place = at.place();
+  facts.user = in_.login.user;
+  conversation with = talk_to(at, in_.login);
+  facts.info = fields_in_info(with.ask({"INFO"}));
+  for (const char* pattern : {"append*", "min-replicas-*", "stop-writes-on-bgsave-error"})
+    facts.settings.merge(settings_in(with.ask({"CONFIG", "GET", pattern})));
+  facts.clock_ahead = clock_ahead(with);
+  facts.script_time = script_time(with);
+  facts.is_local = is_local(at);
+  facts.is_open = is_open(at);
+  facts.denials = denials(with, in_);
+  return facts;
+}
+
+/// Whether it lets in whoever gives no password.
+bool survey::is_open(const server_address& at) const {
+  if (!in_.login.are_given()) return true;
+  try {
+    static_cast<void>(talk_to(at, {}));
+    return true;
+  } catch (const connection_error&) {
+    return false;
+  }
+}
+
+// ---- Sentinels
+
+std::optional<server_address> survey::hear_sentinel(const server_address& at) {
+  try {
+    conversation with = talk_to(at, in_.sentinel.login);
+    std::string question;
+    append_address_question(question, in_.sentinel.primary);
+    const auto primary = primary_address_in(with.ask_as_written(question));
+    if (primary) {
+      add(at.place(), "sentinel", grade::kept,
+          "it says that '" + in_.sentinel.primary + "' is at " + primary->place());
+    } else {
+      add(at.place(), "sentinel", grade::warning,
+          "it does not know the primary '" + in_.sentinel.primary + "'",
+          "it takes no part in a failover, and clients that ask it lose time",
+          "SENTINEL MONITOR " + in_.sentinel.primary + " HOST PORT QUORUM");
+    }
+    return primary;
+  } catch (const connection_error& c) {
+    last_problem_ = c.reason;
+  } catch (const parser::garbage& g) {
+    last_problem_ = {errc::corrupt_store, std::string{"it does not answer as Redis does: "} + g.what()};
+  } catch (const misunderstood&) {
+    last_problem_ = {errc::corrupt_store, "its answer is not the address of a server"};
+  }
+  add(at.place(), "sentinel", grade::warning, last_problem_.message,
+      "a majority of the others has to agree on a failover without it", "start the Sentinel");
+  return std::nullopt;
+}
+
+/// The server that most of them name.
+server_address survey::primary_of_sentinels() {
+  std::vector<server_address> named;
+  for (const server_address& sentinel : in_.sentinel.addresses) {
+    if (auto primary = hear_sentinel(sentinel)) named.push_back(*std::move(primary));
+  }
+  if (named.empty())
+    throw connection_error{
+        last_problem_.code == std::error_code{}
+            ? failure{errc::unavailable, "no Sentinel knows the primary '" + in_.sentinel.primary + "'"}
+            : last_problem_};
+  const auto votes = [&](const server_address& one) { return std::ranges::count(named, one); };
+  server_address primary = *std::ranges::max_element(named, {}, votes);
+  const std::string place = in_.place();
+  const auto agreed = static_cast<std::size_t>(votes(primary));
+  const std::string observed = std::to_string(agreed) + " of " +
+                               std::to_string(in_.sentinel.addresses.size()) + " Sentinels say that it is " +
+                               primary.place();
+  if (2 * agreed > in_.sentinel.addresses.size()) {
+    add(place, "quorum", grade::kept, observed);
+  } else {
+    add(place, "quorum", grade::broken, observed,
+        "no majority can decide on a failover, or two primaries are named: clients may use different ones",
+        "start the Sentinels that do not answer; SENTINEL RESET " + in_.sentinel.primary +
+            " at those that name another");
+  }
+  return primary;
+}
+
+// ---- a cluster
+
+slot_map survey::slots() const {
+  std::optional<connection_error> problem;
+  for (const server_address& node : in_.cluster) {
+    try {
+      conversation with = talk_to(node, in_.login);
+      std::string question;
+      slot_map::append_question(question);
+      slot_map map = slot_map::read(with.ask_as_written(question), node);
+      if (!map.is_empty()) return map;
+      problem.emplace(failure{errc::unavailable, node.place() + " knows of no slot"});
+    } catch (const connection_error& c) {
+      problem.emplace(c);
+    } catch (const parser::garbage& g) {
+      problem.emplace(
+          failure{errc::corrupt_store, node.place() + " does not answer as Redis does: " + g.what()});
+    } catch (const misunderstood&) {
+      problem.emplace(failure{errc::foreign_store, node.place() + " is no node of a cluster"});
+    }
+  }
+  throw connection_error{*problem};
+}
+
+void survey::examine_cluster() {
+  const slot_map map = slots();
+  std::size_t without = 0;
+  for (std::uint16_t slot = 0; slot < slot_count; ++slot) without += map.primary_of(slot) == nullptr ? 1 : 0;
+  if (without == 0) {
+    add("cluster", "slots", grade::kept, "each slot has a primary");
+  } else {
+    add("cluster", "slots", grade::broken, std::to_string(without) + " slots have no primary",
+        "names in these slots cannot be locked", "redis-cli --cluster fix HOST:PORT");
+  }
+  std::size_t answers = 0;
+  for (const server_address& primary : map.primaries()) {
+    const bool answered = examine_one_of_many(primary, grade::broken,
+                                              "names in its slots cannot be locked until it is followed")
+                              .has_value();
+    answers += answered ? 1 : 0;
+  }
+  if (answers == 0) throw connection_error{last_problem_};
+}
+
+// ---- several independent servers
+
+void survey::examine_quorum() {
+  std::vector<server_facts> answers;
+  for (const server_address& each : in_.quorum) {
+    auto facts =
+        examine_one_of_many(each, grade::warning, "it has no vote; the others have to be a majority");
+    if (facts) answers.push_back(*std::move(facts));
+  }
+  if (answers.empty()) throw connection_error{last_problem_};
+  const std::string observed =
+      std::to_string(answers.size()) + " of " + std::to_string(in_.quorum.size()) + " servers answer";
+  if (2 * answers.size() > in_.quorum.size()) {
+    add("the set", "majority", grade::kept, observed);
+  } else {
+    add("the set", "majority", grade::broken, observed, "no lock can be acquired or renewed",
+        "start the servers that do not answer");
+  }
+  examine_votes(answers);
+  examine_clocks(answers);
+}
+
+/// A server that may have forgotten its votes has none for a while; one that is named twice has two.
+void survey::examine_votes(const std::vector<server_facts>& of) {
+  std::map<std::string, std::string> processes;
+  for (const server_facts& each : of) {
+    const std::string run = each.field("run_id");
+    const auto [known, is_new] = processes.emplace(run, each.place);
+    if (!run.empty() && !is_new) {
+      add(each.place, "vote", grade::broken, "it is the same server as " + known->second,
+          "it would vote twice: clients refuse this URL (errc::foreign_store)", "name each server once");
+    }
+    const milliseconds up{1000 * each.number("uptime_in_seconds")};
+    const bool remembers = each.setting("appendonly") == "yes" && each.setting("appendfsync") == "always";
+    if (remembers || in_.speech.guard.count() == 0 || run.empty() || up >= in_.speech.guard) continue;
+    add(each.place, "vote", grade::warning,
+        "it began " + std::to_string(up / std::chrono::seconds{1}) +
+            " s ago, and may have forgotten its votes",
+        std::string{"it has no vote until "} + in_.speech.guard_option + " is over",
+        "wait; with appendonly yes and appendfsync always it votes at once");
+  }
+}
+
+/// Tokens rise over forgetting as long as clocks differ by less than the guard.
+void survey::examine_clocks(const std::vector<server_facts>& of) {
+  const auto [least, most] = std::ranges::minmax(of, {}, &server_facts::clock_ahead);
+  const auto apart = std::chrono::duration_cast<milliseconds>(most.clock_ahead - least.clock_ahead);
+  const milliseconds bound = in_.speech.guard.count() != 0 ? in_.speech.guard : milliseconds{1000};
+  if (apart < bound) return add("the set", "clocks", grade::kept, "the servers' clocks agree");
+  add("the set", "clocks", grade::broken,
+      "the clocks of " + most.place + " and " + least.place + " are " + std::to_string(apart.count()) +
+          " ms apart",
+      "tokens may fall after a server has forgotten, and a server far behind refuses claims",
+      "timedatectl set-ntp true on each host");
+}
+
+}  // namespace
+
+std::vector<finding> diagnose(const settings& of, std::chrono::nanoseconds longest_ttl) {
+  try {
+    return survey{of, std::chrono::ceil<milliseconds>(longest_ttl)}.run();
+  } catch (const parser::garbage& g) {
+    throw connection_error{
+        {errc::corrupt_store, std::string{"what answers there is no Redis server: "} + g.what()}, false};
+  }
+}
+
+}  // namespace holdfast::redis

@@ -1,0 +1,60 @@
+#pragma once
+
+#include <chrono>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "holdfast/diagnosis.hpp"
+#include "stores/redis/protocol/dialect.hpp"
+#include "stores/redis/protocol/value.hpp"
+
+namespace holdfast::redis {
+
+/// A command that a user needs, in a form that changes nothing at the server.
+struct right {
+  std::vector<std::string> probe;
+  std::string grant;        // as ACL SETUSER takes it: "+client|kill"
+  std::string consequence;  // of its absence; empty: locks do not work without it
+};
+
+/// The rights that a user of these settings needs. \param probe a name that is no lock's.
+[[nodiscard]] std::vector<right> needed_rights(const dialect& in, std::string_view probe, bool has_database);
+
+/// What a server has said of itself.
+struct server_facts {
+  using fields = std::map<std::string, std::string, std::less<>>;
+
+  std::string place;
+  std::string user;
+  fields info;                              // INFO
+  fields settings;                          // CONFIG GET; empty: this user may not
+  bool is_open = false;                     // it takes commands of anybody who reaches it
+  bool is_local = false;                    // nobody reaches it from another host by this address
+  std::chrono::microseconds clock_ahead{};  // of this host's
+  std::chrono::microseconds script_time{};  // the median of a script's round trips
+  struct denial {
+    right missing;
+    std::string error;  // of the server
+  };
+  std::vector<denial> denials;
+
+  /// Empty: it did not say so.
+  [[nodiscard]] std::string field(std::string_view name) const;
+  [[nodiscard]] std::string setting(std::string_view name) const;
+  [[nodiscard]] std::int64_t number(std::string_view info_field) const;
+};
+
+/// The fields of a reply to INFO; none in any other reply.
+[[nodiscard]] server_facts::fields fields_in_info(const value& reply);
+/// The settings in a reply to CONFIG GET; none in an error.
+[[nodiscard]] server_facts::fields settings_in(const value& reply);
+
+/// Holds what a server has said to the conditions of docs/stores/redis.md.
+/// \param longest_ttl in use, with its grace.
+[[nodiscard]] std::vector<finding> findings_of(const server_facts& facts, const dialect& in,
+                                               std::chrono::milliseconds longest_ttl);
+
+}  // namespace holdfast::redis
