@@ -13,15 +13,20 @@ namespace holdfast {
 
 /// What one check of a store has found.
 struct finding {
-  /// In rising order. `unknown`: the check could not be made, because the user of the URL may not look, say.
-  enum class grade : std::uint8_t { kept, unknown, warning, broken };
+  /// In rising order.
+  enum class grade : std::uint8_t {
+    kept,     ///< locks exclude one another as docs/guarantees.md has it, as far as this condition goes
+    unknown,  ///< the check could not be made, because the user of the URL may not look, say
+    warning,  ///< it is kept now, and will or may not be under a fault, a load or a step of a clock
+    broken,   ///< locks fail, or may be held twice
+  };
 
-  std::string subject;    ///< the server or file that was looked at: `db-1:6379`
-  std::string condition;  ///< the name of the check, which stays the same over versions: `persistence`
-  grade result = grade::kept;
-  std::string observed;  ///< a sentence without its period: `appendfsync is everysec`
-  std::string meaning;   ///< for locks; empty where the condition is kept
-  std::string remedy;    ///< the command or the setting that mends it; may be empty
+  std::string subject;         ///< the server or file that was looked at: `db-1:6379`
+  std::string condition;       ///< the name of the check, which stays the same over versions: `persistence`
+  grade result = grade::kept;  ///< whether it is kept
+  std::string observed;        ///< a sentence without its period: `appendfsync is everysec`
+  std::string meaning;         ///< for locks; empty where the condition is kept
+  std::string remedy;          ///< the command or the setting that mends it; may be empty
 
   friend bool operator==(const finding&, const finding&) = default;
 };

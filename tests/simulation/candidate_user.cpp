@@ -173,8 +173,8 @@ void candidate_user::proclaim() {
   around_.elections->proclaims(value, revision);
   leases_.annotate(lease_, metadata,
                    [this, term = terms_, lease = lease_, value, metadata, revision,
-                    asked = around_.in.now](const std::optional<failure>& failed) {
-                     if (!failed) around_.elections->confirmed({lease->hold.token, revision}, asked);
+                    requested_at = around_.in.now](const std::optional<failure>& failed) {
+                     if (!failed) around_.elections->confirmed({lease->hold.token, revision}, requested_at);
                      if (term != terms_) return;
                      proclaims_ = false;
                      metadata_ = failed ? with_value(*metadata, value_) : metadata;
@@ -187,13 +187,13 @@ void candidate_user::resign() {
   ++terms_;
   proclaims_ = false;
   around_.in.note("resigns", host_.number(), lease->hold.token.value());
-  leases_.release(lease, [this, lease, asked = around_.in.now](std::error_code failed) {
+  leases_.release(lease, [this, lease, requested_at = around_.in.now](std::error_code failed) {
     around_.in.note("resigned", host_.number(), static_cast<std::uint64_t>(failed.value()));
     if (failed) return;
     if (around_.account.answers_for(lease->hold.owner)) {
       around_.in.violated("resigned for sure, and still at the store");
     }
-    around_.elections->resigned(*lease, asked);
+    around_.elections->resigned(*lease, requested_at);
   });
   go_on();
 }

@@ -24,25 +24,25 @@ bool election_ledger::went_back_since(instant when) const {
   return account_.is_suspect(election_name) || account_.went_back_at(election_name) >= when;
 }
 
-void election_ledger::confirmed(position of, instant asked) {
+void election_ledger::confirmed(position of, instant requested_at) {
   in_.note("value confirmed", of.first.value(), of.second);
   // A leader of a former term may hear late of what was confirmed.
-  if (newest_ && of < *newest_ && !went_back_since(newest_asked_)) return;
+  if (newest_ && of < *newest_ && !went_back_since(newest_requested_at_)) return;
   newest_ = of;
-  newest_asked_ = asked;
+  newest_requested_at_ = requested_at;
 }
 
 void election_ledger::elected(const host& at, const lease_core::lease_record_ptr& lease) {
-  const instant asked = at.true_time_of(lease->deadline() - lease->ttl() + lease->margin);
-  confirmed({lease->hold.token, 0}, asked);
+  const instant requested_at = at.true_time_of(lease->deadline() - lease->ttl() + lease->margin);
+  confirmed({lease->hold.token, 0}, requested_at);
   std::erase_if(terms_,
                 [](const term& t) { return t.at->life() != t.life || !t.lease->held_at(t.at->now()); });
-  terms_.push_back({&at, at.life(), lease, asked, in_.now});
+  terms_.push_back({&at, at.life(), lease, requested_at, in_.now});
 }
 
-void election_ledger::resigned(const lease_core::lease_record& lease, instant asked) {
+void election_ledger::resigned(const lease_core::lease_record& lease, instant requested_at) {
   if (account_.is_kept_late(lease.hold.owner)) return;
-  resigned_.emplace(lease.hold.token, resignation{asked, in_.now});
+  resigned_.emplace(lease.hold.token, resignation{requested_at, in_.now});
 }
 
 void election_ledger::require_proclaimed(const candidate& leader) {
@@ -57,7 +57,7 @@ void election_ledger::require_proclaimed(const candidate& leader) {
 void election_ledger::require_leaders_shown(const look& from, const std::optional<candidate>& leader) {
   for (const term& t : terms_) {
     const bool leads = t.since <= from.began && t.at->life() == t.life && t.lease->held_at(t.at->now());
-    if (!leads || went_back_since(t.asked) || account_.is_ended_by_hand(t.lease->hold.owner)) continue;
+    if (!leads || went_back_since(t.requested_at) || account_.is_ended_by_hand(t.lease->hold.owner)) continue;
     if (!leader || leader->token != t.lease->hold.token) {
       in_.violated("a leader is not shown: token " + std::to_string(t.lease->hold.token.value()));
     }
@@ -72,12 +72,12 @@ void election_ledger::end_look(const look& from, const std::optional<candidate>&
   require_proclaimed(*leader);
   if (!leader->token) return;  // of a client of others
   const position shown{leader->token, leader->revision};
-  if (from.newest && shown < *from.newest && !went_back_since(from.newest_asked)) {
+  if (from.newest && shown < *from.newest && !went_back_since(from.newest_requested_at)) {
     in_.violated("a look shows less than was confirmed before: " + description(*leader));
   }
   const auto gone = resigned_.find(leader->token);
   if (gone != resigned_.end() && gone->second.confirmed <= from.began &&
-      !went_back_since(gone->second.asked)) {
+      !went_back_since(gone->second.requested_at)) {
     in_.violated("a look shows a leader that has resigned: " + description(*leader));
   }
 }

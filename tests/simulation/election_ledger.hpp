@@ -28,17 +28,17 @@ class election_ledger {
   /// A candidate or a leader is about to tell the store that value, as that revision of its own.
   void proclaims(const std::string& value, std::uint64_t revision) { revisions_[value] = revision; }
   /// The store has confirmed what its leader asked for at that time.
-  void confirmed(position of, instant asked);
+  void confirmed(position of, instant requested_at);
   void elected(const host& at, const lease_core::lease_record_ptr& lease);
-  void resigned(const lease_core::lease_record& lease, instant asked);
+  void resigned(const lease_core::lease_record& lease, instant requested_at);
 
   /// What is known when somebody begins to look.
   struct look {
     instant began{};
     std::optional<position> newest;
-    instant newest_asked{};
+    instant newest_requested_at{};
   };
-  [[nodiscard]] look begin_look() const { return {in_.now, newest_, newest_asked_}; }
+  [[nodiscard]] look begin_look() const { return {in_.now, newest_, newest_requested_at_}; }
   void end_look(const look& from, const std::optional<candidate>& leader);
 
   /// What one observer has reported.
@@ -58,11 +58,11 @@ class election_ledger {
     const host* at = nullptr;
     std::uint32_t life = 0;
     lease_core::lease_record_ptr lease;
-    instant asked{};
+    instant requested_at{};
     instant since{};
   };
   struct resignation {
-    instant asked{};
+    instant requested_at{};
     instant confirmed{};
   };
   [[nodiscard]] bool went_back_since(instant when) const;
@@ -73,7 +73,7 @@ class election_ledger {
   const ledger& account_;
   std::unordered_map<std::string, std::uint64_t> revisions_;  // by value
   std::optional<position> newest_;                            // that was confirmed
-  instant newest_asked_{};
+  instant newest_requested_at_{};
   std::map<fencing_token, resignation> resigned_;
   std::vector<term> terms_;
   std::uint64_t looks_ = 0;
