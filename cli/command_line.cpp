@@ -121,11 +121,11 @@ class parser {
   }
 
   [[nodiscard]] failure no_command(const std::string& argument) const {
-    return usage(
-        argument.empty() || argument.starts_with('-')
-            ? "no command is given: use run, elect, leader, ls, show, why, doctor, wait, release, watch, "
-              "schema or bench"
-            : fmt::format("there is no command '{}'", argument));
+    return usage(argument.empty() || argument.starts_with('-')
+                     ? "no command is given: use run, elect, leader, ls, show, why, doctor, top, wait, "
+                       "release, watch, "
+                       "schema or bench"
+                     : fmt::format("there is no command '{}'", argument));
   }
 
   /// `holdfast --store URL ls` means `holdfast ls --store URL`, as with kubectl or etcdctl.
@@ -168,6 +168,7 @@ class parser {
     if (name == "watch") return commands_.watch;
     if (name == "why") return commands_.explain;
     if (name == "doctor") return commands_.doctor;
+    if (name == "top") return commands_.top;
     if (name == "schema") return commands_.schema;
     if (name == "bench") return commands_.bench;
     if (name == "__names") return commands_.names;

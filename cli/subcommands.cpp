@@ -27,6 +27,7 @@ void subcommands::add_to(CLI::App& app) {
   add_watch(app);
   add_why(app);
   add_doctor(app);
+  add_top(app);
   add_elect(app);
   add_leader(app);
   add_schema(app);
@@ -174,6 +175,12 @@ void subcommands::add_doctor(CLI::App& app) {
   add_store(command, doctor.store);
   command->footer(
       "The exit status is 0 if all conditions are kept, 1 if one may not be, and 2 if one is broken.");
+}
+
+void subcommands::add_top(CLI::App& app) {
+  auto* command = add(app, "top", "Show the busiest locks of a store, live, on a terminal");
+  add_store(command, top.store);
+  command->footer("Its last line names the keys.");
 }
 
 void subcommands::add_schema(CLI::App& app) {

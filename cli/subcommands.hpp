@@ -13,6 +13,7 @@
 #include "commands/run.hpp"
 #include "commands/schema.hpp"
 #include "commands/show.hpp"
+#include "commands/top.hpp"
 #include "commands/wait.hpp"
 #include "commands/watch.hpp"
 #include "commands/why.hpp"
@@ -32,6 +33,7 @@ struct subcommands {
   watch_command watch;
   why_command explain;
   doctor_command doctor;
+  top_command top;
   schema_command schema;
   bench_command bench;
   contender_command contender;
@@ -52,6 +54,7 @@ struct subcommands {
   void add_watch(CLI::App& app);
   void add_why(CLI::App& app);
   void add_doctor(CLI::App& app);
+  void add_top(CLI::App& app);
   void add_schema(CLI::App& app);
   void add_bench(CLI::App& app);
   void add_completion(CLI::App& app);

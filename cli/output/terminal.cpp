@@ -52,7 +52,8 @@ std::size_t terminal_width(std::FILE* stream) noexcept {
 }
 
 palette::palette(std::FILE* stream) noexcept
-    : on_{is_terminal(stream) && environment("NO_COLOR").empty() && environment("TERM") != "dumb"} {}
+    : on_{stream != nullptr && is_terminal(stream) && environment("NO_COLOR").empty() &&
+          environment("TERM") != "dumb"} {}
 
 std::string palette::styled(std::string_view code, std::string_view text) const {
   return on_ ? fmt::format("\x1b[{}m{}\x1b[0m", code, text) : std::string{text};

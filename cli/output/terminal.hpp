@@ -23,10 +23,12 @@ void flush_output();
 /// (https://no-color.org: present and not empty.)
 class palette {
  public:
+  /// \param stream null: no colours.
   explicit palette(std::FILE* stream) noexcept;
 
   [[nodiscard]] std::string bold(std::string_view text) const { return styled("1", text); }
   [[nodiscard]] std::string dim(std::string_view text) const { return styled("2", text); }
+  [[nodiscard]] std::string reversed(std::string_view text) const { return styled("7", text); }
   [[nodiscard]] std::string red(std::string_view text) const { return styled("31", text); }
   [[nodiscard]] std::string green(std::string_view text) const { return styled("32", text); }
   [[nodiscard]] std::string yellow(std::string_view text) const { return styled("33", text); }

@@ -5,6 +5,7 @@
 #include <pty.h>
 #include <signal.h>
 #include <stdexcept>
+#include <sys/ioctl.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -42,6 +43,13 @@ terminal::~terminal() {
 
 void terminal::type(std::string_view keys) const {
   [[maybe_unused]] const auto written = ::write(screen_, keys.data(), keys.size());
+}
+
+void terminal::resize(unsigned short lines, unsigned short columns) const {
+  winsize size{};
+  size.ws_row = lines;
+  size.ws_col = columns;
+  ::ioctl(screen_, TIOCSWINSZ, &size);
 }
 
 void terminal::read_more() {

@@ -17,6 +17,8 @@ class terminal {
 
   [[nodiscard]] pid_t pid() const { return pid_; }
   void type(std::string_view keys) const;
+  /// As the user of a window does; 24 lines of 200 columns before.
+  void resize(unsigned short lines, unsigned short columns) const;
   /// Waits until the screen has had this text since the last time; forgets what came before it.
   bool shows(std::string_view text);
   /// All that came and was not yet asked for.

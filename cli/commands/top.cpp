@@ -1,0 +1,251 @@
+#include "commands/top.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <csignal>
+#include <fmt/format.h>
+#include <optional>
+#include <string>
+#include <unistd.h>
+#include <utility>
+#include <vector>
+
+#include "descriptor.hpp"
+#include "exit_status.hpp"
+#include "failure.hpp"
+#include "output/terminal.hpp"
+#include "output/text.hpp"
+#include "signal_inbox.hpp"
+#include "top/board.hpp"
+#include "top/reader.hpp"
+#include "top/screen.hpp"
+
+namespace holdfast::cli {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Of these the longest wait is read: each costs a request.
+constexpr std::size_t most_waits = 20;
+/// A store that has not answered for longer is told.
+constexpr auto overdue = 3s;
+constexpr std::size_t frame_lines = 3;  // the head, the message and the keys
+
+constexpr std::string_view keys_of_list =
+    "q quit  enter look into  sort: w waiters  t wait  g grants  h held  n name";
+constexpr std::string_view keys_of_detail =
+    "q quit  esc back  a ask the holder to release  f force its release";
+
+/// The oldest hold of a lock, which a request names by its token, so that no later one is meant.
+struct hold_of {
+  std::string name;
+  fencing_token token;
+};
+
+std::optional<hold_of> oldest_hold(const lock_state& lock) {
+  for (const claim_state& holder : lock.holders) {
+    if (holder.token) return hold_of{lock.name, holder.token};
+  }
+  return std::nullopt;
+}
+
+std::vector<std::string> lines_of(const lock_state& lock) {
+  std::vector<std::string> all;
+  const auto add = [&](std::string_view title, const claim_state& claim, std::string_view since) {
+    const auto token = claim.token ? fmt::format(", token {}", claim.token.value()) : std::string{};
+    const auto* const end = claim.claimant.released ? ", released" : "";
+    all.push_back(fmt::format("{:<8} {}  {} {}{}{}", title, to_text(claim.claimant), since,
+                              to_text(claim.age), token, end));
+    if (claim.claimant.release_request)
+      all.push_back(fmt::format("         asked to release: {}", printable(*claim.claimant.release_request)));
+  };
+  if (lock.holders.empty() && lock.waiters.empty()) all.emplace_back("free");
+  if (!lock.pause_reason.empty()) all.push_back("nothing is granted now: " + printable(lock.pause_reason));
+  for (const auto& holder : lock.holders) add("held by", holder, "for");
+  for (std::size_t i = 0; i < lock.waiters.size(); ++i)
+    add(fmt::format("{}.", i + 1), lock.waiters[i], "waiting for");
+  for (const auto& note : lock.notes) all.push_back("note: " + to_text(note));
+  return all;
+}
+
+/// One session at a terminal: the table, or one lock, and a question before a hold is ended by force.
+class session {
+ public:
+  explicit session(const top_command& request)
+      : store_{open_client(request.store)}, url_{printable(store_.url())}, reader_{store_} {}
+
+  int run() {
+    if (const auto number = serve()) return killed_by_signal + *number;
+    return success;
+  }
+
+ private:
+  /// \return the signal that has ended it; empty: somebody has quit.
+  std::optional<int> serve() {
+    while (!quits_) {
+      take_view();
+      draw();
+      await_any({signals_.get(), STDIN_FILENO, reader_.get()}, 1s);
+      while (const auto number = signals_.take()) {
+        if (*number == SIGTSTP) {
+          stop();
+        } else if (*number != SIGWINCH && *number != SIGCONT) {
+          return number;
+        }
+      }
+      for (const key_press& each : screen::read_keys()) press(each);
+      reader_.want(board_.most_waited_for(most_waits), detail_);
+    }
+    return std::nullopt;
+  }
+
+  void take_view() {
+    if (auto seen = reader_.take()) {
+      board_.update(std::move(seen->locks), seen->longest_waits, seen->when);
+      if (seen->detail) state_ = std::move(*seen->detail);
+    }
+    if (auto text = reader_.take_message()) message_ = printable(*text);
+  }
+
+  /// As a shell's other jobs: the terminal is left as it was.
+  void stop() {
+    screen_.leave();
+    ::kill(0, SIGSTOP);
+    screen_.enter();
+  }
+
+  void press(const key_press& typed) {
+    if (question_) return answer(typed);
+    if (typed.pressed == key::letter && typed.letter == 'q') {
+      quits_ = true;
+    } else if (!detail_.empty()) {
+      press_in_detail(typed);
+    } else {
+      press_in_list(typed);
+    }
+  }
+
+  void press_in_list(const key_press& typed) {
+    const auto page = static_cast<std::ptrdiff_t>(screen::size().height);
+    switch (typed.pressed) {
+      case key::up: return board_.move(-1);
+      case key::down: return board_.move(1);
+      case key::page_up: return board_.move(-page);
+      case key::page_down: return board_.move(page);
+      case key::enter:
+        if (const auto* const lock = board_.selected()) open(lock->name);
+        return;
+      case key::letter: return sort(typed.letter);
+      default: return;
+    }
+  }
+
+  void sort(char letter) {
+    switch (letter) {
+      case 'w': return board_.sort_by(board::order::waiters);
+      case 't': return board_.sort_by(board::order::wait);
+      case 'g': return board_.sort_by(board::order::grants);
+      case 'h': return board_.sort_by(board::order::held);
+      case 'n': return board_.sort_by(board::order::name);
+      case 'k': return board_.move(-1);
+      case 'j': return board_.move(1);
+      default: return;
+    }
+  }
+
+  void open(const std::string& name) {
+    detail_ = name;
+    state_ = {};
+    state_.name = name;
+    message_.clear();
+  }
+
+  void press_in_detail(const key_press& typed) {
+    if (typed.pressed == key::escape) return detail_.clear();
+    if (typed.pressed != key::letter || (typed.letter != 'a' && typed.letter != 'f')) return;
+    const auto hold = oldest_hold(state_);
+    if (!hold) {
+      message_ = "nobody holds it who can be asked";
+    } else if (typed.letter == 'a') {
+      reader_.perform([hold = *hold](const client& locks) {
+        return locks.request_release(hold.name, hold.token) ? "the holder was asked to release"
+                                                            : "that hold has ended meanwhile";
+      });
+    } else {
+      question_ = hold;
+    }
+  }
+
+  void answer(const key_press& typed) {
+    const hold_of hold = *std::exchange(question_, std::nullopt);
+    if (typed.pressed != key::letter || typed.letter != 'y') {
+      message_ = "nothing was done";
+      return;
+    }
+    reader_.perform([hold](const client& locks) {
+      return locks.force_release(hold.name, hold.token) ? "the hold was ended by force"
+                                                        : "that hold has ended meanwhile";
+    });
+  }
+
+  [[nodiscard]] std::string head() const {
+    const auto since = reader_.answered_at();
+    std::string state = "reading";
+    if (since) state = fmt::format("{} locks", board_.size());
+    if (since && boot_clock::now() - *since > overdue)
+      state = fmt::format("no answer for {}",
+                          to_text(std::chrono::ceil<std::chrono::seconds>(boot_clock::now() - *since)));
+    return fmt::format("holdfast top  {}  {}", url_, state);
+  }
+
+  void draw() const {
+    const auto [width, height] = screen::size();
+    const palette colours{stdout};
+    const auto fit = [width = width](std::string_view text) { return shortened(text, width - 1); };
+    std::vector<std::string> all{colours.bold(fit(head()))};
+    const std::size_t room = height > frame_lines ? height - frame_lines : 0;
+    if (detail_.empty()) {
+      auto lines = board_.lines(width - 1, room, colours);
+      std::ranges::move(lines, std::back_inserter(all));
+    } else {
+      if (room > 0) all.push_back(colours.bold(fit(printable(detail_))));
+      for (const auto& line : lines_of(state_)) {
+        if (all.size() <= room) all.push_back(fit(line));
+      }
+    }
+    while (all.size() < height - std::min<std::size_t>(height, 2)) all.emplace_back();
+    all.push_back(colours.yellow(
+        fit(question_ ? fmt::format("End the hold with token {} by force? Its process acts on without the "
+                                    "lock. y/N",
+                                    question_->token.value())
+                      : message_)));
+    all.push_back(colours.dim(fit(detail_.empty() ? keys_of_list : keys_of_detail)));
+    if (all.size() > height) all.resize(height);
+    screen::draw(all);
+  }
+
+  signal_inbox signals_{SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGWINCH, SIGTSTP, SIGCONT};  // before all threads
+  client store_;
+  std::string url_;
+  screen screen_;
+  board board_;
+  std::string detail_;  // the name that is looked into; empty: the table is shown
+  lock_state state_;
+  std::optional<hold_of> question_;
+  std::string message_;
+  bool quits_ = false;
+  store_reader reader_;  // the last: it ends first
+};
+
+}  // namespace
+
+int perform(const top_command& request) {
+  if (request.store.json)
+    throw failure{bad_usage, "top has no --json; use 'holdfast ls --json' or 'holdfast watch --json'"};
+  if (!is_terminal(stdout) || ::isatty(STDIN_FILENO) != 1)
+    throw failure{bad_usage, "top needs a terminal; use 'holdfast ls' or 'holdfast watch'"};
+  return session{request}.run();
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,14 @@
+#pragma once
+
+#include "store.hpp"
+
+namespace holdfast::cli {
+
+/// `holdfast top`
+struct top_command {
+  store_choice store;
+};
+
+int perform(const top_command& request);
+
+}  // namespace holdfast::cli

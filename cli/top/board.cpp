@@ -1,0 +1,142 @@
+#include "top/board.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <fmt/format.h>
+#include <tuple>
+#include <utility>
+
+#include "output/table.hpp"
+#include "output/text.hpp"
+
+namespace holdfast::cli {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto rate_over = 10s;
+constexpr std::size_t longest_name = 40;  // in columns
+
+std::string mode_text(const lock_summary& lock) {
+  auto text = std::string{to_string(lock.mode)};
+  if (lock.capacity != 0) text += fmt::format(" of {}", lock.capacity);
+  return text;
+}
+
+}  // namespace
+
+void board::update(std::vector<lock_summary> locks, const waits& longest_waits, boot_clock::time_point when) {
+  rows_.clear();
+  std::map<std::string, past, std::less<>> former = std::exchange(history_, {});
+  for (lock_summary& lock : locks) {
+    if (const auto known = former.find(lock.name); known != former.end())
+      history_.insert(former.extract(known));
+    const auto wait = longest_waits.find(lock.name);
+    const double grants = seen_grants(lock, when);
+    rows_.push_back({std::move(lock), wait == longest_waits.end() ? duration::zero() : wait->second, grants});
+  }
+  sort();
+}
+
+/// Of two looks only that the token has changed is known, not how often.
+double board::seen_grants(const lock_summary& lock, boot_clock::time_point when) {
+  const auto [known, is_new] = history_.try_emplace(lock.name, past{lock.last_token, {}});
+  past& of = known->second;
+  if (!is_new && of.last != lock.last_token) of.grants.push_back(when);
+  of.last = lock.last_token;
+  while (!of.grants.empty() && of.grants.front() + rate_over < when) of.grants.pop_front();
+  return static_cast<double>(of.grants.size()) / std::chrono::duration<double>{rate_over}.count();
+}
+
+void board::sort_by(order by) {
+  order_ = by;
+  sort();
+}
+
+void board::sort() {
+  const auto key = [this](const row& of) {
+    switch (order_) {
+      case order::waiters: return static_cast<double>(of.lock.waiters);
+      case order::wait: return std::chrono::duration<double>{of.wait}.count();
+      case order::grants: return of.grants;
+      case order::held: return std::chrono::duration<double>{of.lock.held_for}.count();
+      case order::name: return 0.0;
+    }
+    return 0.0;
+  };
+  std::ranges::stable_sort(rows_, [&](const row& a, const row& b) {
+    return std::tuple{-key(a), std::string_view{a.lock.name}} <
+           std::tuple{-key(b), std::string_view{b.lock.name}};
+  });
+  if (selected() == nullptr) selected_ = rows_.empty() ? std::string{} : rows_.front().lock.name;
+}
+
+std::size_t board::selected_index() const {
+  const auto found = std::ranges::find_if(rows_, [&](const row& of) { return of.lock.name == selected_; });
+  return static_cast<std::size_t>(found - rows_.begin());
+}
+
+void board::move(std::ptrdiff_t lines) {
+  if (rows_.empty()) return;
+  const auto last = static_cast<std::ptrdiff_t>(rows_.size()) - 1;
+  const auto next =
+      std::clamp<std::ptrdiff_t>(static_cast<std::ptrdiff_t>(selected_index()) + lines, 0, last);
+  selected_ = rows_[static_cast<std::size_t>(next)].lock.name;
+}
+
+const lock_summary* board::selected() const {
+  const std::size_t at = selected_index();
+  return at < rows_.size() ? &rows_[at].lock : nullptr;
+}
+
+std::vector<std::string> board::most_waited_for(std::size_t at_most) const {
+  std::vector<const row*> waited;
+  for (const row& each : rows_) {
+    if (each.lock.waiters != 0) waited.push_back(&each);
+  }
+  const auto end = waited.begin() + static_cast<std::ptrdiff_t>(std::min(at_most, waited.size()));
+  std::ranges::partial_sort(waited, end, std::ranges::greater{},
+                            [](const row* of) { return of->lock.waiters; });
+  std::vector<std::string> names;
+  for (auto each = waited.begin(); each != end; ++each) names.push_back((*each)->lock.name);
+  return names;
+}
+
+std::vector<std::string> board::lines(std::size_t width, std::size_t height, const palette& colours) const {
+  if (height == 0) return {};
+  // Blocks of a screen, so that lines do not move while another one is selected.
+  const std::size_t room = height - 1;
+  const std::size_t first = room == 0 ? 0 : selected_index() / room * room;
+  const std::size_t end = std::min(rows_.size(), first + room);
+  using enum column::side;
+  table columns{{{"NAME", left},
+                 {"WAITERS", right},
+                 {"WAIT", right},
+                 {"GRANTS/S", right},
+                 {"HELD FOR", right},
+                 {"MODE", left},
+                 {"HOLDER", left}}};
+  for (std::size_t i = first; i < end; ++i) {
+    const row& of = rows_[i];
+    const bool held = of.lock.holders != 0;
+    columns.add({shortened(printable(of.lock.name), longest_name), std::to_string(of.lock.waiters),
+                 of.wait == duration::zero() ? "-" : to_text(of.wait), fmt::format("{:.1f}", of.grants),
+                 held ? to_text(of.lock.held_for) : "-", mode_text(of.lock),
+                 held ? to_text(of.lock.holder) : "-"});
+  }
+  // Cut before it is coloured: an escape sequence has no width.
+  static const palette plain{nullptr};
+  const std::string text = columns.text(plain);
+  std::vector<std::string> all;
+  for (std::size_t at = 0; at < text.size();) {
+    const std::size_t line_end = text.find('\n', at);
+    const std::string line = shortened(std::string_view{text}.substr(at, line_end - at), width);
+    at = line_end + 1;
+    const bool is_selected = !all.empty() && first + all.size() - 1 == selected_index();
+    all.push_back(all.empty() ? colours.bold(line) : is_selected ? colours.reversed(line) : line);
+  }
+  return all;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <cstddef>
+#include <deque>
+#include <map>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "output/terminal.hpp"
+#include <holdfast/boot_clock.hpp>
+#include <holdfast/state.hpp>
+
+namespace holdfast::cli {
+
+/// The table of `holdfast top`: the locks of a store, the most interesting first, one of them selected. It
+/// knows neither the store nor the terminal.
+class board {
+ public:
+  enum class order : std::uint8_t { waiters, wait, grants, held, name };
+
+  /// How long each name's first waiter has waited, of names that were inspected.
+  using waits = std::map<std::string, duration, std::less<>>;
+
+  /// \param longest_waits of names that were inspected.
+  /// \param when the store was asked.
+  void update(std::vector<lock_summary> locks, const waits& longest_waits, boot_clock::time_point when);
+  void sort_by(order by);
+  /// Selects another line; negative: upwards.
+  void move(std::ptrdiff_t lines);
+  /// Null: there is none.
+  [[nodiscard]] const lock_summary* selected() const;
+  [[nodiscard]] std::size_t size() const { return rows_.size(); }
+  /// Names with waiters, those with the most first: of these the wait is wanted.
+  [[nodiscard]] std::vector<std::string> most_waited_for(std::size_t at_most) const;
+
+  /// The titles and as many lines around the selected one as fit.
+  [[nodiscard]] std::vector<std::string> lines(std::size_t width, std::size_t height,
+                                               const palette& colours) const;
+
+ private:
+  struct row {
+    lock_summary lock;
+    duration wait{};
+    double grants = 0;  // a second
+  };
+  struct past {
+    fencing_token last;
+    std::deque<boot_clock::time_point> grants;  // that were seen, of the last while
+  };
+  void sort();
+  [[nodiscard]] double seen_grants(const lock_summary& lock, boot_clock::time_point when);
+  [[nodiscard]] std::size_t selected_index() const;
+
+  std::vector<row> rows_;
+  std::map<std::string, past, std::less<>> history_;
+  std::string selected_;
+  order order_ = order::waiters;
+};
+
+}  // namespace holdfast::cli

@@ -1,0 +1,124 @@
+#include "top/reader.hpp"
+
+#include <chrono>
+#include <fmt/core.h>
+#include <utility>
+
+#include "output/text.hpp"
+#include <holdfast/error.hpp>
+
+namespace holdfast::cli {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+/// Between two looks. The table of a busy store changes all the time, and nobody reads faster.
+constexpr auto shortest_pause = 500ms;
+/// What ends with its ttl changes nothing at the store: look now and then.
+constexpr auto longest_pause = 2s;
+constexpr std::size_t most_waiters = 200;  // of the name of which all is wanted
+
+}  // namespace
+
+store_reader::store_reader(client& locks) : locks_{locks} {
+  watch_ = locks.watch([this] {
+    const std::scoped_lock lock{mutex_};
+    has_changed_ = true;
+    wake_.notify_all();
+  });
+  thread_ = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
+}
+
+store_reader::~store_reader() {
+  thread_.request_stop();
+  locks_.close();  // ends what it waits for
+  if (thread_.joinable()) thread_.join();
+  watch_.reset();
+}
+
+void store_reader::run(const std::stop_token& stop) {
+  while (!stop.stop_requested()) {
+    try {
+      read_once();
+    } catch (const error& problem) {
+      if (problem.code() == errc::closed) return;
+      say(problem.what());
+    }
+    std::unique_lock lock{mutex_};
+    const auto is_urgent = [this] { return !actions_.empty(); };
+    if (wake_.wait_for(lock, stop, shortest_pause, is_urgent)) continue;
+    wake_.wait_for(lock, stop, longest_pause - shortest_pause, [&] { return has_changed_ || is_urgent(); });
+  }
+}
+
+void store_reader::read_once() {
+  std::vector<std::string> waits;
+  std::string detail;
+  std::vector<std::function<std::string(const client&)>> actions;
+  {
+    const std::scoped_lock lock{mutex_};
+    has_changed_ = false;
+    waits = wanted_waits_;
+    detail = wanted_detail_;
+    actions = std::exchange(actions_, {});
+  }
+  for (const auto& action : actions) say(action(locks_));
+  view seen;
+  seen.when = boot_clock::now();
+  seen.locks = locks_.list();
+  for (const std::string& name : waits) {
+    const auto state = locks_.inspect(name, 1);
+    if (state && !state->waiters.empty()) seen.longest_waits.emplace(name, state->waiters.front().age);
+  }
+  if (!detail.empty()) {
+    seen.detail = locks_.inspect(detail, most_waiters).value_or(lock_state{});
+    seen.detail->name = detail;
+  }
+  publish(std::move(seen));
+}
+
+void store_reader::publish(view seen) {
+  const std::scoped_lock lock{mutex_};
+  answered_at_ = boot_clock::now();
+  view_ = std::move(seen);
+  arrived_.raise();
+}
+
+void store_reader::say(std::string text) {
+  const std::scoped_lock lock{mutex_};
+  message_ = std::move(text);
+  arrived_.raise();
+}
+
+std::optional<store_reader::view> store_reader::take() {
+  const std::scoped_lock lock{mutex_};
+  static_cast<void>(arrived_.take());
+  return std::exchange(view_, std::nullopt);
+}
+
+std::optional<std::string> store_reader::take_message() {
+  const std::scoped_lock lock{mutex_};
+  return std::exchange(message_, std::nullopt);
+}
+
+std::optional<boot_clock::time_point> store_reader::answered_at() const {
+  const std::scoped_lock lock{mutex_};
+  return answered_at_;
+}
+
+void store_reader::want(std::vector<std::string> waits, std::string detail) {
+  const std::scoped_lock lock{mutex_};
+  if (detail != wanted_detail_) has_changed_ = true;
+  wanted_waits_ = std::move(waits);
+  wanted_detail_ = std::move(detail);
+  wake_.notify_all();
+}
+
+void store_reader::perform(std::function<std::string(const client&)> action) {
+  const std::scoped_lock lock{mutex_};
+  actions_.push_back(std::move(action));
+  wake_.notify_all();
+}
+
+}  // namespace holdfast::cli

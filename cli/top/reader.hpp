@@ -1,0 +1,69 @@
+#pragma once
+
+#include <condition_variable>
+#include <functional>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <string>
+#include <thread>
+#include <vector>
+
+#include "descriptor.hpp"
+#include "top/board.hpp"
+#include <holdfast/client.hpp>
+
+namespace holdfast::cli {
+
+/// Reads a store again and again on a thread of its own, so that a slow one keeps nobody from the keyboard.
+class store_reader {
+ public:
+  /// \param locks is closed when this ends, and cannot be used afterwards.
+  explicit store_reader(client& locks);
+  ~store_reader();
+  store_reader(const store_reader&) = delete;
+  store_reader& operator=(const store_reader&) = delete;
+
+  /// What the store had at one time.
+  struct view {
+    std::vector<lock_summary> locks;
+    board::waits longest_waits;
+    std::optional<lock_state> detail;  // of the name that was wanted
+    boot_clock::time_point when;
+  };
+  /// Readable when there is something to take.
+  [[nodiscard]] int get() const noexcept { return arrived_.get(); }
+  /// The last view, if there is a new one.
+  [[nodiscard]] std::optional<view> take();
+  /// What was done, or the error of the last request; empty: none, since the last time.
+  [[nodiscard]] std::optional<std::string> take_message();
+  /// When the store last answered.
+  [[nodiscard]] std::optional<boot_clock::time_point> answered_at() const;
+
+  /// Names of which the wait is wanted, and the one of which all is; empty: none.
+  void want(std::vector<std::string> waits, std::string detail);
+  /// Does this soon. \param action returns the message.
+  void perform(std::function<std::string(const client&)> action);
+
+ private:
+  void run(const std::stop_token& stop);
+  void read_once();
+  void publish(view seen);
+  void say(std::string text);
+
+  client& locks_;
+  event arrived_;
+  mutable std::mutex mutex_;
+  std::condition_variable_any wake_;
+  bool has_changed_ = true;
+  std::vector<std::string> wanted_waits_;
+  std::string wanted_detail_;
+  std::vector<std::function<std::string(const client&)>> actions_;
+  std::optional<view> view_;
+  std::optional<std::string> message_;
+  std::optional<boot_clock::time_point> answered_at_;
+  std::shared_ptr<void> watch_;
+  std::jthread thread_;  // the last: it uses the others
+};
+
+}  // namespace holdfast::cli

@@ -1,0 +1,217 @@
+// `holdfast top`: its table and its keys as functions, and the whole of it on a terminal.
+
+#include <chrono>
+#include <csignal>
+#include <filesystem>
+#include <gmock/gmock.h>
+
+#include "fixture.hpp"
+#include "output/text.hpp"
+#include "support/redis_server.hpp"
+#include "terminal.hpp"
+#include "top/board.hpp"
+#include "top/screen.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using namespace std::chrono_literals;
+using cli::board;
+using cli::key;
+using testing::Each;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::Not;
+using testing::SizeIs;
+
+const cli::palette plain{nullptr};
+constexpr boot_clock::time_point start_of_time{1h};
+
+lock_summary lock(const std::string& name, std::uint64_t waiters, std::uint64_t token,
+                  duration held_for = 1s) {
+  lock_summary one;
+  one.name = name;
+  one.holders = 1;
+  one.waiters = waiters;
+  one.last_token = one.holder_token = fencing_token{token};
+  one.held_for = held_for;
+  one.holder.host = "host";
+  one.holder.program = "job";
+  return one;
+}
+
+strings names_on(const board& of, std::size_t height = 24) {
+  strings names;
+  for (const auto& line : of.lines(200, height, plain)) names.push_back(line.substr(0, line.find(' ')));
+  return names;
+}
+
+TEST(top_board, sorts_by_each_column_and_keeps_the_selected_lock) {
+  board table;
+  table.update({lock("a", 0, 1, 9s), lock("b", 2, 2, 1s), lock("c", 1, 3, 5s)}, {{"c", 7s}, {"b", 3s}},
+               start_of_time);
+  EXPECT_THAT(names_on(table), ElementsAre("NAME", "b", "c", "a"));
+  table.move(1);
+  EXPECT_EQ(table.selected()->name, "c");
+  table.sort_by(board::order::held);
+  EXPECT_THAT(names_on(table), ElementsAre("NAME", "a", "c", "b"));
+  table.sort_by(board::order::wait);
+  EXPECT_THAT(names_on(table), ElementsAre("NAME", "c", "b", "a"));
+  table.sort_by(board::order::name);
+  EXPECT_THAT(names_on(table), ElementsAre("NAME", "a", "b", "c"));
+  EXPECT_EQ(table.selected()->name, "c");
+  table.update({lock("a", 0, 1)}, {}, start_of_time + 1s);
+  EXPECT_EQ(table.selected()->name, "a") << "the selected one has gone";
+  table.update({}, {}, start_of_time + 2s);
+  EXPECT_EQ(table.selected(), nullptr);
+  table.move(1);
+}
+
+TEST(top_board, counts_the_grants_that_it_has_seen_over_ten_seconds) {
+  board table;
+  table.sort_by(board::order::grants);
+  table.update({lock("a", 0, 1), lock("b", 0, 1)}, {}, start_of_time);
+  table.update({lock("a", 0, 1), lock("b", 0, 7)}, {}, start_of_time + 1s);
+  table.update({lock("a", 0, 1), lock("b", 0, 9)}, {}, start_of_time + 2s);
+  EXPECT_THAT(names_on(table), ElementsAre("NAME", "b", "a"));
+  EXPECT_THAT(table.lines(200, 3, plain)[1], HasSubstr(" 0.2 "));
+  table.update({lock("a", 0, 1), lock("b", 0, 9)}, {}, start_of_time + 20s);
+  EXPECT_THAT(table.lines(200, 3, plain)[2], HasSubstr(" 0.0 "));
+}
+
+TEST(top_board, fits_any_screen_and_shows_the_block_of_the_selected_line) {
+  board table;
+  std::vector<lock_summary> locks;
+  for (int i = 0; i < 100; ++i) locks.push_back(lock("name-" + std::to_string(100 + i), 0, 1));
+  locks.push_back(lock("long" + std::string(300, 'x') + "\x1b[31m", 0, 1));
+  table.update(locks, {}, start_of_time);
+  for (const std::size_t width : {1U, 5U, 79U, 300U}) {
+    const auto lines = table.lines(width, 20, plain);
+    EXPECT_THAT(lines, SizeIs(20));
+    for (const auto& line : lines) EXPECT_LE(cli::columns(line), width);
+    EXPECT_THAT(lines, Each(Not(HasSubstr("\x1b"))));
+  }
+  table.move(45);
+  EXPECT_THAT(names_on(table, 20)[1], "name-137");
+  table.move(1000);
+  EXPECT_EQ(table.selected()->name, "name-199");
+  EXPECT_THAT(table.lines(80, 0, plain), SizeIs(0));
+  EXPECT_THAT(table.lines(80, 1, plain), SizeIs(1));
+}
+
+TEST(top_board, wants_the_wait_of_the_longest_queues) {
+  board table;
+  table.update({lock("a", 1, 1), lock("b", 9, 1), lock("c", 0, 1), lock("d", 5, 1)}, {}, start_of_time);
+  EXPECT_THAT(table.most_waited_for(2), ElementsAre("b", "d"));
+  EXPECT_THAT(table.most_waited_for(9), ElementsAre("b", "d", "a"));
+}
+
+TEST(top_keys, are_taken_from_what_a_terminal_sends) {
+  const auto pressed = [](std::string_view bytes) {
+    std::vector<key> all;
+    for (const auto& each : cli::keys_in(bytes)) all.push_back(each.pressed);
+    return all;
+  };
+  EXPECT_THAT(pressed("\x1b[A\x1bOB\x1b[5~\x1b[6~\r"),
+              ElementsAre(key::up, key::down, key::page_up, key::page_down, key::enter));
+  EXPECT_THAT(pressed("\x1b"), ElementsAre(key::escape));
+  // A key that is none of ours, and a mouse: no letter of theirs is a command.
+  EXPECT_THAT(pressed("\x1b[15~q"), ElementsAre(key::letter));
+  EXPECT_THAT(pressed("\x1b[1;5f\x1b[<0;3;4M\x07\x7f\xc3\xa9"), ElementsAre());
+  EXPECT_EQ(cli::keys_in("f").front().letter, 'f');
+}
+
+class top : public command_test {
+ protected:
+  terminal open(const strings& arguments = {}) {
+    strings command{HOLDFAST_COMMAND, "top"};
+    command.insert(command.end(), arguments.begin(), arguments.end());
+    strings additions{"TERM=xterm"};
+    for (const auto& each : environment()) additions.push_back(each);
+    return {command, environment_with(additions)};
+  }
+};
+
+TEST_F(top, needs_a_terminal) {
+  const auto run = holdfast({"top"});
+  EXPECT_EQ(run.status, 64);
+  EXPECT_THAT(run.err, HasSubstr("needs a terminal"));
+  EXPECT_EQ(holdfast({"top", "--json"}).status, 64);
+}
+
+TEST_F(top, shows_the_locks_and_follows_them) {
+  const auto holder = start_holder("nightly", {"--label", "the weekly one"});
+  auto screen = open();
+  EXPECT_TRUE(screen.shows("\x1b[?1049h")) << "the alternate screen";
+  EXPECT_TRUE(screen.shows("1 locks"));
+  EXPECT_TRUE(screen.shows("nightly"));
+  EXPECT_TRUE(screen.shows("the weekly one"));
+  EXPECT_TRUE(screen.shows("q quit"));
+  const auto second = start_holder("hourly");
+  EXPECT_TRUE(screen.shows("2 locks"));
+  screen.type("\r");
+  EXPECT_TRUE(screen.shows("held by"));
+  screen.type("\x1b");
+  EXPECT_TRUE(screen.shows("GRANTS/S"));
+  screen.type("q");
+  EXPECT_TRUE(screen.shows("\x1b[?1049l"));
+  EXPECT_EQ(screen.wait(), 0);
+}
+
+TEST_F(top, asks_a_holder_and_ends_a_hold_by_force_after_a_question) {
+  const auto holder = start_holder("job", {"--on-request", "USR1", "--lost-exit-code", "9"},
+                                   "trap 'touch \"$D/asked\"' USR1\nwhile :; do sleep 0.01; done");
+  auto screen = open();
+  EXPECT_TRUE(screen.shows("1 locks"));
+  screen.type("\r");
+  EXPECT_TRUE(screen.shows("held by"));
+  screen.type("a");
+  EXPECT_TRUE(screen.shows("the holder was asked to release"));
+  EXPECT_TRUE(eventually([&] { return std::filesystem::exists(file("asked")); }));
+  screen.type("f");
+  EXPECT_TRUE(screen.shows("by force? Its process acts on without the lock. y/N"));
+  screen.type("n");
+  EXPECT_TRUE(screen.shows("nothing was done"));
+  EXPECT_TRUE(held("job"));
+  screen.type("fy");
+  EXPECT_TRUE(screen.shows("the hold was ended by force"));
+  EXPECT_EQ(holder->wait().status, 9);
+  EXPECT_TRUE(screen.shows("free"));
+  screen.type("q");
+  EXPECT_EQ(screen.wait(), 0);
+}
+
+TEST_F(top, fits_a_window_that_is_resized) {
+  const auto holder = start_holder("nightly");
+  auto screen = open();
+  EXPECT_TRUE(screen.shows("q quit"));
+  screen.resize(24, 80);
+  EXPECT_TRUE(screen.shows("\x1b[H"));
+  EXPECT_TRUE(screen.shows("q quit"));
+  screen.resize(2, 9);
+  EXPECT_TRUE(screen.shows("\x1b[H"));
+  screen.type("q");
+  EXPECT_EQ(screen.wait(), 0);
+}
+
+TEST_F(top, ends_by_ctrl_c_and_leaves_the_terminal_in_order) {
+  auto screen = open();
+  EXPECT_TRUE(screen.shows("0 locks"));
+  screen.type("\x03");
+  EXPECT_TRUE(screen.shows("\x1b[?1049l"));
+  EXPECT_EQ(screen.wait(), 128 + SIGINT);
+}
+
+TEST_F(top, stays_usable_over_a_store_that_does_not_answer) {
+  redis_server server;
+  auto screen = open({"--store", server.url()});
+  EXPECT_TRUE(screen.shows("0 locks"));
+  server.stop();
+  EXPECT_TRUE(screen.shows("no answer for "));
+  screen.type("q");
+  EXPECT_EQ(screen.wait(), 0);
+  server.go_on();
+}
+
+}  // namespace
+}  // namespace holdfast::test
