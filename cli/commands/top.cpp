@@ -41,11 +41,12 @@ constexpr std::string_view keys_of_detail =
 struct hold_of {
   std::string name;
   fencing_token token;
+  std::string holder;  // for people
 };
 
 std::optional<hold_of> oldest_hold(const lock_state& lock) {
   for (const claim_state& holder : lock.holders) {
-    if (holder.token) return hold_of{lock.name, holder.token};
+    if (holder.token) return hold_of{lock.name, holder.token, to_text(holder.claimant)};
   }
   return std::nullopt;
 }
@@ -90,11 +91,13 @@ class session {
       while (const auto number = signals_.take()) {
         if (*number == SIGTSTP) {
           stop();
-        } else if (*number != SIGWINCH && *number != SIGCONT) {
+        } else if (*number == SIGCONT) {
+          screen_.enter();  // whoever had the terminal meanwhile may have changed it
+        } else if (*number != SIGWINCH) {
           return number;
         }
       }
-      for (const key_press& each : screen::read_keys()) press(each);
+      press_all(screen::read_keys());
       reader_.want(board_.most_waited_for(most_waits), detail_);
     }
     return std::nullopt;
@@ -103,19 +106,43 @@ class session {
   void take_view() {
     if (auto seen = reader_.take()) {
       board_.update(std::move(seen->locks), seen->longest_waits, seen->when);
-      if (seen->detail) state_ = std::move(*seen->detail);
+      // It may be of a lock that was looked into before.
+      if (seen->detail && seen->detail->name == detail_) state_ = std::move(*seen->detail);
+      if (std::exchange(is_error_, false)) message_.clear();
     }
-    if (auto text = reader_.take_message()) message_ = printable(*text);
+    if (auto news = reader_.take_message()) {
+      message_ = printable(news->text);
+      is_error_ = news->is_error;
+    }
   }
 
-  /// As a shell's other jobs: the terminal is left as it was.
+  /// As a shell's other jobs: the terminal is left as it was. The kernel stops no process that no shell would
+  /// continue.
   void stop() {
     screen_.leave();
-    ::kill(0, SIGSTOP);
+    sigset_t stop;
+    sigemptyset(&stop);
+    sigaddset(&stop, SIGTSTP);
+    ::raise(SIGTSTP);
+    ::pthread_sigmask(SIG_UNBLOCK, &stop, nullptr);
+    ::pthread_sigmask(SIG_BLOCK, &stop, nullptr);
     screen_.enter();
   }
 
+  /// What was typed before a question is no answer to it.
+  void press_all(const std::vector<key_press>& typed) {
+    for (const key_press& each : typed) {
+      const bool had_question = question_.has_value();
+      press(each);
+      if (question_ && !had_question) return screen::forget_keys();
+    }
+  }
+
   void press(const key_press& typed) {
+    if (typed.pressed == key::end) {
+      quits_ = true;  // nobody can type any more
+      return;
+    }
     if (question_) return answer(typed);
     if (typed.pressed == key::letter && typed.letter == 'q') {
       quits_ = true;
@@ -156,15 +183,14 @@ class session {
 
   void open(const std::string& name) {
     detail_ = name;
-    state_ = {};
-    state_.name = name;
+    state_.reset();
     message_.clear();
   }
 
   void press_in_detail(const key_press& typed) {
     if (typed.pressed == key::escape) return detail_.clear();
     if (typed.pressed != key::letter || (typed.letter != 'a' && typed.letter != 'f')) return;
-    const auto hold = oldest_hold(state_);
+    const auto hold = state_ ? oldest_hold(*state_) : std::nullopt;
     if (!hold) {
       message_ = "nobody holds it who can be asked";
     } else if (typed.letter == 'a') {
@@ -191,12 +217,16 @@ class session {
 
   [[nodiscard]] std::string head() const {
     const auto since = reader_.answered_at();
-    std::string state = "reading";
-    if (since) state = fmt::format("{} locks", board_.size());
-    if (since && boot_clock::now() - *since > overdue)
-      state = fmt::format("no answer for {}",
-                          to_text(std::chrono::ceil<std::chrono::seconds>(boot_clock::now() - *since)));
+    const auto silence = boot_clock::now() - since.value_or(began_);
+    std::string state = since ? fmt::format("{} locks", board_.size()) : "reading";
+    if (silence > overdue)
+      state = fmt::format("no answer for {}", to_text(std::chrono::ceil<std::chrono::seconds>(silence)));
     return fmt::format("holdfast top  {}  {}", url_, state);
+  }
+
+  static std::string question_text(const hold_of& hold) {
+    return fmt::format("End the hold of {} on '{}' by force (token {})? It acts on without the lock. y/N",
+                       hold.holder, printable(hold.name), hold.token.value());
   }
 
   void draw() const {
@@ -210,16 +240,12 @@ class session {
       std::ranges::move(lines, std::back_inserter(all));
     } else {
       if (room > 0) all.push_back(colours.bold(fit(printable(detail_))));
-      for (const auto& line : lines_of(state_)) {
+      for (const auto& line : state_ ? lines_of(*state_) : std::vector<std::string>{"reading its queue"}) {
         if (all.size() <= room) all.push_back(fit(line));
       }
     }
     while (all.size() < height - std::min<std::size_t>(height, 2)) all.emplace_back();
-    all.push_back(colours.yellow(
-        fit(question_ ? fmt::format("End the hold with token {} by force? Its process acts on without the "
-                                    "lock. y/N",
-                                    question_->token.value())
-                      : message_)));
+    all.push_back(colours.yellow(fit(question_ ? question_text(*question_) : message_)));
     all.push_back(colours.dim(fit(detail_.empty() ? keys_of_list : keys_of_detail)));
     if (all.size() > height) all.resize(height);
     screen::draw(all);
@@ -230,10 +256,12 @@ class session {
   std::string url_;
   screen screen_;
   board board_;
-  std::string detail_;  // the name that is looked into; empty: the table is shown
-  lock_state state_;
+  std::string detail_;               // the name that is looked into; empty: the table is shown
+  std::optional<lock_state> state_;  // of that name; empty: not read yet
   std::optional<hold_of> question_;
   std::string message_;
+  bool is_error_ = false;  // the message; it goes with the next answer
+  boot_clock::time_point began_ = boot_clock::now();
   bool quits_ = false;
   store_reader reader_;  // the last: it ends first
 };

@@ -1,6 +1,7 @@
 #include "top/reader.hpp"
 
 #include <chrono>
+#include <exception>
 #include <fmt/core.h>
 #include <utility>
 
@@ -43,7 +44,9 @@ void store_reader::run(const std::stop_token& stop) {
       read_once();
     } catch (const error& problem) {
       if (problem.code() == errc::closed) return;
-      say(problem.what());
+      say(problem.what(), true);
+    } catch (const std::exception& problem) {  // of the system: out of memory, say
+      say(problem.what(), true);
     }
     std::unique_lock lock{mutex_};
     const auto is_urgent = [this] { return !actions_.empty(); };
@@ -63,7 +66,7 @@ void store_reader::read_once() {
     detail = wanted_detail_;
     actions = std::exchange(actions_, {});
   }
-  for (const auto& action : actions) say(action(locks_));
+  for (const auto& action : actions) say(action(locks_), false);
   view seen;
   seen.when = boot_clock::now();
   seen.locks = locks_.list();
@@ -85,9 +88,9 @@ void store_reader::publish(view seen) {
   arrived_.raise();
 }
 
-void store_reader::say(std::string text) {
+void store_reader::say(std::string text, bool is_error) {
   const std::scoped_lock lock{mutex_};
-  message_ = std::move(text);
+  message_ = news{std::move(text), is_error};
   arrived_.raise();
 }
 
@@ -97,7 +100,7 @@ std::optional<store_reader::view> store_reader::take() {
   return std::exchange(view_, std::nullopt);
 }
 
-std::optional<std::string> store_reader::take_message() {
+std::optional<store_reader::news> store_reader::take_message() {
   const std::scoped_lock lock{mutex_};
   return std::exchange(message_, std::nullopt);
 }

@@ -35,8 +35,12 @@ class store_reader {
   [[nodiscard]] int get() const noexcept { return arrived_.get(); }
   /// The last view, if there is a new one.
   [[nodiscard]] std::optional<view> take();
+  struct news {
+    std::string text;
+    bool is_error = false;
+  };
   /// What was done, or the error of the last request; empty: none, since the last time.
-  [[nodiscard]] std::optional<std::string> take_message();
+  [[nodiscard]] std::optional<news> take_message();
   /// When the store last answered.
   [[nodiscard]] std::optional<boot_clock::time_point> answered_at() const;
 
@@ -49,7 +53,7 @@ class store_reader {
   void run(const std::stop_token& stop);
   void read_once();
   void publish(view seen);
-  void say(std::string text);
+  void say(std::string text, bool is_error);
 
   client& locks_;
   event arrived_;
@@ -60,7 +64,7 @@ class store_reader {
   std::string wanted_detail_;
   std::vector<std::function<std::string(const client&)>> actions_;
   std::optional<view> view_;
-  std::optional<std::string> message_;
+  std::optional<news> message_;
   std::optional<boot_clock::time_point> answered_at_;
   std::shared_ptr<void> watch_;
   std::jthread thread_;  // the last: it uses the others

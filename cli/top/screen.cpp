@@ -3,6 +3,8 @@
 #include <array>
 #include <cstdint>
 #include <cstdio>
+#include <poll.h>
+#include <string>
 #include <sys/ioctl.h>
 #include <unistd.h>
 #include <utility>
@@ -80,9 +82,28 @@ void screen::draw(const std::vector<std::string>& lines) {
 }
 
 std::vector<key_press> screen::read_keys() {
-  std::array<char, 256> bytes{};
-  const auto got = ::read(STDIN_FILENO, bytes.data(), bytes.size());
-  return got <= 0 ? std::vector<key_press>{} : keys_in({bytes.data(), static_cast<std::size_t>(got)});
+  constexpr int rest_of_key_ms = 25;  // what follows an escape that a key sends follows at once
+  std::string bytes;
+  while (true) {
+    pollfd input{STDIN_FILENO, POLLIN, 0};
+    if (::poll(&input, 1, bytes.empty() ? 0 : rest_of_key_ms) <= 0) return keys_in(bytes);
+    std::array<char, 256> piece{};
+    const auto got = ::read(STDIN_FILENO, piece.data(), piece.size());
+    if (got <= 0) return {{key::end}};
+    bytes.append(piece.data(), static_cast<std::size_t>(got));
+    if (!ends_within_key(bytes)) return keys_in(bytes);
+  }
+}
+
+void screen::forget_keys() noexcept { ::tcflush(STDIN_FILENO, TCIFLUSH); }
+
+bool ends_within_key(std::string_view bytes) {
+  const std::size_t begin = bytes.rfind('\x1b');
+  if (begin == std::string_view::npos) return false;
+  const std::string_view last = bytes.substr(begin);
+  if (last.size() == 1) return true;
+  if (last[1] != '[' && last[1] != 'O') return false;
+  return last.size() == 2 || last.back() < '@' || last.back() > '~';
 }
 
 std::vector<key_press> keys_in(std::string_view bytes) {

@@ -9,7 +9,7 @@
 namespace holdfast::cli {
 
 /// What somebody has typed.
-enum class key : std::uint8_t { none, up, down, page_up, page_down, enter, escape, letter };
+enum class key : std::uint8_t { none, up, down, page_up, page_down, enter, escape, letter, end };
 struct key_press {
   key pressed = key::none;
   char letter = 0;  ///< of key::letter
@@ -37,14 +37,19 @@ class screen {
   [[nodiscard]] static extent size() noexcept;
   /// Replaces all that is shown. Lines are not wider than the screen. \throws failure (output_failed).
   static void draw(const std::vector<std::string>& lines);
-  /// What has been typed since, without waiting. \throws failure at the end of the input.
+  /// What has been typed since, without waiting, but for the rest of a key that has come in part. key::end:
+  /// the terminal is gone.
   [[nodiscard]] static std::vector<key_press> read_keys();
+  /// Drops what has been typed and not read.
+  static void forget_keys() noexcept;
 
  private:
   termios before_{};
   bool is_entered_ = false;
 };
 
+/// Whether the last key in it is not complete.
+[[nodiscard]] bool ends_within_key(std::string_view bytes);
 /// The keys in what a terminal sends.
 [[nodiscard]] std::vector<key_press> keys_in(std::string_view bytes);
 

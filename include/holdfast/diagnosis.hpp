@@ -32,8 +32,9 @@ struct finding {
 };
 
 /// Looks whether the store of a URL keeps the conditions of docs/guarantees.md now: settings, rights, clocks,
-/// topology. Locks are neither read nor taken, nor is anything written. Blocks: for each server at most the
-/// URL's `connect_timeout` twice, and the time that looking its name up takes. May be called from any thread.
+/// topology. Locks are neither read nor taken, nor is anything written, but for what a server logs of refused
+/// commands (ACL LOG). Blocks: for each server at most four times the URL's `connect_timeout` and twice its
+/// time limit for answers, and the time that looking its name up takes. May be called from any thread.
 /// \param options the ttl and grace in use, against which guards are held; the password, where it is not in
 /// the URL.
 /// \return all findings, also of conditions that are kept, server by server. A server that does not answer is

@@ -30,13 +30,19 @@ void io_deadline::wait(int fd, short events) const {
     const auto left = std::chrono::ceil<std::chrono::milliseconds>(until_ - clock::now()).count();
     const int n = left <= 0 ? 0 : ::poll(fds.data(), fds.size(), static_cast<int>(left));
     if (n < 0 && errno == EINTR) continue;
-    if (n <= 0) {
-      throw connection_error{{errc::unavailable, "no connection within " + std::to_string(limit_.count()) +
-                                                     " ms; it was waiting for " + stage_}};
-    }
+    if (n <= 0) give_up();
     if (fds[1].revents != 0) throw connection_error{{errc::closed, "the client was closed"}, false};
     return;
   }
+}
+
+void io_deadline::require_time() const {
+  if (clock::now() >= until_) give_up();
+}
+
+void io_deadline::give_up() const {
+  throw connection_error{{errc::unavailable, "no connection within " + std::to_string(limit_.count()) +
+                                                 " ms; it was waiting for " + stage_}};
 }
 
 }  // namespace holdfast::runtime

@@ -39,8 +39,12 @@ class io_deadline {
   void begin(const char* stage) { stage_ = stage; }
   /// \param events of poll. \throws connection_error.
   void wait(int fd, short events) const;
+  /// For a peer that never lets the caller wait. \throws connection_error where the time is over.
+  void require_time() const;
 
  private:
+  [[noreturn]] void give_up() const;
+
   std::chrono::steady_clock::time_point until_;
   std::chrono::milliseconds limit_;
   int stop_;

@@ -89,10 +89,14 @@ TEST_F(doctor, finds_a_disk_that_cannot_be_written) {
   redis_server server;
   server.ask({"CONFIG", "SET", "dbfilename", "dump.rdb"});
   ASSERT_EQ(std::filesystem::create_directory(server.file("dump.rdb")), true);
+  server.ask({"CONFIG", "SET", "save", "3600 1"});
   server.ask({"BGSAVE"});
   ASSERT_TRUE(eventually([&] { return server.info_text("rdb_last_bgsave_status") == "err"; }));
   is(condition(server.guarded_url(), "disk", 2), "broken", "the last snapshot has failed");
   server.ask({"CONFIG", "SET", "stop-writes-on-bgsave-error", "no"});
+  is(condition(server.guarded_url(), "disk", 1), "warning", "the last snapshot has failed");
+  server.ask({"CONFIG", "SET", "stop-writes-on-bgsave-error", "yes"});
+  server.ask({"CONFIG", "SET", "save", ""});
   is(condition(server.guarded_url(), "disk", 1), "warning", "the last snapshot has failed");
 }
 
@@ -102,10 +106,14 @@ TEST_F(doctor, finds_a_replica_and_a_former_primary_that_goes_on) {
   replica.ask({"REPLICAOF", "127.0.0.1", std::to_string(primary.port())});
   ASSERT_TRUE(eventually([&] { return primary.info("connected_slaves") == 1; }));
   is(condition(replica.guarded_url(), "role", 2), "broken", "it is a replica of 127.0.0.1");
-  is(condition(primary.guarded_url(), "replicas", 1), "warning", "min-replicas-to-write is 0");
+  is(condition(primary.guarded_url(), "replicas", 1), "warning",
+     "min-replicas-to-write or min-replicas-max-lag is 0");
   primary.ask({"CONFIG", "SET", "min-replicas-to-write", "1"});
   is(condition(primary.guarded_url(), "replicas", 1), "warning", "min-replicas-max-lag is 10 s");
   EXPECT_EQ(condition(primary.guarded_url("?failover_guard=42s"), "replicas", 0)["result"], "kept");
+  primary.ask({"CONFIG", "SET", "min-replicas-max-lag", "0"});
+  is(condition(primary.guarded_url("?failover_guard=42s"), "replicas", 1), "warning",
+     "min-replicas-max-lag is 0");
   is(condition(primary.url(), "replicas", 2), "broken", "the guard is off");
 }
 
@@ -127,9 +135,35 @@ TEST_F(doctor, finds_rights_that_are_missing) {
   };
   is(condition(user("a", {"-zadd", "-publish"}), "rights", 2), "broken", "the user a lacks +publish +zadd");
   is(condition(user("b", {"-client|kill"}), "rights", 1), "warning", "the user b lacks +client|kill");
-  is(condition(user("c", {"-info"}), "information", 2), "unknown", "may not call INFO");
+  is(condition(user("c", {"-info"}), "information", 2), "unknown", "INFO is answered with NOPERM");
   is(condition(user("d", {"-config"}) + "?failover_guard=0", "persistence", 2), "broken", "appendonly is no");
-  is(condition(user("e", {"resetchannels"}), "rights", 2), "broken", "+publish +subscribe");
+  is(condition(user("e", {"resetchannels"}), "rights", 2), "broken", "the user e lacks &holdfast:client:*");
+  is(condition(user("f", {"resetkeys", "~other:*"}), "rights", 2), "broken",
+     "the user f lacks ~holdfast:* ~{holdfast:* ~{*}holdfast:*");
+  is(condition(user("g", {"-eval", "-time"}), "latency", 2), "unknown", "how long a script takes");
+}
+
+TEST_F(doctor, ends_no_connection_of_others_whatever_the_version) {
+  redis_server server;
+  const auto watch = server.console();
+  watch->ask({"CLIENT", "SETNAME", "another"});
+  server.ask({"CONFIG", "RESETSTAT"});
+  EXPECT_EQ(holdfast({"doctor", "--store", server.guarded_url()}).status, 0);
+  const auto kills = server.ask({"INFO", "commandstats"});
+  EXPECT_THAT(kills, HasSubstr("cmdstat_client|kill:calls=1"));
+  EXPECT_THAT(server.ask({"CLIENT", "LIST"}), HasSubstr("name=another"));
+}
+
+TEST_F(doctor, finds_a_server_that_serves_nobody) {
+  redis_server server;
+  const auto busy = server.console();
+  server.ask({"CONFIG", "SET", "busy-reply-threshold", "50"});
+  busy->tell({"EVAL", "while true do end", "0"});
+  const auto url = server.guarded_url();
+  ASSERT_TRUE(eventually([&] { return server.ask({"PING"}).find("BUSY") != std::string::npos; }));
+  is(condition(url, "answer", 2), "broken", "it serves nobody now: BUSY");
+  is(condition(url, "rights", 2), "unknown", "which rights this user has");
+  server.ask({"SCRIPT", "KILL"});
 }
 
 TEST_F(doctor, finds_connections_that_run_out) {

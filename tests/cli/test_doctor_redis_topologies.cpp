@@ -42,8 +42,10 @@ TEST_F(doctor_of_many, hears_all_sentinels_and_examines_their_primary) {
   EXPECT_THAT(findings(url, "quorum", 1),
               Contains("the primary 'mymaster' kept: 3 of 3 Sentinels say that it is " + primary));
   EXPECT_THAT(findings(url, "role", 1), Contains(primary + " kept: it is a primary"));
-  EXPECT_THAT(findings(url, "replicas", 1),
-              Contains(primary + " warning: it has 2 replicas, and min-replicas-to-write is 0"));
+  EXPECT_THAT(
+      findings(url, "replicas", 1),
+      Contains(primary +
+               " warning: it has 2 replicas, and min-replicas-to-write or min-replicas-max-lag is 0"));
 
   group.sentinel(0).kill();
   EXPECT_THAT(findings(url, "sentinel", 1),

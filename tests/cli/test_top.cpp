@@ -7,6 +7,7 @@
 
 #include "fixture.hpp"
 #include "output/text.hpp"
+#include "support/fault_proxy.hpp"
 #include "support/redis_server.hpp"
 #include "terminal.hpp"
 #include "top/board.hpp"
@@ -119,6 +120,10 @@ TEST(top_keys, are_taken_from_what_a_terminal_sends) {
   EXPECT_THAT(pressed("\x1b[15~q"), ElementsAre(key::letter));
   EXPECT_THAT(pressed("\x1b[1;5f\x1b[<0;3;4M\x07\x7f\xc3\xa9"), ElementsAre());
   EXPECT_EQ(cli::keys_in("f").front().letter, 'f');
+  EXPECT_TRUE(cli::ends_within_key("q\x1b"));
+  EXPECT_TRUE(cli::ends_within_key("\x1b[5"));
+  EXPECT_FALSE(cli::ends_within_key("\x1b[5~"));
+  EXPECT_FALSE(cli::ends_within_key("\x1b[Aq"));
 }
 
 class top : public command_test {
@@ -169,14 +174,49 @@ TEST_F(top, asks_a_holder_and_ends_a_hold_by_force_after_a_question) {
   EXPECT_TRUE(screen.shows("the holder was asked to release"));
   EXPECT_TRUE(eventually([&] { return std::filesystem::exists(file("asked")); }));
   screen.type("f");
-  EXPECT_TRUE(screen.shows("by force? Its process acts on without the lock. y/N"));
+  EXPECT_TRUE(screen.shows("End the hold of sh on "));
+  EXPECT_TRUE(screen.shows(" on 'job' by force (token "));
   screen.type("n");
   EXPECT_TRUE(screen.shows("nothing was done"));
   EXPECT_TRUE(held("job"));
   screen.type("fy");
+  EXPECT_TRUE(screen.shows("y/N")) << "what was typed before the question is no answer";
+  EXPECT_TRUE(held("job"));
+  screen.type("y");
   EXPECT_TRUE(screen.shows("the hold was ended by force"));
   EXPECT_EQ(holder->wait().status, 9);
   EXPECT_TRUE(screen.shows("free"));
+  screen.type("q");
+  EXPECT_EQ(screen.wait(), 0);
+}
+
+TEST_F(top, names_the_lock_that_it_would_end_and_no_other) {
+  redis_server server;
+  fault_proxy line{server.port()};
+  const auto url = "redis://127.0.0.1:" + std::to_string(line.port()) + "?failover_guard=0";
+  const auto a = start({"run", "aaa", "--store", server.url(), "--", "sleep", "1000"});
+  ASSERT_TRUE(
+      eventually([&] { return holdfast({"show", "-q", "aaa", "--store", server.url()}).status == 0; }));
+  const auto b = start({"run", "bbb", "--store", server.url(), "--", "sleep", "1000"});
+  ASSERT_TRUE(
+      eventually([&] { return holdfast({"show", "-q", "bbb", "--store", server.url()}).status == 0; }));
+  auto screen = open({"--store", url});
+  EXPECT_TRUE(screen.shows("2 locks"));
+  screen.type("n\r");
+  EXPECT_TRUE(screen.shows("held by"));
+  line.interfere(direction::to_client, {.stall = true});
+  screen.type("\x1b");
+  EXPECT_TRUE(screen.shows("GRANTS/S"));
+  screen.type("j\r");
+  EXPECT_TRUE(screen.shows("reading its queue"));
+  screen.type("f");
+  EXPECT_TRUE(screen.shows("nobody holds it who can be asked")) << "it has not been read yet";
+  line.heal();
+  EXPECT_TRUE(screen.shows("held by"));
+  screen.type("f");
+  EXPECT_TRUE(screen.shows(" on 'bbb' by force"));
+  screen.type("q");
+  EXPECT_TRUE(screen.shows("nothing was done"));
   screen.type("q");
   EXPECT_EQ(screen.wait(), 0);
 }

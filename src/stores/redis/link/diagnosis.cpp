@@ -1,24 +1,18 @@
 #include "stores/redis/link/diagnosis.hpp"
 
 #include <algorithm>
-#include <charconv>
-#include <cstdlib>
 #include <iterator>
 #include <map>
 #include <memory>
 #include <optional>
-#include <set>
 #include <string>
-#include <string_view>
 #include <utility>
 
-#include "base/owner_id.hpp"
 #include "runtime/wakeup_fd.hpp"
-#include "stores/redis/link/introduction.hpp"
-#include "stores/redis/link/socket.hpp"
+#include "stores/redis/link/conversation.hpp"
+#include "stores/redis/link/server_questions.hpp"
 #include "stores/redis/protocol/replies.hpp"
 #include "stores/redis/protocol/sentinel_replies.hpp"
-#include "stores/redis/protocol/server_facts.hpp"
 #include "stores/redis/protocol/slot_map.hpp"
 
 namespace holdfast::redis {
@@ -29,49 +23,7 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using grade = finding::grade;
 
-constexpr std::size_t script_calls = 5;
-
-std::int64_t number_in(std::string_view text) {
-  std::int64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
-
-bool is_local(const server_address& at) {
-  return !at.path.empty() || at.host == "localhost" || at.host == "::1" || at.host.starts_with("127.");
-}
-
-/// Commands to a server and their replies, one after the other.
-class conversation {
- public:
-  /// Connects, and logs in. \throws connection_error, parser::garbage.
-  conversation(const settings& in, const server_address& to, const credentials& login,
-               const tls_context* secure, int stop)
-      : limit_{in.connect_limit, stop} {
-    made_.stream = connect_stream(to, secure, limit_);
-    limit_.begin("the server to answer");
-    std::string hello;
-    append_hello(hello, login);
-    talk_.send(hello);
-    require_no_error(talk_.hear(), login);
-  }
-
-  [[nodiscard]] value ask(const std::vector<std::string>& arguments) {
-    std::string command;
-    append_command(command, arguments.size());
-    for (const std::string& argument : arguments) append_bulk_string(command, argument);
-    return ask_as_written(command);
-  }
-  [[nodiscard]] value ask_as_written(std::string_view command) {
-    talk_.send(command);
-    return talk_.hear();
-  }
-
- private:
-  runtime::io_deadline limit_;
-  connection made_;
-  introduction talk_{made_, limit_};
-};
+constexpr std::size_t most_primaries = 200;  // whatever a cluster's map says
 
 /// The servers of a URL, one after the other.
 class survey {
@@ -82,7 +34,7 @@ class survey {
 
   std::vector<finding> run() && {
     if (in_.has_sentinels()) {
-      examine_server(primary_of_sentinels());
+      examine_sentinels();
     } else if (in_.is_cluster()) {
       examine_cluster();
     } else if (in_.is_quorum()) {
@@ -104,7 +56,9 @@ class survey {
   }
 
   server_facts examine_server(const server_address& at) {
-    server_facts facts = facts_of(at);
+    server_facts facts = facts_of(in_, at, secure_.get(), never_.descriptor());
+    has_answer_ = true;
+    facts.has_failover = has_failover_;
     std::ranges::move(findings_of(facts, in_.speech, longest_ttl_), std::back_inserter(found_));
     return facts;
   }
@@ -123,11 +77,10 @@ class survey {
     return std::nullopt;
   }
 
-  [[nodiscard]] server_facts facts_of(const server_address& at) const;
-  [[nodiscard]] bool is_open(const server_address& at) const;
-  [[nodiscard]] server_address primary_of_sentinels();
+  [[nodiscard]] std::optional<server_address> primary_of_sentinels();
   [[nodiscard]] std::optional<server_address> hear_sentinel(const server_address& at);
   [[nodiscard]] slot_map slots() const;
+  void examine_sentinels();
   void examine_cluster();
   void examine_quorum();
   void examine_clocks(const std::vector<server_facts>& of);
@@ -138,71 +91,10 @@ class survey {
   std::unique_ptr<tls_context> secure_;
   runtime::wakeup_fd never_;
   failure last_problem_;
+  bool has_answer_ = false;    // of any server or Sentinel
+  bool has_failover_ = false;  // others may promote a replica
   std::vector<finding> found_;
 };
-
-microseconds wall_clock_now() {
-  return std::chrono::duration_cast<microseconds>(std::chrono::system_clock::now().time_since_epoch());
-}
-
-/// By how much a server's clock is ahead of this host's, as far as the way there and back tells.
-microseconds clock_ahead(conversation& with) {
-  const microseconds before = wall_clock_now();
-  const value time = with.ask({"TIME"});
-  const microseconds after = wall_clock_now();
-  if (time.items.size() != 2) return {};
-  const microseconds there{number_in(time.items[0].text) * 1'000'000 + number_in(time.items[1].text)};
-  if (there < before) return there - before;
-  return there > after ? there - after : microseconds{};
-}
-
-microseconds script_time(conversation& with) {
-  std::vector<microseconds> times;
-  for (std::size_t call = 0; call < script_calls; ++call) {
-    const auto before = std::chrono::steady_clock::now();
-    static_cast<void>(with.ask({"EVAL", "return redis.call('TIME')", "0"}));
-    times.push_back(std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - before));
-  }
-  std::ranges::sort(times);
-  return times[times.size() / 2];
-}
-
-std::vector<server_facts::denial> denials(conversation& with, const settings& in) {
-  std::vector<server_facts::denial> all;
-  for (right& each : needed_rights(in.speech, owner_id::random().hex(), in.database != 0)) {
-    const value reply = with.ask(each.probe);
-    if (reply.is(value::kind::error) && reply.text.starts_with("NOPERM"))
-      all.push_back({std::move(each), reply.text});
-  }
-  return all;
-}
-
-server_facts survey::facts_of(const server_address& at) const {
-  server_facts facts;
-  facts.place = at.place();
-  facts.user = in_.login.user;
-  conversation with = talk_to(at, in_.login);
-  facts.info = fields_in_info(with.ask({"INFO"}));
-  for (const char* pattern : {"append*", "min-replicas-*", "stop-writes-on-bgsave-error"})
-    facts.settings.merge(settings_in(with.ask({"CONFIG", "GET", pattern})));
-  facts.clock_ahead = clock_ahead(with);
-  facts.script_time = script_time(with);
-  facts.is_local = is_local(at);
-  facts.is_open = is_open(at);
-  facts.denials = denials(with, in_);
-  return facts;
-}
-
-/// Whether it lets in whoever gives no password.
-bool survey::is_open(const server_address& at) const {
-  if (!in_.login.are_given()) return true;
-  try {
-    static_cast<void>(talk_to(at, {}));
-    return true;
-  } catch (const connection_error&) {
-    return false;
-  }
-}
 
 // ---- Sentinels
 
@@ -212,6 +104,7 @@ std::optional<server_address> survey::hear_sentinel(const server_address& at) {
     std::string question;
     append_address_question(question, in_.sentinel.primary);
     const auto primary = primary_address_in(with.ask_as_written(question));
+    has_answer_ = true;
     if (primary) {
       add(at.place(), "sentinel", grade::kept,
           "it says that '" + in_.sentinel.primary + "' is at " + primary->place());
@@ -234,17 +127,26 @@ std::optional<server_address> survey::hear_sentinel(const server_address& at) {
   return std::nullopt;
 }
 
-/// The server that most of them name.
-server_address survey::primary_of_sentinels() {
+void survey::examine_sentinels() {
+  has_failover_ = true;
+  const auto primary = primary_of_sentinels();
+  if (primary)
+    examine_one_of_many(*primary, grade::broken, "no lock can be acquired or renewed until it is followed");
+}
+
+/// The server that most of them name; empty: none names one, which is a finding.
+std::optional<server_address> survey::primary_of_sentinels() {
   std::vector<server_address> named;
   for (const server_address& sentinel : in_.sentinel.addresses) {
     if (auto primary = hear_sentinel(sentinel)) named.push_back(*std::move(primary));
   }
-  if (named.empty())
-    throw connection_error{
-        last_problem_.code == std::error_code{}
-            ? failure{errc::unavailable, "no Sentinel knows the primary '" + in_.sentinel.primary + "'"}
-            : last_problem_};
+  if (!has_answer_) throw connection_error{last_problem_};
+  if (named.empty()) {
+    add(in_.place(), "quorum", grade::broken, "no Sentinel names a primary",
+        "no client finds the server of the locks",
+        "SENTINEL MONITOR " + in_.sentinel.primary + " HOST PORT QUORUM at each Sentinel");
+    return std::nullopt;
+  }
   const auto votes = [&](const server_address& one) { return std::ranges::count(named, one); };
   server_address primary = *std::ranges::max_element(named, {}, votes);
   const std::string place = in_.place();
@@ -289,6 +191,7 @@ slot_map survey::slots() const {
 
 void survey::examine_cluster() {
   const slot_map map = slots();
+  has_failover_ = !map.replicas().empty();
   std::size_t without = 0;
   for (std::uint16_t slot = 0; slot < slot_count; ++slot) without += map.primary_of(slot) == nullptr ? 1 : 0;
   if (without == 0) {
@@ -297,14 +200,16 @@ void survey::examine_cluster() {
     add("cluster", "slots", grade::broken, std::to_string(without) + " slots have no primary",
         "names in these slots cannot be locked", "redis-cli --cluster fix HOST:PORT");
   }
-  std::size_t answers = 0;
-  for (const server_address& primary : map.primaries()) {
-    const bool answered = examine_one_of_many(primary, grade::broken,
-                                              "names in its slots cannot be locked until it is followed")
-                              .has_value();
-    answers += answered ? 1 : 0;
+  auto primaries = map.primaries();
+  if (primaries.size() > most_primaries) {
+    add("cluster", "primaries", grade::unknown,
+        "there are " + std::to_string(primaries.size()) + " primaries",
+        "the first " + std::to_string(most_primaries) + " alone were examined",
+        "examine the others as stores of their own");
+    primaries.resize(most_primaries);
   }
-  if (answers == 0) throw connection_error{last_problem_};
+  for (const server_address& primary : primaries)
+    examine_one_of_many(primary, grade::broken, "names in its slots cannot be locked until it is followed");
 }
 
 // ---- several independent servers
@@ -333,7 +238,7 @@ void survey::examine_quorum() {
 void survey::examine_votes(const std::vector<server_facts>& of) {
   std::map<std::string, std::string> processes;
   for (const server_facts& each : of) {
-    const std::string run = each.field("run_id");
+    const std::string run{each.field("run_id")};
     const auto [known, is_new] = processes.emplace(run, each.place);
     if (!run.empty() && !is_new) {
       add(each.place, "vote", grade::broken, "it is the same server as " + known->second,
@@ -352,8 +257,10 @@ void survey::examine_votes(const std::vector<server_facts>& of) {
 
 /// Tokens rise over forgetting as long as clocks differ by less than the guard.
 void survey::examine_clocks(const std::vector<server_facts>& of) {
-  const auto [least, most] = std::ranges::minmax(of, {}, &server_facts::clock_ahead);
-  const auto apart = std::chrono::duration_cast<milliseconds>(most.clock_ahead - least.clock_ahead);
+  const auto ahead = [](const server_facts& one) { return one.clock_ahead.value_or(microseconds{}); };
+  const auto [least, most] = std::ranges::minmax(of, {}, ahead);
+  const auto apart = std::chrono::duration_cast<milliseconds>(ahead(most) - ahead(least));
+
   const milliseconds bound = in_.speech.guard.count() != 0 ? in_.speech.guard : milliseconds{1000};
   if (apart < bound) return add("the set", "clocks", grade::kept, "the servers' clocks agree");
   add("the set", "clocks", grade::broken,

@@ -12,6 +12,9 @@ namespace holdfast::redis {
 
 namespace {
 
+/// More notifications than that before an answer are none that this client has caused.
+constexpr std::size_t most_early = 10'000;
+
 /// SUBSCRIBE is answered by a push.
 bool is_confirmation(const value& v) { return !v.items.empty() && v.items[0].text == "subscribe"; }
 
@@ -55,9 +58,11 @@ value introduction::hear() {
   while (true) {
     if (auto v = with_.parser.next()) {
       if (!v->is(value::kind::push) || is_confirmation(*v)) return std::move(*v);
+      if (with_.early.size() == most_early) throw parser::garbage{"notifications instead of an answer"};
       with_.early.push_back(std::move(*v));
       continue;
     }
+    limit_.require_time();
     std::array<char, 4096> bytes{};
     const std::size_t n = with_.stream->read_some(bytes.data(), bytes.size());
     with_.parser.feed({bytes.data(), n});

@@ -29,12 +29,17 @@ struct server_facts {
 
   std::string place;
   std::string user;
-  fields info;                              // INFO
-  fields settings;                          // CONFIG GET; empty: this user may not
-  bool is_open = false;                     // it takes commands of anybody who reaches it
-  bool is_local = false;                    // nobody reaches it from another host by this address
-  std::chrono::microseconds clock_ahead{};  // of this host's
-  std::chrono::microseconds script_time{};  // the median of a script's round trips
+  fields info;                // INFO
+  std::string info_error;     // where it does not answer that
+  fields settings;            // CONFIG GET; empty: this user may not
+  bool has_failover = false;  // Sentinels or a cluster may promote another one
+  bool is_local = false;      // the address leads to no other host
+  /// Whether it takes commands of whoever gives no password; empty: not known.
+  std::optional<bool> is_open;
+  std::optional<std::chrono::microseconds> clock_ahead;  // of this host's
+  std::optional<std::chrono::microseconds> script_time;  // the median of a script's round trips
+  std::string obstacle;  // an error with which it refuses everybody for now; empty: none
+
   struct denial {
     right missing;
     std::string error;  // of the server
@@ -42,10 +47,17 @@ struct server_facts {
   std::vector<denial> denials;
 
   /// Empty: it did not say so.
-  [[nodiscard]] std::string field(std::string_view name) const;
-  [[nodiscard]] std::string setting(std::string_view name) const;
+  [[nodiscard]] std::string_view field(std::string_view name) const;
+  [[nodiscard]] std::string_view setting(std::string_view name) const;
+  /// Zero where it is not there; never so large that it overflows as another unit.
   [[nodiscard]] std::int64_t number(std::string_view info_field) const;
+  [[nodiscard]] std::int64_t number_set(std::string_view setting_name) const;
 };
+
+/// Whether an error says that this user may not do that.
+[[nodiscard]] bool is_denial(const value& reply);
+/// Whether an error says that the server serves nobody for now: it loads its data, or runs a script.
+[[nodiscard]] bool is_obstacle(const value& reply);
 
 /// The fields of a reply to INFO; none in any other reply.
 [[nodiscard]] server_facts::fields fields_in_info(const value& reply);

@@ -1,0 +1,47 @@
+#include "stores/redis/link/conversation.hpp"
+
+#include <cstddef>
+
+#include "stores/redis/link/socket.hpp"
+#include "stores/redis/protocol/resp.hpp"
+
+namespace holdfast::redis {
+
+namespace {
+
+constexpr std::size_t longest_reply = std::size_t{16} * 1024 * 1024;
+
+}  // namespace
+
+conversation::conversation(const settings& in, const server_address& to, const credentials& login,
+                           const tls_context* secure, int stop)
+    : limit_{in.connect_limit, stop} {
+  made_.parser = redis::parser{longest_reply};
+  made_.stream = connect_stream(to, secure, limit_);
+  limit_.begin("the server to answer");
+  std::string hello;
+  append_hello(hello, login);
+  talk_.send(hello);
+  require_no_error(talk_.hear(), login);
+  limit_ = runtime::io_deadline{in.connect_limit + in.answer_limit, stop};
+  limit_.begin("the server to answer");
+}
+
+std::vector<value> conversation::ask_all(const std::vector<std::vector<std::string>>& questions) {
+  std::string bytes;
+  for (const auto& arguments : questions) {
+    append_command(bytes, arguments.size());
+    for (const std::string& argument : arguments) append_bulk_string(bytes, argument);
+  }
+  talk_.send(bytes);
+  std::vector<value> replies;
+  while (replies.size() < questions.size()) replies.push_back(talk_.hear());
+  return replies;
+}
+
+value conversation::ask_as_written(std::string_view command) {
+  talk_.send(command);
+  return talk_.hear();
+}
+
+}  // namespace holdfast::redis

@@ -1,0 +1,116 @@
+#include "stores/redis/link/server_questions.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <chrono>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "base/owner_id.hpp"
+#include "stores/redis/link/conversation.hpp"
+
+namespace holdfast::redis {
+
+namespace {
+
+using std::chrono::microseconds;
+
+constexpr std::size_t script_calls = 5;
+
+std::int64_t number_in(std::string_view text, std::int64_t most) {
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return std::clamp<std::int64_t>(number, 0, most);
+}
+
+bool is_local(const server_address& at) {
+  const bool is_number = at.host.find_first_not_of("0123456789.") == std::string::npos;
+  return !at.path.empty() || at.host == "localhost" || at.host == "::1" ||
+         (is_number && at.host.starts_with("127."));
+}
+
+microseconds wall_clock_now() {
+  return std::chrono::duration_cast<microseconds>(std::chrono::system_clock::now().time_since_epoch());
+}
+
+/// By how much a server's clock is ahead of this host's, as far as the way there and back tells.
+std::optional<microseconds> clock_ahead(conversation& with) {
+  constexpr std::int64_t latest = 1'000'000'000'000;  // seconds
+  const microseconds before = wall_clock_now();
+  const value time = with.ask({"TIME"});
+  const microseconds after = wall_clock_now();
+  if (!time.is(value::kind::list) || time.items.size() != 2) return std::nullopt;
+  const microseconds there{number_in(time.items[0].text, latest) * 1'000'000 +
+                           number_in(time.items[1].text, 999'999)};
+  if (there < before) return there - before;
+  return there > after ? there - after : microseconds{};
+}
+
+std::optional<microseconds> script_time(conversation& with) {
+  std::vector<microseconds> times;
+  for (std::size_t call = 0; call < script_calls; ++call) {
+    const auto before = std::chrono::steady_clock::now();
+    if (with.ask({"EVAL", "return redis.call('TIME')", "0"}).is(value::kind::error)) return std::nullopt;
+    times.push_back(std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - before));
+  }
+  std::ranges::sort(times);
+  return times[times.size() / 2];
+}
+
+void try_rights(conversation& with, const settings& in, server_facts& facts) {
+  std::vector<right> rights = needed_rights(in.speech, owner_id::random().hex(), in.database != 0);
+  std::vector<std::vector<std::string>> probes;
+  probes.reserve(rights.size());
+  for (const right& each : rights) probes.push_back(each.probe);
+  const std::vector<value> replies = with.ask_all(probes);
+  for (std::size_t i = 0; i < rights.size(); ++i) {
+    if (is_denial(replies[i])) facts.denials.push_back({std::move(rights[i]), replies[i].text});
+    if (is_obstacle(replies[i]) && facts.obstacle.empty()) facts.obstacle = replies[i].text;
+  }
+}
+
+/// Whether it does something for whoever gives no password. HELLO alone is answered to everybody.
+std::optional<bool> is_open(const settings& in, const server_address& at, const tls_context* secure,
+                            int stop) {
+  if (!in.login.are_given()) return true;
+  try {
+    conversation with{in, at, {}, secure, stop};
+    const value reply = with.ask({"PING"});
+    if (is_denial(reply) || reply.text.starts_with("NOAUTH")) return false;
+    if (!reply.is(value::kind::error)) return true;
+  } catch (const connection_error& c) {
+    if (c.reason.code == errc::permission_denied) return false;
+  } catch (const parser::garbage&) {  // of what it does for others nothing is known
+  }
+  return std::nullopt;
+}
+
+}  // namespace
+
+server_facts facts_of(const settings& in, const server_address& at, const tls_context* secure, int stop) {
+  server_facts facts;
+  facts.place = at.place();
+  facts.user = in.login.user;
+  facts.is_local = is_local(at);
+
+  conversation with{in, at, in.login, secure, stop};
+  std::vector<std::vector<std::string>> questions{{"INFO"}};
+  for (const char* pattern : {"append*", "min-replicas-*", "stop-writes-on-bgsave-error", "save",
+                              "cluster-node-timeout", "bind", "protected-mode", "port", "tls-auth-clients"}) {
+    questions.push_back({"CONFIG", "GET", pattern});
+  }
+  const std::vector<value> replies = with.ask_all(questions);
+  facts.info = fields_in_info(replies[0]);
+  facts.info_error = replies[0].is(value::kind::error) ? replies[0].text : "nothing";
+  for (const value& reply : replies) facts.settings.merge(settings_in(reply));
+  facts.clock_ahead = clock_ahead(with);
+  facts.script_time = script_time(with);
+  try_rights(with, in, facts);
+  facts.is_open = is_open(in, at, secure, stop);
+  return facts;
+}
+
+}  // namespace holdfast::redis

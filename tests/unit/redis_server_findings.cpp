@@ -1,0 +1,123 @@
+// What `holdfast doctor` concludes from what a Redis server says of itself, where no test can make a real one
+// say it.
+
+#include <algorithm>
+#include <gtest/gtest.h>
+#include <string>
+
+#include "stores/redis/protocol/server_facts.hpp"
+
+namespace holdfast::redis {
+namespace {
+
+using namespace std::chrono_literals;
+using grade = finding::grade;
+
+/// A server in order, on another host, with a password.
+server_facts facts() {
+  server_facts one;
+  one.place = "db-1:6379";
+  one.user = "locks";
+  one.info = {{"redis_version", "7.0.15"},
+              {"role", "master"},
+              {"maxmemory_policy", "noeviction"},
+              {"maxmemory", "0"},
+              {"maxclients", "10000"},
+              {"connected_clients", "3"},
+              {"aof_last_write_status", "ok"},
+              {"rdb_last_bgsave_status", "ok"}};
+  one.settings = {
+      {"appendfsync", "everysec"}, {"bind", "10.0.0.1"}, {"protected-mode", "no"}, {"port", "6379"}};
+  one.is_open = false;
+  one.clock_ahead = 0us;
+  one.script_time = 100us;
+  return one;
+}
+
+finding condition(const server_facts& of, const std::string& name, const dialect& in = {}) {
+  const auto all = findings_of(of, in, 30s);
+  const auto found =
+      std::find_if(all.begin(), all.end(), [&](const finding& f) { return f.condition == name; });
+  return found == all.end() ? finding{} : *found;
+}
+
+TEST(redis_server_findings, are_all_kept_of_a_server_in_order) {
+  for (const finding& each : findings_of(facts(), {}, 30s))
+    EXPECT_EQ(each.result, grade::kept) << each.condition;
+}
+
+TEST(redis_server_findings, tell_of_a_server_that_is_open_to_other_hosts) {
+  server_facts open = facts();
+  open.is_open = true;
+  EXPECT_EQ(condition(open, "access").result, grade::warning);
+  open.is_local = true;
+  EXPECT_EQ(condition(open, "access").result, grade::warning) << "it listens on more than the loopback";
+  open.settings["bind"] = "127.0.0.1 -::1";
+  EXPECT_EQ(condition(open, "access").result, grade::kept);
+  open.settings["bind"] = "127.0.0.1 0.0.0.0";
+  EXPECT_EQ(condition(open, "access").result, grade::warning);
+  open.settings["protected-mode"] = "yes";
+  EXPECT_EQ(condition(open, "access").result, grade::kept);
+  open.settings.clear();
+  EXPECT_EQ(condition(open, "access").result, grade::unknown);
+  open.is_open.reset();
+  EXPECT_EQ(condition(open, "access").result, grade::unknown);
+}
+
+TEST(redis_server_findings, take_no_silence_for_good_news) {
+  server_facts mute;
+  mute.info_error = "LOADING the dataset";
+  mute.obstacle = "LOADING the dataset";
+  for (const char* name : {"information", "clock", "latency", "access", "rights"})
+    EXPECT_EQ(condition(mute, name).result, grade::unknown) << name;
+  EXPECT_EQ(condition(mute, "answer").result, grade::broken);
+  server_facts short_of = facts();
+  short_of.info.erase("role");
+  short_of.info.erase("maxmemory_policy");
+  EXPECT_EQ(condition(short_of, "role").result, grade::unknown);
+  EXPECT_EQ(condition(short_of, "eviction").result, grade::unknown);
+}
+
+TEST(redis_server_findings, count_what_may_be_promoted_and_not_only_what_is_connected) {
+  server_facts cut_off = facts();
+  cut_off.has_failover = true;
+  cut_off.settings["min-replicas-to-write"] = "1";
+  cut_off.settings["min-replicas-max-lag"] = "10";
+  EXPECT_EQ(condition(cut_off, "replicas").result, grade::warning);
+  dialect longer;
+  longer.guard = 42s;
+  EXPECT_EQ(condition(cut_off, "replicas", longer).result, grade::kept);
+  cut_off.settings["min-replicas-max-lag"] = "0";
+  EXPECT_EQ(condition(cut_off, "replicas", longer).result, grade::warning) << "that turns it off";
+  cut_off.info["cluster_enabled"] = "1";
+  cut_off.settings["cluster-node-timeout"] = "10000";
+  EXPECT_EQ(condition(cut_off, "replicas", longer).result, grade::kept) << "a cluster's time is another";
+  cut_off.settings["cluster-node-timeout"] = "10001";
+  EXPECT_EQ(condition(cut_off, "replicas", longer).result, grade::warning);
+}
+
+TEST(redis_server_findings, overflow_at_no_number) {
+  server_facts huge = facts();
+  for (const char* name :
+       {"maxmemory", "used_memory", "connected_clients", "connected_slaves", "uptime_in_seconds"})
+    huge.info[name] = "9223372036854775807";
+  huge.settings["min-replicas-max-lag"] = "9223372036854775807";
+  huge.settings["min-replicas-to-write"] = "-5";
+  huge.clock_ahead = -9'000'000'000'000'000us;
+  EXPECT_FALSE(findings_of(huge, {}, 30s).empty());
+}
+
+TEST(redis_server_rights, name_no_client_of_others_and_write_no_key_that_is_there) {
+  dialect in;
+  for (const right& each : needed_rights(in, "probe", true)) {
+    if (each.probe[0] == "CLIENT" && each.probe[1] == "KILL") {
+      EXPECT_EQ(each.probe[3], "9223372036854775807");
+    }
+    if (each.probe[0] == "SET" || each.probe[0] == "ZADD") {
+      EXPECT_NE(std::find(each.probe.begin(), each.probe.end(), "XX"), each.probe.end());
+    }
+  }
+}
+
+}  // namespace
+}  // namespace holdfast::redis
