@@ -21,9 +21,9 @@ struct entry {
 };
 
 constexpr auto entries = std::to_array<entry>({
-    {"memory", open_memory},
+    {"memory", open_memory, diagnose_memory},
 #ifdef HOLDFAST_WITH_SQLITE
-    {"sqlite", open_sqlite},
+    {"sqlite", open_sqlite, diagnose_sqlite},
 #endif
 #ifdef HOLDFAST_WITH_REDIS
     {"redis", open_redis, diagnose_redis},

@@ -25,7 +25,10 @@ std::unique_ptr<runtime::backend> open_mariadb(store_url& url, const client_opti
                                                runtime::event_loop& on);
 
 /// Likewise, whether the store keeps its conditions. \throws holdfast::error, runtime::connection_error.
+std::vector<finding> diagnose_memory(store_url& url, const client_options& options);
+std::vector<finding> diagnose_sqlite(store_url& url, const client_options& options);
 std::vector<finding> diagnose_redis(store_url& url, const client_options& options);
+std::vector<finding> diagnose_zookeeper(store_url& url, const client_options& options);
 
 /// Likewise, the schema of a store in a database server.
 stores::database_schema schema_of_postgresql(store_url& url, const client_options& options);

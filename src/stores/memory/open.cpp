@@ -9,4 +9,14 @@ std::unique_ptr<runtime::backend> open_memory(store_url& url, const client_optio
   return std::make_unique<runtime::connected<memory::link>>(on, url.path());
 }
 
+std::vector<finding> diagnose_memory(store_url& url, const client_options&) {
+  url.refuse_rest("no options");
+  return {{.subject = url.masked(),
+           .condition = "reach",
+           .result = finding::grade::kept,
+           .observed = "it excludes the threads of one process only; each process has a store of its own",
+           .meaning = {},
+           .remedy = {}}};
+}
+
 }  // namespace holdfast::stores

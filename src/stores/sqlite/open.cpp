@@ -1,6 +1,7 @@
 #include <algorithm>
 
 #include "stores/scheme.hpp"
+#include "stores/sqlite/link/diagnosis.hpp"
 #include "stores/sqlite/link/link.hpp"
 #include "stores/sqlite/link/place.hpp"
 #include "stores/table_name.hpp"
@@ -25,25 +26,43 @@ std::string path_of(const store_url& url) {
   return sqlite::resolved(path.empty() ? sqlite::default_path() : path);
 }
 
+struct choice {
+  sqlite::database::settings file;
+  bool anywhere = false;  // also on a network file system
+};
+
+choice choice_of(store_url& url) {
+  using namespace std::chrono_literals;
+  choice made;
+  const std::string table = take_table(url);
+  if (table.starts_with("sqlite_"))
+    url.refuse("the option 'table' begins with sqlite_, as SQLite's own tables do; choose another name");
+  made.file.names = sql::tables::named(table);
+  made.file.keep_idle = url.take_duration("keep_idle", 30 * 24h);
+  made.anywhere = url.take_flag("network_fs", false);
+  url.refuse_rest(known_options);
+  made.file.lease_clock = [ahead = sqlite::boottime_offset()] { return boot_clock::now() - ahead; };
+  made.file.path = path_of(url);
+  return made;
+}
+
 }  // namespace
 
 std::unique_ptr<runtime::backend> open_sqlite(store_url& url, const client_options& options,
                                               runtime::event_loop& on) {
   using namespace std::chrono_literals;
-  sqlite::database::settings s;
-  const std::string table = take_table(url);
-  if (table.starts_with("sqlite_"))
-    url.refuse("the option 'table' begins with sqlite_, as SQLite's own tables do; choose another name");
-  s.names = sql::tables::named(table);
-  s.opening_limit = std::min<duration>(options.locks().retry().limit(), 5s);
-  s.keep_idle = url.take_duration("keep_idle", 30 * 24h);
-  const bool anywhere = url.take_flag("network_fs", false);
-  url.refuse_rest(known_options);
-  s.lease_clock = [ahead = sqlite::boottime_offset()] { return boot_clock::now() - ahead; };
-  s.path = path_of(url);
-  sqlite::check_place(s.path, anywhere);
+  choice made = choice_of(url);
+  made.file.opening_limit = std::min<duration>(options.locks().retry().limit(), 5s);
+  const bool anywhere = made.anywhere;
+  sqlite::check_place(made.file.path, anywhere);
   return std::make_unique<runtime::connected<sqlite::link>>(
-      on, s, [path = s.path, anywhere] { sqlite::prepare_place(path, anywhere); });
+      on, made.file, [path = made.file.path, anywhere] { sqlite::prepare_place(path, anywhere); });
+}
+
+std::vector<finding> diagnose_sqlite(store_url& url, const client_options&) {
+  using namespace std::chrono_literals;
+  const choice made = choice_of(url);
+  return sqlite::diagnose(made.file.path, made.file.names, made.anywhere, 2s);
 }
 
 }  // namespace holdfast::stores

@@ -22,8 +22,6 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr std::int64_t application_id = 0x486F6C64;  // "Hold", in the file's header
-constexpr std::int64_t schema_version = 1;
 constexpr duration sweep_again = 100ms;  // where one sweep does not remove all
 constexpr std::int64_t sweep_rows = 256;
 

@@ -20,6 +20,9 @@
 
 namespace holdfast::sqlite {
 
+inline constexpr std::int64_t application_id = 0x486F6C64;  // "Hold", in the file's header
+inline constexpr std::int64_t schema_version = 1;           // likewise
+
 /// Thrown inside the link. Its caller gets the request_error.
 class broken : public std::exception {
  public:
