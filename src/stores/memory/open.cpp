@@ -11,7 +11,7 @@ std::unique_ptr<runtime::backend> open_memory(store_url& url, const client_optio
 
 std::vector<finding> diagnose_memory(store_url& url, const client_options&) {
   url.refuse_rest("no options");
-  return {{.subject = url.masked(),
+  return {{.subject = "this process",
            .condition = "reach",
            .result = finding::grade::kept,
            .observed = "it excludes the threads of one process only; each process has a store of its own",

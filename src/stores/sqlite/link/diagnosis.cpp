@@ -112,7 +112,8 @@ class reader {
     sqlite3_file* const file = opened();
     if (is_alone_ || file == nullptr || file->pMethods->iVersion < 2) return 0;
     volatile void* index = nullptr;
-    if (file->pMethods->xShmMap(file, 0, region, 0, &index) != SQLITE_OK || index == nullptr) return 0;
+    const int code = file->pMethods->xShmMap(file, 0, region, 0, &index);
+    if ((code != SQLITE_OK && code != SQLITE_READONLY) || index == nullptr) return 0;
     const auto word = [&](std::size_t at) {
       return *reinterpret_cast<const volatile std::uint32_t*>(static_cast<volatile char*>(index) + at);
     };
