@@ -37,7 +37,7 @@ constexpr auto entries = std::to_array<entry>({
     {"unix", open_redis, diagnose_redis},
 #endif
 #ifdef HOLDFAST_WITH_ZOOKEEPER
-    {"zk", open_zookeeper},
+    {"zk", open_zookeeper, diagnose_zookeeper},
 #endif
 #ifdef HOLDFAST_WITH_POSTGRESQL
     {"postgresql", open_postgresql, nullptr, schema_of_postgresql},

@@ -2,6 +2,7 @@
 #include <chrono>
 
 #include "stores/scheme.hpp"
+#include "stores/zookeeper/link/diagnosis.hpp"
 #include "stores/zookeeper/link/link.hpp"
 #include "stores/zookeeper/protocol/paths.hpp"
 
@@ -50,10 +51,7 @@ void take_access(store_url& url, const std::string& password, zookeeper::setting
   }
 }
 
-}  // namespace
-
-std::unique_ptr<runtime::backend> open_zookeeper(store_url& url, const client_options& options,
-                                                 runtime::event_loop& on) {
+zookeeper::settings settings_of(store_url& url, const client_options& options) {
   zookeeper::settings s;
   const auto where = url.split_many();
   if (where.hosts.empty()) url.refuse("it names no server; write zk://localhost");
@@ -70,7 +68,21 @@ std::unique_ptr<runtime::backend> open_zookeeper(store_url& url, const client_op
   s.recipes.layout = take_layout(url);
   take_access(url, options.password(), s);
   url.refuse_rest(known_options);
-  return std::make_unique<runtime::connected<zookeeper::link>>(on, std::move(s));
+  return s;
+}
+
+}  // namespace
+
+std::unique_ptr<runtime::backend> open_zookeeper(store_url& url, const client_options& options,
+                                                 runtime::event_loop& on) {
+  return std::make_unique<runtime::connected<zookeeper::link>>(on, settings_of(url, options));
+}
+
+std::vector<finding> diagnose_zookeeper(store_url& url, const client_options& options) {
+  // The same rights by default are less than the same rights by choice.
+  store_url copy = url;
+  const bool asks_for_world = copy.take("acl") == "world";
+  return zookeeper::diagnose(settings_of(url, options), asks_for_world);
 }
 
 }  // namespace holdfast::stores
