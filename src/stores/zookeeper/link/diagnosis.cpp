@@ -162,13 +162,13 @@ class session_reader {
       int wanted = 0;
       timeval patience{};
       const int code = zookeeper_interest(zk_, &socket, &wanted, &patience);
-      const milliseconds asked{patience.tv_sec * 1000 + patience.tv_usec / 1000};
+      const milliseconds suggested{patience.tv_sec * 1000 + patience.tv_usec / 1000};
       pollfd events{code == ZOK ? socket : -1, 0, 0};
       if (socket >= 0) ::fcntl(socket, F_SETFD, FD_CLOEXEC);
       if ((wanted & ZOOKEEPER_READ) != 0) events.events |= POLLIN;
       if ((wanted & ZOOKEEPER_WRITE) != 0) events.events |= POLLOUT;
       // A server that cannot be reached is tried again at once: not without a pause.
-      const milliseconds most = code == ZOK ? std::min(left, asked) : std::min(left, milliseconds{20});
+      const milliseconds most = code == ZOK ? std::min(left, suggested) : std::min(left, milliseconds{20});
       ::poll(&events, 1, static_cast<int>(most.count()));
       int ready = 0;
       if ((events.revents & (POLLIN | POLLHUP | POLLERR)) != 0) ready |= ZOOKEEPER_READ;
@@ -240,7 +240,7 @@ ensemble_facts::session look(const settings& of, const addresses& at) {
   return found;
 }
 
-/// The answer as fields; none where the server may not be asked that.
+/// The answer as fields; none where the server does not allow the command.
 ensemble_facts::fields ask(const std::string& address, std::string_view command, std::string_view separator,
                            const runtime::io_deadline& limit) {
   const std::string answer = ask_four_letter(address, command, limit);

@@ -175,7 +175,8 @@ class examination {
       const auto most = each.conf.find("maxSessionTimeout");
       if (least != each.conf.end() && most != each.conf.end()) bounds.emplace(least->second, most->second);
     }
-    if (bounds.size() < 2) return;
+    if (facts_.servers.size() < 2 || bounds.empty()) return;
+    if (bounds.size() == 1) return add("same bounds", grade::kept, "the servers bound sessions alike");
     std::string all;
     for (const auto& [least, most] : bounds)
       all.append(all.empty() ? "" : ", ").append(least).append(" to ").append(most).append(" ms");
@@ -254,10 +255,10 @@ class examination {
   }
 
   void examine_rights(const ensemble_facts::session& in) {
-    const std::string who = facts_.user.empty() ? "a client without auth" : "the user " + facts_.user;
+    const std::string client = facts_.user.empty() ? "a client without auth" : "the user " + facts_.user;
     const std::string remedy = "setAcl " + in.root + " (zkCli.sh), or auth=digest:USER:PASSWORD in the URL";
     if (!in.acl) {
-      return add("rights", grade::broken, who + " may not read " + in.root,
+      return add("rights", grade::broken, client + " may not read " + in.root,
                  "it can list no queue, and so take no lock", remedy);
     }
     bool is_unknown = false;
@@ -274,10 +275,10 @@ class examination {
       missing.append(missing.empty() ? "create below" : " and create below");
     if (missing.empty()) {
       return add("rights", grade::kept,
-                 who + " may create below " + in.root +
+                 client + " may create below " + in.root +
                      (in.has_root ? "" : "; the root is not there yet, and the first lock makes it"));
     }
-    add("rights", is_unknown ? grade::unknown : grade::broken, who + " may not " + missing + ' ' + in.root,
+    add("rights", is_unknown ? grade::unknown : grade::broken, client + " may not " + missing + ' ' + in.root,
         is_unknown ? "unless the ACL of an address lets it" : "it can lock no name that has no node yet",
         remedy);
   }
