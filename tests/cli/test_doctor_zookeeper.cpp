@@ -26,13 +26,16 @@ class doctor_on_zookeeper : public doctor_test {
 
 TEST_F(doctor_on_zookeeper, finds_an_ensemble_in_order_and_makes_no_node) {
   zookeeper_ensemble servers{forced()};
+  zookeeper_console console{servers[0].port()};
+  console.log_in("any:one");  // its session is written by all servers, sooner or later
+  for (std::size_t i = 0; i < zookeeper_ensemble::size; ++i)
+    ASSERT_TRUE(eventually([&] { return servers[i].monitored("zk_cnt_fsynctime") > 0; }));
   const auto run = holdfast({"doctor", "--store", servers.url("/app"), "--all"});
   EXPECT_EQ(run.status, 0) << run.out << run.err;
   EXPECT_THAT(run.out, AllOf(HasSubstr("the ensemble: 7 of 7 conditions are kept"),
                              HasSubstr("kept     size: 3 servers have a vote"),
                              HasSubstr("kept     role: it is a leader"),
                              HasSubstr("kept     forceSync: it forced writes"), Not(HasSubstr("mend:"))));
-  zookeeper_console console{servers[0].port()};
   EXPECT_EQ(console.children("/"), strings{"zookeeper"});
 }
 
@@ -79,6 +82,14 @@ TEST_F(doctor_on_zookeeper, finds_one_server_without_forced_writes_and_sessions_
          "a session of 60 s was granted, and 120 s requested");
   expect(condition(server.url("?session_timeout=1s"), "session", 2), "warning", "at a tick of 200 ms");
   EXPECT_EQ(condition(server.url("?session_timeout=10s"), "session", 2)["result"], "kept");
+}
+
+TEST_F(doctor_on_zookeeper, finds_local_sessions) {
+  auto local = forced();
+  local.lines = {"localSessionsEnabled=true"};
+  zookeeper_ensemble servers{local};
+  const zookeeper_console console{servers.follower().port()};
+  expect(condition(servers.follower().url(), "local sessions", 2), "broken", "1 sessions are local");
 }
 
 TEST_F(doctor_on_zookeeper, finds_commands_that_may_not_be_asked) {

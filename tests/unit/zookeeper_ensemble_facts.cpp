@@ -1,0 +1,114 @@
+#include <gtest/gtest.h>
+#include <string>
+#include <vector>
+
+#include "stores/zookeeper/protocol/ensemble_facts.hpp"
+
+namespace holdfast::zookeeper {
+namespace {
+
+using namespace std::chrono_literals;
+using grade = finding::grade;
+
+constexpr auto three =
+    "server.1=a:2888:3888:participant\nserver.2=b:2888:3888:participant\n"
+    "server.3=c:2888:3888:participant\nversion=0";
+
+ensemble_facts in_order() {
+  ensemble_facts facts;
+  for (const char* mode : {"leader", "follower"}) {
+    ensemble_facts::server one;
+    one.place = std::string{mode} + ":2181";
+    one.srvr = fields_in(std::string{"Zxid: 0x7\nMode: "} + mode, ": ");
+    one.conf = fields_in("tickTime=2000\nminSessionTimeout=4000\nmaxSessionTimeout=40000\n", "=");
+    one.mntr = fields_in(
+        "zk_avg_latency\t0.5\nzk_outstanding_requests\t0\nzk_local_sessions\t0\nzk_cnt_fsynctime\t7\n"
+        "zk_cnt_sync_processor_batch_size\t7\n",
+        "\t");
+    facts.servers.push_back(one);
+  }
+  facts.requested = 30s;
+  facts.is_local = true;
+  facts.seen.emplace();
+  facts.seen->timeout = 30s;
+  facts.seen->members = three;
+  facts.seen->root = "/app";
+  facts.seen->acl = {{31, "world", "anyone"}};
+  return facts;
+}
+
+/// The one finding of a condition that is not kept; nothing else is wrong.
+finding only(const ensemble_facts& facts) {
+  auto all = findings_of(facts);
+  std::erase_if(all, [](const finding& each) { return each.result == grade::kept; });
+  EXPECT_EQ(all.size(), 1U);
+  if (all.size() != 1) return {};
+  EXPECT_FALSE(all.front().meaning.empty());
+  EXPECT_FALSE(all.front().remedy.empty());
+  return all.front();
+}
+
+TEST(zookeeper_ensemble_facts, say_nothing_of_an_ensemble_in_order) {
+  for (const finding& each : findings_of(in_order())) EXPECT_EQ(each.result, grade::kept) << each.observed;
+}
+
+TEST(zookeeper_ensemble_facts, count_votes_without_observers) {
+  ensemble_facts facts = in_order();
+  facts.seen->members += "\nserver.4=d:2888:3888:observer";
+  for (const finding& each : findings_of(facts)) {
+    if (each.condition == "size") EXPECT_EQ(each.observed, "3 servers have a vote and 1 observers");
+  }
+  facts.seen->members = "server.1=a:2888:3888:participant\nserver.2=b:2888:3888:participant";
+  EXPECT_EQ(only(facts).condition, "size");
+  EXPECT_EQ(only(facts).observed, "2 servers have a vote");
+}
+
+TEST(zookeeper_ensemble_facts, tell_a_server_that_is_slow) {
+  ensemble_facts facts = in_order();
+  facts.servers[1].mntr["zk_outstanding_requests"] = "1000";
+  EXPECT_EQ(only(facts).condition, "load");
+  facts = in_order();
+  facts.servers[1].mntr["zk_avg_latency"] = "612.5";
+  EXPECT_EQ(only(facts).subject, "follower:2181");
+}
+
+TEST(zookeeper_ensemble_facts, tell_nothing_of_forced_writes_before_the_second_write) {
+  ensemble_facts facts = in_order();
+  facts.servers[0].mntr["zk_cnt_fsynctime"] = "0";
+  EXPECT_EQ(only(facts).result, grade::broken);
+  facts.servers[0].mntr["zk_cnt_sync_processor_batch_size"] = "1";
+  EXPECT_EQ(only(facts).result, grade::unknown);
+}
+
+TEST(zookeeper_ensemble_facts, tell_nodes_of_everybody_unless_the_url_asks_for_them) {
+  ensemble_facts facts = in_order();
+  facts.is_local = false;
+  EXPECT_EQ(only(facts).condition, "access");
+  facts.asks_for_world = true;
+  EXPECT_TRUE(findings_of(facts).size() > 1);
+  for (const finding& each : findings_of(facts)) EXPECT_EQ(each.result, grade::kept) << each.observed;
+}
+
+TEST(zookeeper_ensemble_facts, compare_the_user_of_the_url_with_the_acl) {
+  ensemble_facts facts = in_order();
+  facts.makes_world = false;
+  facts.user = "app";
+  facts.seen->acl = {{31, "digest", "app:hash"}};
+  for (const finding& each : findings_of(facts)) EXPECT_EQ(each.result, grade::kept) << each.observed;
+  facts.seen->acl = {{31, "digest", "application:hash"}};
+  EXPECT_EQ(only(facts).result, grade::broken);
+  facts.seen->acl->push_back({31, "ip", "10.0.0.0/8"});
+  EXPECT_EQ(only(facts).result, grade::unknown);
+}
+
+TEST(zookeeper_ensemble_facts, survive_answers_that_are_no_lines_of_fields) {
+  EXPECT_TRUE(fields_in("", "=").empty());
+  EXPECT_TRUE(fields_in("\n\nno field\n", "=").empty());
+  EXPECT_EQ(fields_in("a=b=c", "=").at("a"), "b=c");
+  ensemble_facts facts = in_order();
+  facts.servers[0].conf["tickTime"] = "many";
+  EXPECT_EQ(facts.servers[0].number(facts.servers[0].conf, "tickTime"), std::nullopt);
+}
+
+}  // namespace
+}  // namespace holdfast::zookeeper
