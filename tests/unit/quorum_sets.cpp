@@ -10,6 +10,7 @@
 namespace holdfast::quorum {
 namespace {
 
+using namespace std::chrono_literals;
 using testing::AllOf;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -96,6 +97,24 @@ TEST_F(quorum_set, has_no_server_twice) {
   EXPECT_FALSE(set_.conflict()) << "the address may have moved";
   set_.hear(0, description(set_.text(), "another"));
   EXPECT_FALSE(set_.conflict());
+}
+
+TEST_F(quorum_set, is_written_again_where_that_failed_a_few_times_on_each_connection) {
+  for (const std::size_t other : {1, 2}) set_.hear(other, description(set_.text()));
+  for (int connections = 0; connections < 2; ++connections) {
+    set_.hear(0, description(std::nullopt));
+    set_.connected(0);
+    int tries = 0;
+    do {
+      set_.lacks_again(0);
+      ASSERT_THAT(set_.lacking(), ElementsAre(0));
+      set_.join(0);
+      ++tries;
+    } while (set_.failed(0));
+    EXPECT_EQ(tries, 4);
+    EXPECT_THAT(set_.lacking(), IsEmpty());
+    EXPECT_FALSE(set_.is_joining() || set_.is_unheard()) << "nobody waits for it";
+  }
 }
 
 TEST_F(quorum_set, is_taken_back_where_it_was_written_once) {
@@ -273,6 +292,47 @@ TEST_F(quorum_client_of_a_set, tells_a_server_that_has_forgotten_it) {
   EXPECT_EQ(joining_, servers{1});
   join(1, own_set, true);
   EXPECT_EQ(left_, servers{});
+}
+
+// The write on the former connection fails when the next one has been heard, and is not in use yet.
+TEST_F(quorum_client_of_a_set, tells_a_server_whose_former_connection_broke_during_the_write) {
+  hold();
+  time_.turn([&] { locks_.miss(1); });
+  meet(1, description(std::nullopt, "restarted"));
+  EXPECT_EQ(joining_, servers{1});
+  joining_.clear();
+  time_.turn([&] { EXPECT_FALSE(locks_.meet(1, description(std::nullopt, "restarted"))); });
+  time_.turn([&] { locks_.not_joined(1); });
+  time_.turn([&] { locks_.connected(1); });
+  EXPECT_EQ(joining_, servers{1});
+}
+
+TEST_F(quorum_client_of_a_set, tells_a_server_again_that_has_refused_to_write_it) {
+  hold();
+  time_.turn([&] { locks_.miss(1); });
+  meet(1, description(std::nullopt, "restarted"));
+  for (int tries = 1; tries < 4; ++tries) {
+    EXPECT_EQ(joining_, servers{1}) << tries;
+    joining_.clear();
+    time_.turn([&] { locks_.not_joined(1); });
+    EXPECT_EQ(joining_, servers{}) << "not at once";
+    time_.run_for(1s);
+  }
+  EXPECT_EQ(joining_, servers{1});
+  joining_.clear();
+  time_.turn([&] { locks_.not_joined(1); });
+  time_.run_for(10s);
+  EXPECT_EQ(joining_, servers{}) << "until the next connection";
+}
+
+TEST_F(quorum_client_of_a_set, does_not_wait_for_a_server_that_has_refused_to_write_it) {
+  meet(everywhere, description(std::nullopt));
+  const auto got = ask(claim(true));
+  reply(everywhere, of(refused("")));
+  for (const std::size_t each : {0, 1, 2, 3}) join(each, own_set, true);
+  EXPECT_FALSE(claims_anything());
+  time_.turn([&] { locks_.not_joined(4); });
+  EXPECT_TRUE(claims_anything());
 }
 
 TEST_F(quorum_client_of_a_set, claims_again_when_the_conflict_is_gone) {

@@ -46,7 +46,7 @@ class quorum_link::server final : private redis::node::parent {
     c->on_answer = [this, &command](const redis::value* kept) {
       // Where the connection broke between them, the last reply is that of the first command.
       if (kept == nullptr || command.problem || command.replies.size() < command.replies_due)
-        return in_.coordinator_.miss(index_);
+        return in_.coordinator_.not_joined(index_);
       const bool wrote = command.replies.front().is(redis::value::kind::text);
       auto refusal = in_.coordinator_.joined(index_, description_of(*kept), wrote);
       if (refusal) node_->reconnect({std::move(*refusal), false});

@@ -43,8 +43,8 @@ class coordinator {
     std::function<void(std::function<void()>)> soon;
     /// Of a claim.
     std::function<void(const store::notification&)> notify;
-    /// Writes the set of the servers at one that keeps none, and has `joined` called, or `miss`. Before the
-    /// requests that are sent afterwards. Null: the servers keep no sets.
+    /// Writes the set of the servers at one that keeps none, and has `joined` called, or `not_joined`. Before
+    /// the requests that are sent afterwards. Null: the servers keep no sets.
     std::function<void(std::size_t server, const std::string& set)> join{};
     /// Deletes the set at a server where it still is this one. Nobody hears whether it was.
     std::function<void(std::size_t server, const std::string& set)> leave{};
@@ -70,6 +70,9 @@ class coordinator {
   /// back what it wrote: two clients of different sets may have begun at once.
   /// \param wrote it is this client that has written it. \return as `meet`.
   std::optional<failure> joined(std::size_t server, self_description said, bool wrote);
+  /// The server has not carried out `uses::join`, or nobody knows: it is done again a little later, a few
+  /// times on each connection. Claims do not wait for that.
+  void not_joined(std::size_t server);
   /// The connection after `meet` is in use.
   void connected(std::size_t server);
   /// A server cannot be reached.

@@ -1,11 +1,18 @@
 // Whether all servers take the client for one of theirs: before its first claim, and from then on.
 
 #include <algorithm>
+#include <chrono>
 #include <utility>
 
 #include "stores/quorum/protocol/coordinator_parts.hpp"
 
 namespace holdfast::quorum {
+
+namespace {
+
+constexpr duration join_again = std::chrono::seconds{1};  // a write of the set that has failed
+
+}  // namespace
 
 std::optional<failure> coordinator::meet(std::size_t server, const self_description& said) {
   if (!*alive_ || !uses_.join) return std::nullopt;
@@ -26,6 +33,20 @@ std::optional<failure> coordinator::joined(std::size_t server, self_description 
   auto refusal = meet(server, said);
   if (!refusal) connected(server);
   return refusal;
+}
+
+/// The next connection may have been heard, and be coming up, when the write on the one before fails: that is
+/// not to cost the write on the new one.
+void coordinator::not_joined(std::size_t server) {
+  if (!*alive_) return;
+  if (set_.failed(server)) {
+    scheduler_.at(scheduler_.now() + join_again, [this, server, alive = alive_] {
+      if (!*alive) return;
+      set_.lacks_again(server);
+      get_acquainted();
+    });
+  }
+  get_acquainted();
 }
 
 /// What this client wrote would refuse the others. But holds need it, to keep clients of other sets away.

@@ -9,6 +9,7 @@ namespace holdfast::quorum {
 
 namespace {
 
+constexpr unsigned most_failures = 4;       // to write the set on one connection
 constexpr std::size_t longest_text = 1024;  // of another set, in a message: a server is not trusted
 
 std::string text_of(std::vector<std::string> places) {
@@ -48,6 +49,7 @@ void server_set::hear(std::size_t server, const self_description& said) {
   }
   of.is_heard = true;
   of.is_connected = false;
+  of.failures = 0;
 }
 
 void server_set::connected(std::size_t server) { members_.at(server).is_connected = true; }
@@ -59,6 +61,18 @@ void server_set::miss(std::size_t server) {
 }
 
 void server_set::join(std::size_t server) { members_.at(server).is = state::joining; }
+
+bool server_set::failed(std::size_t server) {
+  member& of = members_.at(server);
+  if (of.is != state::joining) return false;
+  of.is = state::unwritten;
+  return ++of.failures < most_failures;
+}
+
+void server_set::lacks_again(std::size_t server) {
+  member& of = members_.at(server);
+  if (of.is == state::unwritten) of.is = state::lacks;
+}
 
 void server_set::wrote(std::size_t server) { members_.at(server).is_written = true; }
 

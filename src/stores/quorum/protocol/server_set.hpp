@@ -37,6 +37,11 @@ class server_set {
   void miss(std::size_t server);
   /// The set is being written at the server.
   void join(std::size_t server);
+  /// The write has failed there. \return whether it is worth another try: `lacks_again` says when. Not where
+  /// the server has been heard again meanwhile, nor after a few failures on one connection.
+  [[nodiscard]] bool failed(std::size_t server);
+  /// The set can be written there again, if nothing has been heard since `failed`.
+  void lacks_again(std::size_t server);
   /// It is this client that has written it there.
   void wrote(std::size_t server);
   /// Where it has, once: they are taken for servers that know of no set.
@@ -54,12 +59,13 @@ class server_set {
   [[nodiscard]] std::optional<failure> conflict_at(std::size_t server) const;
 
  private:
-  enum class state : std::uint8_t { unheard, missed, agrees, lacks, joining, conflicts };
+  enum class state : std::uint8_t { unheard, missed, agrees, lacks, joining, unwritten, conflicts };
   struct member {
     state is = state::unheard;
     bool is_heard = false;      // since it was last missed
     bool is_connected = false;  // and the set can be written there
     bool is_written = false;    // by this client
+    unsigned failures = 0;      // to write it, since it was heard
     std::string other;          // the set that it has, where that is another one
     std::string run;
   };
