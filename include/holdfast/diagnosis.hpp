@@ -32,14 +32,14 @@ struct finding {
 };
 
 /// Looks whether the store of a URL keeps the conditions of docs/guarantees.md now: settings, rights, clocks,
-/// topology. Locks are neither read nor taken, nor is anything written, but for what a server logs of refused
-/// commands (ACL LOG). Blocks: for each server at most four times the URL's `connect_timeout` and twice its
-/// time limit for answers, and the time that looking its name up takes. May be called from any thread.
+/// topology. No lock is taken, and nothing that it finds is changed; a server may log refused commands (ACL
+/// LOG) and the session that it looks with. Blocks: of each server it waits for a handful of answers, each
+/// stage of which is bound by the URL's `connect_timeout` and its time limit for answers, and for the time
+/// that looking names up takes; of a file for a few seconds. May be called from any thread.
 /// \param options the ttl and grace in use, against which guards are held; the password, where it is not in
-/// the URL.
+///        the URL.
 /// \return all findings, also of conditions that are kept, server by server. A server that does not answer is
-/// one of them,
-///         unless no other is left.
+///         one of them, unless no other is left.
 /// \throws holdfast::error errc::invalid_url; errc::unavailable, errc::permission_denied, errc::foreign_store
 /// and
 ///         errc::corrupt_store where the store cannot be used at all.

@@ -56,7 +56,9 @@ TEST(zookeeper_ensemble_facts, count_votes_without_observers) {
   ensemble_facts facts = in_order();
   facts.seen->members += "\nserver.4=d:2888:3888:observer";
   for (const finding& each : findings_of(facts)) {
-    if (each.condition == "size") EXPECT_EQ(each.observed, "3 servers have a vote and 1 observers");
+    if (each.condition == "size") {
+      EXPECT_EQ(each.observed, "3 servers have a vote and 1 observers");
+    }
   }
   facts.seen->members = "server.1=a:2888:3888:participant\nserver.2=b:2888:3888:participant";
   EXPECT_EQ(only(facts).condition, "size");
