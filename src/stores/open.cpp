@@ -40,8 +40,8 @@ constexpr auto entries = std::to_array<entry>({
     {"zk", open_zookeeper, diagnose_zookeeper},
 #endif
 #ifdef HOLDFAST_WITH_POSTGRESQL
-    {"postgresql", open_postgresql, nullptr, schema_of_postgresql},
-    {"postgres", open_postgresql, nullptr, schema_of_postgresql},
+    {"postgresql", open_postgresql, diagnose_postgresql, schema_of_postgresql},
+    {"postgres", open_postgresql, diagnose_postgresql, schema_of_postgresql},
 #endif
 #ifdef HOLDFAST_WITH_MARIADB
     {"mariadb", open_mariadb, nullptr, schema_of_mariadb},

@@ -2,6 +2,7 @@
 #include <array>
 #include <chrono>
 
+#include "stores/postgresql/link/diagnosis.hpp"
 #include "stores/postgresql/link/dial.hpp"
 #include "stores/postgresql/link/link.hpp"
 #include "stores/postgresql/protocol/schema.hpp"
@@ -126,6 +127,10 @@ postgresql::settings settings_of(store_url& url, const client_options& options) 
 std::unique_ptr<runtime::backend> open_postgresql(store_url& url, const client_options& options,
                                                   runtime::event_loop& on) {
   return std::make_unique<runtime::connected<postgresql::link>>(on, settings_of(url, options));
+}
+
+std::vector<finding> diagnose_postgresql(store_url& url, const client_options& options) {
+  return postgresql::diagnose(settings_of(url, options));
 }
 
 stores::database_schema schema_of_postgresql(store_url& url, const client_options& options) {

@@ -125,9 +125,7 @@ void opening::connect() {
   limit_.begin("the server's first answers");
 }
 
-/// Checks the server before anything is written, with every name in full: until `settle_names` the
-/// search_path is that of the role and the database, and may contain functions and operators of other users.
-void opening::check_server() {
+void opening::check_version() const {
   constexpr int oldest = 130000;
   const int version = PQserverVersion(session_.get());
   if (version < oldest) {
@@ -136,6 +134,12 @@ void opening::check_server() {
          "the server is PostgreSQL " + std::to_string(version / 10000) + "; Holdfast needs 13 or newer"},
         false};
   }
+}
+
+/// Checks the server before anything is written, with every name in full: until `settle_names` the
+/// search_path is that of the role and the database, and may contain functions and operators of other users.
+void opening::check_server() {
+  check_version();
   const result r = ask(
       "SELECT pg_catalog.pg_backend_pid(), pg_catalog.pg_is_in_recovery(), "
       "pg_catalog.current_setting('transaction_read_only'), pg_catalog.current_setting('server_encoding'), "

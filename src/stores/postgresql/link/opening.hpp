@@ -10,6 +10,7 @@
 #include "stores/postgresql/link/handle.hpp"
 #include "stores/postgresql/link/settings.hpp"
 #include "stores/postgresql/protocol/schema.hpp"
+#include "stores/postgresql/protocol/server_facts.hpp"
 
 namespace holdfast::postgresql {
 
@@ -29,6 +30,10 @@ class opening {
   /// \return whether it has made tables.
   [[nodiscard]] bool provide();
 
+  /// Reads what the server says of itself and of the store; changes and locks nothing, and calls no routine
+  /// of an untrusted role.
+  [[nodiscard]] sql::postgresql::server_facts examine();
+
  private:
   /// The pause before the next query. Not a sleep at the server, whose clock may be set back meanwhile.
   static constexpr std::chrono::milliseconds asking_interval{5};
@@ -37,14 +42,17 @@ class opening {
   /// other user knows the channel.
   static std::string application(const owner_id& client) { return "holdfast " + client.hex().substr(0, 16); }
 
-  /// Reads the objects at the server, and checks that trusted roles own them.
+  /// The objects at the server.
   struct inventory {
+    std::size_t tables = 0;
     bool has_layout = false;
     bool has_revision = false;
     bool is_complete = false;
+    std::string stranger{};  // an object of an untrusted role, with its owner
   };
 
   void connect();
+  void check_version() const;
   void check_server();
   void settle_names(const std::string& path);
   void check_line(const std::string& backend);
@@ -55,6 +63,8 @@ class opening {
   bool provide_tables();
   bool make_tables(const inventory& there);
   [[nodiscard]] std::string shortage(const inventory& there) const;
+  [[nodiscard]] inventory take_inventory();
+  /// Checks that trusted roles own the objects, too.
   [[nodiscard]] inventory look_around();
   [[nodiscard]] std::int64_t layout(const inventory& there);
   [[nodiscard]] sql::postgresql::revision revision(const inventory& there);
@@ -63,6 +73,9 @@ class opening {
   void await_makers();
   [[nodiscard]] std::string definitions();
   [[nodiscard]] std::optional<std::string> foreign_table();
+  void read_conditions(sql::postgresql::server_facts& to);
+  void read_store(sql::postgresql::server_facts& to);
+  void read_transactions(sql::postgresql::server_facts& to);
   result ask(const std::string& statement, const std::vector<std::string>& values = {});
   [[nodiscard]] std::string text(const std::string& statement, const std::vector<std::string>& values = {});
 

@@ -2,6 +2,7 @@
 
 #include <charconv>
 #include <chrono>
+#include <cstdlib>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -29,25 +30,29 @@ SELECT count(*) FILTER (WHERE kind = 'table'), count(*) FILTER (WHERE kind = 'ro
 
 }  // namespace
 
-/// Runs before any routine is called: a routine of an untrusted role would run with the rights of this user,
-/// and so would the triggers and defaults of its tables. The owner of the schema can replace objects in it.
-opening::inventory opening::look_around() {
+opening::inventory opening::take_inventory() {
   std::string query = sql::postgresql::owners(names_);
   constexpr std::string_view owner = "{OWNER}";
   query.replace(query.find(owner), owner.size(), "$1");
   const result r = ask(query + inventory_query, {to_.owner, names_.bare("layout"), names_.bare("revision")});
   enum column { tables_found, routines_found, layout_found, revision_found, stranger };
-  if (PQgetisnull(r.get(), 0, stranger) == 0) {
-    throw connection_error{{errc::foreign_store, std::string{PQgetvalue(r.get(), 0, stranger)}.append(
-                                                     sql::postgresql::stranger_advice)},
-                           false};
-  }
   const auto is = [&](column which, std::size_t count) {
     return PQgetvalue(r.get(), 0, which) == std::to_string(count);
   };
-  return {is(layout_found, 1), is(revision_found, 1),
+  return {std::strtoul(PQgetvalue(r.get(), 0, tables_found), nullptr, 10), is(layout_found, 1),
+          is(revision_found, 1),
           is(tables_found, sql::postgresql::tables.size()) &&
-              is(routines_found, sql::postgresql::routines.size())};
+              is(routines_found, sql::postgresql::routines.size()),
+          PQgetvalue(r.get(), 0, stranger)};
+}
+
+/// Runs before any routine is called: a routine of an untrusted role would run with the rights of this user,
+/// and so would the triggers and defaults of its tables. The owner of the schema can replace objects in it.
+opening::inventory opening::look_around() {
+  inventory there = take_inventory();
+  if (there.stranger.empty()) return there;
+  throw connection_error{{errc::foreign_store, there.stranger.append(sql::postgresql::stranger_advice)},
+                         false};
 }
 
 /// \return the layout at the server; zero if there is none.

@@ -1,0 +1,20 @@
+-- Follows `owners`, with $1 for {OWNER}: rights that nobody needs, as rows of a role, a right and its object. $2: the
+-- schema; $3: the routines that only roles may execute that lock, a line each.
+SELECT CASE x.grantee WHEN 0 THEN 'public' ELSE pg_get_userbyid(x.grantee)::text END, x.privilege_type, x.kind, x.name
+  FROM (
+    SELECT 'TABLE', c.relname::text, c.relowner, a.grantee, a.privilege_type
+      FROM pg_class c JOIN ours USING (oid), aclexplode(c.relacl) a
+     WHERE a.privilege_type IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE', 'TRUNCATE', 'TRIGGER')
+    UNION ALL
+    SELECT 'SCHEMA', n.nspname::text, n.nspowner, a.grantee, a.privilege_type
+      FROM pg_namespace n, aclexplode(n.nspacl) a
+     WHERE n.nspname = $2 AND a.privilege_type = 'CREATE'
+    UNION ALL
+    SELECT 'FUNCTION', p.proname::text, p.proowner, a.grantee, a.privilege_type
+      FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace,
+           aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
+     WHERE n.nspname = $2 AND a.grantee = 0
+       AND p.proname || '(' || oidvectortypes(p.proargtypes) || ')' = ANY (string_to_array($3, chr(10)))
+  ) AS x(kind, name, owner, grantee, privilege_type)
+ WHERE x.grantee <> x.owner AND x.grantee NOT IN (SELECT oid FROM trusted)
+ ORDER BY 1, 3, 4, 2

@@ -1,0 +1,384 @@
+#include "stores/postgresql/protocol/server_facts.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "stores/postgresql/protocol/texts.hpp"
+#include "stores/sql/protocol/report.hpp"
+
+namespace holdfast::sql::postgresql {
+
+namespace {
+
+using namespace std::chrono_literals;
+using grade = finding::grade;
+
+/// On a busy name minutes of dead row versions are enough to be felt.
+constexpr std::chrono::seconds old_transaction = 5min;
+
+constexpr const char* apply = "holdfast schema URL --apply, as a user with the rights";
+
+std::string quoted(std::string_view name, char quote) {
+  std::string all(1, quote);
+  for (const char c : name) all.append(c == quote ? 2 : 1, c);
+  return all + quote;
+}
+
+std::string role_name(const std::string& role) { return role == "public" ? "PUBLIC" : quoted(role, '"'); }
+
+std::string signature_of(const routine& each, const naming& names) {
+  return names.bare(each.name).append("(").append(each.parameters) + ')';
+}
+
+/// The conditions of a server and a store, each with its findings.
+class examination {
+ public:
+  examination(const server_facts& facts, const expectation& of)
+      : facts_{facts}, of_{of}, found_{facts.place} {}
+
+  std::vector<finding> run() && {
+    found_.kept("version", "PostgreSQL " + facts_.value("version"));
+    examine_role();
+    examine_line();
+    examine_encoding();
+    examine_persistence();
+    examine_replicas();
+    examine_owner();
+    examine_schema();
+    examine_rights();
+    examine_access();
+    examine_vacuum();
+    examine_transactions();
+    found_.add_connections(facts_.number("connections"), facts_.number("most_connections"),
+                           "ALTER SYSTEM SET max_connections to more, and restart; or fewer clients");
+    found_.add_clock(facts_.clock_ahead);
+    found_.add_round_trip(facts_.round_trip);
+    return std::move(found_).take();
+  }
+
+ private:
+  void examine_role() {
+    if (facts_.is("standby")) {
+      return found_.add("role", grade::broken, "it is a standby",
+                        "it takes no writes: no lock can be acquired or renewed",
+                        "let the store's URL lead to the primary: host=a,b&target_session_attrs=read-write");
+    }
+    if (facts_.value("read_only") == "on") {
+      return found_.add(
+          "role", grade::broken, "default_transaction_read_only is on for this user",
+          "it takes no writes of this user: no lock can be acquired or renewed",
+          "ALTER ROLE " + role_name(facts_.value("user")) +
+              " SET default_transaction_read_only = off, or likewise ALTER DATABASE, ALTER SYSTEM");
+    }
+    found_.kept("role", "it is a primary");
+  }
+
+  void examine_line() {
+    using line = server_facts::line;
+    if (facts_.way == line::switched) {
+      return found_.add("pooler", grade::broken,
+                        "a connection pooler switches the session between transactions",
+                        "notifications and prepared calls get lost: clients refuse it (errc::unavailable)",
+                        "connect directly, or set the pooler's pool_mode = session");
+    }
+    if (facts_.way == line::pooled && !of_.pooled) {
+      return found_.add("pooler", grade::broken, "a connection pooler is in front of the server",
+                        "clients refuse it (errc::unavailable), because it may switch sessions",
+                        "connect directly, or add pooler=session to the URL if it pools sessions");
+    }
+    found_.kept("pooler",
+                facts_.way == line::pooled ? "there is one, which kept this session" : "there is none");
+  }
+
+  void examine_encoding() {
+    const std::string encoding = facts_.value("encoding");
+    if (encoding == "UTF8" || encoding == "SQL_ASCII")
+      return found_.kept("encoding", "the database's is " + encoding);
+    found_.add("encoding", grade::broken, "the database's is " + encoding,
+               "it cannot represent every name: clients refuse it (errc::foreign_store)",
+               "CREATE DATABASE locks ENCODING 'UTF8' TEMPLATE template0, for the locks");
+  }
+
+  /// Condition 2: it keeps what it has answered.
+  void examine_persistence() {
+    const std::string commits = facts_.value("synchronous_commit");
+    const std::string user = role_name(facts_.value("user"));
+    if (facts_.value("fsync") != "on") {
+      return found_.add("persistence", grade::broken, "fsync is off",
+                        "a power loss may damage the tables, and two may hold without a bound",
+                        "ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf()");
+    }
+    if (commits == "off") {
+      return found_.add(
+          "persistence", grade::broken, "synchronous_commit is off",
+          "a crash takes back the last grants that were answered, and they are granted again",
+          "ALTER ROLE " + user + " SET synchronous_commit = on, or likewise ALTER DATABASE, ALTER SYSTEM");
+    }
+    if (const std::string careless = facts_.value("careless"); !careless.empty()) {
+      return found_.add("persistence", grade::broken,
+                        "synchronous_commit is off for the role " + careless + ", which may lock",
+                        "a crash takes back the last grants of that role, and they are granted again",
+                        "ALTER ROLE " + role_name(careless) + " SET synchronous_commit = on");
+    }
+    if (facts_.value("full_page_writes") != "on") {
+      return found_.add(
+          "persistence", grade::warning, "full_page_writes is off",
+          "a power loss may damage the tables, unless the file system writes pages in one piece",
+          "ALTER SYSTEM SET full_page_writes = on; SELECT pg_reload_conf()");
+    }
+    found_.kept("persistence", "fsync is on, synchronous_commit is " + commits);
+  }
+
+  /// Condition 2: failover to synchronous standbys alone.
+  void examine_replicas() {
+    if (facts_.is("standby")) return;
+    const std::int64_t standbys = facts_.number("standbys");
+    const std::string names = facts_.value("synchronous_standby_names");
+    const std::string commits = facts_.value("synchronous_commit");
+    const std::string count = std::to_string(standbys) + (standbys == 1 ? " standby" : " standbys");
+    const bool waits = commits == "on" || commits == "remote_apply";
+    if (standbys == 0 && names.empty())
+      return found_.kept("replicas", "it has no standby, and so no failover");
+    if (names.empty()) {
+      return found_.add("replicas", grade::warning, "it has " + count + ", and none is synchronous",
+                        "a standby that is promoted does not know the last grants, and grants them again",
+                        "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'; SELECT pg_reload_conf()");
+    }
+    if (!waits) {
+      return found_.add("replicas", grade::warning,
+                        "synchronous_standby_names is set, and synchronous_commit is " + commits,
+                        "a standby that is promoted may not know the last grants, and grants them again",
+                        "ALTER SYSTEM SET synchronous_commit = on; SELECT pg_reload_conf()");
+    }
+    if (standbys > 0 && !facts_.is("sees_all")) {
+      return found_.add("replicas", grade::unknown,
+                        "it has " + count + ", and this user may not see of which kind",
+                        "without a synchronous one all commits wait, and no lock can be acquired or renewed",
+                        "GRANT pg_read_all_stats TO " + role_name(facts_.value("user")));
+    }
+    if (facts_.number("synchronous_standbys") == 0) {
+      return found_.add(
+          "replicas", grade::broken, "it has " + count + ", and none that synchronous_standby_names asks for",
+          "all commits wait for one: no lock can be acquired or renewed",
+          "start the standby, or ALTER SYSTEM RESET synchronous_standby_names; SELECT pg_reload_conf()");
+    }
+    found_.kept("replicas", "it has " + count + ", of which " + facts_.value("synchronous_standbys") +
+                                " synchronous: fail over to no other");
+  }
+
+  void examine_owner() {
+    if (facts_.stranger.empty()) return found_.kept("owner", "all objects belong to roles that are trusted");
+    found_.add(
+        "owner", grade::broken, facts_.stranger + ", whom clients do not trust",
+        "they run nothing of that role, and refuse the store (errc::foreign_store)",
+        "ALTER TABLE, FUNCTION or SCHEMA ... OWNER TO a trusted role; or owner=ROLE in the URL, if that "
+        "role is trusted");
+  }
+
+  [[nodiscard]] bool is_there() const { return facts_.tables_there > 0 || !facts_.routines_there.empty(); }
+  [[nodiscard]] std::string missing_part() const {
+    if (facts_.tables_there < tables.size()) return "a table";
+    for (const routine& each : routines) {
+      const std::string signature = signature_of(each, of_.names);
+      if (!facts_.routines_there.contains(signature)) return "the routine " + signature;
+    }
+    return {};
+  }
+
+  /// Tables and routines, and their versions.
+  void examine_schema() {
+    const std::string table = of_.names.plain();
+    if (!facts_.foreign_table.empty()) {
+      return found_.add("schema", grade::broken, "the table " + facts_.foreign_table + " is not Holdfast's",
+                        "clients refuse it (errc::foreign_store)",
+                        "name another table with table= in the URL");
+    }
+    const bool newer = facts_.layout > layout_number || facts_.routines.number > own_revision().number;
+    const std::string missing = missing_part();
+    if (newer && (facts_.layout > layout_number || !missing.empty())) {
+      return found_.add("schema", grade::broken, table + " was made by a newer Holdfast",
+                        "this version refuses it (errc::foreign_store)", "update this Holdfast");
+    }
+    if (newer)
+      return found_.kept("schema", table + " was made by a newer Holdfast, whose routines serve this one");
+    if (!facts_.stranger.empty()) return;  // nothing of it was called
+    const bool complete = missing.empty() && facts_.layout == layout_number;
+    if (complete && facts_.routines.number == own_revision().number) {
+      return found_.kept("schema",
+                         table + " is complete, and of revision " + std::to_string(own_revision().number));
+    }
+    examine_shortage(missing);
+  }
+
+  /// The next client that locks makes what is missing, where it may.
+  void examine_shortage(const std::string& missing) {
+    const std::string table = of_.names.plain();
+    std::string observed = "there is no " + table + " yet";
+    if (is_there() && !missing.empty()) observed = missing + " of " + table + " is missing";
+    if (is_there() && missing.empty())
+      observed = "the routines of " + table + " have revision " + std::to_string(facts_.routines.number) +
+                 ", and this version has " + std::to_string(own_revision().number);
+    if (of_.create && facts_.is("creates")) {
+      if (!is_there()) return found_.kept("schema", observed + "; the first client that locks makes it");
+      return found_.add("schema", grade::warning, observed,
+                        "the next client that locks makes it, if it may: others fail", apply);
+    }
+    found_.add("schema", grade::broken,
+               observed + (of_.create ? ", and this user may not make it" : ", and create=0"),
+               of_.create ? "locks fail with errc::permission_denied" : "locks fail with errc::unavailable",
+               apply);
+  }
+
+  /// Too few of them.
+  void examine_rights() {
+    if (!is_there()) return;
+    const std::string user = facts_.value("user");
+    const std::string grants = "holdfast schema 'URL&grant_lock=" + user + "' --apply, as the owner";
+    if (!facts_.is("uses_schema")) {
+      return found_.add("rights", grade::broken,
+                        "the user " + user + " lacks USAGE on the schema " + of_.names.schema(),
+                        "locks fail with errc::permission_denied", grants);
+    }
+    std::string lacking;
+    bool looks = true;
+    for (const routine& each : routines) {
+      const auto found = facts_.routines_there.find(signature_of(each, of_.names));
+      if (each.may_execute == access::part || found == facts_.routines_there.end() || found->second) continue;
+      lacking.append(lacking.empty() ? "" : " ").append(of_.names.bare(each.name));
+      looks = looks && each.may_execute != access::look;
+    }
+    if (lacking.empty()) return found_.kept("rights", "the user " + user + " may execute all routines");
+    found_.add("rights", grade::broken, "the user " + user + " may not execute " + lacking,
+               looks ? "the user may look; locks fail with errc::permission_denied"
+                     : "locks fail with errc::permission_denied",
+               grants);
+  }
+
+  /// Too many of them.
+  void examine_access() {
+    if (facts_.excess.empty())
+      return found_.kept("access",
+                         "no other role may change tables, routines or schema, but by the routines");
+    for (auto one = facts_.excess.begin(); one != facts_.excess.end();) {
+      const auto same = [&](const server_facts::grant& other) {
+        return other.role == one->role && other.kind == one->kind && other.object == one->object;
+      };
+      const auto end = std::find_if_not(one, facts_.excess.end(), same);
+      std::string rights;
+      bool writes = false;
+      for (auto each = one; each != end; ++each) {
+        rights.append(rights.empty() ? "" : ", ").append(each->right);
+        writes = writes || each->right != "SELECT";
+      }
+      const std::string object = one->kind == "SCHEMA"
+                                     ? quoted(one->object, '"')
+                                     : quoted(of_.names.schema(), '"') + "." + quoted(one->object, '"');
+      found_.add("access", grade::warning,
+                 (one->role == "public" ? "everybody" : "the role " + one->role) + " has " + rights + " on " +
+                     one->object,
+                 meaning_of_excess(one->kind, writes),
+                 "REVOKE " + rights + " ON " +
+                     (one->kind == "FUNCTION" ? "ALL FUNCTIONS IN SCHEMA " + quoted(of_.names.schema(), '"')
+                                              : one->kind + " " + object) +
+                     " FROM " + role_name(one->role));
+      one = end;
+    }
+  }
+  static std::string meaning_of_excess(const std::string& kind, bool writes) {
+    if (kind == "SCHEMA")
+      return "such a role may put functions of the same names beside Holdfast's, which then fails";
+    if (kind == "FUNCTION") return "whoever may execute it may lock, or end everybody's locks";
+    return writes ? "whoever may write the tables may end everybody's locks, and nobody needs to"
+                  : "whoever may read the tables sees the ids by which clients are notified, and nobody "
+                    "needs to";
+  }
+
+  /// Names that are locked often leave dead row versions behind.
+  void examine_vacuum() {
+    const std::string slower =
+        "dead row versions stay, and names that are locked often get slower and slower";
+    for (const char* setting : {"autovacuum", "track_counts"}) {
+      if (facts_.value(setting) == "on") continue;
+      return found_.add("vacuum", grade::warning, std::string{setting} + " is off", slower,
+                        std::string{"ALTER SYSTEM SET "} + setting + " = on; SELECT pg_reload_conf()");
+    }
+    if (const std::string passed_over = facts_.value("not_vacuumed"); !passed_over.empty()) {
+      const std::string table = passed_over.substr(passed_over.find(' ') + 1);
+      return found_.add("vacuum", grade::warning, "autovacuum passes over " + table, slower,
+                        "ALTER TABLE " + quoted(of_.names.schema(), '"') + "." + quoted(table, '"') +
+                            " RESET (autovacuum_enabled)");
+    }
+    found_.kept("vacuum", "autovacuum is on");
+  }
+
+  void examine_transactions() {
+    const std::string slower =
+        "no vacuum removes the dead row versions since then: names that are locked often get slower and "
+        "slower";
+    const auto& all = facts_.transactions;  // the oldest first
+    if (!all.empty() && all.front().age && *all.front().age >= old_transaction) {
+      const auto& oldest = all.front();
+      const bool prepared = oldest.kind == "prepared";
+      return found_.add("transactions", grade::warning,
+                        (prepared ? "the prepared transaction " + oldest.who
+                                  : "the transaction of the session " + oldest.who) +
+                            " is " + text_of(*oldest.age) + " old",
+                        slower,
+                        (prepared ? "ROLLBACK PREPARED " + quoted(oldest.who, '\'')
+                                  : "SELECT pg_terminate_backend(" + oldest.who + ")") +
+                            "; a database of its own for the locks");
+    }
+    const auto hidden = std::ranges::count(all, "hidden", &server_facts::transaction::kind);
+    if (hidden > 0) {
+      return found_.add("transactions", grade::unknown,
+                        "this user may not see the transactions of " + std::to_string(hidden) + " sessions",
+                        "with an old one " + slower.substr(slower.find(": ") + 2),
+                        "GRANT pg_read_all_stats TO " + role_name(facts_.value("user")));
+    }
+    found_.kept("transactions", "none of this database is older than " + text_of(old_transaction));
+  }
+
+  const server_facts& facts_;
+  const expectation& of_;
+  report found_;
+};
+
+}  // namespace
+
+std::string_view conditions() { return text::conditions; }
+std::string_view callable() { return text::callable; }
+std::string excess(const naming& names) {
+  constexpr std::string_view owner = "{OWNER}";
+  std::string all = owners(names);
+  return all.replace(all.find(owner), owner.size(), "$1").append("\n").append(text::excess);
+}
+std::string_view transactions() { return text::transactions; }
+
+std::string granted_routines(const naming& names) {
+  std::string all;
+  for (const routine& each : routines) {
+    if (each.may_execute == access::lock) all.append(signature_of(each, names)) += '\n';
+  }
+  return all;
+}
+
+std::string server_facts::value(std::string_view name) const {
+  const auto found = said.find(name);
+  return found == said.end() ? std::string{} : found->second;
+}
+
+std::int64_t server_facts::number(std::string_view name) const {
+  const std::string text = value(name);
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+bool server_facts::is(std::string_view name) const { return value(name) == "true"; }
+
+std::vector<finding> findings_of(const server_facts& facts, const expectation& of) {
+  return examination{facts, of}.run();
+}
+
+}  // namespace holdfast::sql::postgresql

@@ -1,0 +1,67 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "holdfast/diagnosis.hpp"
+#include "stores/postgresql/protocol/schema.hpp"
+
+namespace holdfast::sql::postgresql {
+
+/// Statements that read what `findings_of` judges; see the comments of their files.
+[[nodiscard]] std::string_view conditions();
+[[nodiscard]] std::string_view callable();
+[[nodiscard]] std::string excess(const naming& names);
+[[nodiscard]] std::string_view transactions();
+/// The parameter $3 of `excess`.
+[[nodiscard]] std::string granted_routines(const naming& names);
+
+/// What a server has said of itself and of a store.
+struct server_facts {
+  enum class line : std::uint8_t { direct, pooled, switched };
+  struct grant {
+    std::string role, right, kind, object;
+  };
+  struct transaction {
+    std::string kind, who;  // as transactions.sql has them
+    std::optional<std::chrono::seconds> age{};
+  };
+
+  std::string place;
+  std::map<std::string, std::string, std::less<>> said;  // as conditions.sql has it
+  line way = line::direct;
+  std::chrono::microseconds clock_ahead{};  // of this host's
+  std::chrono::microseconds round_trip{};
+
+  std::string stranger;       // an object of an untrusted role, with its owner
+  std::string foreign_table;  // of one of Holdfast's names
+  std::size_t tables_there = 0;
+  std::map<std::string, bool, std::less<>>
+      routines_there;  // "locks_now()", and whether this user may call it
+  std::int64_t layout = 0;
+  revision routines;
+  std::vector<grant> excess;
+  std::vector<transaction> transactions;
+
+  /// Empty: it did not say so.
+  [[nodiscard]] std::string value(std::string_view name) const;
+  [[nodiscard]] std::int64_t number(std::string_view name) const;
+  [[nodiscard]] bool is(std::string_view name) const;  // true
+};
+
+/// What the URL says beside its place.
+struct expectation {
+  naming names;
+  bool pooled = false;  // through a pooler of sessions
+  bool create = true;
+};
+
+/// Holds what a server has said to the conditions of docs/stores/postgresql.md.
+[[nodiscard]] std::vector<finding> findings_of(const server_facts& facts, const expectation& of);
+
+}  // namespace holdfast::sql::postgresql
