@@ -44,8 +44,8 @@ constexpr auto entries = std::to_array<entry>({
     {"postgres", open_postgresql, diagnose_postgresql, schema_of_postgresql},
 #endif
 #ifdef HOLDFAST_WITH_MARIADB
-    {"mariadb", open_mariadb, nullptr, schema_of_mariadb},
-    {"mysql", open_mariadb, nullptr, schema_of_mariadb},
+    {"mariadb", open_mariadb, diagnose_mariadb, schema_of_mariadb},
+    {"mysql", open_mariadb, diagnose_mariadb, schema_of_mariadb},
 #endif
 });
 

@@ -30,6 +30,7 @@ std::vector<finding> diagnose_sqlite(store_url& url, const client_options& optio
 std::vector<finding> diagnose_redis(store_url& url, const client_options& options);
 std::vector<finding> diagnose_zookeeper(store_url& url, const client_options& options);
 std::vector<finding> diagnose_postgresql(store_url& url, const client_options& options);
+std::vector<finding> diagnose_mariadb(store_url& url, const client_options& options);
 
 /// Likewise, the schema of a store in a database server.
 stores::database_schema schema_of_postgresql(store_url& url, const client_options& options);

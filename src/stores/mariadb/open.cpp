@@ -1,6 +1,7 @@
 #include <algorithm>
 #include <chrono>
 
+#include "stores/mariadb/link/diagnosis.hpp"
 #include "stores/mariadb/link/dial.hpp"
 #include "stores/mariadb/link/link.hpp"
 #include "stores/mariadb/protocol/schema.hpp"
@@ -98,6 +99,10 @@ mariadb::settings settings_of(store_url& url, const client_options& options) {
 std::unique_ptr<runtime::backend> open_mariadb(store_url& url, const client_options& options,
                                                runtime::event_loop& on) {
   return std::make_unique<runtime::connected<mariadb::link>>(on, settings_of(url, options));
+}
+
+std::vector<finding> diagnose_mariadb(store_url& url, const client_options& options) {
+  return mariadb::diagnose(settings_of(url, options));
 }
 
 stores::database_schema schema_of_mariadb(store_url& url, const client_options& options) {

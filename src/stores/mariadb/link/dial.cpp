@@ -144,7 +144,7 @@ void opening::begin() {
   for (const std::string& setting : sql::mariadb::session_settings()) ask(setting);
 }
 
-void opening::check_server() {
+void opening::check_version() const {
   constexpr unsigned long oldest_mariadb = 100500;
   constexpr unsigned long oldest_mysql = 80029;
   const bool is_mariadb = mariadb_connection(session_.get()) != 0;
@@ -156,6 +156,10 @@ void opening::check_server() {
                                   "; Holdfast needs MariaDB 10.5, MySQL 8.0.29, or newer"},
         false};
   }
+}
+
+void opening::check_server() {
+  check_version();
   if (!sql::mariadb::is_writable(text("SELECT @@global.read_only"))) {
     throw connection_error{
         {errc::unavailable, "the server is a read-only replica; the store's URL has to lead to the primary"}};

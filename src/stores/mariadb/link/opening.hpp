@@ -12,6 +12,7 @@
 #include "stores/mariadb/link/handle.hpp"
 #include "stores/mariadb/link/settings.hpp"
 #include "stores/mariadb/protocol/schema.hpp"
+#include "stores/mariadb/protocol/server_facts.hpp"
 
 namespace holdfast::mariadb {
 
@@ -39,11 +40,16 @@ class opening {
     return provide_tables(sql::mariadb::existing::replaced);
   }
 
+  /// Reads what the server says of itself and of the store; changes and locks nothing, and calls no procedure
+  /// that is not Holdfast's.
+  [[nodiscard]] sql::mariadb::server_facts examine();
+
  private:
   void begin();
   void set_options();
   void set_tls();
   void connect();
+  void check_version() const;
   void check_server();
   [[nodiscard]] std::string lock_of(const owner_id& client) const {
     return '\'' + sql::mariadb::lock_of(client, as_ == role::notifications) + '\'';
@@ -63,6 +69,8 @@ class opening {
   };
   [[nodiscard]] found_procedures look_at_procedures();
   void check_tables();
+  void read_store(sql::mariadb::server_facts& to);
+  void read_others(sql::mariadb::server_facts& to);
   [[nodiscard]] std::int64_t layout();
 
   template <class Function>

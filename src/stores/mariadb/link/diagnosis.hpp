@@ -1,0 +1,14 @@
+#pragma once
+
+#include <vector>
+
+#include "holdfast/diagnosis.hpp"
+#include "stores/mariadb/link/settings.hpp"
+
+namespace holdfast::mariadb {
+
+/// Asks the server of a URL about itself and the store, over a connection of its own. Blocks.
+/// \throws runtime::connection_error where it does not let this user in.
+[[nodiscard]] std::vector<finding> diagnose(const settings& of);
+
+}  // namespace holdfast::mariadb

@@ -1,0 +1,11 @@
+-- What a server says of itself, as lines "name=value".
+SELECT CONCAT('version=', VERSION())
+UNION ALL SELECT CONCAT('user=', CURRENT_USER())
+UNION ALL SELECT CONCAT('read_only=', @@global.read_only)
+UNION ALL SELECT CONCAT('flush=', @@global.innodb_flush_log_at_trx_commit)
+UNION ALL SELECT CONCAT('doublewrite=', @@global.innodb_doublewrite)
+UNION ALL SELECT CONCAT('log_bin=', @@global.log_bin)
+UNION ALL SELECT CONCAT('sync_binlog=', @@global.sync_binlog)
+UNION ALL SELECT CONCAT('binlog_format=', @@session.binlog_format)
+UNION ALL SELECT CONCAT('most_connections=', @@global.max_connections)
+UNION ALL SELECT CONCAT('most_statements=', @@global.max_prepared_stmt_count)

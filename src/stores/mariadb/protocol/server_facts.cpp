@@ -1,0 +1,236 @@
+#include "stores/mariadb/protocol/server_facts.hpp"
+
+#include <algorithm>
+#include <charconv>
+#include <utility>
+
+#include "stores/mariadb/protocol/texts.hpp"
+#include "stores/sql/protocol/report.hpp"
+
+namespace holdfast::sql::mariadb {
+
+namespace {
+
+using namespace std::chrono_literals;
+using grade = finding::grade;
+
+constexpr std::chrono::seconds old_transaction = 5min;  // its undo log makes busy names slow
+constexpr std::int64_t nearly_full = 90;                // percent
+constexpr const char* apply = "holdfast schema URL --apply, as a user with the rights";
+
+/// 'name'@'host' of name@host, in which a name may contain @.
+std::string quoted_account(const std::string& account) {
+  const std::size_t at = account.rfind('@');
+  if (at == std::string::npos) return '\'' + account + '\'';
+  return '\'' + account.substr(0, at) + "'@'" + account.substr(at + 1) + '\'';
+}
+
+/// The conditions of a server and a store, each with its findings.
+class examination {
+ public:
+  examination(const server_facts& facts, const naming& names, bool create)
+      : facts_{facts}, names_{names}, create_{create}, found_{facts.place} {}
+
+  std::vector<finding> run() && {
+    found_.kept("version", (facts_.is_mariadb ? "MariaDB " : "MySQL ") + facts_.value("version"));
+    examine_role();
+    examine_persistence();
+    examine_binary_log();
+    examine_replicas();
+    examine_schema();
+    examine_rights();
+    examine_access();
+    examine_transactions();
+    found_.add_connections(facts_.number("threads_connected"), facts_.number("most_connections"),
+                           "SET GLOBAL max_connections to more, and in the option file; or fewer clients");
+    examine_statements();
+    found_.add_clock(facts_.clock_ahead);
+    found_.add_round_trip(facts_.round_trip);
+    return std::move(found_).take();
+  }
+
+ private:
+  void examine_role() {
+    const std::string read_only = facts_.value("read_only");
+    if (is_writable(read_only)) return found_.kept("role", "it takes writes");
+    found_.add("role", grade::broken, "read_only is " + read_only,
+               "it takes no writes: no lock can be acquired or renewed",
+               "let the store's URL lead to the primary; or SET GLOBAL read_only = OFF, if this is it");
+  }
+
+  /// Condition 2: it keeps what it has answered.
+  void examine_persistence() {
+    const std::string flush = facts_.value("flush");
+    if (flush != "1") {
+      return found_.add("persistence", grade::broken, "innodb_flush_log_at_trx_commit is " + flush,
+                        "a crash takes back the last grants that were answered, and they are granted again",
+                        "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the option file");
+    }
+    if (facts_.value("log_bin") == "1" && facts_.value("sync_binlog") != "1") {
+      return found_.add("persistence", grade::broken,
+                        "there is a binary log, and sync_binlog is " + facts_.value("sync_binlog"),
+                        "a crash of the machine takes back the last grants, and they are granted again",
+                        "SET GLOBAL sync_binlog = 1, and in the option file");
+    }
+    if (const std::string twice = facts_.value("doublewrite"); twice == "0" || twice == "OFF") {
+      return found_.add(
+          "persistence", grade::warning, "innodb_doublewrite is off",
+          "a power loss may damage the tables, unless the file system writes pages in one piece",
+          "innodb_doublewrite = ON in the option file, and a restart");
+    }
+    found_.kept("persistence", "innodb_flush_log_at_trx_commit is 1");
+  }
+
+  void examine_binary_log() {
+    if (facts_.value("log_bin") != "1") return found_.kept("binary log", "there is none");
+    const std::string format = facts_.value("binlog_format");
+    if (format != "STATEMENT") return found_.kept("binary log", "binlog_format is " + format);
+    found_.add("binary log", grade::broken, "binlog_format is STATEMENT",
+               "the server refuses what READ COMMITTED writes: no lock can be acquired",
+               "SET GLOBAL binlog_format = MIXED, and in the option file");
+  }
+
+  void examine_replicas() {
+    if (facts_.value("log_bin") != "1")
+      return found_.kept("replicas", "there is no binary log, and so no replica");
+    if (!facts_.is_mariadb) {
+      return found_.add("replicas", grade::unknown, "MySQL does not say how many replicas it has",
+                        "one that is promoted may not know the last grants, and grants them again",
+                        "SHOW REPLICAS; no failover to a replica that lags");
+    }
+    const std::int64_t replicas = facts_.number("slaves_connected");
+    if (replicas == 0) return found_.kept("replicas", "no replica is connected");
+    found_.add("replicas", grade::warning,
+               "it has " + std::to_string(replicas) + (replicas == 1 ? " replica" : " replicas"),
+               "a replica that is promoted may not know the last grants, and grants them again",
+               "fail over to none that lags; SET GLOBAL rpl_semi_sync_master_enabled = ON loses less");
+  }
+
+  void examine_schema() {
+    const std::string table = names_.plain();
+    if (!facts_.foreign.empty()) {
+      return found_.add("schema", grade::broken, facts_.foreign, "clients refuse it (errc::foreign_store)",
+                        "name another table with table= in the URL");
+    }
+    if (!facts_.untrusted.empty()) {
+      return found_.add("schema", grade::broken,
+                        "the procedure " + facts_.untrusted + " would run with the rights of its caller",
+                        "clients do not call it (errc::permission_denied)", apply);
+    }
+    if (!facts_.refusal.empty()) {
+      return found_.add("schema", grade::broken, "the procedures do not work: " + facts_.refusal,
+                        "nobody can lock, and leases are lost at their deadlines", apply);
+    }
+    if (facts_.layout > layout) {
+      return found_.add("schema", grade::broken, table + " was made by a newer Holdfast",
+                        "this version refuses it (errc::foreign_store)", "update this Holdfast");
+    }
+    if (facts_.layout == 0) return examine_absence();
+    if (facts_.current) return found_.kept("schema", table + " is that of this version");
+    found_.add("schema", grade::warning, "the procedures of " + table + " are those of another version",
+               "they work, without what has been mended since if they are older",
+               "with the newest version: holdfast schema URL --apply");
+  }
+
+  void examine_absence() {
+    const std::string observed =
+        "there is no " + names_.plain() + ", or this user may not call its procedures";
+    if (!create_) {
+      return found_.add("schema", grade::broken, observed + ", and create=0",
+                        "locks fail with errc::unavailable", apply);
+    }
+    if (facts_.procedures.empty())
+      return found_.kept("schema", observed + "; the first client that locks makes it, if it may");
+    found_.add("schema", grade::warning, observed,
+               "the next client that locks makes it, if it may: others fail", apply);
+  }
+
+  /// Too few of them. A user sees the procedures that it may call.
+  void examine_rights() {
+    if (facts_.procedures.empty()) return;
+    std::string lacking;
+    for (const std::string_view each : procedure_parts()) {
+      if (std::ranges::find(facts_.procedures, each) == facts_.procedures.end())
+        lacking.append(lacking.empty() ? "" : " ").append(names_.bare(each));
+    }
+    const std::string user = facts_.value("user");
+    if (lacking.empty()) return found_.kept("rights", "the user " + user + " may call all procedures");
+    found_.add(
+        "rights", grade::broken, "the user " + user + " may not call " + lacking + ", or it is missing",
+        "what needs it fails with errc::permission_denied; see docs/stores/mariadb.md",
+        "GRANT EXECUTE ON PROCEDURE each TO " + quoted_account(user) + "; holdfast schema URL --apply");
+  }
+
+  /// Too many of them.
+  void examine_access() {
+    const std::string user = quoted_account(facts_.value("user"));
+    if (!facts_.writers) {
+      return found_.add(
+          "access", grade::unknown, "this user may not see who else may write the tables",
+          "whoever may write the tables may end everybody's locks, and nobody needs to",
+          "GRANT SELECT ON mysql.db TO " + user + "; GRANT SELECT ON mysql.tables_priv TO " + user);
+    }
+    if (facts_.writers->empty())
+      return found_.kept("access", "no other user of this database may write the tables");
+    for (const std::string& each : *facts_.writers) {
+      found_.add("access", grade::warning, "the user " + each + " may write the tables",
+                 "whoever may write the tables may end everybody's locks, and nobody needs to",
+                 "REVOKE INSERT, UPDATE, DELETE ON `" + names_.schema() + "`.* FROM " + quoted_account(each) +
+                     ", or of the tables " + names_.bare("locks") + "...");
+    }
+  }
+
+  void examine_transactions() {
+    if (!facts_.transactions) {
+      return found_.add("transactions", grade::unknown, "this user may not see the transactions",
+                        "while an old one is open, names that are locked often get slower and slower",
+                        "GRANT PROCESS ON *.* TO " + quoted_account(facts_.value("user")));
+    }
+    for (const auto& [thread, age] : *facts_.transactions) {
+      if (age < old_transaction) continue;
+      return found_.add(
+          "transactions", grade::warning,
+          "the transaction of the session " + thread + " is " + text_of(age) + " old",
+          "no purge removes what was deleted since: names that are locked often get slower and slower",
+          thread == "0" ? "XA RECOVER, and XA ROLLBACK of what nobody will commit" : "KILL " + thread);
+    }
+    found_.kept("transactions", "none is older than " + text_of(old_transaction));
+  }
+
+  void examine_statements() {
+    const std::int64_t most = facts_.number("most_statements");
+    const std::int64_t used = facts_.number("prepared_stmt_count");
+    const std::string observed =
+        std::to_string(used) + " of " + std::to_string(most) + " prepared statements are in use";
+    if (used * 100 < most * nearly_full) return found_.kept("statements", observed);
+    found_.add("statements", grade::warning, observed, "calls of new clients fail: each needs up to fourteen",
+               "SET GLOBAL max_prepared_stmt_count to more, and in the option file");
+  }
+
+  const server_facts& facts_;
+  const naming& names_;
+  bool create_;
+  report found_;
+};
+
+}  // namespace
+
+std::string_view conditions() { return text::conditions; }
+
+std::string server_facts::value(std::string_view name) const {
+  const auto found = said.find(name);
+  return found == said.end() ? std::string{} : found->second;
+}
+
+std::int64_t server_facts::number(std::string_view name) const {
+  const std::string text = value(name);
+  std::int64_t number = 0;
+  std::from_chars(text.data(), text.data() + text.size(), number);
+  return number;
+}
+
+std::vector<finding> findings_of(const server_facts& facts, const naming& names, bool create) {
+  return examination{facts, names, create}.run();
+}
+
+}  // namespace holdfast::sql::mariadb

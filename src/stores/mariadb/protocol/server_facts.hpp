@@ -1,0 +1,48 @@
+#pragma once
+
+#include <chrono>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "holdfast/diagnosis.hpp"
+#include "stores/mariadb/protocol/schema.hpp"
+
+namespace holdfast::sql::mariadb {
+
+/// The statement that reads what a server says of itself, as lines "name=value".
+[[nodiscard]] std::string_view conditions();
+
+/// What a server has said of itself and of a store.
+struct server_facts {
+  /// An answer that this user may be refused.
+  template <class Value>
+  using where_allowed = std::optional<Value>;
+
+  std::string place;
+  bool is_mariadb = true;
+  std::map<std::string, std::string, std::less<>> said;  // as conditions.sql has it, and the server's status
+  std::chrono::microseconds clock_ahead{};               // of this host's
+  std::chrono::microseconds round_trip{};
+
+  std::string foreign;                  // why the store is not Holdfast's; empty: it is, or there is none
+  std::string untrusted;                // a procedure of another user that would run with this user's rights
+  std::vector<std::string> procedures;  // the parts of the names of those that this user sees
+  bool current = false;                 // they are the same as this version makes
+  std::int64_t layout = 0;
+  std::string refusal;                              // of the procedure `layout`: why none of them works
+  where_allowed<std::vector<std::string>> writers;  // other accounts that may write the tables
+  where_allowed<std::vector<std::pair<std::string, std::chrono::seconds>>> transactions;  // thread and age
+
+  /// Empty: it did not say so.
+  [[nodiscard]] std::string value(std::string_view name) const;
+  [[nodiscard]] std::int64_t number(std::string_view name) const;
+};
+
+/// Holds what a server has said to the conditions of docs/stores/mariadb.md.
+[[nodiscard]] std::vector<finding> findings_of(const server_facts& facts, const naming& names, bool create);
+
+}  // namespace holdfast::sql::mariadb

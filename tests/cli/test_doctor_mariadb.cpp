@@ -1,0 +1,180 @@
+// `holdfast doctor` on real MariaDB servers.
+
+#include <chrono>
+
+#include "examined_database.hpp"
+#include "support/mariadb_server.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+using namespace std::chrono_literals;
+
+class doctor_on_mariadb : public examined_database {
+ protected:
+  /// Options of a server that keeps its commits.
+  static strings durable(strings more = {}) {
+    more.insert(more.begin(), "--innodb-flush-log-at-trx-commit=1");
+    return more;
+  }
+  /// With a database for locks, a user who may see all, and one who may do nothing yet.
+  static void make_users(mariadb_server& server) {
+    for (const char* statement :
+         {"CREATE DATABASE locks", "GRANT ALL ON locks.* TO holdfast@'%'",
+          "GRANT PROCESS ON *.* TO holdfast@'%'", "GRANT SELECT ON mysql.db TO holdfast@'%'",
+          "GRANT SELECT ON mysql.tables_priv TO holdfast@'%'", "CREATE USER worker@'%'"}) {
+      server.ask(statement);
+    }
+  }
+  void make_store(mariadb_server& server) {
+    make_users(server);
+    const auto made = holdfast({"schema", place(server), "--apply"});
+    EXPECT_EQ(made.status, 0) << made.err;
+  }
+  static std::string place(const mariadb_server& server) {
+    return server.url("?table=locks.own&connect_timeout=1m");
+  }
+  static std::string place_of_worker(const mariadb_server& server) {
+    return "mysql://worker@127.0.0.1:" + std::to_string(server.port()) +
+           "/locks?table=own&connect_timeout=1m";
+  }
+};
+
+TEST_F(doctor_on_mariadb, finds_a_server_in_order) {
+  mariadb_server server{{.options = durable()}};
+  make_store(server);
+  const auto before = server.status("Innodb_rows_inserted");
+  const auto run = holdfast({"doctor", "--store", place(server), "--all"});
+  EXPECT_EQ(run.status, 0) << run.out << run.err;
+  EXPECT_THAT(run.out, AllOf(HasSubstr("/holdfast: 13 of 13 conditions"),
+                             HasSubstr("kept     persistence: innodb_flush_log_at_trx_commit is 1"),
+                             HasSubstr("kept     rights: the user holdfast@% may call all procedures"),
+                             HasSubstr("kept     schema: locks.own is that of this version"),
+                             Not(HasSubstr("mend:"))));
+  EXPECT_EQ(server.status("Innodb_rows_inserted"), before) << "it writes nothing";
+}
+
+TEST_F(doctor_on_mariadb, tells_a_store_that_is_away_as_other_commands_do) {
+  const auto run = holdfast({"doctor", "--store", "mysql://127.0.0.1:1/holdfast"});
+  EXPECT_EQ(run.status, 69);
+  EXPECT_THAT(run.err, HasSubstr("cannot examine mysql://127.0.0.1:1/holdfast"));
+  EXPECT_TRUE(run.out.empty());
+}
+
+TEST_F(doctor_on_mariadb, finds_commits_that_a_crash_takes_back) {
+  mariadb_server server;
+  is(condition(server.url(), "persistence"), "broken", "innodb_flush_log_at_trx_commit is 2",
+     "SET GLOBAL innodb_flush_log_at_trx_commit = 1");
+  server.ask("SET GLOBAL innodb_flush_log_at_trx_commit = 1");
+  is_kept(condition(server.url(), "persistence"), "innodb_flush_log_at_trx_commit is 1");
+  mariadb_server torn{{.options = durable({"--skip-innodb-doublewrite"})}};
+  is(condition(torn.url(), "persistence"), "warning", "innodb_doublewrite is off", "innodb_doublewrite = ON");
+}
+
+TEST_F(doctor_on_mariadb, finds_a_binary_log_that_forgets_or_refuses) {
+  mariadb_server server{{.options = durable({"--log-bin=log", "--server-id=1"})}};
+  is(condition(server.url(), "persistence"), "broken", "sync_binlog is 0", "SET GLOBAL sync_binlog = 1");
+  server.ask("SET GLOBAL sync_binlog = 1");
+  is_kept(condition(server.url(), "persistence"), "");
+  is_kept(condition(server.url(), "binary log"), "binlog_format is MIXED");
+  server.ask("SET GLOBAL binlog_format = STATEMENT");
+  is(condition(server.url(), "binary log"), "broken", "STATEMENT", "binlog_format = MIXED");
+}
+
+TEST_F(doctor_on_mariadb, finds_a_replica) {
+  mariadb_server primary{{.options = durable({"--log-bin=log", "--server-id=1"})}};
+  is_kept(condition(primary.url(), "replicas"), "no replica is connected");
+  primary.ask("CREATE USER replica@'%'");
+  primary.ask("GRANT REPLICATION SLAVE ON *.* TO replica@'%'");
+  mariadb_server replica{{.options = {"--server-id=2", "--read-only"}}};
+  replica.ask("CHANGE MASTER TO MASTER_HOST = '127.0.0.1', MASTER_USER = 'replica', MASTER_PORT = " +
+              std::to_string(primary.port()));
+  replica.ask("START SLAVE");
+  ASSERT_TRUE(eventually([&] { return primary.status("Slaves_connected") == 1; }));
+  is(condition(primary.url(), "replicas"), "warning", "it has 1 replica", "fail over to none that lags");
+  is(condition(replica.url(), "role"), "broken", "read_only is", "lead to the primary");
+}
+
+TEST_F(doctor_on_mariadb, finds_a_store_that_is_missing_foreign_or_of_another_version) {
+  mariadb_server server;
+  is_kept(condition(server.url(), "schema"), "the first client that locks makes it");
+  is(condition(server.url("?create=0"), "schema"), "broken", "and create=0", "--apply");
+  server.ask("CREATE TABLE theirs (name TEXT)");
+  is(condition(server.url("?table=theirs"), "schema"), "broken", "is not Holdfast's", "table=");
+  make_store(server);
+  server.ask("ALTER PROCEDURE locks.own_evict COMMENT 'Holdfast 1 0000000000000000'");
+  is(condition(place(server), "schema"), "warning", "of another version", "--apply");
+  server.ask("ALTER PROCEDURE locks.own_evict SQL SECURITY INVOKER");
+  is_kept(condition(place(server), "rights"), "may call all procedures");
+  server.ask("GRANT EXECUTE ON locks.* TO worker@'%'");
+  is(condition(place_of_worker(server), "schema"), "broken",
+     "own_evict would run with the rights of its caller", "--apply");
+}
+
+TEST_F(doctor_on_mariadb, finds_procedures_whose_maker_is_gone) {
+  mariadb_server server;
+  make_store(server);
+  server.ask("GRANT EXECUTE ON locks.* TO worker@'%'");
+  is_kept(condition(place_of_worker(server), "schema"), "that of this version");
+  server.ask("DROP USER holdfast@'%'");
+  is(condition(place_of_worker(server), "schema"), "broken", "the procedures do not work", "--apply");
+}
+
+TEST_F(doctor_on_mariadb, finds_rights_that_are_missing) {
+  mariadb_server server;
+  make_store(server);
+  for (const char* each : {"layout", "acquire", "find"})
+    server.ask(std::string{"GRANT EXECUTE ON PROCEDURE locks.own_"} + each + " TO worker@'%'");
+  const auto store = place_of_worker(server);
+  is(condition(store, "rights"), "broken", "may not call own_look own_renew", "GRANT EXECUTE ON PROCEDURE");
+  server.ask("GRANT EXECUTE ON locks.* TO worker@'%'");
+  is_kept(condition(store, "rights"), "may call all procedures");
+  is(condition(store, "access"), "unknown", "may not see who else",
+     "GRANT SELECT ON mysql.db TO 'worker'@'%'");
+  is(condition(store, "transactions"), "unknown", "may not see the transactions", "GRANT PROCESS ON *.*");
+}
+
+TEST_F(doctor_on_mariadb, finds_rights_that_nobody_needs) {
+  mariadb_server server;
+  make_store(server);
+  is_kept(condition(place(server), "access"), "no other user");
+  server.ask("GRANT UPDATE ON locks.own_claims TO worker@'%'");
+  is(condition(place(server), "access"), "warning", "the user worker@% may write the tables",
+     "FROM 'worker'@'%'");
+  server.ask("REVOKE UPDATE ON locks.own_claims FROM worker@'%'");
+  server.ask("GRANT SELECT, DELETE ON locks.* TO worker@'%'");
+  is(condition(place(server), "access"), "warning", "the user worker@% may write the tables", "REVOKE");
+}
+
+TEST_F(doctor_on_mariadb, finds_a_clock_that_is_wrong_and_a_transaction_that_is_old) {
+  mariadb_server server{{.own_clock = true}};
+  make_store(server);
+  const auto other = server.console();
+  other->ask("CREATE TABLE t (i INT) ENGINE = InnoDB");
+  other->ask("BEGIN");
+  other->ask("INSERT INTO t VALUES (1)");
+  const auto session = other->ask("SELECT CONNECTION_ID()").at(0).at(0);
+  is_kept(condition(place(server), "transactions"), "none is older than 300 s");
+  server.set_clock(10min);
+  is(condition(place(server), "clock"), "warning", "ahead of this host's", "timedatectl");
+  is(condition(place(server), "transactions"), "warning", "the transaction of the session " + session,
+     "KILL " + session);
+}
+
+TEST_F(doctor_on_mariadb, finds_connections_and_statements_that_run_out) {
+  mariadb_server server{{.options = {"--max-connections=10", "--max-prepared-stmt-count=1"}}};
+  is_kept(condition(server.url(), "connections"), "2 of 10 connections");
+  is_kept(condition(server.url(), "statements"), "0 of 1 prepared statements");
+  server.ask("PREPARE one FROM 'SELECT 1'");
+  is(condition(server.url(), "statements"), "warning", "1 of 1 prepared statements",
+     "max_prepared_stmt_count");
+  std::vector<std::unique_ptr<mariadb_console>> others;
+  for (int each = 0; each < 7; ++each) others.push_back(server.console());
+  is(condition(server.url(), "connections"), "warning", "9 of 10 connections", "max_connections");
+}
+
+}  // namespace
+}  // namespace holdfast::test
