@@ -190,11 +190,11 @@ class examination {
       if (age < old_transaction) continue;
       return found_.add(
           "transactions", grade::warning,
-          "the transaction of the session " + thread + " is " + text_of(age) + " old",
+          "the transaction of the session " + thread + " is " + sql::text_of(age) + " old",
           "no purge removes what was deleted since: names that are locked often get slower and slower",
           thread == "0" ? "XA RECOVER, and XA ROLLBACK of what nobody will commit" : "KILL " + thread);
     }
-    found_.kept("transactions", "none is older than " + text_of(old_transaction));
+    found_.kept("transactions", "none is older than " + sql::text_of(old_transaction));
   }
 
   void examine_statements() {
