@@ -214,9 +214,17 @@ TEST_F(doctor_on_postgresql, finds_rights_that_nobody_needs) {
   is(condition(place(server), "access"), "warning", "the role worker has CREATE on locks",
      "REVOKE CREATE ON SCHEMA \"locks\" FROM \"worker\"");
   EXPECT_EQ(server.ask("REVOKE CREATE ON SCHEMA locks FROM worker;"
-                       "GRANT EXECUTE ON FUNCTION locks.own_evict TO public"),
+                       "GRANT EXECUTE ON FUNCTION locks.own_evict, locks.own_renew TO public"),
             "");
-  is(condition(place(server), "access"), "warning", "everybody has EXECUTE on own_evict", "FROM PUBLIC");
+  // Of these alone: everybody needs layout and revision.
+  is(condition(place(server), "access"), "warning",
+     "everybody has EXECUTE on own_evict(text, bigint, bigint), own_renew(bytea)",
+     "REVOKE EXECUTE ON FUNCTION \"locks\".\"own_evict\"(text, bigint, bigint), "
+     "\"locks\".\"own_renew\"(bytea) FROM PUBLIC");
+  EXPECT_EQ(server.ask("REVOKE EXECUTE ON FUNCTION locks.own_evict(text, bigint, bigint), "
+                       "locks.own_renew(bytea) FROM PUBLIC"),
+            "");
+  is_kept(condition(place(server), "access"), "no other role");
 }
 
 TEST_F(doctor_on_postgresql, finds_objects_of_others) {

@@ -10,7 +10,7 @@ SELECT CASE x.grantee WHEN 0 THEN 'public' ELSE pg_get_userbyid(x.grantee)::text
       FROM pg_namespace n, aclexplode(n.nspacl) a
      WHERE n.nspname = $2 AND a.privilege_type = 'CREATE'
     UNION ALL
-    SELECT 'FUNCTION', p.proname::text, p.proowner, a.grantee, a.privilege_type
+    SELECT 'FUNCTION', p.proname || '(' || oidvectortypes(p.proargtypes) || ')', p.proowner, a.grantee, a.privilege_type
       FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace,
            aclexplode(coalesce(p.proacl, acldefault('f', p.proowner))) a
      WHERE n.nspname = $2 AND a.grantee = 0

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <charconv>
+#include <span>
 #include <utility>
 
 #include "stores/postgresql/protocol/texts.hpp"
@@ -261,29 +262,41 @@ class examination {
       return found_.kept("access",
                          "no other role may change tables, routines or schema, but by the routines");
     for (auto one = facts_.excess.begin(); one != facts_.excess.end();) {
-      const auto same = [&](const server_facts::grant& other) {
-        return other.role == one->role && other.kind == one->kind && other.object == one->object;
-      };
-      const auto end = std::find_if_not(one, facts_.excess.end(), same);
-      std::string rights;
-      bool writes = false;
-      for (auto each = one; each != end; ++each) {
-        rights.append(rights.empty() ? "" : ", ").append(each->right);
-        writes = writes || each->right != "SELECT";
-      }
-      const std::string object = one->kind == "SCHEMA"
-                                     ? quoted(one->object, '"')
-                                     : quoted(of_.names.schema(), '"') + "." + quoted(one->object, '"');
-      found_.add("access", grade::warning,
-                 (one->role == "public" ? "everybody" : "the role " + one->role) + " has " + rights + " on " +
-                     one->object,
-                 meaning_of_excess(one->kind, writes),
-                 "REVOKE " + rights + " ON " +
-                     (one->kind == "FUNCTION" ? "ALL FUNCTIONS IN SCHEMA " + quoted(of_.names.schema(), '"')
-                                              : one->kind + " " + object) +
-                     " FROM " + role_name(one->role));
+      const auto end = std::find_if_not(one, facts_.excess.end(), [&](const server_facts::grant& other) {
+        return other.role == one->role && other.kind == one->kind &&
+               (one->kind == "FUNCTION" || other.object == one->object);
+      });
+      add_excess({one, end});
       one = end;
     }
+  }
+  /// The rights of a role on one object, or to execute routines.
+  void add_excess(std::span<const server_facts::grant> grants) {
+    const server_facts::grant& first = grants.front();
+    const bool executes = first.kind == "FUNCTION";
+    std::string rights;
+    std::string objects;
+    std::string in_full;
+    bool writes = false;
+    for (const server_facts::grant& each : grants) {
+      if (!executes || rights.empty()) rights.append(rights.empty() ? "" : ", ").append(each.right);
+      writes = writes || each.right != "SELECT";
+      if (!executes && !objects.empty()) continue;  // the same one
+      objects.append(objects.empty() ? "" : ", ").append(each.object);
+      in_full.append(in_full.empty() ? "" : ", ").append(full_name(each));
+    }
+    found_.add("access", grade::warning,
+               (first.role == "public" ? "everybody" : "the role " + first.role) + " has " + rights + " on " +
+                   objects,
+               meaning_of_excess(first.kind, writes),
+               "REVOKE " + rights + " ON " + first.kind + " " + in_full + " FROM " + role_name(first.role));
+  }
+  /// For a statement. A routine's name is before its types, in which there is no parenthesis.
+  [[nodiscard]] std::string full_name(const server_facts::grant& of) const {
+    if (of.kind == "SCHEMA") return quoted(of.object, '"');
+    const std::size_t types = of.kind == "FUNCTION" ? of.object.rfind('(') : of.object.size();
+    return quoted(of_.names.schema(), '"') + "." + quoted(of.object.substr(0, types), '"') +
+           of.object.substr(types);
   }
   static std::string meaning_of_excess(const std::string& kind, bool writes) {
     if (kind == "SCHEMA")
@@ -321,12 +334,12 @@ class examination {
       const auto& oldest = all.front();
       const bool prepared = oldest.kind == "prepared";
       return found_.add("transactions", grade::warning,
-                        (prepared ? "the prepared transaction " + oldest.who
-                                  : "the transaction of the session " + oldest.who) +
+                        (prepared ? "the prepared transaction " + oldest.name
+                                  : "the transaction of the session " + oldest.name) +
                             " is " + text_of(*oldest.age) + " old",
                         slower,
-                        (prepared ? "ROLLBACK PREPARED " + quoted(oldest.who, '\'')
-                                  : "SELECT pg_terminate_backend(" + oldest.who + ")") +
+                        (prepared ? "ROLLBACK PREPARED " + quoted(oldest.name, '\'')
+                                  : "SELECT pg_terminate_backend(" + oldest.name + ")") +
                             "; a database of its own for the locks");
     }
     const auto hidden = std::ranges::count(all, "hidden", &server_facts::transaction::kind);

@@ -28,7 +28,7 @@ struct server_facts {
     std::string role, right, kind, object;
   };
   struct transaction {
-    std::string kind, who;  // as transactions.sql has them
+    std::string kind, name;  // as transactions.sql has them
     std::optional<std::chrono::seconds> age{};
   };
 
