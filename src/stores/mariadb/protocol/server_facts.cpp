@@ -66,7 +66,7 @@ class examination {
                         "a crash takes back the last grants that were answered, and they are granted again",
                         "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the option file");
     }
-    if (facts_.value("log_bin") == "1" && facts_.value("sync_binlog") != "1") {
+    if (facts_.is_on("log_bin") && facts_.value("sync_binlog") != "1") {
       return found_.add("persistence", grade::broken,
                         "there is a binary log, and sync_binlog is " + facts_.value("sync_binlog"),
                         "a crash of the machine takes back the last grants, and they are granted again",
@@ -82,7 +82,7 @@ class examination {
   }
 
   void examine_binary_log() {
-    if (facts_.value("log_bin") != "1") return found_.kept("binary log", "there is none");
+    if (!facts_.is_on("log_bin")) return found_.kept("binary log", "there is none");
     const std::string format = facts_.value("binlog_format");
     if (format != "STATEMENT") return found_.kept("binary log", "binlog_format is " + format);
     found_.add("binary log", grade::broken, "binlog_format is STATEMENT",
@@ -91,8 +91,7 @@ class examination {
   }
 
   void examine_replicas() {
-    if (facts_.value("log_bin") != "1")
-      return found_.kept("replicas", "there is no binary log, and so no replica");
+    if (!facts_.is_on("log_bin")) return found_.kept("replicas", "there is no binary log, and so no replica");
     if (!facts_.is_mariadb) {
       return found_.add("replicas", grade::unknown, "MySQL does not say how many replicas it has",
                         "one that is promoted may not know the last grants, and grants them again",
@@ -227,6 +226,11 @@ std::int64_t server_facts::number(std::string_view name) const {
   std::int64_t number = 0;
   std::from_chars(text.data(), text.data() + text.size(), number);
   return number;
+}
+
+bool server_facts::is_on(std::string_view name) const {
+  const std::string text = value(name);
+  return text == "ON" || text == "1";
 }
 
 std::vector<finding> findings_of(const server_facts& facts, const naming& names, bool create) {

@@ -40,6 +40,8 @@ struct server_facts {
   /// Empty: it did not say so.
   [[nodiscard]] std::string value(std::string_view name) const;
   [[nodiscard]] std::int64_t number(std::string_view name) const;
+  /// A switch, which CONCAT makes ON or 1 depending on the server.
+  [[nodiscard]] bool is_on(std::string_view name) const;
 };
 
 /// Holds what a server has said to the conditions of docs/stores/mariadb.md.
