@@ -16,7 +16,7 @@ namespace {
 struct entry {
   std::string_view scheme;
   std::unique_ptr<runtime::backend> (*open)(store_url&, const client_options&, runtime::event_loop&);
-  std::vector<finding> (*diagnose)(store_url&, const client_options&) = nullptr;
+  std::vector<finding> (*diagnose)(store_url&, const client_options&);
   database_schema (*schema_of)(store_url&, const client_options&) = nullptr;  // of stores in database servers
 };
 
@@ -100,8 +100,6 @@ database_schema make_schema(const store_url& url, std::string text, std::functio
 std::vector<finding> diagnose(store_url url, const client_options& options) {
   require_password(url, options);
   const entry& found = entry_of(url);
-  if (found.diagnose == nullptr)
-    throw error{errc::invalid_argument, url.masked() + ": a store of this kind cannot be examined"};
   try {
     return found.diagnose(url, options);
   } catch (const runtime::connection_error& c) {
