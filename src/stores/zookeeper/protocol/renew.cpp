@@ -16,6 +16,7 @@ using kind = operation_kind;
 /// Confirms that the claims still hold. Their nodes are watched, and one answer of the leader proves that all
 /// earlier events have been delivered. Nodes that cannot be watched are read after that.
 void claim_queue::renew(const tickets::request& request, const on_reply& handler) {
+  if (request.is_last) return rest(request, handler);
   struct look {
     claim_ref ref;
     std::string path;
@@ -149,6 +150,8 @@ void claim_queue::downgrade(const tickets::request& request, const on_reply& han
         if (r.code == answer::done || r.code == answer::node_exists) {
           found->place = parse(style_, reader);
           found->watched = false;
+          // Until it is written a rest lasts longer for other readers.
+          if (found->marked) nodes_.submit(write_of_mark(*found), [](const result&) {});
           return handler(tickets::reply{tickets::done{}});
         }
         found->lowering = false;
@@ -169,11 +172,14 @@ void claim_queue::annotate(const tickets::request& request, const on_reply& hand
     return reply_later(handler, tickets::reply{tickets::nothing{}});
   claim& c = *held;
   c.request.metadata = request.metadata;
-  nodes_.submit_all({{.kind = kind::set, .path = c.place_path(), .data = data_of(c.request)}},
+  std::vector<operation> writes;
+  if (c.marked) writes.push_back(write_of_mark(c));  // first: what the node shows is not newer
+  writes.push_back({.kind = kind::set, .path = c.place_path(), .data = data_of(c.request)});
+  nodes_.submit_all(std::move(writes),
                     [this, ref = claim_table::ref_of(c), handler](const std::vector<result>& results) {
                       claim* const found = claims_.find(ref);
                       if (found == nullptr) return handler(tickets::reply{tickets::nothing{}});
-                      const result& r = results[0];
+                      const result& r = results.back();
                       if (is_error(r)) return handler(request_error_of(r));
                       if (r.code == answer::done) return handler(tickets::reply{tickets::done{}});
                       node_gone(found->place_path());  // the hold was ended by force

@@ -1,0 +1,327 @@
+// How a name rests: the marks of former holders that a claim heeds, and the mark that it leaves.
+//
+// The mark of a hold is made before the grant is reported, or before a release that comes too soon, and the
+// hold's node ends later. So whoever sees that the node has gone sees the mark.
+
+#include <algorithm>
+#include <chrono>
+#include <utility>
+
+#include "stores/zookeeper/protocol/claim_nodes.hpp"
+#include "stores/zookeeper/protocol/claim_queue.hpp"
+#include "stores/zookeeper/protocol/mark.hpp"
+
+namespace holdfast::zookeeper {
+
+using kind = operation_kind;
+using namespace std::chrono_literals;
+
+namespace {
+
+/// A rest that is ended by force is noticed after that time.
+constexpr duration longest_pause = 1s;
+
+/// The number of marks that are read at once.
+constexpr std::size_t marks_at_once = 256;
+
+holdfast::mode mode_of(const claim& c) {
+  if (is_semaphore(c.request)) return mode::permits;
+  return c.place && c.place->wants == role::reader ? mode::shared : mode::exclusive;
+}
+
+mark mark_of(const claim& c, duration length, bool is_stamped) {
+  mark m;
+  m.mode = mode_of(c);
+  if (m.mode == mode::permits) m.permits = c.request.weight;
+  m.length = length;
+  m.is_stamped = is_stamped;
+  m.token = c.token;
+  if (c.request.metadata) m.metadata = *c.request.metadata;
+  return m;
+}
+
+/// Whether the nodes of a claim that is first in line are still there.
+bool is_among(const claim& c, const std::vector<std::string>& children,
+              const std::vector<std::string>& leases) {
+  const auto has = [](const std::vector<std::string>& all, std::string_view node) {
+    return std::find(all.begin(), all.end(), node) != all.end();
+  };
+  if (c.leases.empty()) return has(children, c.place->node);
+  return std::all_of(c.leases.begin(), c.leases.end(), [&](const std::string& path) {
+    return has(leases, std::string_view{path}.substr(c.leases_path().size() + 1));
+  });
+}
+
+/// Whether the claim has to wait for the end of the rests that it has seen.
+bool is_delayed(const claim& c) {
+  const holdfast::mode wanted = mode_of(c);
+  std::int64_t taken = static_cast<std::int64_t>(c.leases_seen);
+  for (const auto& [guid, former] : c.seen) {
+    if (!former) continue;
+    if (wanted == mode::permits && former->mode == mode::permits) {
+      taken += former->permits;
+    } else if (wanted != mode::shared || former->mode != mode::shared) {
+      return true;
+    }
+  }
+  return wanted == mode::permits && taken > c.request.capacity;
+}
+
+}  // namespace
+
+operation claim_queue::write_of_mark(const claim& c) {
+  return {.kind = kind::set,
+          .path = mark_path(c.base, c.guid),
+          .data = to_text(mark_of(c, c.request.grace, false))};
+}
+
+claim* claim_queue::find_checking(const claim_ref& ref) {
+  claim* const c = claims_.find(ref);
+  return c != nullptr && c->now == claim::phase::checking ? c : nullptr;
+}
+
+/// No contender is ahead of the claim any more.
+void claim_queue::admit(claim& c, const on_reply& handler) {
+  c.now = claim::phase::checking;
+  if (c.heeds) return look_at_marks(c, handler);
+  make_mark(c, handler, 0);
+}
+
+/// Finds the marks whose claims have ended. The write before the reads tells the leader's clock, and the
+/// server that answers has caught up with it.
+void claim_queue::look_at_marks(claim& c, const on_reply& handler) {
+  c.settled = false;
+  c.asked = handler != nullptr;
+  const std::string rests = rests_path(c.base);
+  nodes_.submit_all({{.kind = kind::set, .path = rests},
+                     {.kind = kind::list, .path = c.base},
+                     {.kind = kind::list, .path = c.leases_path()},
+                     {.kind = kind::list, .path = rests}},
+                    [this, ref = claim_table::ref_of(c), handler](const std::vector<result>& results) {
+                      claim* const found = find_checking(ref);
+                      if (found == nullptr) return answer_gone(handler);
+                      const auto failed = std::find_if(results.begin(), results.end(), is_error);
+                      if (failed != results.end()) return fail_check(*found, handler, *failed);
+                      const auto& children = results[1].children;
+                      const auto& leases = results[2].children;
+                      if (!is_among(*found, children, leases)) {
+                        revoke(*found);
+                        return answer_gone(handler);
+                      }
+                      found->leases_seen = leases.size();
+                      std::set<owner_id> living;
+                      add_living(living, children);
+                      add_living(living, leases);
+                      std::vector<owner_id> ended = ended_of(results[3].children, living);
+                      std::erase_if(found->seen, [&](const auto& each) {
+                        return std::find(ended.begin(), ended.end(), each.first) == ended.end();
+                      });
+                      std::erase_if(ended, [&](const owner_id& each) { return found->seen.contains(each); });
+                      if (ended.empty()) return decide(*found, handler);
+                      read_marks(*found, handler, std::move(ended), results[0].about.changed_ms);
+                    });
+}
+
+/// Reads new marks, and stamps those that nobody has stamped: their rest begins now.
+/// \param now_ms the leader's clock; zero: not known.
+void claim_queue::read_marks(claim& c, const on_reply& handler, std::vector<owner_id> guids,
+                             std::int64_t now_ms) {
+  const bool is_all = guids.size() <= marks_at_once;
+  if (!is_all) guids.resize(marks_at_once);
+  std::vector<operation> steps;
+  for (const owner_id& each : guids) steps.push_back({.kind = kind::get, .path = mark_path(c.base, each)});
+  // A claim that came after the lists were read may have made its mark before those were: it lives.
+  steps.push_back({.kind = kind::list, .path = c.base});
+  steps.push_back({.kind = kind::list, .path = c.leases_path()});
+  nodes_.submit_all(std::move(steps), [this, ref = claim_table::ref_of(c), handler, guids, now_ms,
+                                       is_all](const std::vector<result>& results) {
+    claim* const found = find_checking(ref);
+    if (found == nullptr) return answer_gone(handler);
+    const auto failed = std::find_if(results.begin(), results.end(), is_error);
+    if (failed != results.end()) return fail_check(*found, handler, *failed);
+    std::set<owner_id> living;
+    add_living(living, results[guids.size()].children);
+    add_living(living, results[guids.size() + 1].children);
+    std::vector<owner_id> unstamped;
+    std::vector<operation> stamps;
+    for (std::size_t i = 0; i < guids.size(); ++i) {
+      const result& r = results[i];
+      if (r.code != answer::done || living.contains(guids[i])) continue;
+      auto m = read_mark(r.data);
+      auto& rest = found->seen[guids[i]];
+      if (!m) continue;  // written by others
+      rest = claim::former{m->mode, m->permits, time_.now() + left_of(*m, r.about, now_ms)};
+      if (m->is_stamped) continue;
+      m->is_stamped = true;
+      unstamped.push_back(guids[i]);
+      stamps.push_back({.kind = kind::set, .path = r.path, .data = to_text(*m), .version = r.about.version});
+    }
+    if (stamps.empty()) return is_all ? decide(*found, handler) : look_at_marks(*found, handler);
+    stamp(*found, handler, unstamped, std::move(stamps));
+  });
+}
+
+void claim_queue::stamp(claim& c, const on_reply& handler, const std::vector<owner_id>& guids,
+                        std::vector<operation> writes) {
+  nodes_.submit_all(std::move(writes),
+                    [this, ref = claim_table::ref_of(c), handler, guids](const std::vector<result>& results) {
+                      claim* const found = find_checking(ref);
+                      if (found == nullptr) return answer_gone(handler);
+                      for (std::size_t i = 0; i < results.size(); ++i) {
+                        const result& r = results[i];
+                        if (r.code == answer::other_version || r.code == answer::no_node) {
+                          found->seen.erase(guids[i]);  // another claim was faster: read again
+                        } else if (is_error(r)) {
+                          for (const owner_id& each : guids) found->seen.erase(each);
+                          return fail_check(*found, handler, r);
+                        }
+                      }
+                      look_at_marks(*found, handler);
+                    });
+}
+
+/// Removes the marks of rests that are over. Then the claim is granted, or waits for the others.
+void claim_queue::decide(claim& c, const on_reply& handler) {
+  std::vector<operation> removals;
+  store::time_point next = time_.now() + longest_pause;
+  for (const auto& [guid, former] : c.seen) {
+    if (!former) continue;
+    if (former->until <= time_.now())
+      removals.push_back({.kind = kind::remove, .path = mark_path(c.base, guid)});
+    next = std::min(next, former->until);
+  }
+  if (!removals.empty()) return remove_marks(c, handler, std::move(removals));
+  if (!is_delayed(c)) return make_mark(c, handler, 0);
+  if (!c.request.wait && handler) return fail_entry(c, handler, tickets::reply{tickets::refused{}});
+  c.settled = true;
+  c.asked = false;
+  c.next_look = next;
+  looks_.add(next, claim_table::ref_of(c));
+  if (handler) handler(tickets::reply{place_of(c.token, false)});
+}
+
+/// Nobody else needs these marks: their claims have ended, and a mark of an ended claim is never written
+/// anew.
+void claim_queue::remove_marks(claim& c, const on_reply& handler, std::vector<operation> removals) {
+  nodes_.submit_all(std::move(removals),
+                    [this, ref = claim_table::ref_of(c), handler](const std::vector<result>& results) {
+                      claim* const found = find_checking(ref);
+                      if (found == nullptr) return answer_gone(handler);
+                      const auto failed = std::find_if(results.begin(), results.end(), is_error);
+                      if (failed != results.end()) return fail_check(*found, handler, *failed);
+                      look_at_marks(*found, handler);
+                    });
+}
+
+/// Makes the mark of a claim with a grace, and grants the claim.
+void claim_queue::make_mark(claim& c, const on_reply& handler, int tries) {
+  if (c.request.grace == duration::zero()) return grant(c, handler);
+  c.settled = false;
+  c.asked = handler != nullptr;
+  c.marked = true;
+  operation creation = write_of_mark(c);
+  creation.kind = kind::create;
+  creation.make = operation::made::persistent;
+  nodes_.submit_all({{.kind = kind::create, .path = rests_path(c.base), .make = operation::made::container},
+                     std::move(creation)},
+                    [this, ref = claim_table::ref_of(c), handler, tries](const std::vector<result>& results) {
+                      claim* const found = find_checking(ref);
+                      if (found == nullptr) return answer_gone(handler);
+                      const result& r = results[1];
+                      // It exists if the answer to an earlier try was lost.
+                      if (r.code == answer::done || r.code == answer::node_exists)
+                        return grant(*found, handler);
+                      // The servers have removed the new parent meanwhile.
+                      if (r.code == answer::no_node && tries < most_tries)
+                        return make_mark(*found, handler, tries + 1);
+                      fail_check(*found, handler, r);
+                    });
+}
+
+void claim_queue::grant(claim& c, const on_reply& handler) {
+  c.seen.clear();
+  if (is_semaphore(c.request)) return grant_permits(c, handler);
+  hold(c);
+  if (handler) return handler(tickets::reply{place_of(c.token, true)});
+  notify(c, store::notification_kind::granted, c.token);
+}
+
+/// The claim has left, or was ended by force, before its check was answered.
+void claim_queue::answer_gone(const on_reply& handler) {
+  if (handler) handler(session_ended(true));
+}
+
+void claim_queue::fail_check(claim& c, const on_reply& handler, const result& r) {
+  if (is_unanswered(r) && handler) {  // the caller will ask for the outcome
+    c.now = claim::phase::unsure;
+    return handler(store::request_error{request_error_of(r).reason, true, true});
+  }
+  if (is_unanswered(r)) {
+    c.settled = false;
+    if (nodes_.is_connected()) polling_.add(c);
+    return;
+  }
+  if (handler) return fail_entry(c, handler, request_error_of(r));
+  come_anew(c);  // the next request reports the reason
+}
+
+// ---- the rest of a hold
+
+/// A last renewal: the claim leaves, and the name rests.
+void claim_queue::rest(const tickets::request& request, const on_reply& handler) {
+  const store::hold& h = request.batch.front();
+  claim* const c = claims_.find(h.owner);
+  if (c != nullptr && c->now == claim::phase::leaving && c->rests) return part(*c, handler, false);
+  if (c == nullptr || (c->now != claim::phase::holding && c->now != claim::phase::parting))
+    return reply_later(handler, tickets::reply{tickets::kept{{false}}});
+  c->now = claim::phase::parting;
+  c->rests_until = time_.now() + h.ttl;
+  write_rest(*c, handler, 0);
+}
+
+/// Writes the mark with what is left. Only then the nodes go: until then the name is held. Without a
+/// connection it is written over the next one, so that the nodes do not stay.
+void claim_queue::write_rest(claim& c, const on_reply& handler, int tries) {
+  const auto left = std::chrono::ceil<duration>(c.rests_until - time_.now());
+  if (left <= duration::zero()) return remove(c, handler);
+  operation write{
+      .kind = kind::set, .path = mark_path(c.base, c.guid), .data = to_text(mark_of(c, left, true))};
+  std::vector<operation> steps;
+  if (!c.marked) {
+    steps.push_back({.kind = kind::create, .path = rests_path(c.base), .make = operation::made::container});
+    write.kind = kind::create;
+    write.make = operation::made::persistent;
+  }
+  steps.push_back(std::move(write));
+  const bool creates = !std::exchange(c.marked, true);
+  nodes_.submit_all(std::move(steps), [this, ref = claim_table::ref_of(c), handler, tries,
+                                       creates](const std::vector<result>& results) {
+    claim* const found = claims_.find(ref);
+    if (found == nullptr || found->now != claim::phase::parting)
+      return handler(tickets::reply{tickets::kept{{false}}});
+    const result& r = results.back();
+    if (r.code == answer::done) return part(*found, handler, true);
+    if (is_unanswered(r)) return handler(store::request_error{request_error_of(r).reason, true, true});
+    if ((r.code == answer::no_node || r.code == answer::node_exists) && tries < most_tries) {
+      if (!creates) found->marked = false;
+      return write_rest(*found, handler, tries + 1);
+    }
+    // The name cannot rest, and must not stay locked for as long as the session lives.
+    remove(*found,
+           [handler, reason = request_error_of(r)](const tickets::link::outcome&) { handler(reason); });
+  });
+}
+
+/// \param is_first no removal of the nodes was sent before.
+void claim_queue::part(claim& c, const on_reply& handler, bool is_first) {
+  c.rests = true;
+  remove(c, [this, handler, is_first, path = mark_path(c.base, c.guid)](const tickets::link::outcome& left) {
+    if (std::holds_alternative<store::request_error>(left)) return handler(left);
+    const bool was_there = std::holds_alternative<tickets::done>(std::get<tickets::reply>(left));
+    // A hold that was ended by force does not rest.
+    if (!was_there && is_first) marks_.remove(path);
+    handler(tickets::reply{tickets::kept{{was_there || !is_first}}});
+  });
+}
+
+}  // namespace holdfast::zookeeper
