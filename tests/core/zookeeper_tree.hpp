@@ -134,8 +134,16 @@ class tree final : public wire {
       default: break;
     }
     if (found == all.end()) return {.code = answer::no_node, .path = o.path};
-    const node& n = found->second;
-    r.about = {.created = n.created, .session = n.session};
+    node& n = found->second;
+    if (o.kind == kind::set) {
+      if (o.version != operation::any_version && o.version != n.version)
+        return {.code = answer::other_version, .path = o.path};
+      n.data = o.data;
+      n.changed_ms = now_ms;
+      ++n.version;
+    }
+    r.about = {.created = n.created, .session = n.session, .changed_ms = n.changed_ms, .version = n.version};
+    if (o.kind == kind::set) return r;
     if (o.kind == kind::remove) {
       remove(o.path);
       return r;
