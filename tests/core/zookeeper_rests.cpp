@@ -1,5 +1,6 @@
 // How a name rests: the marks that holds leave, and the claims that heed them.
 
+#include <chrono>
 #include <gtest/gtest.h>
 #include <string>
 
@@ -11,7 +12,12 @@ namespace {
 
 class zookeeper_rests : public zookeeper_contention {
  protected:
-  zookeeper_rests() { wire_.create("/stock", 0, operation::made::container); }
+  zookeeper_rests() {
+    wire_.create("/stock", 0, operation::made::container);
+    // What is shown is counted by the client's clock.
+    const auto now = std::chrono::system_clock::now().time_since_epoch();
+    wire_.now_ms = std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+  }
 
   void claim(std::size_t number, duration grace, bool may_rest) {
     tickets::request r;

@@ -18,6 +18,11 @@ store::request_error is_anothers(const claimed& hold, const std::string& consequ
           false};
 }
 
+std::size_t count_of_ended(const std::vector<claimed>& holds) {
+  const auto over = std::count_if(holds.begin(), holds.end(), is_over);
+  return holds.size() - static_cast<std::size_t>(over);
+}
+
 }  // namespace
 
 session::session(store::scheduler& time, wire& servers, const settings& s)
@@ -99,7 +104,7 @@ void session::force_release(const tickets::request& request, const on_reply& han
     }
     if (removals.empty()) return handler(tickets::reply{tickets::count{0}});
     nodes_.submit_all(std::move(removals),
-                      [handler, count = holds.size()](const std::vector<result>& results) {
+                      [handler, count = count_of_ended(holds)](const std::vector<result>& results) {
                         const auto failed = std::find_if(results.begin(), results.end(), is_error);
                         if (failed != results.end()) return handler(request_error_of(*failed));
                         handler(tickets::reply{tickets::count{count}});

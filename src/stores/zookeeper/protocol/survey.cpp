@@ -131,9 +131,6 @@ void put_rests_before(survey& all) {
                        std::make_move_iterator(all.holders.end()));
     all.holders.clear();
   }
-  std::erase_if(all.rests, [now = wall_clock_ms()](const claimed& c) {
-    return left_of(*c.rest, c.about, now) == duration::zero();
-  });
   all.holders.insert(all.holders.begin(), all.rests.begin(), all.rests.end());
 }
 
@@ -282,6 +279,10 @@ fencing_token token_of(const claimed& c) {
   return n && n->token ? n->token : token_of(c.about);
 }
 
+bool is_over(const claimed& c) {
+  return c.rest && left_of(*c.rest, c.about, wall_clock_ms()) == duration::zero();
+}
+
 std::vector<std::string> all_nodes_of(const claimed& c) {
   std::vector<std::string> all;
   if (!c.mark.empty()) all.push_back(c.mark);
@@ -293,7 +294,9 @@ lock_state state_of(const survey& all, const std::string& name, duration most) {
   lock_state s;
   s.name = name;
   s.capacity = all.capacity;
-  for (const claimed& c : all.holders) s.holders.push_back(state_of(c, most));
+  for (const claimed& c : all.holders) {
+    if (!is_over(c)) s.holders.push_back(state_of(c, most));
+  }
   for (std::size_t i = 0; i < all.waiters_read; ++i) {
     s.waiters.push_back(state_of(all.waiters[i], most));
     if (s.waiters.back().mode != mode::permits) continue;

@@ -49,8 +49,7 @@ struct survey {
 /// The reads of the claims' own nodes: those of all holders, of the first `waiters` waiters, and of the marks
 /// of holds that have ended.
 [[nodiscard]] std::vector<operation> claim_reads_of(const survey& name, std::size_t waiters);
-/// Takes the results. Claims that are gone by then are left out, and so are rests that are over by this
-/// client's clock, which is exact enough for people.
+/// Takes the results. Claims that are gone by then are left out. Rests are holders, also those that are over.
 /// \param reads the results of `claim_reads_of` with the same `waiters`, none of which is an error.
 void fill(survey& name, std::size_t waiters, const std::vector<result>& reads);
 
@@ -59,6 +58,9 @@ void fill(survey& name, std::size_t waiters, const std::vector<result>& reads);
 [[nodiscard]] bool is_ours(const claimed& c);
 [[nodiscard]] fencing_token token_of(const claimed& c);
 
+/// Whether it is a rest that is over by this client's clock, which is exact enough for people. Its mark stays
+/// until somebody removes it.
+[[nodiscard]] bool is_over(const claimed& c);
 /// The nodes that end the claim when they are removed, its mark first.
 [[nodiscard]] std::vector<std::string> all_nodes_of(const claimed& c);
 
