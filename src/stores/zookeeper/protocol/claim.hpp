@@ -52,7 +52,8 @@ struct claim {
   bool heeds = false;     // former holders may have left marks
   bool marked = false;    // its own mark may be there
   bool rests = false;     // leaving: its mark stays
-  bool asked = false;     // checking: its request is not answered yet, and the check in flight will do that
+  bool is_answering =
+      false;  // checking: its request is not answered yet, and the check in flight will do that
   store::time_point next_look;  // checking and settled
   std::size_t leases_seen = 0;  // checking: of all claims, its own included
   std::map<owner_id, std::optional<former>>

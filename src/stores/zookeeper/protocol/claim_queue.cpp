@@ -46,7 +46,7 @@ void claim_queue::connected() {
   std::vector<claim_ref> unsettled;
   for (const auto& [owner, c] : claims_.all()) {
     const bool waits = c.now == claim::phase::waiting || c.now == claim::phase::choosing ||
-                       (c.now == claim::phase::checking && !c.asked);
+                       (c.now == claim::phase::checking && !c.is_answering);
     if ((waits && !c.settled) || c.now == claim::phase::parting) unsettled.push_back(claim_table::ref_of(c));
   }
   for (const claim_ref& ref : unsettled) {

@@ -91,7 +91,7 @@ void claim_queue::admit(claim& c, const on_reply& handler) {
 /// server that answers has caught up with it.
 void claim_queue::look_at_marks(claim& c, const on_reply& handler) {
   c.settled = false;
-  c.asked = handler != nullptr;
+  c.is_answering = handler != nullptr;
   const std::string rests = rests_path(c.base);
   nodes_.submit_all({{.kind = kind::set, .path = rests},
                      {.kind = kind::list, .path = c.base},
@@ -194,7 +194,7 @@ void claim_queue::decide(claim& c, const on_reply& handler) {
   if (!is_delayed(c)) return make_mark(c, handler, 0);
   if (!c.request.wait && handler) return fail_entry(c, handler, tickets::reply{tickets::refused{}});
   c.settled = true;
-  c.asked = false;
+  c.is_answering = false;
   c.next_look = next;
   looks_.add(next, claim_table::ref_of(c));
   if (handler) handler(tickets::reply{place_of(c.token, false)});
@@ -217,7 +217,7 @@ void claim_queue::remove_marks(claim& c, const on_reply& handler, std::vector<op
 void claim_queue::make_mark(claim& c, const on_reply& handler, int tries) {
   if (c.request.grace == duration::zero()) return grant(c, handler);
   c.settled = false;
-  c.asked = handler != nullptr;
+  c.is_answering = handler != nullptr;
   c.marked = true;
   operation creation = write_of_mark(c);
   creation.kind = kind::create;
