@@ -235,6 +235,18 @@ TEST_F(zookeeper_rests, that_could_not_be_written_are_written_over_the_next_conn
   EXPECT_TRUE(node_of(0, "/stock").empty()) << "nobody keeps it";
 }
 
+TEST_F(zookeeper_rests, of_a_writer_that_is_downgraded_and_released_at_once_are_those_of_a_reader) {
+  wants_ = role::writer;
+  claim_served(0, 0s, true);
+  send(tickets::task::downgrade, 0, "stock");
+  send(tickets::task::annotate, 0, "stock");
+  leave_resting(0, 3s);
+  wire_.serve(session_);
+  EXPECT_FALSE(received_.contains(owner(0))) << "the writer's node has become another";
+  EXPECT_TRUE(kept().at(0));
+  EXPECT_EQ(marks(), 1U);
+}
+
 TEST(zookeeper_mark, is_read_as_it_was_written) {
   const mark m{mode::permits, 3, 5s, true, fencing_token{77}, R"({"host":"web-1"})"};
   const auto read = read_mark(to_text(m));

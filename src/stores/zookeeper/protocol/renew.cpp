@@ -175,16 +175,17 @@ void claim_queue::annotate(const tickets::request& request, const on_reply& hand
   std::vector<operation> writes;
   if (c.marked) writes.push_back(write_of_mark(c));  // first: what the node shows is not newer
   writes.push_back({.kind = kind::set, .path = c.place_path(), .data = data_of(c.request)});
-  nodes_.submit_all(std::move(writes),
-                    [this, ref = claim_table::ref_of(c), handler](const std::vector<result>& results) {
-                      claim* const found = claims_.find(ref);
-                      if (found == nullptr) return handler(tickets::reply{tickets::nothing{}});
-                      const result& r = results.back();
-                      if (is_error(r)) return handler(request_error_of(r));
-                      if (r.code == answer::done) return handler(tickets::reply{tickets::done{}});
-                      node_gone(found->place_path());  // the hold was ended by force
-                      handler(tickets::reply{tickets::nothing{}});
-                    });
+  nodes_.submit_all(std::move(writes), [this, ref = claim_table::ref_of(c), path = c.place_path(),
+                                        handler](const std::vector<result>& results) {
+    claim* const found = claims_.find(ref);
+    if (found == nullptr) return handler(tickets::reply{tickets::nothing{}});
+    const result& r = results.back();
+    if (is_error(r)) return handler(request_error_of(r));
+    if (r.code == answer::done) return handler(tickets::reply{tickets::done{}});
+    // Either a downgrade has replaced the node meanwhile, or the hold was ended by force.
+    if (found->place_path() == path) node_gone(path);
+    handler(tickets::reply{tickets::nothing{}});
+  });
 }
 
 }  // namespace holdfast::zookeeper
