@@ -245,6 +245,11 @@ TEST_F(zookeeper_rests, of_a_writer_that_is_downgraded_and_released_at_once_are_
   EXPECT_FALSE(received_.contains(owner(0))) << "the writer's node has become another";
   EXPECT_TRUE(kept().at(0));
   EXPECT_EQ(marks(), 1U);
+  claim_served(1, 0s, false);
+  let_pass(2800ms);
+  EXPECT_FALSE(is_granted(1));
+  let_pass(400ms);
+  EXPECT_TRUE(is_granted(1));
 }
 
 TEST(zookeeper_mark, is_read_as_it_was_written) {

@@ -150,8 +150,9 @@ void claim_queue::downgrade(const tickets::request& request, const on_reply& han
         if (r.code == answer::done || r.code == answer::node_exists) {
           found->place = parse(style_, reader);
           found->watched = false;
-          // Until it is written a rest lasts longer for other readers.
-          if (found->marked) nodes_.submit(write_of_mark(*found), [](const result&) {});
+          // Until it is written other readers wait for the rest, too. One that has begun is not begun anew.
+          if (found->marked && found->now == claim::phase::holding)
+            nodes_.submit(write_of_mark(*found), [](const result&) {});
           return handler(tickets::reply{tickets::done{}});
         }
         found->lowering = false;
