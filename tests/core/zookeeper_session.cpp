@@ -327,6 +327,7 @@ TEST_F(zookeeper_session, has_leases_numbered_anew_when_their_numbers_have_come_
   wire_.answer_next(answer::node_exists);  // the same name, with the same number
   listed();
   wire_.answer_next(answer::done);
+  wire_.answer_next(answer::done);
   // Its place in the queue and the lease that it has go; then the parent, if nobody else has one.
   ASSERT_EQ(wire_.kinds(), (std::vector{kind::agree, kind::list, kind::list}));
   wire_.answer_next(answer::done);
