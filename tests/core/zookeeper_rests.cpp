@@ -122,6 +122,28 @@ TEST_F(zookeeper_rests, begin_when_the_first_in_line_notices) {
   EXPECT_EQ(marks(), 0U) << "whoever is granted removes it";
 }
 
+TEST_F(zookeeper_rests, follow_a_session_whose_end_is_first_heard_of_by_the_end_of_its_nodes) {
+  claim_served(0, 5s, true);
+  wire_.remove(node_of(0, "/stock"), session_);
+  wire_.lose_all();  // the servers carry out nothing more of that session
+  session_.expired();
+  wire_.begin_session(other_session);
+  session_.connected(other_session, 10s, time_.now());
+  wire_.serve(session_);
+  EXPECT_EQ(marks(), 1U);
+  claim_served(1, 0s, false);
+  EXPECT_FALSE(is_granted(1));
+  let_pass(5100ms);
+  EXPECT_TRUE(is_granted(1));
+}
+
+TEST_F(zookeeper_rests, do_not_follow_a_hold_whose_node_is_removed_by_hand) {
+  claim_served(0, 5s, true);
+  wire_.remove(node_of(0, "/stock"), session_);
+  wire_.serve(session_);
+  EXPECT_EQ(marks(), 0U);
+}
+
 TEST_F(zookeeper_rests, refuse_a_claim_that_does_not_wait_and_begin_with_it) {
   claim_served(0, 5s, true);
   holder_dies(0);

@@ -9,7 +9,7 @@ namespace holdfast::zookeeper {
 namespace {
 
 bool is_ungranted(const claim& c) {
-  return c.now == claim::phase::checking || c.now == claim::phase::unsure || c.now == claim::phase::entering;
+  return c.now != claim::phase::holding && c.now != claim::phase::parting && c.now != claim::phase::leaving;
 }
 
 }  // namespace
@@ -157,7 +157,9 @@ void claim_queue::revoke(const claim& gone) {
   // Removes its other nodes, such as those of other permits.
   const std::vector<std::string> rest = nodes_of(c);
   if (c.makes_leases()) reaper_.search(orphan_of(c), [](const std::optional<store::request_error>&) {});
-  if (c.marked) marks_.remove(mark_path(c.base, c.guid));  // a hold that was ended by force does not rest
+  // A hold that was ended by force does not rest. But the servers report this also when they end the session,
+  // before the client hears of that: so the mark of a hold is removed within this session alone.
+  if (c.marked) (is_ungranted(c) ? marks_ : reaper_).remove(mark_path(c.base, c.guid));
   forget(c);
   for (const std::string& path : rest) reaper_.remove(path);
   if (on_notification_) on_notification_({owner, store::notification_kind::revoked, token});
