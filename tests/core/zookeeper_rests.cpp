@@ -24,8 +24,9 @@ class zookeeper_rests : public zookeeper_contention {
     r.kind = tickets::task::acquire;
     r.name = "stock";
     r.owner = owner(number);
-    r.capacity = store::full_capacity;
+    r.capacity = capacity_;
     r.weight = wants_ == role::reader ? 1 : store::full_capacity;
+    if (wants_ == role::lease) r.weight = weight_;
     r.shareable = wants_ != role::mutex;
     r.ttl = 30s + grace;
     r.grace = grace;
@@ -87,6 +88,18 @@ class zookeeper_rests : public zookeeper_contention {
     wire_.serve(session_);
     return std::get<tickets::count>(std::get<tickets::reply>(ended)).value;
   }
+  void want_permits(std::int64_t weight, std::int64_t capacity) {
+    wants_ = role::lease;
+    weight_ = weight;
+    capacity_ = capacity;
+  }
+  [[nodiscard]] std::size_t leases() const {
+    const auto found = wire_.all.find("/stock/leases");
+    return found == wire_.all.end() ? 0 : found->second.children.size();
+  }
+
+  std::int64_t weight_ = 1;  // of permits
+  std::int64_t capacity_ = store::full_capacity;
 };
 
 TEST_F(zookeeper_rests, cost_nothing_where_nobody_rests) {
@@ -192,6 +205,58 @@ TEST_F(zookeeper_rests, are_no_longer_where_the_leaders_clock_is_set_back) {
   EXPECT_FALSE(is_granted(1));
   let_pass(3100ms);
   EXPECT_TRUE(is_granted(1));
+}
+
+TEST_F(zookeeper_rests, begin_anew_for_a_try_where_the_leaders_clock_is_set_back) {
+  claim_served(0, 0s, true);
+  leave_resting(0, 3s);
+  wire_.serve(session_);
+  wire_.now_ms -= 60'000;
+  waits_ = false;
+  claim_served(1, 0s, false);
+  EXPECT_TRUE(is_refused(1));
+  let_pass(2900ms);
+  claim_served(2, 0s, false);
+  EXPECT_TRUE(is_refused(2));
+  let_pass(200ms);
+  claim_served(3, 0s, false);
+  EXPECT_TRUE(is_granted(3)) << "not after a minute only";
+}
+
+TEST_F(zookeeper_rests, of_permits_count_while_their_leases_go_one_by_one) {
+  want_permits(3, 4);
+  claim_served(0, 0s, true);
+  ASSERT_EQ(leases(), 3U);
+  leave_resting(0, 3s);
+  while (leases() == 3) wire_.serve_next(session_);
+  wire_.lose_all();
+  want_permits(2, 4);
+  claim_served(1, 0s, false);
+  ASSERT_EQ(leases(), 4U) << "two of the first claim, and two of the second";
+  EXPECT_FALSE(is_granted(1));
+  let_pass(2900ms);
+  EXPECT_FALSE(is_granted(1));
+  let_pass(200ms);
+  wire_.serve(session_);
+  EXPECT_TRUE(is_granted(1) || received_.contains(owner(1)));
+  EXPECT_EQ(marks(), 1U) << "the claim that has leases may still write it";
+}
+
+TEST_F(zookeeper_rests, of_permits_leave_those_that_nobody_had) {
+  want_permits(3, 4);
+  claim_served(0, 5s, true);
+  want_permits(1, 4);
+  claim_served(1, 0s, false);
+  EXPECT_TRUE(is_granted(1)) << "beside a hold that has a mark";
+  send(tickets::task::release, 1, "stock");
+  wire_.serve(session_);
+  leave_resting(0, 3s);
+  wire_.serve(session_);
+  ASSERT_EQ(leases(), 0U);
+  claim_served(2, 0s, false);
+  EXPECT_TRUE(is_granted(2));
+  claim_served(3, 0s, false);
+  EXPECT_FALSE(is_granted(3));
 }
 
 TEST_F(zookeeper_rests, of_readers_delay_writers_alone) {

@@ -24,11 +24,12 @@ struct claim {
     parting,  // released, and its mark is being written
     leaving
   };
-  /// A hold that has ended, and for how long the name rests after it.
+  /// A hold that has ended, and for how long the name rests after it. Of permits also one that has leases.
   struct former {
     holdfast::mode mode{};
     std::int64_t permits = 0;
     store::time_point until;
+    bool has_begun = true;  // the rest; otherwise the claim holds, as far as is known
   };
 
   std::uint64_t serial = 0;  // distinguishes it from a former claim of the same owner
@@ -56,6 +57,7 @@ struct claim {
       false;  // checking: its request is not answered yet, and the check in flight will do that
   store::time_point next_look;  // checking and settled
   std::size_t leases_seen = 0;  // checking: of all claims, its own included
+  std::map<owner_id, std::int64_t> leases_of{};  // checking: of the claims that have marks, and of no others
   std::map<owner_id, std::optional<former>>
       seen{};                     // checking: by the guids of marks; none: written by others
   store::time_point rests_until;  // parting

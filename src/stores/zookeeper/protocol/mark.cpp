@@ -53,6 +53,10 @@ duration left_of(const mark& m, const status& node, std::int64_t now_ms) {
   return m.length + resolution - since;
 }
 
+bool is_of_the_future(const status& node, std::int64_t now_ms) {
+  return now_ms != 0 && node.changed_ms - now_ms > 1000;
+}
+
 std::string rests_path(const std::string& base) { return std::string{base}.append("/").append(rests_node); }
 
 std::string mark_path(const std::string& base, const owner_id& guid) {

@@ -39,6 +39,11 @@ inline constexpr std::chrono::hours longest_rest{24};
 /// makes no rest longer than its length.
 [[nodiscard]] duration left_of(const mark& m, const status& node, std::int64_t now_ms);
 
+/// Whether a mark was written when the leader's clock was ahead of what it is now by more than the time
+/// between two steps may be.
+/// \param now_ms zero: not known.
+[[nodiscard]] bool is_of_the_future(const status& node, std::int64_t now_ms);
+
 /// The node below a lock's, beside its contenders, that has the marks. No name leads to this path, and
 /// recipes sort it behind all contenders.
 inline constexpr std::string_view rests_node = "rests%";

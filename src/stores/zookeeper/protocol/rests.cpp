@@ -52,14 +52,44 @@ bool is_among(const claim& c, const std::vector<std::string>& children,
   });
 }
 
+/// The number of leases that a claim had when they were listed.
+std::int64_t leases_of(const claim& c, const owner_id& guid) {
+  const auto found = c.leases_of.find(guid);
+  return found == c.leases_of.end() ? 0 : found->second;
+}
+
+/// Counts the leases of the claims that have marks. A claim that is released removes its leases one by one,
+/// after its rest has begun.
+std::map<owner_id, std::int64_t> count_leases_of_marked(const std::vector<std::string>& leases,
+                                                        const std::vector<std::string>& marks) {
+  const std::set<std::string, std::less<>> marked{marks.begin(), marks.end()};
+  std::map<owner_id, std::int64_t> counts;
+  for (const std::string& each : leases) {
+    std::set<owner_id> guid;
+    add_living(guid, {each});
+    if (!guid.empty() && marked.contains(guid.begin()->hex())) ++counts[*guid.begin()];
+  }
+  return counts;
+}
+
+/// Whether the mark has to be read: it is new, or its rest may have begun since.
+bool is_unread(const claim& c, const owner_id& guid) {
+  const auto found = c.seen.find(guid);
+  if (found == c.seen.end()) return true;
+  const auto& former = found->second;
+  return former && !former->has_begun && leases_of(c, guid) < former->permits;
+}
+
 /// Whether the claim has to wait for the end of the rests that it has seen.
-bool is_delayed(const claim& c) {
+bool is_delayed(const claim& c, store::time_point now) {
   const holdfast::mode wanted = mode_of(c);
   std::int64_t taken = static_cast<std::int64_t>(c.leases_seen);
   for (const auto& [guid, former] : c.seen) {
-    if (!former) continue;
+    if (!former || !former->has_begun || former->until <= now) continue;
     if (wanted == mode::permits && former->mode == mode::permits) {
-      taken += former->permits;
+      // The leases that are still there are counted already. Once there may have been more permits.
+      const std::int64_t permits = std::min(former->permits, c.request.capacity);
+      taken += std::max<std::int64_t>(permits - leases_of(c, guid), 0);
     } else if (wanted != mode::shared || former->mode != mode::shared) {
       return true;
     }
@@ -87,7 +117,7 @@ void claim_queue::admit(claim& c, const on_reply& handler) {
   make_mark(c, handler, 0);
 }
 
-/// Finds the marks whose claims have ended. The write before the reads tells the leader's clock, and the
+/// Finds the marks whose claims have ended, or have removed some of their leases. The write before the reads tells the leader's clock, and the
 /// server that answers has caught up with it.
 void claim_queue::look_at_marks(claim& c, const on_reply& handler) {
   c.settled = false;
@@ -112,17 +142,22 @@ void claim_queue::look_at_marks(claim& c, const on_reply& handler) {
                       std::set<owner_id> living;
                       add_living(living, children);
                       add_living(living, leases);
-                      std::vector<owner_id> ended = ended_of(results[3].children, living);
+                      std::vector<owner_id> marked = ended_of(results[3].children, living);
+                      found->leases_of = {};
+                      if (is_semaphore(found->request))
+                        found->leases_of = count_leases_of_marked(leases, results[3].children);
+                      for (const auto& [guid, count] : found->leases_of) marked.push_back(guid);
                       std::erase_if(found->seen, [&](const auto& each) {
-                        return std::find(ended.begin(), ended.end(), each.first) == ended.end();
+                        return std::find(marked.begin(), marked.end(), each.first) == marked.end();
                       });
-                      std::erase_if(ended, [&](const owner_id& each) { return found->seen.contains(each); });
-                      if (ended.empty()) return decide(*found, handler);
-                      read_marks(*found, handler, std::move(ended), results[0].about.changed_ms);
+                      std::erase_if(marked, [&](const owner_id& each) { return !is_unread(*found, each); });
+                      if (marked.empty()) return decide(*found, handler);
+                      read_marks(*found, handler, std::move(marked), results[0].about.changed_ms);
                     });
 }
 
-/// Reads new marks, and stamps those that nobody has stamped: their rest begins now.
+/// Reads new marks, and stamps those that nobody has stamped: their rest begins now. So does a rest that began
+/// before the leader's clock was set back: nobody could count it until that clock is there again.
 /// \param now_ms the leader's clock; zero: not known.
 void claim_queue::read_marks(claim& c, const on_reply& handler, std::vector<owner_id> guids,
                              std::int64_t now_ms) {
@@ -146,12 +181,14 @@ void claim_queue::read_marks(claim& c, const on_reply& handler, std::vector<owne
     std::vector<operation> stamps;
     for (std::size_t i = 0; i < guids.size(); ++i) {
       const result& r = results[i];
-      if (r.code != answer::done || living.contains(guids[i])) continue;
+      const bool lives = living.contains(guids[i]);
+      if (r.code != answer::done || (lives && leases_of(*found, guids[i]) == 0)) continue;
       auto m = read_mark(r.data);
       auto& rest = found->seen[guids[i]];
       if (!m) continue;  // written by others
-      rest = claim::former{m->mode, m->permits, time_.now() + left_of(*m, r.about, now_ms)};
-      if (m->is_stamped) continue;
+      rest = claim::former{m->mode, m->permits, time_.now() + left_of(*m, r.about, now_ms),
+                           m->is_stamped || !lives};
+      if (lives || (m->is_stamped && !is_of_the_future(r.about, now_ms))) continue;
       m->is_stamped = true;
       unstamped.push_back(guids[i]);
       stamps.push_back({.kind = kind::set, .path = r.path, .data = to_text(*m), .version = r.about.version});
@@ -186,12 +223,13 @@ void claim_queue::decide(claim& c, const on_reply& handler) {
   store::time_point next = time_.now() + longest_pause;
   for (const auto& [guid, former] : c.seen) {
     if (!former) continue;
+    if (leases_of(c, guid) != 0 && former->until <= time_.now()) continue;  // its claim may remove it
     if (former->until <= time_.now())
       removals.push_back({.kind = kind::remove, .path = mark_path(c.base, guid)});
     next = std::min(next, former->until);
   }
   if (!removals.empty()) return remove_marks(c, handler, std::move(removals));
-  if (!is_delayed(c)) return make_mark(c, handler, 0);
+  if (!is_delayed(c, time_.now())) return make_mark(c, handler, 0);
   if (!c.request.wait && handler) return fail_entry(c, handler, tickets::reply{tickets::refused{}});
   c.settled = true;
   c.is_answering = false;
