@@ -46,6 +46,14 @@ class zookeeper_rests : public zookeeper_contention {
     r.batch.push_back({"stock", owner(number), fencing_token{1}, left});
     session_.send(r, [this](outcome o) { renewed_ = std::move(o); });
   }
+  /// The first renewal watches the nodes of a hold.
+  void watch_own(std::size_t number) {
+    tickets::request r;
+    r.kind = tickets::task::renew;
+    r.batch.push_back({"stock", owner(number), fencing_token{1}, 30s});
+    session_.send(r, [](const outcome&) {});
+    wire_.serve(session_);
+  }
   /// The leader's clock goes on with time.
   void let_pass(std::chrono::milliseconds length) {
     for (auto passed = 0ms; passed < length; passed += 50ms) {
@@ -137,6 +145,7 @@ TEST_F(zookeeper_rests, begin_when_the_first_in_line_notices) {
 
 TEST_F(zookeeper_rests, follow_a_session_whose_end_is_first_heard_of_by_the_end_of_its_nodes) {
   claim_served(0, 5s, true);
+  watch_own(0);
   wire_.remove(node_of(0, "/stock"), session_);
   wire_.lose_all();  // the servers carry out nothing more of that session
   session_.expired();
@@ -152,6 +161,7 @@ TEST_F(zookeeper_rests, follow_a_session_whose_end_is_first_heard_of_by_the_end_
 
 TEST_F(zookeeper_rests, do_not_follow_a_hold_whose_node_is_removed_by_hand) {
   claim_served(0, 5s, true);
+  watch_own(0);
   wire_.remove(node_of(0, "/stock"), session_);
   wire_.serve(session_);
   EXPECT_EQ(marks(), 0U);
