@@ -55,8 +55,8 @@ struct claim {
   bool rests = false;     // leaving: its mark stays
   bool is_answering =
       false;  // checking: its request is not answered yet, and the check in flight will do that
-  store::time_point next_look;  // checking and settled
-  std::size_t leases_seen = 0;  // checking: of all claims, its own included
+  store::time_point next_look;                   // checking and settled
+  std::size_t leases_seen = 0;                   // checking: of all claims, its own included
   std::map<owner_id, std::int64_t> leases_of{};  // checking: of the claims that have marks, and of no others
   std::map<owner_id, std::optional<former>>
       seen{};                     // checking: by the guids of marks; none: written by others
