@@ -117,8 +117,8 @@ void claim_queue::admit(claim& c, const on_reply& handler) {
   make_mark(c, handler, 0);
 }
 
-/// Finds the marks whose claims have ended, or have removed some of their leases. The write before the reads tells the leader's clock, and the
-/// server that answers has caught up with it.
+/// Finds the marks whose claims have ended, or have removed some of their leases. The write before the reads
+/// tells the leader's clock, and the server that answers has caught up with it.
 void claim_queue::look_at_marks(claim& c, const on_reply& handler) {
   c.settled = false;
   c.is_answering = handler != nullptr;
@@ -156,8 +156,8 @@ void claim_queue::look_at_marks(claim& c, const on_reply& handler) {
                     });
 }
 
-/// Reads new marks, and stamps those that nobody has stamped: their rest begins now. So does a rest that began
-/// before the leader's clock was set back: nobody could count it until that clock is there again.
+/// Reads new marks, and stamps those that nobody has stamped: their rest begins now. So does a rest that
+/// began before the leader's clock was set back: nobody could count it until that clock is there again.
 /// \param now_ms the leader's clock; zero: not known.
 void claim_queue::read_marks(claim& c, const on_reply& handler, std::vector<owner_id> guids,
                              std::int64_t now_ms) {
