@@ -299,6 +299,37 @@ TEST_F(zookeeper_rests, are_shown_as_holders_and_end_by_force) {
   EXPECT_TRUE(is_granted(1));
 }
 
+TEST_F(zookeeper_rests, of_others_end_by_force) {
+  wire_.create("/stock/rests%", 0, operation::made::container);
+  const std::string path = mark_path("/stock", owner(5));
+  wire_.create(path, 0, operation::made::persistent);
+  wire_.all[path].data = to_text({mode::exclusive, 0, 60s, true, fencing_token{3}, {}});
+  EXPECT_EQ(force_release(), 1U);
+  EXPECT_EQ(marks(), 0U);
+}
+
+TEST_F(zookeeper_rests, of_permits_that_end_while_a_mutex_comes_delay_it) {
+  want_permits(4, 4);
+  claim_served(0, 0s, true);
+  wants_ = role::mutex;
+  capacity_ = store::full_capacity;
+  claim(1, 0s, false);
+  const auto lists = wire_.counts[kind::list];
+  while (wire_.counts[kind::list] == lists) wire_.serve_next(session_);
+  // Another client's release, at once.
+  auto& below = wire_.all.at("/stock/leases").children;
+  for (const std::string& each : below) wire_.all.erase("/stock/leases/" + each);
+  below.clear();
+  wire_.create("/stock/rests%", 0, operation::made::container);
+  const std::string path = mark_path("/stock", owner(5));
+  wire_.create(path, 0, operation::made::persistent);
+  wire_.all[path].data = to_text({mode::permits, 4, 3s, true, fencing_token{3}, {}});
+  wire_.serve(session_);
+  EXPECT_FALSE(is_granted(1));
+  let_pass(3100ms);
+  EXPECT_TRUE(is_granted(1));
+}
+
 TEST_F(zookeeper_rests, end_with_a_hold_that_is_ended_by_force) {
   claim_served(0, 5s, true);
   EXPECT_EQ(force_release(), 1U);

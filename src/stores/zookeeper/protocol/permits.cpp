@@ -238,6 +238,7 @@ void claim_queue::refuse_other_kind(claim& c, const on_reply& handler,
           capacity = std::max(capacity, capacity_in(r).value_or(0));
         }
         if (used) return fail_entry(*found, handler, tickets::reply{tickets::other_capacity{capacity}});
+        found->heeds = true;  // its leases may have gone meanwhile, and left marks
         settle(*found, handler);
       });
 }

@@ -7,6 +7,7 @@
 #include "base/release_request.hpp"
 #include "stores/zookeeper/protocol/claim_nodes.hpp"
 #include "stores/zookeeper/protocol/claim_queue.hpp"
+#include "stores/zookeeper/protocol/mark.hpp"
 #include "stores/zookeeper/protocol/release_request.hpp"
 
 namespace holdfast::zookeeper {
@@ -158,6 +159,7 @@ void claim_queue::downgrade(const tickets::request& request, const on_reply& han
         found->lowering = false;
         claims_.disown(found->queue + '/' + reader);
         if (r.code == answer::no_node) {  // the hold was ended by force
+          if (found->marked) reaper_.remove(mark_path(found->base, found->guid));
           forget(*found);
           return handler(tickets::reply{tickets::nothing{}});
         }

@@ -72,6 +72,13 @@ std::map<owner_id, std::int64_t> count_leases_of_marked(const std::vector<std::s
   return counts;
 }
 
+/// Why a mark was not made, by the answers for its parent and for itself.
+const result& failure_of_creation(const std::vector<result>& results) {
+  const result& parent = results.front();
+  const bool is_refused = is_error(parent) && parent.code != answer::node_exists;
+  return is_refused && !is_unanswered(parent) ? parent : results.back();
+}
+
 /// Whether the mark has to be read: it is new, or its rest may have begun since.
 bool is_unread(const claim& c, const owner_id& guid) {
   const auto found = c.seen.find(guid);
@@ -272,7 +279,7 @@ void claim_queue::make_mark(claim& c, const on_reply& handler, int tries) {
                       // The servers have removed the new parent meanwhile.
                       if (r.code == answer::no_node && tries < most_tries)
                         return make_mark(*found, handler, tries + 1);
-                      fail_check(*found, handler, r);
+                      fail_check(*found, handler, failure_of_creation(results));
                     });
 }
 
@@ -345,8 +352,8 @@ void claim_queue::write_rest(claim& c, const on_reply& handler, int tries) {
       return write_rest(*found, handler, tries + 1);
     }
     // The name cannot rest, and must not stay locked for as long as the session lives.
-    remove(*found,
-           [handler, reason = request_error_of(r)](const tickets::link::outcome&) { handler(reason); });
+    remove(*found, [handler, reason = request_error_of(creates ? failure_of_creation(results) : r)](
+                       const tickets::link::outcome&) { handler(reason); });
   });
 }
 

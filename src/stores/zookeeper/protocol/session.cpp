@@ -98,7 +98,8 @@ void session::force_release(const tickets::request& request, const on_reply& han
     const auto& holds = std::get<std::vector<claimed>>(found);
     std::vector<operation> removals;
     for (const claimed& each : holds) {
-      if (!is_ours(each)) return handler(is_anothers(each, "whose nodes Holdfast does not remove"));
+      if (!each.rest && !is_ours(each))
+        return handler(is_anothers(each, "whose nodes Holdfast does not remove"));
       for (std::string& path : all_nodes_of(each))
         removals.push_back({.kind = operation_kind::remove, .path = std::move(path)});
     }
