@@ -14,6 +14,7 @@
 #include "holdfast/lease.hpp"
 #include "holdfast/options.hpp"
 #include "holdfast/state.hpp"
+#include "holdfast/statistics.hpp"
 
 namespace holdfast {
 
@@ -131,6 +132,11 @@ class HOLDFAST_EXPORT client {
   /// \param name 1 to 512 bytes of UTF-8 without control characters. It need not exist.
   /// \throws holdfast::error errc::invalid_name; as above.
   [[nodiscard]] std::shared_ptr<void> watch(std::string_view name, std::function<void()> changed) const;
+
+  /// Returns what has happened in this client since it was opened, also after `close()`. Cheap: reads some 70
+  /// numbers in memory, takes no lock and does not ask the store. They are not read at one moment. In a child
+  /// after fork() they stand as they stood when the process forked.
+  [[nodiscard]] client_statistics statistics() const noexcept;
 
   /// The URL with its password masked.
   [[nodiscard]] const std::string& url() const noexcept;

@@ -11,6 +11,7 @@
 #include "holdfast/diagnosis.hpp"           // IWYU pragma: export
 #include "holdfast/election.hpp"            // IWYU pragma: export
 #include "holdfast/error.hpp"               // IWYU pragma: export
+#include "holdfast/event.hpp"               // IWYU pragma: export
 #include "holdfast/fencing_token.hpp"       // IWYU pragma: export
 #include "holdfast/latch.hpp"               // IWYU pragma: export
 #include "holdfast/lease.hpp"               // IWYU pragma: export
@@ -23,5 +24,6 @@
 #include "holdfast/schema.hpp"              // IWYU pragma: export
 #include "holdfast/shared_mutex.hpp"        // IWYU pragma: export
 #include "holdfast/state.hpp"               // IWYU pragma: export
+#include "holdfast/statistics.hpp"          // IWYU pragma: export
 #include "holdfast/term.hpp"                // IWYU pragma: export
 #include "holdfast/version.hpp"             // IWYU pragma: export

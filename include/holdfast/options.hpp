@@ -1,6 +1,7 @@
 #pragma once
 
 #include <chrono>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -8,6 +9,8 @@
 #include "holdfast/export.hpp"
 
 namespace holdfast {
+
+struct event;
 
 /// Durations of this library: whole microseconds. Any coarser std::chrono duration converts.
 using duration = std::chrono::microseconds;
@@ -137,12 +140,29 @@ class HOLDFAST_EXPORT client_options {
   /// refused. Stores that know no users ignore it.
   client_options& password(std::string secret);
   [[nodiscard]] const std::string& password() const noexcept { return password_; }
+  /// Is told what happens in the client: connections, claims, leases; see <holdfast/event.hpp>. Runs on the
+  /// client's thread for callbacks, one call at a time, in the order of the events, under none of the
+  /// client's locks. One that blocks delays the callbacks of `lease::on_lost` and `client::watch`, and
+  /// nothing else. 1024 events wait for it; further ones are dropped, and counted in
+  /// `client_statistics::events_dropped` and the next `event::dropped`. An exception that it throws ends the
+  /// process. The order of events and other callbacks is not defined. Its calls may use the client.
+  ///
+  /// Closing the client tells it of all ends of leases and claims first, within `flush_limit`; events that
+  /// are left then are dropped, and counted. It is not called any more once `client::close()` or the
+  /// destructor has returned. They wait for a call that runs, unless that call itself closes the client. A
+  /// callback of the client that closes it does not wait for events. In a child after fork() it is never
+  /// called. The function is destroyed with the client and the last of its locks and leases.
+  ///
+  /// Default: none. Without it no event is made; `client::statistics()` counts all the same.
+  client_options& observer(std::function<void(const event&)> observes);
+  [[nodiscard]] const std::function<void(const event&)>& observer() const noexcept { return observer_; }
 
  private:
   lock_options locks_;
   duration flush_limit_ = std::chrono::seconds{2};
   std::string program_;
   std::string password_;
+  std::function<void(const event&)> observer_;
 };
 
 }  // namespace holdfast

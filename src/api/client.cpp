@@ -81,6 +81,8 @@ std::shared_ptr<void> client::watch(std::string_view name, std::function<void()>
   return core_->watch(checked.str(), std::move(changed));
 }
 
+client_statistics client::statistics() const noexcept { return core_->statistics(); }
+
 const std::string& client::url() const noexcept { return core_->url(); }
 
 void client::close() noexcept {

@@ -16,6 +16,9 @@ using runtime::core_lock;
 
 namespace {
 
+/// An observer gets at least this time for the events that closing causes, also with a flush limit of zero.
+constexpr std::chrono::milliseconds least_time_for_events{100};
+
 /// A latch for a wait with a limit.
 struct idle_latch {
   annotated::mutex mutex;
@@ -55,6 +58,9 @@ client_core::client_core(std::string_view url, client_options options)
       parts_{std::make_unique<parts>()} {
   store_url parsed{url};
   url_ = parsed.masked();
+  parts_->loop.journal().observe(options_.observer(), [loop = &parts_->loop](std::function<void()> action) {
+    loop->call_back(std::move(action));
+  });
   parts_->store = stores::open(std::move(parsed), options_, parts_->loop);
   {
     const core_lock now{parts_->loop};  // the store may deliver replies from now on
@@ -63,6 +69,7 @@ client_core::client_core(std::string_view url, client_options options)
                                                                    parts_->loop.assert_core_locked();
                                                                    announce_loss(lease);
                                                                  });
+    parts_->leases->report_to(parts_->loop.journal());
     parts_->leases->on_release_requested(
         [this](const lease_record_ptr& lease) { announce_release_request(lease); });
     parts_->sets = std::make_unique<lease_core::set_claims>(parts_->loop, *parts_->leases);
@@ -389,6 +396,9 @@ void client_core::close() noexcept {
     const core_lock now{parts_->loop};
     parts_->store->port().abandon();
   }
+  // A thread of a client may be the one that has to tell the events.
+  if (runtime::is_own_thread()) return parts_->loop.journal().end(std::nullopt);
+  parts_->loop.journal().end(std::max(limit, std::chrono::steady_clock::now() + least_time_for_events));
 }
 
 }  // namespace holdfast::detail

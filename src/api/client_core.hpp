@@ -134,6 +134,8 @@ class client_core : public std::enable_shared_from_this<client_core> {
   /// The object of a latch or a barrier is destroyed.
   void leave(const lease_core::rendezvous_ptr& at) noexcept;
 
+  [[nodiscard]] client_statistics statistics() const noexcept { return parts_->loop.journal().statistics(); }
+
   void close() noexcept;
 
  private:

@@ -124,4 +124,9 @@ client_options& client_options::password(std::string secret) {
   return *this;
 }
 
+client_options& client_options::observer(std::function<void(const event&)> observes) {
+  observer_ = std::move(observes);
+  return *this;
+}
+
 }  // namespace holdfast

@@ -61,6 +61,7 @@ acquisition::acquisition(store::claim claim)
 
 acquisition::step acquisition::resume(time_point now, std::uint64_t random, const store::event<reply>& e) {
   if (std::holds_alternative<store::started>(e)) {
+    asked_ = now;
     return ask(now);
   }
   if (const auto* r = std::get_if<store::replied<reply>>(&e)) {
@@ -143,7 +144,7 @@ acquisition::step acquisition::take_place(time_point now, std::uint64_t random, 
   if (!claim_.wait) return fail(now, {errc::corrupt_store, "the store queued a claim that does not wait"});
   if (early.look_at_any || early.look == token_ || early.revoked == token_) return look(now);
   last_error_ = at.pause;
-  had_place_ = true;
+  if (!std::exchange(had_place_, true)) came_first_ = at.head;
   state_ = state::waiting;
   place current = at;
   current.head = at.head || first_;  // that notification may have overtaken this reply
@@ -284,7 +285,7 @@ acquisition::step acquisition::leave(time_point now) {
 
 acquisition::step acquisition::grant() {
   step s = over();
-  s.answer = store::granted{token_, kept_};
+  s.answer = store::granted{token_, kept_, asked_};
   return s;
 }
 

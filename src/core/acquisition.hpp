@@ -41,6 +41,12 @@ class acquisition {
   /// See port::last_error.
   [[nodiscard]] const std::optional<failure>& last_error() const { return last_error_; }
 
+  [[nodiscard]] const store::claim& claim() const { return claim_; }
+  /// Whether it has been in the queue.
+  [[nodiscard]] bool has_waited() const { return had_place_; }
+  /// Whether nobody waited before it when it came into the queue.
+  [[nodiscard]] bool came_first() const { return came_first_; }
+
  private:
   enum class state : std::uint8_t { asking, finding, waiting, looking, leaving, over };
 
@@ -70,6 +76,7 @@ class acquisition {
   bool withdrawing_ = false;  // leaving: the withdrawal itself has been sent
   bool maybe_there_ = false;  // the claim may be at the store
   bool had_place_ = false;    // it has been in the queue
+  bool came_first_ = false;   // nobody waited before it then
   fencing_token token_;       // of the place in the queue; zero until known
   /// Notifications that came while a request was under way, whose reply may be older than they are.
   struct early_notifications {
@@ -78,9 +85,10 @@ class acquisition {
     fencing_token revoked;  // another client has ended this place
   };
   early_notifications early_;
-  int doubts_ = 0;          // looks made because of a revocation, since it was last asked for
-  bool first_ = false;      // a notification said that nobody waits before it
-  store::time_point sent_;  // the request under way
+  int doubts_ = 0;           // looks made because of a revocation, since it was last asked for
+  bool first_ = false;       // a notification said that nobody waits before it
+  store::time_point asked_;  // the first request
+  store::time_point sent_;   // the request under way
   store::time_point withdraws_since_;
   store::time_point kept_;                         // the last request known to have started the claim's ttl
   std::optional<failure> last_error_;              // since the last reply

@@ -15,6 +15,8 @@ namespace holdfast::store {
 struct granted {
   fencing_token token;
   time_point valid_from;
+  /// When the claim was first sent; the clock's epoch: at `valid_from`.
+  time_point asked{};
 };
 /// Another client holds, and the claim does not wait. Nothing is left at the store.
 struct refused {};

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "lease/reports.hpp"
+
 namespace holdfast::lease_core {
 
 using store::time_point;
@@ -14,6 +16,9 @@ constexpr std::size_t batch_size = 256;
 
 /// A renewal is sent up to this much early, in one request with others. They stay together from then on.
 duration slack(const lease_record& lease) { return lease.ttl() / 24; }
+
+/// A renewal that is overdue for so long is reported as late: half of the ttl is over then.
+duration patience(const lease_record& lease) { return lease.ttl() / 6; }
 
 /// A loss is reported this much before the deadline, so that the report arrives by then.
 duration lead(const lease_record& lease) {
@@ -50,6 +55,7 @@ void keeper::renew(const lease_record_ptr& lease, std::function<void(renewal)> d
 
 void keeper::renew_no_more(const lease_record_ptr& lease) {
   lease->renews = false;
+  lease->due_at = lease->late_at = time_point::max();
   if (lease->kept) plan(lease, time_point::max());
 }
 
@@ -107,7 +113,7 @@ void keeper::extend() {
 void keeper::plan(const lease_record_ptr& lease, time_point renew_at) {
   agenda_.erase({lease->attention, lease});
   lease->renew_at = renew_at;
-  lease->attention = std::min<time_point>(renew_at, lease->deadline() - lead(*lease));
+  lease->attention = std::min<time_point>({renew_at, lease->deadline() - lead(*lease), lease->late_at});
   agenda_.emplace(lease->attention, lease);
   if (lease->attention < armed_) arm();
 }
@@ -127,9 +133,17 @@ void keeper::tick() {
     const lease_record_ptr lease = agenda_.begin()->second;
     if (now >= lease->deadline() - lead(*lease)) {
       lost_(lease, deadline_reason(*lease));  // which removes it
+    } else if (now >= lease->late_at) {
+      lease->late_at = time_point::max();
+      report_overdue(journal_, *lease, now);
+      plan(lease, lease->renew_at);
     } else if (lease->renew_at - slack(*lease) > now) {
       break;
     } else {
+      if (lease->due_at == time_point::max()) {
+        lease->due_at = lease->renew_at;
+        lease->late_at = lease->due_at + patience(*lease);
+      }
       plan(lease, time_point::max());  // until the answer is here
       due.push_back(lease);
       if (due.size() == batch_size) send(std::exchange(due, {}), cause::time, nullptr);
@@ -169,6 +183,8 @@ renewal keeper::settle(const lease_record_ptr& lease, store::renewed outcome, ti
     if (again) plan(lease, now + lease->pause.next(time_.random()));
     return renewal::unknown;
   }
+  report_renewed(journal_, *lease, now, patience(*lease));
+  lease->due_at = lease->late_at = time_point::max();
   if (lease->renews || reason == cause::user) {
     confirm(lease, sent);
   } else {

@@ -6,6 +6,7 @@
 #include <utility>
 #include <vector>
 
+#include "core/journal.hpp"
 #include "core/port.hpp"
 #include "core/scheduler.hpp"
 #include "holdfast/lease.hpp"
@@ -26,6 +27,8 @@ class keeper {
   /// \param lost called under the core lock for each lease at its deadline, or when the store denies it.
   keeper(store::scheduler& time, store::port& port, on_loss lost);
   ~keeper();
+  /// Where renewals are counted, and late ones told. It must outlive the keeper.
+  void report_to(events::journal& journal) { journal_ = &journal; }
   keeper(const keeper&) = delete;
   keeper& operator=(const keeper&) = delete;
 
@@ -72,6 +75,7 @@ class keeper {
   store::scheduler& time_;
   store::port& port_;
   on_loss lost_;
+  events::journal* journal_ = nullptr;
   std::set<appointment, sooner> agenda_;  // ordered by the time of the next look
   std::uint64_t last_number_ = 0;
   store::scheduler::timer timer_ = 0;

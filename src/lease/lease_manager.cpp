@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "base/metadata.hpp"
+#include "lease/reports.hpp"
 
 namespace holdfast::lease_core {
 
@@ -60,6 +61,10 @@ lease_manager::claim_id lease_manager::acquire(wish request, std::optional<time_
   pending& p = pending_[id];
   p.owner = request.claim.owner;
   p.done = std::move(done);
+  if (journal_ != nullptr && journal_->is_observed()) {
+    p.claim = std::make_unique<const store::claim>(request.claim);
+    p.began = time_.now();
+  }
   if (limit) p.limit = time_.at(*limit, [this, id] { time_is_up(id); });
   const bool rests = request.claim.grace != duration::zero() || request.at_least != duration::zero();
   if (rests && !port_.can_rest()) {
@@ -110,23 +115,34 @@ void lease_manager::on_acquired(claim_id id, const wish& request, store::acquire
       std::make_shared<lease_record>(store::hold{c.name, c.owner, grant.token, store::store_ttl(c)}, c.mode,
                                      c.permits, request.margin, request.renews, c.retry);
   lease->grace = c.grace;
+  const time_point now = time_.now();
+  const time_point asked =
+      request.asked.value_or(grant.asked == time_point{} ? grant.valid_from : grant.asked);
   if (request.at_least != duration::zero()) {
-    lease->rests_until = time_.now() + request.at_least;  // at the store the grant is older
+    lease->rests_until = now + request.at_least;  // at the store the grant is older
+    lease->metadata = c.metadata;
+  } else if (journal_ != nullptr && journal_->is_observed()) {
     lease->metadata = c.metadata;
   }
   lease->stays = request.stays;
   const time_point end = deadline_of(grant.valid_from, c.ttl, request.margin);
   lease->set_deadline(end);
-  if (time_.now() >= end) {
+  const bool is_late = now >= end;
+  if (is_late || port_.session_until().value_or(time_point::max()) <= now) {
+    wish again = request;
+    again.asked = asked;
+    if (!is_late) return doubt(id, again, lease);
     // It arrived after its deadline. At the store it may still hold.
     give_back(lease, nullptr);
-    return ask_again(id, request);
+    return ask_again(id, std::move(again));
   }
-  if (port_.session_until().value_or(time_point::max()) <= time_.now()) return doubt(id, request, lease);
-  begin(id, lease, grant.valid_from);
+  begin(id, lease, grant.valid_from, asked, now);
 }
 
-void lease_manager::begin(claim_id id, const lease_record_ptr& lease, time_point valid_from) {
+void lease_manager::begin(claim_id id, const lease_record_ptr& lease, time_point valid_from, time_point asked,
+                          time_point now) {
+  lease->granted_at = now;
+  report_granted(journal_, *lease, std::chrono::duration_cast<duration>(now - asked));
   keeper_.add(lease, valid_from);
   by_owner_[lease->hold.owner] = lease;
   const auto found = pending_.find(id);
@@ -181,7 +197,7 @@ void lease_manager::on_proof(claim_id id, const wish& request, const store::rene
                         now < port_.session_until().value_or(time_point::max());
   if (believed) {
     found->second.doubtful = nullptr;
-    return begin(id, lease, answer.sent);
+    return begin(id, lease, answer.sent, request.asked.value_or(answer.sent), now);
   }
   if (now >= found->second.doubted_until) return give_up_doubtful(id, request);
   wait_for_proof(id, request);
@@ -199,14 +215,23 @@ void lease_manager::finish(claim_id id, taken result) {
   if (found == pending_.end()) return;
   const pending p = std::move(found->second);
   pending_.erase(found);
+  report_end(p, result);
   time_.cancel(p.limit);
   time_.cancel(p.next_proof);
   p.done(std::move(result));
 }
 
+void lease_manager::report_end(const pending& claim, const taken& result) {
+  if (std::holds_alternative<lease_record_ptr>(result)) return;  // reported when it began
+  duration waited{};
+  if (claim.claim) waited = std::chrono::duration_cast<duration>(time_.now() - claim.began);
+  report_refused(journal_, claim.claim.get(), waited, std::get_if<failure>(&result), claim.is_withdrawn);
+}
+
 void lease_manager::abandon(claim_id id, taken result) {
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
+  found->second.is_withdrawn = true;
   if (const lease_record_ptr lease = std::exchange(found->second.doubtful, nullptr)) {
     give_back(lease, nullptr);
   } else {
@@ -226,12 +251,13 @@ void lease_manager::time_is_up(claim_id id) {
 void lease_manager::cancel(claim_id id) { abandon(id, failure{errc::cancelled, "the claim was cancelled"}); }
 
 void lease_manager::release(const lease_record_ptr& lease, std::function<void(std::error_code)> done) {
-  check(lease);
+  const time_point now = time_.now();
+  check_at(lease, now);
   if (lease->state() != lease_record::phase::held) {
     if (done) done(lease->state() == lease_record::phase::lost ? errc::lost : errc::not_owner);
     return;
   }
-  let_go(lease);
+  let_go(lease, now);
   end(lease, [done = std::move(done)](store::released outcome) {
     if (!done) return;
     switch (outcome) {
@@ -243,13 +269,15 @@ void lease_manager::release(const lease_record_ptr& lease, std::function<void(st
 }
 
 void lease_manager::leave(const lease_record_ptr& lease) {
-  check(lease);
-  if (lease->state() == lease_record::phase::held) let_go(lease);
+  const time_point now = time_.now();
+  check_at(lease, now);
+  if (lease->state() == lease_record::phase::held) let_go(lease, now);
 }
 
 /// From now on it is no lease of its user.
-void lease_manager::let_go(const lease_record_ptr& lease) {
+void lease_manager::let_go(const lease_record_ptr& lease, time_point now) {
   lease->set_state(lease_record::phase::releasing);
+  report_released(journal_, *lease, now);
   keeper_.remove(lease);
   by_owner_.erase(lease->hold.owner);
 }
@@ -357,8 +385,10 @@ void lease_manager::look_for_request(const owner_id& owner) {
   });
 }
 
-void lease_manager::check(const lease_record_ptr& lease) {
-  if (lease->state() == lease_record::phase::held && time_.now() >= lease->deadline()) {
+void lease_manager::check(const lease_record_ptr& lease) { check_at(lease, time_.now()); }
+
+void lease_manager::check_at(const lease_record_ptr& lease, time_point now) {
+  if (lease->state() == lease_record::phase::held && now >= lease->deadline()) {
     lose(lease, deadline_reason(*lease));
   }
 }
@@ -368,6 +398,7 @@ void lease_manager::lose(const lease_record_ptr& lease, loss_reason reason) {
   lease->loss = reason;  // before the state: any thread may read it once the state is lost
   lease->reason = reason == loss_reason::client_closed ? errc::closed : errc::lost;
   lease->set_state(lease_record::phase::lost);
+  report_lost(journal_, *lease, time_.now());
   keeper_.remove(lease);
   by_owner_.erase(lease->hold.owner);
   lost_(lease);

@@ -9,6 +9,7 @@
 #include <utility>
 #include <variant>
 
+#include "core/journal.hpp"
 #include "core/port.hpp"
 #include "core/scheduler.hpp"
 #include "lease/keeper.hpp"
@@ -23,6 +24,7 @@ struct wish {
   bool renews = true;
   duration at_least{};  // the name stays locked from its grant
   bool stays = false;   // at the store, until its ttl ends it there, when the client ends or has lost it
+  std::optional<store::time_point> asked{};  // first, where it is made again
 };
 
 /// Another client holds the lock, and the wait limit is over.
@@ -45,6 +47,12 @@ class lease_manager {
   /// time; the record has the reason by then.
   void on_release_requested(std::function<void(const lease_record_ptr&)> handler) {
     release_requested_ = std::move(handler);
+  }
+  /// Where the ends of claims and leases are counted and told. Once, before the first claim; it must outlive
+  /// the lease manager.
+  void report_to(events::journal& journal) {
+    journal_ = &journal;
+    keeper_.report_to(journal);
   }
   lease_manager(const lease_manager&) = delete;
   lease_manager& operator=(const lease_manager&) = delete;
@@ -87,13 +95,18 @@ class lease_manager {
     bool release_requested = false;  // meanwhile: a notification to look into when the lease begins
     store::time_point doubted_until;
     store::scheduler::timer next_proof = 0;
+    std::unique_ptr<const store::claim> claim;  // where events are observed
+    store::time_point began;                    // likewise
+    bool is_withdrawn = false;
   };
 
   void ask(claim_id id, wish request);
   void ask_again(claim_id id, wish request);
   void ask_anew(claim_id id, wish request);
   void on_acquired(claim_id id, const wish& request, store::acquired result);
-  void begin(claim_id id, const lease_record_ptr& lease, store::time_point valid_from);
+  /// \param asked when the claim was first sent.
+  void begin(claim_id id, const lease_record_ptr& lease, store::time_point valid_from,
+             store::time_point asked, store::time_point now);
   void doubt(claim_id id, const wish& request, const lease_record_ptr& lease);
   void wait_for_proof(claim_id id, const wish& request);
   void on_proof(claim_id id, const wish& request, const store::renewals& answer);
@@ -104,7 +117,9 @@ class lease_manager {
   void keep_request(const owner_id& owner);
   void look_for_request(const owner_id& owner);
   void lose(const lease_record_ptr& lease, loss_reason reason);
-  void let_go(const lease_record_ptr& lease);
+  void check_at(const lease_record_ptr& lease, store::time_point now);
+  void let_go(const lease_record_ptr& lease, store::time_point now);
+  void report_end(const pending& claim, const taken& result);
   void end(const lease_record_ptr& lease, std::function<void(store::released)> done);
   void rest(const lease_record_ptr& lease, store::time_point until,
             std::function<void(store::released)> done);
@@ -115,6 +130,7 @@ class lease_manager {
   store::port& port_;
   on_loss lost_;
   std::function<void(const lease_record_ptr&)> release_requested_;
+  events::journal* journal_ = nullptr;
   keeper keeper_;
   claim_id last_ = 0;
   std::unordered_map<claim_id, pending> pending_;

@@ -66,7 +66,9 @@ class lease_record {
   std::uint32_t generation = 0;   // of the process that holds; set before the record is shared
   duration grace{};               // how long the name rests after a loss; set before the record is shared
   store::time_point rests_until;  // after a release, if that is later
-  std::shared_ptr<const std::string> metadata;     // of a hold that may rest after its release
+  /// Of a hold that may rest after its release, or whose events are observed.
+  std::shared_ptr<const std::string> metadata;
+  store::time_point granted_at;                    // set before the record is shared
   bool renews;                                     // by the keeper, without the user
   loss_reason loss = loss_reason::ended_at_store;  // any thread may read it once state() is lost
   bool stays = false;                              // see wish::stays; set before the record is shared
@@ -81,6 +83,8 @@ class lease_record {
   store::time_point valid_until;  // by its own ttl, without regard to its session
   store::time_point attention;    // when to look at it next
   store::time_point renew_at;     // time_point::max(): no automatic renewal, or a renewal in flight
+  store::time_point due_at = store::time_point::max();   // of the renewal that is not confirmed yet
+  store::time_point late_at = store::time_point::max();  // when that is to be reported as late
 
  private:
   std::atomic<std::chrono::nanoseconds::rep> deadline_ = 0;

@@ -32,7 +32,9 @@ class connected final : public backend {
  public:
   template <class... Arguments>
   explicit connected(event_loop& on, Arguments&&... link_arguments)
-      : link_{on, std::forward<Arguments>(link_arguments)...}, driver_{on, link_} {}
+      : link_{on, std::forward<Arguments>(link_arguments)...}, driver_{on, link_} {
+    driver_.report_to(on.journal());
+  }
   ~connected() override { connected::shut(); }  // before the driver goes, to which the link reports
   connected(const connected&) = delete;
   connected& operator=(const connected&) = delete;

@@ -1,12 +1,14 @@
 #include "runtime/driver.hpp"
 
 #include <algorithm>
+#include <type_traits>
 #include <utility>
 #include <variant>
 
 #include "core/acquisition.hpp"
 #include "core/rest_request.hpp"
 #include "core/translation.hpp"
+#include "runtime/claim_reports.hpp"
 
 namespace holdfast::runtime {
 
@@ -28,6 +30,8 @@ struct driver::operation {
   };
   virtual wants resume(store::time_point now, std::uint64_t random, const store::event<reply>& e) = 0;
   virtual void forget_user() = 0;
+  /// Of a claim: tells what its user cannot see otherwise.
+  virtual void report(events::journal& /*to*/) {}
   [[nodiscard]] virtual std::optional<failure> last_error() const { return std::nullopt; }
 
   store::scheduler::timer timer = 0;
@@ -38,6 +42,10 @@ struct driver::operation {
 
 template <class Machine, class Result>
 struct driver::operation_of final : operation {
+  static constexpr bool is_claim = std::is_same_v<Machine, tickets::acquisition>;
+  struct no_reports {
+    explicit no_reports(const Machine& /*of*/) {}
+  };
   operation_of(Machine m, store::handler<Result> d) : machine{std::move(m)}, done{std::move(d)} {}
   wants resume(store::time_point now, std::uint64_t random, const store::event<reply>& e) override {
     auto step = machine.resume(now, random, e);
@@ -54,6 +62,12 @@ struct driver::operation_of final : operation {
     return w;
   }
   void forget_user() override { done = nullptr; }
+  void report(events::journal& to) override {
+    // Once it is answered, or given up, its user hears the rest.
+    if constexpr (is_claim) {
+      if (done) reports.update(machine, to);
+    }
+  }
   [[nodiscard]] std::optional<failure> last_error() const override {
     if constexpr (requires { machine.last_error(); }) return machine.last_error();
     return std::nullopt;
@@ -61,6 +75,7 @@ struct driver::operation_of final : operation {
 
   Machine machine;
   store::handler<Result> done;
+  [[no_unique_address]] std::conditional_t<is_claim, claim_reports, no_reports> reports{machine};
 };
 
 /// The holds to end, in ranges of tokens that have no others between them: a claim that is granted later may
@@ -321,6 +336,7 @@ void driver::feed(op_id id, const store::event<reply>& e) {
   if (found == running_.end()) return;
   operation& op = *found->second;
   auto wants = op.resume(time_.now(), time_.random(), e);
+  if (journal_ != nullptr) op.report(*journal_);
   if (wants.wake_at || wants.finished) time_.cancel(std::exchange(op.timer, 0));
   if (wants.send) {
     link_.send(std::move(*wants.send),

@@ -9,6 +9,7 @@
 #include <unordered_map>
 #include <vector>
 
+#include "core/journal.hpp"
 #include "core/port.hpp"
 #include "core/request.hpp"
 #include "core/retrying_request.hpp"
@@ -23,6 +24,8 @@ class driver final : public store::port {
   /// Both must outlive the driver; the link must have stopped calling back before.
   driver(store::scheduler& time, tickets::link& to);
   ~driver() override;
+  /// Where claims that wait and claims in trouble are told; without it nowhere. It must outlive the driver.
+  void report_to(events::journal& journal) { journal_ = &journal; }
   driver(const driver&) = delete;
   driver& operator=(const driver&) = delete;
 
@@ -87,6 +90,7 @@ class driver final : public store::port {
   std::function<void(const owner_id&, fencing_token)> revoked_;
   std::function<void(const owner_id&)> release_requested_;
   std::function<void()> idle_;
+  events::journal* journal_ = nullptr;
 };
 
 }  // namespace holdfast::runtime

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "base/annotated_mutex.hpp"
+#include "core/journal.hpp"
 #include "core/scheduler.hpp"
 
 namespace holdfast::runtime {
@@ -58,7 +59,10 @@ class HOLDFAST_CAPABILITY("core lock") event_loop final : public store::schedule
   /// As `defer_callback`, for what is not user code and may run on whatever thread has the core lock.
   void defer(std::function<void()> action);
 
-  /// As `defer_callback`, from any thread without the core lock.
+  /// The events of the client. Any thread.
+  [[nodiscard]] events::journal& journal() noexcept { return journal_; }
+
+  /// As `defer_callback`, at once, from any thread.
   void call_back(std::function<void()> action);
 
  private:
@@ -78,6 +82,7 @@ class HOLDFAST_CAPABILITY("core lock") event_loop final : public store::schedule
   void run(deferred actions, bool drives) HOLDFAST_EXCLUDES(this);
   void fire() HOLDFAST_EXCLUDES(this);
 
+  events::journal journal_;
   annotated::mutex mutex_;
   std::atomic<bool> stopped_ = false;
   std::atomic<std::thread::id> owner_;  // of the core lock

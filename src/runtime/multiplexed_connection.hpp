@@ -216,9 +216,15 @@ class multiplexed_connection final : private readable_connection {
   void count_in_flight() HOLDFAST_REQUIRES(wire_mutex_);
 
   void fail_queued(const connection_error& error);
+  /// Tells and counts what has happened to the connection.
+  /// \param reason with an empty message where there is none.
+  void report(events::counter counted, event_kind kind, const failure& reason) noexcept;
+  [[nodiscard]] std::string place() const {
+    std::string now = protocol_.place();
+    return now.empty() ? settings_.place : now;
+  }
   [[nodiscard]] failure at_place(const failure& reason) const {
-    const std::string now = protocol_.place();
-    return {reason.code, (now.empty() ? settings_.place : now) + ": " + reason.message};
+    return {reason.code, place() + ": " + reason.message};
   }
 
   event_loop& loop_;

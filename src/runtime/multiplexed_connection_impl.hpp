@@ -210,6 +210,7 @@ void multiplexed_connection<Wire>::disconnect(const connection_error& error) {
     }
     connected_ = false;
   }
+  report(events::counter::disconnects, event_kind::disconnected, error.reason);
   // In the end, also where a handler throws: otherwise nobody would connect again.
   struct leave_reader {
     ~leave_reader() { of.reader_.on_disconnected(of); }
@@ -274,6 +275,7 @@ template <class Wire>
 void multiplexed_connection<Wire>::connect_once() {
   try {
     auto made = protocol_.connect(connector_.stop_descriptor());
+    report(events::counter::connects, event_kind::connected, {});  // before any request is answered
     {
       const annotated::lock held{wire_mutex_};
       wire_ = std::move(made);
@@ -286,10 +288,24 @@ void multiplexed_connection<Wire>::connect_once() {
     protocol_.on_connected();
     flush();
   } catch (connection_error& c) {
+    // The client's end ends a try, too.
+    if (!connector_.is_stopping()) {
+      report(events::counter::connect_failures, event_kind::connect_failed, c.reason);
+    }
     give_up(std::move(c));
   } catch (const std::exception& e) {  // out of threads or memory
     give_up(connection_error{{errc::exhausted, e.what()}});
   }
+}
+
+template <class Wire>
+void multiplexed_connection<Wire>::report(events::counter counted, event_kind kind,
+                                          const failure& reason) noexcept {
+  loop_.journal().count(counted);
+  loop_.journal().tell(kind, [&](event& e) {
+    e.code = reason.code;
+    e.text = reason.message.empty() ? place() : at_place(reason).message;
+  });
 }
 
 /// For now. Requests that are sent meanwhile fail with this error. It is moved, since there may be no memory

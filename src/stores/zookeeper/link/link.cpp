@@ -244,12 +244,41 @@ void link::pass_on(handle::news& news) {
   } else if (const auto* const h = std::get_if<handle::happening>(&news)) {
     session_.happened(h->path, h->change);
   } else if (const auto* const c = std::get_if<handle::connected>(&news)) {
+    report_connected();
     session_.connected(c->id, c->timeout, c->began);
   } else if (std::holds_alternative<handle::disconnected>(news)) {
+    report_disconnected("the connection has ended");
     session_.disconnected();
   } else {  // ended, shut_out
+    report_disconnected(std::holds_alternative<handle::ended>(news)
+                            ? "the session has ended"
+                            : "the servers refused the 'auth' of the URL");
     end_session();
   }
+}
+
+/// The C client connects again by itself, and then tells a second connection. Under the core lock.
+void link::report_connected() noexcept {
+  reported_ = true;
+  loop_.journal().count(events::counter::connects);
+  loop_.journal().tell(event_kind::connected, [this](event& e) { e.text = settings_.place(); });
+}
+
+void link::report_disconnected(const char* reason) noexcept {
+  if (!std::exchange(reported_, false)) return;
+  loop_.journal().count(events::counter::disconnects);
+  loop_.journal().tell(event_kind::disconnected, [&](event& e) {
+    e.code = errc::unavailable;
+    e.text = settings_.place() + ": " + reason;
+  });
+}
+
+void link::report_no_connection(const failure& reason) noexcept {
+  loop_.journal().count(events::counter::connect_failures);
+  loop_.journal().tell(event_kind::connect_failed, [&](event& e) {
+    e.code = reason.code;
+    e.text = reason.message;
+  });
 }
 
 /// Drops queued requests of the session that has ended: in the next session they would create nodes without
@@ -318,6 +347,7 @@ void link::no_session(const failure& reason) {
   {
     const annotated::lock held{handle_mutex_};
     down_ = failure{reason.code, settings_.place() + ": " + reason.message};
+    report_no_connection(*down_);
   }
   fail_queue();
   pause(500ms);
@@ -344,9 +374,11 @@ void link::stay_or_give_up() {
     // data would never accept it: only a new session can go on.
     session_is_over = timeout_.count() > 0 && now >= lost_ + 2 * timeout_;
     if (handle_->has_tried_all() || now >= lost_ + settings_.connect_limit) {
+      const bool is_new = !down_;
       const std::string& reason = handle_->last_problem();
       down_ = failure{errc::unavailable, settings_.place() + ": no server can be connected to" +
                                              (reason.empty() ? "" : " (" + reason + ")")};
+      if (is_new) report_no_connection(*down_);
     }
   }
   fail_queue();

@@ -60,6 +60,9 @@ class link final : public tickets::link, private wire {
   void flush();
   void deliver();
   void pass_on(handle::news& news) HOLDFAST_REQUIRES(loop_);
+  void report_connected() noexcept HOLDFAST_REQUIRES(loop_);
+  void report_disconnected(const char* reason) noexcept HOLDFAST_REQUIRES(loop_);
+  void report_no_connection(const failure& reason) noexcept;
   void end_session() HOLDFAST_REQUIRES(loop_);
   static void answer_unsent(const std::vector<job>& jobs, const failure& reason);
 
@@ -80,6 +83,8 @@ class link final : public tickets::link, private wire {
   [[nodiscard]] std::vector<job> take_queue();
 
   runtime::event_loop& loop_;
+  /// A connection that has not been told to have ended.
+  bool reported_ HOLDFAST_GUARDED_BY(loop_) = false;
   const settings settings_;
   session session_ HOLDFAST_GUARDED_BY(loop_);
   runtime::watchers watchers_;

@@ -1,0 +1,118 @@
+#include "lease/reports.hpp"
+
+#include <algorithm>
+#include <chrono>
+
+#include "base/metadata.hpp"
+
+namespace holdfast::lease_core {
+
+using events::counter;
+using store::time_point;
+
+namespace {
+
+duration between(time_point from, time_point to) {
+  return std::max(std::chrono::duration_cast<duration>(to - from), duration{});
+}
+
+void describe(const lease_record& lease, event& e) {
+  e.name = lease.hold.name;
+  e.mode = lease.mode();
+  if (e.mode == mode::permits) e.permits = lease.permits;
+  e.token = lease.hold.token;
+  e.ttl = lease.ttl();
+  if (lease.metadata) e.label = from_metadata(*lease.metadata).label;
+}
+
+const char* text_of(loss_reason reason) {
+  switch (reason) {
+    case loss_reason::ended_at_store: return "the store no longer has it";
+    case loss_reason::not_renewed: return "no renewal was confirmed before the deadline";
+    case loss_reason::session_ended: return "the client's session was not confirmed before the deadline";
+    case loss_reason::client_closed: return "the client was closed";
+  }
+  return "";
+}
+
+}  // namespace
+
+void report_granted(events::journal* to, const lease_record& lease, duration waited) noexcept {
+  if (to == nullptr) return;
+  to->count_alone(events::grants_of(lease.mode()));
+  to->wait.add(waited);
+  to->tell(event_kind::granted, [&](event& e) {
+    describe(lease, e);
+    e.elapsed = waited;
+  });
+}
+
+void report_refused(events::journal* to, const store::claim* claim, duration waited, const failure* reason,
+                    bool withdrawn) noexcept {
+  if (to == nullptr) return;
+  const bool failed = reason != nullptr && !withdrawn;
+  to->count_alone(withdrawn ? counter::withdrawn : failed ? counter::failed : counter::refused);
+  if (claim == nullptr) return;
+  const event_kind kind = withdrawn ? event_kind::withdrawn
+                          : failed  ? event_kind::failed
+                                    : event_kind::refused;
+  to->tell(kind, [&](event& e) {
+    events::describe(*claim, e);
+    e.elapsed = waited;
+    e.code = reason != nullptr ? reason->code : make_error_code(errc::timeout);
+    e.text = reason != nullptr ? reason->message : "others hold the name";
+  });
+}
+
+void report_released(events::journal* to, const lease_record& lease, time_point now) noexcept {
+  if (to == nullptr) return;
+  to->count_alone(counter::released);
+  to->hold.add(between(lease.granted_at, now));
+  to->tell(event_kind::released, [&](event& e) {
+    describe(lease, e);
+    e.elapsed = between(lease.granted_at, now);
+  });
+}
+
+void report_lost(events::journal* to, const lease_record& lease, time_point now) noexcept {
+  if (to == nullptr) return;
+  to->count_alone(events::losses_of(lease.loss));
+  to->hold.add(between(lease.granted_at, now));
+  to->tell(event_kind::lost, [&](event& e) {
+    describe(lease, e);
+    e.elapsed = between(lease.granted_at, now);
+    e.loss = lease.loss;
+    e.code = lease.reason;
+    e.text = text_of(lease.loss);
+  });
+}
+
+void report_overdue(events::journal* to, const lease_record& lease, time_point now) noexcept {
+  if (to == nullptr) return;
+  to->count_alone(counter::late_renewals);
+  to->tell(event_kind::renewal_late, [&](event& e) {
+    describe(lease, e);
+    e.elapsed = between(lease.due_at, now);
+    e.code = errc::unavailable;
+    e.text = "half of the ttl is over, and no renewal is confirmed; check the connection to the store";
+  });
+}
+
+void report_renewed(events::journal* to, const lease_record& lease, time_point now,
+                    duration patience) noexcept {
+  if (to == nullptr) return;
+  to->count_alone(counter::renewals);
+  if (lease.due_at == time_point::max()) return;  // its user renewed it
+  const duration lateness = between(lease.due_at, now);
+  to->lateness.add(lateness);
+  if (lateness < patience) return;
+  // Otherwise it was counted when it was overdue.
+  if (lease.late_at != time_point::max()) to->count_alone(counter::late_renewals);
+  to->tell(event_kind::renewal_late, [&](event& e) {
+    describe(lease, e);
+    e.elapsed = lateness;
+    e.text = "a renewal was confirmed late";
+  });
+}
+
+}  // namespace holdfast::lease_core

@@ -1,0 +1,26 @@
+#include "runtime/claim_reports.hpp"
+
+#include <utility>
+
+namespace holdfast::runtime {
+
+void claim_reports::update(const tickets::acquisition& claim, events::journal& to) noexcept {
+  if (claim.has_waited() && !std::exchange(is_queued_, true)) {
+    to.count_alone(events::counter::queued);
+    to.tell(event_kind::queued, [&](event& e) {
+      events::describe(claim.claim(), e);
+      e.is_first = claim.came_first();
+    });
+  }
+  const auto& error = claim.last_error();
+  const bool had_error = std::exchange(has_error_, error.has_value());
+  if (!error || had_error) return;
+  to.count_alone(events::counter::troubles);
+  to.tell(event_kind::trouble, [&](event& e) {
+    events::describe(claim.claim(), e);
+    e.code = error->code;
+    e.text = error->message;
+  });
+}
+
+}  // namespace holdfast::runtime

@@ -1,0 +1,20 @@
+#pragma once
+
+#include "core/acquisition.hpp"
+#include "core/journal.hpp"
+
+namespace holdfast::runtime {
+
+/// Tells the journal what happens to a claim before it is answered. Under the core lock.
+class claim_reports {
+ public:
+  explicit claim_reports(const tickets::acquisition& claim) : is_queued_{claim.has_waited()} {}
+  /// After each event of the claim: tells what is new.
+  void update(const tickets::acquisition& claim, events::journal& to) noexcept;
+
+ private:
+  bool is_queued_;  // a claim that is made again has been told
+  bool has_error_ = false;
+};
+
+}  // namespace holdfast::runtime
