@@ -58,9 +58,7 @@ client_core::client_core(std::string_view url, client_options options)
       parts_{std::make_unique<parts>()} {
   store_url parsed{url};
   url_ = parsed.masked();
-  parts_->loop.journal().observe(options_.observer(), [loop = &parts_->loop](std::function<void()> action) {
-    loop->call_back(std::move(action));
-  });
+  parts_->loop.observe(options_.observer());
   parts_->store = stores::open(std::move(parsed), options_, parts_->loop);
   {
     const core_lock now{parts_->loop};  // the store may deliver replies from now on

@@ -61,7 +61,7 @@ acquisition::acquisition(store::claim claim)
 
 acquisition::step acquisition::resume(time_point now, std::uint64_t random, const store::event<reply>& e) {
   if (std::holds_alternative<store::started>(e)) {
-    asked_ = now;
+    first_sent_ = now;
     return ask(now);
   }
   if (const auto* r = std::get_if<store::replied<reply>>(&e)) {
@@ -285,7 +285,7 @@ acquisition::step acquisition::leave(time_point now) {
 
 acquisition::step acquisition::grant() {
   step s = over();
-  s.answer = store::granted{token_, kept_, asked_};
+  s.answer = store::granted{token_, kept_, first_sent_};
   return s;
 }
 

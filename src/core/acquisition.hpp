@@ -85,10 +85,10 @@ class acquisition {
     fencing_token revoked;  // another client has ended this place
   };
   early_notifications early_;
-  int doubts_ = 0;           // looks made because of a revocation, since it was last asked for
-  bool first_ = false;       // a notification said that nobody waits before it
-  store::time_point asked_;  // the first request
-  store::time_point sent_;   // the request under way
+  int doubts_ = 0;                // looks made because of a revocation, since it was last asked for
+  bool first_ = false;            // a notification said that nobody waits before it
+  store::time_point first_sent_;  // the first request
+  store::time_point sent_;        // the request under way
   store::time_point withdraws_since_;
   store::time_point kept_;                         // the last request known to have started the claim's ttl
   std::optional<failure> last_error_;              // since the last reply

@@ -104,7 +104,7 @@ void journal::drop() noexcept {
 
 /// The observer may throw, which ends the process, as with the other callbacks.
 void journal::deliver() {
-  for (int told = 0; told < events_in_a_turn; ++told) {
+  for (int i = 0; i < events_in_a_turn; ++i) {
     const std::optional<event> e = next();
     if (!e) return;
     observer_(*e);

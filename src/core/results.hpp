@@ -16,7 +16,7 @@ struct granted {
   fencing_token token;
   time_point valid_from;
   /// When the claim was first sent; the clock's epoch: at `valid_from`.
-  time_point asked{};
+  time_point first_sent{};
 };
 /// Another client holds, and the claim does not wait. Nothing is left at the store.
 struct refused {};

@@ -24,7 +24,7 @@ struct wish {
   bool renews = true;
   duration at_least{};  // the name stays locked from its grant
   bool stays = false;   // at the store, until its ttl ends it there, when the client ends or has lost it
-  std::optional<store::time_point> asked{};  // first, where it is made again
+  std::optional<store::time_point> first_sent{};  // first, where it is made again
 };
 
 /// Another client holds the lock, and the wait limit is over.
@@ -104,9 +104,9 @@ class lease_manager {
   void ask_again(claim_id id, wish request);
   void ask_anew(claim_id id, wish request);
   void on_acquired(claim_id id, const wish& request, store::acquired result);
-  /// \param asked when the claim was first sent.
+  /// \param first_sent when the claim was first sent.
   void begin(claim_id id, const lease_record_ptr& lease, store::time_point valid_from,
-             store::time_point asked, store::time_point now);
+             store::time_point first_sent, store::time_point now);
   void doubt(claim_id id, const wish& request, const lease_record_ptr& lease);
   void wait_for_proof(claim_id id, const wish& request);
   void on_proof(claim_id id, const wish& request, const store::renewals& answer);

@@ -198,6 +198,10 @@ void event_loop::stop() {
   stopped_ = true;
 }
 
+void event_loop::observe(events::journal::observer observer) {
+  journal_.observe(std::move(observer), [this](std::function<void()> turn) { call_back(std::move(turn)); });
+}
+
 void event_loop::call_back(std::function<void()> action) {
   asio::post(io_->callbacks.context, [action = std::move(action)] { action(); });
 }

@@ -59,6 +59,8 @@ class HOLDFAST_CAPABILITY("core lock") event_loop final : public store::schedule
   /// As `defer_callback`, for what is not user code and may run on whatever thread has the core lock.
   void defer(std::function<void()> action);
 
+  /// Sets the observer of the client's events. Once, before anything happens.
+  void observe(events::journal::observer observer);
   /// The events of the client. Any thread.
   [[nodiscard]] events::journal& journal() noexcept { return journal_; }
 

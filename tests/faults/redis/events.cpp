@@ -1,0 +1,101 @@
+// What an observer hears of a connection that breaks, and of leases whose renewals do not get through.
+
+#include "faults/faults.hpp"
+#include "support/event_log.hpp"
+#include "support/fault_proxy.hpp"
+#include "support/redis_server.hpp"
+
+namespace holdfast::faults {
+namespace {
+
+using test::direction;
+using test::ending;
+using test::event_log;
+using test::fault_proxy;
+using test::redis_server;
+using testing::HasSubstr;
+
+class redis_events : public testing::Test {
+ protected:
+  redis_server server_;
+  fault_proxy line_{server_.port()};
+  event_log log_;
+  client locks_{"redis://127.0.0.1:" + std::to_string(line_.port()),
+                client_options{}.observer(log_.observer()).locks(lock_options{}.label("reindex"))};
+
+  std::string place() const { return "127.0.0.1:" + std::to_string(line_.port()); }
+};
+
+TEST_F(redis_events, tell_of_a_connection_that_breaks_and_is_made_again) {
+  auto held = mutex{locks_, "stock"}.acquire();
+  const auto connected = log_.await(event_kind::connected);
+  ASSERT_TRUE(connected);
+  EXPECT_THAT(connected->text, HasSubstr(place()));
+  EXPECT_FALSE(connected->code);
+  EXPECT_TRUE(connected->name.empty());
+
+  line_.cut_all(ending::reset);
+  const auto disconnected = log_.await(event_kind::disconnected);
+  ASSERT_TRUE(disconnected);
+  EXPECT_THAT(disconnected->text, HasSubstr(place()));
+  EXPECT_EQ(disconnected->code, errc::unavailable);
+  EXPECT_TRUE(
+      log_.await([&](const event& e) { return e.kind == event_kind::connected && e.at > disconnected->at; }));
+  EXPECT_EQ(locks_.statistics().disconnects, 1U);
+  EXPECT_EQ(locks_.statistics().connects, 2U);
+  EXPECT_EQ(held.renew(), renewal::renewed);
+}
+
+TEST_F(redis_events, tell_of_a_server_that_cannot_be_connected_to_and_of_the_claim_in_trouble) {
+  (void)mutex{locks_, "warm"}.acquire();
+  line_.refuse(true);
+  line_.cut_all(ending::reset);
+  ASSERT_TRUE(log_.await(event_kind::connect_failed));
+  EXPECT_GE(locks_.statistics().connect_failures, 1U);
+  auto claim = std::async(std::launch::async, [&] { return mutex{locks_, "stock", patient()}.acquire(); });
+  const auto trouble = log_.await(event_kind::trouble);
+  ASSERT_TRUE(trouble);
+  EXPECT_EQ(trouble->name, "stock");
+  EXPECT_EQ(trouble->code, errc::unavailable);
+  EXPECT_THAT(trouble->text, HasSubstr(place()));
+  line_.refuse(false);
+  EXPECT_TRUE(claim.get().held());
+}
+
+TEST_F(redis_events, tell_of_a_late_renewal_before_the_loss) {
+  const auto held = mutex{locks_, "stock", lock_options{}.ttl(3s).label("reindex")}.acquire();
+  line_.interfere(direction::to_client, {.swallow = true});
+  const auto late = log_.await(event_kind::renewal_late);
+  ASSERT_TRUE(late);
+  EXPECT_EQ(late->name, "stock");
+  EXPECT_EQ(late->token, held.token());
+  EXPECT_EQ(late->label, "reindex");
+  EXPECT_EQ(late->ttl, 3s);
+  EXPECT_GE(late->elapsed, 500ms) << "a sixth of the ttl";
+  EXPECT_EQ(late->code, errc::unavailable);
+  const auto lost = log_.await(event_kind::lost);
+  ASSERT_TRUE(lost);
+  EXPECT_GT(lost->at, late->at);
+  EXPECT_EQ(lost->token, held.token());
+  EXPECT_EQ(lost->loss, loss_reason::not_renewed);
+  const client_statistics s = locks_.statistics();
+  EXPECT_EQ(s.late_renewals, 1U);
+  EXPECT_EQ(s.lost_not_renewed, 1U);
+}
+
+TEST_F(redis_events, tell_of_a_renewal_that_is_confirmed_late) {
+  const auto held = mutex{locks_, "stock", lock_options{}.ttl(9s)}.acquire();
+  line_.interfere(direction::to_client, {.stall = true});
+  ASSERT_TRUE(log_.await(event_kind::renewal_late));
+  line_.heal();
+  const auto confirmed =
+      log_.await([](const event& e) { return e.kind == event_kind::renewal_late && !e.code; });
+  ASSERT_TRUE(confirmed);
+  EXPECT_GE(confirmed->elapsed, 1500ms);
+  EXPECT_TRUE(held.held());
+  EXPECT_EQ(locks_.statistics().late_renewals, 1U);
+  EXPECT_GE(locks_.statistics().lateness.sum, 1500ms);
+}
+
+}  // namespace
+}  // namespace holdfast::faults
