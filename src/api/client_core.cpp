@@ -16,9 +16,6 @@ using runtime::core_lock;
 
 namespace {
 
-/// An observer gets at least this time for the events that closing causes, also with a flush limit of zero.
-constexpr std::chrono::milliseconds least_time_for_events{100};
-
 /// A latch for a wait with a limit.
 struct idle_latch {
   annotated::mutex mutex;

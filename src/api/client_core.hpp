@@ -1,6 +1,7 @@
 #pragma once
 
 #include <atomic>
+#include <chrono>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -164,6 +165,9 @@ class client_core : public std::enable_shared_from_this<client_core> {
   std::atomic<bool> closed_ = false;
   std::stop_source closing_;
   std::unique_ptr<parts> parts_;
+
+  /// An observer gets at least this time for the events that closing causes, also with a flush limit of zero.
+  static constexpr std::chrono::milliseconds least_time_for_events{100};
 
   /// Numbers of waits and loss callbacks, which the lease manager does not use for claims.
   static constexpr op_id first_wait = op_id{1} << 63U;
