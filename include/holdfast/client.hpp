@@ -141,7 +141,7 @@ class HOLDFAST_EXPORT client {
   /// The URL with its password masked.
   [[nodiscard]] const std::string& url() const noexcept;
   /// Ends this client now, as the destructor would. Idempotent. Blocks for at most
-  /// `client_options::flush_limit`.
+  /// `client_options::flush_limit`; with a `client_options::observer` also for a call of it that runs.
   void close() noexcept;
 
  private:

@@ -148,10 +148,11 @@ class HOLDFAST_EXPORT client_options {
   /// process. The order of events and other callbacks is not defined. Its calls may use the client.
   ///
   /// Closing the client tells it of all ends of leases and claims first, within `flush_limit`, or 100 ms if
-  /// that is longer; events that are left then are dropped, and counted. It is not called any more once `client::close()` or the
-  /// destructor has returned. They wait for a call that runs, unless that call itself closes the client. A
-  /// callback of the client that closes it does not wait for events. In a child after fork() it is never
-  /// called. The function is destroyed with the client and the last of its locks and leases.
+  /// that is longer; events that are left then are dropped, and counted. It is not called any more once
+  /// `client::close()` or the destructor has returned. They wait for a call that runs, unless that call
+  /// itself closes the client. A callback of the client that closes it does not wait for events. In a child
+  /// after fork() it is never called. The function is destroyed with the client and the last of its locks and
+  /// leases.
   ///
   /// Default: none. Without it no event is made; `client::statistics()` counts all the same.
   client_options& observer(std::function<void(const event&)> observes);
