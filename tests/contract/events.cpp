@@ -56,7 +56,7 @@ TEST_P(observed_clients, hear_of_readers_and_permits) {
   client& locks = observed(log);
   auto reader = shared_mutex{locks, "page", labelled()}.acquire_shared();
   expect_claim(log.await(event_kind::granted), "page", mode::shared);
-  auto permits = counting_semaphore{locks, "slots", 3, labelled()}.acquire(2);
+  auto permits = counting_semaphore{locks, "slots", 3, labelled()}.acquire_permits(2);
   const auto granted =
       log.await([](const event& e) { return e.kind == event_kind::granted && e.name == "slots"; });
   expect_claim(granted, "slots", mode::permits);
@@ -113,10 +113,10 @@ TEST_P(observed_clients, hear_of_claims_that_are_given_up) {
 }
 
 TEST_P(observed_clients, hear_of_a_claim_that_fails) {
-  auto permits = counting_semaphore{two(), "slots", 3}.acquire();
+  auto permits = counting_semaphore{two(), "slots", 3}.acquire_permits(1);
   event_log log;
   client& locks = observed(log);
-  EXPECT_THROW((void)counting_semaphore(locks, "slots", 4, labelled()).acquire(), error);
+  EXPECT_THROW((void)counting_semaphore(locks, "slots", 4, labelled()).acquire_permits(1), error);
   const auto failed = log.await(event_kind::failed);
   expect_claim(failed, "slots", mode::permits);
   EXPECT_EQ(failed->code, errc::wrong_type);

@@ -56,7 +56,9 @@ TEST_F(lease_events, say_of_a_claim_whether_it_is_the_first) {
 }
 
 TEST_F(lease_events, have_the_whole_wait_of_a_claim_that_is_made_again) {
-  ask();
+  lease_core::wish patient = a_wish();
+  patient.claim.retry.limit(60s);
+  ask(patient);
   it.time.run_for(31s);  // the grant arrives after its deadline
   it.answer(granted_at(7));
   ASSERT_GE(it.link.open(), 1U);
