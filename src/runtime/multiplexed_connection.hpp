@@ -216,8 +216,7 @@ class multiplexed_connection final : private readable_connection {
   void count_in_flight() HOLDFAST_REQUIRES(wire_mutex_);
 
   void fail_queued(const connection_error& error);
-  /// Tells and counts what has happened to the connection.
-  /// \param reason with an empty message where there is none.
+  /// Tells and counts a failure of the connection.
   void report(events::counter counted, event_kind kind, const failure& reason) noexcept;
   [[nodiscard]] std::string place() const {
     std::string now = protocol_.place();

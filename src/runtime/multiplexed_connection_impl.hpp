@@ -275,9 +275,12 @@ template <class Wire>
 void multiplexed_connection<Wire>::connect_once() {
   try {
     auto made = protocol_.connect(connector_.stop_descriptor());
-    report(events::counter::connects, event_kind::connected, {});  // before any request is answered
+    const std::string server = loop_.journal().is_observed() ? place() : std::string{};
     {
       const annotated::lock held{wire_mutex_};
+      // Before any request is answered; and an observer that sends one then waits for the wire.
+      loop_.journal().count(events::counter::connects);
+      loop_.journal().tell(event_kind::connected, [&](event& e) { e.text = server; });
       wire_ = std::move(made);
       heard_ = clock::now();
       unusable_.reset();
@@ -304,7 +307,7 @@ void multiplexed_connection<Wire>::report(events::counter counted, event_kind ki
   loop_.journal().count(counted);
   loop_.journal().tell(kind, [&](event& e) {
     e.code = reason.code;
-    e.text = reason.message.empty() ? place() : at_place(reason).message;
+    e.text = at_place(reason).message;
   });
 }
 

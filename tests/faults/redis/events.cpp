@@ -17,8 +17,14 @@ using testing::HasSubstr;
 
 class redis_events : public testing::Test {
  protected:
+  /// A server that grants at once.
+  static redis_server& without_guard(redis_server& server) {
+    server.forget_start();
+    return server;
+  }
+
   redis_server server_;
-  fault_proxy line_{server_.port()};
+  fault_proxy line_{without_guard(server_).port()};
   event_log log_;
   client locks_{"redis://127.0.0.1:" + std::to_string(line_.port()),
                 client_options{}.observer(log_.observer()).locks(lock_options{}.label("reindex"))};
