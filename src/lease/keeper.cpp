@@ -17,12 +17,14 @@ constexpr std::size_t batch_size = 256;
 /// A renewal is sent up to this much early, in one request with others. They stay together from then on.
 duration slack(const lease_record& lease) { return lease.ttl() / 24; }
 
-/// A renewal that is overdue for so long is reported as late: half of the ttl is over then.
-duration patience(const lease_record& lease) { return lease.ttl() / 6; }
-
 /// A loss is reported this much before the deadline, so that the report arrives by then.
 duration lead(const lease_record& lease) {
   return std::min<duration>(lease.margin / 2, std::chrono::milliseconds{1});
+}
+
+void nothing_due(lease_record& lease) {
+  lease.due_at = lease.late_at = time_point::max();
+  lease.is_late = false;
 }
 
 }  // namespace
@@ -55,7 +57,7 @@ void keeper::renew(const lease_record_ptr& lease, std::function<void(renewal)> d
 
 void keeper::renew_no_more(const lease_record_ptr& lease) {
   lease->renews = false;
-  lease->due_at = lease->late_at = time_point::max();
+  nothing_due(*lease);
   if (lease->kept) plan(lease, time_point::max());
 }
 
@@ -111,10 +113,16 @@ void keeper::extend() {
 }
 
 void keeper::plan(const lease_record_ptr& lease, time_point renew_at) {
-  agenda_.erase({lease->attention, lease});
+  // The node stays: a lease that had no place in the agenda for want of memory would never end.
+  auto place = agenda_.extract({lease->attention, lease});
   lease->renew_at = renew_at;
   lease->attention = std::min<time_point>({renew_at, lease->deadline() - lead(*lease), lease->late_at});
-  agenda_.emplace(lease->attention, lease);
+  if (place) {
+    place.value().first = lease->attention;
+    agenda_.insert(std::move(place));
+  } else {
+    agenda_.emplace(lease->attention, lease);
+  }
   if (lease->attention < armed_) arm();
 }
 
@@ -135,14 +143,16 @@ void keeper::tick() {
       lost_(lease, deadline_reason(*lease));  // which removes it
     } else if (now >= lease->late_at) {
       lease->late_at = time_point::max();
+      lease->is_late = true;
       report_overdue(journal_, *lease, now);
       plan(lease, lease->renew_at);
     } else if (lease->renew_at - slack(*lease) > now) {
       break;
     } else {
-      if (lease->due_at == time_point::max()) {
+      if (lease->renews && lease->due_at == time_point::max()) {
         lease->due_at = lease->renew_at;
-        lease->late_at = lease->due_at + patience(*lease);
+        // That costs a timer. Where nobody listens, lateness is found out with the answer, or at the end.
+        if (is_observed()) lease->late_at = lease->due_at + lease->renewal_patience();
       }
       plan(lease, time_point::max());  // until the answer is here
       due.push_back(lease);
@@ -183,8 +193,13 @@ renewal keeper::settle(const lease_record_ptr& lease, store::renewed outcome, ti
     if (again) plan(lease, now + lease->pause.next(time_.random()));
     return renewal::unknown;
   }
-  report_renewed(journal_, *lease, now, patience(*lease));
-  lease->due_at = lease->late_at = time_point::max();
+  if (reason == cause::user || (reason == cause::time && lease->renews)) {
+    report_renewed(journal_, *lease, now);
+    nothing_due(*lease);
+  } else {
+    // A check is no renewal that was planned, so the answer to that is still due; but the lease is confirmed.
+    lease->late_at = time_point::max();
+  }
   if (lease->renews || reason == cause::user) {
     confirm(lease, sent);
   } else {

@@ -58,6 +58,7 @@ class keeper {
     }
   };
 
+  [[nodiscard]] bool is_observed() const noexcept { return journal_ != nullptr && journal_->is_observed(); }
   void tick();
   void arm();
   /// The reason of a renewal.

@@ -39,6 +39,8 @@ class lease_record {
   // Under the core lock:
   /// For how long a confirmation is believed. The store keeps the hold for the grace longer.
   [[nodiscard]] duration ttl() const noexcept { return hold.ttl - grace; }
+  /// A renewal that is overdue for so long is late: half of the ttl is over then.
+  [[nodiscard]] duration renewal_patience() const noexcept { return ttl() / 6; }
   void set_deadline(store::time_point when) noexcept {
     deadline_.store(when.time_since_epoch().count(), std::memory_order_release);
   }
@@ -84,7 +86,8 @@ class lease_record {
   store::time_point attention;    // when to look at it next
   store::time_point renew_at;     // time_point::max(): no automatic renewal, or a renewal in flight
   store::time_point due_at = store::time_point::max();   // of the renewal that is not confirmed yet
-  store::time_point late_at = store::time_point::max();  // when that is to be reported as late
+  store::time_point late_at = store::time_point::max();  // when that is to be reported as late: observed
+  bool is_late = false;                                  // it has been, and is counted
 
  private:
   std::atomic<std::chrono::nanoseconds::rep> deadline_ = 0;

@@ -25,6 +25,12 @@ void describe(const lease_record& lease, event& e) {
   if (lease.metadata) e.label = from_metadata(*lease.metadata).label;
 }
 
+/// The lease has ended. A late renewal that nobody observed, and no answer confirmed, is counted now.
+void count_unconfirmed(events::journal& to, const lease_record& lease, time_point now) noexcept {
+  if (lease.is_late || lease.due_at == time_point::max()) return;
+  if (between(lease.due_at, now) >= lease.renewal_patience()) to.count_alone(counter::late_renewals);
+}
+
 const char* text_of(loss_reason reason) {
   switch (reason) {
     case loss_reason::ended_at_store: return "the store no longer has it";
@@ -67,6 +73,7 @@ void report_refused(events::journal* to, const store::claim* claim, duration wai
 void report_released(events::journal* to, const lease_record& lease, time_point now) noexcept {
   if (to == nullptr) return;
   to->count_alone(counter::released);
+  count_unconfirmed(*to, lease, now);
   to->hold.add(between(lease.granted_at, now));
   to->tell(event_kind::released, [&](event& e) {
     describe(lease, e);
@@ -77,6 +84,7 @@ void report_released(events::journal* to, const lease_record& lease, time_point 
 void report_lost(events::journal* to, const lease_record& lease, time_point now) noexcept {
   if (to == nullptr) return;
   to->count_alone(events::losses_of(lease.loss));
+  count_unconfirmed(*to, lease, now);
   to->hold.add(between(lease.granted_at, now));
   to->tell(event_kind::lost, [&](event& e) {
     describe(lease, e);
@@ -98,16 +106,14 @@ void report_overdue(events::journal* to, const lease_record& lease, time_point n
   });
 }
 
-void report_renewed(events::journal* to, const lease_record& lease, time_point now,
-                    duration patience) noexcept {
+void report_renewed(events::journal* to, const lease_record& lease, time_point now) noexcept {
   if (to == nullptr) return;
   to->count_alone(counter::renewals);
   if (lease.due_at == time_point::max()) return;  // its user renewed it
   const duration lateness = between(lease.due_at, now);
   to->lateness.add(lateness);
-  if (lateness < patience) return;
-  // Otherwise it was counted when it was overdue.
-  if (lease.late_at != time_point::max()) to->count_alone(counter::late_renewals);
+  if (lateness < lease.renewal_patience()) return;
+  if (!lease.is_late) to->count_alone(counter::late_renewals);
   to->tell(event_kind::renewal_late, [&](event& e) {
     describe(lease, e);
     e.elapsed = lateness;

@@ -24,9 +24,7 @@ void report_released(events::journal* to, const lease_record& lease, store::time
 void report_lost(events::journal* to, const lease_record& lease, store::time_point now) noexcept;
 /// The renewal that is due is not confirmed, and half of the ttl is over.
 void report_overdue(events::journal* to, const lease_record& lease, store::time_point now) noexcept;
-/// A renewal was confirmed.
-/// \param patience after which it is late.
-void report_renewed(events::journal* to, const lease_record& lease, store::time_point now,
-                    duration patience) noexcept;
+/// A renewal was confirmed, which was planned, or which its user has asked for.
+void report_renewed(events::journal* to, const lease_record& lease, store::time_point now) noexcept;
 
 }  // namespace holdfast::lease_core
