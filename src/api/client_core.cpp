@@ -372,9 +372,14 @@ store::listed client_core::list(bool idle) {
 }
 
 void client_core::close() noexcept {
-  if (!is_ours() || closed_.exchange(true)) return;
-  closing_.request_stop();
+  if (!is_ours()) return;
   const auto limit = std::chrono::steady_clock::now() + options_.flush_limit();
+  if (closed_.exchange(true)) {
+    // Another thread closes it, or has. Its observer may still run, and is not to outlive this call, either.
+    if (!runtime::is_own_thread()) ended_.wait(false);
+    return end_journal(limit);
+  }
+  closing_.request_stop();
   const auto idle = std::make_shared<idle_latch>();
   {
     const core_lock now{parts_->loop, true};
@@ -391,6 +396,12 @@ void client_core::close() noexcept {
     const core_lock now{parts_->loop};
     parts_->store->port().abandon();
   }
+  ended_ = true;
+  ended_.notify_all();
+  end_journal(limit);
+}
+
+void client_core::end_journal(std::chrono::steady_clock::time_point limit) noexcept {
   // A thread of a client may be the one that has to tell the events.
   if (runtime::is_own_thread()) return parts_->loop.journal().end(std::nullopt);
   parts_->loop.journal().end(std::max(limit, std::chrono::steady_clock::now() + least_time_for_events));

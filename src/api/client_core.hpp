@@ -163,8 +163,11 @@ class client_core : public std::enable_shared_from_this<client_core> {
   client_options options_;
   std::uint32_t generation_;
   std::atomic<bool> closed_ = false;
+  std::atomic<bool> ended_ = false;  // all that closing ends has been told to the journal
   std::stop_source closing_;
   std::unique_ptr<parts> parts_;
+
+  void end_journal(std::chrono::steady_clock::time_point limit) noexcept;
 
   /// An observer gets at least this time for the events that closing causes, also with a flush limit of zero.
   static constexpr std::chrono::milliseconds least_time_for_events{100};

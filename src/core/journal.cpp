@@ -130,7 +130,14 @@ std::optional<event> journal::next() {
   return first;
 }
 
+/// Whether events wait that nobody delivers, since there was no memory for that. From here on somebody does.
+bool journal::has_stalled() noexcept {
+  const annotated::lock held{mutex_};
+  return !queue_.empty() && !std::exchange(delivers_, true);
+}
+
 void journal::end(std::optional<std::chrono::steady_clock::time_point> limit) noexcept {
+  if (limit && has_stalled()) deliver_later();
   const annotated::lock held{mutex_};
   const bool is_inside = calls_ == std::this_thread::get_id();
   while (limit && !is_inside && delivers_ &&

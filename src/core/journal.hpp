@@ -110,9 +110,10 @@ class journal {
     }
   }
 
-  /// The client is closed. Waits until the observer has been told of all events, at most until the limit, and
-  /// for a call of it that runs; it is not called any more. Called by the observer itself, or without a limit
-  /// by another of the client's threads, it does not wait for events.
+  /// The client is closed; may be called again, by each thread that closes it. Waits until the observer has
+  /// been told of all events, at most until the limit, and for a call of it that runs; it is not called any
+  /// more. Called by the observer itself, or without a limit by another of the client's threads, it does not
+  /// wait for events.
   void end(std::optional<std::chrono::steady_clock::time_point> limit) noexcept;
 
   /// Any thread; takes no lock.
@@ -127,6 +128,7 @@ class journal {
   }
   void push(event e);
   void drop() noexcept;
+  [[nodiscard]] bool has_stalled() noexcept;
   void deliver();
   void deliver_later() noexcept;
   [[nodiscard]] std::optional<event> next();

@@ -2,8 +2,10 @@
 
 #include "core/journal.hpp"
 
+#include <atomic>
 #include <deque>
 #include <functional>
+#include <future>
 #include <gtest/gtest.h>
 #include <new>
 #include <string>
@@ -140,6 +142,44 @@ TEST_F(journals, end_after_all_events_were_told) {
   EXPECT_TRUE(turns.empty());
   EXPECT_EQ(names.size(), 1U);
   EXPECT_EQ(book.statistics().events_dropped, 0U);
+}
+
+TEST_F(journals, tell_at_their_end_what_no_delivery_could_begin_for) {
+  bool fails = true;
+  book.observe(remember, [&](const std::function<void()>& turn) {
+    if (std::exchange(fails, false)) throw std::bad_alloc{};
+    turn();
+  });
+  tell("a");
+  EXPECT_TRUE(names.empty());
+  book.end(std::chrono::steady_clock::now() + 100s);
+  EXPECT_EQ(names, std::vector<std::string>{"a"});
+  EXPECT_EQ(book.statistics().events_dropped, 0U);
+}
+
+TEST_F(journals, may_end_twice_and_wait_each_time_for_a_call_that_runs) {
+  std::promise<void> inside;
+  std::promise<void> leave;
+  std::atomic<bool> runs = false;
+  observe([&](const event&) {
+    runs = true;
+    inside.set_value();
+    leave.get_future().wait();
+    runs = false;
+  });
+  tell("a");
+  std::jthread callbacks{[this] { run(); }};
+  inside.get_future().wait();
+  const auto end = [&] {
+    book.end(std::chrono::steady_clock::now());
+    return runs.load();
+  };
+  auto first = std::async(std::launch::async, end);
+  auto second = std::async(std::launch::async, end);
+  (void)second.wait_for(50ms);  // it has time to return too early
+  leave.set_value();
+  EXPECT_FALSE(first.get());
+  EXPECT_FALSE(second.get());
 }
 
 TEST_F(journals, drop_what_is_left_at_the_limit_of_their_end) {
