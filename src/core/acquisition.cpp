@@ -96,6 +96,7 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
         maybe_there_ = false;
         if (stands_by() || claim_.insists) {
           last_error_ = pause->reason;
+          is_paused_ = true;
           return wake(now + pause_.next(random));
         }
         return fail(now, pause->reason);
@@ -144,7 +145,9 @@ acquisition::step acquisition::take_place(time_point now, std::uint64_t random, 
   if (!claim_.wait) return fail(now, {errc::corrupt_store, "the store queued a claim that does not wait"});
   if (early.look_at_any || early.look == token_ || early.revoked == token_) return look(now);
   last_error_ = at.pause;
-  if (!std::exchange(had_place_, true)) came_first_ = at.head;
+  is_paused_ = at.pause.has_value();
+  if (!std::exchange(has_waited_, true)) came_first_ = at.head;
+  had_place_ = true;
   state_ = state::waiting;
   place current = at;
   current.head = at.head || first_;  // that notification may have overtaken this reply
@@ -153,6 +156,7 @@ acquisition::step acquisition::take_place(time_point now, std::uint64_t random, 
 
 acquisition::step acquisition::on_error(time_point now, std::uint64_t random, const store::request_error& t) {
   last_error_ = t.reason;
+  is_paused_ = false;
   if (state_ == state::asking && (t.maybe_executed || t.granted)) {
     // The claim may be in the queue by now, or even hold. Only the store knows: never guess.
     state_ = state::finding;
@@ -285,7 +289,7 @@ acquisition::step acquisition::leave(time_point now) {
 
 acquisition::step acquisition::grant() {
   step s = over();
-  s.answer = store::granted{token_, kept_, first_sent_};
+  s.answer = store::granted{token_, kept_, first_sent_, has_waited_ || claim_.was_queued};
   return s;
 }
 

@@ -42,8 +42,10 @@ class acquisition {
   [[nodiscard]] const std::optional<failure>& last_error() const { return last_error_; }
 
   [[nodiscard]] const store::claim& claim() const { return claim_; }
-  /// Whether it has been in the queue.
-  [[nodiscard]] bool has_waited() const { return had_place_; }
+  /// Whether it has been in the queue, with this owner id.
+  [[nodiscard]] bool has_waited() const { return has_waited_; }
+  /// Whether the last error is what the store answered; otherwise it did not answer.
+  [[nodiscard]] bool is_paused() const { return is_paused_; }
   /// Whether nobody waited before it when it came into the queue.
   [[nodiscard]] bool came_first() const { return came_first_; }
 
@@ -75,7 +77,8 @@ class acquisition {
   bool in_flight_ = false;
   bool withdrawing_ = false;  // leaving: the withdrawal itself has been sent
   bool maybe_there_ = false;  // the claim may be at the store
-  bool had_place_ = false;    // it has been in the queue
+  bool had_place_ = false;    // it has been in the queue, maybe with another owner id
+  bool has_waited_ = false;   // with this one
   bool came_first_ = false;   // nobody waited before it then
   fencing_token token_;       // of the place in the queue; zero until known
   /// Notifications that came while a request was under way, whose reply may be older than they are.
@@ -92,6 +95,7 @@ class acquisition {
   store::time_point withdraws_since_;
   store::time_point kept_;                         // the last request known to have started the claim's ttl
   std::optional<failure> last_error_;              // since the last reply
+  bool is_paused_ = false;                         // that came in the reply
   std::optional<store::time_point> silent_since_;  // the first request that has had no answer
 };
 

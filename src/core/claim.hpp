@@ -31,7 +31,8 @@ struct claim {
   bool insists = false;
   /// Of an election. Some stores write its place otherwise, and no error that may pass ends its wait.
   bool election = false;
-  bool stood_by = false;  // of an election: it was in the queue before, with another owner id
+  bool stood_by = false;    // of an election: it was in the queue before, with another owner id
+  bool was_queued = false;  // likewise of any claim, and that has been told
   retry_policy retry;
   std::shared_ptr<const std::string> metadata;
 };

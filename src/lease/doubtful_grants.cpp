@@ -23,14 +23,18 @@ failure in_doubt() {
 /// The store has granted the claim, but its session has not been confirmed for too long, as after a stall.
 /// The session may have survived. The claim waits for the proof as it waits for an answer, so a waiter does
 /// not lose its grant.
-void lease_manager::doubt(claim_id id, const wish& request, const lease_record_ptr& lease) {
+void lease_manager::doubt(claim_id id, const wish& request, const store::granted& grant,
+                          const lease_record_ptr& lease) {
   constexpr duration least_patience = std::chrono::seconds{1};
   const auto found = pending_.find(id);
   if (found == pending_.end()) return give_back(lease, nullptr);
   const duration patience = request.claim.wait ? request.claim.retry.limit() : duration::zero();
   found->second.doubtful = lease;
   found->second.doubted_until = time_.now() + std::max(patience, least_patience);
-  wait_for_proof(id, request);
+  // The claim has its grant before anything is copied: whatever ends it gives that back.
+  wish doubted = request;
+  remember(doubted, grant);
+  wait_for_proof(id, doubted);
 }
 
 void lease_manager::wait_for_proof(claim_id id, const wish& request) {

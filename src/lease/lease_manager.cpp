@@ -18,6 +18,10 @@ failure cannot_rest() {
           "grace and at_least, or use a store that keeps a ttl of each claim"};
 }
 
+time_point first_sent(const wish& request, const store::granted& grant) {
+  return request.first_sent.value_or(grant.first_sent == time_point{} ? grant.valid_from : grant.first_sent);
+}
+
 /// The holder has released, and the claim is still there.
 std::shared_ptr<const std::string> as_released(const std::string& metadata) {
   claimant former = from_metadata(metadata);
@@ -26,6 +30,11 @@ std::shared_ptr<const std::string> as_released(const std::string& metadata) {
 }
 
 }  // namespace
+
+void remember(wish& request, const store::granted& grant) {
+  request.first_sent = first_sent(request, grant);
+  request.claim.was_queued = grant.was_queued;
+}
 
 lease_manager::lease_manager(store::scheduler& time, store::port& port, on_loss lost)
     : time_{time},
@@ -52,13 +61,15 @@ lease_manager::~lease_manager() {
 lease_manager::claim_id lease_manager::acquire(wish request, std::optional<time_point> limit,
                                                std::function<void(taken)> done) {
   const claim_id id = ++last_;
+  std::unique_ptr<const store::claim> observed;  // before the entry: there may be no memory for it
+  if (journal_ != nullptr && journal_->is_observed()) {
+    observed = std::make_unique<const store::claim>(request.claim);
+  }
   pending& p = pending_[id];
   p.owner = request.claim.owner;
   p.done = std::move(done);
-  if (journal_ != nullptr && journal_->is_observed()) {
-    p.claim = std::make_unique<const store::claim>(request.claim);
-    p.began = time_.now();
-  }
+  if (observed) p.began = time_.now();
+  p.claim = std::move(observed);
   if (limit) p.limit = time_.at(*limit, [this, id] { time_is_up(id); });
   const bool rests = request.claim.grace != duration::zero() || request.at_least != duration::zero();
   if (rests && !port_.can_rest()) {
@@ -79,7 +90,7 @@ void lease_manager::ask(claim_id id, wish request) {
 
 /// A grant arrived after its deadline: this process was paused, or the round trip is longer than the ttl. A
 /// claim that waits is made again, a limited number of times.
-void lease_manager::ask_again(claim_id id, wish request) {
+void lease_manager::ask_again(claim_id id, wish request, const store::granted& late) {
   constexpr int at_most = 3;
   const auto found = pending_.find(id);
   if (found == pending_.end()) return;
@@ -88,6 +99,7 @@ void lease_manager::ask_again(claim_id id, wish request) {
     return finish(
         id, failure{errc::lost, "the grant took longer to arrive than its ttl lasts; ask for a longer ttl"});
   }
+  remember(request, late);
   ask_anew(id, std::move(request));
 }
 
@@ -110,8 +122,6 @@ void lease_manager::on_acquired(claim_id id, const wish& request, store::acquire
                                      c.permits, request.margin, request.renews, c.retry);
   lease->grace = c.grace;
   const time_point now = time_.now();
-  const time_point first_sent =
-      request.first_sent.value_or(grant.first_sent == time_point{} ? grant.valid_from : grant.first_sent);
   if (request.at_least != duration::zero()) {
     lease->rests_until = now + request.at_least;  // at the store the grant is older
     lease->metadata = c.metadata;
@@ -121,24 +131,23 @@ void lease_manager::on_acquired(claim_id id, const wish& request, store::acquire
   lease->stays = request.stays;
   const time_point end = deadline_of(grant.valid_from, c.ttl, request.margin);
   lease->set_deadline(end);
-  const bool is_late = now >= end;
-  if (is_late || port_.session_until().value_or(time_point::max()) <= now) {
-    wish again = request;
-    again.first_sent = first_sent;
-    if (!is_late) return doubt(id, again, lease);
-    // It arrived after its deadline. At the store it may still hold.
+  if (now >= end) {
+    // It arrived after its deadline. At the store it may still hold: that ends first, also where there is no
+    // memory for another claim.
     give_back(lease, nullptr);
-    return ask_again(id, std::move(again));
+    return ask_again(id, request, grant);
   }
-  begin(id, lease, grant.valid_from, first_sent, now);
+  if (port_.session_until().value_or(time_point::max()) <= now) return doubt(id, request, grant, lease);
+  begin(id, lease, grant.valid_from, first_sent(request, grant), now);
 }
 
 void lease_manager::begin(claim_id id, const lease_record_ptr& lease, time_point valid_from,
                           time_point first_sent, time_point now) {
   lease->granted_at = now;
-  report_granted(journal_, *lease, std::chrono::duration_cast<duration>(now - first_sent));
-  keeper_.add(lease, valid_from);
   by_owner_[lease->hold.owner] = lease;
+  keeper_.add(lease, valid_from);
+  // After what may fail for want of memory; from here on the lease has an end, too.
+  report_granted(journal_, *lease, std::chrono::duration_cast<duration>(now - first_sent));
   const auto found = pending_.find(id);
   if (found != pending_.end() && found->second.release_requested) look_for_request(lease->hold.owner);
   finish(id, lease);

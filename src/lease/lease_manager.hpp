@@ -27,6 +27,9 @@ struct wish {
   std::optional<store::time_point> first_sent{};  // first, where it is made again
 };
 
+/// Keeps, for a claim that may be made again, what its events need of its grant.
+void remember(wish& request, const store::granted& grant);
+
 /// Another client holds the lock, and the wait limit is over.
 struct not_had {};
 using taken = std::variant<lease_record_ptr, not_had, failure>;
@@ -101,13 +104,13 @@ class lease_manager {
   };
 
   void ask(claim_id id, wish request);
-  void ask_again(claim_id id, wish request);
+  void ask_again(claim_id id, wish request, const store::granted& late);
   void ask_anew(claim_id id, wish request);
   void on_acquired(claim_id id, const wish& request, store::acquired result);
   /// \param first_sent when the claim was first sent.
   void begin(claim_id id, const lease_record_ptr& lease, store::time_point valid_from,
              store::time_point first_sent, store::time_point now);
-  void doubt(claim_id id, const wish& request, const lease_record_ptr& lease);
+  void doubt(claim_id id, const wish& request, const store::granted& grant, const lease_record_ptr& lease);
   void wait_for_proof(claim_id id, const wish& request);
   void on_proof(claim_id id, const wish& request, const store::renewals& answer);
   void give_up_doubtful(claim_id id, const wish& request);

@@ -13,8 +13,10 @@ void claim_reports::update(const tickets::acquisition& claim, events::journal& t
     });
   }
   const auto& error = claim.last_error();
-  const bool had_error = std::exchange(has_error_, error.has_value());
-  if (!error || had_error) return;
+  const std::error_code now = error ? error->code : std::error_code{};
+  const bool is_same = std::exchange(told_, now) == now && was_paused_ == claim.is_paused();
+  was_paused_ = claim.is_paused();
+  if (!error || is_same) return;
   to.count_alone(events::counter::troubles);
   to.tell(event_kind::trouble, [&](event& e) {
     events::describe(claim.claim(), e);

@@ -68,6 +68,38 @@ TEST_F(lease_events, have_the_whole_wait_of_a_claim_that_is_made_again) {
   EXPECT_GE(events.back().elapsed, 31s);
 }
 
+TEST_F(lease_events, say_of_a_claim_that_is_made_again_that_it_waits_now) {
+  ask();
+  it.time.run_for(31s);  // the grant arrives after its deadline
+  it.answer(granted_at(7));
+  it.answer(waiting_at(8), it.link.open() - 1);
+  ASSERT_EQ(kinds(), kinds_of{event_kind::queued});
+}
+
+TEST_F(lease_events, say_only_once_of_a_claim_that_it_waits) {
+  ask();
+  it.answer(waiting_at(7));
+  it.time.run_for(1s);
+  it.notify(1, grant_of(7));
+  it.time.run_for(31s);
+  it.answer(granted_at(7), it.link.open() - 1);
+  ASSERT_TRUE(ends.empty()) << "it is made again";
+  it.answer(waiting_at(8), it.link.open() - 1);
+  EXPECT_EQ(kinds(), kinds_of{event_kind::queued});
+  EXPECT_EQ(book.statistics().queued, 1U);
+}
+
+TEST_F(lease_events, tell_a_trouble_that_follows_another_at_once) {
+  ask();
+  it.answer(retryable);
+  it.time.run_for(1s);
+  tickets::place paused = head_at(7, 10s);
+  paused.pause = failure{errc::unavailable, "the failover guard"};
+  it.answer(paused);
+  ASSERT_EQ(kinds(), (kinds_of{event_kind::trouble, event_kind::queued, event_kind::trouble}));
+  EXPECT_EQ(events[2].text, "the failover guard");
+}
+
 TEST_F(lease_events, tell_a_trouble_once_until_the_next_answer) {
   ask();
   it.answer(retryable);
@@ -140,6 +172,21 @@ TEST_F(lease_events, are_silent_about_renewals_in_time) {
   EXPECT_EQ(book.statistics().lateness.count(), 5U);
 }
 
+TEST_F(lease_events, do_not_take_a_check_for_a_renewal) {
+  const auto lease = hold();
+  events.clear();
+  it.time.run_for(10s);  // the renewal is sent
+  it.notify(1, {store::notification_kind::revoked, id(1), fencing_token{7}});
+  ASSERT_EQ(it.link.open(), 2U);
+  it.time.run_for(7s);
+  it.answer(tickets::kept{{true}}, 1);
+  EXPECT_EQ(book.statistics().renewals, 0U);
+  it.answer(tickets::kept{{true}});
+  EXPECT_EQ(book.statistics().renewals, 1U);
+  EXPECT_EQ(book.statistics().lateness.sum, 7s);
+  EXPECT_EQ(book.statistics().late_renewals, 1U);
+}
+
 TEST_F(lease_events, tell_a_loss_at_the_deadline) {
   hold();
   events.clear();
@@ -158,6 +205,38 @@ TEST_F(lease_events, tell_at_the_close_what_it_ends) {
   ASSERT_EQ(kinds(), (kinds_of{event_kind::withdrawn, event_kind::lost}));
   EXPECT_EQ(events[0].code, errc::closed);
   EXPECT_EQ(events[1].loss, loss_reason::client_closed);
+}
+
+/// Nobody observes.
+class counted_leases : public managed_leases {
+ protected:
+  counted_leases() { all.report_to(book); }
+  events::journal book;
+};
+
+TEST_F(counted_leases, have_no_timer_for_lateness) {
+  hold();
+  it.time.run_for(15s - 1us);
+  EXPECT_GT(it.time.next_timer(), epoch + 15s);
+  it.time.run_for(3s + 1us);
+  it.answer(tickets::kept{{true}});
+  EXPECT_EQ(book.statistics().late_renewals, 1U);
+  EXPECT_EQ(book.statistics().lateness.sum, 8s);
+}
+
+TEST_F(counted_leases, count_a_late_renewal_that_no_answer_confirmed) {
+  hold();
+  it.time.run_for(30s);
+  EXPECT_EQ(book.statistics().lost_not_renewed, 1U);
+  EXPECT_EQ(book.statistics().late_renewals, 1U);
+}
+
+TEST_F(counted_leases, count_a_release_before_a_renewal_is_late_alone) {
+  const auto lease = hold();
+  it.time.run_for(14s);
+  release(lease);
+  EXPECT_EQ(book.statistics().released, 1U);
+  EXPECT_EQ(book.statistics().late_renewals, 0U);
 }
 
 }  // namespace
