@@ -273,6 +273,7 @@ void multiplexed_connection<Wire>::connect() {
 
 template <class Wire>
 void multiplexed_connection<Wire>::connect_once() {
+  bool is_made = false;  // then its end is told as a disconnection
   try {
     auto made = protocol_.connect(connector_.stop_descriptor());
     const std::string server = loop_.journal().is_observed() ? place() : std::string{};
@@ -281,6 +282,7 @@ void multiplexed_connection<Wire>::connect_once() {
       // Before any request is answered; and an observer that sends one then waits for the wire.
       loop_.journal().count(events::counter::connects);
       loop_.journal().tell(event_kind::connected, [&](event& e) { e.text = server; });
+      is_made = true;
       wire_ = std::move(made);
       heard_ = clock::now();
       unusable_.reset();
@@ -291,14 +293,19 @@ void multiplexed_connection<Wire>::connect_once() {
     protocol_.on_connected();
     flush();
   } catch (connection_error& c) {
-    // The client's end ends a try, too.
-    if (!connector_.is_stopping()) {
-      report(events::counter::connect_failures, event_kind::connect_failed, c.reason);
-    }
+    if (!is_made) report_no_connection(c.reason);
     give_up(std::move(c));
   } catch (const std::exception& e) {  // out of threads or memory
-    give_up(connection_error{{errc::exhausted, e.what()}});
+    connection_error exhausted{{errc::exhausted, e.what()}};
+    if (!is_made) report_no_connection(exhausted.reason);
+    give_up(std::move(exhausted));
   }
+}
+
+template <class Wire>
+void multiplexed_connection<Wire>::report_no_connection(const failure& reason) noexcept {
+  if (connector_.is_stopping()) return;  // the client's end ends a try, too
+  report(events::counter::connect_failures, event_kind::connect_failed, reason);
 }
 
 template <class Wire>
