@@ -1,9 +1,11 @@
 // Exports the statistics of a client in the text format of Prometheus, which OpenTelemetry's collector reads
 // as well. The names follow the conventions of both: the unit at the end, `_total` for counters, durations in
-// seconds. Serve what `metrics` returns at /metrics.
+// seconds. Serve what `metrics` returns at /metrics, with the Content-Type of this format:
+// `text/plain; version=0.0.4; charset=utf-8`.
 
 #include <cstdint>
 #include <iostream>
+#include <locale>
 #include <sstream>
 #include <string>
 
@@ -13,6 +15,10 @@ namespace {
 
 class exposition {
  public:
+  exposition() {
+    text_.imbue(std::locale::classic());  // whatever the locale of the program: no grouped digits, a point
+    text_.precision(15);                  // a sum keeps its microseconds
+  }
   void counter(const std::string& name, const std::string& help) {
     text_ << "# HELP holdfast_" << name << "_total " << help << "\n# TYPE holdfast_" << name
           << "_total counter\n";

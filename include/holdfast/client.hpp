@@ -42,6 +42,7 @@ class client_access;
 ///
 /// *Lifetime.* Closing (the destructor) fails pending waits with errc::closed, ends all leases, sends the
 /// releases that are still due, and waits for the store's answers for at most `client_options::flush_limit`.
+/// Then it waits for `client_options::observer`, which says for how long.
 /// On ZooKeeper the destructor may take 4.5 s more while the server is silent.
 /// Locks and leases may outlive the client; they hold nothing then. In a child after fork() the client is not
 /// usable: every call fails with errc::closed, and the destructor leaves everything to the parent. A client

@@ -22,11 +22,11 @@ enum class event_kind : std::uint8_t {
   disconnected,    ///< from a server, not by closing the client
   queued,          ///< a claim waits behind others
   granted,         ///< a claim became a lease
-  refused,         ///< others hold the name, and the claim does not wait
+  refused,         ///< others hold the name, and the claim was not to wait in the queue
   failed,          ///< a claim ended with an error
   withdrawn,       ///< the claim was given up by this client: wait limit, cancellation, closing
   trouble,         ///< a claim goes on without an answer, or the store grants nothing to anybody for a while
-  released,        ///< by its holder
+  released,        ///< given up by its holder, whatever the store answers
   renewal_late,    ///< half of the ttl was over without a confirmed renewal
   lost,            ///< a lease was lost
 };
@@ -35,6 +35,11 @@ enum class event_kind : std::uint8_t {
 [[nodiscard]] HOLDFAST_EXPORT std::string_view to_string(event_kind kind) noexcept;
 
 /// One event; see client_options::observer. Members that a kind does not name are empty.
+///
+/// Events are those of single claims at the store. A set of locks makes one for each name, and again where a
+/// name was not free: each attempt on each name has its own `granted` and `released`, or `refused`, `failed`
+/// or `withdrawn`, also where the set is acquired later, or never. Latches and barriers claim permits, and
+/// appear as such.
 struct event {
   event_kind kind{};            ///< what has happened
   boot_clock::time_point at{};  ///< when

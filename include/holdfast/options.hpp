@@ -142,17 +142,19 @@ class HOLDFAST_EXPORT client_options {
   [[nodiscard]] const std::string& password() const noexcept { return password_; }
   /// Is told what happens in the client: connections, claims, leases; see <holdfast/event.hpp>. Runs on the
   /// client's thread for callbacks, one call at a time, in the order of the events, under none of the
-  /// client's locks. One that blocks delays the callbacks of `lease::on_lost` and `client::watch`, and
-  /// nothing else. 1024 events wait for it; further ones are dropped, and counted in
-  /// `client_statistics::events_dropped` and the next `event::dropped`. An exception that it throws ends the
-  /// process. The order of events and other callbacks is not defined. Its calls may use the client.
+  /// client's locks. It may be called before the client's constructor has returned. One that blocks delays
+  /// the callbacks of `lease::on_lost` and `client::watch`, and nothing else. 1024 events wait for it;
+  /// further ones are dropped, and counted in `client_statistics::events_dropped` and the next
+  /// `event::dropped`. An exception that it throws ends the process. The order of events and other callbacks
+  /// is not defined. Its calls may use the client.
   ///
-  /// Closing the client tells it of all ends of leases and claims first, within `flush_limit`, or 100 ms if
-  /// that is longer; events that are left then are dropped, and counted. It is not called any more once
-  /// `client::close()` or the destructor has returned. They wait for a call that runs, unless that call
-  /// itself closes the client. A callback of the client that closes it does not wait for events. In a child
-  /// after fork() it is never called. The function is destroyed with the client and the last of its locks and
-  /// leases.
+  /// Closing the client first tells it of the ends of leases and claims, as far as those 1024 have room:
+  /// within `flush_limit`, and for 100 ms more where the store took all of that. Events that are left then
+  /// are dropped, and counted. It is not called any more once `client::close()` or the destructor has
+  /// returned, on whichever thread. They wait for a call that runs, however long it takes, unless that call
+  /// itself closes the client. A callback of this or another client that closes it does not wait for events.
+  /// So two observers must not close each other's clients. In a child after fork() it is never called. The
+  /// function is destroyed with the client and the last of its locks and leases.
   ///
   /// Default: none. Without it no event is made; `client::statistics()` counts all the same.
   client_options& observer(std::function<void(const event&)> observes);

@@ -27,7 +27,9 @@ struct HOLDFAST_EXPORT histogram {
   [[nodiscard]] std::uint64_t count() const noexcept;
 };
 
-/// What has happened in one client since it was opened: see client::statistics. Counters only grow.
+/// What has happened in one client since it was opened: see client::statistics. Counters only grow. What is
+/// counted are claims at the store, as event tells them: each attempt of a set of locks on each of its names
+/// counts, and latches and barriers count as permits.
 struct HOLDFAST_EXPORT client_statistics {
   std::uint64_t connects = 0;          ///< connections to servers that were made, also again
   std::uint64_t connect_failures = 0;  ///< tries to connect that failed
@@ -37,19 +39,21 @@ struct HOLDFAST_EXPORT client_statistics {
   std::uint64_t granted_shared = 0;     ///< those of readers
   std::uint64_t granted_permits = 0;    ///< those of permits
   std::uint64_t queued = 0;             ///< claims that waited behind others
-  std::uint64_t refused = 0;            ///< claims that did not wait, of names that others held
+  std::uint64_t refused = 0;            ///< see event_kind::refused
   std::uint64_t failed = 0;             ///< claims that ended with an error
   std::uint64_t withdrawn = 0;          ///< claims that were given up: wait limit, cancellation, closing
   std::uint64_t troubles = 0;           ///< see event_kind::trouble
 
-  std::uint64_t released = 0;             ///< leases, by their holders
+  std::uint64_t released = 0;             ///< leases that their holders gave up, whatever the store answered
   std::uint64_t lost_ended_at_store = 0;  ///< leases; see loss_reason, also below
   std::uint64_t lost_not_renewed = 0;     ///< loss_reason::not_renewed
   std::uint64_t lost_session_ended = 0;   ///< loss_reason::session_ended
   std::uint64_t lost_client_closed = 0;   ///< loss_reason::client_closed
 
-  std::uint64_t renewals = 0;        ///< that were confirmed, each lease for itself
-  std::uint64_t late_renewals = 0;   ///< see event_kind::renewal_late; each renewal once
+  std::uint64_t renewals = 0;  ///< that were confirmed, each lease for itself
+  /// See event_kind::renewal_late; each renewal once. Without an observer it is counted when it is confirmed,
+  /// or when its lease ends.
+  std::uint64_t late_renewals = 0;
   std::uint64_t events_dropped = 0;  ///< because the observer was too slow; zero without an observer
 
   histogram wait{};      ///< of granted claims, from the first request to the grant

@@ -1,5 +1,6 @@
 // What a client tells its observer, and what it counts.
 
+#include <atomic>
 #include <future>
 
 #include "contract/contract.hpp"
@@ -184,6 +185,33 @@ TEST_P(observed_clients, may_be_used_and_closed_by_their_observer) {
   is_set.set_value();
   EXPECT_EQ(closed.get_future().wait_for(100s), std::future_status::ready);
   EXPECT_EQ(locks.statistics().refused, 1U);
+}
+
+TEST_P(observed_clients, are_not_closed_for_anybody_while_their_observer_runs) {
+  std::promise<void> inside;
+  std::promise<void> leave;
+  std::atomic<bool> runs = false;
+  client& locks = open(client_options{}.observer([&](const event& e) {
+    if (e.kind != event_kind::granted) return;
+    runs = true;
+    inside.set_value();
+    leave.get_future().wait();
+    runs = false;
+  }));
+  auto held = mutex{locks, "stock"}.acquire();
+  inside.get_future().wait();
+  const auto close = [&] {
+    locks.close();
+    return runs.load();
+  };
+  auto first = std::async(std::launch::async, close);
+  auto second = std::async(std::launch::async, close);
+  // Whichever comes second has time to return too early.
+  (void)first.wait_for(100ms);
+  (void)second.wait_for(100ms);
+  leave.set_value();
+  EXPECT_FALSE(first.get());
+  EXPECT_FALSE(second.get());
 }
 
 TEST_P(observed_clients, count_without_an_observer_too) {
