@@ -16,27 +16,6 @@ using runtime::core_lock;
 
 namespace {
 
-/// A latch for a wait with a limit.
-struct idle_latch {
-  annotated::mutex mutex;
-  annotated::condition_variable changed;
-  bool rung HOLDFAST_GUARDED_BY(mutex) = false;
-
-  void ring() {
-    {
-      const annotated::lock held{mutex};
-      rung = true;
-    }
-    changed.notify_one();
-  }
-  bool wait_until(std::chrono::steady_clock::time_point limit) {
-    const annotated::lock held{mutex};
-    while (!rung && changed.wait_until(mutex, limit) == std::cv_status::no_timeout) {
-    }
-    return rung;
-  }
-};
-
 /// The result of a wait for a loss.
 std::optional<failure> loss_of(const lease_record& lease) {
   if (lease.reason == errc::lost) return std::nullopt;
@@ -369,42 +348,6 @@ store::listed client_core::list(bool idle) {
   require_open();
   return wait_for<store::listed>(
       [&](auto handler) { parts_->store->port().list(idle, give_up(), std::move(handler)); });
-}
-
-void client_core::close() noexcept {
-  if (!is_ours()) return;
-  const auto limit = std::chrono::steady_clock::now() + options_.flush_limit();
-  if (closed_.exchange(true)) {
-    // Another thread closes it, or has. Its observer may still run, and is not to outlive this call, either.
-    if (!runtime::is_own_thread()) ended_.wait(false);
-    return end_journal(limit);
-  }
-  closing_.request_stop();
-  const auto idle = std::make_shared<idle_latch>();
-  {
-    const core_lock now{parts_->loop, true};
-    parts_->meetings->close();
-    parts_->sets->close();
-    parts_->leases->close();
-    parts_->observers->close();
-    parts_->store->port().when_idle([idle] { idle->ring(); });
-  }
-  while (parts_->store->drive()) {
-  }
-  parts_->store->kick();
-  if (!idle->wait_until(limit)) {
-    const core_lock now{parts_->loop};
-    parts_->store->port().abandon();
-  }
-  ended_ = true;
-  ended_.notify_all();
-  end_journal(limit);
-}
-
-void client_core::end_journal(std::chrono::steady_clock::time_point limit) noexcept {
-  // A thread of a client may be the one that has to tell the events.
-  if (runtime::is_own_thread()) return parts_->loop.journal().end(std::nullopt);
-  parts_->loop.journal().end(std::max(limit, std::chrono::steady_clock::now() + least_time_for_events));
 }
 
 }  // namespace holdfast::detail

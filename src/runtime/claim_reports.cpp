@@ -14,7 +14,7 @@ void claim_reports::update(const tickets::acquisition& claim, events::journal& t
   }
   const auto& error = claim.last_error();
   const std::error_code now = error ? error->code : std::error_code{};
-  const bool is_same = std::exchange(told_, now) == now && was_paused_ == claim.is_paused();
+  const bool is_same = std::exchange(trouble_, now) == now && was_paused_ == claim.is_paused();
   was_paused_ = claim.is_paused();
   if (!error || is_same) return;
   to.count_alone(events::counter::troubles);

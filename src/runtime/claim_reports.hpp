@@ -16,7 +16,7 @@ class claim_reports {
 
  private:
   bool is_queued_;           // a claim that is made again has been told
-  std::error_code told_;     // the trouble that goes on; none
+  std::error_code trouble_;  // the trouble that goes on; none
   bool was_paused_ = false;  // see acquisition::is_paused; of that
 };
 
