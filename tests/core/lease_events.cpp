@@ -23,6 +23,13 @@ class lease_events : public managed_leases {
     return of;
   }
 
+  /// It waits for an answer longer than a ttl.
+  static lease_core::wish patient() {
+    lease_core::wish of = a_wish();
+    of.claim.retry.limit(60s);
+    return of;
+  }
+
   std::vector<event> events;
   events::journal book;
 };
@@ -56,9 +63,7 @@ TEST_F(lease_events, say_of_a_claim_whether_it_is_the_first) {
 }
 
 TEST_F(lease_events, have_the_whole_wait_of_a_claim_that_is_made_again) {
-  lease_core::wish patient = a_wish();
-  patient.claim.retry.limit(60s);
-  ask(patient);
+  ask(patient());
   it.time.run_for(31s);  // the grant arrives after its deadline
   it.answer(granted_at(7));
   ASSERT_GE(it.link.open(), 1U);
@@ -69,7 +74,7 @@ TEST_F(lease_events, have_the_whole_wait_of_a_claim_that_is_made_again) {
 }
 
 TEST_F(lease_events, say_of_a_claim_that_is_made_again_that_it_waits_now) {
-  ask();
+  ask(patient());
   it.time.run_for(31s);  // the grant arrives after its deadline
   it.answer(granted_at(7));
   it.answer(waiting_at(8), it.link.open() - 1);
@@ -77,7 +82,7 @@ TEST_F(lease_events, say_of_a_claim_that_is_made_again_that_it_waits_now) {
 }
 
 TEST_F(lease_events, say_only_once_of_a_claim_that_it_waits) {
-  ask();
+  ask(patient());
   it.answer(waiting_at(7));
   it.time.run_for(1s);
   it.notify(1, grant_of(7));
@@ -176,7 +181,7 @@ TEST_F(lease_events, do_not_take_a_check_for_a_renewal) {
   const auto lease = hold();
   events.clear();
   it.time.run_for(10s);  // the renewal is sent
-  it.notify(1, {store::notification_kind::revoked, id(1), fencing_token{7}});
+  it.notify(1, revocation(7));
   ASSERT_EQ(it.link.open(), 2U);
   it.time.run_for(7s);
   it.answer(tickets::kept{{true}}, 1);
