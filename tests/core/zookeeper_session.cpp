@@ -10,7 +10,6 @@
 #include <vector>
 
 #include "core/virtual_time.hpp"
-#include "stores/zookeeper/link/settings.hpp"
 #include "stores/zookeeper/protocol/note.hpp"
 #include "stores/zookeeper/protocol/session.hpp"
 
@@ -395,13 +394,6 @@ TEST_F(zookeeper_shared_watch, is_not_ended_while_the_locks_are_watched) {
   session_.happened("/stock/leases", change::children);
   while (!wire_.kinds().empty()) wire_.answer_next(answer::done);
   EXPECT_GT(changes, before);
-}
-
-TEST(zookeeper_pauses, between_rounds_of_connecting_are_not_the_same_for_all) {
-  EXPECT_EQ(spread(500ms, 0), 250ms);
-  EXPECT_EQ(spread(500ms, 500), 750ms);
-  EXPECT_EQ(spread(500ms, 501), 250ms);
-  EXPECT_EQ(spread(0ms, 12345), 0ms);
 }
 
 }  // namespace
