@@ -220,7 +220,7 @@ class multiplexed_connection final : private readable_connection {
   void report(events::counter counted, event_kind kind, const failure& reason) noexcept;
   void report_no_connection(const failure& reason) noexcept;
   [[nodiscard]] std::string place() const {
-    std::string now = protocol_.place();
+    const std::string now = protocol_.place();
     return now.empty() ? settings_.place : now;
   }
   [[nodiscard]] failure at_place(const failure& reason) const {

@@ -83,7 +83,8 @@ std::optional<bool> is_open(const settings& in, const server_address& at, const 
     if (!reply.is(value::kind::error)) return true;
   } catch (const connection_error& c) {
     if (c.reason.code == errc::permission_denied) return false;
-  } catch (const parser::garbage&) {  // of what it does for others nothing is known
+  } catch (const parser::garbage&) {
+    return std::nullopt;
   }
   return std::nullopt;
 }

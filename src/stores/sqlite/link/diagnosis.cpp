@@ -128,7 +128,8 @@ class reader {
   static int is_late(void* self) { return steady_clock::now() >= static_cast<reader*>(self)->until_ ? 1 : 0; }
   [[nodiscard]] sqlite3_file* opened() const {
     sqlite3_file* file = nullptr;
-    if (sqlite3_file_control(db_, "main", SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK) return nullptr;
+    if (sqlite3_file_control(db_, "main", SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&file)) != SQLITE_OK)
+      return nullptr;
     return file != nullptr && file->pMethods != nullptr ? file : nullptr;
   }
   [[nodiscard]] broken failed(int code) const { return broken{request_error_of(db_, code, path_)}; }

@@ -64,11 +64,10 @@ class session_reader {
   };
   // Each throws runtime::connection_error where the session is over, or the time.
   [[nodiscard]] listing list(const std::string& path) {
-    listing found;
     auto r = request<listing>();
     begin(zoo_awget_children(zk_, path.c_str(), nullptr, nullptr, &on_list, r.get()));
     run_until([&] { return r->is_answered; });
-    return finish(std::move(r));
+    return finish(r);
   }
   struct rights {
     int code = ZOK;
@@ -78,7 +77,7 @@ class session_reader {
     auto r = request<rights>();
     begin(zoo_aget_acl(zk_, path.c_str(), &on_acl, r.get()));
     run_until([&] { return r->is_answered; });
-    return finish(std::move(r));
+    return finish(r);
   }
   struct content {
     int code = ZOK;
@@ -88,7 +87,7 @@ class session_reader {
     auto r = request<content>();
     begin(zoo_aget(zk_, path.c_str(), 0, &on_content, r.get()));
     run_until([&] { return r->is_answered; });
-    return finish(std::move(r));
+    return finish(r);
   }
 
  private:
@@ -105,7 +104,7 @@ class session_reader {
     return made;
   }
   template <class Answer>
-  Answer finish(std::shared_ptr<pending<Answer>> r) {
+  Answer finish(const std::shared_ptr<pending<Answer>>& r) {
     kept_.pop_back();
     const int code = r->answer.code;
     if (code == ZCONNECTIONLOSS || code == ZSESSIONEXPIRED || code == ZOPERATIONTIMEOUT || code == ZCLOSING)

@@ -154,6 +154,7 @@ class claim_queue final : private arrivals::host {
   void rest(const tickets::request& request, const on_reply& handler);
   void write_rest(claim& c, const on_reply& handler, int tries);
   void part(claim& c, const on_reply& handler, bool is_first);
+  [[nodiscard]] tickets::link::outcome outcome_of_former_rest(const owner_id& owner);
 
   // renew.cpp
   void read_written(claim& c, const std::string& path);
@@ -173,6 +174,8 @@ class claim_queue final : private arrivals::host {
   on_notification on_notification_;
   reaper reaper_;
   reaper marks_;  // of marks: they outlive the session, and their removal, too
+  /// Of early releases whose request was not answered: whether the name is known to rest since.
+  std::map<owner_id, bool> unsure_rests_;
   arrivals arrivals_;
   polling polling_;
   delayed_looks looks_;  // at the ends of rests

@@ -318,10 +318,22 @@ void claim_queue::rest(const tickets::request& request, const on_reply& handler)
   claim* const c = claims_.find(h.owner);
   if (c != nullptr && c->now == claim::phase::leaving && c->rests) return part(*c, handler, false);
   if (c == nullptr || (c->now != claim::phase::holding && c->now != claim::phase::parting))
-    return reply_later(handler, tickets::reply{tickets::kept{{false}}});
+    return reply_later(handler, outcome_of_former_rest(h.owner));
   c->now = claim::phase::parting;
   c->rests_until = time_.now() + h.ttl;
   write_rest(*c, handler, 0);
+}
+
+/// Of a claim that is not there any more: an earlier request for its rest may have been carried out, or may
+/// have been lost with the session.
+tickets::link::outcome claim_queue::outcome_of_former_rest(const owner_id& owner) {
+  const auto unsure = unsure_rests_.find(owner);
+  if (unsure == unsure_rests_.end()) return tickets::reply{tickets::kept{{false}}};
+  const bool rests = unsure->second;
+  unsure_rests_.erase(unsure);
+  if (rests) return tickets::reply{tickets::kept{{true}}};
+  return store::request_error{
+      {errc::unavailable, "the session ended before the servers confirmed that the name rests"}, false, true};
 }
 
 /// Writes the mark with what is left. Only then the nodes go: until then the name is held. Without a
@@ -339,14 +351,19 @@ void claim_queue::write_rest(claim& c, const on_reply& handler, int tries) {
   }
   steps.push_back(std::move(write));
   const bool creates = !std::exchange(c.marked, true);
-  nodes_.submit_all(std::move(steps), [this, ref = claim_table::ref_of(c), handler, tries,
-                                       creates](const std::vector<result>& results) {
+  nodes_.submit_all(std::move(steps), [this, ref = claim_table::ref_of(c), owner = c.request.owner, handler,
+                                       tries, creates](const std::vector<result>& results) {
+    const result& r = results.back();
+    if (is_unanswered(r)) {
+      unsure_rests_.emplace(owner, false);
+      return handler(store::request_error{request_error_of(r).reason, true, true});
+    }
     claim* const found = claims_.find(ref);
+    if (found == nullptr && is_error(r))  // the session has ended
+      return handler(store::request_error{request_error_of(r).reason, false, true});
     if (found == nullptr || found->now != claim::phase::parting)
       return handler(tickets::reply{tickets::kept{{false}}});
-    const result& r = results.back();
     if (r.code == answer::done) return part(*found, handler, true);
-    if (is_unanswered(r)) return handler(store::request_error{request_error_of(r).reason, true, true});
     if ((r.code == answer::no_node || r.code == answer::node_exists) && tries < most_tries) {
       if (!creates) found->marked = false;
       return write_rest(*found, handler, tries + 1);
@@ -360,8 +377,14 @@ void claim_queue::write_rest(claim& c, const on_reply& handler, int tries) {
 /// \param is_first no removal of the nodes was sent before.
 void claim_queue::part(claim& c, const on_reply& handler, bool is_first) {
   c.rests = true;
-  remove(c, [this, handler, is_first, path = mark_path(c.base, c.guid)](const tickets::link::outcome& left) {
-    if (std::holds_alternative<store::request_error>(left)) return handler(left);
+  const auto unsure = unsure_rests_.find(c.request.owner);
+  if (unsure != unsure_rests_.end()) unsure->second = true;
+  remove(c, [this, handler, is_first, owner = c.request.owner,
+             path = mark_path(c.base, c.guid)](const tickets::link::outcome& left) {
+    if (std::holds_alternative<store::request_error>(left)) {
+      unsure_rests_[owner] = true;
+      return handler(left);
+    }
     const bool was_there = std::holds_alternative<tickets::done>(std::get<tickets::reply>(left));
     // A hold that was ended by force does not rest.
     if (!was_there && is_first) marks_.remove(path);
