@@ -192,8 +192,6 @@ void claim_queue::poll(const claim_ref& ref) {
     wait_behind(*c, c->settled ? extent::nearest : extent::all);
   } else if (c->now == claim::phase::choosing && !c->makes_leases()) {
     count_leases(*c);
-  } else if (c->now == claim::phase::checking) {
-    look_at_marks(*c, nullptr);
   }
 }
 
@@ -231,7 +229,9 @@ bool claim_queue::is_first(claim& c) {
 
 void claim_queue::come_in(claim& c) {
   if (is_semaphore(c.request)) return choose(c, nullptr, 0);
-  admit(c, nullptr);
+  const fencing_token token = c.token;
+  hold(c);
+  notify(c, store::notification_kind::granted, token);
 }
 
 /// Leaves the queue and asks again at once. The answer to that request reports the failure.
