@@ -24,8 +24,13 @@ class exposition {
           << "_total counter\n";
     name_ = "holdfast_" + name + "_total";
   }
-  void value(const std::string& labels, std::uint64_t value) {
-    text_ << name_ << (labels.empty() ? "" : "{" + labels + "}") << ' ' << value << '\n';
+  /// Of the counter before, one for each label.
+  void value(const std::string& label, std::uint64_t value) {
+    text_ << name_ << '{' << label << "} " << value << '\n';
+  }
+  void counter(const std::string& name, const std::string& help, std::uint64_t value) {
+    counter(name, help);
+    text_ << name_ << ' ' << value << '\n';
   }
   void gauge(const std::string& name, const std::string& help, std::uint64_t value) {
     text_ << "# HELP holdfast_" << name << ' ' << help << "\n# TYPE holdfast_" << name << " gauge\nholdfast_"
@@ -59,33 +64,26 @@ std::string metrics(const holdfast::client_statistics& s) {
   out.value("mode=\"exclusive\"", s.granted_exclusive);
   out.value("mode=\"shared\"", s.granted_shared);
   out.value("mode=\"permits\"", s.granted_permits);
-  out.counter("claims_queued", "Claims that waited behind others.");
-  out.value("", s.queued);
+  out.counter("claims_queued", "Claims that waited behind others.", s.queued);
   out.counter("claims_ended", "Claims that ended without a lease.");
   out.value("outcome=\"refused\"", s.refused);
   out.value("outcome=\"failed\"", s.failed);
   out.value("outcome=\"withdrawn\"", s.withdrawn);
-  out.counter("troubles", "Times that claims had no answer, or the store granted nothing to anybody.");
-  out.value("", s.troubles);
-  out.counter("releases", "Leases that were released.");
-  out.value("", s.released);
+  out.counter("troubles", "Times that claims had no answer, or the store granted nothing to anybody.",
+              s.troubles);
+  out.counter("releases", "Leases that were released.", s.released);
   out.counter("losses", "Leases that were lost.");
   out.value("reason=\"ended_at_store\"", s.lost_ended_at_store);
   out.value("reason=\"not_renewed\"", s.lost_not_renewed);
   out.value("reason=\"session_ended\"", s.lost_session_ended);
   out.value("reason=\"client_closed\"", s.lost_client_closed);
-  out.counter("renewals", "Confirmed renewals.");
-  out.value("", s.renewals);
-  out.counter("late_renewals", "Renewals that were not confirmed when half of the ttl was over.");
-  out.value("", s.late_renewals);
-  out.counter("connects", "Connections to servers.");
-  out.value("", s.connects);
-  out.counter("connect_failures", "Tries to connect that failed.");
-  out.value("", s.connect_failures);
-  out.counter("disconnects", "Connections that ended.");
-  out.value("", s.disconnects);
-  out.counter("events_dropped", "Events that the observer was too slow for.");
-  out.value("", s.events_dropped);
+  out.counter("renewals", "Confirmed renewals.", s.renewals);
+  out.counter("late_renewals", "Renewals that were not confirmed when half of the ttl was over.",
+              s.late_renewals);
+  out.counter("connects", "Connections to servers.", s.connects);
+  out.counter("connect_failures", "Tries to connect that failed.", s.connect_failures);
+  out.counter("disconnects", "Connections that ended.", s.disconnects);
+  out.counter("events_dropped", "Events that the observer was too slow for.", s.events_dropped);
   out.gauge("leases_held", "Leases that are held now.", s.held());
   out.histogram("wait", "From the first request of a claim to its grant.", s.wait);
   out.histogram("hold", "From a grant to the release or the loss.", s.hold);

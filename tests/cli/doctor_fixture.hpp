@@ -1,37 +1,62 @@
 #pragma once
 
 #include <gmock/gmock.h>
+#include <optional>
 #include <string>
 
 #include "fixture.hpp"
 
 namespace holdfast::test {
 
-/// What `holdfast doctor` says of single conditions.
+/// What `holdfast doctor` says: each test breaks one condition, and sees it named.
 class doctor_test : public command_test {
  protected:
-  /// The finding of one condition, the first of that name; fails the test where there is none, or where the
-  /// command ends with another status.
-  json condition(const std::string& store, const std::string& name, int status, const strings& more = {}) {
+  /// All findings; fails the test where the command ends with another status.
+  json findings(const std::string& store, std::optional<int> status, const strings& more = {}) {
     strings arguments{"doctor", "--json", "--store", store};
     arguments.insert(arguments.end(), more.begin(), more.end());
     const auto run = holdfast(arguments);
-    EXPECT_EQ(run.status, status) << run.out << run.err;
-    const auto lines = parse_lines(run.out);
-    if (lines.size() != 1) return {};
-    for (const auto& each : lines.front()["findings"]) {
-      if (each["condition"] == name) return each;
+    if (status) {
+      EXPECT_EQ(run.status, *status) << run.out << run.err;
     }
-    ADD_FAILURE() << "nothing is said of " << name << ": " << run.out;
-    return {};
+    const auto lines = parse_lines(run.out);
+    if (lines.size() == 1) return lines.front()["findings"];
+    ADD_FAILURE() << run.out << run.err;
+    return json::array();
+  }
+  /// The finding of one condition, the worst of that name; fails the test where there is none.
+  json condition(const std::string& store, const std::string& name, std::optional<int> status = {},
+                 const strings& more = {}) {
+    json found;
+    const json all = findings(store, status, more);
+    for (const auto& each : all) {
+      if (each["condition"] == name && (found.is_null() || found["result"] == "kept")) found = each;
+    }
+    if (found.is_null()) ADD_FAILURE() << "nothing is said of " << name << ": " << all;
+    return found;
   }
   /// It is not kept, and the finding says what that means and what mends it.
-  static void expect(const json& one, const std::string& result, const std::string& observed) {
+  static void is(const json& one, const std::string& result, const std::string& observed,
+                 const std::string& remedy = {}) {
     ASSERT_TRUE(one.is_object());
     EXPECT_EQ(one["result"], result) << one;
     EXPECT_THAT(one["observed"].get<std::string>(), testing::HasSubstr(observed));
+    EXPECT_THAT(one["remedy"].get<std::string>(), testing::HasSubstr(remedy));
     EXPECT_FALSE(one["meaning"].get<std::string>().empty()) << one;
     EXPECT_FALSE(one["remedy"].get<std::string>().empty()) << one;
+  }
+  static void is_kept(const json& one, const std::string& observed = {}) {
+    ASSERT_TRUE(one.is_object());
+    EXPECT_EQ(one["result"], "kept") << one;
+    EXPECT_THAT(one["observed"].get<std::string>(), testing::HasSubstr(observed));
+    EXPECT_EQ(one["meaning"], "") << one;
+  }
+  /// Where the store is away, as of other commands.
+  void expect_out_of_reach(const std::string& store) {
+    const auto run = holdfast({"doctor", "--store", store});
+    EXPECT_EQ(run.status, 69);
+    EXPECT_THAT(run.err, testing::HasSubstr("cannot examine " + store));
+    EXPECT_TRUE(run.out.empty());
   }
 };
 

@@ -4,7 +4,7 @@
 #include <filesystem>
 #include <gmock/gmock.h>
 
-#include "fixture.hpp"
+#include "doctor_fixture.hpp"
 #include "support/redis_server.hpp"
 
 namespace holdfast::test {
@@ -14,30 +14,7 @@ using testing::AllOf;
 using testing::HasSubstr;
 using testing::Not;
 
-class doctor : public command_test {
- protected:
-  /// What it says of one condition, of the first server where it says so; fails the test where it does not.
-  json condition(const std::string& store, const std::string& name, int status, const strings& more = {}) {
-    strings arguments{"doctor", "--json", "--store", store};
-    arguments.insert(arguments.end(), more.begin(), more.end());
-    const auto run = holdfast(arguments);
-    EXPECT_EQ(run.status, status) << run.out << run.err;
-    const auto lines = parse_lines(run.out);
-    if (lines.size() != 1) return {};
-    for (const auto& each : lines.front()["findings"]) {
-      if (each["condition"] == name) return each;
-    }
-    ADD_FAILURE() << "nothing is said of " << name << ": " << run.out;
-    return {};
-  }
-  /// It is not kept, and says what that means and what mends it.
-  void is(const json& one, const std::string& result, const std::string& observed) {
-    EXPECT_EQ(one["result"], result) << one;
-    EXPECT_THAT(one["observed"].get<std::string>(), HasSubstr(observed));
-    EXPECT_FALSE(one["meaning"].get<std::string>().empty()) << one;
-    EXPECT_FALSE(one["remedy"].get<std::string>().empty()) << one;
-  }
-};
+class doctor : public doctor_test {};
 
 TEST_F(doctor, finds_a_server_in_order) {
   redis_server server;
@@ -51,10 +28,7 @@ TEST_F(doctor, finds_a_server_in_order) {
 }
 
 TEST_F(doctor, tells_a_store_that_is_away_as_other_commands_do) {
-  const auto run = holdfast({"doctor", "--store", "redis://127.0.0.1:1"});
-  EXPECT_EQ(run.status, 69);
-  EXPECT_THAT(run.err, HasSubstr("cannot examine redis://127.0.0.1:1"));
-  EXPECT_TRUE(run.out.empty());
+  expect_out_of_reach("redis://127.0.0.1:1");
 }
 
 TEST_F(doctor, finds_a_restart_that_forgets) {

@@ -94,39 +94,39 @@ TEST_F(doctor_on_sqlite, refuses_a_file_of_another_program) {
 TEST_F(doctor_on_sqlite, finds_hard_links) {
   make_store();
   fs::create_hard_link(path(), file("other.db"));
-  expect(condition(store(), "names", 2), "broken", "the file has 2 names");
+  is(condition(store(), "names", 2), "broken", "the file has 2 names");
 }
 
 TEST_F(doctor_on_sqlite, finds_files_and_folders_that_everybody_may_write) {
   make_store();
   ASSERT_EQ(::chmod(path().c_str(), 0666), 0);
-  expect(condition(store(), "permissions", 1), "warning", "everybody may write it");
+  is(condition(store(), "permissions", 1), "warning", "everybody may write it");
   ASSERT_EQ(::chmod(path().c_str(), 0644), 0);
   ASSERT_EQ(::chmod(scratch_.path().c_str(), 0777), 0);
-  expect(condition(store(), "folder", 1), "warning", "everybody may write it");
+  is(condition(store(), "folder", 1), "warning", "everybody may write it");
   fs::create_directory(file("locks"));
   ASSERT_EQ(::chmod(file("locks").c_str(), 0700), 0);
-  expect(condition("sqlite:" + file("locks/locks.db"), "folder", 1), "warning",
-         "everybody may rename what is in it");
+  is(condition("sqlite:" + file("locks/locks.db"), "folder", 1), "warning",
+     "everybody may rename what is in it");
 }
 
 TEST_F(doctor_on_sqlite, finds_permissions_of_a_group_that_do_not_go_together) {
   make_store();
   ASSERT_EQ(::chmod(path().c_str(), 0664), 0);
   ASSERT_EQ(::chmod(scratch_.path().c_str(), 0750), 0);
-  expect(condition(store(), "permissions", 1), "warning", "and not its folder");
+  is(condition(store(), "permissions", 1), "warning", "and not its folder");
   ASSERT_EQ(::chmod(path().c_str(), 0644), 0);
   ASSERT_EQ(::chmod(scratch_.path().c_str(), 0770), 0);
-  expect(condition(store(), "folder", 1), "warning", "may not write the file");
+  is(condition(store(), "folder", 1), "warning", "may not write the file");
   ASSERT_EQ(::chmod(path().c_str(), 0664), 0);
   ASSERT_EQ(::chmod(scratch_.path().c_str(), 01770), 0);
-  expect(condition(store(), "folder", 1), "warning", "it is sticky");
+  is(condition(store(), "folder", 1), "warning", "it is sticky");
 }
 
 TEST_F(doctor_on_sqlite, finds_foreign_files_beside_it) {
   make_store();
   fs::create_symlink(file("elsewhere"), path() + "-wal");
-  expect(condition(store(), "neighbours", 2), "broken", "-wal is not a plain file");
+  is(condition(store(), "neighbours", 2), "broken", "-wal is not a plain file");
   EXPECT_EQ(condition(store(), "file", 2)["result"], "unknown") << "nothing foreign is read";
 }
 
@@ -134,7 +134,7 @@ TEST_F(doctor_on_sqlite, finds_a_wake_folder_that_is_not_used) {
   make_store();
   fs::remove_all(path() + "-wake");
   fs::create_symlink(scratch_.path(), path() + "-wake");
-  expect(condition(store(), "notifications", 1), "warning", "is a symbolic link");
+  is(condition(store(), "notifications", 1), "warning", "is a symbolic link");
 }
 
 TEST_F(doctor_on_sqlite, finds_a_reader_that_starves_the_checkpoint) {
@@ -144,7 +144,7 @@ TEST_F(doctor_on_sqlite, finds_a_reader_that_starves_the_checkpoint) {
   connection writer{path()};
   writer.execute("PRAGMA busy_timeout = 60000");
   writer.execute("CREATE TABLE ballast (x); INSERT INTO ballast VALUES (zeroblob(5000000))");
-  expect(condition(store(), "checkpoint", 1), "warning", "pages wait for a checkpoint, in a -wal of 4 MiB");
+  is(condition(store(), "checkpoint", 1), "warning", "pages wait for a checkpoint, in a -wal of 4 MiB");
   reader.execute("COMMIT");
   writer.execute("PRAGMA wal_checkpoint(PASSIVE)");
   EXPECT_EQ(condition(store(), "checkpoint", 0)["result"], "kept") << "the -wal keeps its size";
@@ -153,20 +153,20 @@ TEST_F(doctor_on_sqlite, finds_a_reader_that_starves_the_checkpoint) {
 TEST_F(doctor_on_sqlite, finds_another_journal_mode) {
   make_store();
   connection{path()}.execute("PRAGMA journal_mode = DELETE");
-  expect(condition(store(), "journal", 1), "warning", "the journal mode is a rollback journal");
+  is(condition(store(), "journal", 1), "warning", "the journal mode is a rollback journal");
 }
 
 TEST_F(doctor_on_sqlite, finds_a_process_that_keeps_the_file_locked) {
   make_store();
   connection other{path()};
   other.execute("PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE; CREATE TABLE ballast (x)");
-  expect(condition(store(), "file", 1), "unknown", "");
+  is(condition(store(), "file", 1), "unknown", "");
 }
 
 TEST_F(doctor_on_sqlite, finds_a_newer_layout) {
   make_store();
   connection{path()}.execute("PRAGMA user_version = 99");
-  expect(condition(store(), "layout", 2), "broken", "the file has the layout 99, and this Holdfast knows 1");
+  is(condition(store(), "layout", 2), "broken", "the file has the layout 99, and this Holdfast knows 1");
 }
 
 TEST_F(doctor_on_sqlite, finds_damage) {
@@ -179,13 +179,13 @@ TEST_F(doctor_on_sqlite, finds_damage) {
   const auto size = static_cast<off_t>(fs::file_size(path()));
   ASSERT_EQ(::pwrite(out, noise.data(), noise.size(), size / 1024 / 2 * 1024), 1024);
   ::close(out);
-  expect(condition(store(), "integrity", 2), "broken", "quick_check says: ");
+  is(condition(store(), "integrity", 2), "broken", "quick_check says: ");
 }
 
 TEST_F(doctor_on_sqlite, finds_a_wall_clock_behind_the_tokens) {
   make_store();
   connection{path()}.execute("UPDATE holdfast_locks SET token = token + 3600000000");
-  expect(condition(store(), "wall clock", 1), "warning", "s ahead of this host's wall clock");
+  is(condition(store(), "wall clock", 1), "warning", "s ahead of this host's wall clock");
 }
 
 TEST_F(doctor_on_sqlite, says_of_memory_how_far_it_reaches) {

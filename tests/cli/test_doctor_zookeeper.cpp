@@ -43,11 +43,11 @@ TEST_F(doctor_on_zookeeper, finds_servers_that_are_away_and_a_majority_that_is) 
   zookeeper_ensemble servers{forced()};
   const std::string url = servers.url("?connect_timeout=2s");
   servers[0].kill();
-  expect(condition(url, "answer", 1), "warning", "Connection refused");
+  is(condition(url, "answer", 1), "warning", "Connection refused");
   servers[1].kill();
   ASSERT_TRUE(eventually([&] { return servers[2].mode().empty(); }));
-  expect(condition(url, "role", 2), "broken", "it knows no leader");
-  expect(condition(url, "leader", 2), "broken", "no server serves");
+  is(condition(url, "role", 2), "broken", "it knows no leader");
+  is(condition(url, "leader", 2), "broken", "no server serves");
   servers[2].kill();
   const auto run = holdfast({"doctor", "--store", url});
   EXPECT_EQ(run.status, 69) << run.out;
@@ -56,31 +56,31 @@ TEST_F(doctor_on_zookeeper, finds_servers_that_are_away_and_a_majority_that_is) 
 
 TEST_F(doctor_on_zookeeper, finds_a_url_with_one_of_the_servers) {
   zookeeper_ensemble servers{forced()};
-  expect(condition(servers[0].url(), "addresses", 1), "warning", "the URL names one of them");
+  is(condition(servers[0].url(), "addresses", 1), "warning", "the URL names one of them");
 }
 
 TEST_F(doctor_on_zookeeper, finds_servers_of_different_ensembles) {
   zookeeper_server one;
   zookeeper_server other;
-  expect(condition("zk://" + one.address() + ',' + other.address(), "leader", 2), "broken",
-         "not of one ensemble");
+  is(condition("zk://" + one.address() + ',' + other.address(), "leader", 2), "broken",
+     "not of one ensemble");
 }
 
 TEST_F(doctor_on_zookeeper, finds_bounds_that_are_too_low_or_differ) {
   auto low = forced();
   low.lines = {"minSessionTimeout=300"};
   zookeeper_ensemble servers{{low, forced(), forced()}};
-  expect(condition(servers.url(), "session bounds", 2), "broken", "minSessionTimeout is 300 ms");
-  expect(condition(servers.url(), "same bounds", 2), "broken", "300 to 60000 ms");
+  is(condition(servers.url(), "session bounds", 2), "broken", "minSessionTimeout is 300 ms");
+  is(condition(servers.url(), "same bounds", 2), "broken", "300 to 60000 ms");
 }
 
 TEST_F(doctor_on_zookeeper, finds_one_server_without_forced_writes_and_sessions_that_are_changed) {
   zookeeper_server server;
-  expect(condition(server.url(), "size", 2), "warning", "one server has all votes");
-  expect(condition(server.url(), "forceSync", 2), "broken", "and forced none to its disk");
-  expect(condition(server.url("?session_timeout=2m"), "session", 2), "warning",
-         "a session of 60 s was granted, and 120 s requested");
-  expect(condition(server.url("?session_timeout=1s"), "session", 2), "warning", "at a tick of 200 ms");
+  is(condition(server.url(), "size", 2), "warning", "one server has all votes");
+  is(condition(server.url(), "forceSync", 2), "broken", "and forced none to its disk");
+  is(condition(server.url("?session_timeout=2m"), "session", 2), "warning",
+     "a session of 60 s was granted, and 120 s requested");
+  is(condition(server.url("?session_timeout=1s"), "session", 2), "warning", "at a tick of 200 ms");
   EXPECT_EQ(condition(server.url("?session_timeout=10s"), "session", 2)["result"], "kept");
 }
 
@@ -89,15 +89,15 @@ TEST_F(doctor_on_zookeeper, finds_local_sessions) {
   local.lines = {"localSessionsEnabled=true"};
   zookeeper_ensemble servers{local};
   const zookeeper_console console{servers.follower().port()};
-  expect(condition(servers.follower().url(), "local sessions", 2), "broken", "1 sessions are local");
+  is(condition(servers.follower().url(), "local sessions", 2), "broken", "1 sessions are local");
 }
 
 TEST_F(doctor_on_zookeeper, finds_commands_that_may_not_be_asked) {
   auto narrow = forced();
   narrow.lines = {"4lw.commands.whitelist=srvr,conf"};
   zookeeper_server server{narrow};
-  expect(condition(server.url(), "information", 1), "unknown", "it does not answer to mntr");
-  expect(condition(server.url(), "forceSync", 1), "unknown", "does not tell");
+  is(condition(server.url(), "information", 1), "unknown", "it does not answer to mntr");
+  is(condition(server.url(), "forceSync", 1), "unknown", "does not tell");
 }
 
 TEST_F(doctor_on_zookeeper, finds_rights_that_are_missing_or_too_wide) {
@@ -106,11 +106,11 @@ TEST_F(doctor_on_zookeeper, finds_rights_that_are_missing_or_too_wide) {
   console.create("/readable", {}, zookeeper_console::kind::persistent, {{1, "world", "anyone"}});
   console.create("/closed", {}, zookeeper_console::kind::persistent, {{31, "digest", "app:hash"}});
   console.create("/open");
-  expect(condition(server.url("/readable"), "rights", 2), "broken",
-         "a client without auth may not create below /readable");
-  expect(condition(server.url("/closed/below"), "rights", 2), "broken", "may not read /closed");
-  expect(condition(server.url("/open?auth=digest:app:geheim&acl=auth"), "access", 1), "warning",
-         "everybody may create or delete nodes below /open");
+  is(condition(server.url("/readable"), "rights", 2), "broken",
+     "a client without auth may not create below /readable");
+  is(condition(server.url("/closed/below"), "rights", 2), "broken", "may not read /closed");
+  is(condition(server.url("/open?auth=digest:app:geheim&acl=auth"), "access", 1), "warning",
+     "everybody may create or delete nodes below /open");
   EXPECT_EQ(condition(server.url("/open/not/yet"), "rights", 1)["result"], "kept");
 }
 
@@ -119,7 +119,7 @@ TEST_F(doctor_on_zookeeper, finds_a_list_that_clients_of_java_can_hardly_read) {
   zookeeper_console console{server.port()};
   console.create("/app");
   for (int i = 0; i < 70; ++i) console.create("/app/" + std::to_string(i) + std::string(8000, 'n'));
-  expect(condition(server.url("/app"), "jute.maxbuffer", 1), "warning", "below /app takes 547 KiB");
+  is(condition(server.url("/app"), "jute.maxbuffer", 1), "warning", "below /app takes 547 KiB");
 }
 
 }  // namespace

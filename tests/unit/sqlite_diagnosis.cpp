@@ -9,6 +9,7 @@
 #include "stores/sqlite/link/diagnosis.hpp"
 #include "stores/sqlite/link/file_facts.hpp"
 #include "support/scratch_folder.hpp"
+#include "unit/findings.hpp"
 
 namespace holdfast::sqlite {
 namespace {
@@ -25,15 +26,7 @@ file_facts in_order() {
   return facts;
 }
 
-finding only(const file_facts& facts) {
-  auto all = findings_of(facts);
-  std::erase_if(all, [](const finding& each) { return each.result == grade::kept; });
-  EXPECT_EQ(all.size(), 1U);
-  if (all.size() != 1) return {};
-  EXPECT_FALSE(all.front().meaning.empty());
-  EXPECT_FALSE(all.front().remedy.empty());
-  return all.front();
-}
+finding only(const file_facts& facts) { return test::only_broken(findings_of(facts)); }
 
 TEST(sqlite_diagnosis, tells_a_network_file_system_even_where_it_is_accepted) {
   file_facts facts = in_order();

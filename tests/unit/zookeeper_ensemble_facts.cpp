@@ -3,6 +3,7 @@
 #include <vector>
 
 #include "stores/zookeeper/protocol/ensemble_facts.hpp"
+#include "unit/findings.hpp"
 
 namespace holdfast::zookeeper {
 namespace {
@@ -37,16 +38,7 @@ ensemble_facts in_order() {
   return facts;
 }
 
-/// The one finding of a condition that is not kept; nothing else is wrong.
-finding only(const ensemble_facts& facts) {
-  auto all = findings_of(facts);
-  std::erase_if(all, [](const finding& each) { return each.result == grade::kept; });
-  EXPECT_EQ(all.size(), 1U);
-  if (all.size() != 1) return {};
-  EXPECT_FALSE(all.front().meaning.empty());
-  EXPECT_FALSE(all.front().remedy.empty());
-  return all.front();
-}
+finding only(const ensemble_facts& facts) { return test::only_broken(findings_of(facts)); }
 
 TEST(zookeeper_ensemble_facts, say_nothing_of_an_ensemble_in_order) {
   for (const finding& each : findings_of(in_order())) EXPECT_EQ(each.result, grade::kept) << each.observed;

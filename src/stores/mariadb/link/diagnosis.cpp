@@ -1,16 +1,15 @@
 #include "stores/mariadb/link/diagnosis.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <chrono>
 #include <string>
 #include <string_view>
 #include <utility>
 
+#include "runtime/measurement.hpp"
 #include "runtime/wakeup_fd.hpp"
 #include "stores/mariadb/link/opening.hpp"
 #include "stores/mariadb/protocol/server_facts.hpp"
-#include "stores/sql/link/measurement.hpp"
 
 namespace holdfast::mariadb {
 
@@ -19,12 +18,6 @@ using runtime::connection_error;
 namespace {
 
 using sql::mariadb::server_facts;
-
-std::int64_t number_in(std::string_view text) {
-  std::int64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
 
 std::pair<std::string, std::string> parts_of(const std::string& line, char between) {
   const std::size_t at = std::min(line.find(between), line.size());
@@ -46,11 +39,11 @@ server_facts opening::examine() {
       ".global_status WHERE variable_name IN ('Threads_connected', 'Prepared_stmt_count', "
       "'Slaves_connected')");
   for (const std::string& line : column_) facts.said.insert(parts_of(line, '='));
-  facts.clock_ahead = sql::clock_ahead([this] {
+  facts.clock_ahead = runtime::clock_ahead([this] {
     return std::chrono::microseconds{
-        number_in(text("SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)"))};
+        sql::number_in(text("SELECT CAST(UNIX_TIMESTAMP(SYSDATE(6)) * 1000000 AS SIGNED)"))};
   });
-  facts.round_trip = sql::round_trip([this] { ask("DO 0"); });
+  facts.round_trip = runtime::round_trip([this] { ask("DO 0"); });
   read_store(facts);
   read_others(facts);
   return facts;
@@ -102,7 +95,7 @@ void opening::read_others(server_facts& to) {
     auto& all = to.transactions.emplace();
     for (const std::string& line : column_) {
       const auto [thread, age] = parts_of(line, '=');
-      all.emplace_back(thread, std::chrono::seconds{number_in(age)});
+      all.emplace_back(thread, std::chrono::seconds{sql::number_in(age)});
     }
   }
 }

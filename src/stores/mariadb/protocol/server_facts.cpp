@@ -1,7 +1,6 @@
 #include "stores/mariadb/protocol/server_facts.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <utility>
 
 #include "stores/mariadb/protocol/texts.hpp"
@@ -215,18 +214,6 @@ class examination {
 }  // namespace
 
 std::string_view conditions() { return text::conditions; }
-
-std::string server_facts::value(std::string_view name) const {
-  const auto found = said.find(name);
-  return found == said.end() ? std::string{} : found->second;
-}
-
-std::int64_t server_facts::number(std::string_view name) const {
-  const std::string text = value(name);
-  std::int64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
 
 bool server_facts::is_on(std::string_view name) const {
   const std::string text = value(name);

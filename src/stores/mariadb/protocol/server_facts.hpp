@@ -10,6 +10,7 @@
 
 #include "holdfast/diagnosis.hpp"
 #include "stores/mariadb/protocol/schema.hpp"
+#include "stores/sql/protocol/server_answers.hpp"
 
 namespace holdfast::sql::mariadb {
 
@@ -17,15 +18,14 @@ namespace holdfast::sql::mariadb {
 [[nodiscard]] std::string_view conditions();
 
 /// What a server has said of itself and of a store.
-struct server_facts {
+struct server_facts : server_answers {
   /// An answer that this user may be refused.
   template <class Value>
   using where_allowed = std::optional<Value>;
 
   std::string place;
   bool is_mariadb = true;
-  std::map<std::string, std::string, std::less<>> said;  // as conditions.sql has it, and the server's status
-  std::chrono::microseconds clock_ahead{};               // of this host's
+  std::chrono::microseconds clock_ahead{};  // of this host's
   std::chrono::microseconds round_trip{};
 
   std::string foreign;                  // why the store is not Holdfast's; empty: it is, or there is none
@@ -37,9 +37,6 @@ struct server_facts {
   where_allowed<std::vector<std::string>> writers;  // other accounts that may write the tables
   where_allowed<std::vector<std::pair<std::string, std::chrono::seconds>>> transactions;  // thread and age
 
-  /// Empty: it did not say so.
-  [[nodiscard]] std::string value(std::string_view name) const;
-  [[nodiscard]] std::int64_t number(std::string_view name) const;
   /// A switch, which CONCAT makes ON or 1 depending on the server.
   [[nodiscard]] bool is_on(std::string_view name) const;
 };

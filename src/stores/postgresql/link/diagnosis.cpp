@@ -1,26 +1,19 @@
 #include "stores/postgresql/link/diagnosis.hpp"
 
-#include <charconv>
 #include <chrono>
 #include <string>
 #include <string_view>
 
+#include "runtime/measurement.hpp"
 #include "runtime/wakeup_fd.hpp"
 #include "stores/postgresql/link/opening.hpp"
 #include "stores/postgresql/protocol/server_facts.hpp"
-#include "stores/sql/link/measurement.hpp"
 
 namespace holdfast::postgresql {
 
 namespace {
 
 using sql::postgresql::server_facts;
-
-std::int64_t number_in(std::string_view text) {
-  std::int64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
-}
 
 std::string text_at(const result& r, int row, int column) { return PQgetvalue(r.get(), row, column); }
 
@@ -37,11 +30,11 @@ server_facts opening::examine() {
   check_version();
   settle_names(text("SELECT pg_catalog.current_schemas(false)"));
   read_conditions(facts);
-  facts.clock_ahead = sql::clock_ahead([this] {
+  facts.clock_ahead = runtime::clock_ahead([this] {
     return std::chrono::microseconds{
-        number_in(text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"))};
+        sql::number_in(text("SELECT (extract(epoch FROM clock_timestamp()) * 1000000)::bigint"))};
   });
-  facts.round_trip = sql::round_trip([this] { static_cast<void>(text("SELECT 1")); });
+  facts.round_trip = runtime::round_trip([this] { static_cast<void>(text("SELECT 1")); });
   read_store(facts);
   read_transactions(facts);
   ask("ROLLBACK");
@@ -86,7 +79,8 @@ void opening::read_transactions(server_facts& to) {
   for (int row = 0; row < PQntuples(r.get()); ++row) {
     auto& found =
         to.transactions.emplace_back(server_facts::transaction{text_at(r, row, 0), text_at(r, row, 1)});
-    if (PQgetisnull(r.get(), row, 2) == 0) found.age = std::chrono::seconds{number_in(text_at(r, row, 2))};
+    if (PQgetisnull(r.get(), row, 2) == 0)
+      found.age = std::chrono::seconds{sql::number_in(text_at(r, row, 2))};
   }
 }
 

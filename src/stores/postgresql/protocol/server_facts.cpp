@@ -1,7 +1,6 @@
 #include "stores/postgresql/protocol/server_facts.hpp"
 
 #include <algorithm>
-#include <charconv>
 #include <span>
 #include <utility>
 
@@ -374,18 +373,6 @@ std::string granted_routines(const naming& names) {
     if (each.may_execute == access::lock) all.append(signature_of(each, names)) += '\n';
   }
   return all;
-}
-
-std::string server_facts::value(std::string_view name) const {
-  const auto found = said.find(name);
-  return found == said.end() ? std::string{} : found->second;
-}
-
-std::int64_t server_facts::number(std::string_view name) const {
-  const std::string text = value(name);
-  std::int64_t number = 0;
-  std::from_chars(text.data(), text.data() + text.size(), number);
-  return number;
 }
 
 bool server_facts::is(std::string_view name) const { return value(name) == "true"; }

@@ -10,6 +10,7 @@
 
 #include "holdfast/diagnosis.hpp"
 #include "stores/postgresql/protocol/schema.hpp"
+#include "stores/sql/protocol/server_answers.hpp"
 
 namespace holdfast::sql::postgresql {
 
@@ -22,7 +23,7 @@ namespace holdfast::sql::postgresql {
 [[nodiscard]] std::string granted_routines(const naming& names);
 
 /// What a server has said of itself and of a store.
-struct server_facts {
+struct server_facts : server_answers {
   enum class line : std::uint8_t { direct, pooled, switched };
   struct grant {
     std::string role, right, kind, object;
@@ -33,7 +34,6 @@ struct server_facts {
   };
 
   std::string place;
-  std::map<std::string, std::string, std::less<>> said;  // as conditions.sql has it
   line way = line::direct;
   std::chrono::microseconds clock_ahead{};  // of this host's
   std::chrono::microseconds round_trip{};
@@ -48,9 +48,6 @@ struct server_facts {
   std::vector<grant> excess;
   std::vector<transaction> transactions;
 
-  /// Empty: it did not say so.
-  [[nodiscard]] std::string value(std::string_view name) const;
-  [[nodiscard]] std::int64_t number(std::string_view name) const;
   [[nodiscard]] bool is(std::string_view name) const;  // true
 };
 

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "base/owner_id.hpp"
+#include "runtime/measurement.hpp"
 #include "stores/redis/link/conversation.hpp"
 
 namespace holdfast::redis {
@@ -17,8 +18,6 @@ namespace holdfast::redis {
 namespace {
 
 using std::chrono::microseconds;
-
-constexpr std::size_t script_calls = 5;
 
 std::int64_t number_in(std::string_view text, std::int64_t most) {
   std::int64_t number = 0;
@@ -32,32 +31,26 @@ bool is_local(const server_address& at) {
          (is_number && at.host.starts_with("127."));
 }
 
-microseconds wall_clock_now() {
-  return std::chrono::duration_cast<microseconds>(std::chrono::system_clock::now().time_since_epoch());
-}
-
-/// By how much a server's clock is ahead of this host's, as far as the way there and back tells.
+/// By how much a server's clock is ahead of this host's; empty: it does not tell the time.
 std::optional<microseconds> clock_ahead(conversation& with) {
   constexpr std::int64_t latest = 1'000'000'000'000;  // seconds
-  const microseconds before = wall_clock_now();
-  const value time = with.ask({"TIME"});
-  const microseconds after = wall_clock_now();
-  if (!time.is(value::kind::list) || time.items.size() != 2) return std::nullopt;
-  const microseconds there{number_in(time.items[0].text, latest) * 1'000'000 +
-                           number_in(time.items[1].text, 999'999)};
-  if (there < before) return there - before;
-  return there > after ? there - after : microseconds{};
+  bool tells_time = true;
+  const microseconds ahead = runtime::clock_ahead([&] {
+    const value time = with.ask({"TIME"});
+    tells_time = time.is(value::kind::list) && time.items.size() == 2;
+    if (!tells_time) return microseconds{};
+    return microseconds{number_in(time.items[0].text, latest) * 1'000'000 +
+                        number_in(time.items[1].text, 999'999)};
+  });
+  return tells_time ? std::optional{ahead} : std::nullopt;
 }
 
+/// Empty: it runs no script for this user, or none now.
 std::optional<microseconds> script_time(conversation& with) {
-  std::vector<microseconds> times;
-  for (std::size_t call = 0; call < script_calls; ++call) {
-    const auto before = std::chrono::steady_clock::now();
-    if (with.ask({"EVAL", "return redis.call('TIME')", "0"}).is(value::kind::error)) return std::nullopt;
-    times.push_back(std::chrono::duration_cast<microseconds>(std::chrono::steady_clock::now() - before));
-  }
-  std::ranges::sort(times);
-  return times[times.size() / 2];
+  bool runs = true;
+  const microseconds length = runtime::round_trip(
+      [&] { runs = runs && !with.ask({"EVAL", "return redis.call('TIME')", "0"}).is(value::kind::error); });
+  return runs ? std::optional{length} : std::nullopt;
 }
 
 void try_rights(conversation& with, const settings& in, server_facts& facts) {

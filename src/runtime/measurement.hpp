@@ -5,7 +5,7 @@
 #include <chrono>
 #include <cstddef>
 
-namespace holdfast::sql {
+namespace holdfast::runtime {
 
 /// By how much a server's wall clock is ahead of this host's, as far as the way there and back tells.
 /// \param ask returns the server's time since the epoch.
@@ -36,4 +36,4 @@ template <class Ask>
   return times[count / 2];
 }
 
-}  // namespace holdfast::sql
+}  // namespace holdfast::runtime
