@@ -53,6 +53,7 @@ TEST_P(observed_clients, hear_of_a_grant_and_its_release) {
 }
 
 TEST_P(observed_clients, hear_of_readers_and_permits) {
+  HOLDFAST_NEEDS_PERMITS();
   event_log log;
   client& locks = observed(log);
   auto reader = shared_mutex{locks, "page", labelled()}.acquire_shared();
@@ -114,6 +115,7 @@ TEST_P(observed_clients, hear_of_claims_that_are_given_up) {
 }
 
 TEST_P(observed_clients, hear_of_a_claim_that_fails) {
+  HOLDFAST_NEEDS_PERMITS();
   auto permits = counting_semaphore{two(), "slots", 3}.acquire_permits(1);
   event_log log;
   client& locks = observed(log);
