@@ -170,9 +170,11 @@ void subcommands::add_why(CLI::App& app) {
 
 void subcommands::add_doctor(CLI::App& app) {
   auto* command = add(app, "doctor", "Look whether a store keeps the conditions that locks need");
-  command->add_flag("--all", doctor.all, "Print the conditions that are kept, too");
+  auto* place = command->add_option("URL", doctor.store.url, "The store, as with --store");
+  place->check(no_empty_url)->type_name("");
+  command->add_flag("--all", doctor.all, "Print the conditions that are kept, too; --json always does");
   add_ttl(command, doctor.ttl, "The longest ttl in use, with its grace; default: 30s");
-  add_store(command, doctor.store);
+  add_store(command, doctor.store)->excludes(place);
   command->footer(
       "The exit status is 0 if all conditions are kept, 1 if one may not be, and 2 if one is broken.");
 }

@@ -30,12 +30,40 @@ using namespace std::chrono_literals;
 constexpr std::size_t most_waits = 20;
 /// A store that has not answered for longer is told.
 constexpr auto overdue = 3s;
-constexpr std::size_t frame_lines = 3;  // the head, the message and the keys
+constexpr std::size_t most_message_lines = 3;
+/// So that the cause of a failure is shown soon, and not after the usual time for retries.
+constexpr auto retry_limit = 2s;
 
 constexpr std::string_view keys_of_list =
     "q quit  enter look into  sort: w waiters  t wait  g grants  h held  n name";
 constexpr std::string_view keys_of_detail =
     "q quit  esc back  a ask the holder to release  f force its release";
+constexpr std::string_view keys_of_question = "y end this hold  any other key: leave it";
+
+/// For the reader alone: nothing is to be flushed when it ends.
+client open_for_reading(const store_choice& store) {
+  return open_client(store, client_options{}
+                                .flush_limit(duration::zero())
+                                .locks(lock_options{}.retry(retry_policy{}.limit(retry_limit))));
+}
+
+/// At blanks, so that each line fits; the last one is cut.
+std::vector<std::string> wrapped(std::string_view text, std::size_t width, std::size_t most_lines) {
+  std::vector<std::string> lines;
+  while (!text.empty() && lines.size() < most_lines) {
+    const std::string whole = shortened(text, width);
+    const bool is_last = whole == text || lines.size() + 1 == most_lines;
+    const std::size_t blank = is_last ? std::string_view::npos : text.substr(0, width + 1).rfind(' ');
+    if (blank == std::string_view::npos || blank == 0) {
+      lines.push_back(whole);
+      break;
+    }
+    lines.emplace_back(shortened(text.substr(0, blank), width));
+    text.remove_prefix(blank + 1);
+  }
+  if (lines.empty()) lines.emplace_back();
+  return lines;
+}
 
 /// The oldest hold of a lock, which a request names by its token, so that no later one is meant.
 struct hold_of {
@@ -59,7 +87,9 @@ std::vector<std::string> lines_of(const lock_state& lock) {
     all.push_back(fmt::format("{:<8} {}  {} {}{}{}", title, to_text(claim.claimant), since,
                               to_text(claim.age), token, end));
     if (claim.claimant.release_request)
-      all.push_back(fmt::format("         asked to release: {}", printable(*claim.claimant.release_request)));
+      all.push_back(fmt::format("         asked to release{}{}",
+                                claim.claimant.release_request->empty() ? "" : ": ",
+                                printable(*claim.claimant.release_request)));
   };
   if (lock.holders.empty() && lock.waiters.empty()) all.emplace_back("free");
   if (!lock.pause_reason.empty()) all.push_back("nothing is granted now: " + printable(lock.pause_reason));
@@ -74,7 +104,7 @@ std::vector<std::string> lines_of(const lock_state& lock) {
 class session {
  public:
   explicit session(const top_command& request)
-      : store_{open_client(request.store)}, url_{printable(store_.url())}, reader_{store_} {}
+      : store_{open_for_reading(request.store)}, url_{printable(store_.url())}, reader_{store_} {}
 
   int run() {
     if (const auto number = serve()) return killed_by_signal + *number;
@@ -111,9 +141,16 @@ class session {
       if (std::exchange(is_error_, false)) message_.clear();
     }
     if (auto news = reader_.take_message()) {
-      message_ = printable(news->text);
+      message_ = printable(without_url(news->text));
       is_error_ = news->is_error;
     }
+  }
+
+  /// The head has the URL.
+  [[nodiscard]] std::string without_url(const std::string& text) const {
+    const std::string prefix = store_.url() + ": ";
+    const std::size_t at = text.find(prefix);
+    return at == std::string::npos ? text : text.substr(at + prefix.size());
   }
 
   /// As a shell's other jobs: the terminal is left as it was. The kernel stops no process that no shell would
@@ -177,8 +214,16 @@ class session {
       case 'n': return board_.sort_by(board::order::name);
       case 'k': return board_.move(-1);
       case 'j': return board_.move(1);
-      default: return;
+      case 'a':
+      case 'f': return tell("look into the lock first: enter");
+      default: return tell("no such key; the last line names those that there are");
     }
+  }
+
+  /// Until the next answer of the store.
+  void tell(std::string text) {
+    message_ = std::move(text);
+    is_error_ = true;
   }
 
   void open(const std::string& name) {
@@ -188,11 +233,16 @@ class session {
   }
 
   void press_in_detail(const key_press& typed) {
-    if (typed.pressed == key::escape) return detail_.clear();
-    if (typed.pressed != key::letter || (typed.letter != 'a' && typed.letter != 'f')) return;
-    const auto hold = state_ ? oldest_hold(*state_) : std::nullopt;
+    if (typed.pressed == key::escape) {
+      detail_.clear();
+      return message_.clear();
+    }
+    if (typed.pressed != key::letter || (typed.letter != 'a' && typed.letter != 'f'))
+      return tell("no such key; the last line names those that there are");
+    if (!state_) return tell("the lock has not been read yet: wait for the store's answer");
+    const auto hold = oldest_hold(*state_);
     if (!hold) {
-      message_ = "nobody holds it who can be asked";
+      tell("nobody holds it whose hold has a token");
     } else if (typed.letter == 'a') {
       reader_.perform([hold = *hold](const client& locks) {
         return locks.request_release(hold.name, hold.token) ? "the holder was asked to release"
@@ -218,23 +268,29 @@ class session {
   [[nodiscard]] std::string head() const {
     const auto since = reader_.answered_at();
     const auto silence = boot_clock::now() - since.value_or(began_);
-    std::string state = since ? fmt::format("{} locks", board_.size()) : "reading";
+    std::string state = "reading";
+    if (since)
+      state =
+          fmt::format("{} {}, {}", board_.size(), board_.size() == 1 ? "lock" : "locks", board_.order_text());
     if (silence > overdue)
       state = fmt::format("no answer for {}", to_text(std::chrono::ceil<std::chrono::seconds>(silence)));
     return fmt::format("holdfast top  {}  {}", url_, state);
   }
 
   static std::string question_text(const hold_of& hold) {
-    return fmt::format("End the hold of {} on '{}' by force (token {})? It acts on without the lock. y/N",
-                       hold.holder, printable(hold.name), hold.token.value());
+    return fmt::format("End the hold with token {} on '{}' by force? {} acts on without the lock.",
+                       hold.token.value(), printable(hold.name), hold.holder);
   }
 
   void draw() const {
     const auto [width, height] = screen::size();
     const palette colours{stdout};
     const auto fit = [width = width](std::string_view text) { return shortened(text, width - 1); };
+    const auto message =
+        wrapped(question_ ? question_text(*question_) : message_, width - 1, most_message_lines);
+    const std::size_t below = message.size() + 1;  // and the keys
+    const std::size_t room = height > below + 1 ? height - below - 1 : 0;
     std::vector<std::string> all{colours.bold(fit(head()))};
-    const std::size_t room = height > frame_lines ? height - frame_lines : 0;
     if (detail_.empty()) {
       auto lines = board_.lines(width - 1, room, colours);
       std::ranges::move(lines, std::back_inserter(all));
@@ -244,10 +300,13 @@ class session {
         if (all.size() <= room) all.push_back(fit(line));
       }
     }
-    while (all.size() < height - std::min<std::size_t>(height, 2)) all.emplace_back();
-    all.push_back(colours.yellow(fit(question_ ? question_text(*question_) : message_)));
-    all.push_back(colours.dim(fit(detail_.empty() ? keys_of_list : keys_of_detail)));
-    if (all.size() > height) all.resize(height);
+    while (all.size() + below < height) all.emplace_back();
+    for (const auto& line : message) all.push_back(colours.yellow(line));
+    all.push_back(colours.dim(fit(question_         ? keys_of_question
+                                  : detail_.empty() ? keys_of_list
+                                                    : keys_of_detail)));
+    // Of a screen that is too low, the end: it has the question and its keys.
+    if (all.size() > height) all.erase(all.begin(), all.end() - static_cast<std::ptrdiff_t>(height));
     screen::draw(all);
   }
 

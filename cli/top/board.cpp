@@ -17,6 +17,10 @@ using namespace std::chrono_literals;
 
 constexpr auto rate_over = 10s;
 constexpr std::size_t longest_name = 40;  // in columns
+constexpr std::size_t shortest_name = 12;
+/// Narrower screens have the columns that say most.
+constexpr std::size_t width_for_modes = 90;
+constexpr std::size_t width_for_rates = 60;
 
 std::string mode_text(const lock_summary& lock) {
   auto text = std::string{to_string(lock.mode)};
@@ -85,6 +89,17 @@ void board::move(std::ptrdiff_t lines) {
   selected_ = rows_[static_cast<std::size_t>(next)].lock.name;
 }
 
+std::string_view board::order_text() const {
+  switch (order_) {
+    case order::waiters: return "by waiters";
+    case order::wait: return "by wait";
+    case order::grants: return "by grants";
+    case order::held: return "by time held";
+    case order::name: return "by name";
+  }
+  return "";
+}
+
 const lock_summary* board::selected() const {
   const std::size_t at = selected_index();
   return at < rows_.size() ? &rows_[at].lock : nullptr;
@@ -110,20 +125,26 @@ std::vector<std::string> board::lines(std::size_t width, std::size_t height, con
   const std::size_t first = room == 0 ? 0 : selected_index() / room * room;
   const std::size_t end = std::min(rows_.size(), first + room);
   using enum column::side;
-  table columns{{{"NAME", left},
-                 {"WAITERS", right},
-                 {"WAIT", right},
-                 {"GRANTS/S", right},
-                 {"HELD FOR", right},
-                 {"MODE", left},
-                 {"HOLDER", left}}};
+  const bool has_modes = width >= width_for_modes;
+  const bool has_rates = width >= width_for_rates;
+  const std::size_t name_width = std::clamp(width / 3, shortest_name, longest_name);
+  std::vector<column> titles{{"NAME", left}, {"WAITERS", right}, {"WAIT", right}};
+  if (has_rates) titles.push_back({"GRANTS/S", right});
+  titles.push_back({"HELD FOR", right});
+  if (has_modes) titles.push_back({"MODE", left});
+  titles.push_back({"HOLDER", left});
+  table columns{titles};
   for (std::size_t i = first; i < end; ++i) {
     const row& of = rows_[i];
     const bool held = of.lock.holders != 0;
-    columns.add({shortened(printable(of.lock.name), longest_name), std::to_string(of.lock.waiters),
-                 of.wait == duration::zero() ? "-" : to_text(of.wait), fmt::format("{:.1f}", of.grants),
-                 held ? to_text(of.lock.held_for) : "-", mode_text(of.lock),
-                 held ? to_text(of.lock.holder) : "-"});
+    std::vector<std::string> cells{shortened(printable(of.lock.name), name_width),
+                                   std::to_string(of.lock.waiters),
+                                   of.wait == duration::zero() ? "-" : to_text(of.wait)};
+    if (has_rates) cells.push_back(fmt::format("{:.1f}", of.grants));
+    cells.push_back(held ? to_text(of.lock.held_for) : "-");
+    if (has_modes) cells.push_back(mode_text(of.lock));
+    cells.push_back(held ? to_text(of.lock.holder) : "-");
+    columns.add(std::move(cells));
   }
   // Cut before it is coloured: an escape sequence has no width.
   static const palette plain{nullptr};

@@ -31,6 +31,8 @@ class board {
   /// Null: there is none.
   [[nodiscard]] const lock_summary* selected() const;
   [[nodiscard]] std::size_t size() const { return rows_.size(); }
+  /// By what it is sorted: `by waiters`.
+  [[nodiscard]] std::string_view order_text() const;
   /// Names with waiters, those with the most first: of these the wait is wanted.
   [[nodiscard]] std::vector<std::string> most_waited_for(std::size_t at_most) const;
 

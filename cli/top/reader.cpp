@@ -112,7 +112,7 @@ std::optional<boot_clock::time_point> store_reader::answered_at() const {
 
 void store_reader::want(std::vector<std::string> waits, std::string detail) {
   const std::scoped_lock lock{mutex_};
-  if (detail != wanted_detail_) has_changed_ = true;
+  if (detail != wanted_detail_ || waits != wanted_waits_) has_changed_ = true;
   wanted_waits_ = std::move(waits);
   wanted_detail_ = std::move(detail);
   wake_.notify_all();

@@ -75,7 +75,7 @@ screen::extent screen::size() noexcept {
 void screen::draw(const std::vector<std::string>& lines) {
   std::string text = "\x1b[H";
   for (std::size_t i = 0; i < lines.size(); ++i)
-    text.append(i == 0 ? "" : "\r\n").append(lines[i]).append("\x1b[K");
+    text.append(i == 0 ? "" : "\n").append(lines[i]).append("\x1b[K");
   text.append("\x1b[J");
   std::fwrite(text.data(), 1, text.size(), stdout);
   flush_output();

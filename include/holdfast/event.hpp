@@ -61,7 +61,9 @@ struct event {
   /// errc::closed. refused: errc::timeout. renewal_late: errc::unavailable while no renewal is confirmed;
   /// none where it was confirmed late.
   std::error_code code{};
-  std::string text{};  ///< for people: the server that is meant, the cause; without secrets
+  /// For people: the server that is meant, the cause; without secrets. What a server has said in it may
+  /// contain any bytes: escape them where a terminal or a parser reads them.
+  std::string text{};
   /// How many events before this one were dropped, because the observer was too slow.
   std::uint64_t dropped = 0;
 };

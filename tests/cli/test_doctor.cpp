@@ -18,10 +18,11 @@ class doctor : public doctor_test {};
 
 TEST_F(doctor, finds_a_server_in_order) {
   redis_server server;
+  server.forget_start();
   const auto run = holdfast({"doctor", "--store", server.guarded_url(), "--all"});
   EXPECT_EQ(run.status, 0) << run.out << run.err;
   EXPECT_THAT(run.out,
-              AllOf(HasSubstr("127.0.0.1:" + std::to_string(server.port()) + ": 11 of 11"),
+              AllOf(HasSubstr("127.0.0.1:" + std::to_string(server.port()) + ": 12 of 12"),
                     HasSubstr("kept     eviction: maxmemory is not set"),
                     HasSubstr("kept     rights: the user default has all"), Not(HasSubstr("mend:"))));
   EXPECT_EQ(server.ask({"DBSIZE"}), "0") << "it leaves nothing behind";
@@ -33,6 +34,7 @@ TEST_F(doctor, tells_a_store_that_is_away_as_other_commands_do) {
 
 TEST_F(doctor, finds_a_restart_that_forgets) {
   redis_server server;
+  server.forget_start();
   is(condition(server.url(), "persistence", 2), "broken", "appendonly is no, and the guard is off");
   EXPECT_EQ(condition(server.guarded_url(), "persistence", 0)["result"], "kept");
   server.ask({"CONFIG", "SET", "appendonly", "yes"});
@@ -41,8 +43,18 @@ TEST_F(doctor, finds_a_restart_that_forgets) {
   EXPECT_EQ(condition(server.url(), "persistence", 0)["result"], "kept");
 }
 
+TEST_F(doctor, finds_a_server_that_grants_nothing_yet) {
+  redis_server server;
+  is(condition(server.guarded_url(), "pause", 1), "warning", "grants nothing new for ", "wait for ");
+  EXPECT_EQ(holdfast({"run", "x", "--wait", "0", "--store", server.guarded_url(), "--", "true"}).status, 69);
+  is(condition(server.guarded_url(), "pause", 1), "warning", "grants nothing new for ", "wait for ");
+  server.forget_start();
+  is_kept(condition(server.guarded_url(), "pause", 0), "it grants");
+}
+
 TEST_F(doctor, finds_a_guard_that_is_too_short) {
   redis_server server;
+  server.forget_start();
   const auto url = server.guarded_url("?failover_guard=20s");
   is(condition(url, "guard", 2), "broken", "failover_guard is 20 s, and the ttl with its grace is 30 s");
   EXPECT_EQ(condition(url, "persistence", 0, {"--ttl", "20s"})["result"], "kept");
@@ -50,6 +62,7 @@ TEST_F(doctor, finds_a_guard_that_is_too_short) {
 
 TEST_F(doctor, finds_eviction_and_a_full_memory) {
   redis_server server;
+  server.forget_start();
   server.ask({"CONFIG", "SET", "maxmemory", "100mb"});
   EXPECT_EQ(condition(server.guarded_url(), "eviction", 0)["result"], "kept");
   server.ask({"CONFIG", "SET", "maxmemory-policy", "volatile-lru"});
@@ -61,6 +74,7 @@ TEST_F(doctor, finds_eviction_and_a_full_memory) {
 
 TEST_F(doctor, finds_a_disk_that_cannot_be_written) {
   redis_server server;
+  server.forget_start();
   server.ask({"CONFIG", "SET", "dbfilename", "dump.rdb"});
   ASSERT_EQ(std::filesystem::create_directory(server.file("dump.rdb")), true);
   server.ask({"CONFIG", "SET", "save", "3600 1"});
@@ -76,6 +90,7 @@ TEST_F(doctor, finds_a_disk_that_cannot_be_written) {
 
 TEST_F(doctor, finds_a_replica_and_a_former_primary_that_goes_on) {
   redis_server primary;
+  primary.forget_start();
   redis_server replica;
   replica.ask({"REPLICAOF", "127.0.0.1", std::to_string(primary.port())});
   ASSERT_TRUE(eventually([&] { return primary.info("connected_slaves") == 1; }));
@@ -95,12 +110,14 @@ TEST_F(doctor, finds_a_clock_that_is_wrong) {
   redis_server::settings options;
   options.own_clock = true;
   redis_server server{options};
+  server.forget_start();
   server.set_clock(std::chrono::hours{1});
   is(condition(server.guarded_url(), "clock", 1), "warning", "ahead of this host's");
 }
 
 TEST_F(doctor, finds_rights_that_are_missing) {
   redis_server server;
+  server.forget_start();
   const auto user = [&](const std::string& name, const strings& changes) {
     strings all{"ACL", "SETUSER", name, "on", ">secret", "~*", "&*", "+@all"};
     all.insert(all.end(), changes.begin(), changes.end());
@@ -119,6 +136,7 @@ TEST_F(doctor, finds_rights_that_are_missing) {
 
 TEST_F(doctor, ends_no_connection_of_others_whatever_the_version) {
   redis_server server;
+  server.forget_start();
   const auto watch = server.console();
   watch->ask({"CLIENT", "SETNAME", "another"});
   server.ask({"CONFIG", "RESETSTAT"});
@@ -130,6 +148,7 @@ TEST_F(doctor, ends_no_connection_of_others_whatever_the_version) {
 
 TEST_F(doctor, finds_a_server_that_serves_nobody) {
   redis_server server;
+  server.forget_start();
   const auto busy = server.console();
   server.ask({"CONFIG", "SET", "busy-reply-threshold", "50"});
   busy->tell({"EVAL", "while true do end", "0"});
@@ -142,6 +161,7 @@ TEST_F(doctor, finds_a_server_that_serves_nobody) {
 
 TEST_F(doctor, finds_connections_that_run_out) {
   redis_server server;
+  server.forget_start();
   server.ask({"CONFIG", "SET", "maxclients", "2"});
   is(condition(server.guarded_url(), "connections", 1), "warning", "of 2 connections are in use");
 }
@@ -150,6 +170,7 @@ TEST_F(doctor, prints_no_foreign_escapes_and_no_password) {
   redis_server::settings options;
   options.password = "geheim";
   redis_server server{options};
+  server.forget_start();
   const auto run = holdfast({"doctor", "--store", server.guarded_url(), "--all"});
   EXPECT_EQ(run.status, 0) << run.out << run.err;
   EXPECT_THAT(run.out + run.err, Not(HasSubstr("geheim")));

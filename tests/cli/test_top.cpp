@@ -19,6 +19,7 @@ namespace {
 using namespace std::chrono_literals;
 using cli::board;
 using cli::key;
+using testing::AllOf;
 using testing::Each;
 using testing::ElementsAre;
 using testing::HasSubstr;
@@ -96,6 +97,9 @@ TEST(top_board, fits_any_screen_and_shows_the_block_of_the_selected_line) {
   EXPECT_THAT(names_on(table, 20)[1], "name-137");
   table.move(1000);
   EXPECT_EQ(table.selected()->name, "name-199");
+  EXPECT_THAT(table.lines(200, 2, plain)[0], HasSubstr("MODE"));
+  EXPECT_THAT(table.lines(80, 2, plain)[0], AllOf(HasSubstr("GRANTS/S"), Not(HasSubstr("MODE"))));
+  EXPECT_THAT(table.lines(40, 2, plain)[0], AllOf(HasSubstr("WAITERS"), Not(HasSubstr("GRANTS/S"))));
   EXPECT_THAT(table.lines(80, 0, plain), SizeIs(0));
   EXPECT_THAT(table.lines(80, 1, plain), SizeIs(1));
 }
@@ -148,12 +152,12 @@ TEST_F(top, shows_the_locks_and_follows_them) {
   const auto holder = start_holder("nightly", {"--label", "the weekly one"});
   auto screen = open();
   EXPECT_TRUE(screen.shows("\x1b[?1049h")) << "the alternate screen";
-  EXPECT_TRUE(screen.shows("1 locks"));
+  EXPECT_TRUE(screen.shows("1 lock, by waiters"));
   EXPECT_TRUE(screen.shows("nightly"));
   EXPECT_TRUE(screen.shows("the weekly one"));
   EXPECT_TRUE(screen.shows("q quit"));
   const auto second = start_holder("hourly");
-  EXPECT_TRUE(screen.shows("2 locks"));
+  EXPECT_TRUE(screen.shows("2 locks, by waiters"));
   screen.type("\r");
   EXPECT_TRUE(screen.shows("held by"));
   screen.type("\x1b");
@@ -167,20 +171,21 @@ TEST_F(top, asks_a_holder_and_ends_a_hold_by_force_after_a_question) {
   const auto holder = start_holder("job", {"--on-request", "USR1", "--lost-exit-code", "9"},
                                    "trap 'touch \"$D/asked\"' USR1\nwhile :; do sleep 0.01; done");
   auto screen = open();
-  EXPECT_TRUE(screen.shows("1 locks"));
+  EXPECT_TRUE(screen.shows("1 lock, by waiters"));
   screen.type("\r");
   EXPECT_TRUE(screen.shows("held by"));
   screen.type("a");
   EXPECT_TRUE(screen.shows("the holder was asked to release"));
   EXPECT_TRUE(eventually([&] { return std::filesystem::exists(file("asked")); }));
   screen.type("f");
-  EXPECT_TRUE(screen.shows("End the hold of sh on "));
-  EXPECT_TRUE(screen.shows(" on 'job' by force (token "));
+  EXPECT_TRUE(screen.shows("End the hold with token "));
+  EXPECT_TRUE(screen.shows(" on 'job' by force? sh on "));
+  EXPECT_TRUE(screen.shows("y end this hold"));
   screen.type("n");
   EXPECT_TRUE(screen.shows("nothing was done"));
   EXPECT_TRUE(held("job"));
   screen.type("fy");
-  EXPECT_TRUE(screen.shows("y/N")) << "what was typed before the question is no answer";
+  EXPECT_TRUE(screen.shows("y end this hold")) << "what was typed before the question is no answer";
   EXPECT_TRUE(held("job"));
   screen.type("y");
   EXPECT_TRUE(screen.shows("the hold was ended by force"));
@@ -201,7 +206,7 @@ TEST_F(top, names_the_lock_that_it_would_end_and_no_other) {
   ASSERT_TRUE(
       eventually([&] { return holdfast({"show", "-q", "bbb", "--store", server.url()}).status == 0; }));
   auto screen = open({"--store", url});
-  EXPECT_TRUE(screen.shows("2 locks"));
+  EXPECT_TRUE(screen.shows("2 locks, by waiters"));
   screen.type("n\r");
   EXPECT_TRUE(screen.shows("held by"));
   line.interfere(direction::to_client, {.stall = true});
@@ -210,15 +215,39 @@ TEST_F(top, names_the_lock_that_it_would_end_and_no_other) {
   screen.type("j\r");
   EXPECT_TRUE(screen.shows("reading its queue"));
   screen.type("f");
-  EXPECT_TRUE(screen.shows("nobody holds it who can be asked")) << "it has not been read yet";
+  EXPECT_TRUE(screen.shows("the lock has not been read yet"));
   line.heal();
   EXPECT_TRUE(screen.shows("held by"));
   screen.type("f");
-  EXPECT_TRUE(screen.shows(" on 'bbb' by force"));
+  EXPECT_TRUE(screen.shows(" on 'bbb' by force?"));
   screen.type("q");
   EXPECT_TRUE(screen.shows("nothing was done"));
   screen.type("q");
   EXPECT_EQ(screen.wait(), 0);
+}
+
+// The most dangerous question, and the cause of a failure, on the usual terminal.
+TEST_F(top, shows_its_question_and_errors_whole_on_80_columns) {
+  const auto holder = start_holder("job", {"--label", "the one that runs each night at three"});
+  auto screen = open();
+  screen.resize(24, 80);
+  EXPECT_TRUE(screen.shows("1 lock"));
+  screen.type("x");
+  EXPECT_TRUE(screen.shows("no such key"));
+  screen.type("f");
+  EXPECT_TRUE(screen.shows("look into the lock first: enter"));
+  screen.type("\r");
+  EXPECT_TRUE(screen.shows("held by"));
+  screen.type("f");
+  EXPECT_TRUE(screen.shows("without the lock."));
+  EXPECT_TRUE(screen.shows("y end this hold  any other key: leave it"));
+  screen.type("nq");
+  EXPECT_EQ(screen.wait(), 0);
+  auto away = open({"--store", "redis://127.0.0.1:1"});
+  away.resize(24, 80);
+  EXPECT_TRUE(away.shows("Connection refused"));
+  away.type("q");
+  EXPECT_EQ(away.wait(), 0);
 }
 
 TEST_F(top, fits_a_window_that_is_resized) {
@@ -236,7 +265,7 @@ TEST_F(top, fits_a_window_that_is_resized) {
 
 TEST_F(top, ends_by_ctrl_c_and_leaves_the_terminal_in_order) {
   auto screen = open();
-  EXPECT_TRUE(screen.shows("0 locks"));
+  EXPECT_TRUE(screen.shows("0 locks, by waiters"));
   screen.type("\x03");
   EXPECT_TRUE(screen.shows("\x1b[?1049l"));
   EXPECT_EQ(screen.wait(), 128 + SIGINT);
@@ -245,7 +274,7 @@ TEST_F(top, ends_by_ctrl_c_and_leaves_the_terminal_in_order) {
 TEST_F(top, stays_usable_over_a_store_that_does_not_answer) {
   redis_server server;
   auto screen = open({"--store", server.url()});
-  EXPECT_TRUE(screen.shows("0 locks"));
+  EXPECT_TRUE(screen.shows("0 locks, by waiters"));
   server.stop();
   EXPECT_TRUE(screen.shows("no answer for "));
   screen.type("q");

@@ -96,6 +96,23 @@ TEST(redis_server_findings, count_what_may_be_promoted_and_not_only_what_is_conn
   EXPECT_EQ(condition(cut_off, "replicas", longer).result, grade::warning);
 }
 
+TEST(redis_server_findings, tell_how_long_nothing_is_granted) {
+  server_facts young = facts();
+  young.has_guard = true;
+  young.info["uptime_in_seconds"] = "10";
+  young.info["master_replid"] = "ab";
+  EXPECT_EQ(pause_left(young, 30s, 1000s), 20s);
+  young.guard_marker = "ab cd 30000 0 none";
+  EXPECT_EQ(pause_left(young, 30s, 1000s), 0s) << "it knows all its grants";
+  young.guard_marker = "ab cd 60000 990000 changed";
+  EXPECT_EQ(pause_left(young, 30s, 1000s), 50s) << "the longest guard in use counts";
+  EXPECT_EQ(condition(young, "pause").result, grade::kept) << "long ago by the clock of today";
+  young.guard_marker = "ff cd 60000 0 none";
+  EXPECT_EQ(pause_left(young, 30s, 1000s), 20s) << "of another server";
+  young.guard_marker = "ab cd -5 99999999999999999999 x";
+  EXPECT_LE(pause_left(young, 30s, 1000s), 30s);
+}
+
 TEST(redis_server_findings, overflow_at_no_number) {
   server_facts huge = facts();
   for (const char* name :

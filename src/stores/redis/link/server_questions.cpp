@@ -12,6 +12,7 @@
 #include "base/owner_id.hpp"
 #include "runtime/measurement.hpp"
 #include "stores/redis/link/conversation.hpp"
+#include "stores/redis/protocol/keys.hpp"
 
 namespace holdfast::redis {
 
@@ -89,15 +90,18 @@ server_facts facts_of(const settings& in, const server_address& at, const tls_co
   facts.place = at.place();
   facts.user = in.login.user;
   facts.is_local = is_local(at);
+  facts.has_guard = !in.is_cluster() && !in.is_quorum();
 
   conversation with{in, at, in.login, secure, stop};
-  std::vector<std::vector<std::string>> questions{{"INFO"}};
+  std::vector<std::vector<std::string>> questions{{"INFO"}, {"GET", guard_key(in.speech.prefix)}};
   for (const char* pattern : {"append*", "min-replicas-*", "stop-writes-on-bgsave-error", "save",
                               "cluster-node-timeout", "bind", "protected-mode", "port", "tls-auth-clients"}) {
     questions.push_back({"CONFIG", "GET", pattern});
   }
+  if (in.database != 0) static_cast<void>(with.ask({"SELECT", std::to_string(in.database)}));
   const std::vector<value> replies = with.ask_all(questions);
   facts.info = fields_in_info(replies[0]);
+  if (replies[1].is(value::kind::text)) facts.guard_marker = replies[1].text;
   facts.info_error = replies[0].is(value::kind::error) ? replies[0].text : "nothing";
   for (const value& reply : replies) facts.settings.merge(settings_in(reply));
   facts.clock_ahead = clock_ahead(with);

@@ -3,10 +3,13 @@
 #include <algorithm>
 #include <charconv>
 #include <cstdint>
+#include <sstream>
 
 namespace holdfast::redis {
 
 namespace {
+
+constexpr std::int64_t longest_guard_ms = std::int64_t{25} * 3600 * 1000;
 
 std::int64_t number_in(std::string_view text) {
   constexpr std::int64_t most = 9'000'000'000'000'000;  // as milliseconds, too, it fits
@@ -35,6 +38,24 @@ std::int64_t server_facts::number(std::string_view info_field) const { return nu
 
 std::int64_t server_facts::number_set(std::string_view setting_name) const {
   return number_in(setting(setting_name));
+}
+
+std::chrono::milliseconds pause_left(const server_facts& of, std::chrono::milliseconds guard,
+                                     std::chrono::milliseconds now) {
+  using std::chrono::milliseconds;
+  std::istringstream marker{of.guard_marker};
+  std::string id;
+  std::string run;
+  std::int64_t longest = 0;
+  std::int64_t since = 0;
+  if (marker >> id >> run >> longest >> since && id == of.field("master_replid")) {
+    if (since <= 0) return {};
+    const milliseconds length =
+        std::max(guard, milliseconds{std::clamp<std::int64_t>(longest, 0, longest_guard_ms)});
+    return std::clamp(milliseconds{since} + length - now, milliseconds{}, length);
+  }
+  const milliseconds up{1000 * of.number("uptime_in_seconds")};
+  return std::max(guard - up, milliseconds{});
 }
 
 bool is_denial(const value& reply) {

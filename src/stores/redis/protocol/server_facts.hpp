@@ -38,7 +38,9 @@ struct server_facts {
   std::optional<bool> is_open;
   std::optional<std::chrono::microseconds> clock_ahead;  // of this host's
   std::optional<std::chrono::microseconds> script_time;  // the median of a script's round trips
-  std::string obstacle;  // an error with which it refuses everybody for now; empty: none
+  std::string guard_marker;  // see failover_guard; empty: there is none, or it was not asked for
+  bool has_guard = false;    // of its own: it is no node of a cluster, and no one of several servers
+  std::string obstacle;      // an error with which it refuses everybody for now; empty: none
 
   struct denial {
     right missing;
@@ -53,6 +55,11 @@ struct server_facts {
   [[nodiscard]] std::int64_t number(std::string_view info_field) const;
   [[nodiscard]] std::int64_t number_set(std::string_view setting_name) const;
 };
+
+/// How long a server still grants nothing new, by its marker or by its start; zero: it grants. An estimate:
+/// the script that decides (lua/guard.lua) writes, and is not called.
+[[nodiscard]] std::chrono::milliseconds pause_left(const server_facts& of, std::chrono::milliseconds guard,
+                                                   std::chrono::milliseconds now);
 
 /// Whether an error says that this user may not do that.
 [[nodiscard]] bool is_denial(const value& reply);

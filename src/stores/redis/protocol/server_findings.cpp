@@ -53,6 +53,7 @@ class examination {
       examine_memory();
       examine_connections();
       examine_replicas();
+      examine_pause();
     }
     examine_guard();
     examine_clock();
@@ -234,6 +235,22 @@ class examination {
         "where its "
         "address becomes the replica's",
         "let a server that fails come back by itself: the others are a majority without it");
+  }
+
+  /// A server that may have forgotten grants makes no new ones for a while.
+  void examine_pause() {
+    if (!facts_.has_guard || in_.guard.count() == 0 || facts_.info.empty()) return;
+    const auto now =
+        std::chrono::system_clock::now().time_since_epoch() + facts_.clock_ahead.value_or(microseconds{});
+    const milliseconds left =
+        pause_left(facts_, in_.guard + in_.former_primary, std::chrono::floor<milliseconds>(now));
+    if (left <= 0ms) return add("pause", grade::kept, "it grants");
+    const auto seconds = std::chrono::ceil<std::chrono::seconds>(left).count();
+    add("pause", grade::warning,
+        "it has started or was promoted, may have forgotten locks, and grants nothing new for " +
+            std::to_string(seconds) + " s",
+        "holders renew and release; claims wait, and tries fail",
+        "wait for " + std::to_string(seconds) + " s");
   }
 
   void examine_guard() {
