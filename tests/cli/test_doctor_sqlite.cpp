@@ -1,5 +1,6 @@
 // `holdfast doctor` on files: each test breaks one condition, and sees it named.
 
+#include <algorithm>
 #include <cstddef>
 #include <fcntl.h>
 #include <filesystem>
@@ -156,6 +157,36 @@ TEST_F(doctor_on_sqlite, finds_another_journal_mode) {
   is(condition(store(), "journal", 1), "warning", "the journal mode is a rollback journal");
 }
 
+/// A table that is larger than SQLite's cache, which the next change of it leaves half written.
+constexpr auto ballast =
+    "PRAGMA cache_size = 10; CREATE TABLE ballast (x);"
+    "WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 300)"
+    "INSERT INTO ballast SELECT zeroblob(4000) FROM n";
+
+TEST_F(doctor_on_sqlite, calls_no_file_damaged_that_another_program_writes_with_a_rollback_journal) {
+  make_store();
+  connection other{path()};
+  other.execute("PRAGMA journal_mode = DELETE");
+  other.execute(ballast);
+  other.execute("BEGIN IMMEDIATE; CREATE TABLE theirs (x)");
+  EXPECT_EQ(condition(store(), "integrity", 1)["result"], "kept") << "nothing is written to the file yet";
+  other.execute("UPDATE ballast SET x = randomblob(5000); DELETE FROM ballast");
+  ASSERT_TRUE(fs::exists(path() + "-journal"));
+  is(condition(store(), "file", 1), "unknown", "another process keeps the file locked", "fuser");
+}
+
+TEST_F(doctor_on_sqlite, calls_no_file_damaged_whose_last_change_was_interrupted) {
+  make_store();
+  connection other{path()};
+  other.execute("PRAGMA journal_mode = DELETE");
+  other.execute(ballast);
+  other.execute("BEGIN IMMEDIATE; UPDATE ballast SET x = randomblob(5000)");
+  for (const char* suffix : {"-journal", ""}) fs::copy_file(path() + suffix, file("crashed.db") + suffix);
+  const std::string crashed = "sqlite:" + file("crashed.db");
+  is(condition(crashed, "file", 1), "unknown", "-journal has an interrupted change of the file");
+  EXPECT_TRUE(fs::exists(file("crashed.db-journal")));
+}
+
 TEST_F(doctor_on_sqlite, finds_a_process_that_keeps_the_file_locked) {
   make_store();
   connection other{path()};
@@ -179,7 +210,12 @@ TEST_F(doctor_on_sqlite, finds_damage) {
   const auto size = static_cast<off_t>(fs::file_size(path()));
   ASSERT_EQ(::pwrite(out, noise.data(), noise.size(), size / 1024 / 2 * 1024), 1024);
   ::close(out);
-  is(condition(store(), "integrity", 2), "broken", "quick_check says: ");
+  const json all = findings(store(), 2);
+  const auto of = [&](const std::string& name) {
+    return *std::ranges::find_if(all, [&](const json& each) { return each["condition"] == name; });
+  };
+  is(of("integrity"), "broken", "quick_check says: ");
+  is_kept(of("wall clock"), "no token is ahead");
 }
 
 TEST_F(doctor_on_sqlite, finds_a_wall_clock_behind_the_tokens) {

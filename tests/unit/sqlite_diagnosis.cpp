@@ -1,11 +1,15 @@
 #include <algorithm>
 #include <filesystem>
 #include <gtest/gtest.h>
+#include <sqlite3.h>
 #include <string>
+#include <string_view>
 #include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
+#include <vector>
 
+#include "stores/sqlite/link/database.hpp"
 #include "stores/sqlite/link/diagnosis.hpp"
 #include "stores/sqlite/link/file_facts.hpp"
 #include "support/scratch_folder.hpp"
@@ -66,8 +70,97 @@ TEST(sqlite_diagnosis, tells_a_file_that_was_too_large_to_be_examined) {
   facts.database.emplace();
   facts.database->has_tables = true;
   facts.database->journal_mode = "wal";
+  facts.database->newest_token = 0;
   EXPECT_EQ(only(facts).condition, "integrity");
   EXPECT_EQ(only(facts).result, grade::unknown);
+}
+
+TEST(sqlite_diagnosis, says_nothing_of_the_wall_clock_without_a_token) {
+  file_facts facts = in_order();
+  facts.database.emplace();
+  facts.database->has_tables = true;
+  facts.database->journal_mode = "wal";
+  facts.database->damage = "ok";
+  EXPECT_EQ(only(facts).condition, "wall clock");
+  EXPECT_EQ(only(facts).result, grade::unknown);
+}
+
+/// A file that a client changes, and closes, each time that the check of its integrity begins.
+class file_with_a_client {
+ public:
+  file_with_a_client() {
+    EXPECT_TRUE(
+        come_and_go("PRAGMA journal_mode = WAL; PRAGMA application_id = " + std::to_string(application_id) +
+                    "; PRAGMA user_version = " + std::to_string(schema_version) +
+                    "; CREATE TABLE t (token INTEGER); CREATE TABLE t_claims (x);"
+                    "CREATE TABLE t_sweeps (x); CREATE TABLE ballast (x UNIQUE)"));
+    fill(300);
+    current = this;
+    sqlite3_auto_extension(reinterpret_cast<void (*)()>(&watch));
+  }
+  ~file_with_a_client() {
+    sqlite3_cancel_auto_extension(reinterpret_cast<void (*)()>(&watch));
+    current = nullptr;
+  }
+  file_with_a_client(const file_with_a_client&) = delete;
+  file_with_a_client& operator=(const file_with_a_client&) = delete;
+
+  [[nodiscard]] std::string path() const {
+    return std::filesystem::canonical(scratch_.path()).string() + "/locks.db";
+  }
+  int visits = 0;  // still to come
+
+ private:
+  static inline file_with_a_client* current = nullptr;
+
+  static int watch(sqlite3* db, char**, const sqlite3_api_routines*) {
+    return sqlite3_trace_v2(db, SQLITE_TRACE_STMT, &on_statement, nullptr);
+  }
+  static int on_statement(unsigned, void*, void*, void* text) {
+    const bool is_check = std::string_view{static_cast<const char*>(text)}.starts_with("PRAGMA quick_check");
+    if (is_check && current->visits > 0) current->fill(100 + 50 * --current->visits);
+    return 0;
+  }
+  void fill(int rows) const {
+    EXPECT_TRUE(
+        come_and_go("DELETE FROM ballast; WITH RECURSIVE n (i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n "
+                    "WHERE i < " +
+                    std::to_string(rows) + ") INSERT INTO ballast SELECT randomblob(2000) FROM n"));
+  }
+  /// As the only client: SQLite removes the -wal at its end.
+  [[nodiscard]] bool come_and_go(const std::string& statements) const {
+    sqlite3* db = nullptr;
+    const bool is_done = sqlite3_open(path().c_str(), &db) == SQLITE_OK &&
+                         sqlite3_exec(db, statements.c_str(), nullptr, nullptr, nullptr) == SQLITE_OK;
+    sqlite3_close(db);
+    return is_done;
+  }
+
+  test::scratch_folder scratch_;
+};
+
+finding condition(const std::vector<finding>& all, std::string_view name) {
+  const auto found = std::ranges::find(all, name, &finding::condition);
+  return found == all.end() ? finding{} : *found;
+}
+
+TEST(sqlite_diagnosis, calls_no_file_damaged_that_a_client_changes_meanwhile) {
+  file_with_a_client file;
+  file.visits = 1;
+  const auto all = diagnose(file.path(), sql::tables::named("t"), false, std::chrono::seconds{60});
+  EXPECT_EQ(file.visits, 0);
+  EXPECT_EQ(condition(all, "integrity").observed, "quick_check finds no damage");
+  EXPECT_FALSE(std::filesystem::exists(file.path() + "-wal"));
+}
+
+TEST(sqlite_diagnosis, gives_up_where_clients_keep_coming) {
+  file_with_a_client file;
+  file.visits = 3;
+  const auto all = diagnose(file.path(), sql::tables::named("t"), false, std::chrono::seconds{60});
+  EXPECT_EQ(file.visits, 0);
+  EXPECT_EQ(condition(all, "file").observed, "clients come and go; look again");
+  EXPECT_EQ(condition(all, "file").result, grade::unknown);
+  EXPECT_EQ(condition(all, "integrity"), finding{}) << "nothing is said of a file that was half read";
 }
 
 TEST(sqlite_diagnosis, quotes_a_path_in_a_command) {

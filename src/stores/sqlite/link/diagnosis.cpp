@@ -3,7 +3,6 @@
 #include <cstring>
 #include <fcntl.h>
 #include <filesystem>
-#include <sqlite3.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <sys/vfs.h>
@@ -12,9 +11,9 @@
 #include "holdfast/error.hpp"
 #include "stores/sqlite/link/database.hpp"
 #include "stores/sqlite/link/file_facts.hpp"
+#include "stores/sqlite/link/file_reader.hpp"
 #include "stores/sqlite/link/fork_guard.hpp"
 #include "stores/sqlite/link/place.hpp"
-#include "stores/sqlite/link/request_error.hpp"
 
 namespace holdfast::sqlite {
 
@@ -28,168 +27,82 @@ bool exists(const std::string& path) {
   return ::lstat(path.c_str(), &info) == 0;
 }
 
-/// A path as a URI of SQLite.
-std::string uri_of(const std::string& path, const char* parameters) {
-  std::string uri = "file:";
-  for (const char c : path) {
-    switch (c) {
-      case '%': uri += "%25"; break;
-      case '?': uri += "%3f"; break;
-      case '#': uri += "%23"; break;
-      default: uri += c;
-    }
-  }
-  return uri + parameters;
-}
-
-/// A connection that can only read, and that leaves nothing behind.
-///
-/// Its file is SQLite's alone: whoever else closes it ends the locks that this process has on it (fcntl(2)).
-class reader {
- public:
-  /// \throws broken.
-  reader(const std::string& path, milliseconds limit) : path_{path}, until_{steady_clock::now() + limit} {
-    // Without a -wal the file is all there is, and nobody writes it: with locks SQLite would make the -wal
-    // and the -shm. With one, the -shm that is there is read.
-    is_alone_ = !exists(path + "-wal");
-    const std::string uri = uri_of(path, is_alone_ ? "?immutable=1" : "?readonly_shm=1");
-    constexpr int flags = SQLITE_OPEN_READONLY | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX |
-                          SQLITE_OPEN_EXRESCODE | SQLITE_OPEN_NOFOLLOW;
-    const int code = sqlite3_open_v2(uri.c_str(), &db_, flags, nullptr);
-    if (code != SQLITE_OK) {
-      const broken problem = failed(code);
-      close();
-      throw broken{problem};
-    }
-    sqlite3_db_config(db_, SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1, nullptr);
-    sqlite3_busy_timeout(db_, static_cast<int>(limit.count()));
-    sqlite3_progress_handler(db_, operations_between_looks, &is_late, this);
-  }
-  ~reader() { close(); }
-  reader(const reader&) = delete;
-  reader& operator=(const reader&) = delete;
-
-  /// Whether a client has come meanwhile: then what was read may be torn.
-  [[nodiscard]] bool is_outdated() const { return is_alone_ && exists(path_ + "-wal"); }
-
-  /// The first column of the first row. None: there was no time to find it. \throws broken.
-  [[nodiscard]] std::optional<std::string> text(const std::string& query) {
-    sqlite3_stmt* statement = nullptr;
-    int code = sqlite3_prepare_v2(db_, query.c_str(), -1, &statement, nullptr);
-    if (code == SQLITE_OK) code = sqlite3_step(statement);
-    std::string value;
-    if (code == SQLITE_ROW) {
-      const auto* bytes = reinterpret_cast<const char*>(sqlite3_column_text(statement, 0));
-      if (bytes != nullptr) value = bytes;
-    }
-    sqlite3_finalize(statement);
-    if (code == SQLITE_INTERRUPT) return std::nullopt;
-    if (code != SQLITE_ROW && code != SQLITE_DONE) throw failed(code);
-    return value;
-  }
-  [[nodiscard]] std::int64_t number(const std::string& query) {
-    const std::string digits = text(query).value_or("0");
-    return std::strtoll(digits.c_str(), nullptr, 10);
-  }
-
-  /// The format that the file's header names.
-  [[nodiscard]] std::string journal_mode() const {
-    constexpr int version_at = 18;
-    constexpr unsigned char wal = 2;
-    unsigned char version = 0;
-    sqlite3_file* const file = opened();
-    if (file == nullptr || file->pMethods->xRead(file, &version, 1, version_at) != SQLITE_OK)
-      return "unknown";
-    return version == wal ? "wal" : "a rollback journal";
-  }
-
-  /// How many pages of the -wal are not in the database yet. The index of the -wal, in the -shm, says so:
-  /// https://www.sqlite.org/walformat.html. 0 without a -wal, and where nobody has the file open.
-  [[nodiscard]] std::uint32_t pages_in_wal() const {
-    constexpr int region = 32 * 1024;
-    constexpr std::size_t last_frame_at = 16;
-    constexpr std::size_t checkpointed_at = 96;
-    sqlite3_file* const file = opened();
-    if (is_alone_ || file == nullptr || file->pMethods->iVersion < 2) return 0;
-    volatile void* index = nullptr;
-    const int code = file->pMethods->xShmMap(file, 0, region, 0, &index);
-    if ((code != SQLITE_OK && code != SQLITE_READONLY) || index == nullptr) return 0;
-    const auto word = [&](std::size_t at) {
-      return *reinterpret_cast<const volatile std::uint32_t*>(static_cast<volatile char*>(index) + at);
-    };
-    const std::uint32_t checkpointed = word(checkpointed_at);
-    const std::uint32_t last = word(last_frame_at);
-    return last > checkpointed ? last - checkpointed : 0;
-  }
-
- private:
-  static constexpr int operations_between_looks = 1000;
-
-  static int is_late(void* self) { return steady_clock::now() >= static_cast<reader*>(self)->until_ ? 1 : 0; }
-  [[nodiscard]] sqlite3_file* opened() const {
-    sqlite3_file* file = nullptr;
-    if (sqlite3_file_control(db_, "main", SQLITE_FCNTL_FILE_POINTER, static_cast<void*>(&file)) != SQLITE_OK)
-      return nullptr;
-    return file != nullptr && file->pMethods != nullptr ? file : nullptr;
-  }
-  [[nodiscard]] broken failed(int code) const { return broken{request_error_of(db_, code, path_)}; }
-  void close() noexcept { sqlite3_close(std::exchange(db_, nullptr)); }
-
-  std::string path_;
-  steady_clock::time_point until_;
-  sqlite3* db_ = nullptr;
-  bool is_alone_ = false;
-};
-
 std::int64_t wall_clock_us() {
   const auto now = std::chrono::system_clock::now().time_since_epoch();
   return std::chrono::duration_cast<std::chrono::microseconds>(now).count();
 }
 
+/// The newest token; 0 without any. None: damage or another client keeps it from being read.
+std::optional<std::int64_t> newest_token_in(file_reader& from, const sql::tables& names) {
+  try {
+    return from.number("SELECT max(token) FROM " + names.locks);
+  } catch (const broken&) {  // the check of the file's integrity says why
+    return std::nullopt;
+  }
+}
+
 /// None: the file is empty. \throws broken, holdfast::error.
-std::optional<file_facts::content> content_of(reader& from, const std::string& path,
+std::optional<file_facts::content> content_of(file_reader& from, const std::string& path,
                                               const sql::tables& names) {
-  if (from.number("SELECT count(*) FROM sqlite_master") == 0) return std::nullopt;
-  if (from.number("PRAGMA application_id") != application_id)
+  if (from.required_number("SELECT count(*) FROM sqlite_master") == 0) return std::nullopt;
+  if (from.required_number("PRAGMA application_id") != application_id)
     throw error{errc::foreign_store, path + " is a database of another program; choose another path"};
   file_facts::content found;
   found.known_layout = schema_version;
-  found.layout = from.number("PRAGMA user_version");
+  found.layout = from.required_number("PRAGMA user_version");
   if (found.layout > schema_version) return found;
   const auto has = [&](const std::string& table) {
-    return from.number("SELECT count(*) FROM sqlite_master WHERE name = '" + table + "'") > 0;
+    return from.required_number("SELECT count(*) FROM sqlite_master WHERE name = '" + table + "'") > 0;
   };
   found.has_tables = has(names.locks) && has(names.claims) && has(names.sweeps);
   if (!found.has_tables) return found;
   found.journal_mode = from.journal_mode();
   found.pages_in_wal = from.pages_in_wal();
+  found.newest_token =
+      newest_token_in(from, names);  // before the check of integrity, which may take all time
+  found.wall_clock_us = wall_clock_us();
   found.damage = from.text("PRAGMA quick_check(1)");
-  if (found.damage == "ok") {
-    found.newest_token = from.number("SELECT max(token) FROM " + names.locks);
-    found.wall_clock_us = wall_clock_us();
-  }
   return found;
 }
 
+bool is_damaged(const std::optional<file_facts::content>& found) {
+  return found && found->damage && *found->damage != "ok";
+}
+
+/// What looks like damage, or like another program's file, may be a file that was half written. It counts
+/// only where nobody has written the file meanwhile.
 void read_content(file_facts& facts, const sql::tables& names, milliseconds limit) {
   if (!facts.neighbour_problem.empty()) {
     facts.read_problem = "it was not read, because of the files beside it";
     return;
   }
+  const auto until = steady_clock::now() + limit;
   constexpr int tries = 3;
   for (int done = 0; done < tries; ++done) {
+    const file_state before = file_state::of(facts.path);
+    std::optional<file_reader> from;
+    const auto has_changed = [&] {
+      return file_state::of(facts.path) != before || (from && from->has_changed());
+    };
     try {
       fork_guard::close_inherited();
-      reader from{facts.path, limit};
-      facts.database = content_of(from, facts.path, names);
-      if (!from.is_outdated()) return;
+      from.emplace(facts.path, until);
+      facts.database = content_of(*from, facts.path, names);
+      const bool is_doubtful = from->is_without_locks() || is_damaged(facts.database);
+      if (!is_doubtful || !has_changed()) return;
     } catch (const broken& b) {
-      if (b.cause.reason.code == errc::corrupt_store)
-        throw error{b.cause.reason.code, b.cause.reason.message};
-      facts.read_problem = b.cause.reason.message;
-      return;
+      if (!has_changed()) {
+        if (b.cause.reason.code == errc::corrupt_store)
+          throw error{b.cause.reason.code, b.cause.reason.message};
+        facts.read_problem = b.cause.reason.message;
+        return;
+      }
+    } catch (const error&) {
+      if (!has_changed()) throw;
     }
   }
+  facts.database.reset();
+  facts.read_problem = "clients come and go; look again";
 }
 
 std::string folder_of(const std::string& path) { return std::filesystem::path{path}.parent_path().string(); }

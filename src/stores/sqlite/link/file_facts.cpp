@@ -1,5 +1,6 @@
 #include "stores/sqlite/link/file_facts.hpp"
 
+#include <algorithm>
 #include <array>
 #include <cstdio>
 #include <utility>
@@ -254,7 +255,12 @@ class examination {
   }
 
   void examine_wall_clock(const file_facts::content& in) {
-    const std::int64_t ahead = in.newest_token - in.wall_clock_us;
+    if (!in.newest_token) {
+      return add("wall clock", grade::unknown, "the newest token could not be read",
+                 "a clock that was set back would not be noticed",
+                 "mend the file's integrity first; look again when the host is less busy");
+    }
+    const std::int64_t ahead = std::max<std::int64_t>(*in.newest_token, 0) - in.wall_clock_us;
     if (ahead <= ahead_limit)
       return add("wall clock", grade::kept, "no token is ahead of this host's wall clock");
     add("wall clock", grade::warning,

@@ -49,10 +49,10 @@ struct file_facts {
     std::string journal_mode;
     std::int64_t layout = 0;
     std::int64_t known_layout = 0;
-    std::uint32_t pages_in_wal = 0;     // that are not in the database yet
-    std::int64_t newest_token = 0;      // 0: there is none
-    std::int64_t wall_clock_us = 0;     // at the same time
-    std::optional<std::string> damage;  // "ok": none found; none: not examined to the end
+    std::uint32_t pages_in_wal = 0;            // that are not in the database yet
+    std::optional<std::int64_t> newest_token;  // 0: there is none; none: it could not be read
+    std::int64_t wall_clock_us = 0;            // at the same time
+    std::optional<std::string> damage;         // "ok": none found; none: not examined to the end
   };
   std::optional<content> database;  // none: there is no file, or it cannot be read
   std::string read_problem;         // why not
