@@ -75,6 +75,8 @@ TEST_F(doctor_on_sqlite, makes_no_file) {
   const auto one = condition("sqlite:" + file("below/locks.db"), "file", 0);
   EXPECT_EQ(one["result"], "kept");
   EXPECT_EQ(one["observed"], "it is not there yet; the first lock makes it");
+  is_kept(condition("sqlite:" + file("below/locks.db"), "folder", 0),
+          "is not there; the first lock makes it");
   EXPECT_FALSE(fs::exists(file("below")));
   write_file(path(), "");
   EXPECT_THAT(condition(store(), "file", 0)["observed"].get<std::string>(), HasSubstr("it is empty"));
@@ -95,7 +97,10 @@ TEST_F(doctor_on_sqlite, refuses_a_file_of_another_program) {
 TEST_F(doctor_on_sqlite, finds_hard_links) {
   make_store();
   fs::create_hard_link(path(), file("other.db"));
-  is(condition(store(), "names", 2), "broken", "the file has 2 names");
+  const auto one = condition(store(), "names", 2);
+  is(one, "broken", "the file has 2 names", "-xdev -samefile");
+  EXPECT_THAT(one["remedy"].get<std::string>(), Not(HasSubstr("find '" + scratch_.path().string())))
+      << "the other name may be anywhere on the file system";
 }
 
 TEST_F(doctor_on_sqlite, finds_files_and_folders_that_everybody_may_write) {
@@ -127,7 +132,8 @@ TEST_F(doctor_on_sqlite, finds_permissions_of_a_group_that_do_not_go_together) {
 TEST_F(doctor_on_sqlite, finds_foreign_files_beside_it) {
   make_store();
   fs::create_symlink(file("elsewhere"), path() + "-wal");
-  is(condition(store(), "neighbours", 2), "broken", "-wal is not a plain file");
+  is(condition(store(), "neighbours", 2), "broken", "-wal is not a plain file",
+     "move it aside together with the database");
   EXPECT_EQ(condition(store(), "file", 2)["result"], "unknown") << "nothing foreign is read";
 }
 

@@ -23,7 +23,9 @@ using grade = finding::grade;
 file_facts in_order() {
   file_facts facts;
   facts.path = "/var/lib/app/locks.db";
-  facts.nearest_folder = "/var/lib/app";
+  facts.nearest_folder = facts.wanted_folder = "/var/lib/app";
+  facts.mount_point = "/var";
+  facts.above = {file_facts::entry{"/var/lib", 0, 0, S_IFDIR | 0755, 2}};
   facts.file = file_facts::entry{facts.path, 0, 0, S_IFREG | 0600, 1};
   facts.folder = file_facts::entry{facts.nearest_folder, 0, 0, S_IFDIR | 0700, 2};
   facts.free_bytes = 1ULL << 30U;
@@ -167,7 +169,59 @@ TEST(sqlite_diagnosis, quotes_a_path_in_a_command) {
   file_facts facts = in_order();
   facts.path = "/it's here/locks.db";
   facts.file->names = 2;
+  EXPECT_TRUE(only(facts).remedy.starts_with("find '/var' -xdev")) << "a name may be anywhere below";
   EXPECT_NE(only(facts).remedy.find(R"(-samefile '/it'\''s here/locks.db')"), std::string::npos)
+      << only(facts).remedy;
+}
+
+TEST(sqlite_diagnosis, removes_no_file_with_commits) {
+  file_facts facts = in_order();
+  facts.wrong = wrong_neighbour{facts.path + "-shm", "is not a plain file"};
+  EXPECT_EQ(only(facts).observed, "/var/lib/app/locks.db-shm is not a plain file");
+  EXPECT_EQ(only(facts).remedy, "with all clients closed: rm '/var/lib/app/locks.db-shm'");
+  for (const char* suffix : {"-wal", "-journal"}) {
+    facts.wrong->path = facts.path + suffix;
+    EXPECT_EQ(only(facts).remedy.find("rm "), std::string::npos) << only(facts).remedy;
+    EXPECT_NE(only(facts).remedy.find("together with the database"), std::string::npos);
+  }
+}
+
+TEST(sqlite_diagnosis, tells_a_folder_whose_owner_could_replace_the_file) {
+  file_facts facts = in_order();
+  facts.user = 1000;
+  facts.file->owner = 1001;
+  for (file_facts::entry* folder : {&*facts.folder, &facts.above.front()}) {
+    for (const uid_t trusted : {0U, 1000U, 1001U}) {
+      folder->owner = trusted;
+      for (const finding& each : findings_of(facts)) EXPECT_EQ(each.result, grade::kept) << each.observed;
+    }
+    folder->owner = 1002;
+    EXPECT_EQ(only(facts).condition, "folder");
+    EXPECT_EQ(only(facts).result, grade::warning);
+    EXPECT_NE(only(facts).observed.find(folder->path + " has the mode"), std::string::npos);
+    folder->owner = 0;
+  }
+}
+
+TEST(sqlite_diagnosis, tells_a_folder_above_that_its_group_may_write) {
+  file_facts facts = in_order();
+  facts.above.front().mode = S_IFDIR | 0775;
+  EXPECT_EQ(only(facts).condition, "folder");
+  EXPECT_EQ(only(facts).remedy, "chmod g-w '/var/lib'");
+  facts.above.front().mode = S_IFDIR | S_ISVTX | 0775;
+  for (const finding& each : findings_of(facts)) EXPECT_EQ(each.result, grade::kept) << each.observed;
+}
+
+TEST(sqlite_diagnosis, opens_no_folder_of_the_system) {
+  file_facts facts = in_order();
+  facts.user = 1000;
+  facts.file.reset();
+  facts.folder.reset();
+  facts.nearest_folder = "/var/lib";
+  facts.access_problem = "the folder /var/lib/app is not there";
+  EXPECT_EQ(only(facts).condition, "rights");
+  EXPECT_NE(only(facts).remedy.find("mkdir -p '/var/lib/app' && chown 1000 '/var/lib/app'"),
+            std::string::npos)
       << only(facts).remedy;
 }
 
@@ -179,12 +233,15 @@ TEST(sqlite_diagnosis, tells_rights_that_are_missing) {
   const pid_t child = ::fork();
   if (child == 0) {
     if (::geteuid() == 0 && ::setuid(65534) != 0) ::_exit(3);
-    int status = 1;
-    for (const finding& each :
-         diagnose(folder + "/locks.db", sql::tables::named("t"), false, std::chrono::seconds{1})) {
-      if (each.condition == "rights" && each.result == grade::broken) status = 0;
-    }
-    ::_exit(status);
+    const auto rights = [&](const std::string& path) {
+      return condition(diagnose(folder + path, sql::tables::named("t"), false, std::chrono::seconds{1}),
+                       "rights");
+    };
+    const finding here = rights("/locks.db");
+    const finding below = rights("/below/locks.db");
+    const bool is_told = here.result == grade::broken && below.result == grade::broken &&
+                         below.observed.find("/below is not there") != std::string::npos;
+    ::_exit(is_told ? 0 : 1);
   }
   int status = -1;
   ASSERT_EQ(::waitpid(child, &status, 0), child);

@@ -72,7 +72,7 @@ bool is_damaged(const std::optional<file_facts::content>& found) {
 /// What looks like damage, or like another program's file, may be a file that was half written. It counts
 /// only where nobody has written the file meanwhile.
 void read_content(file_facts& facts, const sql::tables& names, milliseconds limit) {
-  if (!facts.neighbour_problem.empty()) {
+  if (facts.wrong) {
     facts.read_problem = "it was not read, because of the files beside it";
     return;
   }
@@ -133,7 +133,11 @@ std::string wake_problem_of(const std::string& path) {
 
 std::string access_problem_of(const file_facts& facts) {
   const auto lacks = [](const std::string& path, int rights) { return ::access(path.c_str(), rights) != 0; };
-  if (lacks(facts.nearest_folder, R_OK | W_OK | X_OK))
+  if (!facts.folder && lacks(facts.nearest_folder, W_OK | X_OK)) {
+    return "the folder " + facts.wanted_folder + " is not there, and this user may not make it in " +
+           facts.nearest_folder + ": " + std::strerror(errno);
+  }
+  if (facts.folder && lacks(facts.nearest_folder, R_OK | W_OK | X_OK))
     return "the folder " + facts.nearest_folder + " cannot be written by this user: " + std::strerror(errno);
   if (facts.file && lacks(facts.path, R_OK | W_OK))
     return "the file cannot be read and written by this user: " + std::string{std::strerror(errno)};
@@ -150,15 +154,18 @@ bool is_mount_point(const std::string& path) {
 void look_at_folders(file_facts& facts) {
   const std::string folder = folder_of(facts.path);
   facts.folder = file_facts::entry::of(folder);
+  facts.wanted_folder = folder;
   facts.nearest_folder = folder;
   while (!exists(facts.nearest_folder) && facts.nearest_folder != "/")
     facts.nearest_folder = folder_of(facts.nearest_folder);
   for (std::string above = folder; above != "/";) {
     above = folder_of(above);
     const auto entry = file_facts::entry::of(above);
-    if (entry && entry->may_be_written_by(S_IWOTH) && !entry->may_be_written_by(S_ISVTX))
-      facts.open_above.push_back(*entry);
+    if (entry) facts.above.push_back(*entry);
   }
+  facts.mount_point = facts.nearest_folder;
+  while (!is_mount_point(facts.mount_point) && facts.mount_point != "/")
+    facts.mount_point = folder_of(facts.mount_point);
   struct statfs system{};
   if (::statfs(facts.nearest_folder.c_str(), &system) == 0) facts.network = network_filesystem(system.f_type);
   struct statvfs room{};
@@ -188,11 +195,7 @@ std::vector<finding> diagnose(const std::string& path, const sql::tables& names,
   facts.has_proc = ::access("/proc/self", F_OK) == 0;
   facts.access_problem = access_problem_of(facts);
   facts.wake_problem = wake_problem_of(path);
-  try {
-    check_neighbours(path);
-  } catch (const error& e) {
-    facts.neighbour_problem = e.what();
-  }
+  facts.wrong = find_wrong_neighbour(path);
   struct stat wal{};
   if (::lstat((path + "-wal").c_str(), &wal) == 0) facts.wal_bytes = static_cast<std::uint64_t>(wal.st_size);
   if (facts.file) read_content(facts, names, limit);

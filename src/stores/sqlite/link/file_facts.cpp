@@ -115,7 +115,7 @@ class examination {
     if (facts_.file->names <= 1) return add("names", grade::kept, "the file has one name");
     add("names", grade::broken, "the file has " + std::to_string(facts_.file->names) + " names (hard links)",
         "processes that use another name have another -wal and -shm; clients refuse the file",
-        "find " + quoted(facts_.nearest_folder) + " -xdev -samefile " + quoted(facts_.path) +
+        "find " + quoted(facts_.mount_point) + " -xdev -samefile " + quoted(facts_.path) +
             "; remove all names but one");
   }
 
@@ -124,19 +124,55 @@ class examination {
       return add("rights", grade::kept,
                  "uid " + std::to_string(facts_.user) + " may read and write the file and its folder");
     }
+    if (!facts_.file) {  // what is there may be a folder of the system, which is not to be opened
+      const std::string owner = std::to_string(facts_.user);
+      const std::string folder = quoted(facts_.folder ? "FOLDER" : facts_.wanted_folder);
+      return add("rights", grade::broken, facts_.access_problem, "this user can take no lock",
+                 "a folder of uid " + owner + " for the store, in the URL: mkdir -p " + folder +
+                     " && chown " + owner + ' ' + folder);
+    }
     add("rights", grade::broken, facts_.access_problem, "this user can take no lock",
         "give the user read and write permission for " + quoted(facts_.path) +
             ", and read, write and search permission for " + quoted(facts_.nearest_folder));
   }
 
+  /// Its owner may rename what is in it, whatever its mode.
+  void examine_owner(const file_facts::entry& folder) {
+    const uid_t owner = folder.owner;
+    if (owner == 0 || owner == facts_.user || (facts_.file && owner == facts_.file->owner)) return;
+    add("folder", grade::warning,
+        described(folder) + ": its owner is neither root, nor uid " + std::to_string(facts_.user) +
+            (facts_.file ? ", nor the owner of the file" : ""),
+        "its owner can put another store in the place of this one: two may hold",
+        "with all clients closed: move the store to where all folders above are of root or of its users");
+  }
+
+  void examine_above(const file_facts::entry& folder) {
+    examine_owner(folder);
+    if (folder.may_be_written_by(S_ISVTX)) return;
+    const bool everybody = folder.may_be_written_by(S_IWOTH);
+    if (!everybody && !folder.may_be_written_by(S_IWGRP)) return;
+    const std::string writers = everybody ? "everybody" : "its group";
+    add("folder", grade::warning, described(folder) + ": " + writers + " may rename what is in it",
+        (everybody ? "everybody on this host" : "each member of the group") +
+            std::string{" can put another store in the place of this one: two may hold"},
+        std::string{"chmod "} + (everybody ? "o-w " : "g-w ") + quoted(folder.path));
+  }
+
   /// A user who may write the folder can replace the database and its -wal.
   void examine_folder() {
-    for (const file_facts::entry& each : facts_.open_above) {
-      add("folder", grade::warning, described(each) + ": everybody may rename what is in it",
-          "everybody on this host can put another store in the place of this one: two may hold",
-          "chmod o-w " + quoted(each.path));
+    const std::size_t before = found_.size();
+    for (const file_facts::entry& each : facts_.above) examine_above(each);
+    const bool is_safe_above = found_.size() == before;
+    if (!facts_.folder) {
+      if (is_safe_above && facts_.access_problem.empty()) {
+        add("folder", grade::kept,
+            "the folder " + facts_.wanted_folder + " is not there; the first lock makes it");
+      }
+      return;
     }
-    if (!facts_.folder) return;
+    examine_owner(*facts_.folder);
+    const bool is_safe = found_.size() == before;
     const file_facts::entry& folder = *facts_.folder;
     if (folder.may_be_written_by(S_IWOTH)) {
       return add("folder", grade::warning, described(folder) + ": everybody may write it",
@@ -156,7 +192,7 @@ class examination {
                  "chgrp " + std::to_string(folder.group) + ' ' + quoted(facts_.path) + " && chmod g+rw " +
                      quoted(facts_.path) + ", or chmod g-w " + quoted(folder.path));
     }
-    if (facts_.open_above.empty()) add("folder", grade::kept, described(folder));
+    if (is_safe) add("folder", grade::kept, described(folder));
   }
 
   void examine_permissions() {
@@ -178,12 +214,18 @@ class examination {
   }
 
   void examine_neighbours() {
-    if (facts_.neighbour_problem.empty())
+    if (!facts_.wrong)
       return add("neighbours", grade::kept, "-wal, -shm and -journal are the database's own, or not there");
-    add("neighbours", grade::broken, facts_.neighbour_problem,
+    // The index can be made again from the -wal. The others have commits that are nowhere else.
+    const std::string& wrong = facts_.wrong->path;
+    const bool is_index = wrong.ends_with("-shm");
+    add("neighbours", grade::broken, wrong + ' ' + facts_.wrong->problem,
         "another user could bring content into the database; clients refuse the file",
-        "with all clients closed: rm " + quoted(facts_.path) + "-wal " + quoted(facts_.path) + "-shm " +
-            quoted(facts_.path) + "-journal");
+        is_index
+            ? "with all clients closed: rm " + quoted(wrong)
+            : "with all clients closed: move it aside together with the database: commits in it are lost, "
+              "and tokens may fall: mkdir DIR && mv " +
+                  quoted(wrong) + ' ' + quoted(facts_.path) + " DIR");
   }
 
   void examine_wake_folder() {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "holdfast/diagnosis.hpp"
+#include "stores/sqlite/link/place.hpp"
 
 namespace holdfast::sqlite {
 
@@ -29,18 +30,20 @@ struct file_facts {
   uid_t user = 0;  // effective, of this process
   std::optional<entry> file;
   std::optional<entry> folder;
-  std::string nearest_folder;     // the folder, or the nearest one above it that is there
-  std::vector<entry> open_above;  // folders above it that everybody may write, and that are not sticky
-  const char* network = nullptr;  // the name of its network file system
-  bool accepts_network = false;   // network_fs=1
-  bool is_mounted_alone = false;  // the file itself is a mount point
-  bool has_proc = true;           // the offset of a time namespace can be read
-  std::string access_problem;     // why this user cannot use the file or its folder
-  std::string neighbour_problem;  // of the -wal, -shm and -journal files
-  std::string wake_problem;       // of the folder of FIFOs
-  std::uint64_t free_bytes = 0;   // for this user
-  std::uint64_t free_inodes = 0;  // likewise
-  bool counts_inodes = false;     // some file systems do not
+  std::string wanted_folder;             // the folder, which may not be there
+  std::string nearest_folder;            // the folder, or the nearest one above it that is there
+  std::string mount_point;               // of its file system
+  std::vector<entry> above;              // the folders above it that are there
+  const char* network = nullptr;         // the name of its network file system
+  bool accepts_network = false;          // network_fs=1
+  bool is_mounted_alone = false;         // the file itself is a mount point
+  bool has_proc = true;                  // the offset of a time namespace can be read
+  std::string access_problem;            // why this user cannot use the file or its folder
+  std::optional<wrong_neighbour> wrong;  // of the -wal, -shm and -journal files
+  std::string wake_problem;              // of the folder of FIFOs
+  std::uint64_t free_bytes = 0;          // for this user
+  std::uint64_t free_inodes = 0;         // likewise
+  bool counts_inodes = false;            // some file systems do not
   std::uint64_t wal_bytes = 0;
 
   /// What the database says of itself.

@@ -158,29 +158,34 @@ bool is_of_a_writer(const struct stat& neighbour, const struct stat& database,
   return group || (database.st_mode & S_IWOTH) != 0;
 }
 
-void check_neighbours(const std::string& path) {
+std::optional<wrong_neighbour> find_wrong_neighbour(const std::string& path) {
   struct stat database{};
   if (::lstat(path.c_str(), &database) != 0) {
     database = {};  // not there yet: the files beside it may belong to this user and root
     database.st_uid = ::geteuid();
   }
   struct stat folder{};
-  if (::stat(folder_of(path).c_str(), &folder) != 0) return;  // nor is anything in it
+  if (::stat(folder_of(path).c_str(), &folder) != 0) return std::nullopt;  // nor is anything in it
   for (const char* suffix : {"-journal", "-wal", "-shm"}) {
     const std::string beside = path + suffix;
     struct stat info{};
     if (::lstat(beside.c_str(), &info) != 0) continue;
-    const auto refuse_it = [&](const std::string& detail) {
-      std::string text = beside;
-      refuse(errc::permission_denied,
-             text.append(" ").append(detail).append("; remove it while nobody uses ").append(path));
-    };
-    if (!S_ISREG(info.st_mode)) refuse_it("is not a plain file");
-    if (info.st_nlink > 1) refuse_it("has several names (hard links)");
+    if (!S_ISREG(info.st_mode)) return wrong_neighbour{beside, "is not a plain file"};
+    if (info.st_nlink > 1) return wrong_neighbour{beside, "has several names (hard links)"};
     if (!is_of_a_writer(info, database, folder)) {
-      refuse_it("belongs to a user who may not write the database (uid " + std::to_string(info.st_uid) + ")");
+      return wrong_neighbour{beside, "belongs to a user who may not write the database (uid " +
+                                         std::to_string(info.st_uid) + ")"};
     }
   }
+  return std::nullopt;
+}
+
+void check_neighbours(const std::string& path) {
+  const auto wrong = find_wrong_neighbour(path);
+  if (!wrong) return;
+  std::string text = wrong->path;
+  refuse(errc::permission_denied,
+         text.append(" ").append(wrong->problem).append("; remove it while nobody uses ").append(path));
 }
 
 void check_place(const std::string& path, bool anywhere) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <optional>
 #include <string>
 #include <sys/stat.h>
 #include <sys/types.h>
@@ -35,10 +36,19 @@ void prepare_place(const std::string& path, bool anywhere);
 [[nodiscard]] bool is_of_a_writer(const struct ::stat& neighbour, const struct ::stat& database,
                                   const struct ::stat& folder) noexcept;
 
-/// Checks the files beside a database that SQLite reads: SQLite would bring the content of another user's
+/// A file beside a database that must not be read, and why.
+struct wrong_neighbour {
+  std::string path;
+  std::string problem;  // "is not a plain file"
+};
+
+/// Looks at the files beside a database that SQLite reads: SQLite would bring the content of another user's
 /// journal, -wal or -shm into the database.
-/// \throws holdfast::error errc::permission_denied for a file of a user who may not write the database, a
-/// symbolic link, a file with several names, and anything but a plain file.
+/// \return the first file of a user who may not write the database, symbolic link, file with several names,
+/// or anything else but a plain file.
+[[nodiscard]] std::optional<wrong_neighbour> find_wrong_neighbour(const std::string& path);
+
+/// \throws holdfast::error errc::permission_denied for such a file.
 void check_neighbours(const std::string& path);
 
 /// The name of a network or otherwise shared file system by its magic number (statfs(2)); null for others.
