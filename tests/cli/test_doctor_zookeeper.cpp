@@ -1,8 +1,11 @@
 // `holdfast doctor` on real ZooKeepers: each test breaks one condition, and sees it named.
 
 #include <chrono>
+#include <cstdint>
+#include <functional>
 
 #include "doctor_fixture.hpp"
+#include "support/fault_proxy.hpp"
 #include "support/zookeeper_console.hpp"
 #include "support/zookeeper_ensemble.hpp"
 #include "support/zookeeper_server.hpp"
@@ -88,7 +91,6 @@ TEST_F(doctor_on_zookeeper, finds_local_sessions) {
   auto local = forced();
   local.lines = {"localSessionsEnabled=true"};
   zookeeper_ensemble servers{local};
-  const zookeeper_console console{servers.follower().port()};
   is(condition(servers.follower().url(), "local sessions", 2), "broken", "1 sessions are local");
 }
 
@@ -112,6 +114,62 @@ TEST_F(doctor_on_zookeeper, finds_rights_that_are_missing_or_too_wide) {
   is(condition(server.url("/open?auth=digest:app:geheim&acl=auth"), "access", 1), "warning",
      "everybody may create or delete nodes below /open");
   EXPECT_EQ(condition(server.url("/open/not/yet"), "rights", 1)["result"], "kept");
+}
+
+TEST_F(doctor_on_zookeeper, looks_at_no_list_that_it_may_not_read) {
+  zookeeper_server server{forced()};
+  zookeeper_console console{server.port()};
+  console.create("/app");
+  console.create("/app/theirs", {}, zookeeper_console::kind::persistent, {{31, "digest", "app:hash"}});
+  is(condition(server.url("/app"), "jute.maxbuffer", 1), "unknown",
+     "the nodes below /app/theirs cannot be listed: not authenticated");
+}
+
+/// Of the requests with this type the answer is another.
+class forged_answers {
+ public:
+  forged_answers(std::uint16_t server, char type, std::function<std::string(std::string_view)> forge)
+      : proxy_{server} {
+    proxy_.forge([type, forge](std::string_view request, std::string_view answer) {
+      constexpr std::size_t type_at = 11;  // the last byte, behind the length and the number of the request
+      const bool is_meant = request.size() > type_at &&
+                            request.substr(8, 3) == std::string_view{"\0\0\0", 3} && request[type_at] == type;
+      return is_meant ? forge(answer) : std::string{answer};
+    });
+  }
+  [[nodiscard]] std::string url(const std::string& rest) const {
+    return "zk://127.0.0.1:" + std::to_string(proxy_.port()) + rest;
+  }
+
+ private:
+  fault_proxy proxy_;
+};
+
+constexpr char get_acl = 6;
+constexpr char get_children = 8;
+
+TEST_F(doctor_on_zookeeper, calls_no_leader_broken_whose_lists_are_slow) {
+  zookeeper_server server{forced()};
+  zookeeper_console{server.port()}.create("/app");
+  const forged_answers slow{server.port(), get_children, [](std::string_view) { return std::string{}; }};
+  const std::string url = slow.url("/app?connect_timeout=1s");
+  is(condition(url, "jute.maxbuffer", 1), "unknown", "no answer in time");
+  is_kept(condition(url, "leader", 1), "have granted a session");
+}
+
+TEST_F(doctor_on_zookeeper, survives_answers_that_end_too_soon) {
+  zookeeper_server server{forced()};
+  zookeeper_console{server.port()}.create("/app");
+  // The header, and a list of two whose first element is not there.
+  const auto cut = [](std::string_view answer) {
+    constexpr std::size_t header = 20;
+    const std::string rest{answer.substr(4, header - 4)};
+    return std::string{"\0\0\0\x14", 4} + rest + std::string{"\0\0\0\2", 4};
+  };
+  const forged_answers lists{server.port(), get_children, cut};
+  is(condition(lists.url("/app"), "jute.maxbuffer", 1), "unknown", "cannot be listed");
+  const forged_answers rights{server.port(), get_acl, cut};
+  is(condition(rights.url("/app"), "rights", 1), "unknown", "cannot be read");
 }
 
 TEST_F(doctor_on_zookeeper, finds_a_list_that_clients_of_java_can_hardly_read) {

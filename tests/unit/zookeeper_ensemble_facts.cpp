@@ -57,6 +57,41 @@ TEST(zookeeper_ensemble_facts, count_votes_without_observers) {
   EXPECT_EQ(only(facts).observed, "2 servers have a vote");
 }
 
+TEST(zookeeper_ensemble_facts, do_not_count_votes_that_cannot_be_read) {
+  ensemble_facts facts = in_order();
+  facts.seen->members.clear();
+  EXPECT_EQ(only(facts).condition, "size");
+  EXPECT_EQ(only(facts).result, grade::unknown);
+  facts.servers = {facts.servers.front()};
+  facts.servers.front().srvr["Mode"] = "standalone";
+  EXPECT_EQ(only(facts).observed, "one server has all votes") << "it has no such list";
+}
+
+TEST(zookeeper_ensemble_facts, do_not_take_an_acl_that_is_unknown_for_missing_rights) {
+  ensemble_facts facts = in_order();
+  facts.seen->acl.reset();
+  EXPECT_EQ(only(facts).result, grade::broken);
+  facts.seen->acl_problem = "marshalling error";
+  EXPECT_EQ(only(facts).condition, "rights");
+  EXPECT_EQ(only(facts).result, grade::unknown);
+}
+
+TEST(zookeeper_ensemble_facts, bound_numbers_whose_multiples_would_overflow) {
+  ensemble_facts facts = in_order();
+  for (auto& each : facts.servers) each.conf["tickTime"] = "9223372036854775807";
+  std::size_t bounds = 0;
+  for (const finding& each : findings_of(facts)) {
+    if (each.condition == "session bounds") {
+      ++bounds;
+      EXPECT_EQ(each.remedy, "minSessionTimeout=2000000000000000 in the configuration of all servers");
+    }
+    if (each.condition == "session") {
+      EXPECT_EQ(each.remedy, "session_timeout=8000000000000000ms or more");
+    }
+  }
+  EXPECT_EQ(bounds, 2U);
+}
+
 TEST(zookeeper_ensemble_facts, tell_a_server_that_is_slow) {
   ensemble_facts facts = in_order();
   facts.servers[1].mntr["zk_outstanding_requests"] = "1000";

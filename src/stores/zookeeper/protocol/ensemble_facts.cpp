@@ -18,6 +18,7 @@ constexpr std::int64_t least_ticks = 2;            // likewise
 constexpr std::int64_t many_outstanding = 100;     // requests that wait in a server
 constexpr double slow_answers = 500;               // ms, on the average
 constexpr std::uint64_t default_buffer = 1 << 20;  // jute.maxbuffer, of servers and of Java clients
+constexpr std::int64_t largest_number = 1'000'000'000'000'000;
 
 std::string text_of(milliseconds length) {
   if (length.count() % 1000 == 0) return std::to_string(length.count() / 1000) + " s";
@@ -196,6 +197,12 @@ class examination {
     }
     const std::string also =
         observers == 0 ? std::string{} : " and " + std::to_string(observers) + " observers";
+    if (votes == 0 && std::ranges::none_of(facts_.servers, &server::stands_alone)) {
+      return add(
+          "size", grade::unknown, "the members cannot be read from /zookeeper/config",
+          "how many servers may fail is not known",
+          "echo srvr | nc HOST PORT for each server; look at the ACL: getAcl /zookeeper/config (zkCli.sh)");
+    }
     const std::string three = "an ensemble of three or five servers (reconfig -add, or server.N lines)";
     if (votes <= 1) {
       return add("size", grade::warning, "one server has all votes" + also,
@@ -258,6 +265,11 @@ class examination {
   void examine_rights(const ensemble_facts::session& in) {
     const std::string client = facts_.user.empty() ? "a client without auth" : "the user " + facts_.user;
     const std::string remedy = "setAcl " + in.root + " (zkCli.sh), or auth=digest:USER:PASSWORD in the URL";
+    if (!in.acl && !in.acl_problem.empty()) {
+      return add("rights", grade::unknown, "the ACL of " + in.root + " cannot be read: " + in.acl_problem,
+                 "it is not known whether " + client + " can take a lock",
+                 "getAcl " + in.root + " (zkCli.sh)");
+    }
     if (!in.acl) {
       return add("rights", grade::broken, client + " may not read " + in.root,
                  "it can list no queue, and so take no lock", remedy);
@@ -293,12 +305,13 @@ class examination {
                  "above jute.maxbuffer, 1024 KiB by default, clients of Java cannot read it, nor queue there",
                  "fewer waiters or names there, or a higher jute.maxbuffer at all servers and clients");
     }
-    add("jute.maxbuffer", in.saw_all ? grade::kept : grade::unknown,
-        in.saw_all
-            ? "the longest list of nodes takes " + std::to_string(in.largest_list_bytes / 1024) + " KiB"
-            : "there were too many nodes to look at all",
-        in.saw_all ? "" : "a queue may be too long for clients of Java",
-        in.saw_all ? "" : "give the locks a root of their own in the URL");
+    if (!in.unseen.empty()) {
+      return add(
+          "jute.maxbuffer", grade::unknown, in.unseen, "a queue may be too long for clients of Java",
+          "give the locks a root of their own in the URL, and its user the right to read all below it");
+    }
+    add("jute.maxbuffer", grade::kept,
+        "the longest list of nodes takes " + std::to_string(in.largest_list_bytes / 1024) + " KiB");
   }
 
   const ensemble_facts& facts_;
@@ -312,6 +325,8 @@ std::string ensemble_facts::server::mode() const {
   return found == srvr.end() ? std::string{} : found->second;
 }
 
+bool ensemble_facts::server::stands_alone() const { return mode() == "standalone"; }
+
 std::optional<std::int64_t> ensemble_facts::server::number(const fields& in, std::string_view name) const {
   const auto found = in.find(name);
   if (found == in.end()) return std::nullopt;
@@ -319,7 +334,7 @@ std::optional<std::int64_t> ensemble_facts::server::number(const fields& in, std
   std::int64_t value = 0;
   const auto [rest, problem] = std::from_chars(digits.data(), digits.data() + digits.size(), value);
   if (problem != std::errc{}) return std::nullopt;
-  return value;
+  return std::clamp(value, -largest_number, largest_number);
 }
 
 ensemble_facts::fields fields_in(std::string_view answer, std::string_view separator) {

@@ -25,6 +25,8 @@ struct ensemble_facts {
     bool is_serving = true;  // false: it knows no leader
 
     [[nodiscard]] std::string mode() const;
+    [[nodiscard]] bool stands_alone() const;
+    /// Of at most 10^15, so that its multiples are numbers too.
     [[nodiscard]] std::optional<std::int64_t> number(const fields& in, std::string_view name) const;
   };
   std::vector<server> servers;
@@ -45,9 +47,10 @@ struct ensemble_facts {
     std::string root;                            // the root, or the nearest node above it that is there
     bool has_root = true;                        // whether that is the root itself
     std::optional<std::vector<permission>> acl;  // of `root`; none: it may not be read
+    std::string acl_problem;                     // why it is not known; empty: it may not be read
     std::string largest_list;                    // the node with the most bytes in its children's names
     std::uint64_t largest_list_bytes = 0;
-    bool saw_all = true;  // of the nodes below the root
+    std::string unseen;  // why not all lists below the root were read; empty: they were
   };
   std::optional<session> seen;
   std::string session_problem;

@@ -1,0 +1,171 @@
+#include "stores/zookeeper/link/session_reader.hpp"
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <fcntl.h>
+#include <poll.h>
+
+#include "runtime/io_deadline.hpp"
+
+namespace holdfast::zookeeper {
+
+namespace {
+
+using namespace std::chrono_literals;
+using std::chrono::milliseconds;
+using std::chrono::steady_clock;
+
+void keep_quiet(const char*) {}
+void on_login(int, const void*) {}  // a refusal shows in the session's state
+
+[[noreturn]] void fail(const std::string& reason) {
+  throw runtime::connection_error{{errc::unavailable, reason}};
+}
+
+void begin(int code) {
+  if (code != ZOK) fail(zerror(code));
+}
+
+}  // namespace
+
+session_reader::session_reader(const settings& of, const addresses& at, milliseconds limit)
+    : until_{steady_clock::now() + limit} {
+  [[maybe_unused]] static const bool silent = (zoo_set_debug_level(ZooLogLevel{}), true);
+  zk_ = zookeeper_init2(at.list.c_str(), &on_event, static_cast<int>(of.session_timeout.count()), nullptr,
+                        this, ZOO_NO_LOG_CLIENTENV, &keep_quiet);
+  if (zk_ == nullptr)
+    throw runtime::connection_error{
+        {errc::exhausted, std::string{"no session can be begun: "} + std::strerror(errno)}};
+  zoo_set_servers_resolution_delay(zk_, -1);  // they are addresses already
+  if (!of.auth_scheme.empty()) {
+    zoo_add_auth(zk_, of.auth_scheme.c_str(), of.auth.c_str(), static_cast<int>(of.auth.size()), &on_login,
+                 nullptr);
+  }
+  try {
+    run_until([this] { return is_connected_; });
+  } catch (...) {
+    zookeeper_close(zk_);
+    throw;
+  }
+}
+
+session_reader::~session_reader() { zookeeper_close(zk_); }
+
+milliseconds session_reader::timeout() const { return milliseconds{zoo_recv_timeout(zk_)}; }
+
+session_reader::listing session_reader::list(const std::string& path) {
+  auto r = request<listing>();
+  begin(zoo_awget_children(zk_, path.c_str(), nullptr, nullptr, &on_list, r.get()));
+  run_until([&] { return r->is_answered; });
+  return finish(r);
+}
+
+session_reader::rights session_reader::rights_of(const std::string& path) {
+  auto r = request<rights>();
+  begin(zoo_aget_acl(zk_, path.c_str(), &on_acl, r.get()));
+  run_until([&] { return r->is_answered; });
+  return finish(r);
+}
+
+session_reader::content session_reader::get(const std::string& path) {
+  auto r = request<content>();
+  begin(zoo_aget(zk_, path.c_str(), 0, &on_content, r.get()));
+  run_until([&] { return r->is_answered; });
+  return finish(r);
+}
+
+template <class Answer>
+std::shared_ptr<session_reader::pending<Answer>> session_reader::request() {
+  auto made = std::make_shared<pending<Answer>>();
+  kept_.push_back(made);
+  return made;
+}
+
+template <class Answer>
+Answer session_reader::finish(const std::shared_ptr<pending<Answer>>& r) {
+  kept_.pop_back();
+  const int code = r->answer.code;
+  if (code == ZCONNECTIONLOSS || code == ZSESSIONEXPIRED || code == ZOPERATIONTIMEOUT || code == ZCLOSING)
+    fail(zerror(code));
+  return std::move(r->answer);
+}
+
+template <class Answer>
+Answer& session_reader::answered(const void* data, int code) {
+  auto& r = *static_cast<pending<Answer>*>(const_cast<void*>(data));
+  r.is_answered = true;
+  r.answer.code = code;
+  return r.answer;
+}
+
+void session_reader::on_event(zhandle_t*, int type, int state, const char*, void* context) {
+  if (type != ZOO_SESSION_EVENT) return;
+  auto& self = *static_cast<session_reader*>(context);
+  self.is_connected_ = state == ZOO_CONNECTED_STATE;
+  if (state == ZOO_AUTH_FAILED_STATE) self.is_shut_out_ = true;
+}
+
+// The library does not tell that an answer ended too soon: what it could not read is null. An exception must
+// not pass through its frames.
+
+void session_reader::on_list(int code, const String_vector* names, const void* data) {
+  auto& found = answered<listing>(data, code);
+  if (code != ZOK) return;
+  const bool is_whole = names != nullptr && (names->count <= 0 || names->data != nullptr);
+  if (!is_whole) found.code = ZMARSHALLINGERROR;
+  for (int i = 0; found.code == ZOK && i < names->count; ++i) {
+    if (names->data[i] == nullptr) {
+      found.code = ZMARSHALLINGERROR;
+    } else {
+      found.children.emplace_back(names->data[i]);
+    }
+  }
+}
+
+void session_reader::on_acl(int code, ACL_vector* acl, Stat*, const void* data) {
+  auto& found = answered<rights>(data, code);
+  if (code != ZOK) return;
+  const bool is_whole = acl != nullptr && (acl->count <= 0 || acl->data != nullptr);
+  if (!is_whole) found.code = ZMARSHALLINGERROR;
+  for (int i = 0; found.code == ZOK && i < acl->count; ++i) {
+    const ACL& each = acl->data[i];
+    if (each.id.scheme == nullptr || each.id.id == nullptr) {
+      found.code = ZMARSHALLINGERROR;
+    } else {
+      found.all.push_back({each.perms, each.id.scheme, each.id.id});
+    }
+  }
+}
+
+void session_reader::on_content(int code, const char* bytes, int size, const Stat*, const void* data) {
+  auto& found = answered<content>(data, code);
+  if (code == ZOK && bytes != nullptr && size > 0) found.bytes.assign(bytes, static_cast<std::size_t>(size));
+}
+
+void session_reader::run_until(const std::function<bool()>& is_done) {
+  while (!is_done()) {
+    if (is_shut_out_)
+      throw runtime::connection_error{{errc::permission_denied, "the servers refused the credentials"}};
+    const auto left = std::chrono::ceil<milliseconds>(until_ - steady_clock::now());
+    if (left <= 0ms) fail("no answer in time");
+    int socket = -1;
+    int wanted = 0;
+    timeval patience{};
+    const int code = zookeeper_interest(zk_, &socket, &wanted, &patience);
+    const milliseconds suggested{patience.tv_sec * 1000 + patience.tv_usec / 1000};
+    pollfd events{code == ZOK ? socket : -1, 0, 0};
+    if (socket >= 0) ::fcntl(socket, F_SETFD, FD_CLOEXEC);
+    if ((wanted & ZOOKEEPER_READ) != 0) events.events |= POLLIN;
+    if ((wanted & ZOOKEEPER_WRITE) != 0) events.events |= POLLOUT;
+    // A server that cannot be reached is tried again at once: not without a pause.
+    const milliseconds most = code == ZOK ? std::min(left, suggested) : std::min(left, milliseconds{20});
+    ::poll(&events, 1, static_cast<int>(most.count()));
+    int ready = 0;
+    if ((events.revents & (POLLIN | POLLHUP | POLLERR)) != 0) ready |= ZOOKEEPER_READ;
+    if ((events.revents & POLLOUT) != 0) ready |= ZOOKEEPER_WRITE;
+    zookeeper_process(zk_, ready);
+  }
+}
+
+}  // namespace holdfast::zookeeper
