@@ -131,10 +131,7 @@ class forged_answers {
   forged_answers(std::uint16_t server, char type, std::function<std::string(std::string_view)> forge)
       : proxy_{server} {
     proxy_.forge([type, forge](std::string_view request, std::string_view answer) {
-      constexpr std::size_t type_at = 11;  // the last byte, behind the length and the number of the request
-      const bool is_meant = request.size() > type_at &&
-                            request.substr(8, 3) == std::string_view{"\0\0\0", 3} && request[type_at] == type;
-      return is_meant ? forge(answer) : std::string{answer};
+      return type_of(request) == std::string{"\0\0\0", 3} + type ? forge(answer) : std::string{answer};
     });
   }
   [[nodiscard]] std::string url(const std::string& rest) const {
@@ -142,6 +139,16 @@ class forged_answers {
   }
 
  private:
+  /// It follows the number of the request. The client may send the length before that as a piece of its own.
+  static std::string_view type_of(std::string_view request) {
+    constexpr std::size_t word = 4;
+    if (request.size() < 2 * word) return {};
+    std::size_t length = 0;
+    for (const char byte : request.substr(0, word)) length = length * 256 + static_cast<unsigned char>(byte);
+    if (length + word == request.size()) request.remove_prefix(word);
+    return request.size() < 2 * word ? std::string_view{} : request.substr(word, word);
+  }
+
   fault_proxy proxy_;
 };
 
@@ -170,6 +177,29 @@ TEST_F(doctor_on_zookeeper, survives_answers_that_end_too_soon) {
   is(condition(lists.url("/app"), "jute.maxbuffer", 1), "unknown", "cannot be listed");
   const forged_answers rights{server.port(), get_acl, cut};
   is(condition(rights.url("/app"), "rights", 1), "unknown", "cannot be read");
+}
+
+/// In a mount namespace, whose table of hosts has a name with two addresses, in whichever order it is found.
+TEST_F(doctor_on_zookeeper, tries_each_address_of_a_name) {
+  write_file(file("hosts"), "127.0.0.9 pair\n127.0.0.1 pair\n");
+  const auto in_namespace = [&](strings arguments) {
+    strings all{"unshare",    "--map-root-user",
+                "--mount",    "sh",
+                "-c",         "mount --bind \"$0\" /etc/hosts && exec \"$@\"",
+                file("hosts")};
+    all.insert(all.end(), arguments.begin(), arguments.end());
+    return process{scratch_, all, {environment()}}.wait();
+  };
+  if (in_namespace({"true"}).status != 0) GTEST_SKIP() << "a mount namespace is not permitted here";
+  for (const char* host : {"127.0.0.1", "127.0.0.9"}) {
+    zookeeper_server::settings there = forced();
+    there.host = host;
+    zookeeper_server server{there};
+    const auto run = in_namespace(
+        {HOLDFAST_COMMAND, "doctor", "--all", "--store", "zk://pair:" + std::to_string(server.port())});
+    EXPECT_THAT(run.out, HasSubstr("role: it is a server that stands alone")) << host << run.err;
+    EXPECT_THAT(run.out, Not(HasSubstr("Connection refused"))) << host;
+  }
 }
 
 TEST_F(doctor_on_zookeeper, finds_a_list_that_clients_of_java_can_hardly_read) {
