@@ -1,5 +1,7 @@
 #include "commands/schema.hpp"
 
+#include <algorithm>
+#include <array>
 #include <fmt/core.h>
 #include <string_view>
 
@@ -20,6 +22,13 @@ int print_statements(const store_choice& store) {
   return 0;
 }
 
+/// Whether the URL names roles that get rights. They have them even where nothing had to be made.
+bool grants_rights(std::string_view url) {
+  const std::string_view options = url.substr(std::min(url.find('?'), url.size()));
+  return std::ranges::any_of(std::array{"?grant_lock=", "&grant_lock=", "?grant_look=", "&grant_look="},
+                             [&](const char* each) { return options.find(each) != std::string_view::npos; });
+}
+
 int apply(const store_choice& store) {
   const auto url = url_of(store);
   const bool made = apply_schema(url, client_options{}.password(password_of(store)));
@@ -27,7 +36,10 @@ int apply(const store_choice& store) {
     print_line({{"store", masked_url(url)}, {"made", made}});
   } else {
     const std::string_view result =
-        made ? "made the tables and routines" : "the tables and routines exist already";
+        made ? "made the tables and routines"
+        : grants_rights(url)
+            ? "the tables and routines exist already, and the rights that the URL names are granted"
+            : "the tables and routines exist already";
     fmt::print("{}: {}\n", masked_url(url), result);
   }
   return 0;

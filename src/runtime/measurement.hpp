@@ -16,7 +16,8 @@ template <class Ask>
     return std::chrono::duration_cast<microseconds>(std::chrono::system_clock::now().time_since_epoch());
   };
   const microseconds before = now();
-  const microseconds there = ask();
+  constexpr microseconds latest = std::chrono::hours{24} * 365 * 10'000;  // a server may say anything
+  const microseconds there = std::clamp(ask(), microseconds{}, latest);
   const microseconds after = now();
   if (there < before) return there - before;
   return there > after ? there - after : microseconds{};

@@ -67,6 +67,12 @@ TEST_F(doctor_on_mariadb, finds_commits_that_a_crash_takes_back) {
      "SET GLOBAL innodb_flush_log_at_trx_commit = 1");
   server.ask("SET GLOBAL innodb_flush_log_at_trx_commit = 1");
   is_kept(condition(server.url(), "persistence"), "innodb_flush_log_at_trx_commit is 1");
+  server.ask("SET GLOBAL innodb_flush_log_at_trx_commit = 3");
+  is_kept(condition(server.url(), "persistence"), "innodb_flush_log_at_trx_commit is 3");
+  server.ask("SET GLOBAL innodb_flush_log_at_trx_commit = 0");
+  const auto session = condition(server.url("?mode=session"), "persistence");
+  is(session, "warning", "innodb_flush_log_at_trx_commit is 0", "innodb_flush_log_at_trx_commit = 1");
+  EXPECT_THAT(session["meaning"].get<std::string>(), HasSubstr("tokens may repeat"));
   mariadb_server torn{{.options = durable({"--skip-innodb-doublewrite"})}};
   is(condition(torn.url(), "persistence"), "warning", "innodb_doublewrite is off", "innodb_doublewrite = ON");
 }
@@ -139,11 +145,37 @@ TEST_F(doctor_on_mariadb, finds_rights_that_nobody_needs) {
   make_store(server);
   is_kept(condition(place(server), "access"), "no other user");
   server.ask("GRANT UPDATE ON locks.own_claims TO worker@'%'");
-  is(condition(place(server), "access"), "warning", "the user worker@% may write the tables",
-     "FROM 'worker'@'%'");
+  is(condition(place(server), "access"), "warning", "the user worker@% has UPDATE on `locks`.`own_claims`",
+     "REVOKE UPDATE ON `locks`.`own_claims` FROM 'worker'@'%'");
   server.ask("REVOKE UPDATE ON locks.own_claims FROM worker@'%'");
   server.ask("GRANT SELECT, DELETE ON locks.* TO worker@'%'");
-  is(condition(place(server), "access"), "warning", "the user worker@% may write the tables", "REVOKE");
+  is(condition(place(server), "access"), "warning", "the user worker@% has DELETE on `locks`.*",
+     "REVOKE DELETE ON `locks`.* FROM 'worker'@'%'");
+  server.ask("REVOKE ALL ON locks.* FROM worker@'%'");
+  is_kept(condition(place(server), "access"), "by a grant on this database or its tables");
+  server.ask("GRANT UPDATE (owner) ON locks.own_claims TO worker@'%'");
+  is(condition(place(server), "access"), "warning", "the user worker@% has UPDATE of columns on",
+     "SHOW GRANTS FOR 'worker'@'%'");
+  server.ask("REVOKE UPDATE (owner) ON locks.own_claims FROM worker@'%'");
+  server.ask("CREATE USER 'o''b\\\\c'@'%'");
+  server.ask("GRANT DROP, ALTER, TRIGGER, ALTER ROUTINE, CREATE ROUTINE ON `lo%`.* TO 'o''b\\\\c'@'%'");
+  const auto found = condition(place(server), "access");
+  is(found, "warning", "the user o'b\\c@% has DROP, ALTER, TRIGGER, ALTER ROUTINE, CREATE ROUTINE on `lo%`.*",
+     "ON `lo%`.* FROM 'o''b\\\\c'@'%'");
+  server.ask(found["remedy"].get<std::string>());
+  is_kept(condition(place(server), "access"));
+}
+
+TEST_F(doctor_on_mariadb, says_what_it_could_not_examine) {
+  mariadb_server server;
+  make_store(server);
+  const auto other = server.console();
+  other->ask("LOCK TABLES mysql.db WRITE");
+  const auto store = server.url("?table=locks.own&connect_timeout=8s");
+  is(condition(store, "examination"), "unknown",
+     "the rights of others could not be examined: Lock wait timeout", "examine again");
+  is_kept(condition(store, "schema"), "that of this version");
+  is_kept(condition(store, "transactions"));
 }
 
 TEST_F(doctor_on_mariadb, finds_a_clock_that_is_wrong_and_a_transaction_that_is_old) {
@@ -158,7 +190,9 @@ TEST_F(doctor_on_mariadb, finds_a_clock_that_is_wrong_and_a_transaction_that_is_
   server.set_clock(10min);
   is(condition(place(server), "clock"), "warning", "ahead of this host's", "timedatectl");
   is(condition(place(server), "transactions"), "warning", "the transaction of the session " + session,
-     "KILL " + session);
+
+     "look first: SELECT * FROM information_schema.processlist WHERE id = " + session + "; then KILL " +
+         session);
 }
 
 TEST_F(doctor_on_mariadb, finds_connections_and_statements_that_run_out) {

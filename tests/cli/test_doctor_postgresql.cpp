@@ -1,5 +1,6 @@
 // `holdfast doctor` on real PostgreSQL servers.
 
+#include <algorithm>
 #include <chrono>
 
 #include "doctor_fixture.hpp"
@@ -42,16 +43,18 @@ class doctor_on_postgresql : public doctor_test {
 };
 
 TEST_F(doctor_on_postgresql, finds_a_server_in_order) {
-  postgresql_server server{{.durable = true}};
+  // The next transaction that writes has this number, whatever the statistics know yet.
+  const std::string next_writer = "SELECT pg_snapshot_xmax(pg_current_snapshot())";
+  postgresql_server server{{.lines = {"autovacuum_naptime = 1d"}, .durable = true}};
   make_store(server);
-  const auto before = server.ask("SELECT sum(n_tup_ins + n_tup_upd + n_tup_del) FROM pg_stat_user_tables");
+  const auto before = server.ask(next_writer);
   const auto run = holdfast({"doctor", "--store", place(server), "--all"});
   EXPECT_EQ(run.status, 0) << run.out << run.err;
   EXPECT_THAT(run.out, AllOf(HasSubstr("/holdfast: 15 of 15 conditions"),
                              HasSubstr("kept     persistence: fsync is on, synchronous_commit is on"),
                              HasSubstr("kept     rights: the user holdfast may execute all"),
                              HasSubstr("kept     schema: locks.own is complete"), Not(HasSubstr("mend:"))));
-  EXPECT_EQ(server.ask("SELECT sum(n_tup_ins + n_tup_upd + n_tup_del) FROM pg_stat_user_tables"), before);
+  EXPECT_EQ(server.ask(next_writer), before) << "it writes nothing";
 }
 
 TEST_F(doctor_on_postgresql, tells_a_store_that_is_away_as_other_commands_do) {
@@ -70,14 +73,38 @@ TEST_F(doctor_on_postgresql, finds_commits_that_a_crash_takes_back) {
      "ALTER ROLE \"worker\" SET synchronous_commit = on");
   is(condition(place_of(durable, "worker"), "persistence"), "broken", "synchronous_commit is off",
      "ALTER ROLE \"worker\"");
+  EXPECT_EQ(durable.ask("ALTER ROLE worker SET synchronous_commit = 'NO'"), "");
+  is(condition(place(durable), "persistence"), "broken", "for the role worker, which may lock", "\"worker\"");
+  // Of this database wins over that for all.
+  EXPECT_EQ(durable.ask("ALTER ROLE worker IN DATABASE holdfast SET synchronous_commit = on"), "");
+  is_kept(condition(place(durable), "persistence"));
+  EXPECT_EQ(durable.ask("ALTER ROLE worker IN DATABASE holdfast RESET synchronous_commit"), "");
   EXPECT_EQ(durable.ask("ALTER ROLE worker RESET synchronous_commit;"
                         "ALTER DATABASE holdfast SET synchronous_commit = off"),
             "");
   is(condition(place(durable), "persistence"), "broken", "synchronous_commit is off", "ALTER DATABASE");
+  EXPECT_EQ(durable.ask("ALTER ROLE holdfast SET synchronous_commit = on"), "");
+  is(condition(place(durable), "persistence"), "broken", "for the database holdfast, and so for every role",
+     "ALTER DATABASE \"holdfast\" SET synchronous_commit = on");
   EXPECT_EQ(durable.ask("ALTER DATABASE holdfast RESET synchronous_commit"), "");
+  is_kept(condition(place(durable), "persistence"));
   durable.shut_down();
   postgresql_server torn{{.lines = {"full_page_writes = off"}, .durable = true}};
   is(condition(torn.url(), "persistence"), "warning", "full_page_writes is off", "full_page_writes = on");
+}
+
+TEST_F(doctor_on_postgresql, knows_that_a_crash_ends_sessions_too) {
+  postgresql_server server{{.durable = true}};
+  make_store(server, "&grant_lock=worker");
+  const auto store = place(server) + "&mode=session";
+  is_kept(condition(store, "persistence"));
+  EXPECT_EQ(server.ask("ALTER ROLE worker SET synchronous_commit = off"), "");
+  const auto found = condition(store, "persistence");
+  is(found, "warning", "synchronous_commit is off for the role worker", "ALTER ROLE \"worker\"");
+  EXPECT_THAT(found["meaning"].get<std::string>(), HasSubstr("tokens may repeat"));
+  server.shut_down();
+  postgresql_server torn;
+  is(condition(torn.url("?mode=session"), "persistence"), "broken", "fsync is off", "SET fsync = on");
 }
 
 TEST_F(doctor_on_postgresql, finds_a_standby_and_a_user_who_may_only_read) {
@@ -102,17 +129,40 @@ TEST_F(doctor_on_postgresql, finds_a_standby_that_forgets_and_one_that_is_missin
                          {.output = file("copy.log")}};
   ASSERT_TRUE(eventually([&] { return server.number("SELECT count(*) FROM pg_stat_replication") == 1; }));
   is(condition(server.url(), "replicas"), "warning", "it has 1 standby, and none is synchronous",
-     "synchronous_standby_names");
+     "'ANY 1 (...)', with the application_name");
+  EXPECT_EQ(server.ask("GRANT pg_read_all_stats TO holdfast"), "");
+  is(condition(server.url(), "replicas"), "warning", "it has 1 standby, and none is synchronous",
+     "synchronous_standby_names = 'ANY 1 (\"pg_receivewal\")'; SELECT pg_reload_conf(); all commits of this "
+     "server then wait for it: have two");
+  for (const char* names : {"FIRST 2 (pg_receivewal, absent)", "any 2(*)", "2 (pg_receivewal, absent)"}) {
+    set(server, std::string{"synchronous_standby_names = '"} + names + "'");
+    ASSERT_TRUE(eventually([&] { return server.console()->ask("SHOW synchronous_standby_names") == names; }));
+    is(condition(server.url(), "replicas"), "broken", "asks for 2 standbys, and", "start the standby");
+  }
+  set(server, "synchronous_standby_names = 'pg_receivewal'");
+  ASSERT_TRUE(eventually([&] {
+    return server.number("SELECT count(*) FROM pg_stat_replication WHERE sync_state = 'sync'") == 1;
+  }));
+  is_kept(condition(server.url(), "replicas"), "of which 1 synchronous");
+  EXPECT_EQ(server.ask("REVOKE pg_read_all_stats FROM holdfast"), "");
   set(server, "synchronous_standby_names = 'absent'");
   is(condition(server.url(), "replicas"), "unknown", "may not see of which kind",
      "GRANT pg_read_all_stats TO \"holdfast\"");
   receiver.kill();
   ASSERT_TRUE(eventually([&] { return server.number("SELECT count(*) FROM pg_stat_replication") == 0; }));
-  is(condition(server.url(), "replicas"), "broken", "none that synchronous_standby_names asks for",
+  is(condition(server.url(), "replicas"), "broken",
+     "synchronous_standby_names asks for 1 standby, and 0 of its names are connected",
      "RESET synchronous_standby_names");
   set(server, "synchronous_commit = local");
   is(condition(server.url(), "replicas"), "warning", "synchronous_commit is local",
      "synchronous_commit = on");
+}
+
+TEST_F(doctor_on_postgresql, finds_a_standby_that_is_not_connected) {
+  postgresql_server server;
+  EXPECT_EQ(server.number("SELECT count(*) FROM pg_create_physical_replication_slot('second')"), 1);
+  is(condition(server.url(), "replicas"), "warning", "no standby is connected, and 1 replication slot waits",
+     "pg_drop_replication_slot('second')");
 }
 
 TEST_F(doctor_on_postgresql, finds_a_store_that_is_missing_incomplete_older_or_newer) {
@@ -160,12 +210,14 @@ TEST_F(doctor_on_postgresql, finds_a_clock_that_is_wrong_and_transactions_that_a
   server.set_clock(10min);
   is(condition(place(server), "clock"), "warning", "ahead of this host's", "timedatectl");
   is(condition(place(server), "transactions"), "warning",
-     "the transaction of the session " + std::to_string(other->backend()), "SELECT pg_terminate_backend(");
+     "the transaction of the session " + std::to_string(other->backend()),
+     "look first: SELECT * FROM pg_stat_activity WHERE pid = " + std::to_string(other->backend()) +
+         "; then SELECT pg_terminate_backend(");
   EXPECT_EQ(other->ask("ROLLBACK"), "");
   EXPECT_EQ(other->ask("BEGIN; CREATE TABLE t (); PREPARE TRANSACTION 'it''s'"), "");
   server.set_clock(20min);
   is(condition(place(server), "transactions"), "warning", "the prepared transaction it's",
-     "ROLLBACK PREPARED 'it''s'");
+     "if nobody will commit it: ROLLBACK PREPARED 'it''s'");
 }
 
 TEST_F(doctor_on_postgresql, says_where_the_user_may_not_look) {
@@ -177,7 +229,7 @@ TEST_F(doctor_on_postgresql, says_where_the_user_may_not_look) {
 TEST_F(doctor_on_postgresql, finds_rows_that_are_not_cleared_away) {
   postgresql_server server;
   make_store(server);
-  EXPECT_EQ(server.ask("ALTER TABLE locks.own_claims SET (autovacuum_enabled = false)"), "");
+  EXPECT_EQ(server.ask("ALTER TABLE locks.own_claims SET (autovacuum_enabled = F)"), "");
   is(condition(place(server), "vacuum"), "warning", "autovacuum passes over own_claims",
      "ALTER TABLE \"locks\".\"own_claims\" RESET (autovacuum_enabled)");
   set(server, "autovacuum = off");
@@ -189,13 +241,52 @@ TEST_F(doctor_on_postgresql, finds_rights_that_are_missing) {
   postgresql_server server;
   make_store(server);
   is(condition(place_of(server, "worker"), "rights"), "broken", "lacks USAGE on the schema locks",
-     "grant_lock=worker");
+     "holdfast schema 'postgresql://holdfast@127.0.0.1:" + std::to_string(server.port()) +
+         "/holdfast?grant_lock=worker&table=locks.own' --apply");
   command({"schema", place(server) + "&grant_look=worker", "--apply"});
   const auto lacking = condition(place_of(server, "worker"), "rights");
   is(lacking, "broken", "may not execute own_acquire", "grant_lock=worker");
   EXPECT_THAT(lacking["meaning"].get<std::string>(), HasSubstr("may look"));
   command({"schema", place(server) + "&grant_lock=worker", "--apply"});
   is_kept(condition(place_of(server, "worker"), "rights"), "the user worker may execute all routines");
+  EXPECT_EQ(server.ask("REVOKE EXECUTE ON FUNCTION locks.own_layout() FROM public"), "");
+  is(condition(place_of(server, "worker"), "rights"), "broken", "may not execute own_layout", "--apply");
+  is(condition(place_of(server, "worker"), "schema"), "unknown", "may not execute own_layout", "TO PUBLIC");
+}
+
+TEST_F(doctor_on_postgresql, gives_a_command_that_grants) {
+  postgresql_server server;
+  EXPECT_EQ(server.ask("CREATE ROLE worker LOGIN; REVOKE USAGE ON SCHEMA public FROM public"), "");
+  command({"schema", server.url(), "--apply"});
+  const auto socket = "postgresql:///holdfast?user=worker&host=" + server.socket_folder() +
+                      "&port=" + std::to_string(server.port());
+  const auto remedy = condition(socket, "rights")["remedy"].get<std::string>();
+  const auto begin = remedy.find('\'') + 1;
+  const auto url = remedy.substr(begin, remedy.rfind('\'') - begin);
+  EXPECT_THAT(url, AllOf(HasSubstr("postgresql://holdfast@/holdfast?host=/"), Not(HasSubstr("table="))));
+  command({"schema", url, "--apply"});
+  is_kept(condition(socket, "rights"), "the user worker may execute all routines");
+  const auto again = holdfast({"schema", url, "--apply"});
+  EXPECT_THAT(again.out, HasSubstr("exist already, and the rights that the URL names are granted"));
+}
+
+TEST_F(doctor_on_postgresql, says_what_it_could_not_examine) {
+  postgresql_server server{{.durable = true}};
+  make_store(server);
+  const auto other = server.console();
+  EXPECT_EQ(other->ask("BEGIN; LOCK TABLE pg_catalog.pg_trigger"), "");
+  const auto store = server.url("?table=locks.own&connect_timeout=8s");
+  is(condition(store, "examination"), "unknown", "the store could not be examined: canceling statement",
+     "examine again");
+  // What comes before and after it is there.
+  is_kept(condition(store, "persistence"));
+  is_kept(condition(store, "clock"));
+  EXPECT_EQ(other->ask("ROLLBACK"), "");
+  EXPECT_EQ(server.ask("REVOKE SELECT ON pg_catalog.pg_prepared_xacts FROM public"), "");
+  is(condition(store, "examination"), "unknown", "the transactions could not be examined: permission denied",
+     "examine again");
+  is_kept(condition(store, "schema"), "locks.own is complete");
+  is_kept(condition(store, "pooler"), "there is none");
 }
 
 TEST_F(doctor_on_postgresql, finds_rights_that_nobody_needs) {
@@ -221,6 +312,30 @@ TEST_F(doctor_on_postgresql, finds_rights_that_nobody_needs) {
   EXPECT_EQ(server.ask("REVOKE EXECUTE ON FUNCTION locks.own_evict(text, bigint, bigint), "
                        "locks.own_renew(bytea) FROM PUBLIC"),
             "");
+  is_kept(condition(place(server), "access"), "no other role");
+  EXPECT_EQ(server.ask("GRANT UPDATE (owner), SELECT (name) ON locks.own_claims TO worker"), "");
+  const auto columns = condition(place(server), "access");
+  is(columns, "warning", "the role worker has SELECT (name), UPDATE (owner) on own_claims",
+     "REVOKE SELECT (name), UPDATE (owner) ON TABLE \"locks\".\"own_claims\" FROM \"worker\"");
+  EXPECT_EQ(server.ask(columns["remedy"].get<std::string>()), "");
+  is_kept(condition(place(server), "access"), "no other role");
+}
+
+TEST_F(doctor_on_postgresql, finds_members_of_the_owner) {
+  postgresql_server server;
+  make_store(server);
+  EXPECT_EQ(server.ask("CREATE ROLE team; GRANT holdfast TO team; GRANT team TO worker"), "");
+  const auto found = findings(place(server), {});
+  const auto says = [&](const std::string& observed) {
+    return std::ranges::any_of(found, [&](const json& each) { return each["observed"] == observed; });
+  };
+  EXPECT_TRUE(says("the role team is a member of holdfast")) << found;
+  EXPECT_TRUE(says("the role worker is a member of team")) << found;
+  EXPECT_EQ(server.ask("REVOKE holdfast FROM team; GRANT pg_write_all_data TO team; REVOKE team FROM worker"),
+            "");
+  is(condition(place(server), "access"), "warning", "the role team is a member of pg_write_all_data",
+     "REVOKE \"pg_write_all_data\" FROM \"team\"");
+  EXPECT_EQ(server.ask("REVOKE pg_write_all_data FROM team"), "");
   is_kept(condition(place(server), "access"), "no other role");
 }
 

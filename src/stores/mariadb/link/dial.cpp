@@ -223,6 +223,7 @@ void opening::bind_to_session(std::chrono::milliseconds timeout) {
 std::optional<error_answer> opening::try_to_ask(std::string_view statement) {
   MYSQL* const m = session_.get();
   column_.clear();
+  is_answered_ = false;
   int failed = 0;
   wait_while(mysql_real_query_start(&failed, m, statement.data(), statement.size()),
              [&](int ready) { return mysql_real_query_cont(&failed, m, ready); });
@@ -235,11 +236,18 @@ std::optional<error_answer> opening::try_to_ask(std::string_view statement) {
     while (const MYSQL_ROW r = rows ? mysql_fetch_row(rows.get()) : nullptr) {
       column_.emplace_back(r[0] == nullptr ? "" : r[0]);
     }
-    if (mysql_more_results(m) == 0) return std::nullopt;
+    if (mysql_more_results(m) == 0) {
+      is_answered_ = true;
+      return std::nullopt;
+    }
     wait_while(mysql_next_result_start(&failed, m),
                [&](int ready) { return mysql_next_result_cont(&failed, m, ready); });
   }
-  return error_now();
+  constexpr unsigned library_errors = 2000;
+  constexpr unsigned later_server_errors = 3000;
+  const error_answer said = error_now();
+  is_answered_ = said.number != 0 && (said.number < library_errors || said.number >= later_server_errors);
+  return said;
 }
 
 void opening::ask(std::string_view statement) {

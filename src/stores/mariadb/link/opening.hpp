@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -70,7 +71,11 @@ class opening {
   [[nodiscard]] found_procedures look_at_procedures();
   void check_tables();
   void read_store(sql::mariadb::server_facts& to);
-  void read_others(sql::mariadb::server_facts& to);
+  void examine_part(sql::mariadb::server_facts& to, const char* part, const std::function<void()>& read);
+  void read_counters(sql::mariadb::server_facts& to);
+  [[nodiscard]] bool may_see(const std::string& statement);
+  void read_writers(sql::mariadb::server_facts& to);
+  void read_transactions(sql::mariadb::server_facts& to);
   [[nodiscard]] std::int64_t layout();
 
   template <class Function>
@@ -90,6 +95,7 @@ class opening {
   sql::provision make_ = sql::provision::tables;
   bool bare_ = false;
   handle session_;
+  bool is_answered_ = true;          // the last statement, by the server: another can be sent
   std::vector<std::string> column_;  // the first column of the last answer
 };
 

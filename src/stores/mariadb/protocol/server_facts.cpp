@@ -14,41 +14,56 @@ using namespace std::chrono_literals;
 using grade = finding::grade;
 
 constexpr std::chrono::seconds old_transaction = 5min;  // its undo log makes busy names slow
-constexpr std::int64_t nearly_full = 90;                // percent
 constexpr const char* apply = "holdfast schema URL --apply, as a user with the rights";
 
-/// 'name'@'host' of name@host, in which a name may contain @.
+std::string quoted(std::string_view name) {
+  std::string all = "'";
+  for (const char c : name) all.append(c == '\'' || c == '\\' ? 2 : 1, c);
+  return all + '\'';
+}
+
+/// 'name'@'host' of name@host, in which a name may contain @. A role has no host.
 std::string quoted_account(const std::string& account) {
   const std::size_t at = account.rfind('@');
-  if (at == std::string::npos) return '\'' + account + '\'';
-  return '\'' + account.substr(0, at) + "'@'" + account.substr(at + 1) + '\'';
+  if (at == std::string::npos || at + 1 == account.size()) return quoted(account.substr(0, at));
+  return quoted(account.substr(0, at)) + '@' + quoted(account.substr(at + 1));
 }
 
 /// The conditions of a server and a store, each with its findings.
 class examination {
  public:
-  examination(const server_facts& facts, const naming& names, bool create)
-      : facts_{facts}, names_{names}, create_{create}, found_{facts.place} {}
+  examination(const server_facts& facts, const expectation& of)
+      : facts_{facts}, names_{of.names}, create_{of.create}, session_{of.session}, found_{facts.place} {}
 
   std::vector<finding> run() && {
-    found_.kept("version", (facts_.is_mariadb ? "MariaDB " : "MySQL ") + facts_.value("version"));
-    examine_role();
-    examine_persistence();
-    examine_binary_log();
-    examine_replicas();
-    examine_schema();
-    examine_rights();
-    examine_access();
-    examine_transactions();
-    found_.add_connections(facts_.number("threads_connected"), facts_.number("most_connections"),
-                           "SET GLOBAL max_connections to more, and in the option file; or fewer clients");
-    examine_statements();
-    found_.add_clock(facts_.clock_ahead);
-    found_.add_round_trip(facts_.round_trip);
+    if (facts_.has_read("settings")) examine_settings();
+    if (facts_.has_read("store")) {
+      examine_schema();
+      examine_rights();
+    }
+    if (facts_.has_read("rights of others")) examine_access();
+    if (facts_.has_read("transactions")) examine_transactions();
+    if (facts_.has_read("clock")) {
+      found_.add_clock(facts_.clock_ahead);
+      found_.add_round_trip(facts_.round_trip);
+    }
+    found_.add_unread(facts_);
     return std::move(found_).take();
   }
 
  private:
+  void examine_settings() {
+    found_.kept("version", (facts_.is_mariadb ? "MariaDB " : "MySQL ") + facts_.value("version"));
+    examine_role();
+    examine_persistence();
+    examine_binary_log();
+    if (!facts_.has_read("counters")) return;
+    examine_replicas();
+    found_.add_connections(facts_.number("threads_connected"), facts_.number("most_connections"),
+                           "SET GLOBAL max_connections to more, and in the option file; or fewer clients");
+    examine_statements();
+  }
+
   void examine_role() {
     const std::string read_only = facts_.value("read_only");
     if (is_writable(read_only)) return found_.kept("role", "it takes writes");
@@ -57,19 +72,28 @@ class examination {
                "let the store's URL lead to the primary; or SET GLOBAL read_only = OFF, if this is it");
   }
 
-  /// Condition 2: it keeps what it has answered.
+  /// With mode=session a crash that takes back grants ends all sessions, too.
+  void add_careless(const std::string& observed, const std::string& crash, const std::string& remedy) {
+    const std::string takes_back = crash + " takes back the last grants that were answered, and ";
+    if (session_) {
+      return found_.add(
+          "persistence", grade::warning, observed,
+          takes_back + "ends all sessions: tokens may repeat, if the clock is set back meanwhile", remedy);
+    }
+    found_.add("persistence", grade::broken, observed, takes_back + "they are granted again", remedy);
+  }
+
+  /// Condition 2: it keeps what it has answered. MariaDB's 3 is 1 without the grouping of commits; MySQL has
+  /// none.
   void examine_persistence() {
     const std::string flush = facts_.value("flush");
-    if (flush != "1") {
-      return found_.add("persistence", grade::broken, "innodb_flush_log_at_trx_commit is " + flush,
-                        "a crash takes back the last grants that were answered, and they are granted again",
-                        "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the option file");
+    if (flush != "1" && (flush != "3" || !facts_.is_mariadb)) {
+      return add_careless("innodb_flush_log_at_trx_commit is " + flush, "a crash",
+                          "SET GLOBAL innodb_flush_log_at_trx_commit = 1, and in the option file");
     }
     if (facts_.is_on("log_bin") && facts_.value("sync_binlog") != "1") {
-      return found_.add("persistence", grade::broken,
-                        "there is a binary log, and sync_binlog is " + facts_.value("sync_binlog"),
-                        "a crash of the machine takes back the last grants, and they are granted again",
-                        "SET GLOBAL sync_binlog = 1, and in the option file");
+      return add_careless("there is a binary log, and sync_binlog is " + facts_.value("sync_binlog"),
+                          "a crash of the machine", "SET GLOBAL sync_binlog = 1, and in the option file");
     }
     if (const std::string twice = facts_.value("doublewrite"); twice == "0" || twice == "OFF") {
       return found_.add(
@@ -77,7 +101,7 @@ class examination {
           "a power loss may damage the tables, unless the file system writes pages in one piece",
           "innodb_doublewrite = ON in the option file, and a restart");
     }
-    found_.kept("persistence", "innodb_flush_log_at_trx_commit is 1");
+    found_.kept("persistence", "innodb_flush_log_at_trx_commit is " + flush);
   }
 
   void examine_binary_log() {
@@ -168,14 +192,21 @@ class examination {
           "whoever may write the tables may end everybody's locks, and nobody needs to",
           "GRANT SELECT ON mysql.db TO " + user + "; GRANT SELECT ON mysql.tables_priv TO " + user);
     }
-    if (facts_.writers->empty())
-      return found_.kept("access", "no other user of this database may write the tables");
-    for (const std::string& each : *facts_.writers) {
-      found_.add("access", grade::warning, "the user " + each + " may write the tables",
-                 "whoever may write the tables may end everybody's locks, and nobody needs to",
-                 "REVOKE INSERT, UPDATE, DELETE ON `" + names_.schema() + "`.* FROM " + quoted_account(each) +
-                     ", or of the tables " + names_.bare("locks") + "...");
+    if (facts_.writers->empty()) {
+      return found_.kept("access",
+                         "no other user may write the tables by a grant on this database or its tables");
     }
+    for (const server_facts::grant& each : *facts_.writers) add_writer(each);
+  }
+  void add_writer(const server_facts::grant& of) {
+    const std::string account = quoted_account(of.account);
+    found_.add("access", grade::warning,
+               "the user " + of.account + " has " + of.rights + (of.of_columns ? " of columns" : "") +
+                   " on " + of.object,
+               "whoever may write or replace the tables or procedures may end everybody's locks, and nobody "
+               "needs to",
+               of.of_columns ? "SHOW GRANTS FOR " + account + "; REVOKE what names columns of " + of.object
+                             : "REVOKE " + of.rights + " ON " + of.object + " FROM " + account);
   }
 
   void examine_transactions() {
@@ -190,7 +221,9 @@ class examination {
           "transactions", grade::warning,
           "the transaction of the session " + thread + " is " + sql::text_of(age) + " old",
           "no purge removes what was deleted since: names that are locked often get slower and slower",
-          thread == "0" ? "XA RECOVER, and XA ROLLBACK of what nobody will commit" : "KILL " + thread);
+          thread == "0" ? "XA RECOVER, and XA ROLLBACK of what nobody will commit"
+                        : "look first: SELECT * FROM information_schema.processlist WHERE id = " + thread +
+                              "; then KILL " + thread);
     }
     found_.kept("transactions", "none is older than " + sql::text_of(old_transaction));
   }
@@ -200,7 +233,7 @@ class examination {
     const std::int64_t used = facts_.number("prepared_stmt_count");
     const std::string observed =
         std::to_string(used) + " of " + std::to_string(most) + " prepared statements are in use";
-    if (used * 100 < most * nearly_full) return found_.kept("statements", observed);
+    if (!is_nearly_full(used, most)) return found_.kept("statements", observed);
     found_.add("statements", grade::warning, observed, "calls of new clients fail: each needs up to fourteen",
                "SET GLOBAL max_prepared_stmt_count to more, and in the option file");
   }
@@ -208,6 +241,7 @@ class examination {
   const server_facts& facts_;
   const naming& names_;
   bool create_;
+  bool session_;
   report found_;
 };
 
@@ -220,8 +254,8 @@ bool server_facts::is_on(std::string_view name) const {
   return text == "ON" || text == "1";
 }
 
-std::vector<finding> findings_of(const server_facts& facts, const naming& names, bool create) {
-  return examination{facts, names, create}.run();
+std::vector<finding> findings_of(const server_facts& facts, const expectation& of) {
+  return examination{facts, of}.run();
 }
 
 }  // namespace holdfast::sql::mariadb

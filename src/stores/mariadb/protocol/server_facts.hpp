@@ -23,6 +23,14 @@ struct server_facts : server_answers {
   template <class Value>
   using where_allowed = std::optional<Value>;
 
+  /// A right to write the tables, or to replace them or the procedures.
+  struct grant {
+    std::string rights;   // "UPDATE, DROP"
+    std::string object;   // for a statement: "`lo%`.*"
+    std::string account;  // name@host, or a role
+    bool of_columns = false;
+  };
+
   std::string place;
   bool is_mariadb = true;
   std::chrono::microseconds clock_ahead{};  // of this host's
@@ -33,15 +41,22 @@ struct server_facts : server_answers {
   std::vector<std::string> procedures;  // the parts of the names of those that this user sees
   bool current = false;                 // they are the same as this version makes
   std::int64_t layout = 0;
-  std::string refusal;                              // of the procedure `layout`: why none of them works
-  where_allowed<std::vector<std::string>> writers;  // other accounts that may write the tables
+  std::string refusal;                        // of the procedure `layout`: why none of them works
+  where_allowed<std::vector<grant>> writers;  // of other accounts, for this database or its tables
   where_allowed<std::vector<std::pair<std::string, std::chrono::seconds>>> transactions;  // thread and age
 
   /// A switch, which CONCAT makes ON or 1 depending on the server.
   [[nodiscard]] bool is_on(std::string_view name) const;
 };
 
+/// What the URL says beside its place.
+struct expectation {
+  naming names;
+  bool create = true;
+  bool session = false;  // mode=session
+};
+
 /// Holds what a server has said to the conditions of docs/stores/mariadb.md.
-[[nodiscard]] std::vector<finding> findings_of(const server_facts& facts, const naming& names, bool create);
+[[nodiscard]] std::vector<finding> findings_of(const server_facts& facts, const expectation& of);
 
 }  // namespace holdfast::sql::mariadb

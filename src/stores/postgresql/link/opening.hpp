@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <vector>
@@ -73,6 +74,10 @@ class opening {
   void await_makers();
   [[nodiscard]] std::string definitions();
   [[nodiscard]] std::optional<std::string> foreign_table();
+  void examine_part(sql::postgresql::server_facts& to, const char* part, const std::function<void()>& read);
+  void finish_answer();
+  void read_clock(sql::postgresql::server_facts& to);
+  void read_excess(sql::postgresql::server_facts& to);
   void read_conditions(sql::postgresql::server_facts& to);
   void read_store(sql::postgresql::server_facts& to);
   void read_transactions(sql::postgresql::server_facts& to);

@@ -1,8 +1,26 @@
 -- What a server says of itself, as rows of a name and a value. $1: the schema; $2, $3: the beginning of the names of tables
 -- and routines, and the name of the routine that locks.
+-- `careless`: other roles that may lock, whose commits are not durable, and whether that is a setting of the database for
+-- all. A role's own setting wins, and that for this database.
+WITH careless(rolname, of_all) AS (
+  SELECT r.rolname, own.of_all
+    FROM pg_roles r JOIN pg_proc p ON p.proname = $3 JOIN pg_namespace n ON n.oid = p.pronamespace AND n.nspname = $1,
+         LATERAL (
+           SELECT s.setrole = 0, lower(split_part(c, '=', 2))
+             FROM pg_db_role_setting s, unnest(s.setconfig) c
+            WHERE s.setrole IN (0, r.oid) AND split_part(c, '=', 1) = 'synchronous_commit'
+              AND s.setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
+            ORDER BY s.setrole <> 0 DESC, s.setdatabase <> 0 DESC LIMIT 1) AS own(of_all, value)
+   WHERE r.rolcanlogin AND r.rolname <> current_user AND has_function_privilege(r.oid, p.oid, 'EXECUTE')
+     AND own.value IN ('off', 'false', 'no', '0'))
 SELECT name, value FROM (VALUES
   ('version', current_setting('server_version')),
   ('user', current_user::text),
+  ('database', current_database()::text),
+  -- Of the routines: the role that may grant them.
+  ('maker', (
+    SELECT min(pg_get_userbyid(p.proowner)) FROM pg_proc p JOIN pg_namespace n ON n.oid = p.pronamespace
+     WHERE n.nspname = $1 AND p.proname = $3)),
   ('standby', pg_is_in_recovery()::text),
   ('read_only', current_setting('default_transaction_read_only')),
   ('encoding', current_setting('server_encoding')),
@@ -16,20 +34,30 @@ SELECT name, value FROM (VALUES
   ('not_vacuumed', (
     SELECT min(c.oid::text || ' ' || c.relname) FROM pg_class c JOIN pg_namespace n ON n.oid = c.relnamespace
      WHERE n.nspname = $1 AND c.relkind = 'r' AND starts_with(c.relname, $2)
-       AND c.reloptions && ARRAY['autovacuum_enabled=false', 'autovacuum_enabled=off'])),
-  -- Another role that may lock, whose commits are not durable.
-  ('careless', (
-    SELECT min(r.rolname) FROM pg_db_role_setting s JOIN pg_roles r ON r.oid = s.setrole
-      JOIN pg_proc p ON p.proname = $3 JOIN pg_namespace n ON n.oid = p.pronamespace AND n.nspname = $1
-     WHERE s.setdatabase IN (0, (SELECT oid FROM pg_database WHERE datname = current_database()))
-       AND has_function_privilege(r.oid, p.oid, 'EXECUTE') AND r.rolname <> current_user
-       AND s.setconfig && ARRAY['synchronous_commit=off', 'synchronous_commit=false', 'synchronous_commit=no',
-                                'synchronous_commit=0'])),
+       AND EXISTS (
+         SELECT FROM pg_options_to_table(c.reloptions) o
+          WHERE CASE o.option_name WHEN 'autovacuum_enabled' THEN NOT o.option_value::boolean END))),
+  ('careless', (SELECT min(rolname) FROM careless WHERE NOT of_all)),
+  -- Superusers may do everything, but seldom lock.
+  ('careless_database', (
+    SELECT current_database()::text
+     WHERE EXISTS (SELECT FROM careless JOIN pg_roles r USING (rolname) WHERE of_all AND NOT r.rolsuper))),
   -- A session that receives the log for a logical subscriber is no standby.
   ('standbys', (
     SELECT count(*)::text FROM pg_stat_replication a
      WHERE a.state IS DISTINCT FROM 'backup'
        AND NOT EXISTS (SELECT FROM pg_replication_slots s WHERE s.active_pid = a.pid AND s.slot_type = 'logical'))),
+  -- As synchronous_standby_names takes them. Empty: this user may not see them.
+  ('standby_names', (
+    SELECT string_agg(DISTINCT '"' || replace(a.application_name, '"', '""') || '"', ', ') FROM pg_stat_replication a
+     WHERE a.application_name <> '' AND a.state IS DISTINCT FROM 'backup'
+       AND NOT EXISTS (SELECT FROM pg_replication_slots s WHERE s.active_pid = a.pid AND s.slot_type = 'logical'))),
+  -- Made for a standby, which is not connected.
+  ('idle_slots', (
+    SELECT count(*)::text FROM pg_replication_slots WHERE slot_type = 'physical' AND NOT active AND NOT temporary)),
+  ('idle_slot', (
+    SELECT min(slot_name)::text FROM pg_replication_slots
+     WHERE slot_type = 'physical' AND NOT active AND NOT temporary)),
   ('synchronous_standbys', (
     SELECT count(*)::text FROM pg_stat_replication WHERE sync_state IN ('sync', 'quorum'))),
   ('sees_all', pg_has_role('pg_read_all_stats', 'USAGE')::text),

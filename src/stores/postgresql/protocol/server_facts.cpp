@@ -1,11 +1,10 @@
 #include "stores/postgresql/protocol/server_facts.hpp"
 
 #include <algorithm>
-#include <span>
 #include <utility>
 
+#include "stores/postgresql/protocol/findings.hpp"
 #include "stores/postgresql/protocol/texts.hpp"
-#include "stores/sql/protocol/report.hpp"
 
 namespace holdfast::sql::postgresql {
 
@@ -19,18 +18,6 @@ constexpr std::chrono::seconds old_transaction = 5min;
 
 constexpr const char* apply = "holdfast schema URL --apply, as a user with the rights";
 
-std::string quoted(std::string_view name, char quote) {
-  std::string all(1, quote);
-  for (const char c : name) all.append(c == quote ? 2 : 1, c);
-  return all + quote;
-}
-
-std::string role_name(const std::string& role) { return role == "public" ? "PUBLIC" : quoted(role, '"'); }
-
-std::string signature_of(const routine& each, const naming& names) {
-  return names.bare(each.name).append("(").append(each.parameters) + ')';
-}
-
 /// The conditions of a server and a store, each with its findings.
 class examination {
  public:
@@ -38,26 +25,39 @@ class examination {
       : facts_{facts}, of_{of}, found_{facts.place} {}
 
   std::vector<finding> run() && {
-    found_.kept("version", "PostgreSQL " + facts_.value("version"));
-    examine_role();
-    examine_line();
-    examine_encoding();
-    examine_persistence();
-    examine_replicas();
-    examine_owner();
-    examine_schema();
-    examine_rights();
-    examine_access();
-    examine_vacuum();
-    examine_transactions();
-    found_.add_connections(facts_.number("connections"), facts_.number("most_connections"),
-                           "ALTER SYSTEM SET max_connections to more, and restart; or fewer clients");
-    found_.add_clock(facts_.clock_ahead);
-    found_.add_round_trip(facts_.round_trip);
+    if (facts_.has_read("settings")) examine_settings();
+    if (facts_.has_read("session")) examine_line();
+    if (facts_.has_read("store")) examine_store();
+    if (facts_.has_read("rights of others")) examine_access(facts_, of_, found_);
+    if (facts_.has_read("transactions")) examine_transactions();
+    if (facts_.has_read("clock")) {
+      found_.add_clock(facts_.clock_ahead);
+      found_.add_round_trip(facts_.round_trip);
+    }
+    found_.add_unread(facts_);
     return std::move(found_).take();
   }
 
  private:
+  void examine_settings() {
+    found_.kept("version", "PostgreSQL " + facts_.value("version"));
+    examine_role();
+    examine_encoding();
+    examine_persistence(facts_, of_, found_);
+    examine_replicas(facts_, found_);
+    examine_vacuum();
+    found_.add_connections(facts_.number("connections"), facts_.number("most_connections"),
+                           "ALTER SYSTEM SET max_connections to more, and restart; or fewer clients");
+  }
+
+  /// Which rights this user has is among the settings.
+  void examine_store() {
+    examine_owner();
+    if (!facts_.has_read("settings")) return;
+    examine_schema();
+    if (is_there()) examine_rights(facts_, of_, found_);
+  }
+
   void examine_role() {
     if (facts_.is("standby")) {
       return found_.add("role", grade::broken, "it is a standby",
@@ -100,73 +100,6 @@ class examination {
                "CREATE DATABASE locks ENCODING 'UTF8' TEMPLATE template0, for the locks");
   }
 
-  /// Condition 2: it keeps what it has answered.
-  void examine_persistence() {
-    const std::string commits = facts_.value("synchronous_commit");
-    const std::string user = role_name(facts_.value("user"));
-    if (facts_.value("fsync") != "on") {
-      return found_.add("persistence", grade::broken, "fsync is off",
-                        "a power loss may damage the tables, and two may hold without a bound",
-                        "ALTER SYSTEM SET fsync = on; SELECT pg_reload_conf()");
-    }
-    if (commits == "off") {
-      return found_.add(
-          "persistence", grade::broken, "synchronous_commit is off",
-          "a crash takes back the last grants that were answered, and they are granted again",
-          "ALTER ROLE " + user + " SET synchronous_commit = on, or likewise ALTER DATABASE, ALTER SYSTEM");
-    }
-    if (const std::string careless = facts_.value("careless"); !careless.empty()) {
-      return found_.add("persistence", grade::broken,
-                        "synchronous_commit is off for the role " + careless + ", which may lock",
-                        "a crash takes back the last grants of that role, and they are granted again",
-                        "ALTER ROLE " + role_name(careless) + " SET synchronous_commit = on");
-    }
-    if (facts_.value("full_page_writes") != "on") {
-      return found_.add(
-          "persistence", grade::warning, "full_page_writes is off",
-          "a power loss may damage the tables, unless the file system writes pages in one piece",
-          "ALTER SYSTEM SET full_page_writes = on; SELECT pg_reload_conf()");
-    }
-    found_.kept("persistence", "fsync is on, synchronous_commit is " + commits);
-  }
-
-  /// Condition 2: failover to synchronous standbys alone.
-  void examine_replicas() {
-    if (facts_.is("standby")) return;
-    const std::int64_t standbys = facts_.number("standbys");
-    const std::string names = facts_.value("synchronous_standby_names");
-    const std::string commits = facts_.value("synchronous_commit");
-    const std::string count = std::to_string(standbys) + (standbys == 1 ? " standby" : " standbys");
-    const bool waits = commits == "on" || commits == "remote_apply";
-    if (standbys == 0 && names.empty())
-      return found_.kept("replicas", "it has no standby, and so no failover");
-    if (names.empty()) {
-      return found_.add("replicas", grade::warning, "it has " + count + ", and none is synchronous",
-                        "a standby that is promoted does not know the last grants, and grants them again",
-                        "ALTER SYSTEM SET synchronous_standby_names = 'ANY 1 (*)'; SELECT pg_reload_conf()");
-    }
-    if (!waits) {
-      return found_.add("replicas", grade::warning,
-                        "synchronous_standby_names is set, and synchronous_commit is " + commits,
-                        "a standby that is promoted may not know the last grants, and grants them again",
-                        "ALTER SYSTEM SET synchronous_commit = on; SELECT pg_reload_conf()");
-    }
-    if (standbys > 0 && !facts_.is("sees_all")) {
-      return found_.add("replicas", grade::unknown,
-                        "it has " + count + ", and this user may not see of which kind",
-                        "without a synchronous one all commits wait, and no lock can be acquired or renewed",
-                        "GRANT pg_read_all_stats TO " + role_name(facts_.value("user")));
-    }
-    if (facts_.number("synchronous_standbys") == 0) {
-      return found_.add(
-          "replicas", grade::broken, "it has " + count + ", and none that synchronous_standby_names asks for",
-          "all commits wait for one: no lock can be acquired or renewed",
-          "start the standby, or ALTER SYSTEM RESET synchronous_standby_names; SELECT pg_reload_conf()");
-    }
-    found_.kept("replicas", "it has " + count + ", of which " + facts_.value("synchronous_standbys") +
-                                " synchronous: fail over to no other");
-  }
-
   void examine_owner() {
     if (facts_.stranger.empty()) return found_.kept("owner", "all objects belong to roles that are trusted");
     found_.add(
@@ -180,7 +113,7 @@ class examination {
   [[nodiscard]] std::string missing_part() const {
     if (facts_.tables_there < tables.size()) return "a table";
     for (const routine& each : routines) {
-      const std::string signature = signature_of(each, of_.names);
+      const std::string signature = plain_signature(each, of_.names);
       if (!facts_.routines_there.contains(signature)) return "the routine " + signature;
     }
     return {};
@@ -203,6 +136,14 @@ class examination {
     if (newer)
       return found_.kept("schema", table + " was made by a newer Holdfast, whose routines serve this one");
     if (!facts_.stranger.empty()) return;  // nothing of it was called
+    if (!facts_.may_ask_version) {
+      return found_.add(
+          "schema", grade::unknown,
+          "this user may not execute " + of_.names.bare("layout") + " or " + of_.names.bare("revision"),
+          "the version of " + table + " is not known, and clients of this user fail",
+          "GRANT EXECUTE ON FUNCTION " + of_.names.quoted("layout") + "(), " + of_.names.quoted("revision") +
+              "() TO PUBLIC, as the owner");
+    }
     const bool complete = missing.empty() && facts_.layout == layout_number;
     if (complete && facts_.routines.number == own_revision().number) {
       return found_.kept("schema",
@@ -228,82 +169,6 @@ class examination {
                observed + (of_.create ? ", and this user may not make it" : ", and create=0"),
                of_.create ? "locks fail with errc::permission_denied" : "locks fail with errc::unavailable",
                apply);
-  }
-
-  /// Too few of them.
-  void examine_rights() {
-    if (!is_there()) return;
-    const std::string user = facts_.value("user");
-    const std::string grants = "holdfast schema 'URL&grant_lock=" + user + "' --apply, as the owner";
-    if (!facts_.is("uses_schema")) {
-      return found_.add("rights", grade::broken,
-                        "the user " + user + " lacks USAGE on the schema " + of_.names.schema(),
-                        "locks fail with errc::permission_denied", grants);
-    }
-    std::string lacking;
-    bool looks = true;
-    for (const routine& each : routines) {
-      const auto found = facts_.routines_there.find(signature_of(each, of_.names));
-      if (each.may_execute == access::part || found == facts_.routines_there.end() || found->second) continue;
-      lacking.append(lacking.empty() ? "" : " ").append(of_.names.bare(each.name));
-      looks = looks && each.may_execute != access::look;
-    }
-    if (lacking.empty()) return found_.kept("rights", "the user " + user + " may execute all routines");
-    found_.add("rights", grade::broken, "the user " + user + " may not execute " + lacking,
-               looks ? "the user may look; locks fail with errc::permission_denied"
-                     : "locks fail with errc::permission_denied",
-               grants);
-  }
-
-  /// Too many of them.
-  void examine_access() {
-    if (facts_.excess.empty())
-      return found_.kept("access",
-                         "no other role may change tables, routines or schema, but by the routines");
-    for (auto one = facts_.excess.begin(); one != facts_.excess.end();) {
-      const auto end = std::find_if_not(one, facts_.excess.end(), [&](const server_facts::grant& other) {
-        return other.role == one->role && other.kind == one->kind &&
-               (one->kind == "FUNCTION" || other.object == one->object);
-      });
-      add_excess({one, end});
-      one = end;
-    }
-  }
-  /// The rights of a role on one object, or to execute routines.
-  void add_excess(std::span<const server_facts::grant> grants) {
-    const server_facts::grant& first = grants.front();
-    const bool executes = first.kind == "FUNCTION";
-    std::string rights;
-    std::string objects;
-    std::string in_full;
-    bool writes = false;
-    for (const server_facts::grant& each : grants) {
-      if (!executes || rights.empty()) rights.append(rights.empty() ? "" : ", ").append(each.right);
-      writes = writes || each.right != "SELECT";
-      if (!executes && !objects.empty()) continue;  // the same one
-      objects.append(objects.empty() ? "" : ", ").append(each.object);
-      in_full.append(in_full.empty() ? "" : ", ").append(full_name(each));
-    }
-    found_.add("access", grade::warning,
-               (first.role == "public" ? "everybody" : "the role " + first.role) + " has " + rights + " on " +
-                   objects,
-               meaning_of_excess(first.kind, writes),
-               "REVOKE " + rights + " ON " + first.kind + " " + in_full + " FROM " + role_name(first.role));
-  }
-  /// For a statement. A routine's name is before its types, in which there is no parenthesis.
-  [[nodiscard]] std::string full_name(const server_facts::grant& of) const {
-    if (of.kind == "SCHEMA") return quoted(of.object, '"');
-    const std::size_t types = of.kind == "FUNCTION" ? of.object.rfind('(') : of.object.size();
-    return quoted(of_.names.schema(), '"') + "." + quoted(of.object.substr(0, types), '"') +
-           of.object.substr(types);
-  }
-  static std::string meaning_of_excess(const std::string& kind, bool writes) {
-    if (kind == "SCHEMA")
-      return "such a role may put functions of the same names beside Holdfast's, which then fails";
-    if (kind == "FUNCTION") return "whoever may execute it may lock, or end everybody's locks";
-    return writes ? "whoever may write the tables may end everybody's locks, and nobody needs to"
-                  : "whoever may read the tables sees the ids by which clients are notified, and nobody "
-                    "needs to";
   }
 
   /// Names that are locked often leave dead row versions behind.
@@ -337,8 +202,9 @@ class examination {
                                   : "the transaction of the session " + oldest.name) +
                             " is " + text_of(*oldest.age) + " old",
                         slower,
-                        (prepared ? "ROLLBACK PREPARED " + quoted(oldest.name, '\'')
-                                  : "SELECT pg_terminate_backend(" + oldest.name + ")") +
+                        (prepared ? "if nobody will commit it: ROLLBACK PREPARED " + quoted(oldest.name, '\'')
+                                  : "look first: SELECT * FROM pg_stat_activity WHERE pid = " + oldest.name +
+                                        "; then SELECT pg_terminate_backend(" + oldest.name + ")") +
                             "; a database of its own for the locks");
     }
     const auto hidden = std::ranges::count(all, "hidden", &server_facts::transaction::kind);
@@ -358,6 +224,18 @@ class examination {
 
 }  // namespace
 
+std::string quoted(std::string_view name, char quote) {
+  std::string all(1, quote);
+  for (const char c : name) all.append(c == quote ? 2 : 1, c);
+  return all + quote;
+}
+
+std::string role_name(const std::string& role) { return role == "public" ? "PUBLIC" : quoted(role, '"'); }
+
+std::string plain_signature(const routine& each, const naming& names) {
+  return names.bare(each.name).append("(").append(each.parameters) + ')';
+}
+
 std::string_view conditions() { return text::conditions; }
 std::string_view callable() { return text::callable; }
 std::string excess(const naming& names) {
@@ -370,7 +248,7 @@ std::string_view transactions() { return text::transactions; }
 std::string granted_routines(const naming& names) {
   std::string all;
   for (const routine& each : routines) {
-    if (each.may_execute == access::lock) all.append(signature_of(each, names)) += '\n';
+    if (each.may_execute == access::lock) all.append(plain_signature(each, names)) += '\n';
   }
   return all;
 }

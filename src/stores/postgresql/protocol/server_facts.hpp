@@ -25,7 +25,7 @@ namespace holdfast::sql::postgresql {
 /// What a server has said of itself and of a store.
 struct server_facts : server_answers {
   enum class line : std::uint8_t { direct, pooled, switched };
-  struct grant {
+  struct grant {  // as excess.sql has them; of a kind ROLE: a member of `object`
     std::string role, right, kind, object;
   };
   struct transaction {
@@ -42,7 +42,8 @@ struct server_facts : server_answers {
   std::string foreign_table;  // of one of Holdfast's names
   std::size_t tables_there = 0;
   std::map<std::string, bool, std::less<>>
-      routines_there;  // "locks_now()", and whether this user may call it
+      routines_there;           // "locks_now()", and whether this user may call it
+  bool may_ask_version = true;  // execute `layout` and `revision`
   std::int64_t layout = 0;
   revision routines;
   std::vector<grant> excess;
@@ -56,6 +57,9 @@ struct expectation {
   naming names;
   bool pooled = false;  // through a pooler of sessions
   bool create = true;
+  bool session = false;         // mode=session
+  std::string server{};         // "db.example:5432"; of a Unix socket the port, or empty
+  std::string socket_folder{};  // empty: TCP
 };
 
 /// Holds what a server has said to the conditions of docs/stores/postgresql.md.

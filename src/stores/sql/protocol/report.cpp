@@ -1,6 +1,6 @@
 #include "stores/sql/protocol/report.hpp"
 
-#include <cstdlib>
+#include <algorithm>
 
 namespace holdfast::sql {
 
@@ -11,9 +11,10 @@ using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using grade = finding::grade;
 
-constexpr auto slow = 50ms;               // of a round trip, of which a hand-over takes several
-constexpr auto far_ahead = 1s;            // of a clock: more than a round trip explains
-constexpr std::int64_t nearly_full = 90;  // percent
+constexpr auto slow = 50ms;     // of a round trip, of which a hand-over takes several
+constexpr auto far_ahead = 1s;  // of a clock: more than a round trip explains
+constexpr double nearly_full = 0.9;
+constexpr microseconds no_clock = std::chrono::hours{24} * 365 * 10'000;  // beyond any; has an absolute value
 
 std::string text_of(milliseconds length) {
   if (length % 1s == 0ms) return std::to_string(length / 1s) + " s";
@@ -27,6 +28,10 @@ std::string text_of(std::chrono::seconds length) {
   return std::to_string(length.count()) + " s";
 }
 
+bool is_nearly_full(std::int64_t used, std::int64_t most) {
+  return most > 0 && static_cast<double>(used) >= static_cast<double>(most) * nearly_full;
+}
+
 void report::add(std::string condition, grade result, std::string observed, std::string meaning,
                  std::string remedy) {
   found_.push_back(
@@ -35,7 +40,8 @@ void report::add(std::string condition, grade result, std::string observed, std:
 
 /// Only the steps of that clock matter. One that is wrong will be set.
 void report::add_clock(microseconds ahead) {
-  const auto distance = std::chrono::duration_cast<milliseconds>(microseconds{std::abs(ahead.count())});
+  const auto distance =
+      std::chrono::duration_cast<milliseconds>(std::chrono::abs(std::clamp(ahead, -no_clock, no_clock)));
   if (distance < far_ahead) return kept("clock", "its clock agrees with this host's");
   add("clock", grade::warning,
       "its clock is " + text_of(distance) + (ahead.count() > 0 ? " ahead of" : " behind") + " this host's",
@@ -54,12 +60,20 @@ void report::add_round_trip(microseconds length) {
 void report::add_connections(std::int64_t used, std::int64_t most, std::string remedy) {
   if (most <= 0) return;
   std::string observed = std::to_string(used) + " of " + std::to_string(most) + " connections are in use";
-  if (used * 100 / most < nearly_full) return kept("connections", std::move(observed));
+  if (!is_nearly_full(used, most)) return kept("connections", std::move(observed));
   add("connections", grade::warning, std::move(observed),
       "a client that cannot connect acquires nothing, and one that has to reconnect loses its leases at "
       "their "
       "deadlines",
       std::move(remedy));
+}
+
+void report::add_unread(const server_answers& from) {
+  for (const auto& [part, reason] : from.unread) {
+    add("examination", grade::unknown, "the " + part + " could not be examined: " + reason,
+        "whether the conditions are kept that depend on it is not known",
+        "mend what the server says, or end the session that holds the lock, and examine again");
+  }
 }
 
 }  // namespace holdfast::sql

@@ -7,11 +7,15 @@
 #include <vector>
 
 #include "holdfast/diagnosis.hpp"
+#include "stores/sql/protocol/server_answers.hpp"
 
 namespace holdfast::sql {
 
 /// "90 s", or "15 min" from ten minutes on.
 [[nodiscard]] std::string text_of(std::chrono::seconds length);
+
+/// Whether there is little room left. False where `most` is none.
+[[nodiscard]] bool is_nearly_full(std::int64_t used, std::int64_t most);
 
 /// Collects the findings about one database server, with the checks that all database servers have.
 class report {
@@ -28,6 +32,8 @@ class report {
   void add_clock(std::chrono::microseconds ahead);
   void add_round_trip(std::chrono::microseconds length);
   void add_connections(std::int64_t used, std::int64_t most, std::string remedy);
+  /// What could not be read.
+  void add_unread(const server_answers& from);
 
   [[nodiscard]] std::vector<finding> take() && { return std::move(found_); }
 
