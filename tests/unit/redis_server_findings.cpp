@@ -109,6 +109,10 @@ TEST(redis_server_findings, tell_how_long_nothing_is_granted) {
   EXPECT_EQ(condition(young, "pause").result, grade::kept) << "long ago by the clock of today";
   young.guard_marker = "ff cd 60000 0 none";
   EXPECT_EQ(pause_left(young, 30s, 1000s), 20s) << "of another server";
+  young.info["run_id"] = "cd";
+  EXPECT_EQ(pause_left(young, 30s, 1000s), 0s) << "with its first replica it took another id";
+  young.info["master_replid2"] = "ff";
+  EXPECT_EQ(pause_left(young, 30s, 1000s), 20s) << "it was promoted";
   young.guard_marker = "ab cd -5 99999999999999999999 x";
   EXPECT_LE(pause_left(young, 30s, 1000s), 30s);
 }

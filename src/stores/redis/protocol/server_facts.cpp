@@ -48,7 +48,10 @@ std::chrono::milliseconds pause_left(const server_facts& of, std::chrono::millis
   std::string run;
   std::int64_t longest = 0;
   std::int64_t since = 0;
-  if (marker >> id >> run >> longest >> since && id == of.field("master_replid")) {
+  // A primary takes another replication id with its first replica; one that was promoted has a former id.
+  const bool has_followed = of.field("master_replid2").find_first_not_of('0') != std::string_view::npos;
+  const bool is_read = static_cast<bool>(marker >> id >> run >> longest >> since);
+  if (is_read && (id == of.field("master_replid") || (run == of.field("run_id") && !has_followed))) {
     if (since <= 0) return {};
     const milliseconds length =
         std::max(guard, milliseconds{std::clamp<std::int64_t>(longest, 0, longest_guard_ms)});
