@@ -1,7 +1,7 @@
 # What is installed, as three components that are also the three Debian packages:
 #   library      libholdfast0.1    the shared library, by its SONAME
 #   development  libholdfast-dev   headers, CMake package, pkg-config file, examples
-#   command      holdfast          the command, its man page, its completions; the documentation
+#   command      holdfast          the command, its man page, its completions, its service; the documentation
 include(CMakePackageConfigHelpers)
 
 set(library_package libholdfast${holdfast_soversion})
@@ -53,13 +53,16 @@ if(TARGET holdfast-cli)
     install(FILES ${completion}.fish DESTINATION ${share}/fish/vendor_completions.d RENAME holdfast.fish
       COMPONENT command)
   endif()
+  # systemd looks in lib, whatever the folder of libraries is. It is there to be enabled; nothing starts it.
+  install(FILES ${PROJECT_SOURCE_DIR}/packaging/systemd/holdfast-serve.service DESTINATION lib/systemd/system
+    COMPONENT command)
 endif()
 
 # As they lie in the sources, so that the links between them hold.
 set(documentation ${CMAKE_INSTALL_DATADIR}/doc/holdfast)
 install(FILES ${PROJECT_SOURCE_DIR}/README.md ${PROJECT_SOURCE_DIR}/SECURITY.md ${PROJECT_SOURCE_DIR}/CHANGELOG.md
   ${PROJECT_SOURCE_DIR}/LICENSE DESTINATION ${documentation} COMPONENT command)
-install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs DESTINATION ${documentation} COMPONENT command)
+install(DIRECTORY ${PROJECT_SOURCE_DIR}/docs ${PROJECT_SOURCE_DIR}/packaging DESTINATION ${documentation} COMPONENT command)
 install(DIRECTORY ${PROJECT_SOURCE_DIR}/examples DESTINATION ${documentation} COMPONENT development
   PATTERN CMakeLists.txt EXCLUDE PATTERN demo.sh EXCLUDE)
 

@@ -12,7 +12,8 @@ library=$(echo "$work/debs/$library_name"_*.deb)
 development=$(echo "$work"/debs/libholdfast-dev_*.deb)
 command=$(echo "$work"/debs/holdfast_*.deb)
 
-contains() { dpkg-deb -c "$1" | awk '{print $6}' | grep -qE "^\./usr/$2\$"; }
+# grep reads to the end: with -q it stops at the first line, and pipefail tells that dpkg-deb could not write the rest.
+contains() { dpkg-deb -c "$1" | awk '{print $6}' | grep -E "^\./usr/$2\$" >/dev/null; }
 depends() { dpkg-deb -f "$1" Depends | grep -qE "$2"; }
 
 for package in "$library" "$development" "$command"; do
@@ -40,7 +41,9 @@ expect "holdfast has its completion" contains "$command" share/bash-completion/c
 if [[ -f $here/../../cli/holdfast.1 ]]; then
   expect "holdfast has its man page" contains "$command" share/man/man1/holdfast.1
 fi
-for page in README.md SECURITY.md docs/guarantees.md docs/stores/README.md; do
+expect "holdfast has its service" contains "$command" lib/systemd/system/holdfast-serve.service
+for page in README.md SECURITY.md docs/guarantees.md docs/stores/README.md packaging/prometheus/holdfast.rules.yml \
+  packaging/grafana/holdfast.json packaging/systemd/store-password.conf packaging/oci/Containerfile; do
   expect "holdfast has $page" contains "$command" "share/doc/holdfast/$page"
 done
 expect "holdfast depends on its library" depends "$command" "${library_name/./\\.} \\(= "
