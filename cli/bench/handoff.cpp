@@ -141,20 +141,27 @@ struct run_times {
 };
 
 /// From the moment when everybody is ready until the time is up, enough was granted, or somebody failed.
-run_times contend(handoff_board& board, const scale& size, contending_processes& contenders) {
+run_times contend(handoff_board& board, const scale& size, const bench_command& request,
+                  contending_processes& contenders) {
   progress shown{"handoff"};
   const auto everybody = size.processes * size.contenders;
-  const auto state = [&] { return fmt::format("{} hand-overs", board.handovers.get()); };
-  wait_until(shown, [&] { return contenders.all_ended() || board.stop || board.ready == everybody; }, state);
+  wait_until(
+      shown, [&] { return contenders.all_ended() || board.stop || board.ready == everybody; },
+      [&] { return fmt::format("{} of {} contenders ready", board.ready.load(), everybody); });
   constexpr std::int64_t head_start_ns = 20'000'000;
   const auto started_at_ns = monotonic_ns() + head_start_ns;
   const auto end_ns = started_at_ns + size.length.count() * 1'000;
   board.start_at_ns = started_at_ns;
   board.begun.open();
+  const auto begun = bench_clock::now();
+  const auto length = request.count ? request.length : size.length;
+  const auto state = [&] {
+    return extent_text(board.grants.get(), request.count, "grants", bench_clock::now() - begun, length);
+  };
   wait_until(shown, [&] { return contenders.all_ended() || board.stop || monotonic_ns() >= end_ns; }, state);
   const auto stopped_at_ns = monotonic_ns();
   board.stop = true;
-  wait_until(shown, [&] { return contenders.all_ended(); }, state);
+  wait_until(shown, [&] { return contenders.all_ended(); }, [] { return "ending the contenders"; });
   return {started_at_ns, stopped_at_ns};
 }
 
@@ -168,7 +175,7 @@ bench_result bench_handoff(const bench_command& request) {
   const shared_board board;
   prepare(*board, size, request);
   contending_processes processes{board.path(), size.processes};
-  const auto [started_at_ns, stopped_at_ns] = contend(*board, size, processes);
+  const auto [started_at_ns, stopped_at_ns] = contend(*board, size, request, processes);
 
   const std::span contenders{board->contenders.data(),
                              static_cast<std::size_t>(size.processes * size.contenders)};
@@ -187,7 +194,9 @@ bench_result bench_handoff(const bench_command& request) {
            {"duration_s", elapsed_s}},
           {{"per_s", grants / elapsed_s, "grants a second, hand-overs within a process included"},
            {"p50_us", percentile(samples_us, 0.50), "from unlock to lock in another process, median"},
+           {"p90_us", percentile(samples_us, 0.90), "one in ten takes longer"},
            {"p99_us", percentile(samples_us, 0.99), "one in a hundred takes longer"},
+           {"p999_us", percentile(samples_us, 0.999), "one in a thousand takes longer"},
            {"max_wait_ratio", fair.max_wait_ratio, "largest to smallest mean wait among contenders"},
            {"grants", grants, "counted under the lock; each token was larger than the one before"},
            {"handovers", static_cast<double>(samples_us.size()), "grants that came from another process"},

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "bench/scenarios.hpp"
+#include "output/elapsed_line.hpp"
 #include <holdfast/election.hpp>
 #include <holdfast/lock_set.hpp>
 #include <holdfast/mutex.hpp>
@@ -86,8 +87,11 @@ template <class Lock>
 bench_result pairs_of(std::deque<Lock>& names, const bench_command& request, const wording& words) {
   const auto count = request.count.value_or(request.length ? 100'000'000 : 10'000);
   const auto warm_up = std::clamp<std::int64_t>(count / 10, 1, 1'000);
-  for (auto& each : names) timed_pair(each);
-  for (std::int64_t i = 0; i < warm_up; ++i) timed_pair(names.front());
+  {
+    const elapsed_line shown{words.scenario + ": warming up"};
+    for (auto& each : names) timed_pair(each);
+    for (std::int64_t i = 0; i < warm_up; ++i) timed_pair(names.front());
+  }
 
   progress shown{words.scenario};
   const auto start = bench_clock::now();
@@ -100,7 +104,10 @@ bench_result pairs_of(std::deque<Lock>& names, const bench_command& request, con
   }
   wait_until(
       shown, [&] { return work.busy == 0; },
-      [&] { return fmt::format("{} {}", work.completed.load(), words.pairs); });
+      [&] {
+        return extent_text(work.completed, request.length ? request.count : count, words.pairs,
+                           bench_clock::now() - start, request.length);
+      });
 
   std::vector<double> samples_us;
   auto end = start;
@@ -112,7 +119,9 @@ bench_result pairs_of(std::deque<Lock>& names, const bench_command& request, con
   const auto pairs = static_cast<double>(samples_us.size());
   return {{{"count", samples_us.size()}, {"concurrency", names.size()}},
           {{"p50_us", percentile(samples_us, 0.50), words.pair + " together, median"},
+           {"p90_us", percentile(samples_us, 0.90), "one in ten takes longer"},
            {"p99_us", percentile(samples_us, 0.99), "one in a hundred takes longer"},
+           {"p999_us", percentile(samples_us, 0.999), "one in a thousand takes longer"},
            {"per_s", pairs / to_seconds(end - start), words.pairs + " a second"}}};
 }
 

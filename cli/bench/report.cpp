@@ -71,6 +71,16 @@ void progress::step(std::string_view state) {
   next_ += std::chrono::seconds{1};
 }
 
+std::string extent_text(std::int64_t done, const std::optional<std::int64_t>& count, std::string_view things,
+                        bench_clock::duration elapsed, const std::optional<duration>& length) {
+  auto text = count ? fmt::format("{} of {} {}", done, *count, things) : fmt::format("{} {}", done, things);
+  if (length) {
+    text += fmt::format(", {:.0f} s of {:.0f} s", std::chrono::duration<double>{elapsed}.count(),
+                        to_seconds(*length));
+  }
+  return text;
+}
+
 void wait_until(progress& shown, const std::function<bool()>& condition,
                 const std::function<std::string()>& state) {
   while (!condition()) {

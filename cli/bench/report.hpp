@@ -1,7 +1,9 @@
 #pragma once
 
 #include <chrono>
+#include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -45,6 +47,13 @@ class progress {
   status_line line_;
   bench_clock::time_point next_ = bench_clock::now() + std::chrono::seconds{1};
 };
+
+/// How far a measurement has come that ends after a number of things, after a time, or at the first of both:
+/// `4200 of 10000 pairs`, `4200 pairs, 3 s of 10 s`.
+/// \param count, length empty: it does not end by that.
+[[nodiscard]] std::string extent_text(std::int64_t done, const std::optional<std::int64_t>& count,
+                                      std::string_view things, bench_clock::duration elapsed,
+                                      const std::optional<duration>& length);
 
 /// Waits until `condition` is true, looking every few milliseconds and telling `state`.
 void wait_until(progress& shown, const std::function<bool()>& condition,

@@ -56,8 +56,9 @@ class spinner {
 };
 
 /// Does so many pairs; returns how many seconds it took.
+/// \param count the pairs that are shown as the goal.
 double work_through(std::deque<spinner>& spinners, workload& work, std::int64_t pairs,
-                    const std::optional<duration>& limit) {
+                    const std::optional<std::int64_t>& count, const std::optional<duration>& limit) {
   work.left = pairs;
   work.completed = 0;
   work.busy = std::ssize(spinners);
@@ -70,7 +71,7 @@ double work_through(std::deque<spinner>& spinners, workload& work, std::int64_t 
         if (limit && bench_clock::now() - start >= *limit) work.left = 0;
         return work.busy == 0;
       },
-      [&] { return fmt::format("{} pairs", work.completed.load()); });
+      [&] { return extent_text(work.completed, count, "pairs", bench_clock::now() - start, limit); });
   return to_seconds(bench_clock::now() - start);
 }
 
@@ -85,8 +86,9 @@ bench_result bench_spread(const bench_command& request) {
   for (std::int64_t i = 0; i < concurrency; ++i) {
     spinners.emplace_back(locks, bench_name(fmt::format("spread-{}", i)), work);
   }
-  work_through(spinners, work, concurrency, std::nullopt);  // warm-up: each name once
-  const double elapsed_s = work_through(spinners, work, count, request.length);
+  work_through(spinners, work, concurrency, concurrency, std::nullopt);  // warm-up: each name once
+  const double elapsed_s =
+      work_through(spinners, work, count, request.length ? request.count : count, request.length);
   work.problem.check(locks.url());
   const auto pairs = static_cast<double>(work.completed);
   return {{{"count", work.completed.load()}, {"concurrency", concurrency}},

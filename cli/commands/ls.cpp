@@ -3,6 +3,7 @@
 #include <chrono>
 #include <fmt/core.h>
 
+#include "output/elapsed_line.hpp"
 #include "output/json.hpp"
 #include "output/table.hpp"
 #include "output/text.hpp"
@@ -39,11 +40,16 @@ void print_table(const std::vector<lock_summary>& locks, bool idle) {
     fmt::print("note: {}\n", to_text(note));  // the same in each line
 }
 
+std::vector<lock_summary> listed(const client& store, bool all) {
+  const elapsed_line shown{"listing the locks of " + printable(store.url())};
+  return store.list(all);
+}
+
 }  // namespace
 
 int perform(const ls_command& request) {
   const auto store = open_client(request.store);
-  const auto locks = store.list(request.all);
+  const auto locks = listed(store, request.all);
   if (request.store.json) {
     for (const auto& lock : locks) print_line(describe(lock));
   } else if (!locks.empty()) {

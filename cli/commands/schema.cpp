@@ -5,7 +5,9 @@
 #include <fmt/core.h>
 #include <string_view>
 
+#include "output/elapsed_line.hpp"
 #include "output/json.hpp"
+#include "output/text.hpp"
 #include <holdfast/schema.hpp>
 
 namespace holdfast::cli {
@@ -29,9 +31,14 @@ bool grants_rights(std::string_view url) {
                              [&](const char* each) { return options.find(each) != std::string_view::npos; });
 }
 
+bool applied(const std::string& url, const client_options& options) {
+  const elapsed_line shown{"making the tables and routines of " + printable(masked_url(url))};
+  return apply_schema(url, options);
+}
+
 int apply(const store_choice& store) {
   const auto url = url_of(store);
-  const bool made = apply_schema(url, client_options{}.password(password_of(store)));
+  const bool made = applied(url, client_options{}.password(password_of(store)));
   if (store.json) {
     print_line({{"store", masked_url(url)}, {"made", made}});
   } else {

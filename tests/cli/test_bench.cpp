@@ -29,7 +29,9 @@ TEST_F(bench, pair) {
   EXPECT_EQ(measured["scenario"], "pair");
   EXPECT_EQ(measured["count"], 50);
   EXPECT_GT(measured["p50_us"], 0);
-  EXPECT_GE(measured["p99_us"], measured["p50_us"]);
+  EXPECT_GE(measured["p90_us"], measured["p50_us"]);
+  EXPECT_GE(measured["p99_us"], measured["p90_us"]);
+  EXPECT_GE(measured["p999_us"], measured["p99_us"]);
   EXPECT_GT(measured["per_s"], 0);
 }
 

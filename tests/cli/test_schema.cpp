@@ -1,6 +1,11 @@
+#include <cstdint>
 #include <gmock/gmock.h>
+#include <string>
 
 #include "schema_places.hpp"
+#include "support/fault_proxy.hpp"
+#include "terminal.hpp"
+#include <holdfast/client.hpp>
 
 namespace holdfast::test {
 
@@ -31,6 +36,25 @@ TEST_P(schema_command, makes_it_once) {
   const auto third = parse_lines(holdfast({"schema", "--store", place_->url(), "--apply", "--json"}).out);
   ASSERT_EQ(third.size(), 1U);
   EXPECT_EQ(third[0]["made"], false);
+}
+
+TEST_P(schema_command, tells_on_a_terminal_for_how_long_it_has_taken) {
+  auto url = place_->url();
+  const auto begin = url.find("127.0.0.1:") + std::string_view{"127.0.0.1:"}.size();
+  const auto end = url.find('/', begin);
+  fault_proxy line{static_cast<std::uint16_t>(std::stoi(url.substr(begin, end - begin)))};
+  url.replace(begin, end - begin, std::to_string(line.port()));
+  line.interfere(direction::to_client, {.stall = true});
+  const auto piped = start({"schema", url, "--apply"});
+  terminal screen{{HOLDFAST_COMMAND, "schema", url, "--apply"}, environment_with({"TERM=xterm"})};
+  EXPECT_TRUE(screen.shows("making the tables and routines of " + masked_url(url)));
+  line.heal();
+  EXPECT_TRUE(screen.shows("\x1b[K"));
+  EXPECT_TRUE(screen.shows("the tables and routines"));
+  EXPECT_EQ(screen.wait(), 0);
+  const auto said = piped->wait();
+  EXPECT_EQ(said.status, 0);
+  EXPECT_EQ(said.err, "");
 }
 
 TEST_P(schema_command, makes_it_whatever_the_url_says_of_first_use) {
