@@ -20,13 +20,6 @@ namespace {
 
 bool is_in_queue(const lock_state& lock) { return std::ranges::any_of(lock.waiters, is_own); }
 
-/// "; 2 ahead in the queue": before this process's claim. Empty where it has none.
-std::string place_in(const lock_state& lock) {
-  if (!is_in_queue(lock)) return {};
-  const auto ahead = std::ranges::find_if(lock.waiters, is_own) - lock.waiters.begin();
-  return ahead == 0 ? std::string{"; next in the queue"} : fmt::format("; {} ahead in the queue", ahead);
-}
-
 /// Whether other holders keep the name from being held in that way.
 bool is_in_the_way(const lock_spec& wanted, const lock_state& lock) {
   std::int64_t permits = 0;
@@ -62,7 +55,23 @@ void wait_line::draw() {
   line_.show(text());
 }
 
-std::string wait_line::text() const {
+std::string wait_line::place_in(const lock_state& lock) {
+  if (!is_in_queue(lock)) return {};
+  const auto ahead = std::ranges::find_if(lock.waiters, is_own) - lock.waiters.begin();
+  auto place =
+      ahead == 0 ? std::string{"; next in the queue"} : fmt::format("; {} ahead in the queue", ahead);
+  // Of several names the turn in one queue is not the end of the wait.
+  if (!wish_.others.empty() || wish_.election) return place;
+  const auto now = boot_clock::now();
+  pace_.see(lock, now);
+  if (const auto turn = pace_.turn(lock, static_cast<std::size_t>(ahead), now)) {
+    place += fmt::format("; our turn in about {}, at the pace of the last {} hand-overs",
+                         to_text(rounded_estimate(turn->until_turn)), turn->handovers);
+  }
+  return place;
+}
+
+std::string wait_line::text() {
   using namespace std::chrono;
   const auto waited = to_text(duration_cast<duration>(boot_clock::now() - since_));
   const auto start = fmt::format("waiting {} for {}", waited, locks_text(wish_));

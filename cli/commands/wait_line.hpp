@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "claim.hpp"
+#include "commands/queue_pace.hpp"
 #include "descriptor.hpp"
 #include "output/terminal.hpp"
 #include <holdfast/client.hpp>
@@ -12,7 +13,7 @@
 namespace holdfast::cli {
 
 /// Shows on a terminal who holds the lock, since when, and how many waiters are ahead. Of several names it
-/// shows the one that is waited for.
+/// shows the one that is waited for. Of one that is held alone it estimates when its turn comes.
 class wait_line {
  public:
   wait_line(const client& locks, claim wish);
@@ -23,11 +24,14 @@ class wait_line {
   void clear() noexcept { line_.clear(); }
 
  private:
-  [[nodiscard]] std::string text() const;
+  [[nodiscard]] std::string text();
+  /// `; 2 ahead in the queue`, and when our turn may come. Empty where this process has no claim in it.
+  [[nodiscard]] std::string place_in(const lock_state& lock);
 
   const client& locks_;
   claim wish_;
   boot_clock::time_point since_ = boot_clock::now();
+  queue_pace pace_;
   status_line line_;
   std::shared_ptr<event> changed_ = std::make_shared<event>();
   std::vector<std::shared_ptr<void>> watches_;  // of each name

@@ -1,5 +1,7 @@
 #include <csignal>
 #include <gmock/gmock.h>
+#include <memory>
+#include <vector>
 
 #include "fixture.hpp"
 #include "terminal.hpp"
@@ -24,6 +26,14 @@ class on_terminal : public command_test {
   }
 };
 
+/// What the line says behind the text that was shown last.
+std::string rest_of_line(terminal& screen) {
+  constexpr std::string_view end = "\x1b[K";
+  EXPECT_TRUE(eventually([&] { return screen.rest().find(end) != std::string::npos; }));
+  const auto rest = screen.rest();
+  return rest.substr(0, rest.find(end));
+}
+
 constexpr auto escape = "\x1b[";
 
 TEST_F(on_terminal, a_wait_tells_who_holds_and_how_many_are_ahead) {
@@ -38,6 +48,47 @@ TEST_F(on_terminal, a_wait_tells_who_holds_and_how_many_are_ahead) {
   EXPECT_TRUE(screen.shows("next in the queue"));
   holder->signal(SIGTERM);
   EXPECT_TRUE(screen.shows("\x1b[K")) << "the line is wiped";
+  EXPECT_TRUE(screen.shows("my turn"));
+  EXPECT_EQ(screen.wait(), 0);
+}
+
+TEST_F(on_terminal, a_wait_estimates_its_turn_after_two_hand_overs) {
+  std::vector<std::unique_ptr<process>> claims;
+  claims.push_back(start_holder("x"));
+  for (std::size_t i = 0; i < 3; ++i) {
+    claims.push_back(start({"run", "x", "--", "sleep", "1000"}));
+    ASSERT_TRUE(waiters("x", i + 1));
+  }
+  auto screen = open(command({"run", "x", "--", "echo", "my turn"}));
+  EXPECT_TRUE(screen.shows("3 ahead in the queue"));
+  claims[0]->signal(SIGTERM);
+  EXPECT_TRUE(screen.shows("2 ahead in the queue"));
+  EXPECT_EQ(rest_of_line(screen), "");
+  claims[1]->signal(SIGTERM);
+  EXPECT_TRUE(screen.shows("1 ahead in the queue; our turn in about "));
+  EXPECT_TRUE(screen.shows(", at the pace of the last 2 hand-overs"));
+  claims[2]->signal(SIGTERM);
+  EXPECT_TRUE(screen.shows("next in the queue"));
+  claims[3]->signal(SIGTERM);
+  EXPECT_TRUE(screen.shows("my turn"));
+  EXPECT_EQ(screen.wait(), 0);
+}
+
+TEST_F(on_terminal, a_reader_who_waits_is_told_no_turn) {
+  std::vector<std::unique_ptr<process>> claims;
+  claims.push_back(start_holder("x"));
+  for (std::size_t i = 0; i < 2; ++i) {
+    claims.push_back(start({"run", "x", "--", "sleep", "1000"}));
+    ASSERT_TRUE(waiters("x", i + 1));
+  }
+  auto screen = open(command({"run", "x", "--shared", "--", "echo", "my turn"}));
+  EXPECT_TRUE(screen.shows("2 ahead in the queue"));
+  claims[0]->signal(SIGTERM);
+  EXPECT_TRUE(screen.shows("1 ahead in the queue"));
+  claims[1]->signal(SIGTERM);
+  EXPECT_TRUE(screen.shows("next in the queue"));
+  EXPECT_EQ(rest_of_line(screen), "");
+  claims[2]->signal(SIGTERM);
   EXPECT_TRUE(screen.shows("my turn"));
   EXPECT_EQ(screen.wait(), 0);
 }
