@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""Draws a grouped bar chart with a logarithmic axis of times as SVG, legible on light and on dark.
+"""Draws charts with logarithmic axes as SVG, legible on light and on dark: grouped bars of times, ranges of
+times, and lines.
 
     bench/plot.py FIGURES SVG      FIGURES: what bench/compare_redlock --json has printed
 """
@@ -12,7 +13,9 @@ WIDTH, HEIGHT = 1000, 430
 LEFT, RIGHT, TOP, BOTTOM = 64, 16, 84, 40
 GAP = 26  # between groups
 # Of series, first to last: told apart on white and on black, and by who cannot see all colours.
-COLOURS = ("#1f83d6", "#e07b00", "#b86bd6", "#2aa198", "#d0433b", "#8a8f00")
+COLOURS = ("#1f83d6", "#e07b00", "#b86bd6", "#2aa198", "#d0433b", "#8a8f00", "#c2589a", "#5f7fa8", "#7a9a3a")
+# And without colours at all.
+DASHES = ("", "8 3", "2 3", "10 3 2 3")
 # One grey that is told from white and from black: not every page that is dark says so to its pictures.
 STYLE = """
 text { font: 12px system-ui, sans-serif; fill: #7a8089 }
@@ -33,6 +36,108 @@ def shown(us):
 
 def text_at(x, y, text, more=""):
     return f'<text x="{x:.1f}" y="{y:.1f}" {more}>{html.escape(text)}</text>'
+
+
+def document(title, parts, height=HEIGHT):
+    body = "\n".join(parts)
+    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {height}" width="{WIDTH}" height="{height}" '
+            f'role="img" aria-label="{html.escape(title)}">\n<style>{STYLE}</style>\n{body}\n</svg>\n')
+
+
+def apart(wanted, least):
+    """Heights for labels near those wanted, in the order of their heights and no two nearer than `least`."""
+    order = sorted(range(len(wanted)), key=lambda n: wanted[n])
+    placed = dict.fromkeys(order)
+    for before, n in zip([None, *order], order):
+        placed[n] = wanted[n] if before is None else max(wanted[n], placed[before] + least)
+    return [placed[n] for n in range(len(wanted))]
+
+
+def legend(series, mark, y):
+    """A mark and its name for each."""
+    parts, x = [], LEFT
+    for n, name in enumerate(series):
+        parts += [mark(n, x + 5, y - 4), text_at(x + 16, y, name)]
+        x += 34 + 7 * len(name)
+    return parts
+
+
+def mark_at(n, x, y, hint=""):
+    """Of the n-th series: told apart by shape, too."""
+    shapes = (f'<circle cx="{x:.1f}" cy="{y:.1f}" r="5"', f'<rect x="{x - 4.5:.1f}" y="{y - 4.5:.1f}" width="9" height="9"',
+              f'<path d="M{x:.1f} {y - 6:.1f}l6 6l-6 6l-6-6z"', f'<path d="M{x:.1f} {y - 6:.1f}l6 10h-12z"')
+    return f'{shapes[n % 4]} fill="{COLOURS[n % len(COLOURS)]}"><title>{html.escape(hint)}</title>' + \
+        f"</{shapes[n % 4].split()[0][1:]}>"
+
+
+def ranges(title, rows, series):
+    """`rows`: name -> {series: microseconds}, a line each, from its least to its greatest mark; both have their time."""
+    values = [value for row in rows.values() for value in row.values()]
+    low, high = math.floor(math.log10(min(values))), math.ceil(math.log10(max(values)))
+    high += high == low
+    left, right, top, step = 190, WIDTH - 70, 92, 30
+    base = top + step * len(rows)
+
+    def x_of(us):
+        return left + 60 + (math.log10(us) - low) / (high - low) * (right - left - 60)
+
+    parts = [text_at(LEFT, 22, title, 'class="title"'), *legend(series, mark_at, 48)]
+    for power in range(low, high + 1):
+        x = x_of(10 ** power)
+        parts.append(f'<line class="grid" x1="{x:.1f}" x2="{x:.1f}" y1="{top - 12}" y2="{base}"/>')
+        parts.append(text_at(x, top - 18, shown(10 ** power), 'text-anchor="middle"'))
+    for n, (name, row) in enumerate(rows.items()):
+        y = top + step * (n + 0.5)
+        least, most = min(row.values()), max(row.values())
+        parts.append(text_at(left - 12, y + 4, name, 'text-anchor="end"'))
+        parts.append(f'<line class="axis" x1="{x_of(least):.1f}" x2="{x_of(most):.1f}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        for s, each in enumerate(series):
+            if each in row:
+                parts.append(mark_at(s, x_of(row[each]), y, f"{name}, {each}: {shown(row[each])}"))
+        parts.append(text_at(x_of(least) - 10, y + 4, shown(least), 'text-anchor="end"'))
+        if most > least:
+            parts.append(text_at(x_of(most) + 10, y + 4, shown(most)))
+    return document(title, parts, base + 12)
+
+
+def lines(title, across, up, series):
+    """`series`: name -> {x: y}, all above 0; a name is at the end of its line. `across`, `up`: what the axes are."""
+    marks = sorted({x for points in series.values() for x in points})
+    heights = [y for points in series.values() for y in points.values()]
+    low, high = math.floor(math.log10(min(heights))), math.ceil(math.log10(max(heights)))
+    high += high == low
+    base, top, right = HEIGHT - BOTTOM - 16, 56, WIDTH - 190
+
+    def x_of(x):
+        share = 0.5 if marks[0] == marks[-1] else math.log(x / marks[0]) / math.log(marks[-1] / marks[0])
+        return LEFT + 20 + share * (right - LEFT - 40)
+
+    def y_of(y):
+        return base - (math.log10(y) - low) / (high - low) * (base - top)
+
+    parts = [text_at(LEFT, 22, title, 'class="title"'), text_at(LEFT, 42, up),
+             text_at((LEFT + right) / 2, base + 40, across, 'text-anchor="middle"')]
+    for power in range(low, high + 1):
+        y = y_of(10 ** power)
+        parts.append(f'<line class="grid" x1="{LEFT}" x2="{right}" y1="{y:.1f}" y2="{y:.1f}"/>')
+        parts.append(text_at(LEFT - 8, y + 4, f"{10 ** power:,.6g}".replace(",", " "), 'text-anchor="end"'))
+    parts += [text_at(x_of(x), base + 20, f"{x:g}", 'text-anchor="middle"') for x in marks]
+    parts.append(f'<line class="axis" x1="{LEFT}" x2="{right}" y1="{base}" y2="{base}"/>')
+    labels = apart([y_of(points[max(points)]) for points in series.values()], 15)
+    for n, ((name, points), label) in enumerate(zip(series.items(), labels)):
+        colour, dash = COLOURS[n % len(COLOURS)], DASHES[n % len(DASHES)]
+        path = " ".join(f"{x_of(x):.1f},{y_of(points[x]):.1f}" for x in sorted(points))
+        parts.append(f'<polyline points="{path}" fill="none" stroke="{colour}" stroke-width="2" '
+                     f'stroke-dasharray="{dash}"/>')
+        for x in sorted(points):
+            hint = html.escape(f"{name}, {x:g}: {points[x]:,.4g}")
+            parts.append(f'<circle cx="{x_of(x):.1f}" cy="{y_of(points[x]):.1f}" r="3.5" fill="{colour}">'
+                         f"<title>{hint}</title></circle>")
+        last = max(points)
+        parts.append(f'<line class="grid" x1="{x_of(last) + 5:.1f}" y1="{y_of(points[last]):.1f}" x2="{right + 2}" '
+                     f'y2="{label:.1f}"/>')
+        parts.append(text_at(right + 6, label + 4, name, f'style="fill:{colour}"'))
+    return document(title, parts)
 
 
 def grouped_bars(title, groups, series, values, lines, absent, most):
@@ -81,9 +186,7 @@ def grouped_bars(title, groups, series, values, lines, absent, most):
         parts.append(f'<line class="line" x1="{LEFT}" x2="{LEFT + 26}" y1="60" y2="60"/>')
         parts.append(text_at(LEFT + 34, 64, f"from below: {said}"))
     parts.append(f'<line class="axis" x1="{LEFT}" x2="{WIDTH - RIGHT}" y1="{base}" y2="{base}"/>')
-    body = "\n".join(parts)
-    return (f'<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" width="{WIDTH}" height="{HEIGHT}" '
-            f'role="img" aria-label="{html.escape(title)}">\n<style>{STYLE}</style>\n{body}\n</svg>\n')
+    return document(title, parts)
 
 
 def main():
