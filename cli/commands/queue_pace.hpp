@@ -4,7 +4,6 @@
 #include <deque>
 #include <optional>
 #include <string>
-#include <vector>
 
 #include <holdfast/boot_clock.hpp>
 #include <holdfast/state.hpp>
@@ -24,8 +23,8 @@ class queue_pace {
     std::size_t handovers;  ///< that this is the pace of
   };
   /// When a claim's turn may come, if the queue moves on as it did. Empty before two hand-overs were seen,
-  /// for claims that may hold together, and for the next in the queue while its holder takes longer than
-  /// usual.
+  /// for claims that may hold together, behind a holder of another library, and for the next in the queue
+  /// while its holder takes longer than usual.
   /// \param lock the last look. \param ahead how many waiters of it come before the claim.
   [[nodiscard]] std::optional<estimate> turn(const lock_state& lock, std::size_t ahead,
                                              boot_clock::time_point now) const;

@@ -2,6 +2,9 @@
 
 #include <chrono>
 #include <gtest/gtest.h>
+#include <optional>
+#include <string>
+#include <vector>
 
 #include "commands/queue_pace.hpp"
 
@@ -14,6 +17,7 @@ claim_state claim_of(const std::string& owner, mode as = mode::exclusive) {
   claim_state claim;
   claim.owner = owner;
   claim.mode = as;
+  claim.token = fencing_token{1};
   return claim;
 }
 
@@ -135,6 +139,21 @@ TEST_F(pace, says_nothing_of_claims_that_may_hold_together) {
   see(21s, together);
   see(25s, look("d", {"me"}));
   EXPECT_FALSE(turn(0)) << "readers have held meanwhile: it begins anew";
+}
+
+// The holds of one process of redis-py may all have one text.
+TEST_F(pace, takes_nothing_from_holders_of_other_libraries) {
+  auto foreign = look("theirs", {"b", "c", "d", "me"});
+  foreign.holders.front().token = {};
+  see(0s, look("a", {"theirs", "b", "c", "d", "me"}));
+  see(10s, foreign);
+  see(20s, foreign);
+  EXPECT_FALSE(turn(3));
+  see(30s, look("b", {"c", "d", "me"}));
+  see(40s, look("c", {"d", "me"}));
+  EXPECT_FALSE(turn(1)) << "one hand-over was seen since";
+  see(55s, look("d", {"me"}));
+  EXPECT_EQ(turn(0)->between, 15s);
 }
 
 TEST_F(pace, says_nothing_of_a_claim_that_is_not_in_the_queue) {
