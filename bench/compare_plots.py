@@ -28,7 +28,7 @@ def waiters(figures):
     series = {name: points for name, points in series.items() if points}
     if not series:
         return None
-    return plot.lines("One name: grants a second, by the number of contenders", "contenders in two processes",
+    return plot.lines("One name: grants a second, by the number of contenders", "contenders in two processes, on one client each",
                       "grants a second", series)
 
 
@@ -43,7 +43,7 @@ def recoveries(figures):
 PLOTS = {
     "choosing-latency.svg": (latencies, "A line a store: p50, p90, p99 and p99.9 of lock and unlock of a free name"),
     "choosing-waiters.svg": (waiters, "A line a store: grants a second of one name, from two contenders to many"),
-    "choosing-recovery.svg": (recoveries, "A line a store: time from the end of a holder to the next grant, asked to end and killed"),
+    "choosing-recovery.svg": (recoveries, "A line a store: time from the end of a holder, asked or killed, to the next grant"),
 }
 
 

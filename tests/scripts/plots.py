@@ -79,7 +79,7 @@ class Plots(unittest.TestCase):
 
     def test_lines_have_their_axes_and_all_points(self):
         svg = self.drawings["choosing-waiters.svg"]
-        self.assertTrue({"grants a second", "contenders in two processes", "2", "8", "32", "128", "1 000", "10 000"}
+        self.assertTrue({"grants a second", "contenders in two processes, on one client each", "2", "8", "32", "128", "1 000", "10 000"}
                         <= {*texts(svg)}, texts(svg))
         self.assertEqual(len(hints(svg)), 8)
         self.assertIn("ZooKeeper, on the disk, 128: 1,470", hints(svg))
