@@ -31,6 +31,7 @@ request place_of(const store::claim& c, task kind) {
   r.owner = c.owner;
   r.ttl = store::store_ttl(c);
   r.grace = c.grace;
+  r.may_rest = c.may_rest;
   return r;
 }
 

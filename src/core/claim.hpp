@@ -24,6 +24,7 @@ struct claim {
   bool shareable = false;     // of a lock that readers may share; some stores write its writers otherwise
   duration ttl{};             // as the client believes it
   duration grace{};           // the store keeps the claim for so much longer: see store_ttl
+  bool may_rest = false;      // it has a grace, or may be released before its least time
   bool wait = false;          // in the queue; false: be refused
   /// Of a claim that does not wait: it is tried again like one that waits, where the store does not answer or
   /// grants nothing to anybody for a while.

@@ -76,6 +76,7 @@ lease_manager::claim_id lease_manager::acquire(wish request, std::optional<time_
     p.next_proof = time_.at(time_.now(), [this, id] { finish(id, cannot_rest()); });  // not within this call
     return id;
   }
+  request.claim.may_rest = rests;
   ask(id, std::move(request));
   return id;
 }

@@ -6,7 +6,7 @@
 namespace holdfast::contract {
 namespace {
 
-bool ends_claims_by_time(const store_kind& kind) { return !kind.keeps_sessions; }
+bool lets_names_rest(const store_kind& kind) { return !kind.keeps_sessions || kind.keeps_marks; }
 
 using time_point = boot_clock::time_point;
 
@@ -80,7 +80,7 @@ TEST_P(grace, is_kept_by_renewals) {
   EXPECT_GT(inspect("stock").holders.at(0).expires_in, 2s);
 }
 
-HOLDFAST_ON_EACH_STORE(grace, ends_claims_by_time);
+HOLDFAST_ON_EACH_STORE(grace, lets_names_rest);
 
 class grace_of_processes : public on_each_store {};
 
@@ -96,9 +96,8 @@ TEST_P(grace_of_processes, that_die_passes_before_the_next_one_holds) {
   EXPECT_GT(next.token(), first);
 }
 
-HOLDFAST_ON_EACH_STORE(grace_of_processes, [](const store_kind& kind) {
-  return kind.across_processes && ends_claims_by_time(kind);
-});
+HOLDFAST_ON_EACH_STORE(grace_of_processes,
+                       [](const store_kind& kind) { return kind.across_processes && lets_names_rest(kind); });
 
 class at_least : public in_both_flavours {};
 
@@ -173,7 +172,7 @@ TEST_P(at_least, concerns_each_shared_hold_and_permit) {
   EXPECT_TRUE(by(two(), "seats", 2).take(permits(2)).held.held());
 }
 
-HOLDFAST_IN_BOTH_FLAVOURS(at_least, ends_claims_by_time);
+HOLDFAST_IN_BOTH_FLAVOURS(at_least, lets_names_rest);
 
 class resting : public on_each_store {};
 
@@ -210,7 +209,7 @@ TEST_P(resting, is_refused_by_elections_after_a_resignation_alone) {
   EXPECT_THROW(static_cast<void>(election(one(), "other", lock_options{}.at_least(1s)).campaign("a")), error);
 }
 
-HOLDFAST_ON_EACH_STORE(resting, ends_claims_by_time);
+HOLDFAST_ON_EACH_STORE(resting, lets_names_rest);
 
 class session_stores : public on_each_store {};
 
@@ -228,7 +227,7 @@ TEST_P(session_stores, refuse_to_let_a_name_rest) {
   EXPECT_FALSE(code_of(lock_options{}));
 }
 
-HOLDFAST_ON_EACH_STORE(session_stores, [](const store_kind& kind) { return kind.keeps_sessions; });
+HOLDFAST_ON_EACH_STORE(session_stores, [](const store_kind& kind) { return !lets_names_rest(kind); });
 
 }  // namespace
 }  // namespace holdfast::contract

@@ -36,6 +36,7 @@ holdfast::contract::store_kind kind(std::string name, const std::string& options
           .across_processes = true,
           .breakable = true,
           .keeps_sessions = true,
+          .keeps_marks = true,
           .start = [options] { return std::make_unique<zookeeper_store>(options); }};
 }
 
@@ -54,10 +55,12 @@ class ensemble_store final : public holdfast::contract::store {
   int number_ = ++started;
 };
 
-const holdfast::contract::test_on ensemble{
-    {.name = "ensemble", .scheme = "zk", .across_processes = true, .keeps_sessions = true, .start = [] {
-       return std::make_unique<ensemble_store>();
-     }}};
+const holdfast::contract::test_on ensemble{{.name = "ensemble",
+                                            .scheme = "zk",
+                                            .across_processes = true,
+                                            .keeps_sessions = true,
+                                            .keeps_marks = true,
+                                            .start = [] { return std::make_unique<ensemble_store>(); }}};
 const holdfast::contract::test_on curator{kind("zookeeper", "?session_timeout=20s")};
 const holdfast::contract::test_on kazoo{kind("kazoo", "?session_timeout=20s&layout=kazoo")};
 

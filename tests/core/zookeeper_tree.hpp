@@ -37,6 +37,8 @@ class tree final : public wire {
     std::int64_t session = 0;
     std::int64_t created = 0;
     std::int32_t next = 0;
+    std::int64_t changed_ms = 0;
+    std::int32_t version = 0;
     std::set<std::string> children;
   };
 
@@ -81,7 +83,9 @@ class tree final : public wire {
     ++above.next;
     above.children.insert(made.substr(made.rfind('/') + 1));
     node& n = all[made];
-    n.session = make == operation::made::container ? 0 : by;
+    const bool stays = make == operation::made::container || make == operation::made::persistent;
+    n.session = stays ? 0 : by;
+    n.changed_ms = now_ms;
     n.created = ++last_;
     return made;
   }
@@ -105,6 +109,7 @@ class tree final : public wire {
   std::set<std::string> watched;
   std::set<std::string> unreadable;
   bool reads_own = true;
+  std::int64_t now_ms = 1'000'000;  // the leader's clock
   std::map<kind, std::size_t> counts;
   std::size_t most_creations = 0;
   std::size_t most_lists = 0;
@@ -129,8 +134,16 @@ class tree final : public wire {
       default: break;
     }
     if (found == all.end()) return {.code = answer::no_node, .path = o.path};
-    const node& n = found->second;
-    r.about = {.created = n.created, .session = n.session};
+    node& n = found->second;
+    if (o.kind == kind::set) {
+      if (o.version != operation::any_version && o.version != n.version)
+        return {.code = answer::other_version, .path = o.path};
+      n.data = o.data;
+      n.changed_ms = now_ms;
+      ++n.version;
+    }
+    r.about = {.created = n.created, .session = n.session, .changed_ms = n.changed_ms, .version = n.version};
+    if (o.kind == kind::set) return r;
     if (o.kind == kind::remove) {
       remove(o.path);
       return r;

@@ -44,12 +44,14 @@ duration timeout_from(randomness& chance) {
 
 /// What the servers are like, how far the clocks differ, and what clients use them for.
 struct conditions {
-  explicit conditions(randomness& chance)
+  conditions(randomness& chance, bool has_rests)
       : servers{settings_from(chance)},
         timeout{timeout_from(chance)},
         clocks{chance, servers.servers},
         root{chance.one_in(2) ? "" : "/apps"},
-        layout{chance.one_in(8) ? zookeeper::layout::kazoo : zookeeper::layout::curator} {}
+        layout{chance.one_in(8) ? zookeeper::layout::kazoo : zookeeper::layout::curator} {
+    servers.has_exact_wall_clocks = has_rests;
+  }
 
   // In the order of drawing.
   ensemble::settings servers;
@@ -59,21 +61,35 @@ struct conditions {
   zookeeper::layout layout;
 };
 
+/// Names rest in half of the worlds; the others have leaders whose clocks are set. Mutants that concern no
+/// rests are found in worlds without.
+bool has_rests(std::uint64_t seed, const circumstances& under) {
+  switch (under.with) {
+    case mutant::none: return seed % 2 == 0;
+    case mutant::rests_ignored:
+    case mutant::mark_after_grant:
+    case mutant::grace_forgotten:
+    case mutant::at_least_forgotten: return true;
+    default: return false;
+  }
+}
+
 class ensemble_world {
  public:
   ensemble_world(std::uint64_t seed, const circumstances& under)
       : in_{seed, under.prints},
-        of_{in_.chance},
+        of_{in_.chance, has_rests(seed, under)},
         calm_{in_, clock{1h}, clock{1h}},
         servers_{in_, of_.servers, of_.clocks.servers},
         counts_{in_, calm_, servers_, of_.root, of_.layout},
         sees_{in_, counts_},
         elections_{in_, counts_},
         store_{in_, servers_, counts_, {{of_.root, of_.layout, of_.timeout}, of_.timeout, under.with}},
-        around_{in_, calm_, counts_, sees_, store_, under.with, {}, 0, true},
+        around_{in_, calm_, counts_, sees_, store_, under.with,
+                {},  0,     true,    names, false,  has_rests(seed, under)},
         clients_{around_},
         fault_injector_{around_, servers_, clients_.all(), instant{time_of_faults}} {
-    around_.has_rests = false;
+    around_.shows_rests = around_.has_rests;
     counts_.compare_with(sees_);
     sees_.expect_renewal_within(std::max<duration>(of_.timeout, 1500ms));
     counts_.force_release_allowed = under.with != mutant::get_then_delete;
@@ -92,9 +108,11 @@ class ensemble_world {
   }
 
  private:
-  /// A session that has died and what its leader's clock adds to it, finding a server, and one more try.
+  /// A session that has died, a rest after it, and what its leader's clock adds to it, finding a server, and
+  /// one more try.
   [[nodiscard]] duration served_within() const {
-    return of_.timeout + of_.timeout / 100 + 3 * of_.servers.tick + 1200ms + 1s + 600ms + longest_ttl;
+    return of_.timeout + of_.timeout / 100 + 3 * of_.servers.tick + 1200ms + 1s + 600ms + longest_ttl +
+           (around_.has_rests ? longest_ttl + 1s : 0s);
   }
   void pass_time() {
     clients_.start();

@@ -68,6 +68,7 @@ class recipe_ledger final : public ledger {
   [[nodiscard]] maker maker_of(const owner_id& owner) const;
   void changed(const transaction& t);
   void went(const transaction& t, const std::string& path);
+  void rest_went(const transaction& t, const std::string& path);
   void woken(const std::string& path, std::int64_t session);
   [[nodiscard]] bool is_force_released(std::size_t name) const;
   [[nodiscard]] std::size_t name_at(const std::string& path) const;

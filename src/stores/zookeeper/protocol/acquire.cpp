@@ -5,6 +5,7 @@
 
 #include "stores/zookeeper/protocol/claim_nodes.hpp"
 #include "stores/zookeeper/protocol/claim_queue.hpp"
+#include "stores/zookeeper/protocol/mark.hpp"
 #include "stores/zookeeper/protocol/paths.hpp"
 
 namespace holdfast::zookeeper {
@@ -29,20 +30,20 @@ store::request_error mixed_layout(const std::string& path, const std::string& no
 
 /// A different guid for each new entry of an owner, so that a node of the last entry is never mistaken for
 /// the new one.
-owner_id guid_of(const owner_id& owner, std::uint64_t serial) {
+owner_id guid_of(const owner_id& owner, std::uint64_t serial, bool may_rest) {
   owner_id::bytes_type bytes{};
   std::copy_n(owner.bytes().begin(), owner_id::size, bytes.begin());
   for (std::size_t i = 0; i < sizeof serial; ++i) {
     bytes[i] ^= static_cast<std::uint8_t>(serial >> (8 * i));
   }
-  return marked_as_ours(owner_id{bytes});
+  return marked_as_ours(owner_id{bytes}, may_rest);
 }
 
 }  // namespace
 
 void claim_queue::acquire(const tickets::request& request, const on_reply& handler) {
   claim& c = claims_.add(request);
-  c.guid = guid_of(request.owner, c.serial);
+  c.guid = guid_of(request.owner, c.serial, request.may_rest);
   c.base = path_of(root_, request.name);
   c.queue = is_semaphore(request) ? c.base + "/locks" : c.base;
   ++line_of(c).claims;
@@ -76,6 +77,8 @@ listing claim_queue::read_queue(const std::string& queue, std::vector<result> li
       return child == "leases" || child == "locks";
     });
   }
+  const std::vector<std::string>& of_name = lists.size() > 1 ? lists[1].children : children;
+  l.rests = std::find(of_name.begin(), of_name.end(), rests_node) != of_name.end();
   return l;
 }
 
@@ -116,6 +119,8 @@ void claim_queue::entered(const arrival& a, const listing& l) {
     return handler(store::request_error{request_error_of(l.queue).reason, true, true});
   }
   if (l.stranger) return fail_entry(*c, handler, mixed_layout(c->queue, *l.stranger));
+  // Those ahead become only fewer. So if none of them can leave a mark, and there is none, none will come.
+  c->heeds = l.rests || line_of(*c).ahead.may_rest() > (c->request.may_rest ? 1U : 0U);
   if (line_of(*c).ahead.cannot_order(*c->place)) return make_room(*c, handler);
   if (!l.other_kind) return settle(*c, handler);
   if (is_semaphore(c->request))
@@ -144,8 +149,7 @@ void claim_queue::make_room(claim& c, const on_reply& handler) {
 void claim_queue::settle(claim& c, const on_reply& handler) {
   if (line_of(c).ahead.before(*c.place, 1).count == 0) {
     if (is_semaphore(c.request)) return choose(c, handler, 0);
-    hold(c);
-    return handler(tickets::reply{place_of(c.token, true)});
+    return admit(c, handler);
   }
   if (!c.request.wait) return fail_entry(c, handler, tickets::reply{tickets::refused{}});
   c.now = claim::phase::waiting;
@@ -202,6 +206,7 @@ void claim_queue::retrace_node(claim& c, const contender& place, const on_reply&
                         return forget_unsure(*found, handler);
                       found->place = place;
                       found->token = token_of(node.about);
+                      found->heeds = true;  // it has not read whether there are marks
                       claims_.own(found->place_path(), *found);
                       if (line_of(*found).ahead.cannot_order(place)) return make_room(*found, handler);
                       settle(*found, [handler](const tickets::link::outcome& o) {
@@ -217,6 +222,7 @@ void claim_queue::retrace_node(claim& c, const contender& place, const on_reply&
 /// The claim has no node.
 void claim_queue::forget_unsure(claim& c, const on_reply& handler) {
   leave_line(c);
+  if (c.marked) marks_.remove(mark_path(c.base, c.guid));
   forget(c);
   handler(tickets::reply{tickets::nothing{}});
 }

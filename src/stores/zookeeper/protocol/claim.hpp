@@ -1,6 +1,7 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -18,8 +19,17 @@ struct claim {
     waiting,   // behind another contender
     choosing,  // permits: first in the queue, with its leases created; waits until the leases fit into the
                // capacity
+    checking,  // nobody is ahead: reads the marks of former holders, or waits for the end of a rest
     holding,
+    parting,  // released, and its mark is being written
     leaving
+  };
+  /// A hold that has ended, and for how long the name rests after it. Of permits also one that has leases.
+  struct former {
+    holdfast::mode mode{};
+    std::int64_t permits = 0;
+    store::time_point until;
+    bool has_begun = true;  // the rest; otherwise the claim holds, as far as is known
   };
 
   std::uint64_t serial = 0;  // distinguishes it from a former claim of the same owner
@@ -34,11 +44,23 @@ struct claim {
   std::vector<std::string> leases;  // of permits: the nodes of the hold
   std::string gate;                 // of permits that hold: the former place in the queue
   fencing_token token;
-  bool settled = false;   // waiting or choosing: the awaited node is watched or polled
+  bool settled = false;   // waiting or choosing: the awaited node is watched or polled; checking: a look is
+                          // due
   bool watched = false;   // its own nodes are watched, or will be by requests in flight
   bool polled = false;    // is in the line of polling claims
   bool lowering = false;  // a downgrade may have been carried out
   std::string awaited;    // the node whose removal it waits for
+  bool heeds = false;     // former holders may have left marks
+  bool marked = false;    // its own mark may be there
+  bool rests = false;     // leaving: its mark stays
+  bool is_answering =
+      false;  // checking: its request is not answered yet, and the check in flight will do that
+  store::time_point next_look;                   // checking and settled
+  std::size_t leases_seen = 0;                   // checking: of all claims, its own included
+  std::map<owner_id, std::int64_t> leases_of{};  // checking: of the claims that have marks, and of no others
+  std::map<owner_id, std::optional<former>>
+      seen{};                     // checking: by the guids of marks; none: written by others
+  store::time_point rests_until;  // parting
 
   /// The path of its place in the queue. It must have one.
   [[nodiscard]] std::string place_path() const { return queue + '/' + place->node; }

@@ -2,7 +2,17 @@
 
 #include <utility>
 
+#include "stores/zookeeper/protocol/mark.hpp"
+
 namespace holdfast::zookeeper {
+
+namespace {
+
+bool is_ungranted(const claim& c) {
+  return c.now != claim::phase::holding && c.now != claim::phase::parting && c.now != claim::phase::leaving;
+}
+
+}  // namespace
 
 claim_queue::claim_queue(store::scheduler& time, ordered_nodes& nodes, std::string root, layout style,
                          std::function<bool(const std::string&)> others_watch)
@@ -12,8 +22,13 @@ claim_queue::claim_queue(store::scheduler& time, ordered_nodes& nodes, std::stri
       root_{std::move(root)},
       style_{style},
       reaper_{nodes, style, [this](const std::string& path) { removed(path); }},
+      marks_{nodes, style, [](const std::string&) {}},
       arrivals_{time, nodes, *this},
-      polling_{time, [this] { return nodes_.is_connected(); }, [this](const claim_ref& ref) { poll(ref); }} {}
+      polling_{time, [this] { return nodes_.is_connected(); }, [this](const claim_ref& ref) { poll(ref); }},
+      looks_{time, [this](const claim_ref& ref) {
+               claim* const c = find_checking(ref);
+               if (c != nullptr && c->settled && c->next_look <= time_.now()) look_at_marks(*c, nullptr);
+             }} {}
 
 void claim_queue::reply_later(const on_reply& handler, tickets::link::outcome reply) {
   time_.at(time_.now(), [handler, reply = std::move(reply)] { handler(reply); });
@@ -22,6 +37,7 @@ void claim_queue::reply_later(const on_reply& handler, tickets::link::outcome re
 // ---- the session
 
 void claim_queue::connected() {
+  marks_.resume_removals();
   reaper_.resume_removals();
   for (const auto& [path, kind] : nodes_.take_unwanted_watches()) {
     if (!awaited_.contains(path)) unwatch(path, kind);
@@ -29,16 +45,20 @@ void claim_queue::connected() {
   reaper_.resume_searches();
   std::vector<claim_ref> unsettled;
   for (const auto& [owner, c] : claims_.all()) {
-    const bool waits = c.now == claim::phase::waiting || c.now == claim::phase::choosing;
-    if (waits && !c.settled) unsettled.push_back(claim_table::ref_of(c));
+    const bool waits = c.now == claim::phase::waiting || c.now == claim::phase::choosing ||
+                       (c.now == claim::phase::checking && !c.is_answering);
+    if ((waits && !c.settled) || c.now == claim::phase::parting) unsettled.push_back(claim_table::ref_of(c));
   }
   for (const claim_ref& ref : unsettled) {
     claim* const c = claims_.find(ref);
     if (c == nullptr) continue;
-    if (c->now == claim::phase::waiting)
-      wait_behind(*c, extent::all);
-    else if (!c->makes_leases())
-      count_leases(*c);
+    switch (c->now) {
+      case claim::phase::waiting: wait_behind(*c, extent::all); break;
+      case claim::phase::checking: look_at_marks(*c, nullptr); break;
+      case claim::phase::parting: write_rest(*c, [](const tickets::link::outcome&) {}, 0); break;
+      default:
+        if (!c->makes_leases()) count_leases(*c);
+    }
   }
 }
 
@@ -48,8 +68,12 @@ void claim_queue::expired() {
   awaited_.clear();
   reaper_.expired();
   polling_.clear();
+  looks_.clear();
   for (const auto& [owner, c] : claims_.take()) {
-    if (c.now != claim::phase::leaving) notify(c, store::notification_kind::revoked, c.token);
+    // A claim that was granted leaves its mark. The lease of one that is parting is forgotten already.
+    if (c.marked && is_ungranted(c)) marks_.remove(mark_path(c.base, c.guid));
+    if (c.now != claim::phase::leaving && c.now != claim::phase::parting)
+      notify(c, store::notification_kind::revoked, c.token);
   }
   arrivals_.expired();
 }
@@ -133,6 +157,9 @@ void claim_queue::revoke(const claim& gone) {
   // Removes its other nodes, such as those of other permits.
   const std::vector<std::string> rest = nodes_of(c);
   if (c.makes_leases()) reaper_.search(orphan_of(c), [](const std::optional<store::request_error>&) {});
+  // A hold that was ended by force does not rest. But the servers report this also when they end the session,
+  // before the client hears of that: so the mark of a hold is removed within this session alone.
+  if (c.marked) (is_ungranted(c) ? marks_ : reaper_).remove(mark_path(c.base, c.guid));
   forget(c);
   for (const std::string& path : rest) reaper_.remove(path);
   if (on_notification_) on_notification_({owner, store::notification_kind::revoked, token});

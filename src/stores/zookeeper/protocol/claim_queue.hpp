@@ -15,6 +15,7 @@
 #include "stores/zookeeper/protocol/arrivals.hpp"
 #include "stores/zookeeper/protocol/claim_table.hpp"
 #include "stores/zookeeper/protocol/contender_queue.hpp"
+#include "stores/zookeeper/protocol/delayed_looks.hpp"
 #include "stores/zookeeper/protocol/polling.hpp"
 #include "stores/zookeeper/protocol/reaper.hpp"
 
@@ -32,6 +33,8 @@ namespace holdfast::zookeeper {
 /// Until then it watches the nearest one ahead, and moves up when that node is removed.
 /// - The first claim for permits creates one lease for each permit, and waits until all leases together fit
 /// into the capacity. Only then the next claim of the queue comes.
+/// - A claim that nobody is ahead of waits until the name has rested after its former holders. These have
+/// left marks, which outlive their sessions (see `mark`). No other client heeds them.
 /// - If a watch cannot be set, waiters poll in turn (see `polling`), and holders look with each renewal.
 /// - The guid in the nodes' names shows the outcome of a request whose answer was lost. Nodes that have to go
 /// are removed, with retries (see `reaper`).
@@ -129,9 +132,29 @@ class claim_queue final : private arrivals::host {
   void count_leases(claim& c);
   [[nodiscard]] bool can_watch(const std::vector<std::string>& paths, watch_load& planned) const;
   void have_permits(claim& c, const on_reply& handler);
+  void grant_permits(claim& c, const on_reply& handler);
   void begin_leases_anew(claim& c, const on_reply& handler);
   void start_over(claim& c, const on_reply& handler, const store::request_error& reason);
   void refuse_other_kind(claim& c, const on_reply& handler, const std::vector<std::string>& children);
+
+  // rests.cpp
+  [[nodiscard]] static operation write_of_mark(const claim& c);
+  [[nodiscard]] claim* find_checking(const claim_ref& ref);
+  void admit(claim& c, const on_reply& handler);
+  void look_at_marks(claim& c, const on_reply& handler);
+  void read_marks(claim& c, const on_reply& handler, std::vector<owner_id> guids, std::int64_t now_ms);
+  void stamp(claim& c, const on_reply& handler, const std::vector<owner_id>& guids,
+             std::vector<operation> writes);
+  void decide(claim& c, const on_reply& handler);
+  void remove_marks(claim& c, const on_reply& handler, std::vector<operation> removals);
+  void make_mark(claim& c, const on_reply& handler, int tries);
+  void grant(claim& c, const on_reply& handler);
+  static void answer_gone(const on_reply& handler);
+  void fail_check(claim& c, const on_reply& handler, const result& r);
+  void rest(const tickets::request& request, const on_reply& handler);
+  void write_rest(claim& c, const on_reply& handler, int tries);
+  void part(claim& c, const on_reply& handler, bool is_first);
+  [[nodiscard]] tickets::link::outcome outcome_of_former_rest(const owner_id& owner);
 
   // renew.cpp
   void read_written(claim& c, const std::string& path);
@@ -150,8 +173,12 @@ class claim_queue final : private arrivals::host {
   const layout style_;
   on_notification on_notification_;
   reaper reaper_;
+  reaper marks_;  // of marks: they outlive the session, and their removal, too
+  /// Of early releases whose request was not answered: whether the name is known to rest since.
+  std::map<owner_id, bool> unsure_rests_;
   arrivals arrivals_;
   polling polling_;
+  delayed_looks looks_;  // at the ends of rests
 
   claim_table claims_;
   std::map<std::string, line> lines_;                  // by the path of the queue

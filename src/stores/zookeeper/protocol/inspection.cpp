@@ -53,8 +53,9 @@ void inspection::look_at(const std::string& name, std::size_t waiters_read, int 
     const auto failed = std::find_if(reads.begin(), reads.end(), is_error);
     if (failed != reads.end()) return handler(request_error_of(*failed));
     survey all = survey_of(style_, base, reads);
-    if (all.holders.empty() && all.waiters.empty()) return handler(std::move(all));
-    const bool had_holders = !all.holders.empty();
+    if (all.holders.empty() && all.waiters.empty() && all.rests.empty()) return handler(std::move(all));
+    // Of a name that rests, those first in line may be waiters.
+    const bool had_holders = !all.holders.empty() && all.rests.empty();
     read_claims(std::move(all), waiters_read,
                 [this, name, waiters_read, tries, had_holders, handler](outcome<survey> seen) {
                   const auto* const s = std::get_if<survey>(&seen);
@@ -170,11 +171,12 @@ void inspection::visited(walk& all, const std::string& path, const std::vector<s
                          bool is_ours) const {
   const bool claims = std::any_of(children.begin(), children.end(), looks_like_contender);
   const bool permits = std::find(children.begin(), children.end(), "leases") != children.end();
+  const bool rests = std::find(children.begin(), children.end(), rests_node) != children.end();
   const auto name = name_of(root_, path);
-  if (name && (claims || permits || (all.idle && is_ours))) all.names.push_back(*name);
+  if (name && (claims || permits || rests || (all.idle && is_ours))) all.names.push_back(*name);
   for (const std::string& child : children) {
     const std::string below = (path == "/" ? "" : path) + '/' + child;
-    if (looks_like_contender(child) || below == "/zookeeper") continue;
+    if (looks_like_contender(child) || child == rests_node || below == "/zookeeper") continue;
     if ((child == "locks" || child == "leases") && permits && name) continue;
     all.paths.push_back(below);
   }

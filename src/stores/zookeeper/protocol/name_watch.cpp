@@ -4,14 +4,18 @@
 #include <utility>
 #include <vector>
 
+#include "stores/zookeeper/protocol/mark.hpp"
 #include "stores/zookeeper/protocol/paths.hpp"
 
 namespace holdfast::zookeeper {
 
 namespace {
 
-/// Where a semaphore has its contenders, below the lock's node. No name leads to such a path.
-bool is_part_of_semaphore(std::string_view child) { return child == "locks" || child == "leases"; }
+/// Where a semaphore has its contenders, below the lock's node, and where a lock has its marks: the end of a
+/// rest lets the next one hold. No name leads to such a path.
+bool is_part_of_lock(std::string_view child) {
+  return child == "locks" || child == "leases" || child == rests_node;
+}
 
 }  // namespace
 
@@ -68,7 +72,7 @@ void name_watch::happened(const std::string& path, change event) {
   if (event != change::children && is_lock(path)) was_watched = std::exchange(l->is_awaited, false);
   if (event == change::children || event == change::removed)
     was_watched = l->listed.erase(path) != 0 || was_watched;
-  // That a part of a semaphore is gone is also an event of the lock's node.
+  // That a part of a lock is gone is also an event of the lock's node.
   if (was_watched && (is_lock(path) || event == change::children)) list(path);
 }
 
@@ -76,7 +80,7 @@ name_watch::lock* name_watch::lock_of(const std::string& path) {
   auto found = locks_.find(path);
   const std::size_t slash = path.rfind('/');
   if (found == locks_.end() && slash != std::string::npos &&
-      is_part_of_semaphore(std::string_view{path}.substr(slash + 1))) {
+      is_part_of_lock(std::string_view{path}.substr(slash + 1))) {
     found = locks_.find(path.substr(0, slash));
   }
   return found == locks_.end() ? nullptr : &found->second;
@@ -96,7 +100,7 @@ void name_watch::listed(const std::string& path, const result& r) {
   if (l == nullptr) return;
   if (r.code == answer::done) {
     for (const std::string& child : r.children) {
-      if (is_lock(path) && is_part_of_semaphore(child)) list(std::string{path}.append("/").append(child));
+      if (is_lock(path) && is_part_of_lock(child)) list(std::string{path}.append("/").append(child));
     }
     return l->handler();
   }

@@ -5,6 +5,7 @@
 
 #include "stores/zookeeper/protocol/claim_nodes.hpp"
 #include "stores/zookeeper/protocol/claim_queue.hpp"
+#include "stores/zookeeper/protocol/mark.hpp"
 
 namespace holdfast::zookeeper {
 
@@ -31,6 +32,9 @@ void claim_queue::remove(claim& c, on_reply handler) {
   leave_line(c);
   c.now = claim::phase::leaving;
   std::vector<operation> removals;
+  const bool ends_mark = c.marked && !c.rests;
+  // Before the nodes: whoever sees that they have gone looks for it.
+  if (ends_mark) removals.push_back({.kind = kind::remove, .path = mark_path(c.base, c.guid)});
   for (std::string& path : nodes_of(c)) {
     removals.push_back({.kind = kind::remove, .path = std::move(path)});
   }
@@ -41,12 +45,17 @@ void claim_queue::remove(claim& c, on_reply handler) {
   std::vector<std::string> paths;
   paths.reserve(removals.size());
   for (const operation& each : removals) paths.push_back(each.path);
-  nodes_.submit_all(std::move(removals), [this, ref = claim_table::ref_of(c), paths,
+  nodes_.submit_all(std::move(removals), [this, ref = claim_table::ref_of(c), paths, ends_mark,
                                           handler = std::move(handler)](const std::vector<result>& results) {
     bool any = false;
     const result* failed = nullptr;
     for (std::size_t i = 0; i < results.size(); ++i) {
-      any = any || results[i].code == answer::done;
+      const bool is_mark = ends_mark && i == 0;
+      any = any || (results[i].code == answer::done && !is_mark);
+      if (is_mark) {
+        if (is_unanswered(results[i])) marks_.remove_again_later(paths[i]);
+        continue;
+      }
       if (!is_error(results[i])) {
         went(paths[i]);
         continue;
@@ -71,6 +80,7 @@ void claim_queue::abandon(claim& c, on_reply handler) {
   leave_line(c);
   const reaper::orphan lost = orphan_of(c);
   const std::vector<std::string> known = nodes_of(c);
+  if (c.marked) marks_.remove(mark_path(c.base, c.guid));
   forget(c);
   reaper_.search(
       lost, [this, known, handler = std::move(handler)](const std::optional<store::request_error>& failed) {

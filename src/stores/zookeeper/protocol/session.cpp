@@ -18,6 +18,11 @@ store::request_error is_anothers(const claimed& hold, const std::string& consequ
           false};
 }
 
+std::size_t count_of_ended(const std::vector<claimed>& holds) {
+  const auto over = std::count_if(holds.begin(), holds.end(), is_over);
+  return holds.size() - static_cast<std::size_t>(over);
+}
+
 }  // namespace
 
 session::session(store::scheduler& time, wire& servers, const settings& s)
@@ -93,13 +98,14 @@ void session::force_release(const tickets::request& request, const on_reply& han
     const auto& holds = std::get<std::vector<claimed>>(found);
     std::vector<operation> removals;
     for (const claimed& each : holds) {
-      if (!is_ours(each)) return handler(is_anothers(each, "whose nodes Holdfast does not remove"));
-      for (const std::string& path : each.nodes)
-        removals.push_back({.kind = operation_kind::remove, .path = path});
+      if (!each.rest && !is_ours(each))
+        return handler(is_anothers(each, "whose nodes Holdfast does not remove"));
+      for (std::string& path : all_nodes_of(each))
+        removals.push_back({.kind = operation_kind::remove, .path = std::move(path)});
     }
     if (removals.empty()) return handler(tickets::reply{tickets::count{0}});
     nodes_.submit_all(std::move(removals),
-                      [handler, count = holds.size()](const std::vector<result>& results) {
+                      [handler, count = count_of_ended(holds)](const std::vector<result>& results) {
                         const auto failed = std::find_if(results.begin(), results.end(), is_error);
                         if (failed != results.end()) return handler(request_error_of(*failed));
                         handler(tickets::reply{tickets::count{count}});
@@ -113,18 +119,23 @@ void session::request_release(const tickets::request& request, const on_reply& h
                                    handler](const inspection::outcome<std::vector<claimed>>& found) {
     if (const auto* reason = std::get_if<store::request_error>(&found)) return handler(*reason);
     std::vector<operation> writes;
+    std::size_t rests = 0;  // nobody hears the request
     for (const claimed& each : std::get<std::vector<claimed>>(found)) {
+      if (each.rest) {
+        ++rests;
+        continue;
+      }
       auto data = data_that_asks(each, metadata_of(request));
       if (!data) return handler(is_anothers(each, "which has no means to be asked"));
       writes.push_back({.kind = operation_kind::set, .path = each.nodes.front(), .data = std::move(*data)});
     }
-    if (writes.empty()) return handler(tickets::reply{tickets::count{0}});
-    nodes_.submit_all(std::move(writes), [handler](const std::vector<result>& results) {
+    if (writes.empty()) return handler(tickets::reply{tickets::count{rests}});
+    nodes_.submit_all(std::move(writes), [handler, rests](const std::vector<result>& results) {
       const auto failed = std::find_if(results.begin(), results.end(), is_error);
       if (failed != results.end()) return handler(request_error_of(*failed));
       const auto notified = std::count_if(results.begin(), results.end(),
                                           [](const result& r) { return r.code == answer::done; });
-      handler(tickets::reply{tickets::count{static_cast<std::size_t>(notified)}});
+      handler(tickets::reply{tickets::count{rests + static_cast<std::size_t>(notified)}});
     });
   });
 }

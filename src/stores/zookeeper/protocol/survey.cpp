@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <chrono>
 #include <iterator>
+#include <set>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -17,7 +18,7 @@ namespace holdfast::zookeeper {
 namespace {
 
 /// In the order of `reads_of`.
-enum read_index : std::uint8_t { name_node, name_list, lease_list, gate_list, lease_node };
+enum read_index : std::uint8_t { name_node, name_list, lease_list, gate_list, lease_node, mark_list };
 
 /// The holders among the contenders: the first one, and if it is a reader, all readers before the first
 /// writer. Every recipe decides it in this way.
@@ -51,7 +52,10 @@ void append(std::vector<claimed>& to, layout style, const result& list, const st
   for (const std::string& child : list.children) {
     auto place = parse(style, child);
     if (!place) place = parse(other, child);  // shown, although clients of this layout do not count it
-    if (place) to.push_back({std::move(*place), {std::string{below}.append("/").append(child)}, {}, {}});
+    if (!place) continue;
+    claimed& c = to.emplace_back();
+    c.place = std::move(*place);
+    c.nodes.push_back(std::string{below}.append("/").append(child));
   }
   std::sort(to.begin(), to.end(), [](const claimed& one, const claimed& two) {
     return is_before(one.place.number, two.place.number);
@@ -91,6 +95,45 @@ void settle_order(survey& all, std::size_t waiters) {
   all.has_open_order = false;
 }
 
+/// Assigns the marks to their claims. Those of claims that have ended are rests.
+void take_marks(survey& all, const std::string& base, const std::vector<result>& reads) {
+  std::set<owner_id> living;
+  for (const read_index list : {name_list, lease_list, gate_list}) add_living(living, reads[list].children);
+  for (const owner_id& guid : ended_of(reads[mark_list].children, living)) {
+    claimed& c = all.rests.emplace_back();
+    c.place.guid = guid;
+    c.nodes.push_back(mark_path(base, guid));
+  }
+  const std::set<std::string, std::less<>> marks{reads[mark_list].children.begin(),
+                                                 reads[mark_list].children.end()};
+  for (auto* list : {&all.holders, &all.waiters}) {
+    for (claimed& c : *list) {
+      if (c.place.guid && marks.contains(c.place.guid->hex())) c.mark = mark_path(base, *c.place.guid);
+    }
+  }
+}
+
+std::int64_t wall_clock_ms() {
+  const auto now = std::chrono::system_clock::now().time_since_epoch();
+  return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
+}
+
+/// Holds that have ended go before the queue. Those first in it do not hold while the name rests: they remove
+/// the marks in their way before they are granted. Permits are granted when their claim has left its queue.
+void put_rests_before(survey& all) {
+  const auto delays = [&](const claimed& rest) {
+    const bool both_share = rest.rest->mode == mode::shared && !all.holders.front().place.excludes();
+    return all.holders.front().place.wants != role::lease && !both_share;
+  };
+  if (!all.holders.empty() && std::any_of(all.rests.begin(), all.rests.end(), delays)) {
+    all.waiters_read += all.holders.size();
+    all.waiters.insert(all.waiters.begin(), std::make_move_iterator(all.holders.begin()),
+                       std::make_move_iterator(all.holders.end()));
+    all.holders.clear();
+  }
+  all.holders.insert(all.holders.begin(), all.rests.begin(), all.rests.end());
+}
+
 mode mode_of(role wants) {
   switch (wants) {
     case role::reader: return mode::shared;
@@ -106,7 +149,20 @@ duration age_of(const status& s) {
       duration::zero(), std::chrono::duration_cast<duration>(now - std::chrono::milliseconds{s.created_ms}));
 }
 
+claim_state state_of_rest(const claimed& c) {
+  claim_state s;
+  s.owner = c.place.guid->hex();
+  s.mode = c.rest->mode;
+  s.permits = c.rest->permits;
+  s.token = c.rest->token;
+  s.age = age_of(c.about);
+  s.expires_in = left_of(*c.rest, c.about, wall_clock_ms());
+  s.claimant = from_metadata(c.rest->metadata);
+  return s;
+}
+
 claim_state state_of(const claimed& c, duration most) {
+  if (c.rest) return state_of_rest(c);
   const auto n = read_note(c.data);
   claim_state s;
   s.owner = c.place.guid ? c.place.guid->hex() : c.place.node;
@@ -130,10 +186,13 @@ std::vector<operation> reads_of(const std::string& base) {
           {.kind = operation_kind::list, .path = base},
           {.kind = operation_kind::list, .path = base + "/leases"},
           {.kind = operation_kind::list, .path = base + "/locks"},
-          {.kind = operation_kind::get, .path = base + "/leases"}};
+          {.kind = operation_kind::get, .path = base + "/leases"},
+          {.kind = operation_kind::list, .path = rests_path(base)}};
 }
 
-survey survey_of(layout style, const std::string& base, const std::vector<result>& reads) {
+namespace {
+
+survey survey_of_nodes(layout style, const std::string& base, const std::vector<result>& reads) {
   survey all;
   all.ours = read_note(reads[name_node].data) || read_note(reads[lease_node].data);
   all.last_child = std::max(reads[name_node].about.last_child, reads[lease_node].about.last_child);
@@ -143,8 +202,10 @@ survey survey_of(layout style, const std::string& base, const std::vector<result
   append(queue, style, reads[name_list], base);
   append(leases, style, reads[lease_list], base + "/leases");
   append(queue, style, reads[gate_list], base + "/locks");
+  if (const auto n = read_note(reads[lease_node].data);
+      n && (!leases.empty() || !reads[mark_list].children.empty()))
+    all.capacity = n->capacity;
   if (!leases.empty()) {
-    if (const auto n = read_note(reads[lease_node].data)) all.capacity = n->capacity;
     sort_out_permits(all, std::move(queue), std::move(leases));
     return all;
   }
@@ -157,6 +218,14 @@ survey survey_of(layout style, const std::string& base, const std::vector<result
   return all;
 }
 
+}  // namespace
+
+survey survey_of(layout style, const std::string& base, const std::vector<result>& reads) {
+  survey all = survey_of_nodes(style, base, reads);
+  take_marks(all, base, reads);
+  return all;
+}
+
 std::vector<operation> claim_reads_of(const survey& name, std::size_t waiters) {
   std::vector<operation> reads;
   for (const claimed& c : name.holders) {
@@ -165,6 +234,7 @@ std::vector<operation> claim_reads_of(const survey& name, std::size_t waiters) {
   for (std::size_t i = 0; i < std::min(waiters, name.waiters.size()); ++i) {
     reads.push_back({.kind = operation_kind::get, .path = name.waiters[i].nodes.front()});
   }
+  for (const claimed& c : name.rests) reads.push_back({.kind = operation_kind::get, .path = c.nodes.front()});
   return reads;
 }
 
@@ -190,7 +260,13 @@ void fill(survey& name, std::size_t waiters, const std::vector<result>& reads) {
   const auto end_of_kept = std::remove_if(name.waiters.begin(), end_of_read, is_gone);
   name.waiters_read = static_cast<std::size_t>(end_of_kept - name.waiters.begin());
   name.waiters.erase(end_of_kept, end_of_read);
+  std::erase_if(name.rests, [&](claimed& c) {
+    if (is_gone(c)) return true;
+    c.rest = read_mark(c.data);
+    return !c.rest;
+  });
   if (name.has_open_order) settle_order(name, waiters);
+  put_rests_before(name);
 }
 
 bool is_ours(const claimed& c) {
@@ -198,15 +274,29 @@ bool is_ours(const claimed& c) {
 }
 
 fencing_token token_of(const claimed& c) {
+  if (c.rest) return c.rest->token;
   const auto n = read_note(c.data);
   return n && n->token ? n->token : token_of(c.about);
+}
+
+bool is_over(const claimed& c) {
+  return c.rest && left_of(*c.rest, c.about, wall_clock_ms()) == duration::zero();
+}
+
+std::vector<std::string> all_nodes_of(const claimed& c) {
+  std::vector<std::string> all;
+  if (!c.mark.empty()) all.push_back(c.mark);
+  all.insert(all.end(), c.nodes.begin(), c.nodes.end());
+  return all;
 }
 
 lock_state state_of(const survey& all, const std::string& name, duration most) {
   lock_state s;
   s.name = name;
   s.capacity = all.capacity;
-  for (const claimed& c : all.holders) s.holders.push_back(state_of(c, most));
+  for (const claimed& c : all.holders) {
+    if (!is_over(c)) s.holders.push_back(state_of(c, most));
+  }
   for (std::size_t i = 0; i < all.waiters_read; ++i) {
     s.waiters.push_back(state_of(all.waiters[i], most));
     if (s.waiters.back().mode != mode::permits) continue;

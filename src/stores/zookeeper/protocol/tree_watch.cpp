@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "stores/zookeeper/protocol/layout.hpp"
+#include "stores/zookeeper/protocol/mark.hpp"
 
 namespace holdfast::zookeeper {
 
@@ -68,7 +69,8 @@ void tree_watch::watch_below(const std::string& path) {
     }
     for (const std::string& child : r.children) {
       const std::string below = (path == "/" ? "" : path) + '/' + child;
-      if (!looks_like_contender(child) && below != "/zookeeper") watch_below(below);
+      const bool is_mark = path.ends_with(rests_path({}));
+      if (!is_mark && !looks_like_contender(child) && below != "/zookeeper") watch_below(below);
     }
     if (handler_) handler_();
   });

@@ -192,6 +192,8 @@ void claim_queue::poll(const claim_ref& ref) {
     wait_behind(*c, c->settled ? extent::nearest : extent::all);
   } else if (c->now == claim::phase::choosing && !c->makes_leases()) {
     count_leases(*c);
+  } else if (c->now == claim::phase::checking) {
+    look_at_marks(*c, nullptr);
   }
 }
 
@@ -229,9 +231,7 @@ bool claim_queue::is_first(claim& c) {
 
 void claim_queue::come_in(claim& c) {
   if (is_semaphore(c.request)) return choose(c, nullptr, 0);
-  const fencing_token token = c.token;
-  hold(c);
-  notify(c, store::notification_kind::granted, token);
+  admit(c, nullptr);
 }
 
 /// Leaves the queue and asks again at once. The answer to that request reports the failure.
