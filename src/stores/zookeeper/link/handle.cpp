@@ -11,6 +11,7 @@
 #include <zookeeper/zookeeper.h>
 
 #include "runtime/io_deadline.hpp"
+#include "stores/zookeeper/link/listed_names.hpp"
 
 namespace holdfast::zookeeper {
 
@@ -118,9 +119,17 @@ struct handle::callbacks {
     p->owner->news_.emplace_back(answered{std::move(p->handler), std::move(r)});
   }
 
+  /// The server's reply ended too soon. No exception may leave a callback of the library.
+  static void set_damaged(result& r) {
+    r.code = answer::other;
+    r.reason = {errc::corrupt_store, "the server's reply about " + r.path +
+                                         " is not whole; look at its log, and whether a proxy cuts replies"};
+  }
+
   static void created(int code, const char* path, const Stat* about, const void* data) {
     auto [p, r] = take(data, code);
-    if (code == ZOK) r.path = path;
+    if (code == ZOK && path == nullptr) set_damaged(r);
+    if (code == ZOK && path != nullptr) r.path = path;
     if (code == ZOK) r.about = status_of(about);
     give(std::move(p), std::move(r));
   }
@@ -133,8 +142,9 @@ struct handle::callbacks {
   static void listed(int code, const String_vector* names, const void* data) {
     auto [p, r] = take(data, code);
     if (code == ZOK && names != nullptr) {
-      r.children.reserve(static_cast<std::size_t>(names->count));
-      for (int i = 0; i < names->count; ++i) r.children.emplace_back(names->data[i]);
+      auto all = listed_names(names->data, names->count);
+      if (!all) set_damaged(r);
+      if (all) r.children = std::move(*all);
     }
     give(std::move(p), std::move(r));
   }
