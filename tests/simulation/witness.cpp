@@ -56,7 +56,9 @@ void witness::granted(const host& at, const lease_record_ptr& lease) {
   auto& all = beliefs_[b.name];
   std::erase_if(all, [](const belief& old) {
     const bool is_over = old.at->life() != old.life || old.lease->state() != lease_record::phase::held;
-    return is_over && !rests(old);
+    // Its user may be told later that the name has rested all the time.
+    const bool may_rest = old.at->life() == old.life && old.at->now() < old.lease->rests_until;
+    return is_over && !rests(old) && !may_rest;
   });
   all.push_back(b);
   if (account_.is_suspect(b.name) || account_.is_ended_by_hand(lease->hold.owner)) return;
@@ -112,6 +114,7 @@ void witness::kept(const lease_record_ptr& lease) {
   for (belief& b : beliefs_[index_of(lease->hold.name)]) {
     if (b.lease == lease) b.kept_until = lease->rests_until;
   }
+  compare(index_of(lease->hold.name));  // others may have come before the answer
 }
 
 void witness::compare(std::size_t name) {
