@@ -71,6 +71,14 @@ class tree final : public wire {
     open_.clear();
     creations_ = lists_open_ = gets_open_ = 0;
   }
+  /// The connection broke: nothing of what was sent arrives, and nobody learns that.
+  void fail_all() {
+    const auto all = std::exchange(open_, {});
+    lose_all();
+    for (const auto& [step, done] : all) {
+      done({.code = answer::unknown, .path = step.path, .reason = {errc::unavailable, "cut"}});
+    }
+  }
   void begin_session(std::int64_t id) { session_ = id; }
   std::string create(const std::string& path, std::int64_t by, operation::made make) {
     node& above = all.at(parent(path));
@@ -145,6 +153,7 @@ class tree final : public wire {
     r.about = {.created = n.created, .session = n.session, .changed_ms = n.changed_ms, .version = n.version};
     if (o.kind == kind::set) return r;
     if (o.kind == kind::remove) {
+      if (!n.children.empty()) return {.code = answer::not_empty, .path = o.path};
       remove(o.path);
       return r;
     }

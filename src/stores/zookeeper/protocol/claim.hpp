@@ -1,7 +1,6 @@
 #pragma once
 
 #include <cstdint>
-#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -24,14 +23,6 @@ struct claim {
     parting,  // released, and its mark is being written
     leaving
   };
-  /// A hold that has ended, and for how long the name rests after it. Of permits also one that has leases.
-  struct former {
-    holdfast::mode mode{};
-    std::int64_t permits = 0;
-    store::time_point until;
-    bool has_begun = true;  // the rest; otherwise the claim holds, as far as is known
-  };
-
   std::uint64_t serial = 0;  // distinguishes it from a former claim of the same owner
   tickets::request request;
   owner_id guid;  // in the names of its nodes: derived from the owner id, different for each new entry
@@ -44,8 +35,7 @@ struct claim {
   std::vector<std::string> leases;  // of permits: the nodes of the hold
   std::string gate;                 // of permits that hold: the former place in the queue
   fencing_token token;
-  bool settled = false;   // waiting or choosing: the awaited node is watched or polled; checking: a look is
-                          // due
+  bool settled = false;   // waiting or choosing: the awaited node is watched or polled
   bool watched = false;   // its own nodes are watched, or will be by requests in flight
   bool polled = false;    // is in the line of polling claims
   bool lowering = false;  // a downgrade may have been carried out
@@ -53,13 +43,9 @@ struct claim {
   bool heeds = false;     // former holders may have left marks
   bool marked = false;    // its own mark may be there
   bool rests = false;     // leaving: its mark stays
+  bool looks = false;     // checking: a look at the name is under way or will be
   bool is_answering =
       false;  // checking: its request is not answered yet, and the check in flight will do that
-  store::time_point next_look;                   // checking and settled
-  std::size_t leases_seen = 0;                   // checking: of all claims, its own included
-  std::map<owner_id, std::int64_t> leases_of{};  // checking: of the claims that have marks, and of no others
-  std::map<owner_id, std::optional<former>>
-      seen{};                     // checking: by the guids of marks; none: written by others
   store::time_point rests_until;  // parting
 
   /// The path of its place in the queue. It must have one.

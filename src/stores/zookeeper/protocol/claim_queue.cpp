@@ -22,13 +22,13 @@ claim_queue::claim_queue(store::scheduler& time, ordered_nodes& nodes, std::stri
       root_{std::move(root)},
       style_{style},
       reaper_{nodes, style, [this](const std::string& path) { removed(path); }},
-      marks_{nodes, style, [](const std::string&) {}},
+      marks_{nodes, style,
+             [this](const std::string& path) {
+               std::erase_if(unended_marks_, [&](const auto& each) { return each.second == path; });
+             }},
       arrivals_{time, nodes, *this},
       polling_{time, [this] { return nodes_.is_connected(); }, [this](const claim_ref& ref) { poll(ref); }},
-      looks_{time, [this](const claim_ref& ref) {
-               claim* const c = find_checking(ref);
-               if (c != nullptr && c->settled && c->next_look <= time_.now()) look_at_marks(*c, nullptr);
-             }} {}
+      rests_{time, nodes} {}
 
 void claim_queue::reply_later(const on_reply& handler, tickets::link::outcome reply) {
   time_.at(time_.now(), [handler, reply = std::move(reply)] { handler(reply); });
@@ -46,7 +46,7 @@ void claim_queue::connected() {
   std::vector<claim_ref> unsettled;
   for (const auto& [owner, c] : claims_.all()) {
     const bool waits = c.now == claim::phase::waiting || c.now == claim::phase::choosing ||
-                       (c.now == claim::phase::checking && !c.is_answering);
+                       (c.now == claim::phase::checking && !c.is_answering && !c.looks);
     if ((waits && !c.settled) || c.now == claim::phase::parting) unsettled.push_back(claim_table::ref_of(c));
   }
   for (const claim_ref& ref : unsettled) {
@@ -54,7 +54,7 @@ void claim_queue::connected() {
     if (c == nullptr) continue;
     switch (c->now) {
       case claim::phase::waiting: wait_behind(*c, extent::all); break;
-      case claim::phase::checking: look_at_marks(*c, nullptr); break;
+      case claim::phase::checking: look_at_rests(*c, nullptr, time_.now()); break;
       case claim::phase::parting: write_rest(*c, [](const tickets::link::outcome&) {}, 0); break;
       default:
         if (!c->makes_leases()) count_leases(*c);
@@ -68,10 +68,13 @@ void claim_queue::expired() {
   awaited_.clear();
   reaper_.expired();
   polling_.clear();
-  looks_.clear();
+  rests_.expired();
   for (const auto& [owner, c] : claims_.take()) {
     // A claim that was granted leaves its mark. The lease of one that is parting is forgotten already.
-    if (c.marked && is_ungranted(c)) marks_.remove(mark_path(c.base, c.guid));
+    const std::string path = mark_path(c.base, c.guid);
+    const bool is_leaving = c.now == claim::phase::leaving && c.marked && !c.rests;
+    if (is_leaving) unended_marks_[owner] = path;
+    if (is_leaving || (c.marked && is_ungranted(c))) marks_.remove(path);
     if (c.now != claim::phase::leaving && c.now != claim::phase::parting)
       notify(c, store::notification_kind::revoked, c.token);
   }

@@ -15,7 +15,7 @@
 #include "stores/zookeeper/protocol/arrivals.hpp"
 #include "stores/zookeeper/protocol/claim_table.hpp"
 #include "stores/zookeeper/protocol/contender_queue.hpp"
-#include "stores/zookeeper/protocol/delayed_looks.hpp"
+#include "stores/zookeeper/protocol/name_rests.hpp"
 #include "stores/zookeeper/protocol/polling.hpp"
 #include "stores/zookeeper/protocol/reaper.hpp"
 
@@ -141,12 +141,8 @@ class claim_queue final : private arrivals::host {
   [[nodiscard]] static operation write_of_mark(const claim& c);
   [[nodiscard]] claim* find_checking(const claim_ref& ref);
   void admit(claim& c, const on_reply& handler);
-  void look_at_marks(claim& c, const on_reply& handler);
-  void read_marks(claim& c, const on_reply& handler, std::vector<owner_id> guids, std::int64_t now_ms);
-  void stamp(claim& c, const on_reply& handler, const std::vector<owner_id>& guids,
-             std::vector<operation> writes);
-  void decide(claim& c, const on_reply& handler);
-  void remove_marks(claim& c, const on_reply& handler, std::vector<operation> removals);
+  void look_at_rests(claim& c, const on_reply& handler, store::time_point when);
+  void decide(claim& c, const on_reply& handler, const rests_seen& seen);
   void make_mark(claim& c, const on_reply& handler, int tries);
   void grant(claim& c, const on_reply& handler);
   static void answer_gone(const on_reply& handler);
@@ -163,6 +159,7 @@ class claim_queue final : private arrivals::host {
   // release.cpp
   void remove(claim& c, on_reply handler);
   void abandon(claim& c, on_reply handler);
+  void leave_again(const owner_id& owner, const on_reply& handler);
   [[nodiscard]] static reaper::orphan orphan_of(const claim& c);
   void removed(const std::string& path);
 
@@ -174,11 +171,13 @@ class claim_queue final : private arrivals::host {
   on_notification on_notification_;
   reaper reaper_;
   reaper marks_;  // of marks: they outlive the session, and their removal, too
+  /// Of releases whose session ended before the removal of their mark was confirmed: its path.
+  std::map<owner_id, std::string> unended_marks_;
   /// Of early releases whose request was not answered: whether the name is known to rest since.
   std::map<owner_id, bool> unsure_rests_;
   arrivals arrivals_;
   polling polling_;
-  delayed_looks looks_;  // at the ends of rests
+  name_rests rests_;
 
   claim_table claims_;
   std::map<std::string, line> lines_;                  // by the path of the queue

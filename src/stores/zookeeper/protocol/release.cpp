@@ -13,7 +13,7 @@ using kind = operation_kind;
 
 void claim_queue::leave(const tickets::request& request, const on_reply& handler) {
   claim* const found = claims_.find(request.owner);
-  if (found == nullptr) return reply_later(handler, tickets::reply{tickets::nothing{}});
+  if (found == nullptr) return leave_again(request.owner, handler);
   claim& c = *found;
   if (!c.sent) {  // its node was not sent
     leave_line(c);
@@ -23,6 +23,17 @@ void claim_queue::leave(const tickets::request& request, const on_reply& handler
   if (c.now == claim::phase::unsure || c.now == claim::phase::entering || c.makes_leases())
     return abandon(c, handler);
   remove(c, handler);
+}
+
+/// Its nodes are gone with their session. Its mark may be there: a name does not rest after a release.
+void claim_queue::leave_again(const owner_id& owner, const on_reply& handler) {
+  const auto unended = unended_marks_.find(owner);
+  if (unended == unended_marks_.end()) return reply_later(handler, tickets::reply{tickets::nothing{}});
+  nodes_.submit({.kind = kind::remove, .path = unended->second}, [this, owner, handler](const result& r) {
+    if (is_unanswered(r)) return handler(request_error_of(r));
+    unended_marks_.erase(owner);
+    handler(tickets::reply{tickets::nothing{}});
+  });
 }
 
 /// Removes its known nodes. Nodes that could not be removed without a connection are removed over the next

@@ -21,9 +21,6 @@ namespace {
 /// A rest that is ended by force is noticed after that time.
 constexpr duration longest_pause = 1s;
 
-/// The number of marks that are read at once.
-constexpr std::size_t marks_at_once = 256;
-
 holdfast::mode mode_of(const claim& c) {
   if (is_semaphore(c.request)) return mode::permits;
   return c.place && c.place->wants == role::reader ? mode::shared : mode::exclusive;
@@ -40,36 +37,16 @@ mark mark_of(const claim& c, duration length, bool is_stamped) {
   return m;
 }
 
-/// Whether the nodes of a claim that is first in line are still there.
-bool is_among(const claim& c, const std::vector<std::string>& children,
-              const std::vector<std::string>& leases) {
+/// Whether the nodes of a claim that is first in line are still there. Of permits also the place in the
+/// queue: once that is gone the next claim makes its leases, and each of the two would wait for the other.
+bool is_among(const claim& c, const rests_seen& seen) {
   const auto has = [](const std::vector<std::string>& all, std::string_view node) {
     return std::find(all.begin(), all.end(), node) != all.end();
   };
-  if (c.leases.empty()) return has(children, c.place->node);
-  return std::all_of(c.leases.begin(), c.leases.end(), [&](const std::string& path) {
-    return has(leases, std::string_view{path}.substr(c.leases_path().size() + 1));
-  });
-}
-
-/// The number of leases that a claim had when they were listed.
-std::int64_t leases_of(const claim& c, const owner_id& guid) {
-  const auto found = c.leases_of.find(guid);
-  return found == c.leases_of.end() ? 0 : found->second;
-}
-
-/// Counts the leases of the claims that have marks. A claim that is released removes its leases one by one,
-/// after its rest has begun.
-std::map<owner_id, std::int64_t> count_leases_of_marked(const std::vector<std::string>& leases,
-                                                        const std::vector<std::string>& marks) {
-  const std::set<std::string, std::less<>> marked{marks.begin(), marks.end()};
-  std::map<owner_id, std::int64_t> counts;
-  for (const std::string& each : leases) {
-    std::set<owner_id> guid;
-    add_living(guid, {each});
-    if (!guid.empty() && marked.contains(guid.begin()->hex())) ++counts[*guid.begin()];
-  }
-  return counts;
+  const auto is_there = [&](const std::string& path) {
+    return has(seen.leases, std::string_view{path}.substr(c.leases_path().size() + 1));
+  };
+  return has(seen.contenders, c.place->node) && std::all_of(c.leases.begin(), c.leases.end(), is_there);
 }
 
 /// Why a mark was not made, by the answers for its parent and for itself.
@@ -79,29 +56,30 @@ const result& failure_of_creation(const std::vector<result>& results) {
   return is_refused && !is_unanswered(parent) ? parent : results.back();
 }
 
-/// Whether the mark has to be read: it is new, or its rest may have begun since.
-bool is_unread(const claim& c, const owner_id& guid) {
-  const auto found = c.seen.find(guid);
-  if (found == c.seen.end()) return true;
-  const auto& former = found->second;
-  return former && !former->has_begun && leases_of(c, guid) < former->permits;
-}
-
-/// Whether the claim has to wait for the end of the rests that it has seen.
-bool is_delayed(const claim& c, store::time_point now) {
+/// Whether the claim has to wait for the end of the rests that were seen.
+bool is_delayed(const claim& c, const rests_seen& seen, store::time_point now) {
   const holdfast::mode wanted = mode_of(c);
-  std::int64_t taken = static_cast<std::int64_t>(c.leases_seen);
-  for (const auto& [guid, former] : c.seen) {
-    if (!former || !former->has_begun || former->until <= now) continue;
-    if (wanted == mode::permits && former->mode == mode::permits) {
+  auto taken = static_cast<std::int64_t>(seen.leases.size());
+  for (const former_hold& former : seen.formers) {
+    if (!former.has_begun || former.until <= now) continue;
+    if (wanted == mode::permits && former.mode == mode::permits) {
       // The leases that are still there are counted already. Once there may have been more permits.
-      const std::int64_t permits = std::min(former->permits, c.request.capacity);
-      taken += std::max<std::int64_t>(permits - leases_of(c, guid), 0);
-    } else if (wanted != mode::shared || former->mode != mode::shared) {
+      const std::int64_t permits = std::min(former.permits, c.request.capacity);
+      taken += std::max<std::int64_t>(permits - former.leases, 0);
+    } else if (wanted != mode::shared || former.mode != mode::shared) {
       return true;
     }
   }
   return wanted == mode::permits && taken > c.request.capacity;
+}
+
+/// When the first of the rests ends, and no later than one that is ended by force has to be noticed.
+store::time_point next_look(const rests_seen& seen, store::time_point now) {
+  store::time_point next = now + longest_pause;
+  for (const former_hold& former : seen.formers) {
+    if (former.until > now) next = std::min(next, former.until);
+  }
+  return next;
 }
 
 }  // namespace
@@ -119,143 +97,43 @@ claim* claim_queue::find_checking(const claim_ref& ref) {
 
 /// No contender is ahead of the claim any more.
 void claim_queue::admit(claim& c, const on_reply& handler) {
+  stop_waiting(c);
   c.now = claim::phase::checking;
-  if (c.heeds) return look_at_marks(c, handler);
+  if (c.heeds) return look_at_rests(c, handler, time_.now());
   make_mark(c, handler, 0);
 }
 
-/// Finds the marks whose claims have ended, or have removed some of their leases. The write before the reads
-/// tells the leader's clock, and the server that answers has caught up with it.
-void claim_queue::look_at_marks(claim& c, const on_reply& handler) {
+/// \param when the latest begin of the look.
+void claim_queue::look_at_rests(claim& c, const on_reply& handler, store::time_point when) {
+  if (std::exchange(c.looks, true)) return;
   c.settled = false;
   c.is_answering = handler != nullptr;
-  const std::string rests = rests_path(c.base);
-  nodes_.submit_all({{.kind = kind::set, .path = rests},
-                     {.kind = kind::list, .path = c.base},
-                     {.kind = kind::list, .path = c.leases_path()},
-                     {.kind = kind::list, .path = rests}},
-                    [this, ref = claim_table::ref_of(c), handler](const std::vector<result>& results) {
-                      claim* const found = find_checking(ref);
-                      if (found == nullptr) return answer_gone(handler);
-                      const auto failed = std::find_if(results.begin(), results.end(), is_error);
-                      if (failed != results.end()) return fail_check(*found, handler, *failed);
-                      const auto& children = results[1].children;
-                      const auto& leases = results[2].children;
-                      if (!is_among(*found, children, leases)) {
-                        revoke(*found);
-                        return answer_gone(handler);
-                      }
-                      found->leases_seen = leases.size();
-                      std::set<owner_id> living;
-                      add_living(living, children);
-                      add_living(living, leases);
-                      std::vector<owner_id> marked = ended_of(results[3].children, living);
-                      found->leases_of = {};
-                      if (is_semaphore(found->request))
-                        found->leases_of = count_leases_of_marked(leases, results[3].children);
-                      for (const auto& [guid, count] : found->leases_of) marked.push_back(guid);
-                      std::erase_if(found->seen, [&](const auto& each) {
-                        return std::find(marked.begin(), marked.end(), each.first) == marked.end();
-                      });
-                      std::erase_if(marked, [&](const owner_id& each) { return !is_unread(*found, each); });
-                      if (marked.empty()) return decide(*found, handler);
-                      read_marks(*found, handler, std::move(marked), results[0].about.changed_ms);
-                    });
+  rests_.look(c.base, c.queue, when,
+              [this, ref = claim_table::ref_of(c), handler](const result* failed, const rests_seen& seen) {
+                if (claim* const any = claims_.find(ref)) any->looks = false;
+                claim* const found = find_checking(ref);
+                if (found == nullptr) return answer_gone(handler);
+                if (failed != nullptr) return fail_check(*found, handler, *failed);
+                if (is_among(*found, seen)) return decide(*found, handler, seen);
+                revoke(*found);
+                answer_gone(handler);
+              });
 }
 
-/// Reads new marks, and stamps those that nobody has stamped: their rest begins now. So does a rest that
-/// began before the leader's clock was set back: nobody could count it until that clock is there again.
-/// \param now_ms the leader's clock; zero: not known.
-void claim_queue::read_marks(claim& c, const on_reply& handler, std::vector<owner_id> guids,
-                             std::int64_t now_ms) {
-  const bool is_all = guids.size() <= marks_at_once;
-  if (!is_all) guids.resize(marks_at_once);
-  std::vector<operation> steps;
-  for (const owner_id& each : guids) steps.push_back({.kind = kind::get, .path = mark_path(c.base, each)});
-  // A claim that came after the lists were read may have made its mark before those were: it lives.
-  steps.push_back({.kind = kind::list, .path = c.base});
-  steps.push_back({.kind = kind::list, .path = c.leases_path()});
-  nodes_.submit_all(std::move(steps), [this, ref = claim_table::ref_of(c), handler, guids, now_ms,
-                                       is_all](const std::vector<result>& results) {
-    claim* const found = find_checking(ref);
-    if (found == nullptr) return answer_gone(handler);
-    const auto failed = std::find_if(results.begin(), results.end(), is_error);
-    if (failed != results.end()) return fail_check(*found, handler, *failed);
-    std::set<owner_id> living;
-    add_living(living, results[guids.size()].children);
-    add_living(living, results[guids.size() + 1].children);
-    std::vector<owner_id> unstamped;
-    std::vector<operation> stamps;
-    for (std::size_t i = 0; i < guids.size(); ++i) {
-      const result& r = results[i];
-      const bool lives = living.contains(guids[i]);
-      if (r.code != answer::done || (lives && leases_of(*found, guids[i]) == 0)) continue;
-      auto m = read_mark(r.data);
-      auto& rest = found->seen[guids[i]];
-      if (!m) continue;  // written by others
-      rest = claim::former{m->mode, m->permits, time_.now() + left_of(*m, r.about, now_ms),
-                           m->is_stamped || !lives};
-      if (lives || (m->is_stamped && !is_of_the_future(r.about, now_ms))) continue;
-      m->is_stamped = true;
-      unstamped.push_back(guids[i]);
-      stamps.push_back({.kind = kind::set, .path = r.path, .data = to_text(*m), .version = r.about.version});
-    }
-    if (stamps.empty()) return is_all ? decide(*found, handler) : look_at_marks(*found, handler);
-    stamp(*found, handler, unstamped, std::move(stamps));
-  });
-}
-
-void claim_queue::stamp(claim& c, const on_reply& handler, const std::vector<owner_id>& guids,
-                        std::vector<operation> writes) {
-  nodes_.submit_all(std::move(writes),
-                    [this, ref = claim_table::ref_of(c), handler, guids](const std::vector<result>& results) {
-                      claim* const found = find_checking(ref);
-                      if (found == nullptr) return answer_gone(handler);
-                      for (std::size_t i = 0; i < results.size(); ++i) {
-                        const result& r = results[i];
-                        if (r.code == answer::other_version || r.code == answer::no_node) {
-                          found->seen.erase(guids[i]);  // another claim was faster: read again
-                        } else if (is_error(r)) {
-                          for (const owner_id& each : guids) found->seen.erase(each);
-                          return fail_check(*found, handler, r);
-                        }
-                      }
-                      look_at_marks(*found, handler);
-                    });
-}
-
-/// Removes the marks of rests that are over. Then the claim is granted, or waits for the others.
-void claim_queue::decide(claim& c, const on_reply& handler) {
-  std::vector<operation> removals;
-  store::time_point next = time_.now() + longest_pause;
-  for (const auto& [guid, former] : c.seen) {
-    if (!former) continue;
-    if (leases_of(c, guid) != 0 && former->until <= time_.now()) continue;  // its claim may remove it
-    if (former->until <= time_.now())
-      removals.push_back({.kind = kind::remove, .path = mark_path(c.base, guid)});
-    next = std::min(next, former->until);
-  }
-  if (!removals.empty()) return remove_marks(c, handler, std::move(removals));
-  if (!is_delayed(c, time_.now())) return make_mark(c, handler, 0);
+/// Grants the claim, or lets it wait for the next look.
+void claim_queue::decide(claim& c, const on_reply& handler, const rests_seen& seen) {
+  const bool is_crowded =
+      is_semaphore(c.request) && seen.leases.size() > static_cast<std::size_t>(c.request.capacity);
+  if (!is_crowded && !is_delayed(c, seen, time_.now())) return make_mark(c, handler, 0);
   if (!c.request.wait && handler) return fail_entry(c, handler, tickets::reply{tickets::refused{}});
-  c.settled = true;
-  c.is_answering = false;
-  c.next_look = next;
-  looks_.add(next, claim_table::ref_of(c));
+  if (is_crowded) {  // others have made leases since, out of turn: it waits for their end
+    c.now = claim::phase::choosing;
+    count_leases(c);
+  } else {
+    look_at_rests(c, nullptr, next_look(seen, time_.now()));
+    c.settled = true;
+  }
   if (handler) handler(tickets::reply{place_of(c.token, false)});
-}
-
-/// Nobody else needs these marks: their claims have ended, and a mark of an ended claim is never written
-/// anew.
-void claim_queue::remove_marks(claim& c, const on_reply& handler, std::vector<operation> removals) {
-  nodes_.submit_all(std::move(removals),
-                    [this, ref = claim_table::ref_of(c), handler](const std::vector<result>& results) {
-                      claim* const found = find_checking(ref);
-                      if (found == nullptr) return answer_gone(handler);
-                      const auto failed = std::find_if(results.begin(), results.end(), is_error);
-                      if (failed != results.end()) return fail_check(*found, handler, *failed);
-                      look_at_marks(*found, handler);
-                    });
 }
 
 /// Makes the mark of a claim with a grace, and grants the claim.
@@ -284,7 +162,6 @@ void claim_queue::make_mark(claim& c, const on_reply& handler, int tries) {
 }
 
 void claim_queue::grant(claim& c, const on_reply& handler) {
-  c.seen.clear();
   if (is_semaphore(c.request)) return grant_permits(c, handler);
   hold(c);
   if (handler) return handler(tickets::reply{place_of(c.token, true)});

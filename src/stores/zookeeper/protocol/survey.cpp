@@ -118,19 +118,24 @@ std::int64_t wall_clock_ms() {
   return std::chrono::duration_cast<std::chrono::milliseconds>(now).count();
 }
 
+/// Whether a contender that is first in its queue waits for the end of a rest. One of another library heeds
+/// none. Permits are granted when their claim has left its queue.
+bool is_delayed(const claimed& first, const std::vector<claimed>& rests) {
+  if (!is_ours(first) || first.place.wants == role::lease) return false;
+  return std::any_of(rests.begin(), rests.end(), [&](const claimed& rest) {
+    return !is_over(rest) && (rest.rest->mode != mode::shared || first.place.excludes());
+  });
+}
+
 /// Holds that have ended go before the queue. Those first in it do not hold while the name rests: they remove
-/// the marks in their way before they are granted. Permits are granted when their claim has left its queue.
+/// the marks in their way before they are granted.
 void put_rests_before(survey& all) {
-  const auto delays = [&](const claimed& rest) {
-    const bool both_share = rest.rest->mode == mode::shared && !all.holders.front().place.excludes();
-    return all.holders.front().place.wants != role::lease && !both_share;
-  };
-  if (!all.holders.empty() && std::any_of(all.rests.begin(), all.rests.end(), delays)) {
-    all.waiters_read += all.holders.size();
-    all.waiters.insert(all.waiters.begin(), std::make_move_iterator(all.holders.begin()),
-                       std::make_move_iterator(all.holders.end()));
-    all.holders.clear();
-  }
+  const auto delayed = std::stable_partition(all.holders.begin(), all.holders.end(),
+                                             [&](const claimed& c) { return !is_delayed(c, all.rests); });
+  all.waiters_read += static_cast<std::size_t>(all.holders.end() - delayed);
+  all.waiters.insert(all.waiters.begin(), std::make_move_iterator(delayed),
+                     std::make_move_iterator(all.holders.end()));
+  all.holders.erase(delayed, all.holders.end());
   all.holders.insert(all.holders.begin(), all.rests.begin(), all.rests.end());
 }
 

@@ -193,7 +193,7 @@ void claim_queue::poll(const claim_ref& ref) {
   } else if (c->now == claim::phase::choosing && !c->makes_leases()) {
     count_leases(*c);
   } else if (c->now == claim::phase::checking) {
-    look_at_marks(*c, nullptr);
+    look_at_rests(*c, nullptr, time_.now());
   }
 }
 
