@@ -59,10 +59,10 @@ bend(contender.cpp
   TO [=[    of.granted = is_bent(mutant::yielding_counts);
     send(s, now, server, ballot_step::yield);]=])
 bend(contender.cpp
-  FROM [=[  if (holds_) return s;
-  const auto* at =]=]
-  TO [=[  if (holds_ && !is_bent(mutant::holder_yields)) return s;
-  const auto* at =]=])
+  FROM [=[  if (holds_) {
+    if (standing]=]
+  TO [=[  if (holds_ && !is_bent(mutant::holder_yields)) {
+    if (standing]=])
 bend(contender.cpp
   FROM [=[      !may_win(now)) {]=]
   TO [=[      (!may_win(now) || is_bent(mutant::holder_yields))) {]=])
@@ -102,6 +102,11 @@ bend(coordinator_rounds.cpp
   TO [=[  const auto found = claims_.find(owner);
   if (found == claims_.end() || !found->second->machine.holds()) return;
   if (is_bent(mutant::hold_not_spread)) return;]=])
+
+# A server where a hold has another number than its token, or none, is not told the token.
+bend(contender.cpp
+  FROM [=[  const bool has_token = to.accepted]=]
+  TO [=[  const bool has_token = is_bent(mutant::token_not_told) || to.accepted]=])
 
 # A client proposes numbers that are ten seconds ahead, now and then.
 bend(place_in_time.cpp

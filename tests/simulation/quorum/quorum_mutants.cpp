@@ -36,6 +36,7 @@ bool bends_protocol(mutant with) {
     case mutant::vote_by_notification:
     case mutant::number_far_ahead:
     case mutant::keeps_vain_votes:
+    case mutant::token_not_told:
     case mutant::hold_not_spread: return true;
     default: return false;
   }

@@ -3,6 +3,8 @@
 #include <utility>
 #include <variant>
 
+#include "base/hold_token.hpp"
+
 namespace holdfast::quorum {
 
 using tickets::ballot_step;
@@ -58,12 +60,17 @@ contender::step contender::hear(time_point now, std::size_t server, const ticket
   of.in_flight = false;
   if (const auto* failed = std::get_if<store::request_error>(&came)) {
     of.problem = *failed;
+  } else if (of.sent_step == ballot_step::none) {
+    of.is_told_token = holds_ && std::holds_alternative<tickets::done>(std::get<tickets::reply>(came));
   } else {
     take(of, std::get<tickets::reply>(came));
   }
-  if (holds_) return s;
   const auto* at = std::get_if<tickets::reply>(&came);
   const auto* standing = at == nullptr ? nullptr : std::get_if<place>(at);
+  if (holds_) {
+    if (standing != nullptr && standing->granted) tell_token_at(s, now, server);
+    return s;
+  }
   if (standing != nullptr && standing->granted && standing->vote && standing->vote->is_overtaken &&
       !may_win(now)) {
     of.yielding = of.grant;
@@ -95,6 +102,19 @@ contender::step contender::spread(time_point now, std::size_t server) {
   claim_at(s, now, server);
   seats_.at(server).again = false;
   return s;
+}
+
+contender::step contender::tell_token(time_point now, std::size_t server) {
+  step s;
+  tell_token_at(s, now, server);
+  return s;
+}
+
+std::shared_ptr<const std::string> contender::annotate(std::shared_ptr<const std::string> metadata) {
+  claim_.metadata = std::move(metadata);
+  if (holds_ && claim_.metadata)
+    claim_.metadata = std::make_shared<const std::string>(with_hold_token(*claim_.metadata, token()));
+  return claim_.metadata;
 }
 
 contender::step contender::wake(time_point now) {
@@ -146,7 +166,7 @@ void contender::take_place(seat& of, const place& at) {
   of.fence = at.vote->fence;
   of.clock = at.vote->clock;
   of.refuses = of.sent_step == ballot_step::accept && of.accepted != token() && of.fence < token();
-  of.grant = at.vote->grant;
+  if (std::exchange(of.grant, at.vote->grant) != at.vote->grant) of.is_told_token = false;
   of.blocker = at.vote->blocker;
 }
 
@@ -168,6 +188,20 @@ void contender::send(step& s, time_point now, std::size_t server, ballot_step ki
   to.in_flight = true;
   to.again = false;
   to.sent_step = kind;
+  to.sent = now;
+  s.send.push_back({server, std::move(r)});
+}
+
+/// The metadata of readers cannot be replaced.
+void contender::tell_token_at(step& s, time_point now, std::size_t server) {
+  seat& to = seats_.at(server);
+  const bool has_token = to.accepted == token() || to.is_told_token;
+  if (has_token || to.in_flight || claim_.weight != claim_.capacity || !claim_.metadata) return;
+  tickets::request r = claim_;
+  r.kind = tickets::task::annotate;
+  to.in_flight = true;
+  to.again = false;
+  to.sent_step = ballot_step::none;
   to.sent = now;
   s.send.push_back({server, std::move(r)});
 }

@@ -76,10 +76,14 @@ class contender {
   [[nodiscard]] bool holds() const { return holds_; }
   /// The claim holds, and a server does not have it: claims it there.
   [[nodiscard]] step spread(time_point now, std::size_t server);
+  /// The claim holds, and a server has kept it. Where that server has accepted another number than the token,
+  /// or none, this has the token written beside the hold: who looks has to find one token, also when few of
+  /// the servers are left that accepted it.
+  [[nodiscard]] step tell_token(time_point now, std::size_t server);
   /// From exclusive to shared.
   void lower() { claim_.weight = 1; }
-  /// For the servers that get the claim from now on.
-  void annotate(std::shared_ptr<const std::string> metadata) { claim_.metadata = std::move(metadata); }
+  /// \return what is to be written at the servers: of a hold it has the token.
+  std::shared_ptr<const std::string> annotate(std::shared_ptr<const std::string> metadata);
   [[nodiscard]] const tickets::request& claim() const { return claim_; }
   /// Whether a server has named a holder of another library.
   [[nodiscard]] bool has_met_foreign() const { return has_met_foreign_; }
@@ -103,7 +107,8 @@ class contender {
 
     bool in_flight = false;
     tickets::ballot_step sent_step{};
-    bool again = false;  // something has happened there meanwhile
+    bool again = false;          // something has happened there meanwhile
+    bool is_told_token = false;  // it stands there beside the hold
     bool granted = false;
     bool refuses = false;   // the last proposal, though it is above the fence
     bool answered = false;  // since the caller has asked
@@ -115,6 +120,7 @@ class contender {
   void take_place(seat& of, const tickets::place& at);
   void send(step& s, time_point now, std::size_t server, tickets::ballot_step kind);
   void claim_at(step& s, time_point now, std::size_t server);
+  void tell_token_at(step& s, time_point now, std::size_t server);
   void consider(step& s, time_point now);
   void propose(step& s, time_point now);
   [[nodiscard]] std::optional<fencing_token> next_proposal(time_point now) const;

@@ -149,6 +149,9 @@ void contender::conclude(step& s, time_point now) {
   };
   if (const auto since = won_since(now)) {
     holds_ = was_won_ = true;
+    annotate(claim_.metadata);
+    for (std::size_t i = 0; i < seats_.size(); ++i)
+      if (is_valid(seats_[i], now)) tell_token_at(s, now, i);
     place at;
     at.token = token();
     at.granted = true;

@@ -57,7 +57,7 @@ void coordinator::dispatch(request r, on_reply done) {
     case task::release:
     case task::withdraw: return release(std::move(r), std::move(done));
     case task::downgrade: return downgrade(r, std::move(done));
-    case task::annotate: return annotate(r, std::move(done));
+    case task::annotate: return annotate(std::move(r), std::move(done));
     case task::force_release:
     case task::request_release: return for_each_hold(r, std::move(done));
     case task::inspect: return inspect(r, std::move(done));

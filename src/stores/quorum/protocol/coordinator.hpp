@@ -112,14 +112,14 @@ class coordinator {
   void renew(const tickets::request& batch, on_reply done);
   void rest(const tickets::request& last, on_reply done);
   void withdraw_at(std::size_t server, const std::shared_ptr<farewell>& f);
-  void claim_missing(const owner_id& owner, std::size_t server);
+  void spread(const owner_id& owner, std::size_t server, bool has_it);
   void release(tickets::request request, on_reply done);
   void forget(const owner_id& owner);
   std::shared_ptr<delivery> begin_delivery();
   void finish(delivery& of);
   void release_again(const std::shared_ptr<farewell>& f, std::size_t server, duration pause);
   void downgrade(const tickets::request& request, on_reply done);
-  void annotate(const tickets::request& request, on_reply done);
+  void annotate(tickets::request request, on_reply done);
   void change(const tickets::request& request, on_reply done);
   void inspect(const tickets::request& request, on_reply done);
   void list(tickets::request request, on_reply done);
@@ -130,8 +130,9 @@ class coordinator {
   /// Sends a request to all servers. `decide` is called after each outcome, until it returns an answer, and
   /// at the end, when all have answered or are silent.
   using decision = std::function<std::optional<outcome>(const outcomes&, bool is_last)>;
-  [[nodiscard]] decision renewal_of(std::vector<store::hold> holds,
-                                    std::function<void(const owner_id&, std::size_t server)> missing) const;
+  [[nodiscard]] decision renewal_of(
+      std::vector<store::hold> holds,
+      std::function<void(const owner_id&, std::size_t server, bool has_it)> at_server) const;
   /// \param done null: nobody waits for the answer.
   /// \param failed called for each server that has not carried the request out; may be null.
   void ask_all(const tickets::request& request, decision decide, on_reply done,

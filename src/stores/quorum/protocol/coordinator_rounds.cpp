@@ -123,21 +123,21 @@ void coordinator::send_part(const std::shared_ptr<round>& all, std::size_t serve
   });
 }
 
-/// A hold is kept if a majority has kept it, and lost if a majority cannot be reached any more. A server that
-/// does not have it is claimed, so that the hold survives the loss of another one.
+/// A hold is kept if a majority has kept it, and lost if a majority cannot be reached any more.
 void coordinator::renew(const request& batch, on_reply done) {
   ask_all(batch,
-          renewal_of(batch.batch,
-                     [this](const owner_id& owner, std::size_t server) { claim_missing(owner, server); }),
+          renewal_of(batch.batch, [this](const owner_id& owner, std::size_t server,
+                                         bool has_it) { spread(owner, server, has_it); }),
           std::move(done));
 }
 
-/// What a majority says of a renewal. \param missing called for each server where a hold of a majority is
-/// not; may be null.
+/// What a majority says of a renewal. \param at_server called for each hold of a majority and each server
+/// that has answered; may be null.
 coordinator::decision coordinator::renewal_of(
-    std::vector<store::hold> holds, std::function<void(const owner_id&, std::size_t server)> missing) const {
-  const auto spread = std::make_shared<std::vector<char>>(settings_.servers, false);  // done for that server
-  return [this, holds = std::move(holds), missing = std::move(missing), spread](
+    std::vector<store::hold> holds,
+    std::function<void(const owner_id&, std::size_t server, bool has_it)> at_server) const {
+  const auto seen = std::make_shared<std::vector<char>>(settings_.servers, false);  // done for that server
+  return [this, holds = std::move(holds), at_server = std::move(at_server), seen](
              const outcomes& all, bool is_last) -> std::optional<outcome> {
     tickets::kept answer;
     const std::size_t spare = settings_.servers - majority();
@@ -158,9 +158,9 @@ coordinator::decision coordinator::renewal_of(
     }
     for (std::size_t i = 0; i < all.size(); ++i) {
       const auto* const k = reply_in<tickets::kept>(all[i]);
-      if (!missing || k == nullptr || !is_decided || std::exchange(spread->at(i), true)) continue;
+      if (!at_server || k == nullptr || !is_decided || std::exchange(seen->at(i), true)) continue;
       for (std::size_t h = 0; h < holds.size(); ++h)
-        if (answer.each[h] && !k->each.at(h)) missing(holds[h].owner, i);
+        if (answer.each[h]) at_server(holds[h].owner, i, k->each.at(h));
     }
     if (failures_in(all) > spare && is_last) return outcome{too_few(all)};
     if (!is_decided && !is_last) return std::nullopt;
@@ -168,13 +168,16 @@ coordinator::decision coordinator::renewal_of(
   };
 }
 
-void coordinator::claim_missing(const owner_id& owner, std::size_t server) {
+/// A server that does not have a hold is claimed, so that the hold survives the loss of another one.
+void coordinator::spread(const owner_id& owner, std::size_t server, bool has_it) {
   const auto found = claims_.find(owner);
   if (found == claims_.end() || !found->second->machine.holds()) return;
   // A hold that is being ended by force, on one server after the other, would be made again behind that. A
   // false notification costs a spare vote for a while.
   if (scheduler_.now() < found->second->revoked_until) return;
-  carry_out(found->second, found->second->machine.spread(scheduler_.now(), server));
+  contender& machine = found->second->machine;
+  const time_point now = scheduler_.now();
+  carry_out(found->second, has_it ? machine.tell_token(now, server) : machine.spread(now, server));
 }
 
 void coordinator::downgrade(const request& r, on_reply done) {
@@ -182,9 +185,9 @@ void coordinator::downgrade(const request& r, on_reply done) {
   change(r, std::move(done));
 }
 
-void coordinator::annotate(const request& r, on_reply done) {
+void coordinator::annotate(request r, on_reply done) {
   if (const auto found = claims_.find(r.owner); found != claims_.end())
-    found->second->machine.annotate(r.metadata);
+    r.metadata = found->second->machine.annotate(std::move(r.metadata));
   change(r, std::move(done));
 }
 

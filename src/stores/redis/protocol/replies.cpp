@@ -8,6 +8,7 @@
 #include <utility>
 #include <vector>
 
+#include "base/hold_token.hpp"
 #include "base/metadata.hpp"
 
 namespace holdfast::redis {
@@ -188,10 +189,11 @@ std::optional<recorded> recorded_in(std::string_view text) {
 }
 
 /// The token of a claim. One of several servers that has granted a claim and has accepted no number of it has
-/// no token for the hold.
+/// no token for the hold, unless the holder has said which it is.
 fencing_token token_in(const recorded& r, bool holds) {
-  if (!r.accepted || *r.accepted) return r.accepted.value_or(r.token);
-  return holds ? fencing_token{} : r.token;
+  if (!r.accepted) return r.token;
+  if (holds) return std::max(*r.accepted, hold_token_in(r.metadata));
+  return *r.accepted ? *r.accepted : r.token;
 }
 
 claim_state claim_of(const recorded& r, milliseconds now, milliseconds left, bool holds) {
