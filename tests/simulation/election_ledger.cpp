@@ -64,10 +64,10 @@ void election_ledger::require_leaders_shown(const look& from, const std::optiona
   }
 }
 
-void election_ledger::end_look(const look& from, const std::optional<candidate>& leader) {
+void election_ledger::end_look(const look& from, const std::optional<candidate>& leader, bool is_sure) {
   ++looks_;
   in_.note("looked", leader ? leader->token.value() : 0, leader ? leader->revision : 0);
-  require_leaders_shown(from, leader);
+  if (is_sure) require_leaders_shown(from, leader);
   if (!leader) return;
   require_proclaimed(*leader);
   if (!leader->token) return;  // of a client of others

@@ -60,6 +60,7 @@ class quorum_world {
         fault_injector_{around_,          add_nodes(), counts_, clients_.all(), instant{time_of_faults},
                         powers_of(under), under.only},
         spread_{around_, store_} {
+    around_.spare_servers = (servers_ - 1) / 2;
     around_.has_sets = seed % 4 == 3 && under.only.empty();
     if (under.has_elections) around_.elections = &elections_;  // see README.md
     clients_.gather(2 + in_.chance.below(3), rates_);

@@ -50,9 +50,10 @@ void see(std::map<std::string, sighting>& all, const claim_state& one, bool hold
   }
 }
 
-/// The token of a claim that a majority has granted: the one that a majority has accepted, or that alone has
-/// been accepted, since a server that forgot a hold and got it back has no token for it. Empty where it does
-/// not hold yet: such a server knows greater tokens, and the token of another claim is nobody else's.
+/// The token of a claim that a majority has granted: the one that a majority has accepted or was told, or
+/// that alone has been, since a server that forgot a hold and got it back has no token for it. Empty where it
+/// may not hold yet: a server that has granted it has a fence that is no smaller, so another number will be
+/// proposed.
 std::optional<fencing_token> token_of(const sighting& of, std::size_t majority) {
   if (of.holds < majority) return std::nullopt;
   const auto agreed_on = std::find_if(of.accepted.begin(), of.accepted.end(),
@@ -60,8 +61,9 @@ std::optional<fencing_token> token_of(const sighting& of, std::size_t majority) 
   if (agreed_on != of.accepted.end()) return agreed_on->first;
   if (of.accepted.size() != 1) return std::nullopt;
   const fencing_token alone = of.accepted.begin()->first;
-  const bool is_of_another = std::find(of.of_others.begin(), of.of_others.end(), alone) != of.of_others.end();
-  return is_of_another ? std::nullopt : std::optional{alone};
+  const bool is_refused = std::any_of(of.of_others.begin(), of.of_others.end(),
+                                      [alone](fencing_token fence) { return fence >= alone; });
+  return is_refused ? std::nullopt : std::optional{alone};
 }
 
 /// The largest number that at least `majority` of them reach.
