@@ -13,18 +13,15 @@ constexpr std::string_view mark = "{\"token\":";
 }  // namespace
 
 std::string with_hold_token(std::string_view metadata, fencing_token token) {
-  if (!metadata.starts_with('{') || metadata == "{}") return std::string{metadata};
+  if (!metadata.starts_with('{')) return std::string{metadata};
+  std::string_view rest = metadata.substr(1);
   if (metadata.starts_with(mark)) {
-    const std::size_t end = metadata.find(',');
+    const std::size_t end = metadata.find_first_of(",}");
     if (end == std::string_view::npos) return std::string{metadata};
-    metadata.remove_prefix(end);
-  } else {
-    metadata.remove_prefix(1);
+    rest = metadata.substr(metadata[end] == ',' ? end + 1 : end);
   }
-  std::string text{mark};
-  text += std::to_string(token.value());
-  if (!metadata.starts_with(',')) text += ',';
-  return text.append(metadata);
+  const std::string number = std::to_string(token.value());
+  return std::string{mark}.append(number).append(rest.starts_with('}') ? "" : ",").append(rest);
 }
 
 fencing_token hold_token_in(std::string_view metadata) {

@@ -30,13 +30,12 @@ std::shared_ptr<const std::string> with_value(const std::string& metadata, const
 
 std::uint64_t revision_in(const std::string& metadata) { return from_metadata(metadata).value_revision; }
 
-/// Servers that are not heard, grant nothing yet, or have forgotten a hold. One that has a hold which the
-/// majority does not have is none of them.
-std::size_t servers_in_trouble(const std::optional<lock_state>& seen) {
-  if (!seen) return 0;
-  return static_cast<std::size_t>(std::count_if(
-      seen->notes.begin(), seen->notes.end(),
-      [](const server_note& each) { return each.text.find("which has no majority") == std::string::npos; }));
+/// Whether each server was heard, and grants. Otherwise those that know the token may be among the others.
+bool is_sure(const std::optional<lock_state>& seen) {
+  return !seen || std::none_of(seen->notes.begin(), seen->notes.end(), [](const server_note& each) {
+    return each.text.find("the hold of") == std::string::npos &&
+           each.text.find("a hold of") == std::string::npos;
+  });
 }
 
 }  // namespace
@@ -84,8 +83,7 @@ void candidate_user::look() {
                 [this, from](const store::inspected& answer) {
                   const auto* const state = std::get_if<std::optional<lock_state>>(&answer);
                   if (state == nullptr) return;
-                  const bool is_sure = servers_in_trouble(*state) <= around_.spare_servers;
-                  around_.elections->end_look(from, leader_in(*state), is_sure);
+                  around_.elections->end_look(from, leader_in(*state), is_sure(*state));
                 });
 }
 

@@ -39,7 +39,7 @@ class election_ledger {
     instant newest_requested_at{};
   };
   [[nodiscard]] look begin_look() const { return {in_.now, newest_, newest_requested_at_}; }
-  /// \param is_sure a majority of the servers was heard, and is in order.
+  /// \param is_sure all servers were heard, where a majority decides.
   void end_look(const look& from, const std::optional<candidate>& leader, bool is_sure);
 
   /// What one observer has reported.

@@ -25,7 +25,6 @@ struct surroundings {
   std::uint64_t operations = 0;    // that users have begun
   bool second_is_mutex = false;    // one that has no readers
   std::size_t names_used = names;  // the store has that many of them
-  std::size_t spare_servers = 0;   // so many may be away, where a majority decides
   bool has_sets = false;           // each client has one that locks several names at once
   bool has_rests = true;           // the store keeps a claim that has lost its client
   bool shows_rests = false;        // the witness is told of least times; else the ledger checks them

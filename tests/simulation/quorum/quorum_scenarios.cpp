@@ -272,6 +272,22 @@ void hold_survives_the_loss_of_a_server(stage& on) {
   on.require(first.holds() && !second.is_answered(), "a hold is lost with one server");
 }
 
+/// A leader may hold for weeks. Each server forgets it once, and gets the hold back with a renewal, but
+/// accepts its token no more.
+void hold_is_shown_after_each_server_forgot_it(stage& on) {
+  actor& first = on.enter();
+  first.lock(3s);
+  on.run(100ms);
+  on.require(first.holds(), "a majority does not grant");
+  for (std::size_t i = 0; i < 3; ++i) {
+    on.restart(i, true);
+    on.run(on.store.guard() + 3s);  // a renewal behind the guard
+    first.at.turn([&] { first.look(); });
+    on.run(1s);
+    on.require(first.holds() && first.is_shown(), "a hold is not shown that servers have got back");
+  }
+}
+
 struct named_scenario {
   std::string_view name;
   void (*play)(stage& on);
@@ -287,6 +303,7 @@ constexpr auto scenarios = std::to_array<named_scenario>({
     {"claim-comes-after-its-release", claim_comes_after_its_release},
     {"yield-comes-after-its-answer", yield_comes_after_its_answer},
     {"hold-survives-the-loss-of-a-server", hold_survives_the_loss_of_a_server},
+    {"hold-is-shown-after-each-server-forgot-it", hold_is_shown_after_each_server_forgot_it},
 });
 
 }  // namespace

@@ -60,9 +60,8 @@ class quorum_world {
         fault_injector_{around_,          add_nodes(), counts_, clients_.all(), instant{time_of_faults},
                         powers_of(under), under.only},
         spread_{around_, store_} {
-    around_.spare_servers = (servers_ - 1) / 2;
     around_.has_sets = seed % 4 == 3 && under.only.empty();
-    if (under.has_elections) around_.elections = &elections_;  // see README.md
+    if (has_election(seed, under)) around_.elections = &elections_;
     clients_.gather(2 + in_.chance.below(3), rates_);
     forges_ = under.has_false_notifications && under.only.empty() && in_.chance.one_in(3);
     if (!under.only.empty()) return;

@@ -1,10 +1,13 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
+#include <optional>
 #include <string>
+#include <variant>
 
 #include "core/port.hpp"
 #include "lease/lease_manager.hpp"
@@ -32,6 +35,19 @@ class actor {
     if (lease_) around_.sees.write(lease_, grant_);
   }
   [[nodiscard]] bool holds() const { return lease_ && lease_->held_at(at.now()); }
+  /// What a look at the name says, once it has answered.
+  void look() {
+    driver_->inspect(name_of(0), 0, at.now() + std::chrono::seconds{2},
+                     [this](const store::inspected& answer) {
+                       if (const auto* state = std::get_if<std::optional<lock_state>>(&answer))
+                         seen_ = *state;
+                     });
+  }
+  /// Whether the last look has shown its hold, by its token.
+  [[nodiscard]] bool is_shown() const {
+    return seen_ && seen_->holders.size() == 1 && lease_ &&
+           seen_->holders.front().token == lease_->hold.token;
+  }
   /// The last claim was answered.
   [[nodiscard]] bool is_answered() const { return is_answered_; }
   [[nodiscard]] const owner_id& owner() const { return owner_; }
@@ -49,6 +65,7 @@ class actor {
   ledger::grant grant_;
   owner_id owner_;
   bool is_answered_ = false;
+  std::optional<lock_state> seen_;
 };
 
 /// Three servers whose clocks agree, and the actors, on a network that loses nothing.
