@@ -193,7 +193,7 @@ inline constexpr auto mutants = std::to_array<named_mutant>({
      "a claim keeps votes of a majority that accepts no token of it"},
     {"hold-not-spread", mutant::hold_not_spread, "a hold is not claimed at servers that lack it"},
     {"token-not-told", mutant::token_not_told,
-     "a server where a hold has another number than its token is not told the token"},
+     "a server that does not accept the token of a hold any more is not told which it is"},
     {"former-primary-ignored", mutant::former_primary_ignored,
      "a new primary is used at once, beside the former one that still takes writes"},
     {"set-keeps-names", mutant::set_keeps_names, "a set of names that waits for one keeps those after it"},

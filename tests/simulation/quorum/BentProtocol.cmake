@@ -103,10 +103,10 @@ bend(coordinator_rounds.cpp
   if (found == claims_.end() || !found->second->machine.holds()) return;
   if (is_bent(mutant::hold_not_spread)) return;]=])
 
-# A server where a hold has another number than its token, or none, is not told the token.
+# The token does not stand beside the hold.
 bend(contender.cpp
-  FROM [=[  const bool has_token = to.accepted]=]
-  TO [=[  const bool has_token = is_bent(mutant::token_not_told) || to.accepted]=])
+  FROM [=[  if (holds_ && claim_.metadata)]=]
+  TO [=[  if (holds_ && claim_.metadata && !is_bent(mutant::token_not_told))]=])
 
 # A client proposes numbers that are ten seconds ahead, now and then.
 bend(place_in_time.cpp
