@@ -123,8 +123,7 @@ class parser {
   [[nodiscard]] failure no_command(const std::string& argument) const {
     return usage(argument.empty() || argument.starts_with('-')
                      ? "no command is given: use run, elect, leader, ls, show, why, doctor, top, wait, "
-                       "release, watch, "
-                       "schema or bench"
+                       "release, watch, serve, schema or bench"
                      : fmt::format("there is no command '{}'", argument));
   }
 
@@ -169,6 +168,7 @@ class parser {
     if (name == "why") return commands_.explain;
     if (name == "doctor") return commands_.doctor;
     if (name == "top") return commands_.top;
+    if (name == "serve") return commands_.serve;
     if (name == "schema") return commands_.schema;
     if (name == "bench") return commands_.bench;
     if (name == "__names") return commands_.names;

@@ -12,6 +12,7 @@
 #include "commands/release.hpp"
 #include "commands/run.hpp"
 #include "commands/schema.hpp"
+#include "commands/serve.hpp"
 #include "commands/show.hpp"
 #include "commands/top.hpp"
 #include "commands/wait.hpp"
@@ -28,7 +29,7 @@ struct print_command {
 using any_command =
     std::variant<run_command, elect_command, leader_command, ls_command, names_command, show_command,
                  wait_command, release_command, watch_command, why_command, doctor_command, top_command,
-                 schema_command, bench_command, contender_command, print_command>;
+                 serve_command, schema_command, bench_command, contender_command, print_command>;
 
 /// Parses the arguments, without the program's name.
 /// \throws failure that names the mistake.

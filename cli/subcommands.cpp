@@ -30,6 +30,7 @@ void subcommands::add_to(CLI::App& app) {
   add_top(app);
   add_elect(app);
   add_leader(app);
+  add_serve(app);
   add_schema(app);
   add_bench(app);
   add_completion(app);
@@ -183,6 +184,29 @@ void subcommands::add_top(CLI::App& app) {
   auto* command = add(app, "top", "Show the busiest locks of a store, live, on a terminal");
   add_store(command, top.store);
   command->footer("Its last line names the keys.");
+}
+
+void subcommands::add_serve(CLI::App& app) {
+  auto* command = add(app, "serve", "Show a store to browsers and to Prometheus, by HTTP");
+  add_text(command, "--listen", "ADDRESS:PORT",
+           "Where to listen; default: 127.0.0.1:8377; port 0: any that is free",
+           [this](const std::string& text) { serve.listen = text; });
+  add_other_names(command, "--host", "A further name under which it is reached; may be repeated",
+                  [this](const std::string& name) { serve.hosts.push_back(name); });
+  add_text(command, "--tls-cert", "FILE", "Serve HTTPS with this certificate and its chain, in PEM",
+           [this](const std::string& path) { serve.tls_certificate = path; });
+  add_text(command, "--tls-key", "FILE", "The key of the certificate, in PEM",
+           [this](const std::string& path) { serve.tls_key = path; });
+  command->add_flag("--allow-release", serve.allow_release,
+                    "Let whoever has the secret ask holders, and end holds");
+  add_text(command, "--secret-file", "FILE", "With --allow-release, the first line of FILE is the secret",
+           [this](const std::string& path) { serve.secret_file = path; });
+  add_duration(command, "--interval", serve.interval,
+               "Read the store so often, and after a change sooner; 100ms to 1h; default: 1s");
+  add_store(command, serve.store);
+  command->footer(
+      "Without --allow-release it only reads. Without TLS it listens on loopback addresses alone.\n"
+      "SIGINT and SIGTERM end it with status 0.");
 }
 
 void subcommands::add_schema(CLI::App& app) {

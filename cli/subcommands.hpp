@@ -12,6 +12,7 @@
 #include "commands/release.hpp"
 #include "commands/run.hpp"
 #include "commands/schema.hpp"
+#include "commands/serve.hpp"
 #include "commands/show.hpp"
 #include "commands/top.hpp"
 #include "commands/wait.hpp"
@@ -34,6 +35,7 @@ struct subcommands {
   why_command explain;
   doctor_command doctor;
   top_command top;
+  serve_command serve;
   schema_command schema;
   bench_command bench;
   contender_command contender;
@@ -55,6 +57,7 @@ struct subcommands {
   void add_why(CLI::App& app);
   void add_doctor(CLI::App& app);
   void add_top(CLI::App& app);
+  void add_serve(CLI::App& app);
   void add_schema(CLI::App& app);
   void add_bench(CLI::App& app);
   void add_completion(CLI::App& app);

@@ -7,26 +7,16 @@
 #include <vector>
 
 #include "exit_status.hpp"
+#include "output/diagnosis.hpp"
 #include "output/json.hpp"
 #include "output/terminal.hpp"
 #include "output/text.hpp"
-#include <holdfast/diagnosis.hpp>
 
 namespace holdfast::cli {
 
 namespace {
 
 using grade = finding::grade;
-
-std::string_view name_of(grade of) {
-  switch (of) {
-    case grade::kept: return "kept";
-    case grade::unknown: return "unknown";
-    case grade::warning: return "warning";
-    case grade::broken: return "broken";
-  }
-  return "unknown";
-}
 
 std::string coloured(grade of, const palette& colours) {
   const auto padded = fmt::format("{:<8}", name_of(of));
@@ -37,12 +27,6 @@ std::string coloured(grade of, const palette& colours) {
     case grade::broken: return colours.red(padded);
   }
   return padded;
-}
-
-grade worst_of(const std::vector<finding>& all) {
-  grade worst = grade::kept;
-  for (const finding& each : all) worst = std::max(worst, each.result);
-  return worst;
 }
 
 int status_of(grade worst) {
@@ -82,11 +66,6 @@ void print_text(const std::vector<finding>& all, bool with_kept) {
   }
 }
 
-json describe(const finding& one) {
-  return {{"subject", one.subject},   {"condition", one.condition}, {"result", name_of(one.result)},
-          {"observed", one.observed}, {"meaning", one.meaning},     {"remedy", one.remedy}};
-}
-
 }  // namespace
 
 int perform(const doctor_command& request) {
@@ -101,9 +80,7 @@ int perform(const doctor_command& request) {
   }
   const grade worst = worst_of(all);
   if (request.store.json) {
-    json findings = json::array();
-    for (const finding& each : all) findings.push_back(describe(each));
-    print_line({{"result", name_of(worst)}, {"findings", findings}});
+    print_line(describe(all));
   } else {
     print_text(all, request.all);
   }

@@ -13,11 +13,11 @@
 #include "descriptor.hpp"
 #include "exit_status.hpp"
 #include "failure.hpp"
+#include "live/reader.hpp"
 #include "output/terminal.hpp"
 #include "output/text.hpp"
 #include "signal_inbox.hpp"
 #include "top/board.hpp"
-#include "top/reader.hpp"
 #include "top/screen.hpp"
 
 namespace holdfast::cli {
@@ -28,6 +28,8 @@ using namespace std::chrono_literals;
 
 /// Of these the longest wait is read: each costs a request.
 constexpr std::size_t most_waits = 20;
+/// The table of a busy store changes all the time, and nobody reads faster.
+constexpr store_reader::pace pace{.shortest_pause = 500ms, .longest_pause = 2s};
 /// A store that has not answered for longer is told.
 constexpr auto overdue = 3s;
 constexpr std::size_t most_message_lines = 3;
@@ -104,7 +106,7 @@ std::vector<std::string> lines_of(const lock_state& lock) {
 class session {
  public:
   explicit session(const top_command& request)
-      : store_{open_for_reading(request.store)}, url_{printable(store_.url())}, reader_{store_} {}
+      : store_{open_for_reading(request.store)}, url_{printable(store_.url())}, reader_{store_, pace} {}
 
   int run() {
     if (const auto number = serve()) return killed_by_signal + *number;

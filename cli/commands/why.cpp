@@ -1,11 +1,7 @@
 #include "commands/why.hpp"
 
-#include <algorithm>
-#include <deque>
 #include <fmt/format.h>
 #include <fmt/ranges.h>
-#include <optional>
-#include <set>
 #include <vector>
 
 #include "exit_status.hpp"
@@ -13,87 +9,11 @@
 #include "output/json.hpp"
 #include "output/terminal.hpp"
 #include "output/text.hpp"
-#include "why/wait_graph.hpp"
+#include "why/investigation.hpp"
 
 namespace holdfast::cli {
 
 namespace {
-
-/// On ZooKeeper each waiter costs a read.
-constexpr std::size_t most_waiters = 1000;
-
-/// \param requested_name the name that the user gave; the others are of a listing.
-std::vector<lock_state> inspected(const client& locks, const std::set<std::string>& names,
-                                  const std::string& requested_name) {
-  status_line progress;
-  std::vector<lock_state> states;
-  for (const auto& name : names) {
-    if (states.size() % 16 == 0)
-      progress.show(fmt::format("reading the queues: {} of {} locks", states.size(), names.size()));
-    try {
-      if (auto state = locks.inspect(name, most_waiters)) states.push_back(*std::move(state));
-    } catch (const error& cause) {
-      // Whoever may write to the store can make a key there that is the name of no lock.
-      if (cause.code() != errc::invalid_name || name == requested_name) throw;
-    }
-  }
-  return states;
-}
-
-using deadlock = std::vector<const party*>;
-
-/// What was found in a store. The deadlocks point into the confirmed graph.
-struct findings {
-  wait_graph graph;      // of all queues
-  wait_graph confirmed;  // of what stood in two observations
-  std::vector<deadlock> deadlocks;
-};
-
-std::set<std::string> names_in(const std::vector<deadlock>& deadlocks) {
-  std::set<std::string> names;
-  for (const auto& each : deadlocks) {
-    for (const party* member : each) {
-      for (const auto& claim : member->holds) names.insert(claim.name);
-      for (const auto& claim : member->waits) names.insert(claim.name);
-    }
-  }
-  return names;
-}
-
-/// \param name one whose holders are wanted although nobody waits; or empty.
-findings look(const client& locks, const std::string& name) {
-  std::set<std::string> names;
-  if (!name.empty()) names.insert(name);
-  for (const auto& lock : locks.list()) {
-    if (lock.waiters != 0) names.insert(lock.name);
-  }
-  wait_graph graph{inspected(locks, names, name)};
-  const auto suspected = names_in(graph.deadlocks());
-  wait_graph confirmed{suspected.empty() ? std::vector<lock_state>{}
-                                         : in_both(graph.locks(), inspected(locks, suspected, {}))};
-  findings result{.graph = std::move(graph), .confirmed = std::move(confirmed), .deadlocks = {}};
-  result.deadlocks = result.confirmed.deadlocks();
-  return result;
-}
-
-/// The name, and the names that its holders wait for, and so on: each once.
-std::vector<const lock_state*> chain_from(const wait_graph& graph, const std::string& name) {
-  std::vector<const lock_state*> chain;
-  std::set<std::string> seen{name};
-  std::deque<std::string> next{name};
-  while (!next.empty()) {
-    const lock_state* lock = graph.find(next.front());
-    next.pop_front();
-    if (lock == nullptr) continue;
-    chain.push_back(lock);
-    for (const auto& holder : lock->holders) {
-      for (const auto& wait : graph.all_waits(graph.party_of(holder))) {
-        if (seen.insert(wait.name).second) next.push_back(wait.name);
-      }
-    }
-  }
-  return chain;
-}
 
 void print_holder(const wait_graph& graph, const claim_state& holder) {
   const auto token = holder.token ? fmt::format(", token {}", holder.token.value()) : std::string{};
@@ -121,7 +41,7 @@ void print_lock(const wait_graph& graph, const lock_state& lock, const palette& 
   if (lock.holders.empty() && waiting == 0 && lock.pause_reason.empty())
     return print_free(lock.name, colours);
   fmt::print("{}: {}{} waiting\n", colours.bold(printable(lock.name)),
-             waiting == most_waiters ? "at least " : "", waiting);
+             waiting == most_waiters_read ? "at least " : "", waiting);
   if (lock.holders.empty()) {
     fmt::print("  {}\n",
                lock.pause_reason.empty() ? "held by nobody" : "held by nobody that the store knows");
@@ -182,52 +102,9 @@ void print_deadlock(const wait_graph& graph, const deadlock& members, const pale
   }
 }
 
-json describe_claims(const std::vector<claim_on>& claims) {
-  json list = json::array();
-  for (const auto& each : claims) {
-    json object{{"name", each.name}};
-    if (each.place != 0) object["place"] = each.place;
-    object.update(describe(each.claim));
-    list.push_back(object);
-  }
-  return list;
-}
-
-json describe_deadlocks(const findings& found) {
-  json list = json::array();
-  for (const auto& each : found.deadlocks) {
-    json members = json::array();
-    for (const party* member : each) {
-      json runs = json::array();
-      for (const auto command : member->commands) runs.push_back(found.confirmed.at(command).process.pid);
-      members.push_back({{"host", member->process.host},
-                         {"pid", member->process.pid},
-                         {"program", member->process.program},
-                         {"holds", describe_claims(member->holds)},
-                         {"waits_for", describe_claims(member->waits)},
-                         {"runs", runs}});
-    }
-    list.push_back(members);
-  }
-  return list;
-}
-
-json describe_chain(const wait_graph& graph, const std::vector<const lock_state*>& chain) {
-  json list = json::array();
-  for (const auto* lock : chain) {
-    json object = describe(*lock);
-    object["waiters"] = lock->waiters.size();
-    for (std::size_t i = 0; i < lock->holders.size(); ++i) {
-      object["holders"][i]["waits_for"] = describe_claims(graph.all_waits(graph.party_of(lock->holders[i])));
-    }
-    list.push_back(object);
-  }
-  return list;
-}
-
 int status_of(const std::vector<deadlock>& deadlocks) { return deadlocks.empty() ? success : deadlocked; }
 
-void print_deadlocks(const findings& found) {
+void print_deadlocks(const investigation& found) {
   const palette colours{stdout};
   for (const auto& each : found.deadlocks) {
     if (&each != &found.deadlocks.front()) fmt::print("\n");
@@ -235,13 +112,11 @@ void print_deadlocks(const findings& found) {
   }
 }
 
-int explain(const why_command& request, const findings& found) {
+int explain(const why_command& request, const investigation& found) {
   const auto chain = chain_from(found.graph, request.name);
   const palette colours{stdout};
   if (request.store.json) {
-    print_line({{"name", request.name},
-                {"chain", describe_chain(found.graph, chain)},
-                {"deadlocks", describe_deadlocks(found)}});
+    print_line(describe_chain(found, request.name));
     return status_of(found.deadlocks);
   }
   if (chain.empty()) print_free(request.name, colours);
@@ -251,9 +126,9 @@ int explain(const why_command& request, const findings& found) {
   return status_of(found.deadlocks);
 }
 
-int list_deadlocks(const why_command& request, const findings& found) {
+int list_deadlocks(const why_command& request, const investigation& found) {
   if (request.store.json) {
-    print_line({{"queues", found.graph.locks().size()}, {"deadlocks", describe_deadlocks(found)}});
+    print_line(describe_deadlocks(found));
   } else if (found.deadlocks.empty()) {
     fmt::print("no deadlock among the {} locks that are waited for\n", found.graph.locks().size());
   } else {
@@ -262,13 +137,10 @@ int list_deadlocks(const why_command& request, const findings& found) {
   return status_of(found.deadlocks);
 }
 
-/// Of a name, the deadlocks that it leads to; the others are of no use to whoever asks for it.
-void keep_those_reached(findings& found, const std::string& name) {
-  std::set<std::string> reached;
-  for (const auto* lock : chain_from(found.graph, name)) reached.insert(lock->name);
-  std::erase_if(found.deadlocks, [&](const deadlock& each) {
-    const auto names = names_in({each});
-    return std::none_of(names.begin(), names.end(), [&](const auto& one) { return reached.contains(one); });
+investigation investigated(const client& locks, const std::string& name) {
+  status_line progress;
+  return investigate(locks, name, [&](std::size_t done, std::size_t all) {
+    progress.show(fmt::format("reading the queues: {} of {} locks", done, all));
   });
 }
 
@@ -278,7 +150,7 @@ int perform(const why_command& request) {
   if (request.all != request.name.empty()) {
     throw failure{bad_usage, "give the name of a lock, or --all. Try 'holdfast why --help'"};
   }
-  auto found = look(open_client(request.store), request.name);
+  auto found = investigated(open_client(request.store), request.name);
   if (request.all) return list_deadlocks(request, found);
   keep_those_reached(found, request.name);
   return explain(request, found);

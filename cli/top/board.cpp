@@ -13,9 +13,6 @@ namespace holdfast::cli {
 
 namespace {
 
-using namespace std::chrono_literals;
-
-constexpr auto rate_over = 10s;
 constexpr std::size_t longest_name = 40;  // in columns
 constexpr std::size_t shortest_name = 12;
 /// Narrower screens have the columns that say most.
@@ -30,27 +27,16 @@ std::string mode_text(const lock_summary& lock) {
 
 }  // namespace
 
-void board::update(std::vector<lock_summary> locks, const waits& longest_waits, boot_clock::time_point when) {
+void board::update(std::vector<lock_summary> locks, const wait_lengths& longest_waits,
+                   boot_clock::time_point when) {
   rows_.clear();
-  std::map<std::string, past, std::less<>> former = std::exchange(history_, {});
+  rates_.begin();
   for (lock_summary& lock : locks) {
-    if (const auto known = former.find(lock.name); known != former.end())
-      history_.insert(former.extract(known));
     const auto wait = longest_waits.find(lock.name);
-    const double grants = seen_grants(lock, when);
+    const double grants = rates_.observe(lock, when);
     rows_.push_back({std::move(lock), wait == longest_waits.end() ? duration::zero() : wait->second, grants});
   }
   sort();
-}
-
-/// Of two looks only that the token has changed is known, not how often.
-double board::seen_grants(const lock_summary& lock, boot_clock::time_point when) {
-  const auto [known, is_new] = history_.try_emplace(lock.name, past{lock.last_token, {}});
-  past& of = known->second;
-  if (!is_new && of.last != lock.last_token) of.grants.push_back(when);
-  of.last = lock.last_token;
-  while (!of.grants.empty() && of.grants.front() + rate_over < when) of.grants.pop_front();
-  return static_cast<double>(of.grants.size()) / std::chrono::duration<double>{rate_over}.count();
 }
 
 void board::sort_by(order by) {

@@ -1,12 +1,12 @@
 #pragma once
 
 #include <cstddef>
-#include <deque>
-#include <map>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "live/grant_rates.hpp"
+#include "live/waits.hpp"
 #include "output/terminal.hpp"
 #include <holdfast/boot_clock.hpp>
 #include <holdfast/state.hpp>
@@ -19,12 +19,10 @@ class board {
  public:
   enum class order : std::uint8_t { waiters, wait, grants, held, name };
 
-  /// How long each name's first waiter has waited, of names that were inspected.
-  using waits = std::map<std::string, duration, std::less<>>;
-
   /// \param longest_waits of names that were inspected.
   /// \param when the store was asked.
-  void update(std::vector<lock_summary> locks, const waits& longest_waits, boot_clock::time_point when);
+  void update(std::vector<lock_summary> locks, const wait_lengths& longest_waits,
+              boot_clock::time_point when);
   void sort_by(order by);
   /// Selects another line; negative: upwards.
   void move(std::ptrdiff_t lines);
@@ -46,16 +44,11 @@ class board {
     duration wait{};
     double grants = 0;  // a second
   };
-  struct past {
-    fencing_token last;
-    std::deque<boot_clock::time_point> grants;  // that were seen, of the last while
-  };
   void sort();
-  [[nodiscard]] double seen_grants(const lock_summary& lock, boot_clock::time_point when);
   [[nodiscard]] std::size_t selected_index() const;
 
   std::vector<row> rows_;
-  std::map<std::string, past, std::less<>> history_;
+  grant_rates rates_;
   std::string selected_;
   order order_ = order::waiters;
 };

@@ -10,16 +10,22 @@
 #include <vector>
 
 #include "descriptor.hpp"
-#include "top/board.hpp"
+#include "live/waits.hpp"
 #include <holdfast/client.hpp>
 
 namespace holdfast::cli {
 
-/// Reads a store again and again on a thread of its own, so that a slow one keeps nobody from the keyboard.
+/// Reads a store again and again on a thread of its own, so that a slow one keeps nobody from the keyboard,
+/// or from an answer.
 class store_reader {
  public:
+  struct pace {
+    duration shortest_pause;  ///< between two readings, also while the store tells of changes
+    duration longest_pause;  ///< what ends with its ttl changes nothing at the store: it is read now and then
+  };
+  /// A pause is also as long as the reading before it, so that the store is left alone half of the time.
   /// \param locks is closed when this ends, and cannot be used afterwards.
-  explicit store_reader(client& locks);
+  store_reader(client& locks, pace how_often);
   ~store_reader();
   store_reader(const store_reader&) = delete;
   store_reader& operator=(const store_reader&) = delete;
@@ -27,7 +33,7 @@ class store_reader {
   /// What the store had at one time.
   struct view {
     std::vector<lock_summary> locks;
-    board::waits longest_waits;
+    wait_lengths longest_waits;
     std::optional<lock_state> detail;  // of the name that was wanted
     boot_clock::time_point when;
   };
@@ -38,6 +44,7 @@ class store_reader {
   struct news {
     std::string text;
     bool is_error = false;
+    boot_clock::time_point when;
   };
   /// What was done, or the error of the last request; empty: none, since the last time.
   [[nodiscard]] std::optional<news> take_message();
@@ -45,17 +52,20 @@ class store_reader {
   [[nodiscard]] std::optional<boot_clock::time_point> answered_at() const;
 
   /// Names of which the wait is wanted, and the one of which all is; empty: none.
-  void want(std::vector<std::string> waits, std::string detail);
+  /// \param soon if these are others than before, does not wait for a change or the longest pause.
+  void want(std::vector<std::string> waits, std::string detail, bool soon = true);
   /// Does this soon. \param action returns the message.
   void perform(std::function<std::string(const client&)> action);
 
  private:
   void run(const std::stop_token& stop);
   void read_once();
+  [[nodiscard]] wait_lengths waits_of(const std::vector<std::string>& names) const;
   void publish(view seen);
   void say(std::string text, bool is_error);
 
   client& locks_;
+  pace pace_;
   event arrived_;
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;

@@ -1,5 +1,6 @@
-#include "top/reader.hpp"
+#include "live/reader.hpp"
 
+#include <algorithm>
 #include <chrono>
 #include <exception>
 #include <fmt/core.h>
@@ -12,17 +13,11 @@ namespace holdfast::cli {
 
 namespace {
 
-using namespace std::chrono_literals;
-
-/// Between two looks. The table of a busy store changes all the time, and nobody reads faster.
-constexpr auto shortest_pause = 500ms;
-/// What ends with its ttl changes nothing at the store: look now and then.
-constexpr auto longest_pause = 2s;
 constexpr std::size_t most_waiters = 200;  // of the name of which all is wanted
 
 }  // namespace
 
-store_reader::store_reader(client& locks) : locks_{locks} {
+store_reader::store_reader(client& locks, pace how_often) : locks_{locks}, pace_{how_often} {
   watch_ = locks.watch([this] {
     const std::scoped_lock lock{mutex_};
     has_changed_ = true;
@@ -40,8 +35,11 @@ store_reader::~store_reader() {
 
 void store_reader::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
+    duration shortest = pace_.shortest_pause;
     try {
+      const auto began = boot_clock::now();
       read_once();
+      shortest = std::max(shortest, std::chrono::duration_cast<duration>(boot_clock::now() - began));
     } catch (const error& problem) {
       if (problem.code() == errc::closed) return;
       say(problem.what(), true);
@@ -50,8 +48,9 @@ void store_reader::run(const std::stop_token& stop) {
     }
     std::unique_lock lock{mutex_};
     const auto is_urgent = [this] { return !actions_.empty(); };
-    if (wake_.wait_for(lock, stop, shortest_pause, is_urgent)) continue;
-    wake_.wait_for(lock, stop, longest_pause - shortest_pause, [&] { return has_changed_ || is_urgent(); });
+    if (wake_.wait_for(lock, stop, shortest, is_urgent)) continue;
+    wake_.wait_for(lock, stop, pace_.longest_pause - std::min(shortest, pace_.longest_pause),
+                   [&] { return has_changed_ || is_urgent(); });
   }
 }
 
@@ -70,15 +69,26 @@ void store_reader::read_once() {
   view seen;
   seen.when = boot_clock::now();
   seen.locks = locks_.list();
-  for (const std::string& name : waits) {
-    const auto state = locks_.inspect(name, 1);
-    if (state && !state->waiters.empty()) seen.longest_waits.emplace(name, state->waiters.front().age);
-  }
+  seen.longest_waits = waits_of(waits);
   if (!detail.empty()) {
     seen.detail = locks_.inspect(detail, most_waiters).value_or(lock_state{});
     seen.detail->name = detail;
   }
   publish(std::move(seen));
+}
+
+wait_lengths store_reader::waits_of(const std::vector<std::string>& names) const {
+  wait_lengths result;
+  for (const std::string& name : names) {
+    try {
+      const auto state = locks_.inspect(name, 1);
+      if (state && !state->waiters.empty()) result.emplace(name, state->waiters.front().age);
+    } catch (const error& problem) {
+      // Whoever may write to the store can make a key there that is the name of no lock.
+      if (problem.code() != errc::invalid_name) throw;
+    }
+  }
+  return result;
 }
 
 void store_reader::publish(view seen) {
@@ -90,7 +100,7 @@ void store_reader::publish(view seen) {
 
 void store_reader::say(std::string text, bool is_error) {
   const std::scoped_lock lock{mutex_};
-  message_ = news{std::move(text), is_error};
+  message_ = news{std::move(text), is_error, boot_clock::now()};
   arrived_.raise();
 }
 
@@ -110,9 +120,9 @@ std::optional<boot_clock::time_point> store_reader::answered_at() const {
   return answered_at_;
 }
 
-void store_reader::want(std::vector<std::string> waits, std::string detail) {
+void store_reader::want(std::vector<std::string> waits, std::string detail, bool soon) {
   const std::scoped_lock lock{mutex_};
-  if (detail != wanted_detail_ || waits != wanted_waits_) has_changed_ = true;
+  if (soon && (detail != wanted_detail_ || waits != wanted_waits_)) has_changed_ = true;
   wanted_waits_ = std::move(waits);
   wanted_detail_ = std::move(detail);
   wake_.notify_all();

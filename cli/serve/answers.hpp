@@ -1,0 +1,32 @@
+#pragma once
+
+#include <exception>
+#include <string>
+
+#include "output/json.hpp"
+#include "serve/exchange.hpp"
+#include <holdfast/client.hpp>
+
+namespace holdfast::cli {
+
+/// As `--json` prints it: ASCII, on one line.
+[[nodiscard]] std::string dumped(const json& object);
+[[nodiscard]] http_reply json_reply(const json& object);
+/// For an exception of the library, or another one.
+[[nodiscard]] http_reply failure_reply(const std::exception& problem);
+
+/// The questions below ask the store, and block meanwhile.
+
+/// As `show NAME --json`, with the first thousand waiters.
+[[nodiscard]] http_reply answer_lock(const client& locks, const std::string& name);
+/// As `why NAME --json`.
+[[nodiscard]] http_reply answer_why(const client& locks, const std::string& name);
+/// As `why --all --json`.
+[[nodiscard]] http_reply answer_deadlocks(const client& locks);
+
+/// `release --ask`. \param body `{"reason": "…"}`; a token may name one hold.
+[[nodiscard]] http_reply ask_holders(const client& locks, const std::string& name, const std::string& body);
+/// `release --force --token`. \param body `{"token": 7}`
+[[nodiscard]] http_reply end_hold(const client& locks, const std::string& name, const std::string& body);
+
+}  // namespace holdfast::cli

@@ -1,0 +1,78 @@
+#include "serve/route.hpp"
+
+#include <array>
+#include <charconv>
+#include <optional>
+#include <utility>
+
+namespace holdfast::cli {
+
+namespace {
+
+std::optional<std::string> decoded(std::string_view text) {
+  std::string result;
+  for (std::size_t i = 0; i < text.size(); ++i) {
+    if (text[i] != '%') {
+      result += text[i];
+      continue;
+    }
+    const std::string_view digits = text.substr(i + 1, 2);
+    unsigned value = 0;
+    const auto* const end = digits.data() + digits.size();
+    const auto read = std::from_chars(digits.data(), end, value, 16);
+    if (digits.size() != 2 || read.ec != std::errc{} || read.ptr != end) return std::nullopt;
+    result += static_cast<char>(value);
+    i += 2;
+  }
+  return result;
+}
+
+bool take_prefix(std::string_view& text, std::string_view prefix) {
+  if (!text.starts_with(prefix)) return false;
+  text.remove_prefix(prefix.size());
+  return true;
+}
+
+bool take_suffix(std::string_view& text, std::string_view suffix) {
+  if (!text.ends_with(suffix)) return false;
+  text.remove_suffix(suffix.size());
+  return true;
+}
+
+/// A slash of a name is escaped in a path, so what follows one is not of the name.
+route route_of_name(endpoint to, std::string_view escaped) {
+  if (escaped.empty() || escaped.find('/') != std::string_view::npos) return {};
+  auto name = decoded(escaped);
+  if (!name) return {.to = endpoint::malformed, .name = {}};
+  return {.to = to, .name = *std::move(name)};
+}
+
+constexpr std::array<std::pair<std::string_view, endpoint>, 7> fixed_paths{{
+    {"/api/status", endpoint::status},
+    {"/api/locks", endpoint::locks},
+    {"/api/deadlocks", endpoint::deadlocks},
+    {"/api/doctor", endpoint::doctor},
+    {"/api/events", endpoint::events},
+    {"/metrics", endpoint::metrics},
+    {"/healthz", endpoint::health},
+}};
+
+}  // namespace
+
+route route_of(std::string_view target) {
+  const auto question = target.find('?');
+  const std::string_view path = target.substr(0, question);
+  const std::string_view query = question == std::string_view::npos ? "" : target.substr(question + 1);
+  for (const auto& [fixed, to] : fixed_paths) {
+    if (path == fixed) return {.to = to, .name = {}, .is_fresh = query == "fresh=1"};
+  }
+  std::string_view rest = path;
+  if (take_prefix(rest, "/api/why/")) return route_of_name(endpoint::why, rest);
+  if (!take_prefix(rest, "/api/locks/")) return {.to = endpoint::page, .name = std::string{path}};
+  if (take_suffix(rest, "/timeline")) return route_of_name(endpoint::timeline, rest);
+  if (take_suffix(rest, "/ask")) return route_of_name(endpoint::ask, rest);
+  if (take_suffix(rest, "/release")) return route_of_name(endpoint::release, rest);
+  return route_of_name(endpoint::lock, rest);
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,260 @@
+#include "serve/service.hpp"
+
+#include <algorithm>
+#include <chrono>
+#include <exception>
+#include <fmt/format.h>
+#include <utility>
+
+#include "output/diagnosis.hpp"
+#include "output/text.hpp"
+#include "serve/answers.hpp"
+#include "serve/page_files.hpp"
+
+namespace holdfast::cli {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto default_interval = 1s;
+/// Of these names the longest wait is read each time: each costs a request.
+constexpr std::size_t most_looks = 20;
+/// So that the cause of a failure is shown soon, and not after the usual time for retries.
+constexpr auto retry_limit = 2s;
+constexpr auto status_interval = 15s;
+constexpr std::size_t most_questions = 32;  // that wait
+constexpr auto stop_limit = 3s;
+
+duration interval_of(const serve_command& request) { return request.interval.value_or(default_interval); }
+
+store_reader::pace pace_of(const serve_command& request) {
+  return {.shortest_pause = interval_of(request) / 4, .longest_pause = interval_of(request)};
+}
+
+client open_for_serving(const store_choice& store) {
+  return open_client(store, client_options{}
+                                .flush_limit(duration::zero())
+                                .locks(lock_options{}.retry(retry_policy{}.limit(retry_limit))));
+}
+
+client_options options_of_doctor(const store_choice& store) {
+  client_options options;
+  options.password(password_of(store));
+  return options;
+}
+
+double ago(boot_clock::time_point when) { return to_seconds(boot_clock::now() - when); }
+
+http_reply busy() {
+  http_reply reply = error_reply(503, "busy", "too many questions wait for the store; ask again later");
+  reply.headers.emplace_back("Retry-After", "1");
+  return reply;
+}
+
+http_reply wrong_method(std::string_view allowed) {
+  http_reply reply = error_reply(405, "wrong_method", fmt::format("the method is none of {}", allowed));
+  reply.headers.emplace_back("Allow", allowed);
+  return reply;
+}
+
+http_reply page_reply(const std::string& path) {
+  const auto wanted = path == "/" ? "/index.html" : path;
+  const auto files = page_files();
+  const auto found = std::ranges::find(files, wanted, &page_file::path);
+  if (found == files.end()) return error_reply(404, "not_found", "there is nothing of that name");
+  http_reply reply;
+  reply.content_type = content_type_of(found->path);
+  reply.body = std::make_shared<const std::string>(found->content);
+  return reply;
+}
+
+/// In place of the thread's end by an exception.
+http_reply answered(const std::function<http_reply()>& ask) {
+  try {
+    return ask();
+  } catch (const std::exception& problem) {
+    return failure_reply(problem);
+  }
+}
+
+}  // namespace
+
+service::service(const serve_command& request, access_rules rules, release_secret secret, poster post)
+    : store_{open_for_serving(request.store)},
+      doctor_url_{url_of(request.store)},
+      doctor_options_{options_of_doctor(request.store)},
+      overdue_{std::max<duration>(5s, 3 * interval_of(request))},
+      rules_{std::move(rules)},
+      secret_{std::move(secret)},
+      post_{std::move(post)},
+      metrics_{printable(store_.url())},
+      questions_{most_questions},
+      doctor_{1},
+      reader_{store_, pace_of(request)} {}
+
+void service::take() {
+  if (auto seen = reader_.take()) {
+    metrics_.count(seen->locks, seen->when);
+    const auto before = keeper_.last().revision;
+    const auto change = keeper_.update(std::move(*seen));
+    const snapshot& now = keeper_.last();
+    metrics_.add(now, history_.update(keeper_.previous(), now));
+    if (now.revision != before) {
+      json changed = json::array();
+      for (const auto* const row : change.changed) changed.push_back(describe(*row, now.taken_at));
+      feed_.add_change(now.revision, event_text("change", dumped({{"revision", now.revision},
+                                                                  {"taken_ago_s", ago(now.taken_at)},
+                                                                  {"total", now.total},
+                                                                  {"changed", std::move(changed)},
+                                                                  {"removed", change.removed}})));
+    }
+    const bool is_wait_unknown = std::ranges::any_of(
+        now.rows, [](const lock_row& row) { return row.lock.waiters != 0 && !row.waited_since; });
+    reader_.want(keeper_.names_to_look_at(most_looks), {}, is_wait_unknown);
+    if (problem_ && problem_->when < now.taken_at) problem_.reset();
+  }
+  if (auto news = reader_.take_message(); news && news->when > keeper_.last().taken_at)
+    problem_ = std::move(news);
+  announce_status(false);
+  wake_streams_();
+}
+
+void service::tick() {
+  announce_status(boot_clock::now() - announced_at_ >= status_interval);
+  wake_streams_();
+}
+
+void service::announce_status(bool is_due) {
+  json now = status();
+  auto text = dumped(now);
+  now.erase("answered_ago_s");
+  auto without_age = dumped(now);
+  if (!is_due && without_age == announced_status_) return;
+  announced_status_ = std::move(without_age);
+  announced_at_ = boot_clock::now();
+  feed_.set_status(event_text("status", text));
+}
+
+std::optional<std::string> service::store_problem() const {
+  if (problem_) return without_secrets(problem_->text);
+  const auto silence = boot_clock::now() - reader_.answered_at().value_or(began_);
+  if (silence <= overdue_) return std::nullopt;
+  return "the store does not answer";
+}
+
+json service::status() const {
+  const auto answered_at = reader_.answered_at();
+  const auto problem = store_problem();
+  json object{
+      {"store", store_.url()}, {"version", version()}, {"allows_release", static_cast<bool>(secret_)}};
+  object["answered_ago_s"] = answered_at ? json(ago(*answered_at)) : json(nullptr);
+  object["error"] = problem ? json(*problem) : json(nullptr);
+  return object;
+}
+
+/// The text of the rows is made once for a reading, and without it the ages would be the only difference.
+std::string service::snapshot_text() {
+  const snapshot& now = keeper_.last();
+  if (rows_text_of_ != now.taken_at) {
+    json rows = json::array();
+    for (const lock_row& row : now.rows) rows.push_back(describe(row, now.taken_at));
+    rows_text_ = dumped(rows);
+    rows_text_of_ = now.taken_at;
+  }
+  return fmt::format(R"({{"revision":{},"taken_ago_s":{},"total":{},"locks":{}}})", now.revision,
+                     ago(now.taken_at), now.total, rows_text_);
+}
+
+std::shared_ptr<const std::string> service::next_event(event_cursor& reader) {
+  return feed_.next(reader, [this] {
+    return std::make_shared<const std::string>(event_text("snapshot", snapshot_text()));
+  });
+}
+
+http_reply service::locks_reply() {
+  if (keeper_.last().revision == 0)
+    return error_reply(503, "unavailable", store_problem().value_or("the store has not answered yet"));
+  http_reply reply;
+  reply.body = std::make_shared<const std::string>(snapshot_text() + '\n');
+  return reply;
+}
+
+http_reply service::metrics_reply(const http_request& request) const {
+  const bool is_open_metrics = request.accept.find("application/openmetrics-text") != std::string::npos;
+  const auto answered_at = reader_.answered_at();
+  const bool is_up = answered_at && boot_clock::now() - *answered_at <= overdue_;
+  http_reply reply;
+  reply.content_type = is_open_metrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
+                                       : "text/plain; version=0.0.4; charset=utf-8";
+  reply.body = std::make_shared<const std::string>(metrics_.text(is_up, boot_clock::now(), is_open_metrics));
+  return reply;
+}
+
+http_reply service::health_reply() const {
+  const auto answered_at = reader_.answered_at();
+  if (answered_at && boot_clock::now() - *answered_at <= overdue_) return text_reply(200, "ok\n");
+  const auto since = answered_at
+                         ? fmt::format("has not answered for {}",
+                                       to_text(std::chrono::duration_cast<duration>(
+                                           std::chrono::seconds{static_cast<long>(ago(*answered_at))})))
+                         : std::string{"has not answered yet"};
+  const auto cause = problem_ ? ": " + without_secrets(problem_->text) : std::string{};
+  return text_reply(503, fmt::format("the store {}{}\n", since, printable(cause)));
+}
+
+http_reply service::answer_now(const http_request& request, const route& where) {
+  switch (where.to) {
+    case endpoint::status: return json_reply(status());
+    case endpoint::locks: return locks_reply();
+    case endpoint::timeline: {
+      const auto known = history_.describe(where.name, boot_clock::now());
+      return known.is_null() ? error_reply(404, "unknown_name", "this server has seen no hold of that name")
+                             : json_reply(known);
+    }
+    case endpoint::events: {
+      http_reply reply;
+      reply.content_type = "text/event-stream";
+      reply.is_event_stream = true;
+      return reply;
+    }
+    case endpoint::metrics: return metrics_reply(request);
+    case endpoint::health: return health_reply();
+    case endpoint::malformed:
+      return error_reply(400, "invalid_target", "after each % there must be two hexadecimal digits");
+    default: return page_reply(where.name);
+  }
+}
+
+void service::handle(const http_request& request, const handler& done) {
+  if (auto refusal = rules_.refuse(request)) return done(*std::move(refusal));
+  const auto where = route_of(request.target);
+  if (where.to == endpoint::ask || where.to == endpoint::release) return change(request, where, done);
+  if (request.method != "GET" && request.method != "HEAD") return done(wrong_method("GET, HEAD"));
+  switch (where.to) {
+    case endpoint::lock:
+      return ask_store([name = where.name](const client& locks) { return answer_lock(locks, name); }, done);
+    case endpoint::why:
+      return ask_store([name = where.name](const client& locks) { return answer_why(locks, name); }, done);
+    case endpoint::deadlocks: return ask_store(answer_deadlocks, done);
+    case endpoint::doctor: return diagnose_store(where.is_fresh, done);
+    default: return done(answered([&] { return answer_now(request, where); }));
+  }
+}
+
+void service::ask_store(question what, const handler& done) {
+  const bool is_accepted = questions_.add([this, what = std::move(what), done] {
+    auto reply = answered([&] { return what(store_); });
+    post_([done, reply = std::move(reply)] { done(reply); });
+  });
+  if (!is_accepted) done(busy());
+}
+
+bool service::stop() {
+  wake_streams_ = [] {};
+  store_.close();
+  const bool is_idle = questions_.stop(stop_limit);
+  return doctor_.stop(is_idle ? stop_limit : 0s) && is_idle;
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,101 @@
+#pragma once
+
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "commands/serve.hpp"
+#include "live/reader.hpp"
+#include "serve/access.hpp"
+#include "serve/events.hpp"
+#include "serve/exchange.hpp"
+#include "serve/history.hpp"
+#include "serve/metrics.hpp"
+#include "serve/route.hpp"
+#include "serve/secret.hpp"
+#include "serve/snapshot.hpp"
+#include "serve/worker.hpp"
+#include <holdfast/client.hpp>
+
+namespace holdfast::cli {
+
+/// What `serve` answers, without HTTP's wire. One thread calls it. The store is read on a second one,
+/// questions to it are put on a third, and the doctor's on a fourth: none of them waits for another.
+class service {
+ public:
+  using handler = std::function<void(http_reply)>;
+  /// Runs a function on the thread that calls the service, later. Called from the others.
+  using poster = std::function<void(std::function<void()>)>;
+
+  service(const serve_command& request, access_rules rules, release_secret secret, poster post);
+
+  /// Readable when take() has something to do.
+  [[nodiscard]] int get() const noexcept { return reader_.get(); }
+  void take();
+  /// To be called about once a second.
+  void tick();
+
+  /// \param done is called once, now or later.
+  void handle(const http_request& request, const handler& done);
+
+  /// What the reader of a stream gets next; null: nothing for now.
+  [[nodiscard]] std::shared_ptr<const std::string> next_event(event_cursor& reader);
+  /// Called when there may be events.
+  void on_events(std::function<void()> call) { wake_streams_ = std::move(call); }
+
+  /// Ends what waits for the store. \return false: a thread is still at work, and must not be waited for.
+  [[nodiscard]] bool stop();
+
+ private:
+  using question = std::function<http_reply(const client&)>;
+  void ask_store(question what, const handler& done);
+  void diagnose_store(bool is_fresh, const handler& done);
+  void change(const http_request& request, const route& where, const handler& done);
+  [[nodiscard]] std::optional<http_reply> refuse_change(const http_request& request,
+                                                        const route& where) const;
+  [[nodiscard]] http_reply answer_now(const http_request& request, const route& where);
+  [[nodiscard]] http_reply locks_reply();
+  [[nodiscard]] http_reply metrics_reply(const http_request& request) const;
+  [[nodiscard]] http_reply health_reply() const;
+  [[nodiscard]] json status() const;
+  [[nodiscard]] std::string snapshot_text();
+  [[nodiscard]] std::optional<std::string> store_problem() const;
+  void announce_status(bool is_due);
+
+  client store_;
+  std::string doctor_url_;
+  client_options doctor_options_;
+  duration overdue_;  // a store that has not answered for longer is down
+  access_rules rules_;
+  release_secret secret_;
+  poster post_;
+  std::function<void()> wake_streams_ = [] {};
+
+  snapshot_keeper keeper_;
+  hand_over_history history_;
+  metrics_board metrics_;
+  event_feed feed_;
+  std::optional<store_reader::news> problem_;  // of the last reading
+  boot_clock::time_point began_ = boot_clock::now();
+  std::string announced_status_;  // without its age
+  boot_clock::time_point announced_at_{};
+  std::string rows_text_;  // of the snapshot's rows as they were at
+  boot_clock::time_point rows_text_of_{};
+
+  struct diagnosis {
+    boot_clock::time_point taken_at;
+    std::optional<json> report;  // empty: it failed
+    http_reply failure;
+  };
+  std::optional<diagnosis> diagnosis_;
+  std::vector<handler> awaiting_diagnosis_;
+  bool is_diagnosing_ = false;
+
+  worker questions_;
+  worker doctor_;
+  store_reader reader_;  // the last: it ends first, and closes the client
+};
+
+}  // namespace holdfast::cli

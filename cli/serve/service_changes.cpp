@@ -1,0 +1,101 @@
+// The parts of the service that do more than look: requests to release, and the doctor.
+
+#include <chrono>
+#include <exception>
+#include <fmt/format.h>
+#include <utility>
+
+#include "output/diagnosis.hpp"
+#include "output/terminal.hpp"
+#include "output/text.hpp"
+#include "serve/answers.hpp"
+#include "serve/service.hpp"
+
+namespace holdfast::cli {
+
+namespace {
+
+using namespace std::chrono_literals;
+
+constexpr auto diagnosis_is_old = 60s;
+constexpr auto diagnosis_is_fresh = 5s;
+
+/// One line for each request that changes something, or tried to.
+void audit(const http_request& request, const route& where, unsigned status) {
+  complain(fmt::format("holdfast serve: {} of '{}' by {}: {} {}\n",
+                       where.to == endpoint::ask ? "request to release" : "forced release",
+                       printable(where.name), request.peer, status < 300 ? "done" : "refused", status));
+}
+
+bool is_json(const std::string& content_type) {
+  return content_type == "application/json" || content_type.starts_with("application/json;");
+}
+
+}  // namespace
+
+std::optional<http_reply> service::refuse_change(const http_request& request, const route& where) const {
+  if (request.method != "POST") {
+    auto reply = error_reply(405, "wrong_method", "the method is not POST");
+    reply.headers.emplace_back("Allow", "POST");
+    return reply;
+  }
+  if (!secret_)
+    return error_reply(403, "reads_only", "this server only reads; --allow-release would let it do this");
+  // A form of another site could send a body as text.
+  if (!request.has_origin || !rules_.is_same_origin(request))
+    return error_reply(403, "wrong_origin", "the Origin header is not this server");
+  if (!is_json(request.content_type))
+    return error_reply(415, "wrong_content_type", "the Content-Type is not application/json");
+  constexpr std::string_view scheme = "Bearer ";
+  const std::string_view given = request.authorization;
+  if (!given.starts_with(scheme) || !secret_.matches(given.substr(scheme.size()))) {
+    auto reply = error_reply(401, "wrong_secret", "the secret is missing or wrong");
+    reply.headers.emplace_back("WWW-Authenticate", "Bearer");
+    audit(request, where, reply.status);
+    return reply;
+  }
+  return std::nullopt;
+}
+
+void service::change(const http_request& request, const route& where, const handler& done) {
+  if (auto refusal = refuse_change(request, where)) return done(*std::move(refusal));
+  const auto act = where.to == endpoint::ask ? ask_holders : end_hold;
+  ask_store([act, where, body = request.body](const client& locks) { return act(locks, where.name, body); },
+            [request, where, done](http_reply reply) {
+              audit(request, where, reply.status);
+              done(std::move(reply));
+            });
+}
+
+void service::diagnose_store(bool is_fresh, const handler& done) {
+  const auto answer = [](const diagnosis& of) {
+    if (!of.report) return of.failure;
+    json object{{"taken_ago_s", to_seconds(boot_clock::now() - of.taken_at)}};
+    object.update(*of.report);
+    return json_reply(object);
+  };
+  // A failed one is not kept for long: the store may be there again.
+  const bool is_short = is_fresh || (diagnosis_ && !diagnosis_->report);
+  const auto limit = is_short ? diagnosis_is_fresh : diagnosis_is_old;
+  if (diagnosis_ && boot_clock::now() - diagnosis_->taken_at < limit) return done(answer(*diagnosis_));
+  awaiting_diagnosis_.push_back(done);
+  if (std::exchange(is_diagnosing_, true)) return;
+  const auto finish = [this, answer](diagnosis of) {
+    diagnosis_ = std::move(of);
+    is_diagnosing_ = false;
+    for (const auto& each : std::exchange(awaiting_diagnosis_, {})) each(answer(*diagnosis_));
+  };
+  const bool is_accepted = doctor_.add([this, finish] {
+    diagnosis of;
+    try {
+      of.report = describe(diagnose(doctor_url_, doctor_options_));
+    } catch (const std::exception& problem) {
+      of.failure = failure_reply(problem);
+    }
+    of.taken_at = boot_clock::now();
+    post_([finish, of = std::move(of)] { finish(of); });
+  });
+  if (!is_accepted) finish({boot_clock::now(), std::nullopt, error_reply(503, "closed", "this server ends")});
+}
+
+}  // namespace holdfast::cli

@@ -1,0 +1,138 @@
+#include "why/investigation.hpp"
+
+#include <algorithm>
+#include <deque>
+#include <set>
+#include <utility>
+
+#include <holdfast/error.hpp>
+
+namespace holdfast::cli {
+
+namespace {
+
+/// \param requested_name the name that the user gave; the others are of a listing.
+std::vector<lock_state> inspected(const client& locks, const std::set<std::string>& names,
+                                  const std::string& requested_name, const reading_progress& progress) {
+  std::vector<lock_state> states;
+  for (const auto& name : names) {
+    if (states.size() % 16 == 0) progress(states.size(), names.size());
+    try {
+      if (auto state = locks.inspect(name, most_waiters_read)) states.push_back(*std::move(state));
+    } catch (const error& cause) {
+      // Whoever may write to the store can make a key there that is the name of no lock.
+      if (cause.code() != errc::invalid_name || name == requested_name) throw;
+    }
+  }
+  return states;
+}
+
+std::set<std::string> names_in(const std::vector<deadlock>& deadlocks) {
+  std::set<std::string> names;
+  for (const auto& each : deadlocks) {
+    for (const party* member : each) {
+      for (const auto& claim : member->holds) names.insert(claim.name);
+      for (const auto& claim : member->waits) names.insert(claim.name);
+    }
+  }
+  return names;
+}
+
+json describe_claims(const std::vector<claim_on>& claims) {
+  json list = json::array();
+  for (const auto& each : claims) {
+    json object{{"name", each.name}};
+    if (each.place != 0) object["place"] = each.place;
+    object.update(describe(each.claim));
+    list.push_back(object);
+  }
+  return list;
+}
+
+json deadlocks_of(const investigation& found) {
+  json list = json::array();
+  for (const auto& each : found.deadlocks) {
+    json members = json::array();
+    for (const party* member : each) {
+      json runs = json::array();
+      for (const auto command : member->commands) runs.push_back(found.confirmed.at(command).process.pid);
+      members.push_back({{"host", member->process.host},
+                         {"pid", member->process.pid},
+                         {"program", member->process.program},
+                         {"holds", describe_claims(member->holds)},
+                         {"waits_for", describe_claims(member->waits)},
+                         {"runs", runs}});
+    }
+    list.push_back(members);
+  }
+  return list;
+}
+
+json chain_of(const wait_graph& graph, const std::vector<const lock_state*>& chain) {
+  json list = json::array();
+  for (const auto* lock : chain) {
+    json object = describe(*lock);
+    object["waiters"] = lock->waiters.size();
+    for (std::size_t i = 0; i < lock->holders.size(); ++i) {
+      object["holders"][i]["waits_for"] = describe_claims(graph.all_waits(graph.party_of(lock->holders[i])));
+    }
+    list.push_back(object);
+  }
+  return list;
+}
+
+}  // namespace
+
+investigation investigate(const client& locks, const std::string& name, const reading_progress& progress) {
+  std::set<std::string> names;
+  if (!name.empty()) names.insert(name);
+  for (const auto& lock : locks.list()) {
+    if (lock.waiters != 0) names.insert(lock.name);
+  }
+  wait_graph graph{inspected(locks, names, name, progress)};
+  const auto suspected = names_in(graph.deadlocks());
+  wait_graph confirmed{suspected.empty() ? std::vector<lock_state>{}
+                                         : in_both(graph.locks(), inspected(locks, suspected, {}, progress))};
+  investigation result{.graph = std::move(graph), .confirmed = std::move(confirmed), .deadlocks = {}};
+  result.deadlocks = result.confirmed.deadlocks();
+  return result;
+}
+
+std::vector<const lock_state*> chain_from(const wait_graph& graph, const std::string& name) {
+  std::vector<const lock_state*> chain;
+  std::set<std::string> seen{name};
+  std::deque<std::string> next{name};
+  while (!next.empty()) {
+    const lock_state* lock = graph.find(next.front());
+    next.pop_front();
+    if (lock == nullptr) continue;
+    chain.push_back(lock);
+    for (const auto& holder : lock->holders) {
+      for (const auto& wait : graph.all_waits(graph.party_of(holder))) {
+        if (seen.insert(wait.name).second) next.push_back(wait.name);
+      }
+    }
+  }
+  return chain;
+}
+
+void keep_those_reached(investigation& found, const std::string& name) {
+  std::set<std::string> reached;
+  for (const auto* lock : chain_from(found.graph, name)) reached.insert(lock->name);
+  std::erase_if(found.deadlocks, [&](const deadlock& each) {
+    const auto names = names_in({each});
+    return std::none_of(names.begin(), names.end(), [&](const auto& one) { return reached.contains(one); });
+  });
+}
+
+json describe_chain(const investigation& found, const std::string& name) {
+  return {{"name", name},
+          {"chain", chain_of(found.graph, chain_from(found.graph, name))},
+          {"deadlocks", deadlocks_of(found)}};
+}
+
+json describe_deadlocks(const investigation& found) {
+  return {{"queues", found.graph.locks().size()}, {"deadlocks", deadlocks_of(found)}};
+}
+
+}  // namespace holdfast::cli

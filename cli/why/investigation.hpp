@@ -1,0 +1,44 @@
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "output/json.hpp"
+#include "why/wait_graph.hpp"
+#include <holdfast/client.hpp>
+
+namespace holdfast::cli {
+
+/// So many waiters of a name are read: on ZooKeeper each costs a read.
+inline constexpr std::size_t most_waiters_read = 1000;
+
+using deadlock = std::vector<const party*>;
+
+/// What was found in a store. The deadlocks point into the confirmed graph.
+struct investigation {
+  wait_graph graph;      // of all queues
+  wait_graph confirmed;  // of what stood in two observations
+  std::vector<deadlock> deadlocks;
+};
+
+/// Told while queues are read: how many, and of how many.
+using reading_progress = std::function<void(std::size_t done, std::size_t all)>;
+
+/// Reads all queues of a store.
+/// \param name one whose holders are wanted although nobody waits; or empty.
+/// \throws holdfast::error as client::list and client::inspect.
+[[nodiscard]] investigation investigate(const client& locks, const std::string& name,
+                                        const reading_progress& progress);
+/// The name, and the names that its holders wait for, and so on: each once.
+[[nodiscard]] std::vector<const lock_state*> chain_from(const wait_graph& graph, const std::string& name);
+/// Of a name, the deadlocks that it leads to; the others are of no use to whoever asks for it.
+void keep_those_reached(investigation& found, const std::string& name);
+
+/// What `why NAME --json` prints.
+[[nodiscard]] json describe_chain(const investigation& found, const std::string& name);
+/// What `why --all --json` prints.
+[[nodiscard]] json describe_deadlocks(const investigation& found);
+
+}  // namespace holdfast::cli
