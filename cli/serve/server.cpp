@@ -171,7 +171,7 @@ class server {
 }  // namespace
 
 void run_server(const serve_command& request) {
-  const signal_inbox signals{SIGINT, SIGTERM};  // before all threads
+  signal_inbox signals{SIGINT, SIGTERM};  // before all threads
   auto given = checked_parts(request);
   auto running = std::make_unique<server>(request, std::move(given), signals);
   if (request.store.json) {
@@ -180,7 +180,11 @@ void run_server(const serve_command& request) {
     fmt::print("listening on {}\n", running->url());
     flush_output();
   }
-  if (running->run()) return;
+  const bool has_ended = running->run();
+  // One that was not taken would end the process when it is given back.
+  while (signals.take()) {
+  }
+  if (has_ended) return;
   // A thread is still with a server that does not answer. It holds nothing, and is not waited for.
   flush_output();
   ::_exit(success);
