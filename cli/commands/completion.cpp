@@ -100,12 +100,13 @@ _holdfast() {
   if ((COMP_CWORD == 1)); then
 )sh";
 
-/// Of all commands, `--wait|--ttl|…`, as a pattern of the shell's; files are completed elsewhere.
-std::string flags_with_values(const synopses& commands) {
+/// Of all commands, `--wait|--ttl|…`, as a pattern of the shell's.
+/// \param are_files those whose value is a file; else the others.
+std::string flags_with_values(const synopses& commands, bool are_files) {
   std::set<std::string> flags;
   for (const auto& command : commands) {
     for (const auto& option : command.options) {
-      if (!option.value.empty() && option.value != "FILE") {
+      if (!option.value.empty() && (option.value == "FILE") == are_files) {
         flags.insert(option.flags.begin(), option.flags.end());
       }
     }
@@ -136,13 +137,11 @@ std::string bash_script(const synopses& commands) {
       return
     fi
   done
-  if [[ $previous == --password-file ]]; then
-    COMPREPLY=($(compgen -f -- "$current"))
-    return
-  fi
 )sh";
+  text += fmt::format("  case $previous in {}) COMPREPLY=($(compgen -f -- \"$current\")); return ;; esac\n",
+                      flags_with_values(commands, true));
   text += fmt::format("  case $previous in {}) return ;; esac  # a value, and no name\n",
-                      flags_with_values(commands));
+                      flags_with_values(commands, false));
   text += "  case ${COMP_WORDS[1]} in\n";
   for (const auto& command : commands) text += bash_case(command);
   return text + "  esac\n}\n\ncomplete -o bashdefault -F _holdfast holdfast\n";

@@ -53,7 +53,7 @@ access_rules::access_rules(const listen_address& where, const std::vector<std::s
   }
 }
 
-std::optional<http_reply> access_rules::refuse(const http_request& request) const {
+std::optional<http_reply> access_rules::refuse(const http_request& request, bool is_page) const {
   const auto host = lower_case(request.host);
   if (!hosts_.contains(host) && !hosts_.contains(without_port(host))) {
     return error_reply(
@@ -66,6 +66,9 @@ std::optional<http_reply> access_rules::refuse(const http_request& request) cons
     return error_reply(403, "wrong_origin",
                        fmt::format("a page of another site asks: '{}'", printable(request.origin)));
   }
+  // Browsers send no Origin with an image, whose address may still cost the store a question.
+  const bool is_foreign = request.fetch_site == "cross-site" || request.fetch_site == "same-site";
+  if (is_foreign && !is_page) return error_reply(403, "wrong_origin", "a page of another site asks");
   return std::nullopt;
 }
 

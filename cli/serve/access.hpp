@@ -19,8 +19,9 @@ class access_rules {
   /// \throws failure (bad_usage) for one that is no name of a host.
   access_rules(const listen_address& where, const std::vector<std::string>& further_hosts, bool has_tls);
 
+  /// \param is_page a file of the page is asked for, to which other sites may link.
   /// \return why the request is refused; empty: it is not.
-  [[nodiscard]] std::optional<http_reply> refuse(const http_request& request) const;
+  [[nodiscard]] std::optional<http_reply> refuse(const http_request& request, bool is_page) const;
   /// Whether it comes from a page of this server.
   [[nodiscard]] bool is_same_origin(const http_request& request) const;
 

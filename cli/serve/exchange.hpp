@@ -13,6 +13,7 @@ struct http_request {
   std::string target;
   std::string host;           ///< the header; empty: none
   std::string origin;         ///< likewise
+  std::string fetch_site;     ///< Sec-Fetch-Site, likewise
   std::string accept;         ///< likewise
   std::string authorization;  ///< likewise
   std::string content_type;   ///< likewise

@@ -227,8 +227,8 @@ http_reply service::answer_now(const http_request& request, const route& where) 
 }
 
 void service::handle(const http_request& request, const handler& done) {
-  if (auto refusal = rules_.refuse(request)) return done(*std::move(refusal));
   const auto where = route_of(request.target);
+  if (auto refusal = rules_.refuse(request, where.to == endpoint::page)) return done(*std::move(refusal));
   if (where.to == endpoint::ask || where.to == endpoint::release) return change(request, where, done);
   if (request.method != "GET" && request.method != "HEAD") return done(wrong_method("GET, HEAD"));
   switch (where.to) {
@@ -242,9 +242,9 @@ void service::handle(const http_request& request, const handler& done) {
   }
 }
 
-void service::ask_store(question what, const handler& done) {
-  const bool is_accepted = questions_.add([this, what = std::move(what), done] {
-    auto reply = answered([&] { return what(store_); });
+void service::ask_store(question ask, const handler& done) {
+  const bool is_accepted = questions_.add([this, ask = std::move(ask), done] {
+    auto reply = answered([&] { return ask(store_); });
     post_([done, reply = std::move(reply)] { done(reply); });
   });
   if (!is_accepted) done(busy());

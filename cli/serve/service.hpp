@@ -50,7 +50,7 @@ class service {
 
  private:
   using question = std::function<http_reply(const client&)>;
-  void ask_store(question what, const handler& done);
+  void ask_store(question ask, const handler& done);
   void diagnose_store(bool is_fresh, const handler& done);
   void change(const http_request& request, const route& where, const handler& done);
   [[nodiscard]] std::optional<http_reply> refuse_change(const http_request& request,
@@ -71,6 +71,8 @@ class service {
   access_rules rules_;
   release_secret secret_;
   poster post_;
+  std::optional<boot_clock::time_point> wrong_secret_noted_at_;
+  std::size_t wrong_secrets_ = 0;  // that were not noted since
   std::function<void()> wake_streams_ = [] {};
 
   snapshot_keeper keeper_;

@@ -20,11 +20,18 @@ using namespace std::chrono_literals;
 constexpr auto diagnosis_is_old = 60s;
 constexpr auto diagnosis_is_fresh = 5s;
 
-/// One line for each request that changes something, or tried to.
+/// Whoever does not know the secret can fill no disk.
+constexpr auto between_notes = 1s;
+
+std::string account_of(const http_request& request, const route& where) {
+  return fmt::format("holdfast serve: {} of '{}' by {}",
+                     where.to == endpoint::ask ? "request to release" : "forced release",
+                     printable(where.name), request.peer);
+}
+
+/// One line for each request of somebody who knows the secret.
 void audit(const http_request& request, const route& where, unsigned status) {
-  complain(fmt::format("holdfast serve: {} of '{}' by {}: {} {}\n",
-                       where.to == endpoint::ask ? "request to release" : "forced release",
-                       printable(where.name), request.peer, status < 300 ? "done" : "refused", status));
+  complain(fmt::format("{}: {} {}\n", account_of(request, where), status < 300 ? "done" : "failed", status));
 }
 
 bool is_json(const std::string& content_type) {
@@ -33,7 +40,7 @@ bool is_json(const std::string& content_type) {
 
 }  // namespace
 
-std::optional<http_reply> service::refuse_change(const http_request& request, const route& where) const {
+std::optional<http_reply> service::refuse_change(const http_request& request, const route& where) {
   if (request.method != "POST") {
     auto reply = error_reply(405, "wrong_method", "the method is not POST");
     reply.headers.emplace_back("Allow", "POST");
@@ -51,10 +58,22 @@ std::optional<http_reply> service::refuse_change(const http_request& request, co
   if (!given.starts_with(scheme) || !secret_.matches(given.substr(scheme.size()))) {
     auto reply = error_reply(401, "wrong_secret", "the secret is missing or wrong");
     reply.headers.emplace_back("WWW-Authenticate", "Bearer");
-    audit(request, where, reply.status);
+    note_wrong_secret(request, where);
     return reply;
   }
   return std::nullopt;
+}
+
+void service::note_wrong_secret(const http_request& request, const route& where) {
+  const auto now = boot_clock::now();
+  if (wrong_secret_noted_at_ && now - *wrong_secret_noted_at_ < between_notes) {
+    ++wrong_secrets_;
+    return;
+  }
+  wrong_secret_noted_at_ = now;
+  const auto others = std::exchange(wrong_secrets_, 0);
+  complain(fmt::format("{}: refused, the secret is wrong{}\n", account_of(request, where),
+                       others == 0 ? "" : fmt::format("; and {} before it", others)));
 }
 
 void service::change(const http_request& request, const route& where, const handler& done) {

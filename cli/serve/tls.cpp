@@ -10,8 +10,8 @@ namespace {
 
 namespace ssl = boost::asio::ssl;
 
-failure unusable(const std::string& what, const std::string& path, const boost::system::error_code& problem) {
-  return {bad_usage, fmt::format("cannot use the {} '{}': {}", what, path, problem.message())};
+failure unusable(const std::string& subject, const std::string& path, const boost::system::error_code& problem) {
+  return {bad_usage, fmt::format("cannot use the {} '{}': {}", subject, path, problem.message())};
 }
 
 }  // namespace

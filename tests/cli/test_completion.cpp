@@ -38,6 +38,9 @@ TEST_F(completion, knows_commands_options_and_choices) {
   EXPECT_THAT(bash_offers({"run", "--"}), HasSubstr("\n--permits\n"));
   EXPECT_THAT(bash_offers({"ls", "--"}), HasSubstr("\n--all\n"));
   EXPECT_THAT(bash_offers({"schema", "--"}), HasSubstr("\n--apply\n"));
+  EXPECT_THAT(bash_offers({"serve", "--"}), HasSubstr("\n--allow-release\n"));
+  EXPECT_THAT(bash_offers({"serve", "--secret-file", file("completion.b")}),
+              HasSubstr(file("completion.bash") + "\n"));
   EXPECT_THAT(bash_offers({"bench", "h"}), HasSubstr("\nhandoff\nheld\n"));
   EXPECT_THAT(bash_offers({"completion", ""}), HasSubstr("\nfish\n"));
 }

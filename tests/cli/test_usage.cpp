@@ -25,7 +25,7 @@ TEST_F(usage, help_explains_every_command) {
   EXPECT_THAT(holdfast({"--help"}).out, HasSubstr("watch"));
   EXPECT_THAT(holdfast({"help"}).out, HasSubstr("HOLDFAST_STORE"));
   for (const auto* command :
-       {"run", "ls", "show", "wait", "release", "watch", "schema", "bench", "completion", "help"}) {
+       {"run", "ls", "show", "wait", "release", "watch", "serve", "schema", "bench", "completion", "help"}) {
     const auto by_command = holdfast({"help", command});
     const auto by_flag = holdfast({command, "--help"});
     EXPECT_EQ(by_command.status, 0) << command;

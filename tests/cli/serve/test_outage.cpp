@@ -1,0 +1,82 @@
+// `holdfast serve` while its store is gone, and after.
+
+#include <csignal>
+#include <gmock/gmock.h>
+
+#include "cli/serve/fixture.hpp"
+#include "support/redis_server.hpp"
+#include <holdfast/client.hpp>
+#include <holdfast/mutex.hpp>
+
+namespace holdfast::test {
+namespace {
+
+using testing::HasSubstr;
+
+class serve_outage : public serve_test {
+ protected:
+  [[nodiscard]] bool is_healthy() const { return get("/healthz").status == 200; }
+};
+
+TEST_F(serve_outage, of_the_store_is_told_and_over_by_itself) {
+  redis_server redis;
+  serve({"--store", redis.url()});
+  ASSERT_TRUE(eventually([&] { return is_healthy(); }));
+  auto stream = open_stream();
+  redis.kill();
+  ASSERT_TRUE(eventually([&] { return !is_healthy(); }));
+  EXPECT_THAT(get("/healthz").body, HasSubstr("the store has not answered for "));
+  EXPECT_EQ(metric("holdfast_store_up", ""), 0);
+  EXPECT_FALSE(get_json("/api/status")["error"].is_null());
+  EXPECT_EQ(get("/").status, 200) << "the page stays";
+  EXPECT_EQ(get("/api/locks").status, 200) << "as it was at last";
+  EXPECT_EQ(get("/api/locks/x").status, 503);
+  redis.start();
+  ASSERT_TRUE(eventually([&] { return is_healthy(); }));
+  EXPECT_TRUE(eventually([&] { return get_json("/api/status")["error"].is_null(); }));
+  EXPECT_EQ(metric("holdfast_store_up", ""), 1);
+  client locks{redis.url()};
+  const auto held = mutex{locks, "after"}.acquire();
+  EXPECT_TRUE(eventually([&] { return !listed("after").is_null(); }));
+  // The stream has told of all that, on the same connection.
+  std::vector<bool> is_error;
+  for (server_event event; is_error.size() < 3 || is_error.back();) {
+    event = read_event(stream);
+    ASSERT_FALSE(event.kind.empty());
+    if (event.kind == "status") is_error.push_back(!json::parse(event.data)["error"].is_null());
+  }
+  EXPECT_FALSE(is_error.front());
+}
+
+TEST_F(serve_outage, by_a_server_that_stands_still_delays_no_answer_and_no_end) {
+  redis_server redis;
+  serve({"--store", redis.url()});
+  ASSERT_TRUE(eventually([&] { return is_healthy(); }));
+  redis.stop();
+  connection asking{port()};
+  asking.send("GET /api/locks/x HTTP/1.1\r\nHost: " + authority() + "\r\n\r\n");
+  connection examining{port()};
+  examining.send("GET /api/doctor HTTP/1.1\r\nHost: " + authority() + "\r\n\r\n");
+  ASSERT_TRUE(eventually([&] { return !is_healthy(); }));
+  EXPECT_EQ(get("/").status, 200);
+  EXPECT_EQ(read_reply(asking).status, 503);
+  server().signal(SIGTERM);
+  EXPECT_EQ(server().wait().status, 0);
+  redis.go_on();
+}
+
+TEST_F(serve_outage, from_the_start_does_not_keep_it_from_starting) {
+  redis_server redis;
+  redis.kill();
+  serve({"--store", redis.url()});
+  EXPECT_EQ(get("/api/locks").status, 503);
+  EXPECT_THAT(get("/healthz").body, HasSubstr("the store has not answered yet"));
+  auto stream = open_stream();
+  EXPECT_EQ(read_event(stream).kind, "status");
+  redis.start();
+  EXPECT_TRUE(eventually([&] { return is_healthy(); }));
+  EXPECT_EQ(get_json("/api/locks")["total"], 0);
+}
+
+}  // namespace
+}  // namespace holdfast::test

@@ -1,0 +1,194 @@
+// The parts of `holdfast serve` as functions: what they keep, and how much of it.
+
+#include <chrono>
+#include <fmt/format.h>
+#include <gmock/gmock.h>
+
+#include "output/text.hpp"
+#include "serve/events.hpp"
+#include "serve/history.hpp"
+#include "serve/metrics.hpp"
+#include "serve/route.hpp"
+#include "serve/snapshot.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using namespace std::chrono_literals;
+using namespace cli;
+using testing::ElementsAre;
+using testing::HasSubstr;
+using testing::IsEmpty;
+using testing::Not;
+
+constexpr boot_clock::time_point start_of_time{1h};
+
+lock_summary lock_of(const std::string& name, std::uint64_t token, std::uint64_t waiters = 0) {
+  lock_summary one;
+  one.name = name;
+  one.holders = token == 0 ? 0 : 1;
+  one.waiters = waiters;
+  one.last_token = one.holder_token = fencing_token{token};
+  one.held_for = 1s;
+  one.holder.host = "host";
+  one.holder.pid = static_cast<std::int64_t>(token);
+  return one;
+}
+
+store_reader::view view_of(std::vector<lock_summary> locks, duration after, wait_lengths waits = {}) {
+  return {.locks = std::move(locks),
+          .longest_waits = std::move(waits),
+          .detail = {},
+          .when = start_of_time + after};
+}
+
+std::vector<std::string> names_of(const std::vector<const lock_row*>& rows) {
+  std::vector<std::string> names;
+  for (const auto* row : rows) names.push_back(row->lock.name);
+  return names;
+}
+
+TEST(serve_snapshot, changes_when_something_but_the_age_has_changed) {
+  snapshot_keeper keeper;
+  EXPECT_THAT(names_of(keeper.update(view_of({lock_of("b", 1), lock_of("a", 2)}, 0s)).changed),
+              ElementsAre("a", "b"));
+  EXPECT_EQ(keeper.last().revision, 1U);
+  auto older = lock_of("a", 2);
+  older.held_for = 9s;
+  EXPECT_THAT(names_of(keeper.update(view_of({older, lock_of("b", 1)}, 1s)).changed), IsEmpty());
+  EXPECT_EQ(keeper.last().revision, 1U);
+  EXPECT_THAT(names_of(keeper.update(view_of({older, lock_of("b", 1, 3)}, 2s)).changed), ElementsAre("b"));
+  auto requested = older;
+  requested.holder.release_request = "deploy";
+  EXPECT_THAT(names_of(keeper.update(view_of({requested, lock_of("b", 1, 3)}, 3s)).changed), ElementsAre("a"));
+  const auto last = keeper.update(view_of({lock_of("c", 5)}, 4s));
+  EXPECT_THAT(names_of(last.changed), ElementsAre("c"));
+  EXPECT_THAT(last.removed, ElementsAre("a", "b"));
+  EXPECT_EQ(keeper.last().revision, 4U);
+}
+
+TEST(serve_snapshot, knows_a_wait_until_somebody_is_granted) {
+  snapshot_keeper keeper;
+  keeper.update(view_of({lock_of("a", 1, 2)}, 0s));
+  EXPECT_TRUE(describe(keeper.last().rows[0], start_of_time)["longest_wait_s"].is_null());
+  keeper.update(view_of({lock_of("a", 1, 2)}, 10s, {{"a", 4s}}));
+  EXPECT_EQ(describe(keeper.last().rows[0], start_of_time + 10s)["longest_wait_s"], 4.0);
+  keeper.update(view_of({lock_of("a", 1, 1)}, 20s));
+  EXPECT_EQ(describe(keeper.last().rows[0], start_of_time + 20s)["longest_wait_s"], 14.0) << "it goes on";
+  keeper.update(view_of({lock_of("a", 2, 1)}, 21s));
+  EXPECT_TRUE(describe(keeper.last().rows[0], start_of_time + 21s)["longest_wait_s"].is_null());
+  keeper.update(view_of({lock_of("a", 3)}, 22s));
+  EXPECT_EQ(describe(keeper.last().rows[0], start_of_time + 22s)["longest_wait_s"], 0) << "nobody waits";
+}
+
+TEST(serve_snapshot, looks_at_all_names_with_waiters_in_turn) {
+  snapshot_keeper keeper;
+  const std::vector<lock_summary> all{lock_of("a", 1, 1), lock_of("b", 2, 5), lock_of("c", 3, 3),
+                                      lock_of("d", 4)};
+  keeper.update(view_of(all, 0s));
+  EXPECT_THAT(keeper.names_to_look_at(2), ElementsAre("b", "c")) << "most waiters first";
+  keeper.update(view_of(all, 1s, {{"b", 1s}, {"c", 1s}}));
+  EXPECT_THAT(keeper.names_to_look_at(1), ElementsAre("a"));
+  keeper.update(view_of(all, 2s, {{"a", 1s}, {"c", 2s}}));
+  EXPECT_THAT(keeper.names_to_look_at(1), ElementsAre("b")) << "the one that was not looked at for longest";
+  EXPECT_THAT(keeper.names_to_look_at(9), ElementsAre("a", "b", "c"));
+}
+
+TEST(serve_snapshot, of_a_huge_store_has_a_bound) {
+  snapshot_keeper keeper;
+  std::vector<lock_summary> all;
+  for (int i = 0; i < 25'000; ++i) all.push_back(lock_of(fmt::format("{:05}", i), 1));
+  keeper.update(view_of(std::move(all), 0s));
+  EXPECT_EQ(keeper.last().rows.size(), snapshot::most_rows);
+  EXPECT_EQ(keeper.last().total, 25'000U);
+}
+
+TEST(serve_history, is_bounded_for_a_name_and_for_all) {
+  snapshot_keeper keeper;
+  hand_over_history history;
+  const auto see = [&](std::vector<lock_summary> locks) {
+    keeper.update(view_of(std::move(locks), 0s));
+    return history.update(keeper.previous(), keeper.last());
+  };
+  EXPECT_THAT(see({lock_of("x", 1)}), IsEmpty()) << "of the first reading nobody knows";
+  EXPECT_THAT(see({lock_of("x", 1)}), IsEmpty());
+  for (std::uint64_t token = 2; token <= 300; ++token)
+    EXPECT_THAT(see({lock_of("x", token)}), ElementsAre("x"));
+  const auto events = history.describe("x", start_of_time)["events"];
+  EXPECT_EQ(events.size(), hand_over_history::most_of_a_name);
+  EXPECT_EQ(events.front()["token"], 101);
+  EXPECT_FALSE(events[198]["ended_ago_s"].is_null());
+  EXPECT_TRUE(events[199]["ended_ago_s"].is_null());
+  std::vector<lock_summary> many;
+  for (int i = 0; i < 10'050; ++i) many.push_back(lock_of(fmt::format("name-{:05}", i), 1));
+  see(many);
+  EXPECT_EQ(history.size(), hand_over_history::most);
+  EXPECT_TRUE(history.describe("x", start_of_time).is_null()) << "the oldest are forgotten";
+  see({});
+  EXPECT_FALSE(history.describe("name-10049", start_of_time)["events"][0]["ended_ago_s"].is_null());
+  EXPECT_EQ(history.size(), hand_over_history::most);
+}
+
+TEST(serve_metrics, have_a_bounded_number_of_prefixes) {
+  metrics_board board{"store"};
+  std::vector<lock_summary> all;
+  for (int i = 0; i < 300; ++i) all.push_back(lock_of(fmt::format("p{}/x", i), 1, 2));
+  all.push_back(lock_of(std::string(200, 'l') + "/x", 1));
+  board.count(all, start_of_time);
+  const auto text = board.text(true, start_of_time, false);
+  EXPECT_THAT(text, HasSubstr("holdfast_locks_held{store=\"store\",prefix=\"p99\"} 1\n"));
+  EXPECT_THAT(text, Not(HasSubstr("prefix=\"p100\"")));
+  EXPECT_THAT(text, HasSubstr("holdfast_locks_held{store=\"store\",prefix=\"other\"} 201\n"));
+  EXPECT_THAT(text, HasSubstr("holdfast_waiters{store=\"store\",prefix=\"other\"} 400\n"));
+}
+
+TEST(serve_metrics, have_prefixes_up_to_the_first_slash_or_colon) {
+  EXPECT_EQ(prefix_of("a/b:c"), "a");
+  EXPECT_EQ(prefix_of("a:b/c"), "a");
+  EXPECT_EQ(prefix_of("plain"), "plain");
+  EXPECT_EQ(prefix_of("/x"), "");
+}
+
+TEST(serve_events, give_a_snapshot_to_whoever_is_behind) {
+  event_feed feed;
+  int snapshots = 0;
+  const auto snapshot = [&] {
+    ++snapshots;
+    return std::make_shared<const std::string>("snapshot");
+  };
+  event_cursor reader;
+  EXPECT_EQ(feed.next(reader, snapshot), nullptr) << "there is none yet";
+  feed.set_status("status 1");
+  EXPECT_EQ(*feed.next(reader, snapshot), "status 1");
+  feed.add_change(1, "change 1");
+  EXPECT_EQ(*feed.next(reader, snapshot), "snapshot");
+  feed.add_change(2, "change 2");
+  feed.add_change(3, "change 3");
+  EXPECT_EQ(*feed.next(reader, snapshot), "change 2");
+  EXPECT_EQ(*feed.next(reader, snapshot), "change 3");
+  EXPECT_EQ(feed.next(reader, snapshot), nullptr);
+  for (std::uint64_t i = 4; i < 4 + event_feed::most_changes + 1; ++i) feed.add_change(i, "change");
+  EXPECT_EQ(*feed.next(reader, snapshot), "snapshot") << "the fourth is not kept";
+  EXPECT_EQ(feed.next(reader, snapshot), nullptr);
+  feed.add_change(reader.revision + 1, std::string(event_feed::most_bytes + 1, 'x'));
+  EXPECT_EQ(*feed.next(reader, snapshot), "snapshot") << "a large change is not kept";
+  EXPECT_EQ(snapshots, 3);
+}
+
+TEST(serve_route, decodes_names_and_takes_no_path_for_one) {
+  EXPECT_EQ(route_of("/api/locks/a%2Fb").to, endpoint::lock);
+  EXPECT_EQ(route_of("/api/locks/a%2Fb").name, "a/b");
+  EXPECT_EQ(route_of("/api/locks/a%2fask/ask").to, endpoint::ask);
+  EXPECT_EQ(route_of("/api/locks/a%2fask/ask").name, "a/ask");
+  EXPECT_EQ(route_of("/api/locks/ask").to, endpoint::lock);
+  EXPECT_EQ(route_of("/api/locks/a/b").to, endpoint::page);
+  EXPECT_EQ(route_of("/api/locks/").to, endpoint::page);
+  for (const auto* wrong :
+       {"/api/locks/%", "/api/locks/%4", "/api/locks/%zz", "/api/locks/%+1", "/api/why/%0x"})
+    EXPECT_EQ(route_of(wrong).to, endpoint::malformed) << wrong;
+  EXPECT_TRUE(route_of("/api/doctor?fresh=1").is_fresh);
+  EXPECT_FALSE(route_of("/api/doctor?x=fresh=1").is_fresh);
+}
+
+}  // namespace
+}  // namespace holdfast::test
