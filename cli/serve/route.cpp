@@ -67,7 +67,7 @@ route route_of(std::string_view target) {
     if (path == fixed) return {.to = to, .name = {}, .is_fresh = query == "fresh=1"};
   }
   std::string_view rest = path;
-  if (take_prefix(rest, "/api/why/")) return route_of_name(endpoint::why, rest);
+  if (take_prefix(rest, "/api/why/")) return route_of_name(endpoint::chain, rest);
   if (!take_prefix(rest, "/api/locks/")) return {.to = endpoint::page, .name = std::string{path}};
   if (take_suffix(rest, "/timeline")) return route_of_name(endpoint::timeline, rest);
   if (take_suffix(rest, "/ask")) return route_of_name(endpoint::ask, rest);

@@ -13,7 +13,7 @@ enum class endpoint : std::uint8_t {
   locks,
   lock,
   timeline,
-  why,
+  chain,  ///< of `why`
   deadlocks,
   doctor,
   events,

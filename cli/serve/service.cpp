@@ -234,7 +234,7 @@ void service::handle(const http_request& request, const handler& done) {
   switch (where.to) {
     case endpoint::lock:
       return ask_store([name = where.name](const client& locks) { return answer_lock(locks, name); }, done);
-    case endpoint::why:
+    case endpoint::chain:
       return ask_store([name = where.name](const client& locks) { return answer_why(locks, name); }, done);
     case endpoint::deadlocks: return ask_store(answer_deadlocks, done);
     case endpoint::doctor: return diagnose_store(where.is_fresh, done);

@@ -10,7 +10,8 @@ namespace {
 
 namespace ssl = boost::asio::ssl;
 
-failure unusable(const std::string& subject, const std::string& path, const boost::system::error_code& problem) {
+failure unusable(const std::string& subject, const std::string& path,
+                 const boost::system::error_code& problem) {
   return {bad_usage, fmt::format("cannot use the {} '{}': {}", subject, path, problem.message())};
 }
 
