@@ -4,6 +4,8 @@
 #include <array>
 #include <chrono>
 #include <fmt/format.h>
+#include <memory>
+#include <optional>
 #include <string>
 #include <type_traits>
 #include <utility>

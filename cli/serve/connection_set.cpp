@@ -1,6 +1,6 @@
-#include <algorithm>
+#include "serve/connection_set.hpp"
 
-#include "serve/connection.hpp"
+#include <algorithm>
 
 namespace holdfast::cli {
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <cstddef>
 #include <functional>
 #include <memory>
 #include <optional>
@@ -53,8 +54,8 @@ class service {
   void ask_store(question ask, const handler& done);
   void diagnose_store(bool is_fresh, const handler& done);
   void change(const http_request& request, const route& where, const handler& done);
-  [[nodiscard]] std::optional<http_reply> refuse_change(const http_request& request,
-                                                        const route& where) const;
+  [[nodiscard]] std::optional<http_reply> refuse_change(const http_request& request, const route& where);
+  void note_wrong_secret(const http_request& request, const route& where);
   [[nodiscard]] http_reply answer_now(const http_request& request, const route& where);
   [[nodiscard]] http_reply locks_reply();
   [[nodiscard]] http_reply metrics_reply(const http_request& request) const;
