@@ -33,6 +33,7 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr auto tick_interval = 1s;
+constexpr int send_buffer = 256 << 10;  // bytes that the kernel keeps for a client that does not read
 /// Out of descriptors, a listener is readable all the time, and would keep a processor busy.
 constexpr auto pause_after_failed_accept = 100ms;
 
@@ -126,6 +127,7 @@ class server {
       if (!problem && connections_.make_room()) {
         error_code ignored;
         socket.set_option(tcp::no_delay{true}, ignored);
+        socket.set_option(tcp::socket::send_buffer_size{send_buffer}, ignored);
         serve_connection(std::move(socket), tls_.get(), service_, connections_);
       }
       if (!problem || problem == asio::error::connection_aborted) return accept();

@@ -60,7 +60,8 @@ TEST(serve_snapshot, changes_when_something_but_the_age_has_changed) {
   EXPECT_THAT(names_of(keeper.update(view_of({older, lock_of("b", 1, 3)}, 2s)).changed), ElementsAre("b"));
   auto requested = older;
   requested.holder.release_request = "deploy";
-  EXPECT_THAT(names_of(keeper.update(view_of({requested, lock_of("b", 1, 3)}, 3s)).changed), ElementsAre("a"));
+  EXPECT_THAT(names_of(keeper.update(view_of({requested, lock_of("b", 1, 3)}, 3s)).changed),
+              ElementsAre("a"));
   const auto last = keeper.update(view_of({lock_of("c", 5)}, 4s));
   EXPECT_THAT(names_of(last.changed), ElementsAre("c"));
   EXPECT_THAT(last.removed, ElementsAre("a", "b"));
