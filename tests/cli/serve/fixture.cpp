@@ -47,7 +47,8 @@ std::optional<double> serve_test::metric(const std::string& name, const std::str
 }
 
 json serve_test::listed(const std::string& name) const {
-  for (const auto& each : get_json("/api/locks")["locks"]) {
+  const auto all = get_json("/api/locks");
+  for (const auto& each : all["locks"]) {
     if (each["name"] == name) return each;
   }
   return nullptr;

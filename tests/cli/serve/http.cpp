@@ -6,6 +6,7 @@
 #include <cctype>
 #include <cerrno>
 #include <chrono>
+#include <gtest/gtest.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <sstream>
@@ -115,6 +116,18 @@ server_event read_event(connection& from) {
     if (line.starts_with("data: ")) event.data = line.substr(6);
   }
   return event;
+}
+
+nlohmann::json next_event(connection& from, const std::string& kind) {
+  while (true) {
+    const auto event = read_event(from);
+    auto data = nlohmann::json::parse(event.data, nullptr, false);
+    if (event.kind == kind && !data.is_discarded()) return data;
+    if (event.kind.empty() || data.is_discarded()) {
+      ADD_FAILURE() << "the stream ended before an event of the kind " << kind;
+      return nullptr;
+    }
+  }
 }
 
 }  // namespace holdfast::test

@@ -7,6 +7,8 @@
 #include <string_view>
 #include <vector>
 
+#include <nlohmann/json.hpp>
+
 namespace holdfast::test {
 
 /// A connection to a server of this machine, which says what the test wants it to say.
@@ -49,5 +51,7 @@ struct server_event {
   std::string data;
 };
 [[nodiscard]] server_event read_event(connection& from);
+/// Reads until an event of this kind. \return its data; null, and the test fails, if the stream ends before.
+[[nodiscard]] nlohmann::json next_event(connection& from, const std::string& kind);
 
 }  // namespace holdfast::test

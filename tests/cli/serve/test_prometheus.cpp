@@ -35,7 +35,9 @@ class serve_prometheus : public serve_test {
       connection to{own_port_.number()};
       to.send(fmt::format("GET /api/v1/query?query={} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n",
                           expression));
-      const auto result = json::parse(read_reply(to).body)["data"]["result"];
+      const auto reply = read_reply(to);
+      if (reply.status != 200) return nullptr;  // it is not ready yet
+      const auto result = json::parse(reply.body)["data"]["result"];
       return result.empty() ? json(nullptr) : result[0]["value"][1];
     } catch (const std::system_error&) {  // it does not listen yet
       return nullptr;
