@@ -1,0 +1,73 @@
+#!/usr/bin/env python3
+"""Whoever may take a lock chooses its name and label. Neither becomes markup, nor disguises another text."""
+
+import json
+from urllib.parse import quote
+
+from dashboard import PageTest, main, row
+
+MARKUP = "<img src=x onerror=\"window.injected = 1\">"
+CLOSING = "</script><script>window.injected = 1</script><!--"
+ENTITY = "&lt;b&gt;&quot;' onmouseover='window.injected = 1"
+TEMPLATE = "${window.injected = 1}{{constructor}}"
+TURNED = "invoice\u202egpj.exe"
+HIDDEN = "pay\u200bments\ufeff"
+HEBREW = "מנעול/שלי"
+LONG = "x" * 255
+LONGEST = "é" * 256  # 512 bytes
+PATH = "../../api/status?a=b#c%2f%00"
+PROTOTYPE = "__proto__"
+
+# How the page has to show them.
+SHOWN = {MARKUP: MARKUP, CLOSING: CLOSING, ENTITY: ENTITY, TEMPLATE: TEMPLATE, TURNED: "invoice\\u{202e}gpj.exe",
+         HIDDEN: "pay\\u{200b}ments\\u{feff}", HEBREW: HEBREW,
+         LONG: LONG, LONGEST: LONGEST, PATH: PATH, PROTOTYPE: PROTOTYPE}
+
+
+class Hostile(PageTest):
+    def assert_clean(self, tab):
+        self.assertIsNone(tab.evaluate("window.injected ?? null"))
+        self.assertEqual(tab.evaluate("document.querySelectorAll('main img, main script, main b, main iframe').length"), 0)
+        self.assertEqual(tab.evaluate("[...document.querySelectorAll('main *')].flatMap((each) => each.getAttributeNames())"
+                                      ".filter((name) => name.startsWith('on'))"), [])
+        self.assert_quiet(tab)
+
+    def test_names_and_labels_are_text_wherever_they_stand(self):
+        for name in SHOWN:
+            self.store.hold(name, "--label", MARKUP[:120])
+        self.store.wait_for(MARKUP, "--label", CLOSING)
+        tab = self.open(self.serve())
+        for name, shown in SHOWN.items():
+            tab.wait(row(shown))
+        self.assert_clean(tab)
+        for name, shown in SHOWN.items():
+            with self.subTest(name=shown):
+                tab.evaluate(f"location.hash = {json.dumps('#/lock/' + quote(name, safe=''))}")
+                tab.wait(f"document.querySelector('#detail h2')?.textContent === {json.dumps(shown)}")
+                tab.wait("document.querySelector('.chain .node') && document.querySelector('#detail .cards')")
+                self.assertEqual(tab.text("#detail .cards .label"), MARKUP[:120])
+                self.assertTrue(tab.evaluate("document.querySelector('#detail .problem').hidden"))
+                self.assertLessEqual(tab.evaluate("document.documentElement.scrollWidth - innerWidth"), 0)
+                self.assert_clean(tab)
+
+    def test_the_browser_itself_refuses_markup_from_text_code_in_attributes_and_foreign_resources(self):
+        tab = self.open(self.serve())
+        for attempt in ("document.body.insertAdjacentHTML('beforeend', '<b>')",
+                        "document.body.setAttribute('onclick', 'window.injected = 1')",
+                        "document.createElement('script').textContent = 'window.injected = 1'"):
+            with self.subTest(attempt=attempt):
+                script = f"(() => {{ try {{ {attempt}; return 'taken'; }} catch (error) {{ return error.name; }} }})()"
+                self.assertEqual(tab.evaluate(script), "TypeError")
+        tab.problems.clear()
+        directive = tab.evaluate("""new Promise((resolve) => {
+            document.addEventListener('securitypolicyviolation', (event) => resolve(event.effectiveDirective));
+            const image = document.createElement('img');
+            image.src = 'http://127.0.0.1:1/foreign';
+            document.body.append(image);
+        })""")
+        self.assertEqual(directive, "img-src")
+        self.assertIn("Content Security Policy", tab.problems[0])
+
+
+if __name__ == "__main__":
+    main()
