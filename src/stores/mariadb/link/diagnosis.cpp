@@ -132,8 +132,10 @@ void opening::read_writers(server_facts& to) {
   }
   const auto of_tables = [](const char* column, std::initializer_list<const char*> rights) {
     std::string all;
-    for (const std::string right : rights)
-      all += ", IF(FIND_IN_SET('" + right + "', " + column + ") > 0, UPPER('" + right + "'), NULL)";
+    for (const char* const right : rights) {
+      all.append(", IF(FIND_IN_SET('").append(right).append("', ").append(column);
+      all.append(") > 0, UPPER('").append(right).append("'), NULL)");
+    }
     return all;
   };
   // Rights, object and account, as `parts_of` takes them.

@@ -245,7 +245,7 @@ std::optional<error_answer> opening::try_to_ask(std::string_view statement) {
   }
   constexpr unsigned library_errors = 2000;
   constexpr unsigned later_server_errors = 3000;
-  const error_answer said = error_now();
+  error_answer said = error_now();
   is_answered_ = said.number != 0 && (said.number < library_errors || said.number >= later_server_errors);
   return said;
 }

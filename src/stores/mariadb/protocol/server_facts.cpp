@@ -222,8 +222,10 @@ class examination {
           "the transaction of the session " + thread + " is " + sql::text_of(age) + " old",
           "no purge removes what was deleted since: names that are locked often get slower and slower",
           thread == "0" ? "XA RECOVER, and XA ROLLBACK of what nobody will commit"
-                        : "look first: SELECT * FROM information_schema.processlist WHERE id = " + thread +
-                              "; then KILL " + thread);
+                        : std::string{"look first: SELECT * FROM information_schema.processlist WHERE id = "}
+                              .append(thread)
+                              .append("; then KILL ")
+                              .append(thread));
     }
     found_.kept("transactions", "none is older than " + sql::text_of(old_transaction));
   }

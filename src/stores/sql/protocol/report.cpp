@@ -70,7 +70,8 @@ void report::add_connections(std::int64_t used, std::int64_t most, std::string r
 
 void report::add_unread(const server_answers& from) {
   for (const auto& [part, reason] : from.unread) {
-    add("examination", grade::unknown, "the " + part + " could not be examined: " + reason,
+    add("examination", grade::unknown,
+        std::string{"the "}.append(part).append(" could not be examined: ").append(reason),
         "whether the conditions are kept that depend on it is not known",
         "mend what the server says, or end the session that holds the lock, and examine again");
   }

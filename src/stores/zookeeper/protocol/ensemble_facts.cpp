@@ -221,7 +221,7 @@ class examination {
   }
 
   void examine_timeout(const ensemble_facts::session& in) {
-    std::string observed = "a session of " + text_of(in.timeout);
+    const std::string observed = "a session of " + text_of(in.timeout);
     if (in.timeout != facts_.requested) {
       return add("session", grade::warning,
                  observed + " was granted, and " + text_of(facts_.requested) + " requested",

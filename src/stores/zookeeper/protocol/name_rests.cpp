@@ -17,20 +17,20 @@ namespace {
 constexpr std::size_t marks_at_once = 256;
 
 /// In the order of `list`.
-enum list_index : std::uint8_t { clock_write, name_list, lease_list, mark_list, gate_list };
+enum list_index : std::uint8_t { clock_write, names_read, leases_read, marks_read, gates_read };
 
 /// The guids of marks that claims may have left, with the number of leases that each claim has still.
 std::map<owner_id, std::int64_t> marks_among(const std::vector<result>& lists) {
   std::set<owner_id> living;
-  add_living(living, lists[name_list].children);
+  add_living(living, lists[names_read].children);
   std::map<owner_id, std::int64_t> leases;
-  for (const std::string& each : lists[lease_list].children) {
+  for (const std::string& each : lists[leases_read].children) {
     std::set<owner_id> guid;
     add_living(guid, {each});
     if (!guid.empty()) ++leases[*guid.begin()];
   }
   std::map<owner_id, std::int64_t> marks;
-  for (const owner_id& each : ended_of(lists[mark_list].children, living)) {
+  for (const owner_id& each : ended_of(lists[marks_read].children, living)) {
     const auto found = leases.find(each);
     marks.emplace(each, found == leases.end() ? 0 : found->second);
   }
@@ -122,8 +122,8 @@ void name_rests::listed(const place_ptr& p, std::vector<result> lists) {
   if (const result* const failed = failure_in(lists)) return finish(p, failed);
   p->now_ms = lists[clock_write].about.changed_ms;
   p->listed = marks_among(lists);
-  p->seen.contenders = std::move(lists[p->queue == p->base ? name_list : gate_list].children);
-  p->seen.leases = std::move(lists[lease_list].children);
+  p->seen.contenders = std::move(lists[p->queue == p->base ? names_read : gates_read].children);
+  p->seen.leases = std::move(lists[leases_read].children);
   std::erase_if(p->known, [&](const auto& each) { return !p->listed.contains(each.first); });
   std::vector<owner_id> unread;
   for (const auto& [guid, leases] : p->listed) {
