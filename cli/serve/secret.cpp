@@ -3,8 +3,10 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
+#include <filesystem>
 #include <fmt/format.h>
 #include <openssl/crypto.h>
 #include <sys/stat.h>
@@ -24,12 +26,25 @@ failure cannot_read(const std::string& path, int code) {
           fmt::format("cannot read the secret file '{}': {}", path, std::strerror(code))};
 }
 
+/// Whether systemd has put the file there, in a folder that the service's user alone may enter.
+bool is_credential(const std::filesystem::path& path) {
+  const char* const given = std::getenv("CREDENTIALS_DIRECTORY");
+  const std::filesystem::path folder{given == nullptr ? "" : given};
+  return folder.is_absolute() && folder / path.filename() == path;
+}
+
+/// systemd gives root's file to the service's user by an entry of an ACL. Its mask then shows as the rights
+/// of the group, which has none.
+mode_t forbidden_rights(const std::string& path) {
+  return is_credential(path) ? S_IRWXO | S_IWGRP | S_IXGRP : S_IRWXO | S_IRWXG;
+}
+
 void check_owner(const std::string& path, const struct stat& file) {
   if (!S_ISREG(file.st_mode))
     throw failure{bad_usage, fmt::format("the secret file '{}' is not a regular file", path)};
   if (file.st_uid != ::geteuid() && file.st_uid != 0)
     throw failure{permission_denied, fmt::format("the secret file '{}' belongs to another user", path)};
-  if ((file.st_mode & (S_IRWXG | S_IRWXO)) != 0)
+  if ((file.st_mode & forbidden_rights(path)) != 0)
     throw failure{permission_denied,
                   fmt::format("other users may use the secret file '{0}': chmod 600 '{0}'", path)};
 }

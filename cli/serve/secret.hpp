@@ -11,7 +11,8 @@ class release_secret {
   /// None: nothing matches.
   release_secret() = default;
   /// Reads the first line of a file that its owner alone may read, and that is no symbolic link, behind which
-  /// another file could be put.
+  /// another file could be put. A file directly in $CREDENTIALS_DIRECTORY, which systemd makes for one
+  /// service, may be readable by its group.
   /// \throws failure: bad_usage, or permission_denied.
   explicit release_secret(const std::string& path);
 

@@ -178,6 +178,44 @@ TEST_F(serve_access, takes_a_secret_only_from_a_file_of_its_own) {
   }
 }
 
+TEST_F(serve_access, takes_a_credential_of_systemd_that_shows_the_mask_of_its_acl) {
+  using std::filesystem::perms;
+  const auto folder = scratch_.path() / "credentials";
+  std::filesystem::create_directories(folder / "sub");
+  const auto put = [&](const std::filesystem::path& path, perms allowed) {
+    std::filesystem::remove(path);
+    write_file(path.string(), secret);
+    std::filesystem::permissions(path, allowed);
+    return path.string();
+  };
+  const auto start_with = [&](const std::string& path, const std::string& credentials) {
+    return start({"serve", "--listen", "127.0.0.1:0", "--allow-release", "--secret-file", path},
+                 {.environment = {"CREDENTIALS_DIRECTORY=" + credentials}});
+  };
+  const auto shown = perms::owner_read | perms::group_read;
+  const auto own = put(folder / "secret", shown);
+  for (const auto& credentials : {folder.string(), folder.string() + "/"}) {
+    const auto taken = start_with(own, credentials);
+    EXPECT_TRUE(eventually([&] { return taken->out().ends_with('\n') || !taken->running(); }));
+    EXPECT_THAT(taken->out(), HasSubstr("listening on ")) << taken->err();
+  }
+  const auto refused = [&](const std::string& path, const std::string& credentials) {
+    const auto said = start_with(path, credentials)->wait();
+    EXPECT_EQ(said.status, 77) << path << " in " << credentials;
+    EXPECT_THAT(said.err, HasSubstr("other users may use the secret file"));
+  };
+  refused(own, "");
+  refused(own, scratch_.path().string());
+  refused(put(folder / "sub/secret", shown), folder.string());
+  refused(put(scratch_.path() / "outside", shown), folder.string());
+  refused((folder / "../outside").string(), folder.string());
+  for (const auto right : {perms::group_write, perms::group_exec, perms::others_read, perms::others_write})
+    refused(put(folder / "secret", shown | right), folder.string());
+  std::filesystem::create_symlink(file("outside"), folder / "link");
+  EXPECT_THAT(start_with((folder / "link").string(), folder.string())->wait().err,
+              HasSubstr("symbolic link"));
+}
+
 TEST_F(serve_access, refuses_options_that_do_not_go_together) {
   const auto said = [&](strings options) {
     options.insert(options.begin(), "serve");
