@@ -29,6 +29,7 @@ class metrics_board {
   /// What a snapshot knows beyond that.
   /// \param handed_over the names that have another holder than in the snapshot before.
   void add(const snapshot& now, const std::vector<std::string>& handed_over);
+  /// \param is_up whether the store answers; while it does not, what it has now is left out.
   /// \param is_open_metrics the format: OpenMetrics 1.0, or Prometheus' own text format 0.0.4.
   [[nodiscard]] std::string text(bool is_up, boot_clock::time_point now, bool is_open_metrics) const;
 

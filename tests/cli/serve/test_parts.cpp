@@ -143,6 +143,28 @@ TEST(serve_metrics, have_a_bounded_number_of_prefixes) {
   EXPECT_THAT(text, HasSubstr("holdfast_waiters{store=\"store\",prefix=\"other\"} 400\n"));
 }
 
+TEST(serve_metrics, say_nothing_of_what_a_store_has_that_is_away) {
+  metrics_board board{"store"};
+  snapshot_keeper keeper;
+  const std::vector<lock_summary> all{lock_of("a/x", 1, 2)};
+  board.count(all, start_of_time);
+  keeper.update(view_of(all, 0s, {{"a/x", 4s}}));
+  board.add(keeper.last(), {"a/x"});
+  const std::vector<std::string> of_now{"holdfast_locks_held", "holdfast_waiters",
+                                        "holdfast_longest_wait_seconds", "holdfast_longest_hold_seconds"};
+  for (const bool is_open_metrics : {false, true}) {
+    const auto up = board.text(true, start_of_time, is_open_metrics);
+    const auto away = board.text(false, start_of_time + 1h, is_open_metrics);
+    for (const auto& name : of_now) {
+      EXPECT_THAT(up, HasSubstr("\n" + name + "{store=\"store\",prefix=\"a\"} "));
+      EXPECT_THAT(away, Not(HasSubstr(name)));
+    }
+    EXPECT_THAT(up, HasSubstr("\nholdfast_store_up{store=\"store\"} 1\n"));
+    EXPECT_THAT(away, HasSubstr("\nholdfast_store_up{store=\"store\"} 0\n"));
+    EXPECT_THAT(away, HasSubstr("\nholdfast_handovers_total{store=\"store\",prefix=\"a\"} 1\n"));
+  }
+}
+
 TEST(serve_metrics, have_prefixes_up_to_the_first_slash_or_colon) {
   EXPECT_EQ(prefix_of("a/b:c"), "a");
   EXPECT_EQ(prefix_of("a:b/c"), "a");
