@@ -39,8 +39,11 @@ bool take_suffix(std::string_view& text, std::string_view suffix) {
   return true;
 }
 
-/// A slash of a name is escaped in a path, so what follows one is not of the name.
+/// A slash of a name is escaped in a path, so what follows one is not of the name. A `=` before the name
+/// keeps clients from taking the names `.` and `..` for steps in the path, which they do with escaped ones,
+/// too.
 route route_of_name(endpoint to, std::string_view escaped) {
+  take_prefix(escaped, "=");
   if (escaped.empty() || escaped.find('/') != std::string_view::npos) return {};
   auto name = decoded(escaped);
   if (!name) return {.to = endpoint::malformed, .name = {}};

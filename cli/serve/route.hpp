@@ -30,7 +30,7 @@ struct route {
   bool is_fresh = false;  ///< `?fresh=1`
 };
 
-/// \param target of a request, such as `/api/locks/a%2Fb?fresh=1`.
+/// \param target of a request, such as `/api/locks/a%2Fb` or `/api/locks/=..`, which has the name `..`.
 [[nodiscard]] route route_of(std::string_view target);
 
 }  // namespace holdfast::cli

@@ -17,11 +17,16 @@ LONG = "x" * 255
 LONGEST = "é" * 256  # 512 bytes
 PATH = "../../api/status?a=b#c%2f%00"
 PROTOTYPE = "__proto__"
+HERE = "."
+ABOVE = ".."
+MARK = "="
+MARKED = "=.."
 
 # How the page has to show them.
 SHOWN = {MARKUP: MARKUP, CLOSING: CLOSING, ENTITY: ENTITY, TEMPLATE: TEMPLATE, TURNED: "invoice\\u{202e}gpj.exe",
          HIDDEN: "pay\\u{200b}ments\\u{feff}", HEBREW: HEBREW,
-         LONG: LONG, LONGEST: LONGEST, PATH: PATH, PROTOTYPE: PROTOTYPE}
+         LONG: LONG, LONGEST: LONGEST, PATH: PATH, PROTOTYPE: PROTOTYPE, HERE: HERE, ABOVE: ABOVE,
+         MARK: MARK, MARKED: MARKED}
 
 
 class Hostile(PageTest):

@@ -37,7 +37,8 @@ async function ask(path, options = {}) {
 
 export const get = (path, signal) => ask(path, {signal});
 
-const named = (name) => encodeURIComponent(name);
+// The server takes a = from before a name. Without it a URL would lose the names . and .., also escaped.
+const named = (name) => `=${encodeURIComponent(name)}`;
 export const lockPath = (name) => `/api/locks/${named(name)}`;
 export const timelinePath = (name) => `${lockPath(name)}/timeline`;
 export const whyPath = (name) => `/api/why/${named(name)}`;

@@ -209,8 +209,31 @@ TEST(serve_route, decodes_names_and_takes_no_path_for_one) {
   for (const auto* wrong :
        {"/api/locks/%", "/api/locks/%4", "/api/locks/%zz", "/api/locks/%+1", "/api/why/%0x"})
     EXPECT_EQ(route_of(wrong).to, endpoint::malformed) << wrong;
+  EXPECT_EQ(route_of("/api/locks/..").name, "..");
   EXPECT_TRUE(route_of("/api/doctor?fresh=1").is_fresh);
   EXPECT_FALSE(route_of("/api/doctor?x=fresh=1").is_fresh);
+}
+
+TEST(serve_route, takes_one_mark_from_before_a_name) {
+  EXPECT_EQ(route_of("/api/locks/=..").to, endpoint::lock);
+  EXPECT_EQ(route_of("/api/locks/=..").name, "..");
+  EXPECT_EQ(route_of("/api/locks/=a%2Fb").name, "a/b");
+  EXPECT_EQ(route_of("/api/locks/==").name, "=");
+  EXPECT_EQ(route_of("/api/locks/==x=").name, "=x=");
+  EXPECT_EQ(route_of("/api/locks/=%3Dx").name, "=x");
+  EXPECT_EQ(route_of("/api/locks/%3Dx").name, "=x") << "an escaped one is of the name";
+  EXPECT_EQ(route_of("/api/locks/x=y").name, "x=y");
+  EXPECT_EQ(route_of("/api/why/=.").to, endpoint::chain);
+  EXPECT_EQ(route_of("/api/why/=.").name, ".");
+  for (const auto& [path, to] : {std::pair{"/api/locks/=../timeline", endpoint::timeline},
+                                 std::pair{"/api/locks/=../ask", endpoint::ask},
+                                 std::pair{"/api/locks/=../release", endpoint::release}}) {
+    EXPECT_EQ(route_of(path).to, to);
+    EXPECT_EQ(route_of(path).name, "..");
+  }
+  EXPECT_EQ(route_of("/api/locks/=").to, endpoint::page) << "no name is empty";
+  EXPECT_EQ(route_of("/api/why/=").to, endpoint::page);
+  EXPECT_EQ(route_of("/api/locks/=/release").to, endpoint::page);
 }
 
 }  // namespace
