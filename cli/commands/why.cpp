@@ -74,7 +74,7 @@ std::string account_of(const wait_graph& graph, const party& process) {
 /// A name as an argument of a shell's command line.
 std::string in_shell(const std::string& name) {
   std::string quoted = "'";
-  for (const char each : printable(name)) quoted += each == '\'' ? std::string{"'\\''"} : std::string{each};
+  for (const char each : name) quoted += each == '\'' ? std::string{"'\\''"} : std::string{each};
   return quoted + "'";
 }
 
@@ -89,17 +89,30 @@ const claim_on* youngest_hold(const deadlock& members) {
   return youngest;
 }
 
+/// A name that does not show as it is cannot be copied. One that begins with a dash would be an option, which
+/// the dashes before it prevent.
+void print_advice(const claim_on* hold) {
+  if (hold == nullptr) {
+    fmt::print("  End one of them.\n");
+    return;
+  }
+  fmt::print("  End one of them. Or take the hold that was granted last, whose process then acts without it");
+  const auto token = hold->claim.token.value();
+  const auto shown = printable(hold->name);
+  if (shown == hold->name) {
+    fmt::print(":\n  holdfast release --force --token {} -- {}\n", token, in_shell(hold->name));
+  } else {
+    fmt::print(
+        ": that of {}, token {}.\n"
+        "  No command for it can be pasted, because the name has characters that do not show.\n",
+        shown, token);
+  }
+}
+
 void print_deadlock(const wait_graph& graph, const deadlock& members, const palette& colours) {
   fmt::print("{} of {} processes:\n", colours.red("deadlock"), members.size());
   for (const party* member : members) fmt::print("  {}\n", account_of(graph, *member));
-  if (const auto* const hold = youngest_hold(members)) {
-    fmt::print(
-        "  End one of them. Or take the hold that was granted last, whose process then acts without it:\n"
-        "  holdfast release --force --token {} {}\n",
-        hold->claim.token.value(), in_shell(hold->name));
-  } else {
-    fmt::print("  End one of them.\n");
-  }
+  print_advice(youngest_hold(members));
 }
 
 int status_of(const std::vector<deadlock>& deadlocks) { return deadlocks.empty() ? success : deadlocked; }

@@ -1,6 +1,7 @@
 // `holdfast why`: who holds up a lock, to the end of the chain, and deadlocks.
 
 #include <algorithm>
+#include <filesystem>
 #include <gmock/gmock.h>
 
 #include "fixture.hpp"
@@ -19,6 +20,18 @@ class explanations : public command_test {
   std::unique_ptr<process> start_nested(const std::string& outer, const std::string& inner) {
     return start_holder(outer, {}, std::string{"exec "} + HOLDFAST_COMMAND + " run " + inner + " -- true");
   }
+  /// Two processes that wait for each other. The second has the lock of this name, which was granted last.
+  void lock_up(const std::string& name) {
+    first_ = start_holder("b", {},
+                          std::string{"until [ -e $D/both ]; do sleep 0.05; done; exec "} + HOLDFAST_COMMAND +
+                              " run zz \"--and=" + name + "\" -- true");
+    // The command takes a name with a dash only so.
+    second_ =
+        start_holder("+a", {"--and=" + name}, std::string{"exec "} + HOLDFAST_COMMAND + " run b -- true");
+    ASSERT_TRUE(waiters("b", 1));
+    write_file(file("both"), "");
+    ASSERT_TRUE(eventually([&] { return holdfast({"why", "--all"}).status == 2; }));
+  }
   json explanation(const strings& arguments, int status) {
     strings all{"why", "--json"};
     all.insert(all.end(), arguments.begin(), arguments.end());
@@ -27,6 +40,9 @@ class explanations : public command_test {
     const auto lines = parse_lines(run.out);
     return lines.size() == 1 ? lines.front() : json{};
   }
+
+  std::unique_ptr<process> first_;
+  std::unique_ptr<process> second_;
 };
 
 TEST_F(explanations, follows_the_chain_to_its_end) {
@@ -95,10 +111,35 @@ TEST_F(explanations, names_a_deadlock_with_its_locks_and_processes) {
                              HasSubstr(": holds b, runs the process "), HasSubstr(": waits for a\n"),
                              HasSubstr(": waits for b\n")));
   const auto token = std::to_string(show("b")["holders"][0]["token"].get<std::int64_t>());
-  EXPECT_THAT(run.out, HasSubstr("holdfast release --force --token " + token + " 'b'"));
+  EXPECT_THAT(run.out, HasSubstr("holdfast release --force --token " + token + " -- 'b'"));
   EXPECT_EQ(holdfast({"release", "b", "--force", "--token", token}).status, 0);
   EXPECT_EQ(first->wait().status, 0);
   EXPECT_TRUE(explanation({"--all"}, 0)["deadlocks"].empty());
+}
+
+TEST_F(explanations, give_a_command_that_takes_no_name_for_an_option) {
+  lock_up("--store=redis://it's.evil");
+  const auto text = holdfast({"why", "--all"}).out;
+  const auto begin = text.find("holdfast release --force");
+  ASSERT_NE(begin, text.npos) << text;
+  const auto command = text.substr(begin, text.find('\n', begin) - begin);
+  EXPECT_THAT(command, EndsWith(R"( -- '--store=redis://it'\''s.evil')"));
+  // Pasted into a shell, it ends the deadlock.
+  auto settings = process::settings{.environment = environment()};
+  const auto folder = std::filesystem::path{HOLDFAST_COMMAND}.parent_path().string();
+  settings.environment.push_back("PATH=" + folder + ":/usr/bin:/bin");
+  process shell{scratch_, {"sh", "-c", command}, settings};
+  const auto said = shell.wait();
+  EXPECT_EQ(said.status, 0) << said.err;
+  EXPECT_EQ(said.out, "ended the hold of the lock '--store=redis://it's.evil'\n");
+  EXPECT_EQ(first_->wait().status, 0);
+}
+
+TEST_F(explanations, give_no_command_with_a_name_that_does_not_show_as_it_is) {
+  lock_up("invoice\u202egpj");
+  const auto text = holdfast({"why", "--all"}).out;
+  EXPECT_THAT(text, AllOf(HasSubstr(": that of invoice\\u{202e}gpj, token "),
+                          HasSubstr("No command for it can be pasted"), Not(HasSubstr("holdfast release"))));
 }
 
 TEST_F(explanations, names_a_command_that_waits_for_the_command_around_it) {

@@ -2,9 +2,12 @@
 """Whoever may take a lock chooses its name and label. Neither becomes markup, nor disguises another text."""
 
 import json
+import os
+import subprocess
 from urllib.parse import quote
 
-from dashboard import PageTest, main, row
+from browser import LIMIT
+from dashboard import COMMAND, PageTest, main, row, tell
 
 MARKUP = "<img src=x onerror=\"window.injected = 1\">"
 CLOSING = "</script><script>window.injected = 1</script><!--"
@@ -54,6 +57,40 @@ class Hostile(PageTest):
                 self.assertTrue(tab.evaluate("document.querySelector('#detail .problem').hidden"))
                 self.assertLessEqual(tab.evaluate("document.documentElement.scrollWidth - innerWidth"), 0)
                 self.assert_clean(tab)
+
+    def lock_up(self, name):
+        """Two processes that wait for each other. The second has the lock of this name, which was granted last."""
+        script = 'read line\nexec "$1" run "$2" "--and=$3" --store "$4" -- cat'
+        first = self.store.hold("b", program="first", script=script, arguments=(COMMAND, "zz", name, self.store.url))
+        # The command takes a name with a dash only so.
+        script = 'read line\nexec "$1" run "$2" --store "$3" -- cat'
+        second = self.store.hold("+a", f"--and={name}", program="second", script=script,
+                                 arguments=(COMMAND, "b", self.store.url))
+        for process in (first, second):
+            tell(process)
+
+    def test_the_command_that_ends_a_deadlock_takes_no_name_for_an_option(self):
+        self.lock_up("--store=redis://it's.evil")
+        tab = self.open(self.serve(), "#/deadlocks")
+        tab.wait("document.querySelector('.deadlock pre')")
+        command = tab.text(".deadlock pre")
+        self.assertRegex(command, r"^holdfast release --force --token \d+ -- '--store=redis://it'\\''s\.evil'$")
+        # Pasted into a shell, it ends the deadlock.
+        where = {**os.environ, "PATH": f"{os.path.dirname(COMMAND)}:/usr/bin:/bin", "HOLDFAST_STORE": self.store.url}
+        subprocess.run(["sh", "-c", command], check=True, cwd=self.store.folder, env=where,
+                       timeout=LIMIT, capture_output=True)
+        tab.wait("document.querySelector('.verdict')?.dataset.kind === 'good'")
+        self.assert_clean(tab)
+
+    def test_no_command_is_shown_with_a_name_that_does_not_show_as_it_is(self):
+        self.lock_up(TURNED)
+        tab = self.open(self.serve(), "#/deadlocks")
+        tab.wait("document.querySelector('.deadlock .members')")
+        text = tab.text(".deadlock")
+        self.assertIn(f": that of {SHOWN[TURNED]}, token ", text)
+        self.assertIn("No command for it can be pasted", text)
+        self.assertFalse(tab.evaluate("document.querySelector('.deadlock pre') !== null"))
+        self.assert_clean(tab)
 
     def test_the_browser_itself_refuses_markup_from_text_code_in_attributes_and_foreign_resources(self):
         tab = self.open(self.serve())

@@ -99,6 +99,23 @@ function youngestHold(members) {
   return holds.reduce((young, hold) => (young && young.age_s <= hold.age_s ? young : hold), null);
 }
 
+/**
+ * What ends the deadlock. A name that does not show as it is cannot be copied. One that begins with a dash would be an
+ * option, which the dashes before it prevent.
+ */
+function advice(hold) {
+  if (!hold) return [el('p', {}, 'End one of them.')];
+  const before = 'End one of them. Or take the hold that was granted last, whose process then acts without it';
+  const shown = printable(hold.name);
+  if (shown !== hold.name)
+    return [
+      el('p', {}, `${before}: that of `, el('bdi', {}, shown), `, token ${hold.token}.`),
+      el('p', {}, 'No command for it can be pasted, because the name has characters that do not show.'),
+    ];
+  const command = `holdfast release --force --token ${hold.token} -- ${inShell(hold.name)}`;
+  return [el('p', {}, `${before}:`), el('pre', {}, el('code', {}, command))];
+}
+
 const lockLinks = (claims) =>
   claims.flatMap((claim, i) => [
     i ? ', ' : '',
@@ -107,7 +124,6 @@ const lockLinks = (claims) =>
 
 function card(members) {
   const drawing = el('div', {class: 'drawing'});
-  const hold = youngestHold(members);
   const element = el(
     'article',
     {class: 'card deadlock'},
@@ -129,14 +145,7 @@ function card(members) {
         ),
       ),
     ),
-    el(
-      'p',
-      {},
-      hold
-        ? 'End one of them. Or take the hold that was granted last, whose process then acts without it:'
-        : 'End one of them.',
-    ),
-    hold && el('pre', {}, el('code', {}, `holdfast release --force --token ${hold.token} ${inShell(hold.name)}`)),
+    ...advice(youngestHold(members)),
   );
   return {element, draw: () => drawRing(drawing, members)};
 }

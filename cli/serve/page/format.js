@@ -50,4 +50,4 @@ export function modeText(claim, capacity) {
 }
 
 /** A name as an argument of a shell's command line. */
-export const inShell = (name) => `'${printable(name).replaceAll("'", "'\\''")}'`;
+export const inShell = (name) => `'${name.replaceAll("'", "'\\''")}'`;
