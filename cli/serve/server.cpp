@@ -173,6 +173,8 @@ class server {
 }  // namespace
 
 void run_server(const serve_command& request) {
+  // Standard error may be a pipe whose reader has ended: a note of a refused request must not end the server.
+  ::signal(SIGPIPE, SIG_IGN);
   signal_inbox signals{SIGINT, SIGTERM};  // before all threads
   auto given = checked_parts(request);
   auto running = std::make_unique<server>(request, std::move(given), signals);

@@ -85,12 +85,13 @@ process::process(const scratch_folder& scratch, std::vector<std::string> argumen
   auto environment = environment_with(options.environment);
   const auto* input = options.input.empty() ? "/dev/null" : options.input.c_str();
   const auto* output = options.output.empty() ? out_.c_str() : options.output.c_str();
+  const auto* errors = options.errors.empty() ? err_.c_str() : options.errors.c_str();
 
   posix_spawn_file_actions_t files;
   ::posix_spawn_file_actions_init(&files);
   ::posix_spawn_file_actions_addopen(&files, 0, input, O_RDONLY, 0);
   ::posix_spawn_file_actions_addopen(&files, 1, output, O_WRONLY | O_CREAT, 0600);
-  ::posix_spawn_file_actions_addopen(&files, 2, err_.c_str(), O_WRONLY | O_CREAT, 0600);
+  ::posix_spawn_file_actions_addopen(&files, 2, errors, O_WRONLY | O_CREAT, 0600);
   // A group of its own, with us as its parent outside: in a group that nobody outside looks after, as that of
   // a job of a server may be, the kernel does not stop a process as a terminal would.
   posix_spawnattr_t group;

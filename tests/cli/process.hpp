@@ -41,6 +41,7 @@ class process {
     std::vector<std::string> environment;  ///< NAME=value, added or replaced
     std::string input = {};                ///< a file; empty: /dev/null
     std::string output = {};               ///< likewise; empty: one of its own, which out() reads
+    std::string errors = {};               ///< likewise; empty: one of its own, which err() reads
   };
 
   process(const scratch_folder& scratch, std::vector<std::string> arguments, const settings& options);

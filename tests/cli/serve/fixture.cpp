@@ -5,10 +5,10 @@
 
 namespace holdfast::test {
 
-void serve_test::serve(const strings& options) {
+void serve_test::serve(const strings& options, const process::settings& settings) {
   strings arguments{"serve", "--listen", "127.0.0.1:0"};
   arguments.insert(arguments.end(), options.begin(), options.end());
-  server_ = start(arguments);
+  server_ = start(arguments, settings);
   ASSERT_TRUE(eventually([&] { return server_->out().ends_with('\n') || !server_->running(); }));
   const auto said = server_->out();
   ASSERT_TRUE(said.ends_with('\n')) << server_->err();

@@ -13,7 +13,7 @@ namespace holdfast::test {
 class serve_test : public command_test {
  protected:
   /// Starts it on a free port, and waits until it listens.
-  void serve(const strings& options = {});
+  void serve(const strings& options = {}, const process::settings& settings = {});
   [[nodiscard]] std::uint16_t port() const { return port_; }
   [[nodiscard]] std::string authority() const { return "127.0.0.1:" + std::to_string(port_); }
   [[nodiscard]] process& server() { return *server_; }

@@ -1,8 +1,11 @@
 // `holdfast serve`: what it refuses, and who may release.
 
+#include <fcntl.h>
 #include <filesystem>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include "cli/serve/fixture.hpp"
 #include "support/certificates.hpp"
@@ -21,9 +24,9 @@ class serve_access : public serve_test {
     write_file(file("secret"), text);
     std::filesystem::permissions(file("secret"), allowed);
   }
-  void serve_with_secret() {
+  void serve_with_secret(const process::settings& settings = {}) {
     write_secret(secret + "\n", std::filesystem::perms::owner_read);
-    serve({"--allow-release", "--secret-file", file("secret")});
+    serve({"--allow-release", "--secret-file", file("secret")}, settings);
   }
   /// The headers of a request of the page itself.
   [[nodiscard]] std::string of_the_page(const std::string& bearer = secret) const {
@@ -156,6 +159,17 @@ TEST_F(serve_access, asks_a_holder_with_the_reason) {
   EXPECT_EQ(reply.status, 200) << reply.body;
   EXPECT_EQ(show("x")["holders"][0]["release_request"], "deploy");
   EXPECT_TRUE(eventually([&] { return holder->err().find("deploy") != std::string::npos; })) << holder->err();
+}
+
+TEST_F(serve_access, outlives_whoever_reads_its_standard_error) {
+  ASSERT_EQ(::mkfifo(file("log").c_str(), 0600), 0);
+  const int reader = ::open(file("log").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  ASSERT_GE(reader, 0);
+  serve_with_secret({.environment = {}, .errors = file("log")});
+  ::close(reader);
+  EXPECT_EQ(ask("POST", "/api/locks/x/ask", of_the_page("wrong")).status, 401);
+  EXPECT_EQ(get("/healthz").status, 200);
+  EXPECT_TRUE(server().running());
 }
 
 TEST_F(serve_access, takes_a_secret_only_from_a_file_of_its_own) {
