@@ -70,6 +70,7 @@ void store_reader::read_once() {
   seen.when = boot_clock::now();
   seen.locks = locks_.list();
   seen.longest_waits = waits_of(waits);
+  seen.inspected = std::move(waits);
   if (!detail.empty()) {
     seen.detail = locks_.inspect(detail, most_waiters).value_or(lock_state{});
     seen.detail->name = detail;

@@ -33,6 +33,7 @@ class store_reader {
   /// What the store had at one time.
   struct view {
     std::vector<lock_summary> locks;
+    std::vector<std::string> inspected;  // the names whose wait was wanted, whether somebody waits or not
     wait_lengths longest_waits;
     std::optional<lock_state> detail;  // of the name that was wanted
     boot_clock::time_point when;

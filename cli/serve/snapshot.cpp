@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <chrono>
+#include <set>
+#include <string_view>
 #include <tuple>
 #include <utility>
 
@@ -69,18 +71,19 @@ snapshot_change snapshot_keeper::update(store_reader::view seen) {
   snapshot_change change;
   std::vector<bool> has_changed;
   rates_.begin();
+  const std::set<std::string_view> looked_at{seen.inspected.begin(), seen.inspected.end()};
   auto before = last_.rows.begin();
   for (lock_summary& lock : seen.locks) {
-    lock_row row{.lock = std::move(lock)};
+    // A new name stands behind those that have waited for longer: else new ones could keep an old one out.
+    lock_row row{.lock = std::move(lock), .looked_at = seen.when};
     row.grants_per_s = rates_.observe(row.lock, seen.when);
     for (; before != last_.rows.end() && before->lock.name < row.lock.name; ++before)
       change.removed.push_back(before->lock.name);
     const bool is_known = before != last_.rows.end() && before->lock.name == row.lock.name;
     if (is_known) keep_wait(row, *before);
-    if (const auto wait = seen.longest_waits.find(row.lock.name); wait != seen.longest_waits.end()) {
+    if (const auto wait = seen.longest_waits.find(row.lock.name); wait != seen.longest_waits.end())
       row.waited_since = seen.when - wait->second;
-      row.looked_at = seen.when;
-    }
+    if (looked_at.contains(row.lock.name)) row.looked_at = seen.when;
     has_changed.push_back(!is_known || !is_same(row, *before));
     if (is_known) ++before;
     next.rows.push_back(std::move(row));
@@ -101,9 +104,7 @@ std::vector<std::string> snapshot_keeper::names_to_look_at(std::size_t at_most) 
   for (const lock_row& each : last_.rows) {
     if (each.lock.waiters != 0) waited.push_back(&each);
   }
-  const auto order = [](const lock_row* row) {
-    return std::tuple{row->waited_since.has_value(), row->looked_at, ~row->lock.waiters};
-  };
+  const auto order = [](const lock_row* row) { return std::tuple{row->looked_at, ~row->lock.waiters}; };
   const auto end = waited.begin() + static_cast<std::ptrdiff_t>(std::min(at_most, waited.size()));
   std::ranges::partial_sort(waited, end, {}, order);
   std::vector<std::string> names;

@@ -20,7 +20,7 @@ struct lock_row {
   double grants_per_s = 0;
   /// Since when its first waiter waits, as far as that was looked at; empty: not known, or nobody waits.
   std::optional<boot_clock::time_point> waited_since{};
-  boot_clock::time_point looked_at{};  ///< at its first waiter; zero: never
+  boot_clock::time_point looked_at{};  ///< at its first waiter; until then when the name was first seen
 };
 
 /// The locks of a store at one time.
@@ -50,7 +50,7 @@ class snapshot_keeper {
   snapshot_change update(store_reader::view seen);
   [[nodiscard]] const snapshot& last() const noexcept { return last_; }
   [[nodiscard]] const snapshot& previous() const noexcept { return previous_; }
-  /// Names whose first waiter is to be looked at: those that were never looked at, then in turn.
+  /// Names whose first waiter is to be looked at: those that were not looked at for the longest time.
   [[nodiscard]] std::vector<std::string> names_to_look_at(std::size_t at_most) const;
 
  private:

@@ -35,8 +35,11 @@ lock_summary lock_of(const std::string& name, std::uint64_t token, std::uint64_t
   return one;
 }
 
-store_reader::view view_of(std::vector<lock_summary> locks, duration after, wait_lengths waits = {}) {
+store_reader::view view_of(std::vector<lock_summary> locks, duration after, wait_lengths waits = {},
+                           std::vector<std::string> inspected = {}) {
+  for (const auto& [name, length] : waits) inspected.push_back(name);
   return {.locks = std::move(locks),
+          .inspected = std::move(inspected),
           .longest_waits = std::move(waits),
           .detail = {},
           .when = start_of_time + after};
@@ -93,6 +96,20 @@ TEST(serve_snapshot, looks_at_all_names_with_waiters_in_turn) {
   keeper.update(view_of(all, 2s, {{"a", 1s}, {"c", 2s}}));
   EXPECT_THAT(keeper.names_to_look_at(1), ElementsAre("b")) << "the one that was not looked at for longest";
   EXPECT_THAT(keeper.names_to_look_at(9), ElementsAre("a", "b", "c"));
+}
+
+TEST(serve_snapshot, lets_no_name_without_a_known_wait_keep_the_others_from_their_turn) {
+  snapshot_keeper keeper;
+  std::vector<lock_summary> all{lock_of("a", 1, 9), lock_of("b", 2, 1)};
+  keeper.update(view_of(all, 0s));
+  EXPECT_THAT(keeper.names_to_look_at(1), ElementsAre("a"));
+  keeper.update(view_of(all, 1s, {}, {"a"}));
+  EXPECT_THAT(keeper.names_to_look_at(1), ElementsAre("b")) << "a was looked at, though nobody was found";
+  keeper.update(view_of(all, 2s, {{"b", 1s}}));
+  all.front().last_token = fencing_token{3};
+  all.push_back(lock_of("c", 4, 9));
+  keeper.update(view_of(all, 3s, {{"a", 1s}}));
+  EXPECT_THAT(keeper.names_to_look_at(1), ElementsAre("b")) << "a name that is new stands behind";
 }
 
 TEST(serve_snapshot, of_a_huge_store_has_a_bound) {
