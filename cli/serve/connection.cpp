@@ -120,13 +120,13 @@ class http_connection final : public connection,
     parser_.emplace();
     parser_->header_limit(largest_header);
     parser_->body_limit(largest_body);
+    if (!idle_since_) idle_since_ = boot_clock::now();
     if (buffer_.size() != 0) return read_request();  // of a client that does not wait for replies
-    idle_since_ = boot_clock::now();
     lowest().expires_after(std::exchange(is_first_, false) ? first_limit : idle_limit);
     stream_.async_read_some(buffer_.prepare(read_size),
                             [self = this->shared_from_this()](error_code problem, std::size_t count) {
-                              self->idle_since_.reset();
                               if (problem) return self->close();
+                              if (self->is_closed_) return;
                               self->buffer_.commit(count);
                               self->read_request();
                             });
@@ -136,7 +136,9 @@ class http_connection final : public connection,
     lowest().expires_after(request_limit);
     http::async_read(stream_, buffer_, *parser_,
                      [self = this->shared_from_this()](error_code problem, std::size_t) {
+                       if (self->is_closed_) return;  // for another one, while the request came
                        if (problem) return self->refuse(problem);
+                       self->idle_since_.reset();
                        self->answer();
                      });
   }
@@ -190,6 +192,7 @@ class http_connection final : public connection,
   void end_reply() {
     text_.reset();
     if (keeps_alive_) return await_request();
+    if (!idle_since_) idle_since_ = boot_clock::now();
     if constexpr (has_tls) {
       lowest().expires_after(shutdown_limit);
       stream_.async_shutdown([self = this->shared_from_this()](error_code) { self->close(); });
@@ -256,7 +259,7 @@ class http_connection final : public connection,
   std::optional<http::request_parser<http::string_body>> parser_;
   std::shared_ptr<const std::string> text_;  // that is being sent
   std::array<char, 512> dropped_{};
-  std::optional<boot_clock::time_point> idle_since_;
+  std::optional<boot_clock::time_point> idle_since_ = boot_clock::now();
   event_cursor cursor_;
   bool is_first_ = true;
   bool keeps_alive_ = true;

@@ -22,7 +22,8 @@ class connection {
   virtual void close() = 0;
   /// Sends the events that have come, if it is a stream that waits for some.
   virtual void wake() = 0;
-  /// Since when it waits for a request; empty: one is being served.
+  /// Since when it waits for its client: for the handshake, for a whole request, or for the end; empty: a
+  /// request is being served.
   [[nodiscard]] virtual std::optional<boot_clock::time_point> idle_since() const = 0;
   [[nodiscard]] virtual bool is_stream() const = 0;
 };
@@ -33,7 +34,7 @@ class connection_set {
   static constexpr std::size_t most = 64;
   static constexpr std::size_t most_streams = 32;
 
-  /// Makes room for one more, by ending the one that has been idle for the longest.
+  /// Makes room for one more, by ending the one that has waited for its client for the longest.
   /// \return whether there is room.
   [[nodiscard]] bool make_room();
   void add(std::shared_ptr<connection> one) { all_.insert(std::move(one)); }

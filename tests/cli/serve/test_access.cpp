@@ -110,6 +110,27 @@ TEST_F(serve_access, makes_room_among_idle_connections_for_a_new_one) {
   EXPECT_EQ(read_reply(idle.back()).status, 200) << "the youngest one was not ended";
 }
 
+TEST_F(serve_access, makes_room_among_connections_whose_request_does_not_come_to_its_end) {
+  serve();
+  std::vector<connection> slow;
+  for (int i = 0; i < 64; ++i) {
+    slow.emplace_back(port());
+    // The reply shows that the server has read the first byte of the second request.
+    slow.back().send("GET /healthz HTTP/1.1\r\nHost: " + authority() + "\r\n\r\nG");
+    ASSERT_EQ(read_reply(slow.back()).status, 200) << i;
+  }
+  EXPECT_EQ(get("/healthz").status, 200);
+  EXPECT_TRUE(slow.front().is_ended());
+  slow.back().send("ET /healthz HTTP/1.1\r\nHost: " + authority() + "\r\n\r\n");
+  EXPECT_EQ(read_reply(slow.back()).status, 200) << "the youngest one was not ended";
+  std::vector<connection> slower;
+  for (int i = 0; i < 64; ++i) {
+    slower.emplace_back(port());
+    slower.back().send("G");
+  }
+  EXPECT_EQ(get("/healthz").status, 200);
+}
+
 TEST_F(serve_access, only_reads_without_the_option) {
   const auto holder = start_holder("x");
   serve();
@@ -275,6 +296,9 @@ TEST_F(serve_access, speaks_tls_on_any_address) {
   plain.send("GET /healthz HTTP/1.1\r\nHost: locks.example.org\r\n\r\n");
   EXPECT_TRUE(plain.is_ended());
   EXPECT_THAT(ask("").out, HasSubstr("200"));
+  std::vector<connection> silent;
+  for (int i = 0; i < 64; ++i) silent.emplace_back(port());
+  EXPECT_THAT(ask("").out, HasSubstr("200")) << "though 64 clients stand in the handshake";
 }
 
 }  // namespace
