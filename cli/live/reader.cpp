@@ -13,7 +13,11 @@ namespace holdfast::cli {
 
 namespace {
 
+using namespace std::chrono_literals;
+
 constexpr std::size_t most_waiters = 200;  // of the name of which all is wanted
+/// So that the end of an outage is noticed soon, whatever the pace.
+constexpr duration longest_pause_after_failure = 2s;
 
 }  // namespace
 
@@ -35,11 +39,12 @@ store_reader::~store_reader() {
 
 void store_reader::run(const std::stop_token& stop) {
   while (!stop.stop_requested()) {
-    duration shortest = pace_.shortest_pause;
+    // Those after a failure.
+    pace pauses{std::min(pace_.shortest_pause, longest_pause_after_failure),
+                std::min(pace_.longest_pause, longest_pause_after_failure)};
     try {
-      const auto began = boot_clock::now();
       read_once();
-      shortest = std::max(shortest, std::chrono::duration_cast<duration>(boot_clock::now() - began));
+      pauses = {std::max(pace_.shortest_pause, reading_time()), pace_.longest_pause};
     } catch (const error& problem) {
       if (problem.code() == errc::closed) return;
       say(problem.what(), true);
@@ -48,13 +53,14 @@ void store_reader::run(const std::stop_token& stop) {
     }
     std::unique_lock lock{mutex_};
     const auto is_urgent = [this] { return !actions_.empty(); };
-    if (wake_.wait_for(lock, stop, shortest, is_urgent)) continue;
-    wake_.wait_for(lock, stop, pace_.longest_pause - std::min(shortest, pace_.longest_pause),
+    if (wake_.wait_for(lock, stop, pauses.shortest_pause, is_urgent)) continue;
+    wake_.wait_for(lock, stop, pauses.longest_pause - std::min(pauses.shortest_pause, pauses.longest_pause),
                    [&] { return has_changed_ || is_urgent(); });
   }
 }
 
 void store_reader::read_once() {
+  const auto began = boot_clock::now();
   std::vector<std::string> waits;
   std::string detail;
   std::vector<std::function<std::string(const client&)>> actions;
@@ -75,7 +81,7 @@ void store_reader::read_once() {
     seen.detail = locks_.inspect(detail, most_waiters).value_or(lock_state{});
     seen.detail->name = detail;
   }
-  publish(std::move(seen));
+  publish(std::move(seen), std::chrono::duration_cast<duration>(boot_clock::now() - began));
 }
 
 wait_lengths store_reader::waits_of(const std::vector<std::string>& names) const {
@@ -92,8 +98,9 @@ wait_lengths store_reader::waits_of(const std::vector<std::string>& names) const
   return result;
 }
 
-void store_reader::publish(view seen) {
+void store_reader::publish(view seen, duration reading_time) {
   const std::scoped_lock lock{mutex_};
+  reading_time_ = reading_time;
   answered_at_ = boot_clock::now();
   view_ = std::move(seen);
   arrived_.raise();
@@ -119,6 +126,11 @@ std::optional<store_reader::news> store_reader::take_message() {
 std::optional<boot_clock::time_point> store_reader::answered_at() const {
   const std::scoped_lock lock{mutex_};
   return answered_at_;
+}
+
+duration store_reader::reading_time() const {
+  const std::scoped_lock lock{mutex_};
+  return reading_time_;
 }
 
 void store_reader::want(std::vector<std::string> waits, std::string detail, bool soon) {

@@ -24,6 +24,7 @@ class store_reader {
     duration longest_pause;  ///< what ends with its ttl changes nothing at the store: it is read now and then
   };
   /// A pause is also as long as the reading before it, so that the store is left alone half of the time.
+  /// After a reading that failed it is at most two seconds.
   /// \param locks is closed when this ends, and cannot be used afterwards.
   store_reader(client& locks, pace how_often);
   ~store_reader();
@@ -51,6 +52,8 @@ class store_reader {
   [[nodiscard]] std::optional<news> take_message();
   /// When the store last answered.
   [[nodiscard]] std::optional<boot_clock::time_point> answered_at() const;
+  /// How long the last reading took that succeeded; zero: none did.
+  [[nodiscard]] duration reading_time() const;
 
   /// Names of which the wait is wanted, and the one of which all is; empty: none.
   /// \param soon if these are others than before, does not wait for a change or the longest pause.
@@ -62,7 +65,7 @@ class store_reader {
   void run(const std::stop_token& stop);
   void read_once();
   [[nodiscard]] wait_lengths waits_of(const std::vector<std::string>& names) const;
-  void publish(view seen);
+  void publish(view seen, duration reading_time);
   void say(std::string text, bool is_error);
 
   client& locks_;
@@ -77,6 +80,7 @@ class store_reader {
   std::optional<view> view_;
   std::optional<news> message_;
   std::optional<boot_clock::time_point> answered_at_;
+  duration reading_time_{};
   std::shared_ptr<void> watch_;
   std::jthread thread_;  // the last: it uses the others
 };

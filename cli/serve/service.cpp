@@ -84,7 +84,7 @@ service::service(const serve_command& request, access_rules rules, release_secre
     : store_{open_for_serving(request.store)},
       doctor_url_{url_of(request.store)},
       doctor_options_{options_of_doctor(request.store)},
-      overdue_{std::max<duration>(5s, 3 * interval_of(request))},
+      interval_{interval_of(request)},
       rules_{std::move(rules)},
       secret_{std::move(secret)},
       post_{std::move(post)},
@@ -139,9 +139,11 @@ void service::announce_status(bool is_due) {
 std::optional<std::string> service::store_problem() const {
   if (problem_) return without_secrets(problem_->text);
   const auto silence = boot_clock::now() - reader_.answered_at().value_or(began_);
-  if (silence <= overdue_) return std::nullopt;
+  if (silence <= overdue_after(interval_, reader_.reading_time())) return std::nullopt;
   return "the store does not answer";
 }
+
+bool service::is_up() const { return reader_.answered_at() && !store_problem(); }
 
 json service::status() const {
   const auto answered_at = reader_.answered_at();
@@ -182,18 +184,17 @@ http_reply service::locks_reply() {
 
 http_reply service::metrics_reply(const http_request& request) const {
   const bool is_open_metrics = request.accept.find("application/openmetrics-text") != std::string::npos;
-  const auto answered_at = reader_.answered_at();
-  const bool is_up = answered_at && boot_clock::now() - *answered_at <= overdue_;
   http_reply reply;
   reply.content_type = is_open_metrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
                                        : "text/plain; version=0.0.4; charset=utf-8";
-  reply.body = std::make_shared<const std::string>(metrics_.text(is_up, boot_clock::now(), is_open_metrics));
+  reply.body =
+      std::make_shared<const std::string>(metrics_.text(is_up(), boot_clock::now(), is_open_metrics));
   return reply;
 }
 
 http_reply service::health_reply() const {
+  if (is_up()) return text_reply(200, "ok\n");
   const auto answered_at = reader_.answered_at();
-  if (answered_at && boot_clock::now() - *answered_at <= overdue_) return text_reply(200, "ok\n");
   const auto since = answered_at
                          ? fmt::format("has not answered for {}",
                                        to_text(std::chrono::duration_cast<duration>(

@@ -14,6 +14,7 @@
 #include "serve/exchange.hpp"
 #include "serve/history.hpp"
 #include "serve/metrics.hpp"
+#include "serve/overdue.hpp"
 #include "serve/route.hpp"
 #include "serve/secret.hpp"
 #include "serve/snapshot.hpp"
@@ -63,12 +64,13 @@ class service {
   [[nodiscard]] json status() const;
   [[nodiscard]] std::string snapshot_text();
   [[nodiscard]] std::optional<std::string> store_problem() const;
+  [[nodiscard]] bool is_up() const;
   void announce_status(bool is_due);
 
   client store_;
   std::string doctor_url_;
   client_options doctor_options_;
-  duration overdue_;  // a store that has not answered for longer is down
+  duration interval_;
   access_rules rules_;
   release_secret secret_;
   poster post_;

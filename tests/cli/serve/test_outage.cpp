@@ -48,6 +48,26 @@ TEST_F(serve_outage, of_the_store_is_told_and_over_by_itself) {
   EXPECT_FALSE(is_error.front());
 }
 
+TEST_F(serve_outage, shows_as_soon_as_a_reading_fails) {
+  redis_server redis;
+  serve({"--store", redis.url(), "--interval", "5s"});
+  ASSERT_TRUE(eventually([&] { return is_healthy(); }));
+  redis.kill();
+  // So it does long before the last answer is old: after three intervals.
+  ASSERT_TRUE(eventually([&] { return !get_json("/api/status")["error"].is_null(); }));
+  EXPECT_FALSE(is_healthy());
+  EXPECT_EQ(metric("holdfast_store_up", ""), 0);
+}
+
+TEST_F(serve_outage, is_over_soon_whatever_the_interval) {
+  redis_server redis;
+  redis.kill();
+  serve({"--store", redis.url(), "--interval", "1h"});
+  EXPECT_FALSE(is_healthy());
+  redis.start();
+  EXPECT_TRUE(eventually([&] { return is_healthy(); }));
+}
+
 TEST_F(serve_outage, by_a_server_that_stands_still_delays_no_answer_and_no_end) {
   redis_server redis;
   serve({"--store", redis.url()});

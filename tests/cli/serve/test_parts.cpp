@@ -8,6 +8,7 @@
 #include "serve/events.hpp"
 #include "serve/history.hpp"
 #include "serve/metrics.hpp"
+#include "serve/overdue.hpp"
 #include "serve/route.hpp"
 #include "serve/snapshot.hpp"
 
@@ -187,6 +188,12 @@ TEST(serve_metrics, have_prefixes_up_to_the_first_slash_or_colon) {
   EXPECT_EQ(prefix_of("a:b/c"), "a");
   EXPECT_EQ(prefix_of("plain"), "plain");
   EXPECT_EQ(prefix_of("/x"), "");
+}
+
+TEST(serve_overdue, leaves_time_for_a_pause_and_a_reading_as_long_as_the_last_one) {
+  EXPECT_EQ(overdue_after(100ms, 0s), 5s);
+  EXPECT_EQ(overdue_after(4s, 1s), 12s);
+  EXPECT_EQ(overdue_after(1s, 20s), 60s);
 }
 
 TEST(serve_events, give_a_snapshot_to_whoever_is_behind) {
