@@ -105,6 +105,12 @@ http_reply error_reply(unsigned status, const std::string& code, const std::stri
   return with_status(status, json_reply({{"error", code}, {"message", without_secrets(message)}}));
 }
 
+http_reply busy_reply(const std::string& cause) {
+  http_reply reply = error_reply(503, "busy", cause + "; nothing was done, ask again later");
+  reply.headers.emplace_back("Retry-After", "1");
+  return reply;
+}
+
 http_reply failure_reply(const std::exception& problem) {
   if (const auto* const known = dynamic_cast<const error*>(&problem)) {
     const auto kind = http_error_of(known->code());

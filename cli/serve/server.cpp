@@ -33,6 +33,9 @@ using asio::ip::tcp;
 using boost::system::error_code;
 
 constexpr auto tick_interval = 1s;
+/// These connections are for what needs no store, /metrics and /healthz above all.
+constexpr std::size_t most_of_others = 8;
+static_assert(connection_set::most_streams + service::most_waiting + most_of_others <= connection_set::most);
 constexpr int send_buffer = 256 << 10;  // bytes that the kernel keeps for a client that does not read
 /// Out of descriptors, a listener is readable all the time, and would keep a processor busy.
 constexpr auto pause_after_failed_accept = 100ms;

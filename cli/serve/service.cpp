@@ -23,7 +23,8 @@ constexpr std::size_t most_looks = 20;
 /// So that the cause of a failure is shown soon, and not after the usual time for retries.
 constexpr auto retry_limit = 2s;
 constexpr auto status_interval = 15s;
-constexpr std::size_t most_questions = 32;  // that wait
+/// The page waits for an answer for ten seconds. What it has given up must not be done later.
+constexpr auto question_limit = 8s;
 constexpr auto stop_limit = 3s;
 
 duration interval_of(const serve_command& request) { return request.interval.value_or(default_interval); }
@@ -45,12 +46,6 @@ client_options options_of_doctor(const store_choice& store) {
 }
 
 double ago(boot_clock::time_point when) { return to_seconds(boot_clock::now() - when); }
-
-http_reply busy() {
-  http_reply reply = error_reply(503, "busy", "too many questions wait for the store; ask again later");
-  reply.headers.emplace_back("Retry-After", "1");
-  return reply;
-}
 
 http_reply wrong_method(std::string_view allowed) {
   http_reply reply = error_reply(405, "wrong_method", fmt::format("the method is none of {}", allowed));
@@ -90,7 +85,8 @@ service::service(const serve_command& request, access_rules rules, release_secre
       post_{std::move(post)},
       metrics_{printable(store_.url())},
       questions_{most_questions},
-      doctor_{1},
+      changes_{most_changes},
+      doctor_{2},  // the next one may be asked for when the last one has just been told
       reader_{store_, pace_of(request)} {}
 
 void service::take() {
@@ -121,7 +117,10 @@ void service::take() {
 }
 
 void service::tick() {
-  announce_status(boot_clock::now() - announced_at_ >= status_interval);
+  const auto now = boot_clock::now();
+  questions_.expire(now);
+  changes_.expire(now);
+  announce_status(now - announced_at_ >= status_interval);
   wake_streams_();
 }
 
@@ -232,29 +231,35 @@ void service::handle(const http_request& request, const handler& done) {
   if (auto refusal = rules_.refuse(request, where.to == endpoint::page)) return done(*std::move(refusal));
   if (where.to == endpoint::ask || where.to == endpoint::release) return change(request, where, done);
   if (request.method != "GET" && request.method != "HEAD") return done(wrong_method("GET, HEAD"));
+  const auto& name = where.name;
   switch (where.to) {
     case endpoint::lock:
-      return ask_store([name = where.name](const client& locks) { return answer_lock(locks, name); }, done);
+      return ask_store(questions_, [name](const client& locks) { return answer_lock(locks, name); }, done);
     case endpoint::chain:
-      return ask_store([name = where.name](const client& locks) { return answer_why(locks, name); }, done);
-    case endpoint::deadlocks: return ask_store(answer_deadlocks, done);
+      return ask_store(questions_, [name](const client& locks) { return answer_why(locks, name); }, done);
+    case endpoint::deadlocks: return ask_store(questions_, answer_deadlocks, done);
     case endpoint::doctor: return diagnose_store(where.is_fresh, done);
     default: return done(answered([&] { return answer_now(request, where); }));
   }
 }
 
-void service::ask_store(question ask, const handler& done) {
-  const bool is_accepted = questions_.add([this, ask = std::move(ask), done] {
-    auto reply = answered([&] { return ask(store_); });
-    post_([done, reply = std::move(reply)] { done(reply); });
-  });
-  if (!is_accepted) done(busy());
+void service::ask_store(worker& queue, question ask, const handler& done) {
+  const bool is_accepted = queue.add(
+      {.run =
+           [this, ask = std::move(ask), done] {
+             auto reply = answered([&] { return ask(store_); });
+             post_([done, reply = std::move(reply)] { done(reply); });
+           },
+       .deadline = boot_clock::now() + question_limit,
+       .expire = [this, done] { post_([done] { done(busy_reply("the store was not asked in time")); }); }});
+  if (!is_accepted) done(busy_reply("too many requests wait for the store"));
 }
 
 bool service::stop() {
   wake_streams_ = [] {};
   store_.close();
-  const bool is_idle = questions_.stop(stop_limit);
+  bool is_idle = questions_.stop(stop_limit);
+  is_idle = changes_.stop(is_idle ? stop_limit : 0s) && is_idle;
   return doctor_.stop(is_idle ? stop_limit : 0s) && is_idle;
 }
 

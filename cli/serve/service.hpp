@@ -24,9 +24,16 @@
 namespace holdfast::cli {
 
 /// What `serve` answers, without HTTP's wire. One thread calls it. The store is read on a second one,
-/// questions to it are put on a third, and the doctor's on a fourth: none of them waits for another.
+/// questions to it are put on a third, changes on a fourth, and the doctor's questions on a fifth: none of
+/// them waits for another.
 class service {
  public:
+  /// So many answers wait for the store at a time, of each kind: each keeps a connection.
+  static constexpr std::size_t most_questions = 16;
+  static constexpr std::size_t most_changes = 4;
+  static constexpr std::size_t most_awaiting_diagnosis = 4;
+  static constexpr std::size_t most_waiting = most_questions + most_changes + most_awaiting_diagnosis;
+
   using handler = std::function<void(http_reply)>;
   /// Runs a function on the thread that calls the service, later. Called from the others.
   using poster = std::function<void(std::function<void()>)>;
@@ -52,7 +59,7 @@ class service {
 
  private:
   using question = std::function<http_reply(const client&)>;
-  void ask_store(question ask, const handler& done);
+  void ask_store(worker& queue, question ask, const handler& done);
   void diagnose_store(bool is_fresh, const handler& done);
   void change(const http_request& request, const route& where, const handler& done);
   [[nodiscard]] std::optional<http_reply> refuse_change(const http_request& request, const route& where);
@@ -99,6 +106,7 @@ class service {
   bool is_diagnosing_ = false;
 
   worker questions_;
+  worker changes_;
   worker doctor_;
   store_reader reader_;  // the last: it ends first, and closes the client
 };

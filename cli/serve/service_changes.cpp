@@ -79,11 +79,13 @@ void service::note_wrong_secret(const http_request& request, const route& where)
 void service::change(const http_request& request, const route& where, const handler& done) {
   if (auto refusal = refuse_change(request, where)) return done(*std::move(refusal));
   const auto act = where.to == endpoint::ask ? ask_holders : end_hold;
-  ask_store([act, where, body = request.body](const client& locks) { return act(locks, where.name, body); },
-            [request, where, done](http_reply reply) {
-              audit(request, where, reply.status);
-              done(std::move(reply));
-            });
+  ask_store(
+      changes_,
+      [act, where, body = request.body](const client& locks) { return act(locks, where.name, body); },
+      [request, where, done](http_reply reply) {
+        audit(request, where, reply.status);
+        done(std::move(reply));
+      });
 }
 
 void service::diagnose_store(bool is_fresh, const handler& done) {
@@ -97,6 +99,8 @@ void service::diagnose_store(bool is_fresh, const handler& done) {
   const bool is_short = is_fresh || (diagnosis_ && !diagnosis_->report);
   const auto limit = is_short ? diagnosis_is_fresh : diagnosis_is_old;
   if (diagnosis_ && boot_clock::now() - diagnosis_->taken_at < limit) return done(answer(*diagnosis_));
+  if (awaiting_diagnosis_.size() >= most_awaiting_diagnosis)
+    return done(busy_reply("too many wait for the doctor"));
   awaiting_diagnosis_.push_back(done);
   if (std::exchange(is_diagnosing_, true)) return;
   const auto finish = [this, answer](diagnosis of) {
@@ -104,7 +108,7 @@ void service::diagnose_store(bool is_fresh, const handler& done) {
     is_diagnosing_ = false;
     for (const auto& each : std::exchange(awaiting_diagnosis_, {})) each(answer(*diagnosis_));
   };
-  const bool is_accepted = doctor_.add([this, finish] {
+  const bool is_accepted = doctor_.add({.run = [this, finish] {
     diagnosis of;
     try {
       of.report = describe(diagnose(doctor_url_, doctor_options_));
@@ -113,7 +117,7 @@ void service::diagnose_store(bool is_fresh, const handler& done) {
     }
     of.taken_at = boot_clock::now();
     post_([finish, of = std::move(of)] { finish(of); });
-  });
+  }});
   if (!is_accepted) finish({boot_clock::now(), std::nullopt, error_reply(503, "closed", "this server ends")});
 }
 

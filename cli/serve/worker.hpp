@@ -7,20 +7,31 @@
 #include <mutex>
 #include <thread>
 
+#include <holdfast/boot_clock.hpp>
+
 namespace holdfast::cli {
 
 /// Does one thing after the other on a thread of its own.
 class worker {
  public:
-  /// \param most_waiting jobs. More are refused: whoever asks faster than the store answers is told so.
-  explicit worker(std::size_t most_waiting);
+  struct job {
+    std::function<void()> run;
+    boot_clock::time_point deadline = boot_clock::time_point::max();  ///< it does not begin later
+    std::function<void()> expire = [] {};  ///< called instead of `run`, on the worker's thread or in expire()
+  };
+
+  /// \param most jobs at a time, with the one that is being done. More are refused: whoever asks faster than
+  /// the store answers is told so.
+  explicit worker(std::size_t most);
   /// Drops the jobs that have not begun, and waits for the one that has.
   ~worker();
   worker(const worker&) = delete;
   worker& operator=(const worker&) = delete;
 
-  /// \return whether it will be done. \param job does not throw.
-  [[nodiscard]] bool add(std::function<void()> job);
+  /// \return whether it will be done, or expire. \param one throws nothing.
+  [[nodiscard]] bool add(job one);
+  /// Drops the jobs whose deadline is over, also while another one is being done.
+  void expire(boot_clock::time_point now);
   /// Begins no further job. \return whether none runs at the end of the limit.
   [[nodiscard]] bool stop(std::chrono::milliseconds limit);
 
@@ -29,8 +40,8 @@ class worker {
 
   std::mutex mutex_;
   std::condition_variable_any wake_;
-  std::size_t most_waiting_;
-  std::deque<std::function<void()>> jobs_;
+  std::size_t most_;
+  std::deque<job> jobs_;
   bool is_busy_ = false;
   std::jthread thread_;  // the last: it uses the others
 };

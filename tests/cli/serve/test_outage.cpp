@@ -1,6 +1,7 @@
 // `holdfast serve` while its store is gone, and after.
 
 #include <csignal>
+#include <filesystem>
 #include <gmock/gmock.h>
 
 #include "cli/serve/fixture.hpp"
@@ -12,6 +13,8 @@ namespace holdfast::test {
 namespace {
 
 using testing::HasSubstr;
+
+const std::string secret = "0123456789abcdef0123456789abcdef";
 
 class serve_outage : public serve_test {
  protected:
@@ -82,6 +85,51 @@ TEST_F(serve_outage, by_a_server_that_stands_still_delays_no_answer_and_no_end) 
   EXPECT_EQ(read_reply(asking).status, 503);
   server().signal(SIGTERM);
   EXPECT_EQ(server().wait().status, 0);
+  redis.go_on();
+}
+
+TEST_F(serve_outage, fills_no_queue_but_that_of_questions_and_none_for_long) {
+  redis_server redis;
+  write_file(file("secret"), secret);
+  std::filesystem::permissions(file("secret"), std::filesystem::perms::owner_read);
+  serve({"--store", redis.url(), "--allow-release", "--secret-file", file("secret")});
+  ASSERT_TRUE(eventually([&] { return is_healthy(); }));
+  redis.stop();
+  std::vector<connection> asking;
+  for (int i = 0; i < 40; ++i) {
+    asking.emplace_back(port());
+    asking.back().send("GET /api/deadlocks HTTP/1.1\r\nHost: " + authority() + "\r\n\r\n");
+  }
+  EXPECT_THAT(read_reply(asking.back()).body, HasSubstr("too many requests wait for the store"));
+  const auto change =
+      ask("POST", "/api/locks/x/ask",
+          "Origin: http://" + authority() + "\r\nContent-Type: application/json\r\nAuthorization: Bearer " +
+              secret + "\r\n");
+  EXPECT_EQ(change.status, 502);
+  EXPECT_THAT(change.body, HasSubstr("\"unknown_outcome\"")) << "it was sent";
+  asking.pop_back();
+  std::size_t late = 0;
+  for (auto& each : asking) {
+    const auto reply = read_reply(each);
+    EXPECT_EQ(reply.status, 503);
+    if (reply.body.find("the store was not asked in time") != std::string::npos) ++late;
+  }
+  EXPECT_GT(late, 0U);
+  redis.go_on();
+}
+
+TEST_F(serve_outage, leaves_connections_for_what_needs_no_store) {
+  redis_server redis;
+  serve({"--store", redis.url()});
+  ASSERT_TRUE(eventually([&] { return is_healthy(); }));
+  redis.stop();
+  std::vector<connection> examining;
+  for (int i = 0; i < 64; ++i) {
+    examining.emplace_back(port());
+    examining.back().send("GET /api/doctor HTTP/1.1\r\nHost: " + authority() + "\r\n\r\n");
+  }
+  EXPECT_THAT(read_reply(examining.back()).body, HasSubstr("too many wait for the doctor"));
+  EXPECT_EQ(get("/metrics").status, 200);
   redis.go_on();
 }
 

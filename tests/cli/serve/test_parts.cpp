@@ -1,7 +1,9 @@
 // The parts of `holdfast serve` as functions: what they keep, and how much of it.
 
+#include <atomic>
 #include <chrono>
 #include <fmt/format.h>
+#include <future>
 #include <gmock/gmock.h>
 
 #include "output/text.hpp"
@@ -11,6 +13,7 @@
 #include "serve/overdue.hpp"
 #include "serve/route.hpp"
 #include "serve/snapshot.hpp"
+#include "serve/worker.hpp"
 
 namespace holdfast::test {
 namespace {
@@ -220,6 +223,37 @@ TEST(serve_events, give_a_snapshot_to_whoever_is_behind) {
   feed.add_change(reader.revision + 1, std::string(event_feed::most_bytes + 1, 'x'));
   EXPECT_EQ(*feed.next(reader, snapshot), "snapshot") << "a large change is not kept";
   EXPECT_EQ(snapshots, 3);
+}
+
+TEST(serve_worker, begins_no_job_after_its_deadline) {
+  std::promise<void> begun;
+  std::promise<void> go_on;
+  std::promise<void> ended;
+  std::atomic<bool> has_run = false;
+  bool has_expired = false;
+  worker one{3};
+  ASSERT_TRUE(one.add({.run = [&] {
+    begun.set_value();
+    go_on.get_future().wait();
+  }}));
+  begun.get_future().wait();
+  const auto deadline = boot_clock::now() + 1h;
+  const auto run = [&] { has_run = true; };
+  ASSERT_TRUE(one.add({.run = run, .deadline = deadline, .expire = [&] { has_expired = true; }}));
+  ASSERT_TRUE(one.add({.run = run, .deadline = boot_clock::now(), .expire = [&] { ended.set_value(); }}));
+  EXPECT_FALSE(one.add({.run = run})) << "with the one that is being done there are three";
+  one.expire(boot_clock::time_point{});
+  EXPECT_FALSE(has_expired);
+  one.expire(deadline - 1ns);
+  EXPECT_FALSE(has_expired);
+  ended.get_future().wait();
+  one.expire(deadline);
+  EXPECT_TRUE(has_expired) << "while the first one is being done";
+  std::promise<void> late;
+  ASSERT_TRUE(one.add({.run = run, .deadline = boot_clock::now(), .expire = [&] { late.set_value(); }}));
+  go_on.set_value();
+  late.get_future().wait();
+  EXPECT_FALSE(has_run);
 }
 
 TEST(serve_route, decodes_names_and_takes_no_path_for_one) {
