@@ -58,6 +58,7 @@ class zookeeper_console {
   [[nodiscard]] std::string read_frame() const;
 
   int socket_;
+  bool has_ended_ = false;
 };
 
 }  // namespace holdfast::test
