@@ -9,6 +9,7 @@
 #
 # The header lies beside the layer's link to src/, in an include folder of its own, so that nothing is generated into src/.
 add_custom_target(holdfast_generated) # all such headers: what clang-tidy needs to be built
+set(holdfast_raw_strings ${CMAKE_CURRENT_LIST_DIR}/raw_strings.cmake)
 set(holdfast_embed_script ${CMAKE_CURRENT_LIST_DIR}/embed.cmake)
 
 function(holdfast_embed TARGET)
@@ -21,7 +22,7 @@ function(holdfast_embed TARGET)
   add_custom_command(OUTPUT ${header}
     COMMAND ${CMAKE_COMMAND} -DHEADER=${header} -DNAMESPACE=${ARG_NAMESPACE}
       -DOVERRIDES=${ARG_OVERRIDES} -P ${holdfast_embed_script} -- ${files}
-    DEPENDS ${files} ${holdfast_embed_script}
+    DEPENDS ${files} ${holdfast_embed_script} ${holdfast_raw_strings}
     COMMENT "Embedding ${ARG_FILES} as ${ARG_HEADER}"
     VERBATIM)
   add_custom_target(${TARGET}_${stem}_embedded DEPENDS ${header})

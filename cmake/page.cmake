@@ -1,24 +1,14 @@
 # cmake -DSOURCE=out.cpp -P page.cmake -- FILE...      (see HoldfastPage.cmake)
 
-set(delimiter "holdfast") # of the raw strings
+include(${CMAKE_CURRENT_LIST_DIR}/raw_strings.cmake)
+
 set(body "")
-set(seen_separator FALSE)
-math(EXPR last "${CMAKE_ARGC} - 1")
-foreach(i RANGE ${last})
-  set(file "${CMAKE_ARGV${i}}")
-  if(NOT seen_separator)
-    if(file STREQUAL "--")
-      set(seen_separator TRUE)
-    endif()
-    continue()
-  endif()
+files_behind_separator(files)
+foreach(file IN LISTS files)
   file(READ "${file}" text)
-  string(FIND "${text}" ")${delimiter}\"" found)
-  if(NOT found EQUAL -1)
-    message(FATAL_ERROR "${file} contains )${delimiter}\", which ends the string it would be embedded in")
-  endif()
+  as_raw_string(literal "${file}" "${text}")
   cmake_path(GET file FILENAME name)
-  string(APPEND body "    {\"/${name}\", R\"${delimiter}(${text})${delimiter}\"},\n")
+  string(APPEND body "    {\"/${name}\", ${literal}},\n")
 endforeach()
 
 file(WRITE "${SOURCE}" "// Generated; edit the files it was made from.\n#include \"serve/page_files.hpp\"\n\n"

@@ -230,14 +230,14 @@ TEST(quorum_view, is_paused_where_a_majority_is) {
 }
 
 lock_summary summary(const std::string& name, std::uint64_t holders, std::uint64_t waiters = 0,
-                     std::uint64_t last = 5) {
+                     std::uint64_t last = 5, std::uint64_t token = 5) {
   lock_summary s;
   s.name = name;
   s.holders = holders;
   s.waiters = waiters;
   s.last_token = fencing_token{last};
   if (holders != 0) {
-    s.holder_token = s.last_token;
+    s.holder_token = fencing_token{token};
     s.held_for = 3s;
     s.holder.program = "a program";
   }
@@ -310,7 +310,7 @@ TEST(quorum_listing, has_each_name_once_with_what_a_majority_holds) {
   EXPECT_EQ(all[0].name, "a");
   EXPECT_EQ(all[0].holders, 1U);
   EXPECT_EQ(all[0].waiters, 2U);
-  EXPECT_EQ(all[0].last_token, fencing_token{6});
+  EXPECT_EQ(all[0].last_token, fencing_token{5}) << "the other number is one that no majority has accepted";
   EXPECT_EQ(all[0].holder.program, "a program");
   EXPECT_EQ(all[1].name, "b");
   EXPECT_EQ(all[1].holders, 0U) << "one vote is no hold";
@@ -318,6 +318,47 @@ TEST(quorum_listing, has_each_name_once_with_what_a_majority_holds) {
   EXPECT_EQ(all[1].held_for, duration{});
   EXPECT_EQ(all[1].holder.program, "");
   EXPECT_EQ(all[2].waiters, 1U);
+}
+
+lock_summary held_by(const std::string& program, std::uint64_t token) {
+  lock_summary s = summary("a", 1, 1, token, token);
+  s.holder.program = program;
+  return s;
+}
+
+// A server that was away grants the next claim, and accepts a greater number, before the holder gets it back.
+TEST(quorum_listing, has_the_holder_that_a_majority_names_and_not_the_latest) {
+  const auto all =
+      view_of(listed({{held_by("first", 5)}, {held_by("second", 6)}, {held_by("first", 5)}}), 2, false);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].holders, 1U);
+  EXPECT_EQ(all[0].holder.program, "first");
+  EXPECT_EQ(all[0].holder_token, fencing_token{5});
+}
+
+TEST(quorum_listing, has_no_holder_while_the_votes_are_split) {
+  const auto all =
+      view_of(listed({{held_by("first", 5)}, {held_by("second", 6)}, {held_by("third", 7)}}), 2, false);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].holders, 0U);
+  EXPECT_EQ(all[0].holder.program, "");
+  EXPECT_FALSE(all[0].holder_token);
+}
+
+TEST(quorum_listing, has_the_token_of_a_hold_that_a_server_has_without_one) {
+  const auto all =
+      view_of(listed({{held_by("first", 0)}, {held_by("first", 5)}, {held_by("second", 6)}}), 2, false);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].holder.program, "first");
+  EXPECT_EQ(all[0].holder_token, fencing_token{5});
+}
+
+TEST(quorum_listing, counts_readers_of_whom_each_server_has_another_oldest) {
+  auto views = listed({{held_by("first", 5)}, {held_by("second", 6)}, {held_by("third", 7)}});
+  for (auto& each : views) each.said->front().mode = mode::shared;
+  const auto all = view_of(views, 2, false);
+  ASSERT_EQ(all.size(), 1U);
+  EXPECT_EQ(all[0].holders, 1U);
 }
 
 TEST(quorum_listing, has_idle_names_if_they_are_asked_for) {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 #include <optional>
+#include <tuple>
 #include <utility>
 
 #include "base/owner_id.hpp"
@@ -149,6 +150,67 @@ std::optional<lock_state> view_of(const std::string& name, const state_answers& 
   return all;
 }
 
+namespace {
+
+/// Whether two servers may mean one hold: that of a process with one token, or with none at one of them,
+/// which has granted the claim and has not accepted its token.
+bool is_same_hold(const lock_summary& a, const lock_summary& b) {
+  const auto claims = [](const lock_summary& of) {
+    return std::tie(of.holder.host, of.holder.pid, of.holder.program, of.holder.label);
+  };
+  const bool has_same_token = !a.holder_token || !b.holder_token || a.holder_token == b.holder_token;
+  return a.holders != 0 && b.holders != 0 && has_same_token && claims(a) == claims(b);
+}
+
+/// The oldest hold that most servers have, and of two that equally many have the later one.
+struct common_hold {
+  const lock_summary* seen = nullptr;  // null: nobody holds at any server
+  std::size_t servers = 0;             // that have it
+};
+common_hold common_hold_in(const std::vector<const lock_summary*>& views) {
+  common_hold best;
+  for (const lock_summary* each : views) {
+    if (each->holders == 0) continue;
+    const auto servers =
+        static_cast<std::size_t>(std::count_if(views.begin(), views.end(), [each](const lock_summary* other) {
+          return is_same_hold(*each, *other);
+        }));
+    const bool is_later = best.seen == nullptr || each->holder_token > best.seen->holder_token;
+    if (servers > best.servers || (servers == best.servers && is_later)) best = {each, servers};
+  }
+  return best;
+}
+
+/// Where the views of a name agree. Of readers each server may have another oldest one: what a majority has
+/// is their number.
+lock_summary summary_of(const std::vector<const lock_summary*>& views, std::size_t majority) {
+  std::vector<std::uint64_t> holders;
+  std::vector<std::uint64_t> tokens;
+  std::uint64_t waiters = 0;
+  std::uint64_t most_holders = 0;
+  for (const lock_summary* each : views) {
+    holders.push_back(each->holders);
+    tokens.push_back(each->last_token.value());
+    waiters = std::max(waiters, each->waiters);
+    most_holders = std::max(most_holders, each->holders);
+  }
+  const common_hold hold = common_hold_in(views);
+  lock_summary one = hold.seen != nullptr ? *hold.seen : *views.front();
+  const bool has_majority = one.mode == mode::shared || hold.servers >= majority;
+  one.waiters = waiters;
+  one.holders = has_majority ? agreed(std::move(holders), majority) : 0;
+  if (one.holders == 0 && most_holders != 0) {
+    one.waiters = std::max(one.waiters, most_holders);  // they have no majority yet
+    one.held_for = {};
+    one.holder_token = {};
+    one.holder = {};
+  }
+  one.last_token = std::max(fencing_token{agreed(std::move(tokens), majority)}, one.holder_token);
+  return one;
+}
+
+}  // namespace
+
 std::vector<lock_summary> view_of(const listings& answers, std::size_t majority, bool idle) {
   std::map<std::string, std::vector<const lock_summary*>> by_name;
   for (const auto& listing : answers) {
@@ -158,29 +220,8 @@ std::vector<lock_summary> view_of(const listings& answers, std::size_t majority,
   const std::vector<server_note> notes = notes_of_unheard(answers);
   std::vector<lock_summary> all;
   for (const auto& [name, views] : by_name) {
-    std::vector<std::uint64_t> holders;
-    std::vector<std::uint64_t> tokens;
-    lock_summary one = *views.front();
-    for (const lock_summary* each : views) {
-      holders.push_back(each->holders);
-      tokens.push_back(each->last_token.value());
-      if (each->holders != 0 && (one.holders == 0 || each->holder_token > one.holder_token)) {
-        const auto waiters = std::max(one.waiters, each->waiters);
-        one = *each;
-        one.waiters = waiters;
-      }
-      one.waiters = std::max(one.waiters, each->waiters);
-    }
-    const std::uint64_t held = agreed(std::move(holders), majority);
-    if (held == 0 && one.holders != 0) {
-      one.waiters = std::max(one.waiters, one.holders);  // they have no majority yet
-      one.held_for = {};
-      one.holder_token = {};
-      one.holder = {};
-    }
-    one.holders = held;
+    lock_summary one = summary_of(views, majority);
     one.notes = notes;
-    one.last_token = std::max(fencing_token{agreed(std::move(tokens), majority)}, one.holder_token);
     if (idle || one.holders != 0 || one.waiters != 0) all.push_back(std::move(one));
   }
   return all;
