@@ -260,7 +260,8 @@ bool service::stop() {
   store_.close();
   bool is_idle = questions_.stop(stop_limit);
   is_idle = changes_.stop(is_idle ? stop_limit : 0s) && is_idle;
-  return doctor_.stop(is_idle ? stop_limit : 0s) && is_idle;
+  is_idle = doctor_.stop(is_idle ? stop_limit : 0s) && is_idle;
+  return reader_.stop(is_idle ? stop_limit : 0s) && is_idle;
 }
 
 }  // namespace holdfast::cli
