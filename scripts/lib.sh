@@ -26,8 +26,8 @@ die() {
   exit 1
 }
 
-# step TITLE COMMAND...: runs the command with its output in a log; on failure shows the end of that log and returns
-# the command's status, so that the caller decides whether to go on. step_seconds and step_processor_ms are what it took.
+# step TITLE COMMAND...: runs the command with its output in a log; on failure shows the errors and the end of that log
+# and returns the command's status, so that the caller decides whether to go on. step_seconds and step_processor_ms are what it took.
 step_seconds=0 step_processor_ms=0
 step() {
   local title=$1 log started=$SECONDS processor_before status=0
@@ -43,7 +43,9 @@ step() {
     printf '    %sdone in %d s%s\n' "$dim" "$step_seconds" "$plain"
     return 0
   fi
-  tail -n 40 "$log" | sed 's/^/    | /'
+  # Tools that run in parallel go on after an error, which is then far from the end.
+  grep -E -m 30 '(^|[: ])(fatal )?(error|FAILED):' "$log" | cut -c1-300 | sed 's/^/    ! /' || true
+  tail -n 40 "$log" | cut -c1-300 | sed 's/^/    | /'
   if ((status == 124)); then
     fail "'$title' took too long and was stopped after $step_seconds s"
   else

@@ -130,13 +130,15 @@ bool is_delayed(const claimed& first, const std::vector<claimed>& rests) {
 /// Holds that have ended go before the queue. Those first in it do not hold while the name rests: they remove
 /// the marks in their way before they are granted.
 void put_rests_before(survey& all) {
-  const auto delayed = std::stable_partition(all.holders.begin(), all.holders.end(),
-                                             [&](const claimed& c) { return !is_delayed(c, all.rests); });
-  all.waiters_read += static_cast<std::size_t>(all.holders.end() - delayed);
-  all.waiters.insert(all.waiters.begin(), std::make_move_iterator(delayed),
-                     std::make_move_iterator(all.holders.end()));
-  all.holders.erase(delayed, all.holders.end());
-  all.holders.insert(all.holders.begin(), all.rests.begin(), all.rests.end());
+  std::vector<claimed> holding;
+  std::vector<claimed> delayed;
+  for (claimed& c : all.holders) (is_delayed(c, all.rests) ? delayed : holding).push_back(std::move(c));
+  all.waiters_read += delayed.size();
+  all.waiters.insert(all.waiters.begin(), std::make_move_iterator(delayed.begin()),
+                     std::make_move_iterator(delayed.end()));
+  all.holders = all.rests;
+  all.holders.insert(all.holders.end(), std::make_move_iterator(holding.begin()),
+                     std::make_move_iterator(holding.end()));
 }
 
 mode mode_of(role wants) {
