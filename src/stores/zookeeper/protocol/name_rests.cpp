@@ -142,6 +142,7 @@ void name_rests::read(const place_ptr& p, std::vector<owner_id> guids) {
   p->has_more = guids.size() > marks_at_once;
   if (p->has_more) guids.resize(marks_at_once);
   std::vector<operation> steps;
+  steps.reserve(guids.size() + 2);
   for (const owner_id& each : guids) steps.push_back({.kind = kind::get, .path = mark_path(p->base, each)});
   // A claim that came after the lists were read may have made its mark before those were: it lives.
   steps.push_back({.kind = kind::list, .path = p->base});
