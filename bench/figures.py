@@ -56,6 +56,16 @@ class Table:
     def __init__(self, title):
         self.title = title
         self.rows = []
+        self.shares = {}  # of what is judged: name -> the figure's share of its target, 1 or less where that is met
+
+    def _name_of(self, label):
+        """An indented label goes on with the one before it that is not; under the last heading, if there is one."""
+        heading = next((text for text, *_ in reversed(self.rows) if not text.startswith(" ")), "")
+        whole = label.strip()
+        if label.startswith(" "):
+            above = next((text for text, *_ in reversed(self.rows) if not text.startswith("   ")), "")
+            whole = f"{above.strip()} {whole}"
+        return f"{heading}: {whole}" if heading else whole
 
     def heading(self, text):
         self.rows.append((text, "", "", None))
@@ -65,6 +75,7 @@ class Table:
 
     def judge(self, label, value, shown, *, most=None, least=None):
         met = value <= most if least is None else value >= least
+        self.shares[self._name_of(label)] = value / most if least is None else least / max(value, 1e-9)
         target = f"<= {most:g}" if least is None else f">= {least:g}"
         self.rows.append((f"  {label}", shown, target, met))
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """Draws charts with logarithmic axes as SVG, legible on light and on dark: grouped bars of times, ranges of
-times, and lines.
+times, shares of targets, and lines.
 
     bench/plot.py FIGURES SVG      FIGURES: what bench/compare_redlock --json has printed
 """
@@ -97,6 +97,35 @@ def ranges(title, rows, series):
         parts.append(text_at(x_of(least) - 10, y + 4, shown(least), 'text-anchor="end"'))
         if most > least:
             parts.append(text_at(x_of(most) + 10, y + 4, shown(most)))
+    return document(title, parts, base + 12)
+
+
+def shares(title, groups):
+    """`groups`: heading -> {name: share of a target}, a line each; beside a line at 1, up to which it is met."""
+    values = [max(value, 1e-3) for rows in groups.values() for value in rows.values()]
+    low, high = math.floor(math.log10(min([*values, 0.1]))), math.ceil(math.log10(max([*values, 10])))
+    left, right, top, step = 470, WIDTH - 70, 92, 22
+    base = top + step * sum(len(rows) + 1 for rows in groups.values())
+
+    def x_of(value):
+        return left + 30 + (math.log10(max(value, 10 ** low)) - low) / (high - low) * (right - left - 30)
+
+    parts = [text_at(LEFT, 22, title, 'class="title"'),
+             text_at(LEFT, 44, "Left of the broken line: better than the target. A diamond: missed.")]
+    for power in range(low, high + 1):
+        x = x_of(10 ** power)
+        kind = "line" if power == 0 else "grid"
+        parts.append(f'<line class="{kind}" x1="{x:.1f}" x2="{x:.1f}" y1="{top - 12}" y2="{base}"/>')
+        parts.append(text_at(x, top - 18, "the target" if power == 0 else f"{10 ** power:g} x", 'text-anchor="middle"'))
+    y = top + step / 2
+    for heading, rows in groups.items():
+        parts.append(text_at(LEFT, y + 4, heading, 'style="font-weight: 600"'))
+        for name, value in rows.items():
+            y += step
+            parts.append(text_at(left - 12, y + 4, name, 'text-anchor="end"'))
+            parts.append(mark_at(0 if value <= 1 else 2, x_of(value), y, f"{heading}, {name}: {value:.2g} of the target"))
+            parts.append(text_at(x_of(value) + 10, y + 4, f"{value:.2g}"))
+        y += step
     return document(title, parts, base + 12)
 
 

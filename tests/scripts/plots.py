@@ -16,6 +16,7 @@ BENCH = pathlib.Path(__file__).resolve().parents[2] / "bench"
 sys.path.insert(0, str(BENCH))
 
 import compare_plots  # noqa: E402
+import figures  # noqa: E402
 import plot  # noqa: E402
 
 WORDS = {"crash": "one holder", "failover": "one holder", "needs": "a disk & <care>"}
@@ -96,6 +97,22 @@ class Plots(unittest.TestCase):
         svg = plot.ranges("t", {"a": {"s": 10.0}, "b": {"s": 1000.0}, "c": {"s": 100.0}}, ["s"])
         marks = [float(each.get("cx")) for each in xml.etree.ElementTree.fromstring(svg).iter(f"{SVG}circle")][1:]
         self.assertTrue(math.isclose(marks[2], (marks[0] + marks[1]) / 2, abs_tol=0.2), marks)
+
+    def test_figures_stand_beside_their_targets(self):
+        table = figures.Table("Redis")
+        table.heading("server and client on a core each")
+        table.add("lock + unlock, p50", "90 us")
+        table.judge("  / raw", 1.2, "1.20", most=0.8)
+        table.judge("in flight", 1.1, "1.10", least=0.55)
+        self.assertEqual(table.shares, {"server and client on a core each: lock + unlock, p50 / raw": 1.2 / 0.8,
+                                        "server and client on a core each: in flight": 0.5})
+        svg = plot.shares("t", {"Redis": table.shares})
+        self.assertIn("Redis, server and client on a core each: in flight: 0.5 of the target", hints(svg))
+        x_of = {text: float(each.get("x1")) for text, each in zip(["0.1 x", "1", "10 x"], [
+            each for each in xml.etree.ElementTree.fromstring(svg).iter(f"{SVG}line")])}
+        met = float(next(xml.etree.ElementTree.fromstring(svg).iter(f"{SVG}circle")).get("cx"))
+        self.assertTrue(x_of["0.1 x"] < met < x_of["1"], "what is met stands before the line")
+        self.assertEqual(len(list(xml.etree.ElementTree.fromstring(svg).iter(f"{SVG}path"))), 1, "one was missed")
 
     def test_labels_keep_apart_and_in_order(self):
         self.assertEqual(plot.apart([10, 10, 50, 12], 15), [10, 25, 55, 40])
