@@ -27,12 +27,7 @@ store_reader::store_reader(client& locks, pace how_often) : locks_{locks}, pace_
     has_changed_ = true;
     wake_.notify_all();
   });
-  thread_ = std::jthread{[this](const std::stop_token& stop) {
-    run(stop);
-    const std::scoped_lock lock{mutex_};
-    has_ended_ = true;
-    wake_.notify_all();
-  }};
+  thread_ = std::jthread{[this](const std::stop_token& stop) { run(stop); }};
 }
 
 store_reader::~store_reader() {
@@ -40,12 +35,6 @@ store_reader::~store_reader() {
   locks_.close();  // ends what it waits for
   if (thread_.joinable()) thread_.join();
   watch_.reset();
-}
-
-bool store_reader::stop(std::chrono::milliseconds limit) {
-  thread_.request_stop();
-  std::unique_lock lock{mutex_};
-  return wake_.wait_for(lock, limit, [this] { return has_ended_; });
 }
 
 void store_reader::run(const std::stop_token& stop) {

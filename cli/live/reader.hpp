@@ -1,6 +1,5 @@
 #pragma once
 
-#include <chrono>
 #include <condition_variable>
 #include <functional>
 #include <memory>
@@ -31,10 +30,6 @@ class store_reader {
   ~store_reader();
   store_reader(const store_reader&) = delete;
   store_reader& operator=(const store_reader&) = delete;
-
-  /// Begins no further reading. \return whether none runs at the end of the limit. For those who must not
-  /// wait for a thread that is with a silent server; the client has to be closed before.
-  [[nodiscard]] bool stop(std::chrono::milliseconds limit);
 
   /// What the store had at one time.
   struct view {
@@ -79,7 +74,6 @@ class store_reader {
   mutable std::mutex mutex_;
   std::condition_variable_any wake_;
   bool has_changed_ = true;
-  bool has_ended_ = false;
   std::vector<std::string> wanted_waits_;
   std::string wanted_detail_;
   std::vector<std::function<std::string(const client&)>> actions_;

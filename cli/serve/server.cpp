@@ -5,7 +5,6 @@
 #include <fcntl.h>
 #include <fmt/format.h>
 #include <memory>
-#include <unistd.h>
 #include <utility>
 
 #include <boost/asio/io_context.hpp>
@@ -15,6 +14,7 @@
 #include <boost/asio/post.hpp>
 #include <boost/asio/steady_timer.hpp>
 
+#include "end_guard.hpp"
 #include "failure.hpp"
 #include "output/json.hpp"
 #include "output/terminal.hpp"
@@ -37,6 +37,8 @@ constexpr auto tick_interval = 1s;
 constexpr std::size_t most_of_others = 8;
 static_assert(connection_set::most_streams + service::most_waiting + most_of_others <= connection_set::most);
 constexpr int send_buffer = 256 << 10;  // bytes that the kernel keeps for a client that does not read
+/// For threads that are with a server that does not answer.
+constexpr auto end_limit = 3s;
 /// Out of descriptors, a listener is readable all the time, and would keep a processor busy.
 constexpr auto pause_after_failed_accept = 100ms;
 
@@ -94,18 +96,17 @@ class server {
                        local.port());
   }
 
-  /// \return whether all threads have ended.
-  [[nodiscard]] bool run() {
+  /// Until a signal has come.
+  void run() {
     service_.on_events([this] { connections_.wake_streams(); });
     await_signal();
     await_arrival();
     await_tick();
     accept();
     context_.run();
-    const bool has_ended = service_.stop();
-    connections_.close_all();
-    return has_ended;
   }
+  /// Before what may take time.
+  void close_connections() { connections_.close_all(); }
 
  private:
   void listen(const listen_address& where) {
@@ -187,14 +188,16 @@ void run_server(const serve_command& request) {
     fmt::print("listening on {}\n", running->url());
     flush_output();
   }
-  const bool has_ended = running->run();
+  running->run();
+  static_cast<void>(signals.take());
+  {
+    const end_guard guard{signals, end_limit};
+    running->close_connections();
+    running.reset();
+  }
   // One that was not taken would end the process when it is given back.
   while (signals.take()) {
   }
-  if (has_ended) return;
-  // A thread is still with a server that does not answer. It holds nothing, and is not waited for.
-  flush_output();
-  ::_exit(success);
 }
 
 }  // namespace holdfast::cli

@@ -25,7 +25,6 @@ constexpr auto retry_limit = 2s;
 constexpr auto status_interval = 15s;
 /// The page waits for an answer for ten seconds. What it has given up must not be done later.
 constexpr auto question_limit = 8s;
-constexpr auto stop_limit = 3s;
 
 duration interval_of(const serve_command& request) { return request.interval.value_or(default_interval); }
 
@@ -253,15 +252,6 @@ void service::ask_store(worker& queue, question ask, const handler& done) {
        .deadline = boot_clock::now() + question_limit,
        .expire = [this, done] { post_([done] { done(busy_reply("the store was not asked in time")); }); }});
   if (!is_accepted) done(busy_reply("too many requests wait for the store"));
-}
-
-bool service::stop() {
-  wake_streams_ = [] {};
-  store_.close();
-  bool is_idle = questions_.stop(stop_limit);
-  is_idle = changes_.stop(is_idle ? stop_limit : 0s) && is_idle;
-  is_idle = doctor_.stop(is_idle ? stop_limit : 0s) && is_idle;
-  return reader_.stop(is_idle ? stop_limit : 0s) && is_idle;
 }
 
 }  // namespace holdfast::cli

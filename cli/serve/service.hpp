@@ -54,9 +54,6 @@ class service {
   /// Called when there may be events.
   void on_events(std::function<void()> call) { wake_streams_ = std::move(call); }
 
-  /// Ends what waits for the store. \return false: a thread is still at work, and must not be waited for.
-  [[nodiscard]] bool stop();
-
  private:
   using question = std::function<http_reply(const client&)>;
   void ask_store(worker& queue, question ask, const handler& done);

@@ -1,6 +1,5 @@
 #include "serve/worker.hpp"
 
-#include <chrono>
 #include <utility>
 
 namespace holdfast::cli {
@@ -31,12 +30,6 @@ void worker::expire(boot_clock::time_point now) {
   for (const job& each : late) each.expire();
 }
 
-bool worker::stop(std::chrono::milliseconds limit) {
-  thread_.request_stop();
-  std::unique_lock lock{mutex_};
-  return wake_.wait_for(lock, limit, [this] { return !is_busy_; });
-}
-
 void worker::run(const std::stop_token& stop) {
   std::unique_lock lock{mutex_};
   while (wake_.wait(lock, stop, [this] { return !jobs_.empty(); })) {
@@ -52,7 +45,6 @@ void worker::run(const std::stop_token& stop) {
     }
     lock.lock();
     is_busy_ = false;
-    wake_.notify_all();
   }
 }
 

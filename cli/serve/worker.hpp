@@ -32,8 +32,6 @@ class worker {
   [[nodiscard]] bool add(job one);
   /// Drops the jobs whose deadline is over, also while another one is being done.
   void expire(boot_clock::time_point now);
-  /// Begins no further job. \return whether none runs at the end of the limit.
-  [[nodiscard]] bool stop(std::chrono::milliseconds limit);
 
  private:
   void run(const std::stop_token& stop);

@@ -30,6 +30,16 @@ TEST_F(serve_answers, says_where_it_listens_and_ends_with_0_after_a_signal) {
   EXPECT_EQ(json::parse(server().out())["listening"], "http://" + authority());
 }
 
+TEST_F(serve_answers, ends_with_the_number_of_a_second_signal) {
+  serve();
+  server().signal(SIGSTOP);
+  server().signal(SIGINT);
+  server().signal(SIGTERM);
+  server().signal(SIGCONT);
+  const auto status = server().wait().status;
+  EXPECT_TRUE(status == 128 + SIGINT || status == 128 + SIGTERM) << status;
+}
+
 TEST_F(serve_answers, listens_on_ipv6_too) {
   const auto started = start({"serve", "--listen", "[::1]:0"});
   ASSERT_TRUE(eventually([&] { return started->out().ends_with('\n') || !started->running(); }));

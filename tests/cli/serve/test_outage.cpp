@@ -88,6 +88,24 @@ TEST_F(serve_outage, by_a_server_that_stands_still_delays_no_answer_and_no_end) 
   redis.go_on();
 }
 
+TEST_F(serve_outage, holds_up_no_second_signal) {
+  redis_server redis;
+  serve({"--store", redis.url()});
+  ASSERT_TRUE(eventually([&] { return is_healthy(); }));
+  redis.stop();
+  std::vector<connection> examining;
+  for (int i = 0; i < 40; ++i) {
+    examining.emplace_back(port());
+    examining.back().send("GET /api/doctor HTTP/1.1\r\nHost: " + authority() + "\r\n\r\n");
+  }
+  ASSERT_EQ(read_reply(examining.back()).status, 503) << "the doctor is with the first";
+  server().signal(SIGTERM);
+  EXPECT_TRUE(examining.front().is_ended()) << "the end has begun";
+  server().signal(SIGINT);
+  EXPECT_EQ(server().wait().status, 128 + SIGINT);
+  redis.go_on();
+}
+
 TEST_F(serve_outage, fills_no_queue_but_that_of_questions_and_none_for_long) {
   redis_server redis;
   write_file(file("secret"), secret);

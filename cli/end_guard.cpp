@@ -1,0 +1,29 @@
+#include "end_guard.hpp"
+
+#include <unistd.h>
+
+#include "exit_status.hpp"
+
+namespace holdfast::cli {
+
+namespace {
+
+void obey_further_signal(signal_inbox& signals) {
+  if (const auto number = signals.take()) ::_exit(killed_by_signal + *number);
+}
+
+}  // namespace
+
+end_guard::end_guard(signal_inbox& signals, std::chrono::milliseconds limit) {
+  obey_further_signal(signals);
+  thread_ = std::jthread{[this, &signals, limit] {
+    await_any({signals.get(), ended_.get()}, limit);
+    if (ended_.take()) return;
+    obey_further_signal(signals);
+    ::_exit(success);
+  }};
+}
+
+end_guard::~end_guard() { ended_.raise(); }
+
+}  // namespace holdfast::cli
