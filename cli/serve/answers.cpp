@@ -91,13 +91,13 @@ http_reply text_reply(unsigned status, std::string text) {
   http_reply reply;
   reply.status = status;
   reply.content_type = "text/plain; charset=utf-8";
-  reply.body = std::make_shared<const std::string>(std::move(text));
+  reply.body = {share(std::move(text))};
   return reply;
 }
 
 http_reply json_reply(const json& object) {
   http_reply reply;
-  reply.body = std::make_shared<const std::string>(dumped(object) + '\n');
+  reply.body = {share(dumped(object) + '\n')};
   return reply;
 }
 

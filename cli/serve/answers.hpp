@@ -12,8 +12,6 @@ namespace holdfast::cli {
 /// As `--json` prints it: ASCII, on one line.
 [[nodiscard]] std::string dumped(const json& object);
 [[nodiscard]] http_reply json_reply(const json& object);
-/// Says that nothing was done, and why, and to ask again later.
-[[nodiscard]] http_reply busy_reply(const std::string& cause);
 /// For an exception of the library, or another one.
 [[nodiscard]] http_reply failure_reply(const std::exception& problem);
 

@@ -19,13 +19,12 @@
 #include <boost/beast/http/string_body.hpp>
 #include <boost/beast/ssl/ssl_stream.hpp>
 
-#include "serve/answers.hpp"
+#include "serve/address.hpp"
 
 namespace holdfast::cli {
 
 namespace {
 
-using namespace std::chrono_literals;
 namespace beast = boost::beast;
 namespace http = beast::http;
 using boost::system::error_code;
@@ -35,15 +34,6 @@ using tls_stream = beast::ssl_stream<beast::tcp_stream>;
 constexpr std::uint32_t largest_header = 16 << 10;  // bytes
 constexpr std::uint64_t largest_body = 4 << 10;
 constexpr std::size_t read_size = 4 << 10;
-constexpr auto handshake_limit = 10s;
-constexpr auto request_limit = 10s;  // from its first byte to its last
-constexpr auto first_limit = 10s;    // to the first byte of the first request
-constexpr auto idle_limit = 60s;     // without a request
-/// A reply goes out in pieces, each of which the client has to take within the limit: a slow one may take
-/// long for a large reply, a stopped one is given up.
-constexpr std::size_t piece_size = 64 << 10;
-constexpr auto piece_limit = 30s;
-constexpr auto shutdown_limit = 2s;
 
 /// What every reply says to a browser: nothing of it is run, framed, or guessed at beyond the page's own
 /// files.
@@ -67,7 +57,7 @@ std::string head_of(const http_reply& reply, bool keeps_alive) {
   std::string head = fmt::format("HTTP/1.1 {} {}\r\nContent-Type: {}\r\n{}", reply.status, text_of(reason),
                                  reply.content_type, security_headers);
   for (const auto& [name, value] : reply.headers) head += fmt::format("{}: {}\r\n", name, value);
-  if (!reply.is_event_stream) head += fmt::format("Content-Length: {}\r\n", reply.body->size());
+  if (!reply.is_event_stream) head += fmt::format("Content-Length: {}\r\n", size_of(reply.body));
   head += fmt::format("Connection: {}\r\n\r\n", keeps_alive ? "keep-alive" : "close");
   return head;
 }
@@ -77,16 +67,18 @@ class http_connection final : public connection,
                               public std::enable_shared_from_this<http_connection<Stream>> {
  public:
   template <class... Arguments>
-  http_connection(service& answers, connection_set& connections, tcp::endpoint peer, Arguments&&... stream)
+  http_connection(request_handler& answers, connection_set& connections, const connection_limits& limits,
+                  tcp::endpoint peer, Arguments&&... stream)
       : answers_{answers},
         connections_{connections},
+        limits_{limits},
         peer_{text_of(peer)},
         stream_{std::forward<Arguments>(stream)...} {}
 
   void start() {
     connections_.add(this->shared_from_this());
     if constexpr (has_tls) {
-      lowest().expires_after(handshake_limit);
+      lowest().expires_after(limits_.handshake);
       stream_.async_handshake(boost::asio::ssl::stream_base::server,
                               [self = this->shared_from_this()](error_code problem) {
                                 if (problem) return self->close();
@@ -105,6 +97,8 @@ class http_connection final : public connection,
 
   [[nodiscard]] std::optional<boot_clock::time_point> idle_since() const override { return idle_since_; }
   [[nodiscard]] bool is_stream() const override { return is_stream_; }
+  [[nodiscard]] const text_parts& unsent() const override { return unsent_; }
+  [[nodiscard]] boot_clock::time_point sending_since() const override { return sending_since_; }
 
   void wake() override {
     if (is_stream_ && !is_writing_ && !is_closed_) send_events();
@@ -122,7 +116,7 @@ class http_connection final : public connection,
     parser_->body_limit(largest_body);
     if (!idle_since_) idle_since_ = boot_clock::now();
     if (buffer_.size() != 0) return read_request();  // of a client that does not wait for replies
-    lowest().expires_after(std::exchange(is_first_, false) ? first_limit : idle_limit);
+    lowest().expires_after(std::exchange(is_first_, false) ? limits_.first_byte : limits_.idle);
     stream_.async_read_some(buffer_.prepare(read_size),
                             [self = this->shared_from_this()](error_code problem, std::size_t count) {
                               if (problem) return self->close();
@@ -133,7 +127,7 @@ class http_connection final : public connection,
   }
 
   void read_request() {
-    lowest().expires_after(request_limit);
+    lowest().expires_after(limits_.request);
     http::async_read(stream_, buffer_, *parser_,
                      [self = this->shared_from_this()](error_code problem, std::size_t) {
                        if (self->is_closed_) return;  // for another one, while the request came
@@ -179,22 +173,19 @@ class http_connection final : public connection,
 
   void send(http_reply reply) {
     if (is_closed_) return;
-    if (reply.is_event_stream && !is_head_) return begin_stream(std::move(reply));
-    text_ = std::make_shared<const std::string>(head_of(reply, keeps_alive_));
-    const auto body = is_head_ ? nullptr : std::move(reply.body);
-    send_text([this, body] {
-      if (!body) return end_reply();
-      text_ = body;
-      send_text([this] { end_reply(); });
-    });
+    if (reply.is_event_stream && !is_head_) return begin_stream(reply);
+    if (!is_head_ && !connections_.make_room_for(reply.body, boot_clock::now()))
+      reply = busy_reply("too many clients are slow to take large replies");
+    text_parts parts{share(head_of(reply, keeps_alive_))};
+    if (!is_head_) parts.insert(parts.end(), reply.body.begin(), reply.body.end());
+    send_parts(std::move(parts), [this] { end_reply(); });
   }
 
   void end_reply() {
-    text_.reset();
     if (keeps_alive_) return await_request();
     if (!idle_since_) idle_since_ = boot_clock::now();
     if constexpr (has_tls) {
-      lowest().expires_after(shutdown_limit);
+      lowest().expires_after(limits_.shutdown);
       stream_.async_shutdown([self = this->shared_from_this()](error_code) { self->close(); });
     } else {
       drain();
@@ -205,27 +196,40 @@ class http_connection final : public connection,
   void drain() {
     error_code ignored;
     lowest().socket().shutdown(tcp::socket::shutdown_send, ignored);
-    lowest().expires_after(shutdown_limit);
+    lowest().expires_after(limits_.shutdown);
     stream_.async_read_some(boost::asio::buffer(dropped_),
                             [self = this->shared_from_this()](error_code, std::size_t) { self->close(); });
   }
 
-  /// Sends text_. \param then what follows; it is called while the connection is kept.
+  /// \param then what follows; it is called while the connection is kept.
   template <class Then>
-  void send_text(Then then, std::size_t from = 0) {
+  void send_parts(text_parts parts, Then then) {
+    unsent_ = std::move(parts);
+    sending_since_ = boot_clock::now();
+    send_piece(then, 0);
+  }
+
+  /// \param from where in the first part.
+  template <class Then>
+  void send_piece(Then then, std::size_t from) {
     if (is_closed_) return;
-    const std::size_t count = std::min(piece_size, text_->size() - from);
-    if (count == 0) return then();
-    lowest().expires_after(piece_limit);
+    while (!unsent_.empty() && from == unsent_.front()->size()) {
+      unsent_.erase(unsent_.begin());
+      from = 0;
+    }
+    if (unsent_.empty()) return then();
+    const auto text = unsent_.front();
+    const std::size_t count = std::min(limits_.piece_size, text->size() - from);
+    lowest().expires_after(limits_.piece);
     boost::asio::async_write(
-        stream_, boost::asio::buffer(text_->data() + from, count),
-        [self = this->shared_from_this(), then, from](error_code problem, std::size_t sent) {
+        stream_, boost::asio::buffer(text->data() + from, count),
+        [self = this->shared_from_this(), text, then, from](error_code problem, std::size_t sent) {
           if (problem) return self->close();
-          self->send_text(then, from + sent);
+          self->send_piece(then, from + sent);
         });
   }
 
-  void begin_stream(http_reply reply) {
+  void begin_stream(const http_reply& reply) {
     if (!connections_.has_room_for_stream()) {
       keeps_alive_ = false;
       return send(error_reply(503, "busy", "too many streams of events are open"));
@@ -235,8 +239,7 @@ class http_connection final : public connection,
     keeps_alive_ = false;
     lowest().expires_never();
     await_end_of_stream();
-    text_ = std::make_shared<const std::string>(head_of(reply, false));
-    send_text([this] { send_events(); });
+    send_parts({share(head_of(reply, false))}, [this] { send_events(); });
   }
 
   /// A client of a stream says nothing more: this notices when it goes.
@@ -246,18 +249,24 @@ class http_connection final : public connection,
   }
 
   void send_events() {
-    text_ = answers_.next_event(cursor_);
-    is_writing_ = text_ != nullptr;
-    if (is_writing_) send_text([this] { send_events(); });
+    auto cursor = cursor_;
+    auto parts = answers_.next_event(cursor);
+    // Without room it stays where it is until it is woken again.
+    is_writing_ = !parts.empty() && connections_.make_room_for(parts, boot_clock::now());
+    if (!is_writing_) return;
+    cursor_ = cursor;
+    send_parts(std::move(parts), [this] { send_events(); });
   }
 
-  service& answers_;
+  request_handler& answers_;
   connection_set& connections_;
+  connection_limits limits_;
   std::string peer_;
   Stream stream_;
   beast::flat_buffer buffer_{largest_header + largest_body + read_size};
   std::optional<http::request_parser<http::string_body>> parser_;
-  std::shared_ptr<const std::string> text_;  // that is being sent
+  text_parts unsent_;  // the first of them may be sent in part
+  boot_clock::time_point sending_since_{};
   std::array<char, 512> dropped_{};
   std::optional<boot_clock::time_point> idle_since_ = boot_clock::now();
   event_cursor cursor_;
@@ -271,16 +280,17 @@ class http_connection final : public connection,
 
 }  // namespace
 
-void serve_connection(tcp::socket socket, boost::asio::ssl::context* tls, service& answers,
-                      connection_set& connections) {
+void serve_connection(tcp::socket socket, boost::asio::ssl::context* tls, request_handler& answers,
+                      connection_set& connections, const connection_limits& limits) {
   error_code problem;
   const auto peer = socket.remote_endpoint(problem);
   if (problem) return;  // it has gone
   if (tls != nullptr) {
-    std::make_shared<http_connection<tls_stream>>(answers, connections, peer, std::move(socket), *tls)
+    std::make_shared<http_connection<tls_stream>>(answers, connections, limits, peer, std::move(socket), *tls)
         ->start();
   } else {
-    std::make_shared<http_connection<beast::tcp_stream>>(answers, connections, peer, std::move(socket))
+    std::make_shared<http_connection<beast::tcp_stream>>(answers, connections, limits, peer,
+                                                         std::move(socket))
         ->start();
   }
 }

@@ -17,6 +17,44 @@ bool connection_set::make_room() {
   return true;
 }
 
+connection_set::texts connection_set::large_texts() const {
+  texts result;
+  for (const auto& each : all_) {
+    for (const auto& text : each->unsent()) {
+      if (text->size() <= small_text) continue;
+      senders& of = result[text.get()];
+      of.last_began = std::max(of.last_began, each->sending_since());
+      of.all.insert(each);
+    }
+  }
+  return result;
+}
+
+bool connection_set::make_room_for(const text_parts& parts, boot_clock::time_point now) {
+  auto kept = large_texts();
+  std::size_t bytes = 0;
+  bool is_more = false;
+  for (const auto& [text, of] : kept) bytes += text->size();
+  for (const auto& text : parts) {
+    if (text->size() <= small_text || kept.erase(text.get()) != 0) continue;
+    is_more = true;
+    bytes += text->size();
+  }
+  // One that is too large by itself is sent when there is no other.
+  while (is_more && bytes > most_bytes && !kept.empty()) {
+    const auto oldest =
+        std::ranges::min_element(kept, {}, [](const auto& each) { return each.second.last_began; });
+    if (now - oldest->second.last_began < least_time) return false;
+    bytes -= oldest->first->size();
+    for (const auto& each : oldest->second.all) {
+      each->close();
+      remove(each);
+    }
+    kept.erase(oldest);
+  }
+  return true;
+}
+
 bool connection_set::has_room_for_stream() const {
   return static_cast<std::size_t>(
              std::ranges::count_if(all_, [](const auto& each) { return each->is_stream(); })) < most_streams;

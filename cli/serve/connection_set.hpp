@@ -1,11 +1,14 @@
 #pragma once
 
+#include <chrono>
 #include <cstddef>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <utility>
 
+#include "serve/shared_text.hpp"
 #include <holdfast/boot_clock.hpp>
 
 namespace holdfast::cli {
@@ -26,17 +29,32 @@ class connection {
   /// request is being served.
   [[nodiscard]] virtual std::optional<boot_clock::time_point> idle_since() const = 0;
   [[nodiscard]] virtual bool is_stream() const = 0;
+  /// The texts of a reply or an event that its client has not taken yet.
+  [[nodiscard]] virtual const text_parts& unsent() const = 0;
+  /// When it began with them.
+  [[nodiscard]] virtual boot_clock::time_point sending_since() const = 0;
 };
 
-/// All of them, in a bounded number.
+/// All of them, in a bounded number, and with bounded texts: however slowly their clients read, they keep no
+/// more memory than that.
 class connection_set {
  public:
   static constexpr std::size_t most = 64;
   static constexpr std::size_t most_streams = 32;
+  /// Bytes of large texts that are unsent. One that several connections send counts once.
+  static constexpr std::size_t most_bytes = 32 << 20;
+  /// Texts up to this size do not count: all of them together are few.
+  static constexpr std::size_t small_text = 64 << 10;
+  /// Within this time a client may take a text, and keeps its connection, however short memory is.
+  static constexpr std::chrono::seconds least_time{10};
 
   /// Makes room for one more, by ending the one that has waited for its client for the longest.
   /// \return whether there is room.
   [[nodiscard]] bool make_room();
+  /// Makes room for these texts, by ending those connections that have been sending another one for the
+  /// longest.
+  /// \return whether there is room.
+  [[nodiscard]] bool make_room_for(const text_parts& parts, boot_clock::time_point now);
   void add(std::shared_ptr<connection> one) { all_.insert(std::move(one)); }
   void remove(const std::shared_ptr<connection>& one) { all_.erase(one); }
   [[nodiscard]] bool has_room_for_stream() const;
@@ -44,6 +62,13 @@ class connection_set {
   void close_all();
 
  private:
+  struct senders {
+    boot_clock::time_point last_began{};
+    std::set<std::shared_ptr<connection>> all;
+  };
+  using texts = std::map<const std::string*, senders>;
+  [[nodiscard]] texts large_texts() const;
+
   std::set<std::shared_ptr<connection>> all_;
 };
 

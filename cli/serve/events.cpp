@@ -5,31 +5,38 @@
 
 namespace holdfast::cli {
 
-std::string event_text(std::string_view kind, std::string_view data) {
-  return fmt::format("event: {}\ndata: {}\n\n", kind, data);
+text_parts event_parts(std::string_view kind, text_parts data) {
+  static const auto end = share("\n\n");
+  data.insert(data.begin(), share(fmt::format("event: {}\ndata: ", kind)));
+  data.push_back(end);
+  return data;
 }
 
-void event_feed::add_change(std::uint64_t revision, std::string text) {
-  if (revision != revision_ + 1) {
+shared_text event_text(std::string_view kind, std::string_view data) {
+  return share(fmt::format("event: {}\ndata: {}\n\n", kind, data));
+}
+
+void event_feed::add_change(std::uint64_t revision, shared_text text) {
+  if (revision != revision_ + 1 || !text || text->size() > most_bytes) {
     changes_.clear();
     bytes_ = 0;
   }
   revision_ = revision;
-  bytes_ += text.size();
-  changes_.push_back({revision, std::make_shared<const std::string>(std::move(text))});
+  if (!text || text->size() > most_bytes) return;
+  bytes_ += text->size();
+  changes_.push_back({revision, std::move(text)});
   while (changes_.size() > most_changes || bytes_ > most_bytes) {
     bytes_ -= changes_.front().text->size();
     changes_.pop_front();
-    if (changes_.empty()) break;
   }
 }
 
-void event_feed::set_status(std::string text) {
+void event_feed::set_status(shared_text text) {
   ++status_number_;
-  status_ = std::make_shared<const std::string>(std::move(text));
+  status_ = std::move(text);
 }
 
-std::shared_ptr<const std::string> event_feed::next_change(event_cursor& reader) const {
+shared_text event_feed::next_change(event_cursor& reader) const {
   for (const change& each : changes_) {
     if (each.revision != reader.revision + 1) continue;
     reader.revision = each.revision;
@@ -38,18 +45,19 @@ std::shared_ptr<const std::string> event_feed::next_change(event_cursor& reader)
   return nullptr;
 }
 
-std::shared_ptr<const std::string> event_feed::next(
-    event_cursor& reader, const std::function<std::shared_ptr<const std::string>()>& snapshot) const {
+text_parts event_feed::next(event_cursor& reader, const std::function<snapshot()>& last_snapshot) const {
   if (reader.revision != revision_) {
     if (reader.revision != 0) {
-      if (auto text = next_change(reader)) return text;
+      if (auto text = next_change(reader)) return {std::move(text)};
     }
-    reader.revision = revision_;
-    return snapshot();
+    if (auto last = last_snapshot(); last.revision > reader.revision) {
+      reader.revision = last.revision;
+      return std::move(last.text);
+    }
   }
-  if (reader.status == status_number_) return nullptr;
+  if (reader.status == status_number_) return {};
   reader.status = status_number_;
-  return status_;
+  return {status_};
 }
 
 }  // namespace holdfast::cli

@@ -59,7 +59,7 @@ http_reply page_reply(const std::string& path) {
   if (found == files.end()) return error_reply(404, "not_found", "there is nothing of that name");
   http_reply reply;
   reply.content_type = content_type_of(found->path);
-  reply.body = std::make_shared<const std::string>(found->content);
+  reply.body = {share(std::string{found->content})};
   return reply;
 }
 
@@ -95,15 +95,7 @@ void service::take() {
     const auto change = keeper_.update(std::move(*seen));
     const snapshot& now = keeper_.last();
     metrics_.add(now, history_.update(keeper_.previous(), now));
-    if (now.revision != before) {
-      json changed = json::array();
-      for (const auto* const row : change.changed) changed.push_back(describe(*row, now.taken_at));
-      feed_.add_change(now.revision, event_text("change", dumped({{"revision", now.revision},
-                                                                  {"taken_ago_s", ago(now.taken_at)},
-                                                                  {"total", now.total},
-                                                                  {"changed", std::move(changed)},
-                                                                  {"removed", change.removed}})));
-    }
+    if (now.revision != before) feed_.add_change(now.revision, change_event(now, change));
     const bool is_wait_unknown = std::ranges::any_of(
         now.rows, [](const lock_row& row) { return row.lock.waiters != 0 && !row.waited_since; });
     reader_.want(keeper_.names_to_look_at(most_looks), {}, is_wait_unknown);
@@ -153,30 +145,34 @@ json service::status() const {
   return object;
 }
 
-/// The text of the rows is made once for a reading, and without it the ages would be the only difference.
-std::string service::snapshot_text() {
-  const snapshot& now = keeper_.last();
-  if (rows_text_of_ != now.taken_at) {
-    json rows = json::array();
-    for (const lock_row& row : now.rows) rows.push_back(describe(row, now.taken_at));
-    rows_text_ = dumped(rows);
-    rows_text_of_ = now.taken_at;
+/// Null: it is too large, and is not made to its end.
+shared_text service::change_event(const snapshot& now, const snapshot_change& change) const {
+  std::string changed;
+  for (const auto* const row : change.changed) {
+    if (!changed.empty()) changed += ',';
+    changed += dumped(describe(*row, now.taken_at));
+    if (changed.size() > event_feed::most_bytes) return nullptr;
   }
-  return fmt::format(R"({{"revision":{},"taken_ago_s":{},"total":{},"locks":{}}})", now.revision,
-                     ago(now.taken_at), now.total, rows_text_);
+  return event_text(
+      "change", fmt::format(R"({{"revision":{},"taken_ago_s":{},"total":{},"changed":[{}],"removed":{}}})",
+                            now.revision, ago(now.taken_at), now.total, changed, dumped(change.removed)));
 }
 
-std::shared_ptr<const std::string> service::next_event(event_cursor& reader) {
+text_parts service::next_event(event_cursor& reader) {
   return feed_.next(reader, [this] {
-    return std::make_shared<const std::string>(event_text("snapshot", snapshot_text()));
+    const auto now = boot_clock::now();
+    const listing& last = listings_.get(keeper_.last(), now);
+    return event_feed::snapshot{last.revision, event_parts("snapshot", last.describe(now))};
   });
 }
 
 http_reply service::locks_reply() {
   if (keeper_.last().revision == 0)
     return error_reply(503, "unavailable", store_problem().value_or("the store has not answered yet"));
+  const auto now = boot_clock::now();
   http_reply reply;
-  reply.body = std::make_shared<const std::string>(snapshot_text() + '\n');
+  reply.body = listings_.get(keeper_.last(), now).describe(now);
+  reply.body.push_back(share("\n"));
   return reply;
 }
 
@@ -185,8 +181,7 @@ http_reply service::metrics_reply(const http_request& request) const {
   http_reply reply;
   reply.content_type = is_open_metrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
                                        : "text/plain; version=0.0.4; charset=utf-8";
-  reply.body =
-      std::make_shared<const std::string>(metrics_.text(is_up(), boot_clock::now(), is_open_metrics));
+  reply.body = {share(metrics_.text(is_up(), boot_clock::now(), is_open_metrics))};
   return reply;
 }
 

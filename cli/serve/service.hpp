@@ -2,7 +2,6 @@
 
 #include <cstddef>
 #include <functional>
-#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -13,6 +12,7 @@
 #include "serve/events.hpp"
 #include "serve/exchange.hpp"
 #include "serve/history.hpp"
+#include "serve/listing.hpp"
 #include "serve/metrics.hpp"
 #include "serve/overdue.hpp"
 #include "serve/route.hpp"
@@ -26,7 +26,7 @@ namespace holdfast::cli {
 /// What `serve` answers, without HTTP's wire. One thread calls it. The store is read on a second one,
 /// questions to it are put on a third, changes on a fourth, and the doctor's questions on a fifth: none of
 /// them waits for another.
-class service {
+class service final : public request_handler {
  public:
   /// So many answers wait for the store at a time, of each kind: each keeps a connection.
   static constexpr std::size_t most_questions = 16;
@@ -34,7 +34,6 @@ class service {
   static constexpr std::size_t most_awaiting_diagnosis = 4;
   static constexpr std::size_t most_waiting = most_questions + most_changes + most_awaiting_diagnosis;
 
-  using handler = std::function<void(http_reply)>;
   /// Runs a function on the thread that calls the service, later. Called from the others.
   using poster = std::function<void(std::function<void()>)>;
 
@@ -46,11 +45,8 @@ class service {
   /// To be called about once a second.
   void tick();
 
-  /// \param done is called once, now or later.
-  void handle(const http_request& request, const handler& done);
-
-  /// What the reader of a stream gets next; null: nothing for now.
-  [[nodiscard]] std::shared_ptr<const std::string> next_event(event_cursor& reader);
+  void handle(const http_request& request, const handler& done) override;
+  [[nodiscard]] text_parts next_event(event_cursor& reader) override;
   /// Called when there may be events.
   void on_events(std::function<void()> call) { wake_streams_ = std::move(call); }
 
@@ -66,7 +62,7 @@ class service {
   [[nodiscard]] http_reply metrics_reply(const http_request& request) const;
   [[nodiscard]] http_reply health_reply() const;
   [[nodiscard]] json status() const;
-  [[nodiscard]] std::string snapshot_text();
+  [[nodiscard]] shared_text change_event(const snapshot& now, const snapshot_change& change) const;
   [[nodiscard]] std::optional<std::string> store_problem() const;
   [[nodiscard]] bool is_up() const;
   void announce_status(bool is_due);
@@ -90,8 +86,7 @@ class service {
   boot_clock::time_point began_ = boot_clock::now();
   std::string announced_status_;  // without its age
   boot_clock::time_point announced_at_{};
-  std::string rows_text_;  // of the snapshot's rows as they were at
-  boot_clock::time_point rows_text_of_{};
+  listing_cache listings_;
 
   struct diagnosis {
     boot_clock::time_point taken_at;

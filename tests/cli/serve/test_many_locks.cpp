@@ -12,6 +12,9 @@
 namespace holdfast::test {
 namespace {
 
+using testing::EndsWith;
+using testing::HasSubstr;
+
 class serve_many_locks : public serve_test {
  protected:
   void hold(std::size_t count, const std::string& prefix) {
@@ -26,6 +29,14 @@ class serve_many_locks : public serve_test {
       if (event.kind.empty()) return false;
       if (event.kind != "status" && json::parse(event.data)["total"] == total) return true;
     }
+  }
+
+  /// What the server has in memory, in bytes.
+  [[nodiscard]] std::size_t memory() {
+    const auto status = contents("/proc/" + std::to_string(server().pid()) + "/status");
+    const auto at = status.find("VmRSS:");
+    EXPECT_NE(at, std::string::npos);
+    return std::stoul(status.substr(at + 6)) << 10;
   }
 
   redis_server redis_;
@@ -50,6 +61,27 @@ TEST_F(serve_many_locks, hold_up_nobody_through_a_reader_that_stands_still) {
   while (event.kind == "status") event = read_event(stalled);
   ASSERT_EQ(event.kind, "snapshot") << "in place of the changes that it missed";
   EXPECT_EQ(json::parse(event.data)["total"], 0);
+}
+
+TEST_F(serve_many_locks, take_no_more_memory_for_many_slow_readers_than_for_one) {
+  hold(3000, std::string(400, 'n'));
+  serve({"--store", redis_.url(), "--interval", "1h"});  // so that all readers get the same listing
+  const auto size = get("/api/locks").body.size();
+  ASSERT_GT(size, 1U << 20) << "more than the kernel takes for a client";
+  std::vector<connection> slow;
+  const auto read_slowly = [&] {
+    slow.push_back(open_stream(1));
+    EXPECT_THAT(slow.back().read_until("event: snapshot"), EndsWith("event: snapshot"));
+    if (slow.size() > 50) return;
+    slow.emplace_back(port(), 1);
+    slow.back().send("GET /api/locks HTTP/1.1\r\nHost: " + authority() + "\r\n\r\n");
+    EXPECT_THAT(slow.back().read_until("\r\n\r\n"), HasSubstr("200 OK"));
+  };
+  read_slowly();
+  const auto before = memory();
+  while (slow.size() < 57) read_slowly();
+  EXPECT_LT(memory(), before + 2 * size) << "each with a listing of its own, there would be 57";
+  EXPECT_EQ(get("/healthz").status, 200);
 }
 
 TEST_F(serve_many_locks, cost_a_stream_no_more_than_what_changes) {

@@ -7,7 +7,6 @@
 #include <gmock/gmock.h>
 
 #include "output/text.hpp"
-#include "serve/events.hpp"
 #include "serve/history.hpp"
 #include "serve/metrics.hpp"
 #include "serve/overdue.hpp"
@@ -197,32 +196,6 @@ TEST(serve_overdue, leaves_time_for_a_pause_and_a_reading_as_long_as_the_last_on
   EXPECT_EQ(overdue_after(100ms, 0s), 5s);
   EXPECT_EQ(overdue_after(4s, 1s), 12s);
   EXPECT_EQ(overdue_after(1s, 20s), 60s);
-}
-
-TEST(serve_events, give_a_snapshot_to_whoever_is_behind) {
-  event_feed feed;
-  int snapshots = 0;
-  const auto snapshot = [&] {
-    ++snapshots;
-    return std::make_shared<const std::string>("snapshot");
-  };
-  event_cursor reader;
-  EXPECT_EQ(feed.next(reader, snapshot), nullptr) << "there is none yet";
-  feed.set_status("status 1");
-  EXPECT_EQ(*feed.next(reader, snapshot), "status 1");
-  feed.add_change(1, "change 1");
-  EXPECT_EQ(*feed.next(reader, snapshot), "snapshot");
-  feed.add_change(2, "change 2");
-  feed.add_change(3, "change 3");
-  EXPECT_EQ(*feed.next(reader, snapshot), "change 2");
-  EXPECT_EQ(*feed.next(reader, snapshot), "change 3");
-  EXPECT_EQ(feed.next(reader, snapshot), nullptr);
-  for (std::uint64_t i = 4; i < 4 + event_feed::most_changes + 1; ++i) feed.add_change(i, "change");
-  EXPECT_EQ(*feed.next(reader, snapshot), "snapshot") << "the fourth is not kept";
-  EXPECT_EQ(feed.next(reader, snapshot), nullptr);
-  feed.add_change(reader.revision + 1, std::string(event_feed::most_bytes + 1, 'x'));
-  EXPECT_EQ(*feed.next(reader, snapshot), "snapshot") << "a large change is not kept";
-  EXPECT_EQ(snapshots, 3);
 }
 
 TEST(serve_worker, begins_no_job_after_its_deadline) {

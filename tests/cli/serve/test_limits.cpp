@@ -1,0 +1,158 @@
+// How long `holdfast serve` waits for a client: its connections, with limits that are over at once.
+
+#include <atomic>
+#include <chrono>
+#include <functional>
+#include <gmock/gmock.h>
+#include <memory>
+#include <thread>
+
+#include <boost/asio/io_context.hpp>
+#include <boost/asio/ip/tcp.hpp>
+
+#include "cli/process.hpp"
+#include "cli/serve/http.hpp"
+#include "serve/connection.hpp"
+#include "serve/tls.hpp"
+#include "support/certificates.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using namespace std::chrono_literals;
+using boost::asio::ip::tcp;
+
+/// More than the kernel takes for a client that does not read.
+constexpr std::size_t large = 16 << 20;
+
+class serve_limits : public testing::Test, public cli::request_handler {
+ public:
+  void handle(const cli::http_request& request, const handler& done) override {
+    cli::http_reply reply;
+    reply.is_event_stream = request.target == "/events";
+    if (!reply.is_event_stream) reply.body = {made(request.target == "/large" ? large : 2)};
+    done(std::move(reply));
+  }
+  [[nodiscard]] cli::text_parts next_event(cli::event_cursor& reader) override {
+    return reader.revision++ == 0 ? cli::text_parts{made(large)} : cli::text_parts{};
+  }
+
+ protected:
+  /// Serves connections, each of which has these limits.
+  void serve(const cli::connection_limits& limits, boost::asio::ssl::context* tls = nullptr) {
+    accept(limits, tls);
+    thread_ = std::jthread{[this] { context_.run(); }};
+  }
+  ~serve_limits() override {
+    context_.stop();
+    if (thread_.joinable()) thread_.join();
+    connections_.close_all();
+  }
+  [[nodiscard]] connection connect(int receive_buffer = 0) const {
+    return connection{acceptor_.local_endpoint().port(), receive_buffer};
+  }
+  [[nodiscard]] static std::string request_for(const std::string& path) {
+    return "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n";
+  }
+  /// Whether the last text that was made is still in memory.
+  [[nodiscard]] bool is_kept() const { return is_made_ && !last_text_.expired(); }
+  [[nodiscard]] bool is_given_up() const { return is_made_ && last_text_.expired(); }
+
+  /// None of them ends anything within a test.
+  static constexpr cli::connection_limits none{
+      .handshake = 1h, .first_byte = 1h, .request = 1h, .idle = 1h, .piece = 1h, .shutdown = 1h};
+
+ private:
+  void accept(const cli::connection_limits& limits, boost::asio::ssl::context* tls) {
+    acceptor_.async_accept([this, limits, tls](boost::system::error_code problem, tcp::socket socket) {
+      if (problem) return;
+      cli::serve_connection(std::move(socket), tls, *this, connections_, limits);
+      accept(limits, tls);
+    });
+  }
+  cli::shared_text made(std::size_t size) {
+    auto text = cli::share(std::string(size, 'x'));
+    last_text_ = text;
+    is_made_ = true;
+    return text;
+  }
+
+  boost::asio::io_context context_{1};
+  tcp::acceptor acceptor_{context_, tcp::endpoint{boost::asio::ip::address_v4::loopback(), 0}};
+  cli::connection_set connections_;
+  std::weak_ptr<const std::string> last_text_;  // read when is_made_ is set, and written once
+  std::atomic<bool> is_made_ = false;
+  std::jthread thread_;
+};
+
+TEST_F(serve_limits, end_a_connection_without_a_request) {
+  auto limits = none;
+  limits.first_byte = 1ms;
+  serve(limits);
+  EXPECT_TRUE(connect().is_ended());
+}
+
+TEST_F(serve_limits, end_a_request_that_does_not_come_to_its_end) {
+  auto limits = none;
+  limits.request = 1ms;
+  serve(limits);
+  auto slow = connect();
+  slow.send("GET / HTTP/1.1\r\nHost: ");
+  EXPECT_TRUE(slow.is_ended());
+}
+
+TEST_F(serve_limits, end_a_connection_that_is_idle_after_a_reply) {
+  auto limits = none;
+  limits.idle = 1ms;
+  serve(limits);
+  auto idle = connect();
+  idle.send(request_for("/"));
+  EXPECT_EQ(read_reply(idle).status, 200);
+  EXPECT_TRUE(idle.is_ended());
+}
+
+TEST_F(serve_limits, end_a_handshake_that_does_not_come_to_its_end) {
+  const scratch_folder scratch;
+  const auto own = certificates{scratch}.issue("server", "IP:127.0.0.1");
+  const auto tls = cli::open_tls(own.certificate, own.key);
+  auto limits = none;
+  limits.handshake = 1ms;
+  serve(limits, tls.get());
+  EXPECT_TRUE(connect().is_ended());
+}
+
+TEST_F(serve_limits, end_a_client_that_does_not_take_its_reply_and_free_the_text) {
+  auto limits = none;
+  limits.piece = 1ms;
+  serve(limits);
+  auto stalled = connect(1);
+  stalled.send(request_for("/large"));
+  EXPECT_TRUE(eventually([&] { return is_given_up(); }));
+  EXPECT_LT(read_reply(stalled).body.size(), large);
+  EXPECT_TRUE(stalled.is_ended());
+}
+
+TEST_F(serve_limits, end_the_reader_of_a_stream_that_does_not_take_its_events) {
+  auto limits = none;
+  limits.piece = 1ms;
+  serve(limits);
+  auto stalled = connect(1);
+  stalled.send(request_for("/events"));
+  EXPECT_TRUE(eventually([&] { return is_given_up(); }));
+  EXPECT_TRUE(stalled.is_ended());
+}
+
+TEST_F(serve_limits, end_no_client_that_takes_one_piece_after_the_other) {
+  auto limits = none;
+  limits.idle = limits.shutdown = 1ms;
+  serve(limits);
+  auto slow = connect();
+  slow.send(request_for("/large"));
+  ASSERT_TRUE(eventually([&] { return is_kept(); }));
+  const auto reply = read_reply(slow);
+  EXPECT_EQ(reply.status, 200);
+  EXPECT_EQ(reply.body.size(), large);
+}
+
+}  // namespace
+}  // namespace holdfast::test
