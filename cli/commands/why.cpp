@@ -121,19 +121,19 @@ void print_deadlocks(const investigation& found) {
   const palette colours{stdout};
   for (const auto& each : found.deadlocks) {
     if (&each != &found.deadlocks.front()) fmt::print("\n");
-    print_deadlock(found.confirmed, each, colours);
+    print_deadlock(*found.confirmed, each, colours);
   }
 }
 
 int explain(const why_command& request, const investigation& found) {
-  const auto chain = chain_from(found.graph, request.name);
+  const auto chain = chain_from(*found.graph, request.name);
   const palette colours{stdout};
   if (request.store.json) {
     print_line(describe_chain(found, request.name));
     return status_of(found.deadlocks);
   }
   if (chain.empty()) print_free(request.name, colours);
-  for (const auto* lock : chain) print_lock(found.graph, *lock, colours);
+  for (const auto* lock : chain) print_lock(*found.graph, *lock, colours);
   if (!found.deadlocks.empty()) fmt::print("\n");
   print_deadlocks(found);
   return status_of(found.deadlocks);
@@ -143,7 +143,7 @@ int list_deadlocks(const why_command& request, const investigation& found) {
   if (request.store.json) {
     print_line(describe_deadlocks(found));
   } else if (found.deadlocks.empty()) {
-    fmt::print("no deadlock among the {} locks that are waited for\n", found.graph.locks().size());
+    fmt::print("no deadlock among the {} locks that are waited for\n", found.graph->locks().size());
   } else {
     print_deadlocks(found);
   }

@@ -6,7 +6,6 @@
 #include <stdexcept>
 
 #include "output/text.hpp"
-#include "why/investigation.hpp"
 #include <holdfast/error.hpp>
 
 namespace holdfast::cli {
@@ -79,6 +78,12 @@ http_reply with_status(unsigned status, http_reply reply) {
   return reply;
 }
 
+http_reply dated_reply(boot_clock::time_point taken_at, const json& found) {
+  json object{{"taken_ago_s", to_seconds(boot_clock::now() - taken_at)}};
+  object.update(found);
+  return json_reply(object);
+}
+
 }  // namespace
 
 std::string dumped(const json& object) {
@@ -127,14 +132,18 @@ http_reply answer_lock(const client& locks, const std::string& name) {
   return json_reply(describe(*state));
 }
 
-http_reply answer_why(const client& locks, const std::string& name) {
-  auto found = investigate(locks, name, [](std::size_t, std::size_t) {});
-  keep_those_reached(found, name);
-  return json_reply(describe_chain(found, name));
+investigation read_queues(const client& locks) {
+  return investigate(locks, {}, [](std::size_t, std::size_t) {});
 }
 
-http_reply answer_deadlocks(const client& locks) {
-  return json_reply(describe_deadlocks(investigate(locks, {}, [](std::size_t, std::size_t) {})));
+http_reply answer_why(const client& locks, investigation_cache::dated last, const std::string& name) {
+  include_name(last.found, locks, name);
+  keep_those_reached(last.found, name);
+  return dated_reply(last.taken_at, describe_chain(last.found, name));
+}
+
+http_reply answer_deadlocks(const investigation_cache::dated& last) {
+  return dated_reply(last.taken_at, describe_deadlocks(last.found));
 }
 
 http_reply ask_holders(const client& locks, const std::string& name, const std::string& body) {

@@ -5,6 +5,7 @@
 
 #include "output/json.hpp"
 #include "serve/exchange.hpp"
+#include "serve/investigation_cache.hpp"
 #include <holdfast/client.hpp>
 
 namespace holdfast::cli {
@@ -19,10 +20,14 @@ namespace holdfast::cli {
 
 /// As `show NAME --json`, with the first thousand waiters.
 [[nodiscard]] http_reply answer_lock(const client& locks, const std::string& name);
-/// As `why NAME --json`.
-[[nodiscard]] http_reply answer_why(const client& locks, const std::string& name);
-/// As `why --all --json`.
-[[nodiscard]] http_reply answer_deadlocks(const client& locks);
+/// All queues, for the two below.
+[[nodiscard]] investigation read_queues(const client& locks);
+/// As `why NAME --json`, and how old the reading is. Asks for the name alone, and only if nobody waits for
+/// it.
+[[nodiscard]] http_reply answer_why(const client& locks, investigation_cache::dated last,
+                                    const std::string& name);
+/// As `why --all --json`, and how old the reading is. Asks nothing.
+[[nodiscard]] http_reply answer_deadlocks(const investigation_cache::dated& last);
 
 /// `release --ask`. \param body `{"reason": "…"}`; a token may name one hold.
 [[nodiscard]] http_reply ask_holders(const client& locks, const std::string& name, const std::string& body);

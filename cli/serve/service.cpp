@@ -111,6 +111,7 @@ void service::tick() {
   const auto now = boot_clock::now();
   questions_.expire(now);
   changes_.expire(now);
+  queues_.expire();
   announce_status(now - announced_at_ >= status_interval);
   wake_streams_();
 }
@@ -230,8 +231,14 @@ void service::handle(const http_request& request, const handler& done) {
     case endpoint::lock:
       return ask_store(questions_, [name](const client& locks) { return answer_lock(locks, name); }, done);
     case endpoint::chain:
-      return ask_store(questions_, [name](const client& locks) { return answer_why(locks, name); }, done);
-    case endpoint::deadlocks: return ask_store(questions_, answer_deadlocks, done);
+      return ask_queues(
+          [name](const client& locks, investigation_cache::dated last) {
+            return answer_why(locks, std::move(last), name);
+          },
+          done);
+    case endpoint::deadlocks:
+      return ask_queues(
+          [](const client&, const investigation_cache::dated& last) { return answer_deadlocks(last); }, done);
     case endpoint::doctor: return diagnose_store(where.is_fresh, done);
     default: return done(answered([&] { return answer_now(request, where); }));
   }
@@ -247,6 +254,16 @@ void service::ask_store(worker& queue, question ask, const handler& done) {
        .deadline = boot_clock::now() + question_limit,
        .expire = [this, done] { post_([done] { done(busy_reply("the store was not asked in time")); }); }});
   if (!is_accepted) done(busy_reply("too many requests wait for the store"));
+}
+
+void service::ask_queues(question_of_queues ask, const handler& done) {
+  const investigation_cache::need need{.asked_at = boot_clock::now(), .changed_at = changed_at_};
+  ask_store(
+      questions_,
+      [this, ask = std::move(ask), need](const client& locks) {
+        return ask(locks, queues_.get(need, [&] { return read_queues(locks); }));
+      },
+      done);
 }
 
 }  // namespace holdfast::cli

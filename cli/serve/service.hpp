@@ -12,6 +12,7 @@
 #include "serve/events.hpp"
 #include "serve/exchange.hpp"
 #include "serve/history.hpp"
+#include "serve/investigation_cache.hpp"
 #include "serve/listing.hpp"
 #include "serve/metrics.hpp"
 #include "serve/overdue.hpp"
@@ -53,6 +54,8 @@ class service final : public request_handler {
  private:
   using question = std::function<http_reply(const client&)>;
   void ask_store(worker& queue, question ask, const handler& done);
+  using question_of_queues = std::function<http_reply(const client&, investigation_cache::dated)>;
+  void ask_queues(question_of_queues ask, const handler& done);
   void diagnose_store(bool is_fresh, const handler& done);
   void change(const http_request& request, const route& where, const handler& done);
   [[nodiscard]] std::optional<http_reply> refuse_change(const http_request& request, const route& where);
@@ -87,6 +90,8 @@ class service final : public request_handler {
   std::string announced_status_;  // without its age
   boot_clock::time_point announced_at_{};
   listing_cache listings_;
+  investigation_cache queues_;
+  boot_clock::time_point changed_at_{};  // when the last change that was asked for here was made
 
   struct diagnosis {
     boot_clock::time_point taken_at;

@@ -82,7 +82,8 @@ void service::change(const http_request& request, const route& where, const hand
   ask_store(
       changes_,
       [act, where, body = request.body](const client& locks) { return act(locks, where.name, body); },
-      [request, where, done](http_reply reply) {
+      [this, request, where, done](http_reply reply) {
+        changed_at_ = boot_clock::now();
         audit(request, where, reply.status);
         done(std::move(reply));
       });

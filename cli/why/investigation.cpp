@@ -55,7 +55,7 @@ json deadlocks_of(const investigation& found) {
     json members = json::array();
     for (const party* member : each) {
       json runs = json::array();
-      for (const auto command : member->commands) runs.push_back(found.confirmed.at(command).process.pid);
+      for (const auto command : member->commands) runs.push_back(found.confirmed->at(command).process.pid);
       members.push_back({{"host", member->process.host},
                          {"pid", member->process.pid},
                          {"program", member->process.program},
@@ -89,13 +89,23 @@ investigation investigate(const client& locks, const std::string& name, const re
   for (const auto& lock : locks.list()) {
     if (lock.waiters != 0) names.insert(lock.name);
   }
-  wait_graph graph{inspected(locks, names, name, progress)};
-  const auto suspected = names_in(graph.deadlocks());
-  wait_graph confirmed{suspected.empty() ? std::vector<lock_state>{}
-                                         : in_both(graph.locks(), inspected(locks, suspected, {}, progress))};
-  investigation result{.graph = std::move(graph), .confirmed = std::move(confirmed), .deadlocks = {}};
-  result.deadlocks = result.confirmed.deadlocks();
+  investigation result;
+  result.graph = std::make_shared<const wait_graph>(inspected(locks, names, name, progress));
+  const auto suspected = names_in(result.graph->deadlocks());
+  result.confirmed = std::make_shared<const wait_graph>(
+      suspected.empty() ? std::vector<lock_state>{}
+                        : in_both(result.graph->locks(), inspected(locks, suspected, {}, progress)));
+  result.deadlocks = result.confirmed->deadlocks();
   return result;
+}
+
+void include_name(investigation& found, const client& locks, const std::string& name) {
+  if (found.graph->find(name) != nullptr) return;
+  auto state = locks.inspect(name, most_waiters_read);
+  if (!state) return;
+  auto states = found.graph->locks();
+  states.push_back(*std::move(state));
+  found.graph = std::make_shared<const wait_graph>(std::move(states));
 }
 
 std::vector<const lock_state*> chain_from(const wait_graph& graph, const std::string& name) {
@@ -118,7 +128,7 @@ std::vector<const lock_state*> chain_from(const wait_graph& graph, const std::st
 
 void keep_those_reached(investigation& found, const std::string& name) {
   std::set<std::string> reached;
-  for (const auto* lock : chain_from(found.graph, name)) reached.insert(lock->name);
+  for (const auto* lock : chain_from(*found.graph, name)) reached.insert(lock->name);
   std::erase_if(found.deadlocks, [&](const deadlock& each) {
     const auto names = names_in({each});
     return std::none_of(names.begin(), names.end(), [&](const auto& one) { return reached.contains(one); });
@@ -127,12 +137,12 @@ void keep_those_reached(investigation& found, const std::string& name) {
 
 json describe_chain(const investigation& found, const std::string& name) {
   return {{"name", name},
-          {"chain", chain_of(found.graph, chain_from(found.graph, name))},
+          {"chain", chain_of(*found.graph, chain_from(*found.graph, name))},
           {"deadlocks", deadlocks_of(found)}};
 }
 
 json describe_deadlocks(const investigation& found) {
-  return {{"queues", found.graph.locks().size()}, {"deadlocks", deadlocks_of(found)}};
+  return {{"queues", found.graph->locks().size()}, {"deadlocks", deadlocks_of(found)}};
 }
 
 }  // namespace holdfast::cli

@@ -2,6 +2,7 @@
 
 #include <cstddef>
 #include <functional>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -16,10 +17,10 @@ inline constexpr std::size_t most_waiters_read = 1000;
 
 using deadlock = std::vector<const party*>;
 
-/// What was found in a store. The deadlocks point into the confirmed graph.
+/// What was found in a store. The deadlocks point into the confirmed graph. Copies share the graphs.
 struct investigation {
-  wait_graph graph;      // of all queues
-  wait_graph confirmed;  // of what stood in two observations
+  std::shared_ptr<const wait_graph> graph;      // of all queues
+  std::shared_ptr<const wait_graph> confirmed;  // of what stood in two observations
   std::vector<deadlock> deadlocks;
 };
 
@@ -31,6 +32,9 @@ using reading_progress = std::function<void(std::size_t done, std::size_t all)>;
 /// \throws holdfast::error as client::list and client::inspect.
 [[nodiscard]] investigation investigate(const client& locks, const std::string& name,
                                         const reading_progress& progress);
+/// Reads a name, too, if nobody waited for it when the queues were read.
+/// \throws holdfast::error as client::inspect.
+void include_name(investigation& found, const client& locks, const std::string& name);
 /// The name, and the names that its holders wait for, and so on: each once.
 [[nodiscard]] std::vector<const lock_state*> chain_from(const wait_graph& graph, const std::string& name);
 /// Of a name, the deadlocks that it leads to; the others are of no use to whoever asks for it.

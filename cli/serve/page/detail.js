@@ -69,6 +69,7 @@ export class Detail {
   #whyAt = 0;
   #isWhyDue = false;
   #whyTimer = 0;
+  #changedAt = -Infinity;
   #events = null;
   #width = 0;
 
@@ -148,6 +149,7 @@ export class Detail {
     if (this.#name === null) return;
     if (names !== null && !names.some((name) => name === this.#name || this.#chained.has(name))) return;
     this.#isWhyDue = true;
+    this.#changedAt = performance.now();
     this.#loadSoon(names === null ? 0 : LEAST_PAUSE_MS);
   }
 
@@ -193,7 +195,7 @@ export class Detail {
     }
   }
 
-  #askWhy(name, is_known, ask) {
+  async #askWhy(name, is_known, ask) {
     const pause = performance.now() - this.#whyAt;
     const is_wanted = !this.#why || pause > CHAIN_STALE_MS || (this.#isWhyDue && pause > CHAIN_PAUSE_MS) || !is_known;
     if (!is_wanted) {
@@ -202,7 +204,13 @@ export class Detail {
     }
     this.#isWhyDue = false;
     this.#whyAt = is_known ? performance.now() : 0;
-    return ask(whyPath(name), is_known, {name, chain: [], deadlocks: []});
+    const why = await ask(whyPath(name), is_known, {name, chain: [], deadlocks: []});
+    // The server may have read the queues for somebody else, before this lock changed.
+    if (name === this.#name && why.taken_ago_s * 1000 > performance.now() - this.#changedAt) {
+      this.#isWhyDue = true;
+      this.#loadWhyIn(CHAIN_PAUSE_MS);
+    }
+    return why;
   }
 
   #loadWhyIn(pause) {

@@ -116,7 +116,7 @@ TEST_F(serve_outage, fills_no_queue_but_that_of_questions_and_none_for_long) {
   std::vector<connection> asking;
   for (int i = 0; i < 40; ++i) {
     asking.emplace_back(port());
-    asking.back().send("GET /api/deadlocks HTTP/1.1\r\nHost: " + authority() + "\r\n\r\n");
+    asking.back().send("GET /api/locks/x HTTP/1.1\r\nHost: " + authority() + "\r\n\r\n");
   }
   EXPECT_THAT(read_reply(asking.back()).body, HasSubstr("too many requests wait for the store"));
   const auto change =
