@@ -35,6 +35,10 @@ request place_of(const store::claim& c, task kind) {
   return r;
 }
 
+failure doubtful(const std::string& what, const failure& reason) {
+  return {errc::unknown_outcome, what + ": " + reason.message};
+}
+
 bool may_pass(const failure& reason) {
   return reason.code == errc::unavailable || reason.code == errc::exhausted ||
          reason.code == errc::permission_denied || reason.code == errc::unknown_outcome;
@@ -179,10 +183,11 @@ acquisition::step acquisition::on_error(time_point now, std::uint64_t random, co
   const duration tries = claim_.wait || claim_.insists ? claim_.retry.limit() : duration::zero();
   if (t.retryable && next <= silent_since_.value_or(now) + tries) return wake(next);
   if (stands_by() && may_pass(t.reason)) return wake(next);
-  if (state_ != state::finding || t.granted) return fail(now, t.reason);
-  return fail(now,
-              {errc::unknown_outcome,
-               "the claim may have been granted, and is withdrawn in the background: " + t.reason.message});
+  // A claim that is in the queue may be granted there by whoever releases, until it is withdrawn.
+  const bool may_hold =
+      state_ == state::finding || (state_ == state::looking && t.reason.code != errc::closed);
+  if (!may_hold || t.granted) return fail(now, t.reason);
+  return fail(now, doubtful("the claim may have been granted, and is withdrawn in the background", t.reason));
 }
 
 acquisition::step acquisition::on_notification(time_point now, std::uint64_t random,
@@ -234,15 +239,12 @@ time_point acquisition::patience_ends() const {
 
 /// The user has waited long enough for an answer. The store's answer, when it comes, starts the withdrawal.
 acquisition::step acquisition::give_up() {
-  const bool may_hold = state_ == state::asking || state_ == state::finding;
   state_ = state::leaving;
   withdrawing_ = false;
-  // The error of an earlier try, if there is one, says more.
-  const failure reason = last_error_.value_or(store::no_answer().reason);
   step s;
-  s.answer = may_hold ? failure{errc::unknown_outcome,
-                                "the claim may still be granted, and is then withdrawn: " + reason.message}
-                      : reason;
+  // The error of an earlier try, if there is one, says more.
+  s.answer = doubtful("the claim may still be granted, and is then withdrawn",
+                      last_error_.value_or(store::no_answer().reason));
   return s;
 }
 

@@ -104,7 +104,7 @@ TEST(acquisition_errors, withdraws_what_the_store_refuses_to_withdraw_until_its_
   it.queue(waiting_at(ticket));
   it.wake();
   auto s = it.fail(permanent);
-  EXPECT_EQ(failure_of(s), errc::unavailable);
+  EXPECT_EQ(failure_of(s), errc::unknown_outcome);
   ASSERT_EQ(task_of(s), task::withdraw);
   s = it.fail(permanent);
   EXPECT_FALSE(s.finished);

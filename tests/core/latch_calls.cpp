@@ -138,7 +138,7 @@ TEST_F(latch_calls, count_once_after_each_failure_that_may_have_counted) {
       it.answer(granted_at(7), it.link.open() - 1);
       ASSERT_EQ(it.pending_tasks().back(), task::look);
       it.answer(permanent, it.link.open() - 1);
-      EXPECT_EQ(code(), errc::unavailable);
+      EXPECT_EQ(code(), errc::unknown_outcome);
     });
   }
   latch->terms.claim.ttl = 5s;

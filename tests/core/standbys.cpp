@@ -69,7 +69,8 @@ TEST(standby, ends_with_an_error_that_does_not_pass) {
     it.wake();
     const auto s = it.fail(refusal(code));
     ASSERT_TRUE(s.answer);
-    EXPECT_EQ(std::get<failure>(*s.answer).code, code);
+    // It is in the queue, and may be elected before it is withdrawn; a client that is closed waits for that.
+    EXPECT_EQ(std::get<failure>(*s.answer).code, code == errc::closed ? code : errc::unknown_outcome);
   }
 }
 

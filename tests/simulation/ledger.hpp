@@ -74,6 +74,8 @@ class ledger {
   void asks(const owner_id& owner, const host& client) { clients_[owner] = {&client, client.life()}; }
   /// It has its answer, or wants none any more.
   void asks_no_longer(const owner_id& owner) { clients_.erase(owner); }
+  /// An error says that its claim was not granted, and never will be.
+  void told_to_have_failed(const owner_id& owner) { failed_.insert(owner); }
 
   /// Claims have come or gone without a request: what stands there now.
   /// \param lost the store knows less than it did.
@@ -202,6 +204,7 @@ class ledger {
   /// By owner, with their tokens. More than one where a request was carried out late, and then again.
   std::unordered_map<owner_id, std::vector<std::pair<std::uint64_t, grant>>> grants_of_;
   std::unordered_set<owner_id> turned_away_;
+  std::unordered_set<owner_id> failed_;  // as their clients were told
   std::unordered_set<owner_id> kept_late_;
   std::unordered_set<owner_id> unanswerable_;  // who cannot know what stands there in their name
   std::unordered_set<owner_id> confused_;      // who got one token twice

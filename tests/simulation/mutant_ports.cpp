@@ -52,6 +52,19 @@ class late_elector final : public port_shell {
   const store::scheduler& time_;
 };
 
+/// Tells a claim that may be granted yet that it has failed.
+class certain_port final : public port_shell {
+ public:
+  using port_shell::port_shell;
+  void acquire(store::claim claim, store::handler<store::acquired> done) override {
+    port_shell::acquire(std::move(claim), [done = std::move(done)](store::acquired result) {
+      auto* const failed = std::get_if<failure>(&result);
+      if (failed != nullptr && failed->code == errc::unknown_outcome) failed->code = errc::unavailable;
+      done(std::move(result));
+    });
+  }
+};
+
 /// Answers each look with what the one before has seen.
 class forgetful_reader final : public port_shell {
  public:
@@ -309,6 +322,7 @@ spoiled_seams spoiled_core(mutant which, host& at, store::port& inner) {
       s.port = std::move(counting);
       break;
     }
+    case mutant::unknown_means_failed: s.port = std::make_unique<certain_port>(inner); break;
     case mutant::keeper_outlives_unlock: s.port = std::make_unique<faithful_port>(inner, at); break;
     case mutant::keeper_gives_up: s.port = std::make_unique<faint_hearted_port>(inner); break;
     case mutant::cancel_keeps_ticket: s.port = std::make_unique<forgetful_port>(inner); break;

@@ -13,6 +13,15 @@ namespace {
 /// Within that, what did not get through is tried again.
 constexpr auto next_try = 1s + 600ms;
 
+/// Whether a claim has ended with an error that says for sure that it was not granted and never will be.
+bool is_certain(const store::acquired& result) {
+  if (const auto* const failed = std::get_if<failure>(&result)) {
+    return failed->code != errc::unknown_outcome && failed->code != errc::closed &&
+           failed->code != errc::cancelled;
+  }
+  return std::holds_alternative<store::refused>(result);
+}
+
 }  // namespace
 
 void watched_port::acquire(store::claim claim, store::handler<store::acquired> done) {
@@ -21,6 +30,7 @@ void watched_port::acquire(store::claim claim, store::handler<store::acquired> d
   port_shell::acquire(std::move(claim), [this, owner, done = std::move(done)](store::acquired result) {
     around_.account.asks_no_longer(owner);
     if (!std::holds_alternative<store::granted>(result)) require_gone(owner);
+    if (is_certain(result)) around_.account.told_to_have_failed(owner);
     if (std::holds_alternative<store::refused>(result) && !around_.account.has_turned_away(owner)) {
       around_.in.violated("told that others hold, which the store has not said: " + owner.hex());
     }
