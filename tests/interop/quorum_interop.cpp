@@ -20,8 +20,7 @@ template <class Other>
 class quorum_interop : public testing::Test {
  protected:
   void SetUp() override {
-    if (!Other::is_there())
-      GTEST_SKIP() << "redsync is not there; scripts/setup fetches it where there is Go";
+    if (!Other::is_there()) GTEST_SKIP() << redsync::is_missing;
     other_ = std::make_unique<Other>(sockets_of(quorum_));
   }
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "support/actor.hpp"
@@ -64,8 +65,11 @@ class redsync : public client_process {
  public:
   explicit redsync(const std::vector<std::string>& sockets)
       : client_process{{HOLDFAST_REDSYNC_ACTOR}, sockets} {}
-  /// It needs a newer Go than Debian's.
+  /// It needs a newer Go than Debian's. With that and its sources the build fails where it cannot be
+  /// compiled.
   static bool is_there() { return !std::string{HOLDFAST_REDSYNC_ACTOR}.empty(); }
+  static constexpr std::string_view is_missing =
+      "redsync is not there; scripts/setup fetches it where there is Go";
 };
 
 }  // namespace holdfast::interop
