@@ -145,6 +145,16 @@ lua_mutation::lua_mutation(mutant which) {
     case mutant::old_numbers:
       change_all(granting, {{"return oldest ~= '0' and number <=", "return false and number <="}}, texts_);
       break;
+    case mutant::grant_outlives_ttl:
+      change_all(claim, {{"'NX', 'PX', ARGV[2])", "'NX', 'PX', ARGV[3])"}}, texts_);
+      break;
+    case mutant::own_fence_refused:
+      change_all(granting, {{" or number == fence_token and number == accepted", ""}}, texts_);
+      break;
+    case mutant::fence_for_anyone:
+      change_all(granting, {{"number == fence_token and number == accepted", "number == fence_token"}},
+                 texts_);
+      break;
     case mutant::guard_votes: {
       const std::initializer_list<change> all{
           {"if c and is_paused and accepted_of(c) ~= none:sub(2) then", "if false then"},

@@ -126,7 +126,7 @@ std::optional<redis::value> redis_store::ask_for_guard(const owner_id& client, s
   if (by == nullptr) return std::nullopt;
   if (by->is_at_former) prepare_former();
   std::string question;
-  redis::failover_guard::append_question(question, speech, true);
+  redis::failover_guard{}.append_question(question, speech, true, redis::guard_marker{}, writes_);
   std::string_view left{question};
   read_command(left, arguments_);
   change_.apply(arguments_);

@@ -41,6 +41,8 @@ class redis_store final : public simulated_store, private switchboard, private f
   void demand_min_replicas(bool yes) { always_min_replicas_ = yes; }
   /// The servers of all worlds from now on are some of several: see stores/quorum.
   void let_vote() { speech.votes = true; }
+  /// Its settings have each write on the disk before its reply, and clients read that.
+  void keep_each_write() { writes_ = redis::kept_writes::yes; }
   /// The server's clock shows multiples of that, in microseconds.
   void coarsen_clock(std::int64_t grain) { clock_grain_ = grain; }
   /// What expires does so by the server's wall clock.
@@ -148,6 +150,7 @@ class redis_store final : public simulated_store, private switchboard, private f
   std::optional<unsigned> always_replicas_;
   std::optional<bool> always_guard_;
   std::optional<bool> always_min_replicas_;
+  redis::kept_writes writes_ = redis::kept_writes::unknown;
   std::int64_t clock_grain_ = 1;
   instant refuses_until_{};
   std::uint64_t refuses_one_in_ = 1;

@@ -108,6 +108,27 @@ bend(contender.cpp
   FROM [=[  if (holds_ && claim_.metadata)]=]
   TO [=[  if (holds_ && claim_.metadata && !is_bent(mutant::token_not_told))]=])
 
+# An answer revives votes of other servers that had lapsed while it was under way.
+bend(contender.cpp
+  FROM [=[    take(of, std::get<tickets::reply>(came));]=]
+  TO [=[    take(of, std::get<tickets::reply>(came));
+    for (seat& each : seats_)
+      if (is_bent(mutant::lapsed_votes_revived) && of.granted && each.granted && each.since + claim_.ttl <= now)
+        each.since = of.since;]=])
+
+# Proposals are right above the fences, and take no account of the clocks.
+bend(contender_conclusions.cpp
+  FROM [=[    consider_number(std::max(after,]=]
+  TO [=[    if (!is_bent(mutant::proposal_without_clock)) consider_number(std::max(after,]=])
+
+# No client writes its set; and, apart from that, a client claims though a server keeps another one.
+bend(coordinator_sets.cpp
+  FROM [=[    uses_.join(each, set_.text());]=]
+  TO [=[    if (!is_bent(mutant::servers_not_told_set)) uses_.join(each, set_.text());]=])
+bend(server_set.cpp
+  FROM [=[  if (of.is != state::conflicts) return std::nullopt;]=]
+  TO [=[  if (of.is != state::conflicts || is_bent(mutant::other_set_ignored)) return std::nullopt;]=])
+
 # A client proposes numbers that are ten seconds ahead, now and then.
 bend(place_in_time.cpp
   FROM [=[*middle + ahead;]=]

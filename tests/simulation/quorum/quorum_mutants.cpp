@@ -37,7 +37,11 @@ bool bends_protocol(mutant with) {
     case mutant::number_far_ahead:
     case mutant::keeps_vain_votes:
     case mutant::token_not_told:
-    case mutant::hold_not_spread: return true;
+    case mutant::hold_not_spread:
+    case mutant::lapsed_votes_revived:
+    case mutant::servers_not_told_set:
+    case mutant::other_set_ignored:
+    case mutant::proposal_without_clock: return true;
     default: return false;
   }
 }

@@ -9,7 +9,8 @@
 #include <utility>
 #include <variant>
 
-#include "simulation/quorum/stage.hpp"
+#include "simulation/quorum/former_connection.hpp"
+#include "simulation/quorum/scenario_parts.hpp"
 
 namespace holdfast::sim {
 
@@ -57,25 +58,6 @@ void clock_jumps_on_one_server(stage& on) {
   on.require(second.is_answered() && !second.holds(), "one clock grants a lock that is held");
   on.run(3s);
   on.require(first.holds(), "one clock ends a hold");
-}
-
-/// The same on a lock that a bare majority has. Two act, and the resource refuses what is stale. A clock that
-/// jumps by nearly the guard is no danger: the server accepts no number that is so much behind.
-void clock_jumps_in_a_bare_majority(stage& on) {
-  actor& first = on.enter();
-  actor& second = on.enter();
-  on.part(first, 2, 5s);
-  first.lock(1500ms);
-  on.run(100ms);
-  on.server(0).at.wall.step(on.in.now, 1700ms);
-  on.counts.broken(std::nullopt);
-  second.lock(3s);
-  on.run(300ms);
-  on.require(first.holds() && second.holds() && on.sees.excused() != 0,
-             "the clock of one server is not relied on");
-  second.write();
-  first.write();
-  on.require(on.sees.stale_refused() == 1, "the resource took a stale write");
 }
 
 /// The same article, and S. Sanfilippo's answer ("Is Redlock safe?"): a server is restarted without memory,
@@ -135,63 +117,6 @@ void validity_counts_from_the_sending(stage& on) {
   on.require(next.holds() && !slow.holds(), "a hold that nobody renews does not end");
 }
 
-/// A connection that a server takes for living, and over which requests of somebody else come late.
-class former_connection {
- public:
-  former_connection(stage& on, std::size_t server)
-      : on_{on},
-        at_{on.in, static_cast<std::uint8_t>(77 + server), clock{1h}, clock{1h}},
-        way_{on.in, at_, on.server(server).at, 1ms},
-        link_{on.server(server).server.connect(at_, way_, 10s)} {
-    way_.connect_soon();
-    on.run(500ms);
-  }
-  ~former_connection() { way_.hang_up(); }
-  former_connection(const former_connection&) = delete;
-  former_connection& operator=(const former_connection&) = delete;
-
-  /// A claim, or what the server still has of it.
-  tickets::ballot claim(const owner_id& owner, fencing_token number) {
-    tickets::request r = of(owner, tickets::task::acquire, tickets::ballot_step::claim);
-    r.token = number;
-    r.weight = r.capacity = store::full_capacity;
-    r.wait = true;
-    r.metadata = std::make_shared<const std::string>("{}");
-    return ask(std::move(r));
-  }
-  void yield(const owner_id& owner, std::uint64_t grant) {
-    tickets::request r = of(owner, tickets::task::look, tickets::ballot_step::yield);
-    r.grant = grant;
-    (void)ask(std::move(r));
-  }
-
- private:
-  static tickets::request of(const owner_id& owner, tickets::task kind, tickets::ballot_step step) {
-    tickets::request r;
-    r.kind = kind;
-    r.step = step;
-    r.name = name_of(0);
-    r.owner = owner;
-    r.ttl = 2s;
-    return r;
-  }
-  tickets::ballot ask(tickets::request r) {
-    tickets::ballot said;
-    link_->send(std::move(r), [&said](const tickets::link::outcome& o) {
-      const auto* const reply = std::get_if<tickets::reply>(&o);
-      const auto* const at = reply == nullptr ? nullptr : std::get_if<tickets::place>(reply);
-      if (at != nullptr && at->vote) said = *at->vote;
-    });
-    on_.run(50ms);
-    return said;
-  }
-
-  stage& on_;
-  host at_;
-  line way_;
-  std::unique_ptr<tickets::link> link_;
-};
-
 /// Nobody releases a claim that is carried out after its release. It has a minority, and ends by its ttl.
 void claim_comes_after_its_release(stage& on) {
   actor& first = on.enter();
@@ -231,6 +156,63 @@ void yield_comes_after_its_answer(stage& on) {
   late_at_1.yield(first.owner(), grant_at_1);
   on.run(300ms);
   on.require(grant_at_0 != 0 && first.holds() && !second.holds(), "a late yield gives a hold away");
+}
+
+/// The client asks that server.
+void notify(stage& on, std::size_t server, const actor& client) {
+  on.server(server).server.notify_all({client.owner(), store::notification_kind::look, {}});
+}
+
+/// A claim gives a vote back, and gets it again. The server's fence is the number of this claim, and is
+/// accepted from this claim alone: it needs no other number.
+void number_counts_again_after_a_yield(stage& on) {
+  actor& first = on.enter();
+  former_connection other{on, 0};
+  first.lock(3s);  // which also tells it the time
+  on.run(100ms);
+  first.release();
+  on.run(100ms);
+  on.part(first, 1, 600ms);
+  on.part(first, 2, 20s);
+  first.lock(6s);
+  on.run(100ms);
+  const fencing_token number = other.claim(first.owner(), fencing_token{1}).accepted;
+  const owner_id earlier = drawn(on.in.chance);
+  (void)other.claim(earlier, fencing_token{number.value() - 500'000}, 500ms);
+  on.run(100ms);
+  on.require(number && on.store.count_of_grants(0, earlier) == 1,
+             "a claim without a majority keeps its vote");
+  on.run(1s);  // nobody keeps that claim
+  for (const std::size_t server : {0U, 1U}) notify(on, server, first);
+  on.run(100ms);
+  on.require(first.holds(), "a claim that has waited behind another does not hold");
+  on.require(first.token() == number, "a server does not accept the number again from which its fence is");
+}
+
+/// A vote ends while its server is out of reach, and another client holds by it. An answer of a third server,
+/// which only the first client reaches, brings no vote back.
+void vote_ends_while_its_server_is_out_of_reach(stage& on) {
+  actor& first = on.enter();
+  actor& second = on.enter();
+  first.lock(3s);  // which also tells it the time
+  on.run(100ms);
+  first.release();
+  on.run(100ms);
+  on.part(first, 1, 10s);
+  on.part(first, 2, 500ms);
+  first.lock(1s);
+  on.run(100ms);
+  on.part(first, 0, 10s);
+  on.part(second, 2, 10s);
+  on.run(1s);
+  second.lock(6s);
+  on.run(100ms);
+  on.require(second.holds(), "a vote that nobody keeps does not end");
+  notify(on, 2, first);
+  on.run(100ms);
+  on.require(on.store.count_of_grants(0, first.owner()) == 1, "the third server is not reached again");
+  on.require(second.holds() && !first.holds(),
+             "two hold: an answer has brought a vote of another server back");
 }
 
 /// A claim gave its grant back to one that goes first, and the server has forgotten that.
@@ -291,17 +273,24 @@ void hold_is_shown_after_each_server_forgot_it(stage& on) {
 struct named_scenario {
   std::string_view name;
   void (*play)(stage& on);
+  std::size_t servers = stage::servers_of_a_client;
 };
 constexpr auto scenarios = std::to_array<named_scenario>({
     {"client-pauses-after-its-grant", client_pauses_after_its_grant},
     {"clock-jumps-on-one-server", clock_jumps_on_one_server},
     {"clock-jumps-in-a-bare-majority", clock_jumps_in_a_bare_majority},
+    {"majority-is-emptied-while-it-runs", majority_is_emptied_while_it_runs},
+    {"majority-is-restored-from-old-copies", majority_is_restored_from_old_copies},
+    {"clients-name-other-servers", clients_name_other_servers, 5},
+    {"shared-server-is-silent", shared_server_is_silent_to_clients_of_other_servers, 5},
     {"server-restarts-without-memory", server_restarts_without_memory},
     {"server-restarts-without-its-last-writes", server_restarts_without_its_last_writes},
     {"answers-slower-than-the-validity", answers_slower_than_the_validity},
     {"validity-counts-from-the-sending", validity_counts_from_the_sending},
     {"claim-comes-after-its-release", claim_comes_after_its_release},
     {"yield-comes-after-its-answer", yield_comes_after_its_answer},
+    {"vote-ends-while-its-server-is-out-of-reach", vote_ends_while_its_server_is_out_of_reach},
+    {"number-counts-again-after-a-yield", number_counts_again_after_a_yield},
     {"hold-survives-the-loss-of-a-server", hold_survives_the_loss_of_a_server},
     {"hold-is-shown-after-each-server-forgot-it", hold_is_shown_after_each_server_forgot_it},
 });
@@ -311,7 +300,7 @@ constexpr auto scenarios = std::to_array<named_scenario>({
 outcome run_scenario(std::string_view name, const circumstances& under) {
   for (const named_scenario& each : scenarios) {
     if (each.name != name) continue;
-    stage on{under, silence};
+    stage on{under, silence, each.servers};
     each.play(on);
     return outcome{on.around};
   }

@@ -2,75 +2,16 @@
 
 #include <algorithm>
 #include <chrono>
-#include <functional>
+#include <string>
 #include <utility>
 
 #include "bent/coordinator.hpp"
-#include "simulation/quorum/coarse_time.hpp"
 #include "simulation/quorum/is_bent.hpp"
+#include "simulation/quorum/quorum_link.hpp"
 
 namespace holdfast::sim {
 
 using namespace std::chrono_literals;
-
-namespace {
-
-/// A client's link to all servers, wired as by stores/quorum/link.
-template <class Coordinator>
-class quorum_link final : public tickets::link {
- public:
-  quorum_link(host& from, std::vector<std::unique_ptr<tickets::link>> servers, std::deque<line>& ways,
-              duration silence, duration oldest, duration grain, mutant with)
-      : servers_{std::move(servers)},
-        time_{from, grain},
-        ways_{ways},
-        seam_{with},
-        coordinator_{time_,
-                     {.servers = servers_.size(), .silence = silence, .oldest = oldest},
-                     {[this](std::size_t to, tickets::request r, on_reply done) {
-                        seam_.pass(*servers_[to], to, std::move(r), std::move(done));
-                      },
-                      [&from](std::function<void()> action) { from.at(from.now(), std::move(action)); },
-                      [this](const store::notification& n) { on_notification_(n); }}} {
-    for (std::size_t i = 0; i < servers_.size(); ++i) {
-      servers_[i]->on_notifications([this, i](const store::notification& n) { coordinator_.hear(i, n); });
-      servers_[i]->on_gap([this] {
-        if (missed_) missed_();
-      });
-    }
-    for (line& each : ways_) each.connect_soon();
-  }
-  /// The process is gone, and its connections with it.
-  ~quorum_link() override {
-    coordinator_.stop();
-    for (line& each : ways_) each.hang_up();
-  }
-  quorum_link(const quorum_link&) = delete;
-  quorum_link& operator=(const quorum_link&) = delete;
-
-  void send(tickets::request request, on_reply done) override {
-    coordinator_.send(std::move(request), std::move(done));
-  }
-  void on_notifications(on_notification handler) override { on_notification_ = std::move(handler); }
-  void on_gap(const std::function<void()>& missed) override { missed_ = missed; }
-  std::shared_ptr<void> watch(store::watched /*target*/, std::function<void()> /*changed*/) override {
-    return nullptr;
-  }
-  void help(store::caller& /*who*/) override {}
-  bool drive() override { return false; }
-  void kick() override {}
-
- private:
-  std::vector<std::unique_ptr<tickets::link>> servers_;
-  coarse_time time_;
-  std::deque<line>& ways_;
-  quorum_seam seam_;
-  on_notification on_notification_;
-  std::function<void()> missed_;
-  Coordinator coordinator_;
-};
-
-}  // namespace
 
 quorum_store::node::node(scene& in, const clock& wall, quorum_ledger& all, std::size_t number, mutant with,
                          bool has_guard)
@@ -105,17 +46,26 @@ std::unique_ptr<tickets::link> quorum_store::connect(host& from, line& /*over*/,
     for (node& each : nodes_)
       ways.emplace_back(in_, from, each.at, in_.chance.between(100us, 2ms), ways.size() + 1);
   }
-  std::vector<std::unique_ptr<tickets::link>> servers;
-  for (std::size_t i = 0; i < nodes_.size(); ++i)
-    servers.push_back(nodes_[i].server.connect(from, ways[i], reply_limit));
+  const auto named = named_.find(from.number());
+  std::vector<quorum_server> servers;
+  for (std::size_t i = 0; i < nodes_.size(); ++i) {
+    if (named != named_.end() &&
+        std::find(named->second.begin(), named->second.end(), i) == named->second.end())
+      continue;
+    servers.push_back({nodes_[i].server.connect(from, ways[i], reply_limit), ways[i],
+                       "server" + std::to_string(i), nodes_[i].set});
+  }
   bent_with() = with_;
   const duration oldest = nodes_.front().server.oldest_number();
+  const bool keeps_sets = named != named_.end();
   if (bends_protocol(with_)) {
-    return std::make_unique<quorum_link<bent_quorum::coordinator>>(from, std::move(servers), ways, silence_,
-                                                                   oldest, grain_, with_);
+    using link = quorum_link<bent_quorum::coordinator>;
+    return std::make_unique<link>(from, std::move(servers), link::terms{silence_, oldest, grain_, keeps_sets},
+                                  with_);
   }
-  return std::make_unique<quorum_link<quorum::coordinator>>(from, std::move(servers), ways, silence_, oldest,
-                                                            grain_, with_);
+  using link = quorum_link<quorum::coordinator>;
+  return std::make_unique<link>(from, std::move(servers), link::terms{silence_, oldest, grain_, keeps_sets},
+                                with_);
 }
 
 std::size_t quorum_store::count_of_grants(std::size_t name, const owner_id& owner) {

@@ -7,6 +7,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "simulation/quorum/quorum_ledger.hpp"
@@ -27,6 +28,7 @@ class quorum_store final : public simulated_store {
     site at;
     node_ledger account;
     redis_store server;
+    std::optional<std::string> set;  // of its clients' servers; a restart does not concern it
   };
 
   /// \param silence after so long without an answer a server counts as silent.
@@ -37,6 +39,11 @@ class quorum_store final : public simulated_store {
   void coarsen_clocks(duration grain) { grain_ = grain; }
   /// The servers grant at once after a start, whatever they may have forgotten.
   void switch_guard_off() { has_guard_ = false; }
+  /// A client names only these servers, which keep that set: see stores/quorum/protocol/server_set. Before it
+  /// connects.
+  void name_servers(std::uint8_t client, std::vector<std::size_t> servers) {
+    named_[client] = std::move(servers);
+  }
   /// Ends a server's process, and its connections.
   void crash(std::size_t server);
 
@@ -71,7 +78,8 @@ class quorum_store final : public simulated_store {
   duration grain_{1};
   bool has_guard_ = true;
   std::deque<node> nodes_;
-  std::map<std::uint8_t, std::deque<line>> ways_;  // by the number of the client
+  std::map<std::uint8_t, std::deque<line>> ways_;           // by the number of the client
+  std::map<std::uint8_t, std::vector<std::size_t>> named_;  // likewise; none: all, and nobody keeps sets
 };
 
 }  // namespace holdfast::sim

@@ -52,15 +52,15 @@ void actor::release() {
   at.turn([this] { leases_->release(lease_, [](std::error_code) {}); });
 }
 
-stage::stage(const circumstances& under, duration silence)
+stage::stage(const circumstances& under, duration silence, std::size_t servers)
     : in{1, under.prints},
       calm{in, clock{1h}, clock{1h}},
-      counts{in, calm, 3,
+      counts{in, calm, servers_of_a_client,
              [this](std::size_t name, const owner_id& owner) { return store.count_of_grants(name, owner); }},
       sees{in, counts},
       store{in, counts, silence, under.with},
       around{in, calm, counts, sees, store, under.with, 10s, 0, false, locks} {
-  for (int i = 0; i < 3; ++i) store.add_node(clock{24h * 365 * 50});
+  for (std::size_t i = 0; i < servers; ++i) store.add_node(clock{24h * 365 * 50});
   store.heal();
   run(store.guard() + 2s);  // they have just started
 }
@@ -69,6 +69,11 @@ actor& stage::enter() {
   actor& one = actors_.emplace_back(around, static_cast<std::uint8_t>(actors_.size() + 1));
   run(1s);  // until it is connected
   return one;
+}
+
+actor& stage::enter(std::vector<std::size_t> servers) {
+  store.name_servers(static_cast<std::uint8_t>(actors_.size() + 1), std::move(servers));
+  return enter();
 }
 
 void stage::restart(std::size_t index, bool forgets) {

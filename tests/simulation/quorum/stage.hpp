@@ -8,6 +8,7 @@
 #include <optional>
 #include <string>
 #include <variant>
+#include <vector>
 
 #include "core/port.hpp"
 #include "lease/lease_manager.hpp"
@@ -35,6 +36,8 @@ class actor {
     if (lease_) around_.sees.write(lease_, grant_);
   }
   [[nodiscard]] bool holds() const { return lease_ && lease_->held_at(at.now()); }
+  /// Of its last grant; zero: there was none.
+  [[nodiscard]] fencing_token token() const { return lease_ ? lease_->hold.token : fencing_token{}; }
   /// What a look at the name says, once it has answered.
   void look() {
     driver_->inspect(name_of(0), 0, at.now() + std::chrono::seconds{2},
@@ -68,12 +71,17 @@ class actor {
   std::optional<lock_state> seen_;
 };
 
-/// Three servers whose clocks agree, and the actors, on a network that loses nothing.
+/// Servers whose clocks agree, and the actors, on a network that loses nothing.
 class stage {
  public:
-  stage(const circumstances& under, duration silence);
+  static constexpr std::size_t servers_of_a_client = 3;
+
+  /// \param servers more than those of one client: then the clients name some of them.
+  stage(const circumstances& under, duration silence, std::size_t servers);
 
   actor& enter();
+  /// A client that names only these servers, which keep the set of their clients.
+  actor& enter(std::vector<std::size_t> servers);
   /// False once something was found.
   bool run(duration length) { return in.run_until(in.now + length); }
   void require(bool holds, const std::string& otherwise) { in.require(holds, otherwise); }
