@@ -87,6 +87,22 @@ TEST_F(quorum_coordinator, claims_a_hold_at_servers_that_miss_it) {
 
 // Each server notifies the holder, and a renewal after the first of these comes before the others have ended
 // it.
+// Renewals go out together. What one hold is missing is not to wait until it is known of all the others.
+TEST_F(quorum_coordinator, claims_a_hold_at_servers_that_miss_it_beside_one_that_too_few_servers_know_of) {
+  hold_at(everywhere);
+  auto both = renewal();
+  both.batch.push_back({"another", claim(true, 2).owner, fencing_token{number}, 30s});
+  const auto got = send(both);
+  const auto kept_of_both = [](bool first, bool second) { return of(tickets::kept{{first, second}, {}}); };
+  reply({0, 1}, kept_of_both(true, true));
+  reply(2, kept_of_both(true, false));
+  reply(3, kept_of_both(false, false));
+  reply(4, failed(4));
+  ASSERT_NE(in<tickets::kept>(got), nullptr);
+  EXPECT_EQ(in<tickets::kept>(got)->unsure, std::vector<std::size_t>{1});
+  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{3});
+}
+
 TEST_F(quorum_coordinator, claims_nothing_for_a_hold_that_is_being_ended_by_force) {
   hold_at(everywhere);
   time_.turn([&] {

@@ -158,7 +158,8 @@ coordinator::decision coordinator::renewal_of(
     }
     for (std::size_t i = 0; i < all.size(); ++i) {
       const auto* const k = reply_in<tickets::kept>(all[i]);
-      if (!at_server || k == nullptr || !is_decided || std::exchange(seen->at(i), true)) continue;
+      const bool is_time = is_decided || is_last;  // each hold has its answer, or no more answers come
+      if (!at_server || k == nullptr || !is_time || std::exchange(seen->at(i), true)) continue;
       for (std::size_t h = 0; h < holds.size(); ++h)
         if (answer.each[h]) at_server(holds[h].owner, i, k->each.at(h));
     }
