@@ -327,48 +327,6 @@ TEST_F(quorum_contender, that_holds_is_claimed_in_the_queue_of_a_server_that_lac
   EXPECT_EQ(sent(3).weight, store::full_capacity);
 }
 
-// A server that has granted a claim late, or lost its hold and got it back, may accept the token no more. Who
-// looks would find several numbers, or none.
-TEST_F(quorum_contender, tells_its_token_to_servers_that_have_another_number) {
-  claim_.annotate(std::make_shared<const std::string>(R"({"host":"web-1"})"));
-  ask();
-  for (const std::size_t server : {0, 1, 2}) hear(server, granted());
-  ASSERT_TRUE(claim_.holds());
-  hear(4, granted(number - 3, number - 3));
-  hear(3, granted(0, number));
-  for (const std::size_t server : {3, 4}) {
-    ASSERT_EQ(in_flight_.count(server), 1U) << server;
-    EXPECT_EQ(sent(server).kind, tickets::task::annotate);
-    EXPECT_EQ(*sent(server).metadata, R"({"token":5000000,"host":"web-1"})");
-  }
-  for (const std::size_t server : {0, 1, 2}) {
-    take(claim_.tell_token(now_, server));
-    EXPECT_EQ(in_flight_.count(server), 0U) << "it has accepted the token";
-  }
-  hear(3, tickets::done{});
-  take(claim_.tell_token(now_, 3));
-  EXPECT_EQ(in_flight_.count(3), 0U) << "it was told";
-  EXPECT_TRUE(hear(4, failed(4)).send.empty()) << "the next renewal is early enough";
-  take(claim_.tell_token(now_, 4));
-  EXPECT_EQ(in_flight_.count(4), 1U);
-}
-
-TEST_F(quorum_contender, tells_its_token_again_where_the_hold_has_begun_anew) {
-  claim_.annotate(std::make_shared<const std::string>("{}"));
-  ask();
-  for (const std::size_t server : {0, 1, 2}) hear(server, granted());
-  ASSERT_TRUE(claim_.holds());
-  hear(3, granted(0, number, 1));
-  hear(3, tickets::done{});
-  take(claim_.spread(now_, 3));
-  EXPECT_EQ(*sent(3).metadata, R"({"token":5000000})");
-  hear(3, granted(0, number, 2));
-  ASSERT_EQ(in_flight_.count(3), 1U);
-  EXPECT_EQ(sent(3).kind, tickets::task::annotate);
-  hear(3, tickets::nothing{});
-  EXPECT_EQ(in_flight_.count(3), 0U) << "the next renewal claims it";
-}
-
 TEST_F(quorum_contender, that_was_lowered_is_spread_as_a_reader) {
   ask();
   for (std::size_t i = 0; i < 5; ++i) hear(i, granted());

@@ -87,6 +87,19 @@ TEST_F(quorum_set, is_taken_again_where_the_other_one_was_deleted) {
   EXPECT_FALSE(set_.conflict());
 }
 
+TEST_F(quorum_set, shows_where_a_servers_process_may_be_another_one) {
+  const auto connect = [&](const std::string& run) {
+    set_.hear(1, description(set_.text(), run));
+    return set_.connected(1);
+  };
+  EXPECT_TRUE(connect("first"));
+  EXPECT_FALSE(connect("first"));
+  EXPECT_FALSE(set_.connected(1)) << "the set was written";
+  EXPECT_TRUE(connect("second"));
+  EXPECT_TRUE(connect("")) << "this user may not know";
+  EXPECT_TRUE(connect(""));
+}
+
 TEST_F(quorum_set, has_no_server_twice) {
   set_.hear(0, description(set_.text(), "same"));
   set_.hear(2, description(set_.text(), "same"));

@@ -110,6 +110,12 @@ contender::step contender::tell_token(time_point now, std::size_t server) {
   return s;
 }
 
+void contender::restarted(std::size_t server) {
+  seat& of = seats_.at(server);
+  of.has_restarted = true;
+  of.is_told_token = false;
+}
+
 std::shared_ptr<const std::string> contender::annotate(std::shared_ptr<const std::string> metadata) {
   claim_.metadata = std::move(metadata);
   if (holds_ && claim_.metadata)
@@ -163,6 +169,7 @@ void contender::take_place(seat& of, const place& at) {
   of.pause = at.pause;
   if (!at.vote) return;
   of.accepted = at.vote->accepted;
+  of.has_restarted = false;
   of.fence = at.vote->fence;
   of.clock = at.vote->clock;
   of.refuses = of.sent_step == ballot_step::accept && of.accepted != token() && of.fence < token();
@@ -179,6 +186,8 @@ void contender::send(step& s, time_point now, std::size_t server, ballot_step ki
   if (kind == ballot_step::claim) {
     r.kind = tickets::task::acquire;
     r.wait = claim_.wait || is_split_ || holds_;
+  } else if (kind == ballot_step::none) {
+    r.kind = tickets::task::annotate;
   } else {
     r.kind = tickets::task::look;
     r.metadata.reset();
@@ -192,18 +201,10 @@ void contender::send(step& s, time_point now, std::size_t server, ballot_step ki
   s.send.push_back({server, std::move(r)});
 }
 
-/// The metadata of readers cannot be replaced.
 void contender::tell_token_at(step& s, time_point now, std::size_t server) {
-  seat& to = seats_.at(server);
-  const bool has_token = to.accepted == token() || to.is_told_token;
-  if (has_token || to.in_flight || claim_.weight != claim_.capacity || !claim_.metadata) return;
-  tickets::request r = claim_;
-  r.kind = tickets::task::annotate;
-  to.in_flight = true;
-  to.again = false;
-  to.sent_step = ballot_step::none;
-  to.sent = now;
-  s.send.push_back({server, std::move(r)});
+  const seat& to = seats_.at(server);
+  const bool has_token = to.is_told_token || (to.accepted == token() && !to.has_restarted);
+  if (!has_token && !to.in_flight && claim_.metadata) send(s, now, server, ballot_step::none);
 }
 
 /// A yield that is not answered goes first: it may have been carried out.

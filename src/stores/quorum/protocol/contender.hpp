@@ -80,6 +80,8 @@ class contender {
   /// or none, this has the token written beside the hold: who looks has to find one token, also when few of
   /// the servers are left that accepted it.
   [[nodiscard]] step tell_token(time_point now, std::size_t server);
+  /// A server's process may be another one, which may have forgotten what was told to it last.
+  void restarted(std::size_t server);
   /// From exclusive to shared.
   void lower() { claim_.weight = 1; }
   /// \return what is to be written at the servers: of a hold it has the token.
@@ -109,6 +111,7 @@ class contender {
     tickets::ballot_step sent_step{};
     bool again = false;          // something has happened there meanwhile
     bool is_told_token = false;  // it stands there beside the hold
+    bool has_restarted = false;  // since it said last what it has accepted
     bool granted = false;
     bool refuses = false;   // the last proposal, though it is above the fence
     bool answered = false;  // since the caller has asked

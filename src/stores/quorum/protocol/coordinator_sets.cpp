@@ -57,7 +57,8 @@ void coordinator::take_back() {
 
 void coordinator::connected(std::size_t server) {
   if (!*alive_) return;
-  set_.connected(server);
+  if (set_.connected(server))
+    for (const auto& [owner, each] : claims_) each->machine.restarted(server);
   get_acquainted();
 }
 

@@ -52,7 +52,11 @@ void server_set::hear(std::size_t server, const self_description& said) {
   of.failures = 0;
 }
 
-void server_set::connected(std::size_t server) { members_.at(server).is_connected = true; }
+bool server_set::connected(std::size_t server) {
+  member& of = members_.at(server);
+  of.is_connected = true;
+  return std::exchange(of.run_in_use, of.run) != of.run || of.run.empty();
+}
 
 void server_set::miss(std::size_t server) {
   member& of = members_.at(server);

@@ -31,8 +31,9 @@ class server_set {
   [[nodiscard]] const std::string& text() const { return text_; }
 
   void hear(std::size_t server, const self_description& said);
-  /// The connection on which it was heard is in use: the set can be written.
-  void connected(std::size_t server);
+  /// The connection on which it was heard is in use: the set can be written. \return whether the server's
+  /// process may be another one than on the connection before.
+  bool connected(std::size_t server);
   /// It cannot be reached. What it has said before stays.
   void miss(std::size_t server);
   /// The set is being written at the server.
@@ -68,6 +69,7 @@ class server_set {
     unsigned failures = 0;      // to write it, since it was heard
     std::string other;          // the set that it has, where that is another one
     std::string run;
+    std::string run_in_use;  // on the last connection that was in use
   };
 
   [[nodiscard]] bool is_any(state s) const;

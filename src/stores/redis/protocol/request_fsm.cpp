@@ -329,7 +329,7 @@ void request_fsm::say_claim(std::string& out, std::int64_t keep) const {
 std::vector<std::string_view> all_scripts(const dialect& in) {
   if (in.votes) {
     return {quorum_text::claim,    quorum_text::yield, quorum_text::accept,    quorum_text::end_hold,
-            quorum_text::release,  text::renew,        quorum_text::downgrade, text::annotate,
+            quorum_text::release,  text::renew,        quorum_text::downgrade, quorum_text::annotate,
             text::request_release, text::inspect};
   }
   return {text::acquire,         text::look,          text::release,

@@ -48,6 +48,7 @@ script voting_script_of(task kind, tickets::ballot_step step) {
     case task::release:
     case task::withdraw: return {quorum_text::release_sha1, quorum_text::release};
     case task::downgrade: return {quorum_text::downgrade_sha1, quorum_text::downgrade};
+    case task::annotate: return {quorum_text::annotate_sha1, quorum_text::annotate};
     default: return script_of(kind);  // which grants nothing
   }
 }

@@ -1,0 +1,39 @@
+-- Write other metadata into the claim of a holder at one of several servers: a leader replaces its value, or a holder
+-- says which token it has, since this server may have accepted another one, or none. In the latter case a request to
+-- release that stands there stays: nothing but the token has changed.
+--
+-- KEYS: lock fence waiters holders (see claims.lua)
+-- ARGV: owner, metadata, keep
+-- Returns 1, or 0: the hold had ended.
+
+local found = redis.call('MGET', KEYS[1], KEYS[2])
+local clock = redis.call('TIME')
+--@include claims.lua
+local owner, metadata = ARGV[1], ARGV[2]
+local mark = ',"release_request":'
+
+local value = found[1] or redis.call('GET', lock) -- which fails for a key of another type
+local alone = value and parts_of(value)
+local c = alone and alone.owner == owner and alone
+if value and not alone and value:find('^holdfast:shared ') then
+  c = claim_in(holders, owner)
+  local ends = c and redis.call('ZSCORE', holders, 'end ' .. owner)
+  if not ends or -ends <= now then return 0 end
+end
+if not c then return 0 end
+
+local before, former = c.rest:match('^(%x[%x{}]* %d+ %d+ %d+ =%d+/%d+ )(.*)$')
+local request = former:find(mark, 1, true)
+if request then
+  local function without_token(text) return (text:gsub('^{"token":%d+,?', '{')) end
+  local is_same = without_token(former:sub(1, request - 1) .. '}') == without_token(metadata)
+  if is_same then metadata = metadata:sub(1, -2) .. former:sub(request) end
+end
+local text = c.token .. ' ' .. owner .. ' ' .. c.since .. ' ' .. before .. metadata
+if alone then
+  redis.call('SET', lock, text, 'KEEPTTL')
+else
+  redis.call('ZREM', holders, c.text)
+  redis.call('ZADD', holders, c.token, text)
+end
+return 1
