@@ -5,6 +5,7 @@
 
 #include "runtime/event_loop.hpp"
 #include "stores/redis/link/dial.hpp"
+#include "stores/redis/link/self_description.hpp"
 #include "stores/redis/protocol/failover_guard.hpp"
 #include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/quorum_scripts.hpp"
@@ -48,7 +49,7 @@ class quorum_link::server final : private redis::node::parent {
       if (kept == nullptr || command.problem || command.replies.size() < command.replies_due)
         return in_.coordinator_.not_joined(index_);
       const bool wrote = command.replies.front().is(redis::value::kind::text);
-      auto refusal = in_.coordinator_.joined(index_, description_of(*kept), wrote);
+      auto refusal = in_.coordinator_.joined(index_, redis::description_of(*kept, run_), wrote);
       if (refusal) node_->reconnect({std::move(*refusal), false});
     };
     push(std::move(c));
@@ -68,19 +69,9 @@ class quorum_link::server final : private redis::node::parent {
                                   redis::io_deadline{in_.settings_.connect_limit, stop}, to.wishes());
     const runtime::core_lock now{in_.loop()};
     run_ = made.quorum.run;
-    if (auto refusal = in_.coordinator_.meet(index_, description_of(made.quorum.set)))
+    if (auto refusal = in_.coordinator_.meet(index_, redis::description_of(made.quorum.set, run_)))
       throw runtime::connection_error{std::move(*refusal), false};
     return made;
-  }
-  /// \param set the reply to GET.
-  [[nodiscard]] self_description description_of(const redis::value& set) const {
-    self_description said;
-    said.run = run_;
-    if (set.is(redis::value::kind::text))
-      said.set = set.text;
-    else
-      said.keeps_set = set.is(redis::value::kind::null);
-    return said;
   }
   void push(std::unique_ptr<redis::pending_command> c) {
     node_->push(std::move(c), true);

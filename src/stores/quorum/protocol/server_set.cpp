@@ -110,12 +110,18 @@ std::vector<std::size_t> server_set::lacking() const {
   return all;
 }
 
-std::optional<failure> server_set::conflict_at(std::size_t server) const {
+std::optional<std::string> server_set::other_at(std::size_t server) const {
   const member& of = members_.at(server);
   if (of.is != state::conflicts) return std::nullopt;
+  return printable(of.other);
+}
+
+std::optional<failure> server_set::conflict_at(std::size_t server) const {
+  const auto other = other_at(server);
+  if (!other) return std::nullopt;
   return failure{
       errc::foreign_store,
-      "other clients name the servers " + printable(of.other) + ", and this URL names " + text_ +
+      "other clients name the servers " + *other + ", and this URL names " + text_ +
           "; all clients have to name the same servers, by the same addresses. If the set was changed: end "
           "all clients that use the former one, delete on each server the key that ends with \\x1fquorum, "
           "and start this client again"};

@@ -56,6 +56,8 @@ class server_set {
   [[nodiscard]] std::vector<std::size_t> lacking() const;
   /// Why the client is refused as a whole; empty: it is not, by what the servers have said.
   [[nodiscard]] std::optional<failure> conflict() const;
+  /// The other set that a server keeps, for people; empty: it keeps none, or this one.
+  [[nodiscard]] std::optional<std::string> other_at(std::size_t server) const;
   /// Why one server is not used.
   [[nodiscard]] std::optional<failure> conflict_at(std::size_t server) const;
 

@@ -2,7 +2,6 @@
 
 #include <algorithm>
 #include <iterator>
-#include <map>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 #include "runtime/wakeup_fd.hpp"
 #include "stores/redis/link/conversation.hpp"
 #include "stores/redis/link/server_questions.hpp"
+#include "stores/redis/link/set_findings.hpp"
 #include "stores/redis/protocol/replies.hpp"
 #include "stores/redis/protocol/sentinel_replies.hpp"
 #include "stores/redis/protocol/slot_map.hpp"
@@ -19,7 +19,6 @@ namespace holdfast::redis {
 
 namespace {
 
-using std::chrono::microseconds;
 using std::chrono::milliseconds;
 using grade = finding::grade;
 
@@ -83,8 +82,6 @@ class survey {
   void examine_sentinels();
   void examine_cluster();
   void examine_quorum();
-  void examine_clocks(const std::vector<server_facts>& of);
-  void examine_votes(const std::vector<server_facts>& of);
 
   const settings& in_;
   milliseconds longest_ttl_;
@@ -222,52 +219,7 @@ void survey::examine_quorum() {
     if (facts) answers.push_back(*std::move(facts));
   }
   if (answers.empty()) throw connection_error{last_problem_};
-  const std::string observed =
-      std::to_string(answers.size()) + " of " + std::to_string(in_.quorum.size()) + " servers answer";
-  if (2 * answers.size() > in_.quorum.size()) {
-    add("the set", "majority", grade::kept, observed);
-  } else {
-    add("the set", "majority", grade::broken, observed, "no lock can be acquired or renewed",
-        "start the servers that do not answer");
-  }
-  examine_votes(answers);
-  examine_clocks(answers);
-}
-
-/// A server that may have forgotten its votes has none for a while; one that is named twice has two.
-void survey::examine_votes(const std::vector<server_facts>& of) {
-  std::map<std::string, std::string> processes;
-  for (const server_facts& each : of) {
-    const std::string run{each.field("run_id")};
-    const auto [known, is_new] = processes.emplace(run, each.place);
-    if (!run.empty() && !is_new) {
-      add(each.place, "vote", grade::broken, "it is the same server as " + known->second,
-          "it would vote twice: clients refuse this URL (errc::foreign_store)", "name each server once");
-    }
-    const milliseconds up{1000 * each.number("uptime_in_seconds")};
-    const bool remembers = each.setting("appendonly") == "yes" && each.setting("appendfsync") == "always";
-    if (remembers || in_.speech.guard.count() == 0 || run.empty() || up >= in_.speech.guard) continue;
-    add(each.place, "vote", grade::warning,
-        "it began " + std::to_string(up / std::chrono::seconds{1}) +
-            " s ago, and may have forgotten its votes",
-        std::string{"it has no vote until "} + in_.speech.guard_option + " is over",
-        "wait; with appendonly yes and appendfsync always it votes at once");
-  }
-}
-
-/// Tokens rise over forgetting as long as clocks differ by less than the guard.
-void survey::examine_clocks(const std::vector<server_facts>& of) {
-  const auto ahead = [](const server_facts& one) { return one.clock_ahead.value_or(microseconds{}); };
-  const auto [least, most] = std::ranges::minmax(of, {}, ahead);
-  const auto apart = std::chrono::duration_cast<milliseconds>(ahead(most) - ahead(least));
-
-  const milliseconds bound = in_.speech.guard.count() != 0 ? in_.speech.guard : milliseconds{1000};
-  if (apart < bound) return add("the set", "clocks", grade::kept, "the servers' clocks agree");
-  add("the set", "clocks", grade::broken,
-      "the clocks of " + most.place + " and " + least.place + " are " + std::to_string(apart.count()) +
-          " ms apart",
-      "tokens may fall after a server has forgotten, and a server far behind refuses claims",
-      "timedatectl set-ntp true on each host");
+  std::ranges::move(findings_of_set(in_, answers), std::back_inserter(found_));
 }
 
 }  // namespace

@@ -98,11 +98,13 @@ server_facts facts_of(const settings& in, const server_address& at, const tls_co
                               "cluster-node-timeout", "bind", "protected-mode", "port", "tls-auth-clients"}) {
     questions.push_back({"CONFIG", "GET", pattern});
   }
+  if (in.is_quorum()) questions.push_back({"GET", quorum_key(in.speech.prefix)});
   if (in.database != 0) static_cast<void>(with.ask({"SELECT", std::to_string(in.database)}));
   const std::vector<value> replies = with.ask_all(questions);
   facts.info = fields_in_info(replies[0]);
   if (replies[1].is(value::kind::text)) facts.guard_marker = replies[1].text;
   facts.info_error = replies[0].is(value::kind::error) ? replies[0].text : "nothing";
+  if (in.is_quorum()) facts.set = replies.back();
   for (const value& reply : replies) facts.settings.merge(settings_in(reply));
   facts.clock_ahead = clock_ahead(with);
   facts.script_time = script_time(with);

@@ -40,6 +40,7 @@ struct server_facts {
   std::optional<std::chrono::microseconds> script_time;  // the median of a script's round trips
   std::string guard_marker;  // see failover_guard; empty: there is none, or it was not asked for
   bool has_guard = false;    // of its own: it is no node of a cluster, and no one of several servers
+  std::optional<value> set;  // the reply to GET of quorum_key, of one of several servers; empty: not asked
   std::string obstacle;      // an error with which it refuses everybody for now; empty: none
 
   struct denial {

@@ -1,0 +1,77 @@
+// `holdfast doctor` on a set of servers of which a majority decides: what concerns more than one of them.
+
+#include <algorithm>
+#include <gmock/gmock.h>
+
+#include "doctor_fixture.hpp"
+#include "support/redis_quorum.hpp"
+
+namespace holdfast::test {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using testing::Not;
+
+const std::string quorum_key = "{holdfast:}\x1fquorum";
+
+class doctor_on_redlock : public doctor_test {
+ protected:
+  std::string place(std::size_t index) {
+    return "127.0.0.1:" + std::to_string(servers_.server(index).port());
+  }
+  /// As a shell runs it.
+  result run_in_shell(const std::string& command) {
+    return process{scratch_, {"sh", "-c", command}, {}}.wait();
+  }
+  static std::string command_in(const json& one) {
+    const auto remedy = one["remedy"].get<std::string>();
+    return remedy.substr(std::min(remedy.find("redis-cli"), remedy.size()));
+  }
+
+  redis_quorum servers_{{.servers = 3, .own_clock = true}};
+  std::string url_ = servers_.url();
+};
+
+TEST_F(doctor_on_redlock, names_a_server_that_keeps_another_set) {
+  is_kept(condition(url_, "set"));
+  for (const std::string other : {"10.0.0.1:6379,10.0.0.2:6379,10.0.0.3:6379", "nonsense"}) {
+    servers_.server(1).ask({"SET", quorum_key, other});
+    EXPECT_THAT(holdfast({"run", "stock", "--wait", "5s", "--store", url_, "--", "true"}).err,
+                HasSubstr("other clients name the servers " + other));
+    const auto found = condition(url_, "set", 2);
+    is(found, "broken", "it keeps '" + other + "'", "redis-cli");
+    EXPECT_EQ(found["subject"], place(1));
+    std::vector<std::string> own{place(0), place(1), place(2)};
+    std::sort(own.begin(), own.end());
+    EXPECT_THAT(found["observed"].get<std::string>(), HasSubstr(own[0] + "," + own[1] + "," + own[2]));
+    const auto deleted = run_in_shell(command_in(found));
+    EXPECT_EQ(deleted.out, "1\n") << command_in(found) << deleted.err;
+    is_kept(condition(url_, "set"));
+  }
+}
+
+TEST_F(doctor_on_redlock, writes_the_key_of_a_set_for_a_shell_whatever_the_prefix_is) {
+  const std::string prefix = "it's $HOME %s \\n \"a\" ";
+  const auto url = servers_.url("?prefix=it's%20$HOME%20%25s%20%5Cn%20%22a%22%20");
+  servers_.server(2).ask({"SET", "{" + prefix + "}\x1fquorum", "others"});
+  const auto found = condition(url, "set", 2);
+  is(found, "broken", "it keeps 'others'", "redis-cli");
+  EXPECT_EQ(run_in_shell(command_in(found)).out, "1\n") << command_in(found);
+}
+
+TEST_F(doctor_on_redlock, says_that_the_key_of_a_set_cannot_be_read) {
+  servers_.server(0).ask({"HSET", quorum_key, "a", "b"});
+  const auto found = condition(url_, "set");
+  is(found, "warning", "WRONGTYPE", "redis-cli");
+  EXPECT_EQ(run_in_shell(command_in(found)).out, "1\n");
+  servers_.server(0).ask({"ACL", "SETUSER", "blind", "on", ">secret", "~*", "&*", "+@all", "-get"});
+  auto url = url_;
+  url.insert(url.find("//") + 2, "blind:secret@");
+  for (std::size_t i = 1; i < 3; ++i)
+    servers_.server(i).ask({"ACL", "SETUSER", "blind", "on", ">secret", "~*", "&*", "+@all"});
+  is(condition(url, "set"), "unknown", "NOPERM", "ACL SETUSER blind +get");
+}
+
+}  // namespace
+}  // namespace holdfast::test
