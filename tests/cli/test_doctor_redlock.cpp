@@ -73,5 +73,25 @@ TEST_F(doctor_on_redlock, says_that_the_key_of_a_set_cannot_be_read) {
   is(condition(url, "set"), "unknown", "NOPERM", "ACL SETUSER blind +get");
 }
 
+TEST_F(doctor_on_redlock, gives_no_vote_to_writes_that_may_go_without_the_disk) {
+  const auto guarded = servers_.guarded_url("?restart_guard=1h");
+  for (std::size_t i = 0; i < 3; ++i) {
+    servers_.server(i).ask({"CONFIG", "SET", "appendonly", "yes"});
+    servers_.server(i).ask({"CONFIG", "SET", "appendfsync", "always"});
+  }
+  const auto votes = [&] {
+    const auto all = findings(guarded, {});
+    return std::count_if(all.begin(), all.end(), [](const json& each) {
+      return each["condition"] == "vote" && each["result"] == "warning";
+    });
+  };
+  EXPECT_EQ(votes(), 0);
+  servers_.server(1).ask({"CONFIG", "SET", "no-appendfsync-on-rewrite", "yes"});
+  EXPECT_EQ(votes(), 1);
+  is(condition(guarded, "vote"), "warning", "may have forgotten its votes", "no-appendfsync-on-rewrite no");
+  is(condition(url_, "persistence"), "broken", "no-appendfsync-on-rewrite is yes",
+     "no-appendfsync-on-rewrite no; CONFIG REWRITE");
+}
+
 }  // namespace
 }  // namespace holdfast::test

@@ -64,6 +64,23 @@ TEST(redis_server_findings, tell_of_a_server_that_is_open_to_other_hosts) {
   EXPECT_EQ(condition(open, "access").result, grade::unknown);
 }
 
+TEST(redis_server_findings, tell_of_writes_that_go_without_the_disk_while_the_file_is_written_anew) {
+  server_facts kept = facts();
+  kept.info["aof_enabled"] = "1";
+  kept.settings.insert({{"appendonly", "yes"}, {"no-appendfsync-on-rewrite", "no"}});
+  kept.settings["appendfsync"] = "always";
+  dialect unguarded;
+  unguarded.guard = 0ms;
+  EXPECT_EQ(condition(kept, "persistence", unguarded).result, grade::kept);
+  kept.settings["no-appendfsync-on-rewrite"] = "yes";
+  const finding found = condition(kept, "persistence", unguarded);
+  EXPECT_EQ(found.result, grade::broken);
+  EXPECT_NE(found.observed.find("no-appendfsync-on-rewrite is yes"), std::string::npos) << found.observed;
+  EXPECT_NE(found.remedy.find("CONFIG SET no-appendfsync-on-rewrite no; CONFIG REWRITE"), std::string::npos)
+      << found.remedy;
+  EXPECT_EQ(condition(kept, "persistence").result, grade::kept) << "the guard is on";
+}
+
 TEST(redis_server_findings, take_no_silence_for_good_news) {
   server_facts mute;
   mute.info_error = "LOADING the dataset";

@@ -94,7 +94,7 @@ server_facts facts_of(const settings& in, const server_address& at, const tls_co
 
   conversation with{in, at, in.login, secure, stop};
   std::vector<std::vector<std::string>> questions{{"INFO"}, {"GET", guard_key(in.speech.prefix)}};
-  for (const char* pattern : {"append*", "min-replicas-*", "stop-writes-on-bgsave-error", "save",
+  for (const char* pattern : {"*append*", "min-replicas-*", "stop-writes-on-bgsave-error", "save",
                               "cluster-node-timeout", "bind", "protected-mode", "port", "tls-auth-clients"}) {
     questions.push_back({"CONFIG", "GET", pattern});
   }

@@ -130,13 +130,15 @@ void examination::examine_votes() {
           "it would vote twice: clients refuse this URL (errc::foreign_store)", "name each server once");
     }
     const milliseconds up{1000 * each.number("uptime_in_seconds")};
-    const bool remembers = each.setting("appendonly") == "yes" && each.setting("appendfsync") == "always";
-    if (remembers || in_.speech.guard.count() == 0 || run.empty() || up >= in_.speech.guard) continue;
+    if (keep_each_write(each.settings) || in_.speech.guard.count() == 0 || run.empty() ||
+        up >= in_.speech.guard)
+      continue;
     add(each.place, "vote", grade::warning,
         "it began " + std::to_string(up / std::chrono::seconds{1}) +
             " s ago, and may have forgotten its votes",
         std::string{"it has no vote until "} + in_.speech.guard_option + " is over",
-        "wait; with appendonly yes and appendfsync always it votes at once");
+        "wait; a server votes as soon as it starts if its file has appendonly yes, appendfsync always and "
+        "no-appendfsync-on-rewrite no");
   }
 }
 

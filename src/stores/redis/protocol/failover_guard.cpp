@@ -7,6 +7,7 @@
 #include "stores/redis/protocol/resp.hpp"
 #include "stores/redis/protocol/scripts.hpp"
 #include "stores/redis/protocol/server_errors.hpp"
+#include "stores/redis/protocol/server_facts.hpp"
 
 namespace holdfast::redis {
 
@@ -44,15 +45,7 @@ std::string guard_marker::key(std::string_view prefix) const {
 
 kept_writes kept_writes_in(const value& settings) {
   if (!settings.is(value::kind::list)) return kept_writes::unknown;
-  const auto is_set = [&](std::string_view name, std::string_view wanted) {
-    for (std::size_t i = 0; i + 1 < settings.items.size(); i += 2)
-      if (settings.items[i].text == name) return settings.items[i + 1].text == wanted;
-    return false;
-  };
-  // While a file is written anew, the last one may go without the disk.
-  const bool always = is_set("appendonly", "yes") && is_set("appendfsync", "always") &&
-                      is_set("no-appendfsync-on-rewrite", "no");
-  return always ? kept_writes::yes : kept_writes::no;
+  return keep_each_write(settings_in(settings)) ? kept_writes::yes : kept_writes::no;
 }
 
 void failover_guard::append_question(std::string& out, const dialect& in, bool in_full,

@@ -93,4 +93,9 @@ server_facts::fields settings_in(const value& reply) {
   return all;
 }
 
+bool keep_each_write(const server_facts::fields& settings) {
+  return text_of(settings, "appendonly") == "yes" && text_of(settings, "appendfsync") == "always" &&
+         text_of(settings, "no-appendfsync-on-rewrite") == "no";
+}
+
 }  // namespace holdfast::redis

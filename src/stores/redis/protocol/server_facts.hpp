@@ -71,6 +71,10 @@ struct server_facts {
 [[nodiscard]] server_facts::fields fields_in_info(const value& reply);
 /// The settings in a reply to CONFIG GET; none in an error.
 [[nodiscard]] server_facts::fields settings_in(const value& reply);
+/// Whether a server with these settings has each write on its disk before its reply: `appendonly yes`,
+/// `appendfsync always`, and `no-appendfsync-on-rewrite no`. Without the last one, writes may go without the
+/// disk while the file is written anew.
+[[nodiscard]] bool keep_each_write(const server_facts::fields& settings);
 
 /// Holds what a server has said to the conditions of docs/stores/redis.md.
 /// \param longest_ttl in use, with its grace.

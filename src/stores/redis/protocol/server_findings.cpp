@@ -101,14 +101,19 @@ class examination {
     const std::string sync{facts_.setting("appendfsync")};
     std::string observed = "appendonly is no";
     if (appends) observed = "appendonly is yes, appendfsync " + (sync.empty() ? "not known" : "is " + sync);
-    if (appends && sync == "always") return add("persistence", grade::kept, observed);
+    const std::string on_rewrite{facts_.setting("no-appendfsync-on-rewrite")};
+    if (appends && sync == "always" && on_rewrite == "yes")
+      observed +=
+          ", no-appendfsync-on-rewrite is yes: while the file is written anew, writes go without the disk";
+    if (appends && keep_each_write(facts_.settings)) return add("persistence", grade::kept, observed);
     if (in_.guard.count() != 0) {
       return add("persistence", grade::kept,
                  observed + "; after a restart that may forget, nothing is granted for the " +
                      in_.guard_option + " of " + text_of(in_.guard));
     }
     const std::string remedy = std::string{"remove "} + in_.guard_option + "=0 from the store's URL, or: " +
-                               "CONFIG SET appendonly yes; CONFIG SET appendfsync always";
+                               "CONFIG SET appendonly yes; CONFIG SET appendfsync always; CONFIG SET " +
+                               "no-appendfsync-on-rewrite no; CONFIG REWRITE";
     if (appends && sync.empty()) {
       return add("persistence", grade::unknown, observed + ", and the guard is off",
                  "unless it is always, a restart forgets locks that are held, and they are granted again",
