@@ -93,5 +93,16 @@ TEST_F(doctor_on_redlock, gives_no_vote_to_writes_that_may_go_without_the_disk) 
      "no-appendfsync-on-rewrite no; CONFIG REWRITE");
 }
 
+TEST_F(doctor_on_redlock, warns_of_a_server_whose_clock_is_behind_by_more_than_a_second) {
+  const auto guarded = servers_.guarded_url();
+  is_kept(condition(guarded, "clocks"));
+  servers_.server(1).set_clock(std::chrono::seconds{-5});
+  const auto found = condition(guarded, "clocks", 1);
+  is(found, "warning", place(1) + " are ", "timedatectl set-ntp true");
+  EXPECT_THAT(found["meaning"].get<std::string>(), HasSubstr("a free lock waits"));
+  servers_.server(1).set_clock(std::chrono::seconds{-40});
+  is(condition(guarded, "clocks", 2), "broken", place(1) + " are ", "timedatectl set-ntp true");
+}
+
 }  // namespace
 }  // namespace holdfast::test

@@ -18,7 +18,7 @@ using std::chrono::milliseconds;
 
 constexpr std::size_t least_servers = 3;  // of a quorum
 constexpr std::size_t most_servers = 9;
-constexpr milliseconds least_restart_guard{2000};  // twice of `furthest` in lua/quorum/grant.lua
+constexpr milliseconds least_restart_guard = 2 * redis::dialect::furthest_number;
 
 constexpr std::string_view known_options =
     "prefix (of every lock's key), keep_idle (how long an unused name's token is remembered), "

@@ -24,11 +24,13 @@ struct dialect {
   /// meanwhile, and the guard is longer by that.
   std::chrono::milliseconds former_primary{0};
 
+  /// Where the server is one of several: it accepts no number as token that is further ahead of its clock,
+  /// so one whose clock is behind the others by more refuses theirs. See `furthest` in lua/quorum/grant.lua.
+  static constexpr std::chrono::milliseconds furthest_number{1000};
   /// Where the server is one of several: it accepts no number as token that is so much behind its clock;
   /// zero: any. See lua/quorum/grant.lua.
   [[nodiscard]] std::chrono::milliseconds oldest_number() const {
-    constexpr std::chrono::milliseconds furthest{1000};  // of a number ahead of a clock
-    return guard.count() == 0 ? guard : guard - furthest;
+    return guard.count() == 0 ? guard : guard - furthest_number;
   }
 };
 
