@@ -102,6 +102,23 @@ TEST_F(quorum_try, whose_grants_run_out_before_a_token_is_accepted_is_not_refuse
   EXPECT_EQ(error_in(late)->reason.code, errc::unavailable);
 }
 
+// It grants, so it answers: to count it among those that do not, or to say nothing of it, leads nowhere.
+TEST_F(quorum_try, says_which_server_refuses_the_token_by_its_clock) {
+  auto behind = granted(0, 0);
+  behind.vote->clock = clock - 5s;
+  ask();
+  hear(0, failed(0));
+  hear(1, failed(1));
+  for (const std::size_t server : {2, 3}) hear(server, granted());
+  hear(4, behind);
+  const auto late = wake_after(silence);
+  ASSERT_NE(error_in(late), nullptr);
+  EXPECT_EQ(error_in(late)->reason.code, errc::unavailable);
+  EXPECT_EQ(error_in(late)->reason.message,
+            "no majority has granted and accepted one token in time; server 0 is gone; server 1 is gone; a "
+            "server refuses the numbers of a server: its clock is 5 s behind (holdfast doctor says more)");
+}
+
 TEST_F(quorum_try, is_granted_beside_two_that_grant_nothing_to_anybody) {
   ask();
   hear(0, tickets::paused{{errc::unavailable, "started"}});

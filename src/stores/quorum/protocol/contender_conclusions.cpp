@@ -161,7 +161,7 @@ void contender::conclude(step& s, time_point now) {
   const std::size_t spare = seats_.size() - majority_;  // so many may be missing
   const std::size_t failed = count([](const seat& each) { return each.problem.has_value(); });
   if (failed > spare) {
-    store::request_error e = problem();
+    store::request_error e = problem(now);
     // Nobody has to find out later whether it was granted; but a minority may have it.
     s.is_over = is_refused_for_good();
     if (s.is_over) e.maybe_executed = false;
@@ -195,7 +195,7 @@ void contender::conclude_try(step& s, time_point now) {
     s.answer = std::move(outcome);
   };
   if (votes(now) >= majority_) {
-    if (is_late && !is_proposing(now)) answer(problem());  // no token that a majority accepts
+    if (is_late && !is_proposing(now)) answer(problem(now));  // no token that a majority accepts
     return;
   }
   if (has_common_blocker()) return refuse(s);
@@ -216,7 +216,7 @@ void contender::conclude_try(step& s, time_point now) {
     return answer(
         tickets::reply{tickets::paused{*std::find_if(seats_.begin(), seats_.end(), is_paused)->pause}});
   }
-  if (!is_contested) return answer(problem());  // grants ran out before there was a majority
+  if (!is_contested) return answer(problem(now));  // grants ran out before there was a majority
   refuse(s);
 }
 
@@ -266,8 +266,25 @@ bool contender::is_refused_for_good() const {
          }) > seats_.size() - majority_;
 }
 
-/// Too many servers have not answered. What no try would change counts if it is true of so many.
-store::request_error contender::problem() const {
+/// For people: a server that has granted accepts no number that is above the fence of another one, because
+/// its clock is too far behind; empty: it is not.
+std::string contender::refusal_by_clock(std::size_t server, time_point now) const {
+  const auto is_heard = [&](const seat& each) { return is_valid(each, now) && !each.problem; };
+  if (!is_heard(seats_.at(server))) return {};
+  std::size_t first = server;
+  for (std::size_t i = 0; i < seats_.size(); ++i)
+    if (is_heard(seats_[i]) && clock_of(seats_[i], now) > clock_of(seats_[first], now)) first = i;
+  const std::chrono::microseconds behind = clock_of(seats_[first], now) - clock_of(seats_[server], now);
+  if (behind <= furthest) return {};
+  const auto name = [&](std::size_t i) { return i < places_.size() ? places_[i] : std::string{"a server"}; };
+  return "; " + name(server) + " refuses the numbers of " + name(first) + ": its clock is " +
+         std::to_string(std::chrono::round<std::chrono::seconds>(behind).count()) +
+         " s behind (holdfast doctor says more)";
+}
+
+/// Too many servers have not answered, or no token has been accepted by enough. What no try would change
+/// counts if it is true of so many.
+store::request_error contender::problem(time_point now) const {
   const std::size_t spare = seats_.size() - majority_;
   const auto is_final = [](const seat& each) { return each.problem && !each.problem->retryable; };
   store::request_error all;
@@ -286,10 +303,13 @@ store::request_error contender::problem() const {
     }
     if (++problems <= most_problems) text += "; " + each.problem->reason.message;
   }
-  all.reason.message = problems == 0
-                           ? "no majority has granted and accepted one token in time"
-                           : std::to_string(problems) + " of " + std::to_string(seats_.size()) +
-                                 " servers do not answer or refuse, and a majority is needed" + text;
+  if (problems > spare) {
+    all.reason.message = std::to_string(problems) + " of " + std::to_string(seats_.size()) +
+                         " servers do not answer or refuse, and a majority is needed" + text;
+  } else {
+    for (std::size_t i = 0; i < seats_.size(); ++i) text += refusal_by_clock(i, now);
+    all.reason.message = "no majority has granted and accepted one token in time" + text;
+  }
   return all;
 }
 
