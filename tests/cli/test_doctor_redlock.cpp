@@ -104,5 +104,45 @@ TEST_F(doctor_on_redlock, warns_of_a_server_whose_clock_is_behind_by_more_than_a
   is(condition(guarded, "clocks", 2), "broken", place(1) + " are ", "timedatectl set-ntp true");
 }
 
+TEST_F(doctor_on_redlock, says_that_a_server_has_another_password) {
+  servers_.server(1).ask({"CONFIG", "SET", "requirepass", "another"});
+  const auto found = condition(url_, "answer");
+  is(found, "warning", "NOAUTH", "password");
+  EXPECT_THAT(found["remedy"].get<std::string>(), Not(HasSubstr("start the server")));
+}
+
+TEST_F(doctor_on_redlock, says_of_a_server_under_two_names_what_clients_say) {
+  const auto port = std::to_string(servers_.server(0).port());
+  const auto twice = "redlock://" + place(0) + ",localhost:" + port + "," + place(1) + "?restart_guard=0";
+  const auto refused = holdfast({"run", "stock", "--wait", "5s", "--store", twice, "--", "true"});
+  EXPECT_EQ(refused.status, 64) << refused.err;
+  const auto found = condition(twice, "vote", 2);
+  is(found, "broken", "it is the same server as ", "name each server once");
+  EXPECT_THAT(found["meaning"].get<std::string>(), HasSubstr("errc::invalid_argument"));
+}
+
+TEST_F(doctor_on_redlock, names_each_server_where_none_answers) {
+  for (std::size_t i = 0; i < 3; ++i) servers_.server(i).kill();
+  const auto run = holdfast({"doctor", "--store", url_});
+  EXPECT_EQ(run.status, 69);
+  EXPECT_THAT(run.err,
+              AllOf(HasSubstr(place(0) + ": cannot connect"), HasSubstr(place(1) + ": cannot connect"),
+                    HasSubstr(place(2) + ": cannot connect")));
+}
+
+// The second one is asked although the first one says nothing.
+TEST_F(doctor_on_redlock, asks_all_servers_at_the_same_time) {
+  redis_quorum mute{{.servers = 3, .on_lines = true}};
+  for (const std::size_t each : {0, 1}) mute.server(each).stop();
+  const auto before = mute.line(0).taken() + mute.line(1).taken();
+  const auto doctor = start({"doctor", "--all", "--store", mute.url("?connect_timeout=1h")});
+  EXPECT_TRUE(eventually(
+      [&] { return mute.line(0).taken() + mute.line(1).taken() == before + 2 || !doctor->running(); }));
+  EXPECT_TRUE(doctor->running());
+  for (const std::size_t each : {0, 1}) mute.server(each).go_on();
+  doctor->wait();
+  EXPECT_THAT(doctor->out(), HasSubstr("3 of 3 servers answer")) << doctor->err();
+}
+
 }  // namespace
 }  // namespace holdfast::test

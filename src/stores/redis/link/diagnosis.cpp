@@ -1,12 +1,15 @@
 #include "stores/redis/link/diagnosis.hpp"
 
 #include <algorithm>
+#include <exception>
 #include <iterator>
 #include <memory>
 #include <optional>
 #include <string>
+#include <thread>
 #include <utility>
 
+#include "runtime/signals.hpp"
 #include "runtime/wakeup_fd.hpp"
 #include "stores/redis/link/conversation.hpp"
 #include "stores/redis/link/server_questions.hpp"
@@ -55,11 +58,20 @@ class survey {
   }
 
   server_facts examine_server(const server_address& at) {
-    server_facts facts = facts_of(in_, at, secure_.get(), never_.descriptor());
+    return examine(facts_of(in_, at, secure_.get(), never_.descriptor()));
+  }
+  server_facts examine(server_facts facts) {
     has_answer_ = true;
     facts.has_failover = has_failover_;
     std::ranges::move(findings_of(facts, in_.speech, longest_ttl_), std::back_inserter(found_));
     return facts;
+  }
+  /// Says that one of many does not answer.
+  void add_silent(const server_address& at, grade if_silent, const std::string& meaning) {
+    const bool is_refused = last_problem_.code == errc::permission_denied;
+    add(at.place(), "answer", if_silent, last_problem_.message, meaning,
+        is_refused ? "give the user and the password of the store's URL to this server, or correct the URL's"
+                   : "start the server, or look at its network and its log");
   }
   /// Empty: it does not answer, which is a finding.
   std::optional<server_facts> examine_one_of_many(const server_address& at, grade if_silent,
@@ -69,13 +81,23 @@ class survey {
     } catch (const connection_error& c) {
       last_problem_ = c.reason;
     } catch (const parser::garbage& g) {
-      last_problem_ = {errc::corrupt_store, std::string{"it does not answer as Redis does: "} + g.what()};
+      last_problem_ = not_redis(g);
     }
-    add(at.place(), "answer", if_silent, last_problem_.message, meaning,
-        "start the server, or look at its network and its log");
+    add_silent(at, if_silent, meaning);
     return std::nullopt;
   }
 
+  /// Of one of several servers that are asked at the same time.
+  struct answer {
+    std::optional<server_facts> facts;
+    failure problem;           // where there are none
+    std::exception_ptr error;  // what is no fault of the server
+  };
+  static failure not_redis(const parser::garbage& g) {
+    return {errc::corrupt_store, std::string{"it does not answer as Redis does: "} + g.what()};
+  }
+  [[nodiscard]] answer ask_server(const server_address& at) const noexcept;
+  [[nodiscard]] std::vector<answer> ask_at_once() const;
   [[nodiscard]] std::optional<server_address> primary_of_sentinels();
   [[nodiscard]] std::optional<server_address> hear_sentinel(const server_address& at);
   [[nodiscard]] slot_map slots() const;
@@ -115,7 +137,7 @@ std::optional<server_address> survey::hear_sentinel(const server_address& at) {
   } catch (const connection_error& c) {
     last_problem_ = c.reason;
   } catch (const parser::garbage& g) {
-    last_problem_ = {errc::corrupt_store, std::string{"it does not answer as Redis does: "} + g.what()};
+    last_problem_ = not_redis(g);
   } catch (const misunderstood&) {
     last_problem_ = {errc::corrupt_store, "its answer is not the address of a server"};
   }
@@ -211,14 +233,61 @@ void survey::examine_cluster() {
 
 // ---- several independent servers
 
+/// Never throws: it runs on a thread.
+survey::answer survey::ask_server(const server_address& at) const noexcept {
+  answer of;
+  try {
+    of.facts = facts_of(in_, at, secure_.get(), never_.descriptor());
+  } catch (const connection_error& c) {
+    of.problem = c.reason;
+  } catch (const parser::garbage& g) {
+    of.problem = not_redis(g);
+  } catch (...) {
+    of.error = std::current_exception();
+  }
+  return of;
+}
+
+/// Several of them may be silent, each for the whole time limit. As many answers as there are servers.
+std::vector<survey::answer> survey::ask_at_once() const {
+  std::vector<answer> all(in_.quorum.size());
+  std::vector<std::thread> threads;
+  threads.reserve(all.size());
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const auto ask = [&, i] { all[i] = ask_server(in_.quorum[i]); };
+    try {
+      threads.push_back(runtime::quiet_thread(ask));
+    } catch (...) {  // no room for a thread: one after the other
+      ask();
+    }
+  }
+  for (std::thread& each : threads) each.join();
+  return all;
+}
+
 void survey::examine_quorum() {
   std::vector<server_facts> answers;
-  for (const server_address& each : in_.quorum) {
-    auto facts =
-        examine_one_of_many(each, grade::warning, "it has no vote; the others have to be a majority");
-    if (facts) answers.push_back(*std::move(facts));
+  std::vector<failure> problems;
+  std::string text;
+  std::vector<answer> all = ask_at_once();
+  for (std::size_t i = 0; i < all.size(); ++i) {
+    const server_address& at = in_.quorum[i];
+    if (all[i].error) std::rethrow_exception(all[i].error);
+    if (all[i].facts) {
+      answers.push_back(examine(*std::move(all[i].facts)));
+      continue;
+    }
+    last_problem_ = all[i].problem;
+    add_silent(at, grade::warning, "it has no vote; the others have to be a majority");
+    const bool is_named = last_problem_.message.find(at.place()) != std::string::npos;
+    text += (text.empty() ? "" : "; ") + (is_named ? "" : at.place() + ": ") + last_problem_.message;
+    problems.push_back(last_problem_);
   }
-  if (answers.empty()) throw connection_error{last_problem_};
+  if (answers.empty()) {
+    const bool is_common = std::ranges::all_of(
+        problems, [&](const failure& each) { return each.code == problems.front().code; });
+    throw connection_error{{is_common ? problems.front().code : errc::unavailable, text}};
+  }
   std::ranges::move(findings_of_set(in_, answers), std::back_inserter(found_));
 }
 

@@ -127,7 +127,7 @@ void examination::examine_votes() {
     const auto [known, is_new] = processes.emplace(run, each.place);
     if (!run.empty() && !is_new) {
       add(each.place, "vote", grade::broken, "it is the same server as " + known->second,
-          "it would vote twice: clients refuse this URL (errc::foreign_store)", "name each server once");
+          "it would vote twice: clients refuse this URL (errc::invalid_argument)", "name each server once");
     }
     const milliseconds up{1000 * each.number("uptime_in_seconds")};
     if (keep_each_write(each.settings) || in_.speech.guard.count() == 0 || run.empty() ||
