@@ -1,5 +1,6 @@
 // The URL of several independent servers. No server is needed: connections are made in the background.
 
+#include <algorithm>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <string>
@@ -73,6 +74,25 @@ TEST(quorum_url, has_no_options_of_other_stores) {
   }
   for (const std::string option : {"node_timeout", "restart_guard"})
     EXPECT_THAT(refusal_of("redis://127.0.0.1:1?" + option + "=2s"), HasSubstr(option));
+}
+
+// A list with the option that it refuses contradicts itself.
+TEST(quorum_url, has_a_list_of_options_that_has_none_of_another_scheme) {
+  const auto list_of = [](const std::string& url) {
+    const std::string refusal = refusal_of(url + "?nonsense=1");
+    return refusal.substr(std::min(refusal.find(" has "), refusal.size()));
+  };
+  const std::string voting = list_of("redlock://" + servers(3));
+  for (const char* other : {"replicas", "failover_guard", "former_primary", "sentinel", " ca,", "user"})
+    EXPECT_THAT(voting, Not(HasSubstr(other)));
+  EXPECT_THAT(voting, AllOf(HasSubstr("prefix"), HasSubstr("restart_guard"), HasSubstr(", db")));
+  EXPECT_THAT(list_of("redlocks://" + servers(3)), AllOf(HasSubstr(" ca,"), HasSubstr("node_timeout")));
+  EXPECT_THAT(list_of("redis://127.0.0.1:1"),
+              AllOf(HasSubstr("replicas"), HasSubstr(", db"), Not(HasSubstr("node_timeout")),
+                    Not(HasSubstr(" ca,")), Not(HasSubstr("sentinel")), Not(HasSubstr("user"))));
+  EXPECT_THAT(list_of("redis+sentinel://127.0.0.1:1/mymaster"), HasSubstr("sentinel_password"));
+  EXPECT_THAT(list_of("redis+cluster://127.0.0.1:1"), Not(HasSubstr(", db")));
+  EXPECT_THAT(list_of("unix:/nowhere/redis.sock"), HasSubstr("user, password"));
 }
 
 TEST(quorum_url, refuses_permits_before_anything_is_sent) {

@@ -20,17 +20,31 @@ constexpr std::size_t least_servers = 3;  // of a quorum
 constexpr std::size_t most_servers = 9;
 constexpr milliseconds least_restart_guard = 2 * redis::dialect::furthest_number;
 
-constexpr std::string_view known_options =
-    "prefix (of every lock's key), keep_idle (how long an unused name's token is remembered), "
-    "replicas and replicas_wait (how many have to acknowledge a grant, and how soon), "
-    "failover_guard (how long a server that may have forgotten locks grants nothing; 0: not at all), "
-    "former_primary (how long after a failover the former primary may still take writes), "
-    "connect_timeout, answer_timeout, db; "
-    "with rediss:, rediss+sentinel:, rediss+cluster: and redlocks: ca, cert, key, tls_name, tls_verify; "
-    "with redis+sentinel: and rediss+sentinel: sentinel_user, sentinel_password; "
-    "with redlock: and redlocks: node_timeout (after so long a server counts as silent), restart_guard (how "
-    "long a server that may have forgotten locks has no vote; instead of failover_guard); "
-    "with unix: user, password";
+bool has_tls(const store_url& url) {
+  return url.scheme().starts_with("rediss") || url.scheme() == "redlocks";
+}
+
+/// Those of the URL's scheme.
+std::string options_of_scheme(const store_url& url, const redis::settings& s) {
+  std::string all =
+      "prefix (of every lock's key), keep_idle (how long an unused name's token is remembered), ";
+  if (s.is_quorum()) {
+    all +=
+        "node_timeout (after so long a server counts as silent), restart_guard (how long a server that "
+        "may have forgotten locks has no vote; 0: it has one at once), ";
+  } else {
+    all +=
+        "replicas and replicas_wait (how many have to acknowledge a grant, and how soon), "
+        "failover_guard (how long a server that may have forgotten locks grants nothing; 0: not at all), "
+        "former_primary (how long after a failover the former primary may still take writes), ";
+  }
+  all += "connect_timeout, answer_timeout";
+  if (!s.is_cluster()) all += ", db";
+  if (has_tls(url)) all += ", ca, cert, key, tls_name, tls_verify";
+  if (s.has_sentinels()) all += ", sentinel_user, sentinel_password";
+  if (url.scheme() == "unix") all += ", user, password";
+  return all;
+}
 
 void read_login(const std::string& user, const std::string& password, redis::credentials& login) {
   login.password = password;
@@ -154,7 +168,7 @@ redis::settings settings_of(store_url& url, const client_options& options) {
     read_quorum(url, s);
   else
     read_host(url, s);
-  if (url.scheme().starts_with("rediss") || url.scheme() == "redlocks") read_tls(url, s);
+  if (has_tls(url)) read_tls(url, s);
   if (!options.password().empty()) s.login.password = options.password();
   if (!s.is_cluster()) s.database = static_cast<std::uint32_t>(url.take_number("db", s.database, 0, 99'999));
   s.connect_limit = url.take_milliseconds("connect_timeout", s.connect_limit, 1ms, 1h);
@@ -187,7 +201,7 @@ redis::settings settings_of(store_url& url, const client_options& options) {
     url.refuse("the option 'replicas_wait' is not shorter than 'answer_timeout'");
   if (speech.former_primary.count() > 0 && speech.guard.count() == 0)
     url.refuse("the option 'former_primary' needs a 'failover_guard'");
-  url.refuse_rest(known_options);
+  url.refuse_rest(options_of_scheme(url, s));
   return s;
 }
 
