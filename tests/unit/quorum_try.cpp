@@ -84,6 +84,17 @@ TEST_F(quorum_try, says_that_a_majority_grants_nothing_to_anybody) {
   EXPECT_TRUE(lost.is_over);
 }
 
+TEST_F(quorum_try, says_which_server_grants_nothing_to_anybody) {
+  const std::vector<std::string> places{"a:1", "b:2", "c:3"};
+  contender one{claim(false), {.servers = 3, .silence = silence, .places = places}};
+  static_cast<void>(one.ask(now_));
+  const tickets::reply pause = tickets::paused{{errc::unavailable, "the server was started 0 s ago"}};
+  static_cast<void>(one.hear(now_, 1, of(pause)));
+  const auto lost = one.hear(now_, 2, of(pause));
+  ASSERT_NE(answer_in<tickets::paused>(lost), nullptr);
+  EXPECT_EQ(answer_in<tickets::paused>(lost)->reason.message, "b:2: the server was started 0 s ago");
+}
+
 // A server in its guard is none of the majority that names the holder, and may be the first to answer.
 TEST_F(quorum_try, is_refused_by_a_holder_though_one_server_grants_nothing_to_anybody) {
   ask();

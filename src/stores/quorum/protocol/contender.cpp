@@ -10,10 +10,10 @@ namespace holdfast::quorum {
 using tickets::ballot_step;
 using tickets::place;
 
-void name_place(store::request_error& e, std::span<const std::string> places, std::size_t server) {
+void name_place(failure& reason, std::span<const std::string> places, std::size_t server) {
   if (server >= places.size()) return;
   const std::string& place = places[server];
-  if (e.reason.message.find(place) == std::string::npos) e.reason.message.insert(0, place + ": ");
+  if (reason.message.find(place) == std::string::npos) reason.message.insert(0, place + ": ");
 }
 
 store::request_error no_answer_of(std::span<const std::string> places, std::size_t server) {
@@ -64,6 +64,7 @@ contender::step contender::hear(time_point now, std::size_t server, const ticket
     of.is_told_token = holds_ && std::holds_alternative<tickets::done>(std::get<tickets::reply>(came));
   } else {
     take(of, std::get<tickets::reply>(came));
+    if (of.pause) name_place(*of.pause, places_, server);
   }
   const auto* at = std::get_if<tickets::reply>(&came);
   const auto* standing = at == nullptr ? nullptr : std::get_if<place>(at);

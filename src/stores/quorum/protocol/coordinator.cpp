@@ -69,7 +69,7 @@ void coordinator::dispatch(request r, on_reply done) {
 void coordinator::send_to(std::size_t server, request r, on_reply done) {
   uses_.send(server, std::move(r), [this, server, done = std::move(done), alive = alive_](outcome o) {
     auto* const failed = std::get_if<store::request_error>(&o);
-    if (*alive && failed != nullptr) name_place(*failed, settings_.places, server);
+    if (*alive && failed != nullptr) name_place(failed->reason, settings_.places, server);
     if (*alive && failed == nullptr) answered_.at(server) = true;
     if (*alive) is_silent_.at(server) = false;
     done(std::move(o));

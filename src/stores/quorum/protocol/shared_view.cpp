@@ -121,7 +121,7 @@ std::optional<lock_state> view_of(const std::string& name, const state_answers& 
     pauses.push_back(static_cast<std::uint64_t>(view.paused_for.count()));
     if (view.paused_for > all.paused_for) {
       all.paused_for = view.paused_for;
-      all.pause_reason = view.pause_reason;
+      all.pause_reason = from.server + ": " + view.pause_reason;
     }
     for (const claim_state& each : view.holders) see(seen, each, true, view.last_token);
     for (const claim_state& each : view.waiters) see(seen, each, false, view.last_token);
