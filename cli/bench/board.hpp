@@ -65,6 +65,8 @@ struct handoff_board {
   std::atomic<std::int64_t> start_at_ns = 0;  ///< for all at the same moment; known when `begun` is open
   std::atomic<bool> stop = false;
   shared_gate begun;  ///< or stopped before it began
+  std::atomic<bool> has_failed = false;
+  shared_gate reported;  ///< the first failure; the others are its consequences, or say the same
 
   // Used by the holder of the lock only.
   guarded_counter grants;

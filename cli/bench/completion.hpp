@@ -4,6 +4,7 @@
 #include <fmt/core.h>
 #include <memory>
 #include <mutex>
+#include <string>
 #include <utility>
 
 #include "failure.hpp"
@@ -11,12 +12,12 @@
 
 namespace holdfast::cli {
 
-/// A completion from a function of (code, lease).
+/// A completion from a function of (outcome).
 template <class Action>
 class action_completion : public detail::completion {
  public:
   explicit action_completion(Action action) : action_{std::move(action)} {}
-  void complete(detail::outcome ended) noexcept override { action_(ended.code, std::move(ended.granted)); }
+  void complete(detail::outcome ended) noexcept override { action_(std::move(ended)); }
 
  private:
   Action action_;
@@ -30,21 +31,28 @@ template <class Action>
 /// Keeps the first error of many operations in flight, for the thread that waits for them.
 class first_problem {
  public:
-  void note(std::error_code code) noexcept {
+  /// \param detail what the library says of it; may be empty.
+  void note(std::error_code code, std::string detail) noexcept {
     const std::scoped_lock hold{guard_};
-    if (!first_) first_ = code;
+    if (!first_) {
+      first_ = code;
+      detail_ = std::move(detail);
+    }
     any_ = true;
   }
   [[nodiscard]] bool any() const noexcept { return any_; }
   /// Throws if there was one.
   void check(const std::string& store) {
     const std::scoped_lock hold{guard_};
-    if (first_) throw failure{status_of(first_), fmt::format("{}: {}", store, first_.message())};
+    if (!first_) return;
+    throw failure{status_of(first_),
+                  detail_.empty() ? fmt::format("{}: {}", store, first_.message()) : detail_};
   }
 
  private:
   std::mutex guard_;
   std::error_code first_;
+  std::string detail_;
   std::atomic<bool> any_ = false;
 };
 

@@ -92,10 +92,15 @@ int perform(const contender_command& request) {
       contend(*board, board->contenders[place], request.process + 1, own ? *own : *shared);
     } catch (const std::system_error& cause) {
       const auto problem = to_failure(cause);
-      report(problem, false);
       status = problem.status();
       board->stop = true;
       board->begun.open();
+      // A process that ends as failed makes the parent kill the others: none may end before that is said.
+      if (!board->has_failed.exchange(true)) {
+        report(problem, false);
+        board->reported.open();
+      }
+      board->reported.wait();
     }
   };
   {

@@ -54,9 +54,9 @@ class collector {
     auto name =
         std::make_shared<detail::handle>(locks_, bench_name(fmt::format("held-{}", index)), 0, std::nullopt);
     auto* lock = name.get();
-    lock->async_acquire({}, on_completion([this, index, name](std::error_code code, lease granted) {
-                          if (code) problem_.note(code);
-                          leases_[index] = std::move(granted);
+    lock->async_acquire({}, on_completion([this, index, name](detail::outcome ended) {
+                          if (ended.code) problem_.note(ended.code, std::move(ended.detail));
+                          leases_[index] = std::move(ended.granted);
                           ++acquired_;
                           acquire_next();
                         }));

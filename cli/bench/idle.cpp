@@ -46,8 +46,9 @@ bench_result bench_idle(const bench_command& request) {
   std::vector<detail::pending> pending;
   pending.reserve(static_cast<std::size_t>(waiters));
   for (std::int64_t i = 0; i < waiters; ++i) {
-    pending.push_back(queue.async_acquire({}, on_completion([&](std::error_code code, const lease& granted) {
-                                            if (granted || code != errc::cancelled) problem.note(code);
+    pending.push_back(queue.async_acquire({}, on_completion([&](detail::outcome ended) {
+                                            if (ended.granted || ended.code != errc::cancelled)
+                                              problem.note(ended.code, std::move(ended.detail));
                                             --left;
                                           })));
   }

@@ -31,23 +31,23 @@ class spinner {
       --work_.busy;
       return;
     }
-    name_.async_acquire({}, on_completion([this](std::error_code code, lease granted) {
-                          if (code) return stop(code);
-                          release(std::move(granted));
+    name_.async_acquire({}, on_completion([this](detail::outcome ended) {
+                          if (ended.code) return stop(std::move(ended));
+                          release(std::move(ended.granted));
                         }));
   }
 
  private:
   void release(lease held) {
-    async_release(std::move(held), on_completion([this](std::error_code code, const lease&) {
-                    if (code) return stop(code);
+    async_release(std::move(held), on_completion([this](detail::outcome ended) {
+                    if (ended.code) return stop(std::move(ended));
                     ++work_.completed;
                     begin();
                   }));
   }
 
-  void stop(std::error_code code) {
-    work_.problem.note(code);
+  void stop(detail::outcome ended) {
+    work_.problem.note(ended.code, std::move(ended.detail));
     --work_.busy;
   }
 

@@ -136,6 +136,23 @@ TEST_F(bench_on_redis, a_contender_who_cannot_come_ends_it) {
   EXPECT_THAT(said.err, testing::HasSubstr("there are no figures"));
 }
 
+TEST_F(bench_on_redis, says_once_what_keeps_its_contenders_from_the_lock) {
+  const redis_server server;
+  const strings store{"--store", server.guarded_url("?failover_guard=2s")};  // shorter than the ttl
+  for (const strings& scenario :
+       {strings{"handoff", "--processes", "4", "--concurrency", "4"}, {"spread"}, {"held"}}) {
+    strings command{"bench"};
+    command.insert(command.end(), scenario.begin(), scenario.end());
+    command.insert(command.end(), store.begin(), store.end());
+    const auto said = holdfast(command);
+    EXPECT_EQ(said.status, 64) << said.out;
+    const std::string cause = "is longer than the failover_guard of 2s";
+    const auto first = said.err.find(cause);
+    EXPECT_NE(first, std::string::npos) << scenario.front() << ": " << said.err;
+    EXPECT_EQ(said.err.find(cause, first + 1), std::string::npos) << scenario.front() << ": " << said.err;
+  }
+}
+
 TEST_F(bench_on_redis, waiters_keep_their_places_with_commands) {
   redis_server server;
   const auto waiting =
