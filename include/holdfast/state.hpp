@@ -49,7 +49,7 @@ struct claim_state {
   std::int64_t permits = 0;                         ///< for mode::permits: how many of the capacity
   fencing_token token;                              ///< zero for a foreign holder, which has none
   duration age{};  ///< since it was granted (holders) or queued (waiters); on ZooKeeper since it was queued
-  duration expires_in{};        ///< until it ends unless it is renewed
+  duration expires_in{};  ///< until it ends unless it is renewed; zero where a foreign holder has no ttl
   holdfast::claimant claimant;  ///< the process behind it
 };
 

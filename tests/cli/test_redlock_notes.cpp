@@ -66,6 +66,17 @@ TEST_F(redlock_notes, name_a_server_that_does_not_have_the_hold_and_one_with_a_k
               HasSubstr("note: 127.0.0.1:" + std::to_string(servers_.server(0).port()) + ": "));
 }
 
+// Its key has no token, no time of its grant, and here no time to live.
+TEST_F(redlock_notes, leave_open_what_is_not_known_of_a_foreign_holder) {
+  for (const std::size_t each : {0, 1}) servers_.server(each).ask({"SET", "jobs:job", "foreign"});
+  const auto url = servers_.url("?prefix=jobs:");
+  const auto show = [&] { return holdfast({"show", "job", "--store", url}).out; };
+  EXPECT_THAT(show(), AllOf(HasSubstr("(foreign)"), testing::ContainsRegex("exclusive +- +- +-")));
+  EXPECT_THAT(holdfast({"ls", "--store", url}).out, testing::ContainsRegex("job +exclusive +1 +0 +- +- +"));
+  for (const std::size_t each : {0, 1}) servers_.server(each).ask({"PEXPIRE", "jobs:job", "100000000"});
+  EXPECT_THAT(show(), testing::ContainsRegex("exclusive +- +- +[0-9]"));
+}
+
 TEST_F(redlock_notes, are_said_once_while_somebody_watches) {
   auto holder = hold("stock");
   const std::string place = "127.0.0.1:" + std::to_string(servers_.server(2).port());
