@@ -7,6 +7,7 @@
 #include <variant>
 
 #include "stores/quorum/protocol/contender.hpp"
+#include "stores/quorum/protocol/problem_list.hpp"
 
 namespace holdfast::quorum {
 
@@ -17,9 +18,8 @@ namespace {
 
 using namespace std::chrono_literals;
 
-constexpr duration look_again = 10ms;     // while the votes are split
-constexpr duration report_again = 50ms;   // a place in the queue
-constexpr std::size_t most_problems = 3;  // in a message
+constexpr duration look_again = 10ms;    // while the votes are split
+constexpr duration report_again = 50ms;  // a place in the queue
 
 // Of a token ahead of a server's clock: see lua/quorum/grant.lua.
 constexpr std::chrono::microseconds furthest = 1s;
@@ -290,10 +290,11 @@ store::request_error contender::problem(time_point now) const {
   store::request_error all;
   all.reason.code = errc::unavailable;
   all.retryable = count(is_final) <= spare;
-  std::string text;
+  problem_list list;
   std::size_t problems = 0;
   bool has_code = false;
-  for (const seat& each : seats_) {
+  for (std::size_t i = 0; i < seats_.size(); ++i) {
+    const seat& each = seats_[i];
     all.maybe_executed = all.maybe_executed || each.answered ||
                          (each.problem && each.problem->maybe_executed) || each.in_flight;
     if (!each.problem) continue;
@@ -301,14 +302,15 @@ store::request_error contender::problem(time_point now) const {
       all.reason.code = each.problem->reason.code;
       has_code = true;
     }
-    if (++problems <= most_problems) text += "; " + each.problem->reason.message;
+    ++problems;
+    list.add(i < places_.size() ? places_[i] : "", each.problem->reason.message);
   }
   if (problems > spare) {
     all.reason.message = std::to_string(problems) + " of " + std::to_string(seats_.size()) +
-                         " servers do not answer or refuse, and a majority is needed" + text;
+                         " servers do not answer or refuse, and a majority is needed" + list.text();
   } else {
-    for (std::size_t i = 0; i < seats_.size(); ++i) text += refusal_by_clock(i, now);
-    all.reason.message = "no majority has granted and accepted one token in time" + text;
+    all.reason.message = "no majority has granted and accepted one token in time" + list.text();
+    for (std::size_t i = 0; i < seats_.size(); ++i) all.reason.message += refusal_by_clock(i, now);
   }
   return all;
 }

@@ -6,6 +6,7 @@
 #include <variant>
 
 #include "stores/quorum/protocol/coordinator_parts.hpp"
+#include "stores/quorum/protocol/problem_list.hpp"
 #include "stores/quorum/protocol/shared_view.hpp"
 
 namespace holdfast::quorum {
@@ -14,8 +15,6 @@ using tickets::request;
 using tickets::task;
 
 namespace {
-
-constexpr std::size_t most_problems = 3;  // in a message
 
 /// What a server has said, or why it is not heard, without its name.
 template <class Answer>
@@ -48,18 +47,17 @@ std::size_t said_in(const std::vector<answer_of<Answer>>& answers) {
 
 store::request_error coordinator::too_few(const outcomes& all, bool is_last) const {
   store::request_error e{{errc::unavailable, ""}, true, true};
-  std::string text;
+  problem_list problems;
   std::size_t missing = 0;
   std::size_t final_ones = 0;
   for (const auto& each : all) {
     const auto* const failed = each ? std::get_if<store::request_error>(&*each) : nullptr;
     if (each ? failed == nullptr : !is_last) continue;
-    const store::request_error problem =
-        failed != nullptr ? *failed
-                          : no_answer_of(settings_.places, static_cast<std::size_t>(&each - all.data()));
+    const auto server = static_cast<std::size_t>(&each - all.data());
+    const store::request_error problem = failed != nullptr ? *failed : no_answer_of(settings_.places, server);
     ++missing;
     if (!problem.retryable && ++final_ones == 1) e.reason.code = problem.reason.code;
-    if (missing <= most_problems) text += "; " + problem.reason.message;
+    problems.add(server < settings_.places.size() ? settings_.places[server] : "", problem.reason.message);
   }
   if (final_ones > settings_.servers - majority()) {
     e.retryable = false;
@@ -67,7 +65,7 @@ store::request_error coordinator::too_few(const outcomes& all, bool is_last) con
     e.reason.code = errc::unavailable;
   }
   e.reason.message = std::to_string(missing) + " of " + std::to_string(settings_.servers) +
-                     " servers do not answer or refuse, and a majority is needed" + text;
+                     " servers do not answer or refuse, and a majority is needed" + problems.text();
   return e;
 }
 
