@@ -52,18 +52,34 @@ obstacle inspect_in_time(client& locks, const claim& wish) {
   return answer.get();
 }
 
+/// Why a store grants a lock that nobody holds to nobody: it is in its guard, or servers of a set do not
+/// answer. Empty: it does not say so.
+std::string hindrance_of(const lock_state& lock) {
+  std::string text = printable(lock.pause_reason);
+  for (const auto& note : lock.notes)
+    if (!note.answers) text += (text.empty() ? "" : "; ") + to_text(note);
+  return text;
+}
+
 /// Scripts have to distinguish a held lock from a store that does not answer.
 failure denial_of(client& locks, const claim& wish) {
   const bool once = *wish.wait == duration::zero();
   const auto within = once ? "" : " within " + to_whole_text(*wish.wait);
   const auto* const was = wish.others.empty() ? "was" : "were";
   std::string holders;
+  bool is_held = false;
   try {
     auto [name, lock] = inspect_in_time(locks, wish);
     if (std::erase_if(lock.holders, is_own) != 0) {  // granted to this process and released meanwhile
       return {store_unavailable,
               fmt::format("{} {} granted too late and {} released: the store did not answer{}",
                           locks_text(wish), was, was, once ? " in time" : within)};
+    }
+    is_held = !lock.holders.empty();
+    if (const auto hindrance = hindrance_of(lock); !is_held && !hindrance.empty()) {
+      return {store_unavailable,
+              fmt::format("{} {} not granted{}, though nobody holds {}: {}", locks_text(wish), was, within,
+                          wish.others.empty() ? "it" : "them", hindrance)};
     }
     holders = wish.others.empty() ? std::string{": it is "} : fmt::format(": '{}' is ", printable(name));
     holders += holders_text(lock);
@@ -79,7 +95,7 @@ failure denial_of(client& locks, const claim& wish) {
     }
   }
   return {timed_out, fmt::format("{} {} not free{}{}{}", locks_text(wish), was, within, holders,
-                                 once ? "" : ". A longer --wait may help")};
+                                 once || !is_held ? "" : ". A longer --wait may help")};
 }
 
 /// \return the status for scripts, which may have chosen another one.

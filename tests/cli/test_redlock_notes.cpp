@@ -66,6 +66,58 @@ TEST_F(redlock_notes, name_a_server_that_does_not_have_the_hold_and_one_with_a_k
               HasSubstr("note: 127.0.0.1:" + std::to_string(servers_.server(0).port()) + ": "));
 }
 
+TEST_F(redlock_notes, are_of_one_sentence_where_all_servers_say_the_same) {
+  for (std::size_t i = 0; i < 3; ++i) servers_.server(i).ask({"SET", "{holdfast:}\x1fquorum", "others"});
+  for (const strings& command : {strings{"ls"}, strings{"show", "stock"}}) {
+    const auto said = ask(command);
+    EXPECT_EQ(said.status, 69);
+    const auto first = said.err.find("other clients name the servers others");
+    ASSERT_NE(first, std::string::npos) << said.err;
+    EXPECT_EQ(said.err.find("other clients name", first + 1), std::string::npos) << said.err;
+    for (std::size_t i = 0; i < 3; ++i)
+      EXPECT_THAT(said.err.substr(0, first), HasSubstr(std::to_string(servers_.server(i).port())));
+  }
+}
+
+class redlock_hindrances : public command_test {
+ protected:
+  std::string place(std::size_t index) {
+    return "127.0.0.1:" + std::to_string(servers_.server(index).port());
+  }
+  result run(const std::string& wait) {
+    return holdfast({"run", "stock", "--wait", wait, "--store", servers_.url(), "--", "true"});
+  }
+
+  redis_quorum servers_{{.servers = 3, .own_clock = true}};
+};
+
+// With one server away, the other two have to accept one number.
+TEST_F(redlock_hindrances, are_named_where_a_clock_keeps_a_free_lock_from_all) {
+  servers_.server(0).kill();
+  servers_.server(1).set_clock(std::chrono::seconds{-60});
+  const auto tried = run("0");
+  EXPECT_EQ(tried.status, 69);
+  EXPECT_THAT(tried.err,
+              AllOf(HasSubstr("no majority has granted and accepted one token"), HasSubstr(place(0)),
+                    testing::ContainsRegex(place(1) + " refuses the numbers of " + place(2) +
+                                           ": its clock is 60 s behind")));
+  const auto waited = run("1s");
+  EXPECT_EQ(waited.status, 69) << waited.err;
+  EXPECT_THAT(waited.err, AllOf(HasSubstr(place(0)), Not(HasSubstr("longer --wait"))));
+}
+
+TEST_F(redlock_hindrances, are_the_servers_that_are_silent) {
+  servers_.server(0).stop();
+  servers_.server(2).stop();
+  for (const std::string wait : {"0", "1s"}) {
+    const auto said = run(wait);
+    EXPECT_EQ(said.status, 69);
+    EXPECT_THAT(said.err, AllOf(HasSubstr(place(0)), HasSubstr(place(2)), Not(HasSubstr("longer --wait"))));
+  }
+  servers_.server(0).go_on();
+  servers_.server(2).go_on();
+}
+
 // Its key has no token, no time of its grant, and here no time to live.
 TEST_F(redlock_notes, leave_open_what_is_not_known_of_a_foreign_holder) {
   for (const std::size_t each : {0, 1}) servers_.server(each).ask({"SET", "jobs:job", "foreign"});
