@@ -37,9 +37,9 @@ namespace holdfast {
 /// the waits of its object fail with errc::lost unless the latch is open, until the object counts down
 /// again; a call with the same number replaces the count.
 ///
-/// *Stores.* Redis, Sentinel, Cluster, PostgreSQL, MariaDB, SQLite and memory. Not Redlock, because a
-/// majority cannot count permits. Not ZooKeeper and not `mode=session`, because there a count would end with
-/// the session of the client that made it. All calls but `inspect()` fail with errc::invalid_argument there.
+/// *Stores.* All but Redlock, because a majority cannot count permits, and `mode=session`, because there a
+/// count would end with the session of the client that made it: all calls but `inspect()` fail with
+/// errc::invalid_argument. On ZooKeeper each one that is counted is a node: count hundreds, not thousands.
 ///
 /// *Options.* A latch has no `grace` and no `at_least`: the constructor refuses them, also as options of the
 /// client.

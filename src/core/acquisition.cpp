@@ -32,6 +32,8 @@ request place_of(const store::claim& c, task kind) {
   r.ttl = store::store_ttl(c);
   r.grace = c.grace;
   r.may_rest = c.may_rest;
+  r.stays = c.stays;
+  r.insists = c.insists;
   return r;
 }
 
@@ -145,8 +147,10 @@ acquisition::step acquisition::take_place(time_point now, std::uint64_t random, 
     const bool old = state_ == state::asking && now - kept_ > claim_.ttl / 2;
     return old ? look(now) : grant();
   }
-  // The claim asked not to be queued, and has no wait limit: a faulty store must not let it hang.
-  if (!claim_.wait) return fail(now, {errc::corrupt_store, "the store queued a claim that does not wait"});
+  // The claim asked not to be queued, and has no wait limit: a faulty store must not let it hang. One that
+  // insists may be queued until the store has decided.
+  if (!claim_.wait && !claim_.insists)
+    return fail(now, {errc::corrupt_store, "the store queued a claim that does not wait"});
   if (early.look_at_any || early.look == token_ || early.revoked == token_) return look(now);
   last_error_ = at.pause;
   is_paused_ = at.pause.has_value();

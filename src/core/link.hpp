@@ -52,7 +52,7 @@ class link {
 
   /// See port::latch_refusal.
   [[nodiscard]] virtual std::optional<failure> latch_refusal() const {
-    if (!session_until()) return std::nullopt;
+    if (can_rest()) return std::nullopt;
     return failure{
         errc::invalid_argument,
         "latches and barriers do not work here: the store ends what a client holds together with the "

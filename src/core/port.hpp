@@ -83,7 +83,7 @@ class port {
   virtual void on_session(const std::function<void()>& extended) = 0;
 
   /// Why latches and barriers do not work on this store: they need permits that stay for their ttl when their
-  /// client has ended. Empty: they work.
+  /// client has ended (see store::claim). Empty: they work.
   [[nodiscard]] virtual std::optional<failure> latch_refusal() const = 0;
 
   /// Number of operations without an answer yet, those in the background included.

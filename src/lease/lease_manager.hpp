@@ -22,8 +22,7 @@ struct wish {
   store::claim claim;
   duration margin{};
   bool renews = true;
-  duration at_least{};  // the name stays locked from its grant
-  bool stays = false;   // at the store, until its ttl ends it there, when the client ends or has lost it
+  duration at_least{};                            // the name stays locked from its grant
   std::optional<store::time_point> first_sent{};  // first, where it is made again
 };
 
@@ -68,7 +67,8 @@ class lease_manager {
   /// Releases the lease: at once for this process, in the background at the store.
   /// \param done may be empty; gets errc::lost when the lease had ended before.
   void release(const lease_record_ptr& lease, std::function<void(std::error_code)> done);
-  /// Ends the lease for this process alone: it is not renewed, and stays at the store until its ttl ends it.
+  /// Ends a lease that stays (see store::claim) for this process alone: it is not renewed, and stays at the
+  /// store until its ttl ends it.
   void leave(const lease_record_ptr& lease);
   void renew(const lease_record_ptr& lease, std::function<void(renewal)> done);
   /// Leaves all further renewals to the user.
@@ -124,6 +124,7 @@ class lease_manager {
   void let_go(const lease_record_ptr& lease, store::time_point now);
   void report_end(const pending& claim, const taken& result);
   void end(const lease_record_ptr& lease, std::function<void(store::released)> done);
+  void leave_to_store(const lease_record_ptr& lease);
   void rest(const lease_record_ptr& lease, store::time_point until,
             std::function<void(store::released)> done);
   [[nodiscard]] store::time_point ended_by(const lease_record_ptr& lease) const;

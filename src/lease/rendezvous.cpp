@@ -29,8 +29,11 @@ failure lost_arrival() {
           "the arrival of this party was lost, so the others may miss it; the next call arrives anew"};
 }
 
+/// A store may have forgotten the capacity of permits whose claims have ended with their sessions.
 bool is_of_another_kind(const rendezvous& at, const std::optional<lock_state>& state) {
-  return state && !state->holders.empty() && state->capacity != at.terms.claim.capacity;
+  if (!state || state->holders.empty()) return false;
+  const bool is_forgotten = state->capacity == 0 && state->holders.front().mode == mode::permits;
+  return !is_forgotten && state->capacity != at.terms.claim.capacity;
 }
 
 bool is_held(const lease_record_ptr& lease) { return lease && lease->state() == lease_record::phase::held; }
@@ -99,7 +102,7 @@ void rendezvous_calls::claim(call_id id, step next) {
   store::mark mark{next, at.phase, at.party};
   wish request = at.terms;
   request.claim.owner = owner_id::random();
-  request.stays = next != step::arrived;
+  request.claim.stays = next != step::arrived;
   if (next == step::counted) {
     call.unconfirmed = take_count(at, call.call.count);
     mark.party = call.unconfirmed->id;

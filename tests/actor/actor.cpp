@@ -15,7 +15,7 @@
 //   cycle NAME TURNS [OPTION…]               -> cycled | failed CODE TEXT        lock, unlock
 //   clients URL TURNS                        -> cycled | failed CODE TEXT        open, lock, close
 //   inspect NAME                             -> holders N waiters N | failed CODE TEXT
-//   count NAME EXPECTED [OPTION…]            -> counted | failed CODE TEXT   one count of a latch
+//   count NAME EXPECTED [OPTION…]            -> counted | failed CODE TEXT   one count of a latch, renewed until the next
 //   meet NAME EXPECTED TURNS [OPTION…]       -> met PHASE | missing | failed CODE TEXT   at a barrier; the last phase
 //   close                                    -> closed
 //   usage                                    -> usage RESIDENT_KIB DESCRIPTORS THREADS
@@ -198,6 +198,7 @@ class actor {
     if (const auto ttl = request.time("ttl")) locks.ttl(*ttl);
     if (const auto limit = request.time("retry")) locks.retry(holdfast::retry_policy{}.limit(*limit));
     if (const auto limit = request.time("flush")) options.flush_limit(*limit);
+    latch_.reset();
     locks_.reset();
     locks_.emplace(request.at(1), options.locks(locks));
     return "open";
@@ -282,8 +283,9 @@ class actor {
   }
 
   std::string count(const command& request) {
-    holdfast::latch{locks_.value(), request.at(1), std::stoll(request.at(2)), options_of(request)}
-        .count_down();
+    latch_.reset();
+    latch_.emplace(locks_.value(), request.at(1), std::stoll(request.at(2)), options_of(request));
+    latch_->count_down();
     return "counted";
   }
 
@@ -300,6 +302,7 @@ class actor {
   }
 
   std::string close(const command&) {
+    latch_.reset();
     locks_.reset();
     return "closed";
   }
@@ -354,6 +357,7 @@ class actor {
   }
 
   std::optional<holdfast::client> locks_;
+  std::optional<holdfast::latch> latch_;
   lease held_;
 };
 

@@ -66,6 +66,71 @@ TEST_F(latch_calls, renew_the_count_until_the_object_ends) {
   EXPECT_TRUE(losses.empty());
 }
 
+class latch_calls_in_a_session : public latch_calls {
+ protected:
+  latch_calls_in_a_session() { it.link.session = it.time.now() + 1h; }
+  /// The ttl that the store is told with the last renewal.
+  [[nodiscard]] duration left() const {
+    EXPECT_EQ(it.pending_tasks(), tasks{task::renew});
+    EXPECT_TRUE(it.link.request().is_last);
+    return it.link.request().batch.at(0).ttl;
+  }
+};
+
+TEST_F(latch_calls_in_a_session, say_that_a_count_stays) {
+  start(latch, 1, false);
+  EXPECT_TRUE(it.link.request().stays);
+  EXPECT_TRUE(it.link.request().may_rest);
+  EXPECT_TRUE(it.link.request().insists);
+}
+
+TEST_F(latch_calls_in_a_session, leave_what_is_left_of_the_ttl_when_the_object_ends) {
+  start(latch, 1, false);
+  it.answer(granted_at(7));
+  it.time.run_for(4s);
+  it.time.turn([&] { calls.leave(latch); });
+  EXPECT_EQ(left(), 26s);
+}
+
+TEST_F(latch_calls_in_a_session, leave_what_is_left_of_the_ttl_when_the_client_ends) {
+  start(latch, 1, false);
+  it.answer(granted_at(7));
+  it.time.run_for(4s);
+  it.time.turn([&] {
+    calls.close();
+    all.close();
+  });
+  EXPECT_EQ(left(), 26s);
+}
+
+TEST_F(latch_calls_in_a_session, end_a_count_that_is_not_renewed_with_its_ttl) {
+  latch->terms.renews = false;
+  start(latch, 1, false);
+  it.answer(granted_at(7));
+  it.time.run_for(31s);
+  EXPECT_EQ(losses.size(), 1U);
+  EXPECT_LE(left(), margin + 1ms);
+}
+
+TEST_F(latch_calls_in_a_session, leave_a_count_that_has_ended_with_the_session_to_the_store) {
+  start(latch, 1, false);
+  const owner_id owner = it.link.request().owner;
+  it.answer(granted_at(7));
+  it.notify(owner, revocation(7));
+  it.answer(tickets::reply{tickets::kept{{false}}});
+  EXPECT_EQ(losses.size(), 1U);
+  EXPECT_EQ(it.link.open(), 0U);
+}
+
+TEST_F(latch_calls_in_a_session, take_permits_without_a_known_capacity_for_their_own) {
+  start(latch);
+  it.answer(seen(0, {{kind::counted, 0, id(8)}}));
+  EXPECT_FALSE(code()) << "whoever held them all has ended, and the store has forgotten their capacity";
+  it.time.run_for(1s);
+  it.answer(seen(2, {{kind::counted, 0, id(8)}}));
+  EXPECT_EQ(code(), errc::wrong_type);
+}
+
 TEST_F(latch_calls, do_not_release_a_count_that_was_lost) {
   latch->terms.renews = false;
   start(latch, 1, false);

@@ -2,6 +2,7 @@
 
 #include <chrono>
 #include <cstdint>
+#include <memory>
 #include <string>
 #include <utility>
 #include <variant>
@@ -35,6 +36,9 @@ class zookeeper_rests : public zookeeper_contention {
     r.grace = grace;
     r.may_rest = may_rest;
     r.wait = waits_;
+    r.stays = stays_;
+    r.insists = insists_;
+    r.metadata = metadata_;
     session_.send(r, [this, number](outcome o) { got_[number] = std::move(o); });
   }
   void claim_served(std::size_t number, duration grace, bool may_rest) {
@@ -82,12 +86,18 @@ class zookeeper_rests : public zookeeper_contention {
     return r != nullptr && std::holds_alternative<tickets::refused>(*r);
   }
   [[nodiscard]] lock_state inspect() {
+    outcome seen;
+    begin_to_inspect(seen);
+    wire_.serve(session_);
+    return state_in(seen);
+  }
+  void begin_to_inspect(outcome& seen) {
     tickets::request r;
     r.kind = tickets::task::inspect;
     r.name = "stock";
-    outcome seen;
-    session_.send(r, [&](outcome o) { seen = std::move(o); });
-    wire_.serve(session_);
+    session_.send(r, [&seen](outcome o) { seen = std::move(o); });
+  }
+  [[nodiscard]] static lock_state state_in(const outcome& seen) {
     return std::get<std::optional<lock_state>>(std::get<tickets::reply>(seen)).value();
   }
   std::size_t force_release() {
@@ -130,6 +140,9 @@ class zookeeper_rests : public zookeeper_contention {
   }
 
   std::int64_t weight_ = 1;  // of permits
+  bool stays_ = false;
+  bool insists_ = false;
+  std::shared_ptr<const std::string> metadata_;
   std::int64_t capacity_ = store::full_capacity;
 };
 

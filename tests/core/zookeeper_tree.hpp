@@ -116,6 +116,7 @@ class tree final : public wire {
   std::map<std::string, node> all{{"/", {}}};
   std::set<std::string> watched;
   std::set<std::string> unreadable;
+  std::set<std::string> unwritable;
   bool reads_own = true;
   std::int64_t now_ms = 1'000'000;  // the leader's clock
   std::map<kind, std::size_t> counts;
@@ -143,6 +144,10 @@ class tree final : public wire {
     }
     if (found == all.end()) return {.code = answer::no_node, .path = o.path};
     node& n = found->second;
+    if (o.kind == kind::set && unwritable.contains(o.path)) {
+      r.code = answer::refused;
+      return r;
+    }
     if (o.kind == kind::set) {
       if (o.version != operation::any_version && o.version != n.version)
         return {.code = answer::other_version, .path = o.path};

@@ -133,12 +133,19 @@ void claim_queue::fail_entry(claim& c, const on_reply& handler, tickets::link::o
   remove(c, [handler, reply = std::move(reply)](const tickets::link::outcome&) { handler(reply); });
 }
 
+/// Refuses a claim that does not wait. One that insists may have been queued, so that no request waits for
+/// the refusal: it asks again, and is first in line by now.
+void claim_queue::refuse(claim& c, const on_reply& handler) {
+  if (!handler) return come_anew(c);
+  fail_entry(c, handler, tickets::reply{tickets::refused{}});
+}
+
 /// The numbers of its queue are used up. It comes again later, and removes the parent, so that counting
 /// begins anew, if the queue is empty by then: the servers remove no node with children.
 void claim_queue::make_room(claim& c, const on_reply& handler) {
   const std::string queue = c.queue;
-  if (!c.request.wait) {
-    fail_entry(c, handler, tickets::reply{tickets::refused{}});
+  if (!may_queue(c)) {
+    refuse(c, handler);
   } else {
     fail_entry(c, handler, no_numbers_below(queue));
   }
@@ -151,7 +158,7 @@ void claim_queue::settle(claim& c, const on_reply& handler) {
     if (is_semaphore(c.request)) return choose(c, handler, 0);
     return admit(c, handler);
   }
-  if (!c.request.wait) return fail_entry(c, handler, tickets::reply{tickets::refused{}});
+  if (!may_queue(c)) return refuse(c, handler);
   c.now = claim::phase::waiting;
   wait_behind(c, extent::fresh);
   handler(tickets::reply{place_of(c.token, false)});

@@ -6,7 +6,9 @@
 #include <utility>
 
 #include "core/summary.hpp"
+#include "holdfast/error.hpp"
 #include "stores/zookeeper/protocol/claim_nodes.hpp"
+#include "stores/zookeeper/protocol/mark.hpp"
 #include "stores/zookeeper/protocol/note.hpp"
 #include "stores/zookeeper/protocol/paths.hpp"
 
@@ -18,6 +20,13 @@ namespace {
 constexpr std::size_t claims_at_once = 256;
 /// The number of names, and of nodes of the tree, that are read at once.
 constexpr std::size_t names_at_once = 64;
+/// How often the claims of a latch or a barrier are read until none goes meanwhile. A party that joins a
+/// barrier has to see the others, none of which goes more than two steps without it.
+constexpr int most_looks = 100;
+
+store::request_error never_at_rest(const std::string& name) {
+  return {{errc::unavailable, "claims on '" + name + "' ended during each look at them"}, true, false};
+}
 
 }  // namespace
 
@@ -46,9 +55,10 @@ void inspection::read_in_parts(const std::shared_ptr<std::vector<operation>>& st
 
 /// Reads a name: its claims, by the names of its children, and the nodes of its holders and of the first
 /// waiters.
-void inspection::look_at(const std::string& name, std::size_t waiters_read, int tries, on_survey handler) {
+void inspection::look_at(const std::string& name, std::size_t waiters_read, reading depth, int tries,
+                         on_survey handler) {
   const std::string base = path_of(root_, name);
-  nodes_.submit_all(reads_of(base), [this, name, base, waiters_read, tries,
+  nodes_.submit_all(reads_of(base), [this, name, base, waiters_read, depth, tries,
                                      handler = std::move(handler)](const std::vector<result>& reads) {
     const auto failed = std::find_if(reads.begin(), reads.end(), is_error);
     if (failed != reads.end()) return handler(request_error_of(*failed));
@@ -56,26 +66,39 @@ void inspection::look_at(const std::string& name, std::size_t waiters_read, int 
     if (all.holders.empty() && all.waiters.empty() && all.rests.empty()) return handler(std::move(all));
     // Of a name that rests, those first in line may be waiters.
     const bool had_holders = !all.holders.empty() && all.rests.empty();
-    read_claims(std::move(all), waiters_read,
-                [this, name, waiters_read, tries, had_holders, handler](outcome<survey> seen) {
+    const bool counts_rests = depth == reading::whole && !reads.back().children.empty();
+    read_claims(std::move(all), waiters_read, counts_rests ? rests_path(base) : std::string{},
+                [this, name, waiters_read, depth, tries, had_holders, handler](outcome<survey> seen) {
                   const auto* const s = std::get_if<survey>(&seen);
+                  if (s == nullptr) return handler(std::move(seen));
                   // The holders have gone between the two reads. Reads again, because the next waiter holds
-                  // by now.
-                  const bool stale = s != nullptr && had_holders && s->holders.empty();
-                  if (stale && tries < most_tries) return look_at(name, waiters_read, tries + 1, handler);
+                  // by now. Permits that went may have been followed by others, which were not listed yet.
+                  const bool is_torn = depth == reading::whole && s->is_torn;
+                  const bool is_stale = is_torn || (had_holders && s->holders.empty());
+                  if (is_stale && tries < (is_torn && has_rendezvous(*s) ? most_looks : most_tries))
+                    return look_at(name, waiters_read, depth, tries + 1, handler);
+                  if (is_torn && has_rendezvous(*s)) return handler(never_at_rest(name));
                   handler(std::move(seen));
                 });
   });
 }
 
-void inspection::read_claims(survey all, std::size_t waiters_read, on_survey handler) {
+/// \param clock the node whose writing tells the leader's clock; empty: none.
+void inspection::read_claims(survey all, std::size_t waiters_read, const std::string& clock,
+                             on_survey handler) {
   const auto steps = std::make_shared<std::vector<operation>>(claim_reads_of(all, waiters_read));
+  if (!clock.empty()) steps->push_back({.kind = operation_kind::set, .path = clock});
   read_in_parts(steps, {},
-                [all = std::make_shared<survey>(std::move(all)), waiters_read,
-                 handler = std::move(handler)](const std::vector<result>& reads) {
+                [all = std::make_shared<survey>(std::move(all)), waiters_read, has_clock = !clock.empty(),
+                 handler = std::move(handler)](std::vector<result> reads) {
+                  std::int64_t now_ms = 0;
+                  if (has_clock && !is_unanswered(reads.back())) {
+                    if (reads.back().code == answer::done) now_ms = reads.back().about.changed_ms;
+                    reads.pop_back();  // a client that only reads may not write
+                  }
                   const auto failed = std::find_if(reads.begin(), reads.end(), is_error);
                   if (failed != reads.end()) return handler(request_error_of(*failed));
-                  fill(*all, waiters_read, reads);
+                  fill(*all, waiters_read, reads, now_ms);
                   handler(std::move(*all));
                 });
 }
@@ -84,39 +107,43 @@ void inspection::inspect(const tickets::request& request, const on_reply& handle
   catch_up([this, name = request.name, most = request.waiters_read,
             handler](const std::optional<store::request_error>& failed) {
     if (failed) return handler(*failed);
-    describe(name, most, [handler](outcome<std::optional<lock_state>> seen, std::size_t /*waiters*/) {
-      if (const auto* reason = std::get_if<store::request_error>(&seen)) return handler(*reason);
-      handler(tickets::reply{std::get<std::optional<lock_state>>(std::move(seen))});
-    });
+    describe(name, most, reading::whole,
+             [handler](outcome<std::optional<lock_state>> seen, std::size_t /*waiters*/) {
+               if (const auto* reason = std::get_if<store::request_error>(&seen)) return handler(*reason);
+               handler(tickets::reply{std::get<std::optional<lock_state>>(std::move(seen))});
+             });
   });
 }
 
 /// \param handler gets the number of waiters, too, read or not.
-void inspection::describe(const std::string& name, std::size_t waiters_read, on_state handler) {
-  look_at(name, waiters_read, 0, [this, name, handler = std::move(handler)](const outcome<survey>& seen) {
-    if (const auto* reason = std::get_if<store::request_error>(&seen)) return handler(*reason, 0);
-    const survey& all = std::get<survey>(seen);
-    if (all.holders.empty() && all.waiters.empty() && !all.ours) {
-      return handler(std::optional<lock_state>{}, 0);
-    }
-    // The timeouts of other sessions are not known.
-    handler(std::optional{state_of(all, name, timeout_())}, all.waiters.size());
-  });
+void inspection::describe(const std::string& name, std::size_t waiters_read, reading depth,
+                          on_state handler) {
+  look_at(name, waiters_read, depth, 0,
+          [this, name, handler = std::move(handler)](const outcome<survey>& seen) {
+            if (const auto* reason = std::get_if<store::request_error>(&seen)) return handler(*reason, 0);
+            const survey& all = std::get<survey>(seen);
+            if (all.holders.empty() && all.waiters.empty() && !all.ours) {
+              return handler(std::optional<lock_state>{}, 0);
+            }
+            // The timeouts of other sessions are not known.
+            handler(std::optional{state_of(all, name, timeout_())}, all.waiters.size());
+          });
 }
 
 void inspection::find_holds(const tickets::request& request,
                             std::function<void(outcome<std::vector<claimed>>)> handler) {
   catch_up([this, request, handler = std::move(handler)](const std::optional<store::request_error>& failed) {
     if (failed) return handler(*failed);
-    look_at(request.name, 0, 0, [first = request.token, last = request.last, handler](outcome<survey> seen) {
-      if (const auto* reason = std::get_if<store::request_error>(&seen)) return handler(*reason);
-      auto found = std::move(std::get<survey>(seen).holders);
-      std::erase_if(found, [&](const claimed& c) {
-        const fencing_token token = token_of(c);
-        return token < first || token > last;
-      });
-      handler(std::move(found));
-    });
+    look_at(request.name, 0, reading::whole, 0,
+            [first = request.token, last = request.last, handler](outcome<survey> seen) {
+              if (const auto* reason = std::get_if<store::request_error>(&seen)) return handler(*reason);
+              auto found = std::move(std::get<survey>(seen).holders);
+              std::erase_if(found, [&](const claimed& c) {
+                const fencing_token token = token_of(c);
+                return token < first || token > last;
+              });
+              handler(std::move(found));
+            });
   });
 }
 
@@ -186,7 +213,7 @@ void inspection::describe_next(const std::shared_ptr<walk>& all) {
   while (all->open < names_at_once && all->described < all->names.size() && !all->failed) {
     ++all->open;
     // The first waiter is read for its token, where nobody holds.
-    describe(all->names[all->described++], 1,
+    describe(all->names[all->described++], 1, reading::brief,
              [this, all](outcome<std::optional<lock_state>> seen, std::size_t waiters) {
                --all->open;
                if (const auto* reason = std::get_if<store::request_error>(&seen)) {

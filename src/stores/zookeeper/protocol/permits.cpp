@@ -110,7 +110,7 @@ void claim_queue::chosen(const claim_ref& ref, const on_reply& handler, int trie
                   [](const result&) {});
   }
   if (present.size() <= static_cast<std::size_t>(c->request.capacity)) return have_permits(*c, handler);
-  if (!c->request.wait) return fail_entry(*c, handler, tickets::reply{tickets::refused{}});
+  if (!c->request.wait) return refuse(*c, handler);
   count_leases(*c);
   if (handler) {
     handler(tickets::reply{place_of(c->token, false)});
@@ -202,7 +202,7 @@ void claim_queue::start_over(claim& c, const on_reply& handler, const store::req
 /// Two of its leases got the same number, because the numbers of `leases` are used up. As in `make_room`.
 void claim_queue::begin_leases_anew(claim& c, const on_reply& handler) {
   const owner_id owner = c.request.owner;
-  abandon(c, [this, owner, handler, waits = c.request.wait,
+  abandon(c, [this, owner, handler, waits = may_queue(c),
               leases = c.leases_path()](const tickets::link::outcome&) {
     nodes_.submit({.kind = kind::remove, .path = leases}, [](const result&) {});
     if (!handler && on_notification_) on_notification_({owner, store::notification_kind::look, {}});

@@ -24,13 +24,16 @@ void claim_queue::renew(const tickets::request& request, const on_reply& handler
   };
   std::vector<operation> steps;
   std::vector<operation> unwatchable;
+  std::vector<operation> marks;
   std::vector<look> looks;  // of each step, the watched ones first
   std::vector<look> looks_of_unwatchable;
   watch_load planned;
   for (const store::hold& h : request.batch) {
     claim* const found = claims_.find(h.owner);
-    if (found == nullptr || found->now != claim::phase::holding || found->watched) continue;
+    if (found == nullptr || found->now != claim::phase::holding) continue;
     claim& c = *found;
+    if (c.request.stays) marks.push_back(write_of_mark(c));  // its ttl counts from now
+    if (c.watched) continue;
     if (c.lowers()) continue;  // this client itself removes the writer's node, which is no loss
     std::vector<std::string> paths = c.leases;
     if (paths.empty()) paths.push_back(c.place_path());
@@ -45,13 +48,15 @@ void claim_queue::renew(const tickets::request& request, const on_reply& handler
   std::move(unwatchable.begin(), unwatchable.end(), std::back_inserter(steps));
   looks.push_back({});
   std::move(looks_of_unwatchable.begin(), looks_of_unwatchable.end(), std::back_inserter(looks));
+  std::move(marks.begin(), marks.end(), std::back_inserter(steps));
   nodes_.submit_all(std::move(steps),
                     [this, request, looks, sync, handler](const std::vector<result>& results) {
                       bool unread = false;
                       const result* failed = is_error(results[sync]) ? &results[sync] : nullptr;
-                      for (std::size_t i = 0; i < looks.size(); ++i) {
+                      for (std::size_t i = 0; i < results.size(); ++i) {
                         const result& r = results[i];
-                        if (i == sync) continue;
+                        if (i >= looks.size() && failed == nullptr && is_error(r)) failed = &r;
+                        if (i == sync || i >= looks.size()) continue;
                         claim* const c = claims_.find(looks[i].ref);
                         if (is_unanswered(r)) {
                           unsettle_behind(looks[i].path);

@@ -26,6 +26,9 @@ holdfast::mode mode_of(const claim& c) {
   return c.place && c.place->wants == role::reader ? mode::shared : mode::exclusive;
 }
 
+/// The rest after a session that ends without a release; zero: none.
+duration rest_after_session(const claim& c) { return c.request.stays ? c.request.ttl : c.request.grace; }
+
 mark mark_of(const claim& c, duration length, bool is_stamped) {
   mark m;
   m.mode = mode_of(c);
@@ -84,10 +87,12 @@ store::time_point next_look(const rests_seen& seen, store::time_point now) {
 
 }  // namespace
 
+/// The mark of a claim that stays counts from each write. So its ttl ends also where no other claim comes,
+/// which would begin the rest.
 operation claim_queue::write_of_mark(const claim& c) {
   return {.kind = kind::set,
           .path = mark_path(c.base, c.guid),
-          .data = to_text(mark_of(c, c.request.grace, false))};
+          .data = to_text(mark_of(c, rest_after_session(c), c.request.stays))};
 }
 
 claim* claim_queue::find_checking(const claim_ref& ref) {
@@ -125,7 +130,7 @@ void claim_queue::decide(claim& c, const on_reply& handler, const rests_seen& se
   const bool is_crowded =
       is_semaphore(c.request) && seen.leases.size() > static_cast<std::size_t>(c.request.capacity);
   if (!is_crowded && !is_delayed(c, seen, time_.now())) return make_mark(c, handler, 0);
-  if (!c.request.wait && handler) return fail_entry(c, handler, tickets::reply{tickets::refused{}});
+  if (!c.request.wait) return refuse(c, handler);
   if (is_crowded) {  // others have made leases since, out of turn: it waits for their end
     c.now = claim::phase::choosing;
     count_leases(c);
@@ -136,9 +141,9 @@ void claim_queue::decide(claim& c, const on_reply& handler, const rests_seen& se
   if (handler) handler(tickets::reply{place_of(c.token, false)});
 }
 
-/// Makes the mark of a claim with a grace, and grants the claim.
+/// Makes the mark of a claim that has a grace or stays, and grants the claim.
 void claim_queue::make_mark(claim& c, const on_reply& handler, int tries) {
-  if (c.request.grace == duration::zero()) return grant(c, handler);
+  if (rest_after_session(c) == duration::zero()) return grant(c, handler);
   c.settled = false;
   c.is_answering = handler != nullptr;
   c.marked = true;

@@ -9,6 +9,7 @@
 #include <utility>
 
 #include "base/metadata.hpp"
+#include "core/arrivals.hpp"
 #include "stores/zookeeper/protocol/claim_nodes.hpp"
 #include "stores/zookeeper/protocol/note.hpp"
 #include "stores/zookeeper/protocol/release_request.hpp"
@@ -163,7 +164,7 @@ claim_state state_of_rest(const claimed& c) {
   s.permits = c.rest->permits;
   s.token = c.rest->token;
   s.age = age_of(c.about);
-  s.expires_in = left_of(*c.rest, c.about, wall_clock_ms());
+  s.expires_in = c.left;
   s.claimant = from_metadata(c.rest->metadata);
   return s;
 }
@@ -174,7 +175,7 @@ claim_state state_of(const claimed& c, duration most) {
   claim_state s;
   s.owner = c.place.guid ? c.place.guid->hex() : c.place.node;
   s.mode = mode_of(c.place.wants);
-  s.permits = s.mode == mode::permits ? static_cast<std::int64_t>(c.nodes.size()) : 0;
+  if (s.mode == mode::permits) s.permits = std::max(c.permits, static_cast<std::int64_t>(c.nodes.size()));
   s.token = token_of(c);
   s.age = age_of(c.about);
   s.expires_in = n ? std::min(n->ttl, most) : most;
@@ -206,16 +207,19 @@ survey survey_of_nodes(layout style, const std::string& base, const std::vector<
   // The name's own queue, or, of a semaphore, its leases and then the queue for them.
   std::vector<claimed> queue;
   std::vector<claimed> leases;
+  std::vector<claimed> gates;
   append(queue, style, reads[name_list], base);
   append(leases, style, reads[lease_list], base + "/leases");
-  append(queue, style, reads[gate_list], base + "/locks");
+  append(gates, style, reads[gate_list], base + "/locks");
   if (const auto n = read_note(reads[lease_node].data);
       n && (!leases.empty() || !reads[mark_list].children.empty()))
     all.capacity = n->capacity;
   if (!leases.empty()) {
+    std::move(gates.begin(), gates.end(), std::back_inserter(queue));
     sort_out_permits(all, std::move(queue), std::move(leases));
     return all;
   }
+  sort_out_permits(all, std::move(gates), {});
   all.has_open_order = numbers_leave_open(queue);
   if (all.has_open_order) {
     all.holders = std::move(queue);  // so that all are read
@@ -233,10 +237,33 @@ survey survey_of(layout style, const std::string& base, const std::vector<result
   return all;
 }
 
+namespace {
+
+/// Permits leave one by one after their mark was written, and all of them count until the last is gone.
+bool reads_mark(const claimed& c) { return c.place.wants == role::lease && !c.mark.empty(); }
+
+/// The mark of a holder that had nodes when they were listed. Those may have gone since: then it rests.
+void take_mark(claimed& c, const result& r, std::int64_t now_ms) {
+  auto m = r.code == answer::done ? read_mark(r.data) : std::nullopt;
+  if (!m) return;
+  const duration left = left_of(*m, r.about, now_ms);
+  if (!c.nodes.empty()) {
+    if (m->is_stamped && left > duration::zero()) c.permits = m->permits;
+    return;
+  }
+  c.about = r.about;
+  c.nodes = {std::exchange(c.mark, {})};
+  c.rest = std::move(m);
+  c.left = left;
+}
+
+}  // namespace
+
 std::vector<operation> claim_reads_of(const survey& name, std::size_t waiters) {
   std::vector<operation> reads;
   for (const claimed& c : name.holders) {
     for (const std::string& path : c.nodes) reads.push_back({.kind = operation_kind::get, .path = path});
+    if (reads_mark(c)) reads.push_back({.kind = operation_kind::get, .path = c.mark});
   }
   for (std::size_t i = 0; i < std::min(waiters, name.waiters.size()); ++i) {
     reads.push_back({.kind = operation_kind::get, .path = name.waiters[i].nodes.front()});
@@ -245,7 +272,9 @@ std::vector<operation> claim_reads_of(const survey& name, std::size_t waiters) {
   return reads;
 }
 
-void fill(survey& name, std::size_t waiters, const std::vector<result>& reads) {
+void fill(survey& name, std::size_t waiters, const std::vector<result>& reads, std::int64_t now_ms) {
+  const std::int64_t now = now_ms != 0 ? now_ms : wall_clock_ms();
+  const bool had_permits = !name.holders.empty() && name.holders.front().place.wants == role::lease;
   std::size_t next = 0;
   const auto is_gone = [&](claimed& c) {
     std::vector<std::string> there;
@@ -261,7 +290,13 @@ void fill(survey& name, std::size_t waiters, const std::vector<result>& reads) {
     c.nodes = std::move(there);
     return c.nodes.empty();
   };
-  std::erase_if(name.holders, is_gone);
+  const auto has_left = [&](claimed& c) {
+    const bool gone = is_gone(c);
+    if (!reads_mark(c)) return gone;
+    take_mark(c, reads[next++], now);
+    return c.nodes.empty();
+  };
+  name.is_torn = std::erase_if(name.holders, has_left) > 0 && had_permits;
   const std::size_t read = std::min(waiters, name.waiters.size());
   const auto end_of_read = name.waiters.begin() + static_cast<std::ptrdiff_t>(read);
   const auto end_of_kept = std::remove_if(name.waiters.begin(), end_of_read, is_gone);
@@ -270,6 +305,7 @@ void fill(survey& name, std::size_t waiters, const std::vector<result>& reads) {
   std::erase_if(name.rests, [&](claimed& c) {
     if (is_gone(c)) return true;
     c.rest = read_mark(c.data);
+    if (c.rest) c.left = left_of(*c.rest, c.about, now);
     return !c.rest;
   });
   if (name.has_open_order) settle_order(name, waiters);
@@ -286,8 +322,14 @@ fencing_token token_of(const claimed& c) {
   return n && n->token ? n->token : token_of(c.about);
 }
 
-bool is_over(const claimed& c) {
-  return c.rest && left_of(*c.rest, c.about, wall_clock_ms()) == duration::zero();
+bool is_over(const claimed& c) { return c.rest && c.left == duration::zero(); }
+
+bool has_rendezvous(const survey& name) {
+  return std::any_of(name.holders.begin(), name.holders.end(), [](const claimed& c) {
+    const auto n = c.rest ? std::nullopt : read_note(c.data);
+    const auto value = from_metadata(c.rest ? c.rest->metadata : n ? n->metadata : std::string{}).value;
+    return value && store::mark_in(*value);
+  });
 }
 
 std::vector<std::string> all_nodes_of(const claimed& c) {

@@ -20,7 +20,9 @@ struct claimed {
   status about;
   std::string data;
   std::string mark{};                     // the path of its mark, if it has one
+  std::int64_t permits = 0;               // by its mark, once that counts: some of its nodes may have gone
   std::optional<zookeeper::mark> rest{};  // of a hold that has ended: its mark, which is its only node
+  duration left{};                        // of its rest
 };
 
 /// The state of a name, from its nodes: the holders and the waiters, as every recipe decides it.
@@ -33,6 +35,7 @@ struct survey {
   std::vector<claimed> holders;
   std::vector<claimed> waiters;
   std::vector<claimed> rests;  // holds that have ended; `fill` makes them holders
+  bool is_torn = false;        // permits were given back, or left to their mark, between two reads
   std::size_t waiters_read =
       0;  // how many of the first waiters were read; of the others only the place is known
 };
@@ -51,16 +54,18 @@ struct survey {
 [[nodiscard]] std::vector<operation> claim_reads_of(const survey& name, std::size_t waiters);
 /// Takes the results. Claims that are gone by then are left out. Rests are holders, also those that are over.
 /// \param reads the results of `claim_reads_of` with the same `waiters`, none of which is an error.
-void fill(survey& name, std::size_t waiters, const std::vector<result>& reads);
+/// \param now_ms the leader's clock. Zero: not known, and this client's is taken.
+void fill(survey& name, std::size_t waiters, const std::vector<result>& reads, std::int64_t now_ms = 0);
 
 /// Decides by the node's data, or by its name if others have written into the node (as Curator's Revoker
 /// does).
 [[nodiscard]] bool is_ours(const claimed& c);
 [[nodiscard]] fencing_token token_of(const claimed& c);
 
-/// Whether it is a rest that is over by this client's clock, which is exact enough for people. Its mark stays
-/// until somebody removes it.
+/// Whether it is a rest that is over. Its mark stays until somebody removes it.
 [[nodiscard]] bool is_over(const claimed& c);
+/// Whether a claim of a latch or a barrier is among the holders.
+[[nodiscard]] bool has_rendezvous(const survey& name);
 /// The nodes that end the claim when they are removed, its mark first.
 [[nodiscard]] std::vector<std::string> all_nodes_of(const claimed& c);
 
