@@ -145,6 +145,16 @@ TEST_F(zookeeper_latches, show_a_count_until_the_last_of_its_leases_is_gone) {
   EXPECT_EQ(permits_shown(), 3);
 }
 
+TEST_F(zookeeper_latches, show_a_count_whose_process_is_killed_before_it_has_left_the_line) {
+  claim(0, 0s, true);
+  while (!got_.contains(0)) wire_.serve_next(session_);
+  ASSERT_TRUE(is_granted(0));
+  wire_.lose_all();
+  ASSERT_EQ(wire_.all.at("/stock/locks").children.size(), 1U);
+  EXPECT_EQ(permits_shown(), 1);
+  EXPECT_TRUE(inspect().waiters.empty());
+}
+
 TEST_F(zookeeper_latches, line_up_for_the_decision_on_a_count) {
   claim(0, 0s, true);
   while (!wire_.all.contains("/stock/locks") || wire_.all.at("/stock/locks").children.empty())

@@ -41,15 +41,6 @@ TEST_F(zookeeper_rendezvous, counts_of_killed_processes_stay_until_their_ttl_end
   EXPECT_TRUE(ready.try_wait());
 }
 
-TEST_F(zookeeper_rendezvous, counts_of_a_process_that_lives_are_renewed) {
-  client locks{lasting()};
-  const auto lives = start_brief();
-  ASSERT_EQ(lives->ask("count stock 1 ttl=3000"), "counted");
-  const auto counted_at = boot_clock::now();
-  latch ready{locks, "stock", 1};
-  while (boot_clock::now() < counted_at + 4s) ASSERT_TRUE(ready.try_wait());
-}
-
 TEST_F(zookeeper_rendezvous, a_party_that_has_passed_and_is_killed_lets_slow_ones_pass) {
   client locks{lasting()};
   barrier slow{locks, "stock", 2};

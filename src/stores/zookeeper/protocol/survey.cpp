@@ -4,6 +4,7 @@
 #include <chrono>
 #include <iterator>
 #include <set>
+#include <string>
 #include <unordered_map>
 #include <unordered_set>
 #include <utility>
@@ -64,8 +65,17 @@ void append(std::vector<claimed>& to, layout style, const result& list, const st
 }
 
 /// Leases with the same guid are one claim. A claim that still queues for permits does not hold, even if its
-/// leases exist.
-void sort_out_permits(survey& all, std::vector<claimed> queue, std::vector<claimed> leases) {
+/// leases exist, unless it has a mark: that is made when the claim is decided. Its client, which has yet to
+/// remove its place in the queue, may have been killed.
+/// \param marks the guids in the names of marks.
+void sort_out_permits(survey& all, std::vector<claimed> queue, std::vector<claimed> leases,
+                      const std::vector<std::string>& marks) {
+  const std::unordered_set<std::string> marked{marks.begin(), marks.end()};
+  std::unordered_set<owner_id> decided;
+  for (const claimed& lease : leases) {
+    if (lease.place.guid && marked.contains(lease.place.guid->hex())) decided.insert(*lease.place.guid);
+  }
+  std::erase_if(queue, [&](const claimed& c) { return c.place.guid && decided.contains(*c.place.guid); });
   std::unordered_set<owner_id> queued;
   for (claimed& c : queue) {
     if (c.place.guid) queued.insert(*c.place.guid);
@@ -216,10 +226,10 @@ survey survey_of_nodes(layout style, const std::string& base, const std::vector<
     all.capacity = n->capacity;
   if (!leases.empty()) {
     std::move(gates.begin(), gates.end(), std::back_inserter(queue));
-    sort_out_permits(all, std::move(queue), std::move(leases));
+    sort_out_permits(all, std::move(queue), std::move(leases), reads[mark_list].children);
     return all;
   }
-  sort_out_permits(all, std::move(gates), {});
+  sort_out_permits(all, std::move(gates), {}, {});
   all.has_open_order = numbers_leave_open(queue);
   if (all.has_open_order) {
     all.holders = std::move(queue);  // so that all are read
