@@ -1,9 +1,12 @@
 #include "run/supervisor.hpp"
 
 #include <algorithm>
+#include <chrono>
 #include <csignal>
 #include <system_error>
 #include <utility>
+
+#include "run/process_group.hpp"
 
 namespace holdfast::cli {
 
@@ -32,8 +35,10 @@ ending supervisor::run() {
     follow_lease();
     take_request();
   }
-  // A command that was asked to end and left processes has had its time.
-  if (terminated_deadline_) command_.signal_group(SIGKILL);
+  if (terminated_deadline_) {
+    await_rest_of_group();
+    command_.signal_group(SIGKILL);
+  }
   const bool killed = guard_.dismiss();
   return {command_.reap(), killed || terminated_deadline_, std::move(request_), interrupted_by_};
 }
@@ -54,6 +59,21 @@ void supervisor::follow_lease() {
                     : now < plan.kill_at ? plan.kill_at
                                          : now + kill_delay_of(ttl_);
   alarm_.set(std::min(next, now + kill_delay_of(ttl_)));
+}
+
+/// The command has ended when it was told to; what it has started may still tidy up. A `holdfast run` in it
+/// releases its lock, which stays held for a ttl if it is killed instead.
+void supervisor::await_rest_of_group() {
+  constexpr std::chrono::milliseconds longest_pause{250};  // a process may leave the group instead of ending
+  const auto end = terminated_at_ + kill_delay_of(ttl_);
+  for (auto member = other_member_of(command_.group()); member && boot_clock::now() < end;
+       member = other_member_of(command_.group())) {
+    const auto left = std::chrono::ceil<duration>(end - boot_clock::now());
+    await_any({signals_.get(), lost_.get(), alarm_.get(), member->end.get()},
+              std::clamp<duration>(left, duration::zero(), longest_pause));
+    take_signals();
+    follow_lease();  // kills in time for the deadline, which may be sooner
+  }
 }
 
 void supervisor::take_request() {
@@ -98,6 +118,7 @@ void supervisor::take_child_change() {
 
 void supervisor::ask_to_end() noexcept {
   terminated_deadline_ = deadline_;
+  terminated_at_ = boot_clock::now();
   command_.signal_group(SIGTERM);
   command_.signal_group(SIGCONT);  // a stopped process handles no signal
 }

@@ -43,6 +43,8 @@ class supervisor {
   void take_child_change();
   void ask_to_end() noexcept;
   void take_request();
+  /// Gives what a command that was asked to end leaves in its group the time that the command had.
+  void await_rest_of_group();
 
   const hold& held_;
   duration ttl_;
@@ -62,6 +64,7 @@ class supervisor {
   std::optional<boot_clock::time_point> lost_at_;
   boot_clock::time_point deadline_;
   std::optional<boot_clock::time_point> terminated_deadline_;  // the deadline that SIGTERM was sent for
+  boot_clock::time_point terminated_at_;                       // when SIGTERM was sent last
 };
 
 }  // namespace holdfast::cli

@@ -80,6 +80,40 @@ TEST_F(run_loss, kills_who_does_not_listen_before_the_deadline) {
   EXPECT_EQ(wrapper->wait().status, 76);
 }
 
+// The shell ends with SIGTERM at once, and what it has started tidies up.
+TEST_F(run_loss, leaves_the_rest_of_the_group_the_time_that_the_command_has) {
+  auto wrapper = start_holder("x", {"--ttl", "1h"},
+                              "sh -c 'trap \"until [ -e $D/go ]; do sleep 0.01; done; echo tidy >$D/log; exit\" TERM\n"
+                              "touch $D/ready\nwhile :; do sleep 0.01; done' &\nexec sleep 1000");
+  ASSERT_TRUE(eventually([&] { return std::filesystem::exists(file("ready")); }));
+  EXPECT_EQ(holdfast({"release", "--force", "x"}).status, 0);
+  ASSERT_TRUE(eventually([&] { return is_dead(holder_pid()); }));
+  write_file(file("go"), "");
+  EXPECT_EQ(wrapper->wait().status, 76);
+  EXPECT_EQ(contents(file("log")), "tidy\n");
+}
+
+TEST_F(run_loss, kills_the_rest_of_the_group_that_does_not_listen) {
+  auto wrapper = start_holder("x", {"--ttl", "12s"},
+                              "sh -c 'trap \"\" TERM; echo $$ >$D/rest; while :; do sleep 0.01; done' &\n"
+                              "exec sleep 1000");
+  ASSERT_TRUE(eventually([&] { return contents(file("rest")).ends_with('\n'); }));
+  const auto latest = boot_now() + 12s;
+  EXPECT_EQ(holdfast({"release", "--force", "x"}).status, 0);
+  EXPECT_EQ(wrapper->wait().status, 76);
+  EXPECT_TRUE(eventually([&] { return is_dead(std::stoi(contents(file("rest")))); }));
+  EXPECT_LT(boot_now(), latest);
+}
+
+TEST_F(run_loss, a_nested_run_withdraws_its_claim) {
+  const auto other = start_holder("inner");
+  auto wrapper = start_holder("outer", {}, std::string{HOLDFAST_COMMAND} + " run inner -- true & wait");
+  ASSERT_TRUE(waiters("inner", 1));
+  EXPECT_EQ(holdfast({"release", "--force", "outer"}).status, 0);
+  EXPECT_EQ(wrapper->wait().status, 76);
+  EXPECT_TRUE(show("inner")["waiters"].empty()) << "it was killed before it could withdraw";
+}
+
 TEST_F(run_loss, reaches_a_command_that_is_stopped) {
   auto wrapper = start_holder("x", {"--ttl", "30s"}, "exec sleep 1000");
   ::kill(holder_pid(), SIGSTOP);
