@@ -16,9 +16,9 @@ namespace holdfast {
 /// chooses its value and its process, so never trust them.
 struct candidate {
   bool leads = false;          ///< false: it stands by
-  std::string value;           ///< any bytes; of a client of another library the text that it wrote
+  std::string value;           ///< any bytes; of a client of another library (on ZooKeeper) its text
   std::uint64_t revision = 0;  ///< how often the leader has replaced the value in its term
-  fencing_token token;         ///< of the leader's term; zero for a client of another library that has none
+  fencing_token token;         ///< of the leader's term; on ZooKeeper also of a client of another library
   holdfast::claimant process;  ///< empty for a client of another library
   duration age{};  ///< since its term began, or since it stands by; on ZooKeeper since it stood by, also of
                    ///< the leader

@@ -30,6 +30,9 @@ std::optional<candidate> candidate_of(const claim_state& claim, bool leads) {
 
 std::optional<candidate> leader_in(const std::optional<lock_state>& of) {
   if (!of || of->holders.empty()) return std::nullopt;
+  // Only ZooKeeper gives the claims of other libraries tokens. Elsewhere such a claim is a lock, as a key of
+  // Redis that another library has set.
+  if (!of->holders.front().token) return std::nullopt;
   return candidate_of(of->holders.front(), true);
 }
 

@@ -33,7 +33,7 @@ leader_tracker::position leader_tracker::position_of(const candidate& leader) {
 }
 
 bool leader_tracker::is_outdated(time_point now, const std::optional<candidate>& leader) {
-  const bool is_older = leader && leader->token && position_of(*leader) < newest_;
+  const bool is_older = leader && position_of(*leader) < newest_;
   if (!is_older) {
     older_.reset();
     return false;
@@ -47,13 +47,13 @@ bool leader_tracker::is_outdated(time_point now, const std::optional<candidate>&
 std::optional<observation> leader_tracker::looked(time_point now, const std::optional<lock_state>& state) {
   auto leader = leader_in(state);
   const bool answers_again = std::exchange(error_, std::nullopt).has_value();
-  const bool is_same_term = leader && leader_ && leader->token && leader->token == leader_->token;
+  const bool is_same_term = leader && leader_ && leader->token == leader_->token;
   if (is_same_term && leader->revision < leader_->revision) leader = leader_;  // a copy that lags behind
   if (is_outdated(now, leader)) {
     if (answers_again && reported_) return observation{leader_, std::nullopt};
     return std::nullopt;
   }
-  if (leader && leader->token) newest_ = position_of(*leader);
+  if (leader) newest_ = position_of(*leader);
   if (reported_ && !answers_again && are_same(leader, leader_)) {
     leader_ = std::move(leader);  // its times have changed
     return std::nullopt;
@@ -70,8 +70,7 @@ std::optional<observation> leader_tracker::failed(const failure& reason) {
 }
 
 time_point leader_tracker::next_look(time_point now) const {
-  // A leader without a token is of another library, and its key may have no end.
-  if (!leader_ || !leader_->token || error_) return now + longest_pause;
+  if (!leader_ || error_) return now + longest_pause;
   return now + std::clamp(leader_->expires_in + after_expiry, shortest_pause, longest_pause);
 }
 

@@ -32,10 +32,11 @@ std::optional<lock_state> led_by(std::uint64_t token, const std::string& value) 
   return s;
 }
 
-/// A client of another library, which has no token.
-std::optional<lock_state> led_by_another_library(const std::string& text) {
+/// A client of another library, as ZooKeeper has it: with a token, and without a process.
+std::optional<lock_state> led_by_another_library(std::uint64_t token, const std::string& text) {
   lock_state s;
   claim_state c;
+  c.token = fencing_token{token};
   c.claimant.label = text;
   c.expires_in = 10s;
   s.holders.push_back(c);
@@ -123,13 +124,13 @@ TEST_F(leader_tracker, counts_the_time_of_each_older_term_alone) {
   EXPECT_EQ(sees(led_by(6, "b")), "") << "its time begins anew";
 }
 
-TEST_F(leader_tracker, reports_clients_of_other_libraries_without_tokens) {
+TEST_F(leader_tracker, reports_clients_of_other_libraries) {
   EXPECT_EQ(sees(led_by(6, "ours")), "ours");
-  EXPECT_EQ(sees(led_by_another_library("theirs")), "theirs");
-  EXPECT_EQ(sees(led_by_another_library("theirs")), "");
-  EXPECT_EQ(sees(led_by_another_library("another")), "another");
+  EXPECT_EQ(sees(led_by_another_library(7, "theirs")), "theirs");
+  EXPECT_EQ(sees(led_by_another_library(7, "theirs")), "");
+  EXPECT_EQ(sees(led_by_another_library(8, "another")), "another");
   EXPECT_EQ(sees(led_by(5, "old")), "");
-  EXPECT_EQ(sees(led_by(7, "ours")), "ours");
+  EXPECT_EQ(sees(led_by(9, "ours")), "ours");
 }
 
 TEST_F(leader_tracker, reports_each_kind_of_error_once_and_the_leader_when_the_store_answers_again) {
@@ -168,6 +169,8 @@ TEST(candidates, are_no_readers_permits_or_mutexes) {
   EXPECT_FALSE(leader_in(s));
   s.holders[0].mode = mode::permits;
   EXPECT_FALSE(leader_in(s));
+  EXPECT_FALSE(leader_in(led_by_another_library(0, "a"))) << "a lock of another library, without a token";
+  EXPECT_FALSE(leader_in(led_by(0, "a"))) << "a lock of another library whose text looks like a candidate's";
   s.waiters.push_back(claim_of(4, "b"));
   s.waiters.push_back(claim_of(5, std::nullopt));
   const auto all = candidates_in(s);
