@@ -68,7 +68,8 @@ int ask(const release_command& request) {
   const auto count = ask_holders(locks, request);
   const auto rest = count == 0 ? std::nullopt : rest_of(locks, request);
   if (request.store.json) {
-    json line{{"name", request.name}, {"asked", count}};
+    // A hold that rests counts at the store, but nobody hears the request.
+    json line{{"name", request.name}, {"asked", rest ? 0 : count}};
     if (rest) line["released"] = true;
     print_line(line);
   } else if (rest) {

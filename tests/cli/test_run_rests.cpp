@@ -27,7 +27,9 @@ TEST_F(run_rests, at_least_keeps_the_lock_without_a_process) {
   const auto reply = holdfast({"release", "--ask", "job"});
   EXPECT_EQ(reply.status, 1) << reply.out;
   EXPECT_THAT(reply.out, HasSubstr("has released it, and the store keeps it for"));
-  EXPECT_EQ(parse_lines(holdfast({"release", "--ask", "job", "--json"}).out).at(0)["released"], true);
+  const auto in_json = parse_lines(holdfast({"release", "--ask", "job", "--json"}).out).at(0);
+  EXPECT_EQ(in_json["released"], true);
+  EXPECT_EQ(in_json["asked"], 0);
   EXPECT_EQ(holdfast({"release", "--force", "job"}).status, 0);
   EXPECT_EQ(holdfast({"run", "job", "--wait", "0", "--", "true"}).status, 0);
 }
