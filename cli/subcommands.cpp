@@ -151,6 +151,7 @@ void subcommands::add_release(CLI::App& app) {
   add_number(command, "--token", release.token, "Only the hold with this token; 'show' lists the tokens");
   add_store(command, release.store);
   command->footer(
+      "A holder hears of the first request only; --ask tells whether it was asked before.\n"
       "The exit status of --ask is 0 if a holder was asked, and 1 if nobody holds the lock, or its\n"
       "holder has released it and it rests (see run --at-least).");
 }

@@ -24,10 +24,48 @@ std::size_t end_holds(const client& locks, const release_command& request) {
   return token ? (locks.force_release(request.name, *token) ? 1 : 0) : locks.force_release(request.name);
 }
 
-std::size_t ask_holders(const client& locks, const release_command& request) {
-  const auto token = token_of(request);
-  if (!token) return locks.request_release(request.name, request.reason);
-  return locks.request_release(request.name, *token, request.reason) ? 1 : 0;
+/// The holders that a request is for, as they are before it. Empty where the user may not look.
+std::optional<std::vector<claim_state>> holders_to_ask(const client& locks, const release_command& request) {
+  try {
+    auto holders = locks.inspect(request.name, 0).value_or(lock_state{}).holders;
+    std::erase_if(holders, [token = token_of(request)](const claim_state& each) {
+      return each.claimant.released || (token && each.token != *token);
+    });
+    return holders;
+  } catch (const error& refused) {
+    if (refused.code() != errc::permission_denied) throw;
+    return std::nullopt;
+  }
+}
+
+std::size_t ask_one(const client& locks, const std::string& name, fencing_token token,
+                    const std::string& reason) {
+  return locks.request_release(name, token, reason) ? 1 : 0;
+}
+
+/// The store has the reason of the last request. One without a reason must not erase a former one.
+std::size_t ask_holders(const client& locks, const release_command& request,
+                        const std::vector<claim_state>& holders) {
+  const auto former = [](const claim_state& each) { return each.claimant.release_request.value_or(""); };
+  const bool keeps_reasons =
+      request.reason.empty() &&
+      std::ranges::any_of(holders, [&](const claim_state& each) { return each.token && former(each) != ""; });
+  if (!keeps_reasons) {
+    const auto token = token_of(request);
+    return token ? ask_one(locks, request.name, *token, request.reason)
+                 : locks.request_release(request.name, request.reason);
+  }
+  std::size_t count = 0;
+  for (const auto& each : holders)
+    if (each.token) count += ask_one(locks, request.name, each.token, former(each));
+  return count;
+}
+
+/// What whoever asks again has to know: the stop token of a holder fires once.
+std::string note_on_former(std::size_t before, std::size_t asked) {
+  if (before == 0) return {};
+  const auto who = asked == 1 ? "it was" : before == 1 ? "one was" : fmt::format("{} were", before);
+  return fmt::format("; {} asked before, and a holder hears of the first request only", who);
 }
 
 /// What a server that was not heard holds stays there until its ttl.
@@ -65,11 +103,18 @@ std::optional<duration> rest_of(const client& locks, const release_command& requ
 /// \return the exit status.
 int ask(const release_command& request) {
   const auto locks = open_client(request.store);
-  const auto count = ask_holders(locks, request);
+  const auto holders = holders_to_ask(locks, request);
+  const auto count = ask_holders(locks, request, holders.value_or(std::vector<claim_state>{}));
+  const auto before =
+      holders
+          ? std::ranges::count_if(
+                *holders, [](const claim_state& each) { return each.claimant.release_request.has_value(); })
+          : 0;
   const auto rest = count == 0 ? std::nullopt : rest_of(locks, request);
   if (request.store.json) {
     // A hold that rests counts at the store, but nobody hears the request.
     json line{{"name", request.name}, {"asked", rest ? 0 : count}};
+    if (holders) line["asked_before"] = before;
     if (rest) line["released"] = true;
     print_line(line);
   } else if (rest) {
@@ -80,8 +125,9 @@ int ask(const release_command& request) {
   } else if (count == 0) {
     print_nobody(request);
   } else {
-    fmt::print("asked {} of the lock '{}' to release it\n",
-               count == 1 ? "the holder" : fmt::format("{} holders", count), printable(request.name));
+    fmt::print("asked {} of the lock '{}' to release it{}\n",
+               count == 1 ? "the holder" : fmt::format("{} holders", count), printable(request.name),
+               note_on_former(static_cast<std::size_t>(before), count));
   }
   return count == 0 || rest ? no_match : success;
 }

@@ -62,6 +62,41 @@ TEST_F(release_requests, are_told_in_json) {
   EXPECT_EQ(lines[0]["command_status"], 5);
 }
 
+TEST_F(release_requests, that_come_again_say_so_and_keep_a_reason) {
+  const auto wrapper = start_listening("USR1", {});
+  const auto ask = [this](strings more) {
+    more.insert(more.begin(), {"release", "--ask", "x"});
+    return holdfast(more);
+  };
+  EXPECT_EQ(parse_lines(ask({"--reason", "why", "--json"}).out).at(0)["asked_before"], 0);
+  const auto again = ask({});
+  EXPECT_EQ(again.status, 0) << again.err;
+  EXPECT_EQ(again.out,
+            "asked the holder of the lock 'x' to release it; it was asked before, and a holder hears of the "
+            "first request only\n");
+  EXPECT_EQ(show("x")["holders"][0]["release_request"], "why");
+  const auto token = std::to_string(show("x")["holders"][0]["token"].get<std::uint64_t>());
+  const auto in_json = parse_lines(ask({"--token", token, "--json"}).out).at(0);
+  EXPECT_EQ(in_json["asked"], 1);
+  EXPECT_EQ(in_json["asked_before"], 1);
+  EXPECT_EQ(show("x")["holders"][0]["release_request"], "why");
+  EXPECT_EQ(ask({"--reason", "another"}).status, 0);
+  EXPECT_EQ(show("x")["holders"][0]["release_request"], "another");
+}
+
+TEST_F(release_requests, that_come_again_count_the_holders_that_were_asked_before) {
+  const auto first = start_holder("x", {"--shared"});
+  const auto token = std::to_string(show("x")["holders"][0]["token"].get<std::uint64_t>());
+  const auto second = start_holder("x", {"--shared"});
+  EXPECT_EQ(holdfast({"release", "--ask", "x", "--token", token, "--reason", "why"}).status, 0);
+  EXPECT_THAT(holdfast({"release", "--ask", "x"}).out,
+              HasSubstr("asked 2 holders of the lock 'x' to release it; one was asked before, and "));
+  for (const auto& holder : show("x")["holders"]) {
+    const bool is_first = std::to_string(holder["token"].get<std::uint64_t>()) == token;
+    EXPECT_EQ(holder["release_request"], is_first ? "why" : "");
+  }
+}
+
 TEST_F(release_requests, find_nobody_with_a_status_of_their_own) {
   const auto nobody = holdfast({"release", "--ask", "x"});
   EXPECT_EQ(nobody.status, 1);

@@ -82,9 +82,10 @@ TEST_F(run_loss, kills_who_does_not_listen_before_the_deadline) {
 
 // The shell ends with SIGTERM at once, and what it has started tidies up.
 TEST_F(run_loss, leaves_the_rest_of_the_group_the_time_that_the_command_has) {
-  auto wrapper = start_holder("x", {"--ttl", "1h"},
-                              "sh -c 'trap \"until [ -e $D/go ]; do sleep 0.01; done; echo tidy >$D/log; exit\" TERM\n"
-                              "touch $D/ready\nwhile :; do sleep 0.01; done' &\nexec sleep 1000");
+  auto wrapper =
+      start_holder("x", {"--ttl", "1h"},
+                   "sh -c 'trap \"until [ -e $D/go ]; do sleep 0.01; done; echo tidy >$D/log; exit\" TERM\n"
+                   "touch $D/ready\nwhile :; do sleep 0.01; done' &\nexec sleep 1000");
   ASSERT_TRUE(eventually([&] { return std::filesystem::exists(file("ready")); }));
   EXPECT_EQ(holdfast({"release", "--force", "x"}).status, 0);
   ASSERT_TRUE(eventually([&] { return is_dead(holder_pid()); }));
