@@ -16,21 +16,17 @@ std::string mode_text(const claim_state& claim, std::int64_t capacity) {
   return fmt::format("{} of {} permits", claim.permits, capacity);
 }
 
-/// A client of another library has no token. Its key says neither when it was granted nor, without a time to
-/// live, when it ends: then the library has zero.
-std::string span_text(const claim_state& claim, duration span) {
-  return !claim.token && span == duration::zero() ? "-" : to_text(span);
-}
-
 void print_holders(const lock_state& lock, const palette& colours) {
   using enum column::side;
   table lines{
       {{"HOLDER", left}, {"MODE", left}, {"TOKEN", right}, {"HELD FOR", right}, {"EXPIRES IN", right}}};
   for (const auto& claim : lock.holders) {
     const auto* const state = claim.claimant.released ? ", released" : "";
+    const bool has_end = claim.token || claim.expires_in != duration::zero();  // another library's may not
     lines.add({to_text(claim.claimant) + state, mode_text(claim, lock.capacity),
-               claim.token ? std::to_string(claim.token.value()) : "-", span_text(claim, claim.age),
-               span_text(claim, claim.expires_in)});
+               claim.token ? std::to_string(claim.token.value()) : "-",
+               claim.token ? to_text(claim.age) : "-",
+               has_end ? to_text(claim.expires_in) : "does not expire"});
   }
   fmt::print("\n{}", lines.text(colours));
 }

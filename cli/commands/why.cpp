@@ -16,14 +16,21 @@ namespace holdfast::cli {
 namespace {
 
 void print_holder(const wait_graph& graph, const claim_state& holder) {
-  const auto token = holder.token ? fmt::format(", token {}", holder.token.value()) : std::string{};
-  fmt::print("  held by {} for {}{}\n", to_text(holder.claimant), to_text(holder.age), token);
+  if (!holder.token) {
+    fmt::print("  held by {}; {}\n", to_text(holder.claimant),
+               holder.expires_in == duration::zero() ? "it does not expire"
+                                                     : "it expires in " + to_text(holder.expires_in));
+    return;  // what it waits for is not known
+  }
+  fmt::print("  held by {} for {}, token {}\n", to_text(holder.claimant), to_text(holder.age),
+             holder.token.value());
   if (holder.claimant.released) {
     fmt::print("    which has released it: it rests for {}\n", to_text(holder.expires_in));
   }
   const party& process = graph.party_of(holder);
   const auto waits = graph.all_waits(process);
-  if (waits.empty()) fmt::print("    which waits for no lock\n");
+  const bool is_known = !is_of_another_library(holder.claimant);
+  if (waits.empty() && is_known) fmt::print("    which waits for no lock\n");
   for (std::size_t i = 0; i < waits.size(); ++i) {
     const claim_on& wait = waits[i];
     const auto subject = i < process.waits.size() ? "which" : "whose command " + to_text(wait.claim.claimant);

@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "output/terminal.hpp"
+#include "output/text.hpp"
 
 namespace holdfast::cli {
 
@@ -13,6 +14,7 @@ namespace {
 json describe_claimant(const claimant& process) {
   json object{
       {"host", process.host}, {"pid", process.pid}, {"program", process.program}, {"label", process.label}};
+  if (is_of_another_library(process)) object["pid"] = nullptr;
   if (!process.job.empty()) object["job"] = process.job;
   if (process.release_request) object["release_request"] = *process.release_request;
   if (process.released) object["released"] = true;
@@ -41,6 +43,11 @@ json describe(const claim_state& claim) {
   if (claim.token) object["token"] = claim.token.value();
   object["age_s"] = to_seconds(claim.age);
   object["expires_in_s"] = to_seconds(claim.expires_in);
+  if (!claim.token && is_of_another_library(claim.claimant)) {
+    object["token"] = nullptr;
+    object["age_s"] = nullptr;
+    if (claim.expires_in == duration::zero()) object["expires_in_s"] = nullptr;  // it does not expire
+  }
   object.update(describe_claimant(claim.claimant));
   return object;
 }
@@ -68,6 +75,7 @@ json describe(const lock_summary& lock) {
   if (lock.holders != 0) {
     object["held_for_s"] = to_seconds(lock.held_for);
     object["holder_token"] = lock.holder_token.value();
+    if (!lock.holder_token) object["held_for_s"] = object["holder_token"] = nullptr;  // of another library
     object["holder"] = describe_claimant(lock.holder);
   }
   add_notes(object, lock.notes);

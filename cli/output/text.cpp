@@ -95,9 +95,16 @@ std::string to_whole_text(duration length) {
   return text.empty() ? "0ms" : text;
 }
 
+bool is_of_another_library(const claimant& process) noexcept {
+  return process.host.empty() && process.program.empty() && process.pid == 0;
+}
+
 std::string to_text(const claimant& process) {
-  auto text = fmt::format("{} on {}, pid {}", process.program.empty() ? "?" : printable(process.program),
-                          process.host.empty() ? "?" : printable(process.host), process.pid);
+  auto text =
+      is_of_another_library(process)
+          ? std::string{"a client of another library"}
+          : fmt::format("{} on {}, pid {}", process.program.empty() ? "?" : printable(process.program),
+                        process.host.empty() ? "?" : printable(process.host), process.pid);
   if (!process.label.empty()) text += fmt::format(" ({})", printable(process.label));
   return text;
 }

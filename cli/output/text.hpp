@@ -28,7 +28,9 @@ namespace holdfast::cli {
 /// the user gave.
 [[nodiscard]] std::string to_whole_text(duration length);
 
-/// `backup on alpha, pid 4711 (nightly)`, printable.
+/// Whether a claim is of another library, of which the process is not known.
+[[nodiscard]] bool is_of_another_library(const claimant& process) noexcept;
+/// `backup on alpha, pid 4711 (nightly)`, or `a client of another library (its text)`; printable.
 [[nodiscard]] std::string to_text(const claimant& process);
 /// `lock-2:6379: does not answer`, printable.
 [[nodiscard]] std::string to_text(const server_note& note);

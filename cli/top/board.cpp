@@ -127,7 +127,7 @@ std::vector<std::string> board::lines(std::size_t width, std::size_t height, con
                                    std::to_string(of.lock.waiters),
                                    of.wait == duration::zero() ? "-" : to_text(of.wait)};
     if (has_rates) cells.push_back(fmt::format("{:.1f}", of.grants));
-    cells.push_back(held ? to_text(of.lock.held_for) : "-");
+    cells.push_back(of.lock.holder_token ? to_text(of.lock.held_for) : "-");
     if (has_modes) cells.push_back(mode_text(of.lock));
     cells.push_back(held ? to_text(of.lock.holder) : "-");
     columns.add(std::move(cells));

@@ -123,7 +123,8 @@ TEST_F(redlock_notes, leave_open_what_is_not_known_of_a_foreign_holder) {
   for (const std::size_t each : {0, 1}) servers_.server(each).ask({"SET", "jobs:job", "foreign"});
   const auto url = servers_.url("?prefix=jobs:");
   const auto show = [&] { return holdfast({"show", "job", "--store", url}).out; };
-  EXPECT_THAT(show(), AllOf(HasSubstr("(foreign)"), testing::ContainsRegex("exclusive +- +- +-")));
+  EXPECT_THAT(show(),
+              AllOf(HasSubstr("(foreign)"), testing::ContainsRegex("exclusive +- +- +does not expire")));
   EXPECT_THAT(holdfast({"ls", "--store", url}).out, testing::ContainsRegex("job +exclusive +1 +0 +- +- +"));
   for (const std::size_t each : {0, 1}) servers_.server(each).ask({"PEXPIRE", "jobs:job", "100000000"});
   EXPECT_THAT(show(), testing::ContainsRegex("exclusive +- +- +[0-9]"));
