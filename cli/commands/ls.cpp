@@ -21,10 +21,9 @@ std::vector<std::string> row_of(const lock_summary& lock, bool idle) {
   std::vector<std::string> row{printable(lock.name), mode_text, std::to_string(lock.holders),
                                std::to_string(lock.waiters)};
   if (idle) row.push_back(number(lock.last_token));
-  // Of another library's client the store knows neither a token nor since when it holds.
-  const bool is_dated = held && (lock.holder_token || lock.held_for != duration::zero());
-  row.insert(row.end(), {number(lock.holder_token), is_dated ? to_text(lock.held_for) : "-",
-                         held ? to_text(lock.holder) : "-"});
+  // The hold of another library has no token, and its age is not known.
+  row.insert(row.end(), {number(lock.holder_token), lock.holder_token ? to_text(lock.held_for) : "-",
+                         held ? to_text(lock.holder) + (lock.holder.released ? ", released" : "") : "-"});
   return row;
 }
 

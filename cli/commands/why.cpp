@@ -22,11 +22,13 @@ void print_holder(const wait_graph& graph, const claim_state& holder) {
                                                      : "it expires in " + to_text(holder.expires_in));
     return;  // what it waits for is not known
   }
+  if (holder.claimant.released) {  // what its process waits for holds up nobody
+    fmt::print("  released by {}, token {}; it rests for {}\n", to_text(holder.claimant),
+               holder.token.value(), to_text(holder.expires_in));
+    return;
+  }
   fmt::print("  held by {} for {}, token {}\n", to_text(holder.claimant), to_text(holder.age),
              holder.token.value());
-  if (holder.claimant.released) {
-    fmt::print("    which has released it: it rests for {}\n", to_text(holder.expires_in));
-  }
   const party& process = graph.party_of(holder);
   const auto waits = graph.all_waits(process);
   const bool is_known = !is_of_another_library(holder.claimant);

@@ -8,7 +8,9 @@
 namespace holdfast::test {
 namespace {
 
+using testing::AllOf;
 using testing::HasSubstr;
+using testing::Not;
 
 class run_rests : public command_test {};
 
@@ -21,6 +23,11 @@ TEST_F(run_rests, at_least_keeps_the_lock_without_a_process) {
   EXPECT_EQ(holders[0]["released"], true);
   EXPECT_GT(holders[0]["expires_in_s"], 3000);
   EXPECT_THAT(holdfast({"show", "job"}).out, HasSubstr(", released"));
+  EXPECT_THAT(holdfast({"ls"}).out, HasSubstr(" (nightly), released\n"));
+  EXPECT_EQ(parse_lines(holdfast({"ls", "--json"}).out).at(0)["holder"]["released"], true);
+  EXPECT_THAT(holdfast({"why", "job"}).out,
+              AllOf(HasSubstr("released by true on "), HasSubstr("; it rests for 59m"),
+                    Not(HasSubstr("waits for no lock")), Not(HasSubstr("held by"))));
   const auto late = holdfast({"run", "job", "--wait", "0", "--", "true"});
   EXPECT_EQ(late.status, 75);
   EXPECT_THAT(late.err, HasSubstr("it is released by"));
