@@ -145,11 +145,34 @@ class parser {
       std::rotate(arguments.begin(), each, std::next(each));
   }
 
-  /// Arguments after `--` belong to another program and are not parsed.
+  /// Whether the next argument is the value of this one.
+  [[nodiscard]] static bool takes_next(const CLI::App& command, const std::string& argument) {
+    const auto* option = argument.starts_with('-') ? command.get_option_no_throw(argument) : nullptr;
+    return option != nullptr && option->get_items_expected_max() > 0;
+  }
+
+  /// Whether a name, or whatever is taken for one, is among the arguments between the subcommand and `end`.
+  [[nodiscard]] bool has_positional(const std::vector<std::string>& arguments,
+                                    std::vector<std::string>::const_iterator end) const {
+    const CLI::App& command = *app_.get_subcommand(arguments.front());
+    for (auto each = arguments.begin() + 1; each < end; ++each) {
+      if (takes_next(command, *each)) {
+        ++each;
+      } else if (!each->starts_with('-')) {
+        return true;
+      }
+    }
+    return false;
+  }
+
+  /// Arguments after `--` belong to another program and are not parsed. Before a name that begins with a
+  /// dash, another `--` ends the options, as it does for all programs: `run -- -name -- command`.
   void take_command_to_run(std::vector<std::string>& arguments) {
     if (arguments.empty() || !runs_a_command(arguments.front())) return;
-    const auto dashes = std::ranges::find(arguments, "--");
+    auto dashes = std::ranges::find(arguments, "--");
     if (dashes == arguments.end()) return;
+    const auto second = std::find(dashes + 1, arguments.end(), "--");
+    if (second != arguments.end() && !has_positional(arguments, dashes)) dashes = second;
     auto& command = arguments.front() == "run" ? commands_.run.command : commands_.elect.command;
     command.assign(dashes + 1, arguments.end());
     arguments.erase(dashes, arguments.end());

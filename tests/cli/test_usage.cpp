@@ -108,6 +108,20 @@ INSTANTIATE_TEST_SUITE_P(
         bad_line{{"schema", "postgresql://x/y?sslmode=foo"}, "'sslmode' is none of disable"},
         bad_line{{"completion", "tcsh"}, "bash, zsh or fish"}, bad_line{{"help", "frob"}, "frob"}));
 
+TEST_F(usage, a_name_with_a_dash_comes_after_dashes_of_its_own) {
+  for (const strings& options : {strings{}, strings{"--ttl", "20s"}, strings{"-q", "-E", "5", "--label=x"}}) {
+    strings line{"run"};
+    line.insert(line.end(), options.begin(), options.end());
+    line.insert(line.end(), {"--", "-dash", "--", "sh", "-c", "echo \"$HOLDFAST_NAME $*\"", "sh", "--", "x"});
+    const auto said = holdfast(line);
+    EXPECT_EQ(said.status, 0) << said.err;
+    EXPECT_EQ(said.out, "-dash -- x\n");
+  }
+  EXPECT_EQ(holdfast({"elect", "--once", "--", "-dash", "--", "true"}).status, 0);
+  // Behind a name, all after the first dashes is the command's.
+  EXPECT_EQ(holdfast({"run", "--wait", "5s", "x", "--", "echo", "--", "true"}).out, "-- true\n");
+}
+
 TEST_F(usage, durations_are_written_alike_in_options_and_in_urls) {
   EXPECT_EQ(
       holdfast({"run", "x", "--ttl", "1h30m", "--store", store() + "?keep_idle=1h30m", "--", "true"}).status,
