@@ -6,6 +6,7 @@
 #include "output/elapsed_line.hpp"
 #include "output/json.hpp"
 #include "output/table.hpp"
+#include "output/terminal.hpp"
 #include "output/text.hpp"
 
 namespace holdfast::cli {
@@ -34,6 +35,7 @@ void print_table(const std::vector<lock_summary>& locks, bool idle) {
   columns.insert(columns.end(), {{"TOKEN", right}, {"HELD FOR", right}, {"HOLDER", left}});
   table lines{columns};
   for (const auto& lock : locks) lines.add(row_of(lock, idle));
+  if (is_terminal(stdout)) lines.fit(terminal_width(stdout));
   fmt::print("{}", lines.text(palette{stdout}));
   if (locks.front().notes.empty()) return;
   fmt::print("\n");

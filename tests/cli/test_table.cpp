@@ -37,5 +37,25 @@ TEST(tables, cost_in_proportion_to_their_rows) {
   EXPECT_LT(cost(times * 50) / few, 4 * times);
 }
 
+TEST(tables, cut_the_first_column_and_then_the_lines_to_fit) {
+  const palette plain{nullptr};
+  table listing{{{"NAME"}, {"N", column::side::right}, {"HOLDER"}}};
+  listing.add({"a-name-of-thirty-columns-in-all", "1", "somebody"});
+  listing.add({"b", "22", "x"});
+  const auto whole = listing.text(plain);
+  listing.fit(50);
+  EXPECT_EQ(listing.text(plain), whole) << "there is room";
+  listing.fit(34);
+  EXPECT_EQ(listing.text(plain),
+            "NAME                   N  HOLDER\n"
+            "a-name-of-thirty-co…   1  somebody\n"
+            "b                     22  x\n");
+  listing.fit(24);
+  EXPECT_EQ(listing.text(plain),
+            "NAME               N  H…\n"
+            "a-name-of-thirt…   1  s…\n"
+            "b                 22  x\n");
+}
+
 }  // namespace
 }  // namespace holdfast::cli

@@ -138,6 +138,20 @@ TEST_F(on_terminal, listings_are_coloured_unless_unwanted_or_piped) {
   EXPECT_THAT(holdfast({"show", "x"}).out, Not(HasSubstr(escape)));
 }
 
+TEST_F(on_terminal, a_listing_is_cut_to_the_width_and_not_in_a_pipe) {
+  const std::string name(120, 'n');
+  const auto holder = start_holder(name);
+  const std::string list = "stty cols 100; " HOLDFAST_COMMAND " ls";
+  auto screen = open({"sh", "-c", list}, {"NO_COLOR=1"});
+  EXPECT_EQ(screen.wait(), 0);
+  const auto cut = screen.rest();
+  EXPECT_THAT(cut, HasSubstr("n…  exclusive"));
+  EXPECT_THAT(cut, HasSubstr("sh on "));
+  auto piped = open({"sh", "-c", list + " | cat"}, {"NO_COLOR=1"});
+  EXPECT_EQ(piped.wait(), 0);
+  EXPECT_THAT(piped.rest(), HasSubstr(name + "  exclusive"));
+}
+
 TEST_F(on_terminal, the_command_reads_the_keyboard_in_the_foreground) {
   auto screen = open(command({"run", "x", "--", "sh", "-c", "read line; echo \"got <$line>\""}));
   screen.type("hello\n");
