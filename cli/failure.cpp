@@ -50,7 +50,7 @@ void report(const failure& problem, bool as_json) {
   if (as_json) {
     print_line(json{{"error", message}, {"status", static_cast<int>(problem.status())}}, stderr);
   } else {
-    complain(fmt::format("holdfast: {}\n", printable_lines(message)));
+    complain(fmt::format("holdfast: {}\n", printable(message)));
   }
 }
 

@@ -21,7 +21,7 @@ class failure : public std::runtime_error {
 /// Makes a failure of an error of the library or the system.
 [[nodiscard]] failure to_failure(const std::system_error& cause);
 
-/// Writes it to standard error: as a sentence, or as one JSON object.
+/// Writes it to standard error: as one line, in which whatever it quotes is printable, or as one JSON object.
 void report(const failure& problem, bool as_json);
 
 /// Throws unless a system call succeeded; returns its result.

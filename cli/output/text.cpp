@@ -11,15 +11,12 @@
 
 namespace holdfast::cli {
 
-namespace {
-
-std::string escaped(std::string_view foreign, bool keep_line_feeds) {
+std::string printable(std::string_view foreign) {
   std::string shown;
   while (!foreign.empty()) {
     const auto next = take_character(foreign);
     const auto code = static_cast<unsigned>(next.code);
-    const bool kept = keep_line_feeds && next.code == U'\n';
-    if (next.valid && (kept || !is_deceptive(next.code))) {
+    if (next.valid && !is_deceptive(next.code)) {
       shown += next.bytes;
     } else if (!next.valid || code < 0x80) {
       shown += fmt::format("\\x{:02x}", code);
@@ -29,12 +26,6 @@ std::string escaped(std::string_view foreign, bool keep_line_feeds) {
   }
   return shown;
 }
-
-}  // namespace
-
-std::string printable(std::string_view foreign) { return escaped(foreign, false); }
-
-std::string printable_lines(std::string_view message) { return escaped(message, true); }
 
 std::string without_secrets(std::string_view text) {
   constexpr std::string_view blanks = " \t\n";

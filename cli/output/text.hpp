@@ -12,8 +12,6 @@ namespace holdfast::cli {
 /// Makes foreign text printable: control characters, characters that are invisible or turn the
 /// direction of writing, and bytes that are not UTF-8 appear as \x1b or \u{202e}.
 [[nodiscard]] std::string printable(std::string_view foreign);
-/// The same, but line feeds stay: for the command's own messages, which may quote foreign text.
-[[nodiscard]] std::string printable_lines(std::string_view message);
 /// Passwords of all URLs in a text masked: for messages that quote the command line.
 [[nodiscard]] std::string without_secrets(std::string_view text);
 

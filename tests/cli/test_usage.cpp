@@ -1,3 +1,4 @@
+#include <algorithm>
 #include <gmock/gmock.h>
 #include <ostream>
 
@@ -129,6 +130,18 @@ TEST_F(usage, durations_are_written_alike_in_options_and_in_urls) {
   const auto refused = holdfast({"ls", "--store", store() + "?keep_idle=1h30"});
   EXPECT_EQ(refused.status, 64);
   EXPECT_THAT(refused.err, HasSubstr("'keep_idle' is not a duration"));
+}
+
+TEST_F(usage, what_an_error_quotes_makes_no_line_of_its_own) {
+  for (const strings& line : {strings{"run", "x", "--", "/no/such\x1b[31m\ncmd"}, strings{"frob\nnicate"},
+                              strings{"show", "a\nb"}, strings{"ls", "--store", "gopher:\nx"},
+                              strings{"run", "x", "--wait", "1\n2", "--", "true"}, strings{"ls", "a\nb"}}) {
+    const auto said = holdfast(line);
+    EXPECT_NE(said.status, 0);
+    EXPECT_EQ(std::ranges::count(said.err, '\n'), 1) << said.err;
+    EXPECT_THAT(said.err, Not(HasSubstr("\x1b")));
+  }
+  EXPECT_THAT(holdfast({"run", "x", "--", "/no/such\ncmd"}).err, HasSubstr("'/no/such\\x0acmd'"));
 }
 
 TEST_F(usage, errors_are_json_on_request) {
