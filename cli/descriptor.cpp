@@ -52,9 +52,15 @@ void alarm_clock::set(boot_clock::time_point when) const noexcept {
   ::timerfd_settime(fd_.get(), TFD_TIMER_ABSTIME, &once, nullptr);
 }
 
-void await_any(const std::vector<int>& descriptors, std::optional<duration> limit) {
+namespace {
+
+std::vector<pollfd> readable(const std::vector<int>& descriptors) {
   std::vector<pollfd> polled;
   for (const int fd : descriptors) polled.push_back({fd, POLLIN, 0});
+  return polled;
+}
+
+void await(std::vector<pollfd> polled, std::optional<duration> limit) {
   const int limit_ms =
       limit ? static_cast<int>(std::chrono::ceil<std::chrono::milliseconds>(*limit).count()) : -1;
   if (::poll(polled.data(), polled.size(), limit_ms) < 0 && errno != EINTR) {
@@ -62,9 +68,25 @@ void await_any(const std::vector<int>& descriptors, std::optional<duration> limi
   }
 }
 
+}  // namespace
+
+void await_any(const std::vector<int>& descriptors, std::optional<duration> limit) {
+  await(readable(descriptors), limit);
+}
+
+void await_any_or_hangup(const std::vector<int>& descriptors, int out, std::optional<duration> limit) {
+  auto polled = readable(descriptors);
+  polled.push_back({out, 0, 0});  // errors and hang-ups are told unasked
+  await(std::move(polled), limit);
+}
+
+bool is_hung_up(int out) {
+  pollfd polled{out, 0, 0};
+  return ::poll(&polled, 1, 0) == 1 && (polled.revents & (POLLERR | POLLHUP)) != 0;
+}
+
 bool await_room(int out, const std::vector<int>& others) {
-  std::vector<pollfd> polled;
-  for (const int fd : others) polled.push_back({fd, POLLIN, 0});
+  auto polled = readable(others);
   polled.push_back({out, POLLOUT, 0});
   while (::poll(polled.data(), polled.size(), -1) < 0) {
     if (errno != EINTR) throw std::system_error{errno, std::generic_category(), "poll"};

@@ -67,6 +67,11 @@ class alarm_clock {
 
 /// Waits until one of these can be read; with a limit, at most so long.
 void await_any(const std::vector<int>& descriptors, std::optional<duration> limit = std::nullopt);
+/// As await_any, or until nobody reads `out` any more.
+void await_any_or_hangup(const std::vector<int>& descriptors, int out,
+                         std::optional<duration> limit = std::nullopt);
+/// Whether a write to `out` would fail because its reader is gone, or its terminal. Never for a file.
+[[nodiscard]] bool is_hung_up(int out);
 
 /// Waits until `out` can be written, or one of the others can be read. Reading has precedence.
 /// \return whether `out` can be written.

@@ -94,7 +94,8 @@ int watch(const leader_command& request) {
       if (!await_room(STDOUT_FILENO, {signals.get()})) break;
       print(request, *seen);
     }
-    await_any({signals.get(), reports->arrived().get()});
+    await_any_or_hangup({signals.get(), reports->arrived().get()}, STDOUT_FILENO);
+    end_without_reader();
   }
   return success;
 }

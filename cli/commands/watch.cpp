@@ -173,7 +173,8 @@ int perform(const watch_command& request) {
     changed->take();
     if (!run_interruptibly(locks, signals, std::nullopt, [&] { watcher.look(); })) continue;  // a signal
     // A claim that ends with its ttl changes nothing at the store: look now and then.
-    await_any({signals.get(), changed->get()}, 1s);
+    await_any_or_hangup({signals.get(), changed->get()}, STDOUT_FILENO, 1s);
+    end_without_reader();
   }
   return 0;
 }

@@ -1,6 +1,7 @@
 #include "output/terminal.hpp"
 
 #include <cerrno>
+#include <csignal>
 #include <cstdlib>
 #include <cstring>
 #include <fcntl.h>
@@ -8,6 +9,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "descriptor.hpp"
 #include "failure.hpp"
 #include "output/text.hpp"
 
@@ -43,6 +45,12 @@ void flush_output() {
   // An earlier write may have failed; its reason is not known any more.
   throw failure{output_failed, fmt::format("cannot write the output{}{}", errno == 0 ? "" : ": ",
                                            errno == 0 ? "" : std::strerror(errno))};
+}
+
+void end_without_reader() {
+  if (!is_hung_up(STDOUT_FILENO)) return;
+  ::raise(SIGPIPE);
+  throw failure{output_failed, "cannot write the output: its reader is gone"};
 }
 
 std::size_t terminal_width(std::FILE* stream) noexcept {

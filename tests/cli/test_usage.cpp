@@ -9,6 +9,7 @@ namespace holdfast::test {
 namespace {
 
 using testing::AllOf;
+using testing::AnyOf;
 using testing::HasSubstr;
 using testing::Not;
 using testing::StartsWith;
@@ -208,6 +209,18 @@ TEST_F(usage, watch_ends_with_the_first_line_that_cannot_be_written) {
   process changes{
       scratch_, {"sh", "-c", "while " HOLDFAST_COMMAND " run x" + store + " -- true; do :; done"}, {}};
   EXPECT_EQ(watcher.wait().status, 74);
+}
+
+TEST_F(usage, watches_end_with_the_reader_of_their_output) {
+  const auto holder = start_holder("x");
+  for (const auto* line : {"watch", "watch x", "leader x --watch"}) {
+    // Nothing changes: the one line that is read is that of what there is already.
+    const auto pipe = std::string{"{ " HOLDFAST_COMMAND " "} + line + " --store " + store() + "; echo $? >" +
+                      file("status") + "; } | head -n 1";
+    process shell{scratch_, {"sh", "-c", pipe}, {}};
+    EXPECT_EQ(shell.wait().status, 0) << line;
+    EXPECT_THAT(contents(file("status")), AnyOf("141\n", "74\n")) << line;  // 74 where SIGPIPE is ignored
+  }
 }
 
 TEST_F(usage, a_default_store_that_cannot_be_used_is_called_the_default) {
