@@ -19,6 +19,7 @@
 #include "run/program.hpp"
 #include "run/run_wait.hpp"
 #include <holdfast/election.hpp>
+#include <holdfast/event.hpp>
 
 namespace holdfast::cli {
 
@@ -41,6 +42,15 @@ std::string host_name() {
 
 bool has_terminal() {
   return static_cast<bool>(descriptor{::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY)});
+}
+
+/// Tells that a campaign waits for the store: each error once, until the store has answered. On a terminal
+/// the line of the wait says so.
+void tell_of_trouble(const holdfast::event& seen, bool in_json) {
+  if (seen.kind != event_kind::trouble || (!in_json && is_terminal(stderr))) return;
+  report({status_of(seen.code),
+          fmt::format("the election '{}' has no answer of the store, and goes on: {}", seen.name, seen.text)},
+         in_json);
 }
 
 /// One candidate, term after term.
@@ -80,6 +90,8 @@ class candidacy {
     const lock_options lease = options_of(request_.wish);
     client_options options;
     options.program(command.name()).locks(lease).flush_limit(flush_limit);
+    options.observer(
+        [in_json = request_.store.json](const holdfast::event& seen) { tell_of_trouble(seen, in_json); });
     // One for each term: it is closed where the store does not confirm a release.
     auto locks = open_client(request_.store, options);
     const auto requested_at = boot_clock::now();
