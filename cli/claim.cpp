@@ -2,6 +2,8 @@
 
 #include <charconv>
 #include <fmt/core.h>
+#include <set>
+#include <string_view>
 
 #include "failure.hpp"
 #include "output/text.hpp"
@@ -39,6 +41,14 @@ std::vector<lock_spec> names_of(const claim& wish) {
   }
   names.insert(names.end(), wish.others.begin(), wish.others.end());
   return names;
+}
+
+void require_distinct_names(const claim& wish) {
+  std::set<std::string_view> names{wish.name};
+  for (const lock_spec& each : wish.others) {
+    if (names.insert(each.name()).second) continue;
+    throw failure{bad_usage, fmt::format("--and: the name '{}' is given twice", each.name())};
+  }
 }
 
 std::string locks_text(const claim& wish) {

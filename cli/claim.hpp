@@ -35,6 +35,8 @@ void set_permits(claim& wish, std::string_view text);
 
 /// All of its names: the one that the command line begins with, then the others.
 [[nodiscard]] std::vector<lock_spec> names_of(const claim& wish);
+/// \throws failure for a name that comes twice.
+void require_distinct_names(const claim& wish);
 /// `the lock 'a'`, or `the locks 'a', 'b' and 'c'`; fit for a terminal.
 [[nodiscard]] std::string locks_text(const claim& wish);
 

@@ -87,6 +87,10 @@ void subcommands::add_elect(CLI::App& app) {
                throw failure{bad_usage,
                              fmt::format("--value: a value has at most {} bytes", election::longest_value)};
              }
+             if (text.empty()) {
+               throw failure{bad_usage,
+                             "--value: the value is empty; leave it out for the name of this host"};
+             }
              elect.value = text;
            });
   command->add_flag("--once", elect.once, "Exit after one term, with the status of COMMAND");
@@ -110,7 +114,8 @@ void subcommands::add_leader(CLI::App& app) {
   command->add_flag("--watch", leader.watch,
                     "Print it again after each change; an empty line means that nobody leads");
   add_store(command, leader.store);
-  command->footer("The exit status is 0 if there is a leader, 1 if nobody leads.");
+  command->footer(
+      "The exit status is 0 if there is a leader, 1 if nobody leads; of --watch 0 when SIGINT ends it.");
 }
 
 void subcommands::add_ls(CLI::App& app) {
@@ -132,6 +137,10 @@ void subcommands::add_wait(CLI::App& app) {
   add_name(command, wait.name, "The lock");
   add_duration(command, "--wait", wait.limit, "Give up after this time, with status 75; 0: look once");
   add_store(command, wait.store);
+  command->footer(
+      "The exit status is\n"
+      "   0  nobody holds the lock                 75  somebody held it for as long as --wait says\n"
+      "  69  the store is unavailable             128  plus the signal's number: a signal ended the wait");
 }
 
 void subcommands::add_release(CLI::App& app) {
@@ -160,6 +169,8 @@ void subcommands::add_watch(CLI::App& app) {
   auto* command = add(app, "watch", "Print each change of a lock as it happens");
   add_name(command, watch.name, "Watch this lock alone", false);
   add_store(command, watch.store);
+  command->footer(
+      "The exit status is 0 when SIGINT, SIGTERM or SIGHUP ends it, and 69 when the store is unavailable.");
 }
 
 void subcommands::add_why(CLI::App& app) {
@@ -184,6 +195,7 @@ void subcommands::add_doctor(CLI::App& app) {
 void subcommands::add_top(CLI::App& app) {
   auto* command = add(app, "top", "Show the busiest locks of a store, live, on a terminal");
   add_store(command, top.store);
+  command->get_option("--json")->group("");  // it is refused, with a hint at what prints JSON
   command->footer("Its last line names the keys.");
 }
 

@@ -13,6 +13,7 @@ command_synopsis synopsis_of(const CLI::App& command) {
       synopsis.takes_name = synopsis.takes_name || option->get_name() == "NAME";
       continue;
     }
+    if (option->get_group().empty()) continue;  // hidden
     option_synopsis each{.flags = {}, .help = option->get_description(), .value = {}};
     for (const auto& flag : option->get_lnames()) each.flags.push_back("--" + flag);
     for (const auto& flag : option->get_snames()) each.flags.push_back("-" + flag);

@@ -151,6 +151,7 @@ int conclude(const run_command& request, const ending& end, bool ended, loss_rea
 }  // namespace
 
 int perform(const run_command& request) {
+  require_distinct_names(request.wish);
   const auto pipe_signal = take_over_signals();
   signal_inbox signals{SIGHUP,  SIGINT,   SIGQUIT, SIGTERM, SIGUSR1, SIGUSR2,
                        SIGALRM, SIGWINCH, SIGTSTP, SIGCONT, SIGCHLD, SIGTTOU};

@@ -94,6 +94,9 @@ INSTANTIATE_TEST_SUITE_P(
         bad_line{{"run", "x", "--permits", "5/4", "--", "true"}, "'5/4'"},
         bad_line{{"run", "x", "--permits", "1/4", "--shared", "--", "true"}, "--shared"},
         bad_line{{"run", "x\ny", "--", "true"}, ""}, bad_line{{"run", "", "--", "true"}, ""},
+        bad_line{{"run", "job", "--and", "job", "--", "true"}, "--and: the name 'job' is given twice"},
+        bad_line{{"elect", "x", "--value", "", "--", "true"}, "--value: the value is empty"},
+        bad_line{{"top", "--json"}, "use 'holdfast ls --json'"},
         bad_line{{"show", std::string(600, 'n')}, ""}, bad_line{{"show", "\xff\xfe"}, ""},
         bad_line{{"show"}, "NAME"}, bad_line{{"ls", "--store", "gopher://x"}, "gopher"},
         bad_line{{"ls", "--store", "memory:", "--store", "memory:"}, "--store is given more than once"},
@@ -131,6 +134,13 @@ TEST_F(usage, durations_are_written_alike_in_options_and_in_urls) {
   const auto refused = holdfast({"ls", "--store", store() + "?keep_idle=1h30"});
   EXPECT_EQ(refused.status, 64);
   EXPECT_THAT(refused.err, HasSubstr("'keep_idle' is not a duration"));
+}
+
+TEST_F(usage, help_has_what_a_script_needs) {
+  EXPECT_THAT(holdfast({"top", "--help"}).out, Not(HasSubstr("--json")));
+  EXPECT_THAT(holdfast({"ls", "--help"}).out, HasSubstr("--json"));
+  for (const auto* command : {"wait", "watch", "leader", "release"})
+    EXPECT_THAT(holdfast({command, "--help"}).out, HasSubstr("The exit status")) << command;
 }
 
 TEST_F(usage, what_an_error_quotes_makes_no_line_of_its_own) {
