@@ -43,13 +43,19 @@ std::size_t ask_one(const client& locks, const std::string& name, fencing_token 
   return locks.request_release(name, token, reason) ? 1 : 0;
 }
 
+/// The reason of the request before, as far as a new request may have it: another library's may be longer.
+std::string former_reason(const claim_state& holder) {
+  const auto reason = holder.claimant.release_request.value_or("");
+  return reason.size() <= client::longest_reason && printable(reason) == reason ? reason : std::string{};
+}
+
 /// The store has the reason of the last request. One without a reason must not erase a former one.
 std::size_t ask_holders(const client& locks, const release_command& request,
                         const std::vector<claim_state>& holders) {
-  const auto former = [](const claim_state& each) { return each.claimant.release_request.value_or(""); };
   const bool keeps_reasons =
-      request.reason.empty() &&
-      std::ranges::any_of(holders, [&](const claim_state& each) { return each.token && former(each) != ""; });
+      request.reason.empty() && std::ranges::any_of(holders, [&](const claim_state& each) {
+        return each.token && !former_reason(each).empty();
+      });
   if (!keeps_reasons) {
     const auto token = token_of(request);
     return token ? ask_one(locks, request.name, *token, request.reason)
@@ -57,15 +63,15 @@ std::size_t ask_holders(const client& locks, const release_command& request,
   }
   std::size_t count = 0;
   for (const auto& each : holders)
-    if (each.token) count += ask_one(locks, request.name, each.token, former(each));
+    if (each.token) count += ask_one(locks, request.name, each.token, former_reason(each));
   return count;
 }
 
 /// What whoever asks again has to know: the stop token of a holder fires once.
-std::string note_on_former(std::size_t before, std::size_t asked) {
+std::string note_on_former(std::size_t before, std::size_t count) {
   if (before == 0) return {};
-  const auto who = asked == 1 ? "it was" : before == 1 ? "one was" : fmt::format("{} were", before);
-  return fmt::format("; {} asked before, and a holder hears of the first request only", who);
+  const auto holders = count == 1 ? "it was" : before == 1 ? "one was" : fmt::format("{} were", before);
+  return fmt::format("; {} asked before, and a holder hears of the first request only", holders);
 }
 
 /// What a server that was not heard holds stays there until its ttl.

@@ -9,8 +9,8 @@
 namespace holdfast {
 
 // Pure functions that read an election in the state of its name. Readers, permits and mutexes of Holdfast are
-// no candidates. On ZooKeeper an exclusive claim of another library is one: nodes of Curator's LeaderLatch and
-// kazoo's Election take part. On the other stores it is a lock.
+// no candidates. On ZooKeeper an exclusive claim of another library is one: nodes of Curator's LeaderLatch
+// and kazoo's Election take part. On the other stores it is a lock.
 
 /// The leader; empty where nobody leads.
 [[nodiscard]] std::optional<candidate> leader_in(const std::optional<lock_state>& of);
