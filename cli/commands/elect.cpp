@@ -90,8 +90,10 @@ class candidacy {
     const lock_options lease = options_of(request_.wish);
     client_options options;
     options.program(command.name()).locks(lease).flush_limit(flush_limit);
-    options.observer(
-        [in_json = request_.store.json](const holdfast::event& seen) { tell_of_trouble(seen, in_json); });
+    options.observer([in_json = request_.store.json, stands_by = false](const holdfast::event& seen) mutable {
+      stands_by = stands_by || seen.kind == event_kind::queued;  // before that, an error ends the campaign
+      if (stands_by) tell_of_trouble(seen, in_json);
+    });
     // One for each term: it is closed where the store does not confirm a release.
     auto locks = open_client(request_.store, options);
     const auto requested_at = boot_clock::now();

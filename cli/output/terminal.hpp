@@ -16,9 +16,8 @@ void occupy_standard_descriptors() noexcept;
 void complain(std::string_view text) noexcept;
 /// Flushes the output. \throws failure (output_failed) if it could not be written.
 void flush_output();
-/// Ends the process as a write would if the reader of the output is gone: by SIGPIPE, or where that is
-/// ignored
-/// \throws failure (output_failed). For a command that may have nothing to write for a long time.
+/// Ends the process by SIGPIPE, as a write would, if the reader of the output is gone. For a command that may
+/// have nothing to write for a long time. \throws failure (output_failed) where SIGPIPE is ignored.
 void end_without_reader();
 /// 80 if the terminal does not report it.
 [[nodiscard]] std::size_t terminal_width(std::FILE* stream) noexcept;
