@@ -48,7 +48,7 @@ bool has_terminal() {
 /// the line of the wait says so.
 void tell_of_trouble(const holdfast::event& seen, bool in_json) {
   if (seen.kind != event_kind::trouble || (!in_json && is_terminal(stderr))) return;
-  report({status_of(seen.code),
+  report({cli::status_of(seen.code),
           fmt::format("the election '{}' has no answer of the store, and goes on: {}", seen.name, seen.text)},
          in_json);
 }
