@@ -37,8 +37,8 @@ request place_of(const store::claim& c, task kind) {
   return r;
 }
 
-failure doubtful(const std::string& what, const failure& reason) {
-  return {errc::unknown_outcome, what + ": " + reason.message};
+failure doubtful(const std::string& sentence, const failure& reason) {
+  return {errc::unknown_outcome, sentence + ": " + reason.message};
 }
 
 bool may_pass(const failure& reason) {

@@ -222,9 +222,8 @@ void ledger::notified(std::size_t name, const store::notification& n) {
 void ledger::granted(fact& f) {
   f.granted = true;
   if (is_paused_) violated("the store granted while it may have forgotten grants", f.name, f.token);
-  if (failed_.contains(f.owner) && !f.excused && !unanswerable_.contains(f.owner)) {
+  if (failed_.contains(f.owner) && !f.excused && !unanswerable_.contains(f.owner))
     violated("granted to a claim whose client was told that it has failed", f.name, f.token);
-  }
   ++comings_[f.name];
   served_since_left_free_[f.name] = true;
   if (outsiders_[f.name]) violated("the store granted what a client of others holds", f.name, f.token);
