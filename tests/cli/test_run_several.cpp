@@ -103,7 +103,7 @@ TEST_F(run_several, serves_fifty_processes_that_share_five_names) {
 TEST_F(run_several, refuses_a_name_that_comes_twice) {
   const auto said = holdfast({"run", "a", "--and", "b", "--and", "a", "--", "true"});
   EXPECT_EQ(said.status, 64);
-  EXPECT_THAT(said.err, HasSubstr("the name 'a' comes twice"));
+  EXPECT_THAT(said.err, HasSubstr("--and: the name 'a' is given twice"));
   EXPECT_EQ(holdfast({"run", "a", "--and", "", "--", "true"}).status, 64);
 }
 

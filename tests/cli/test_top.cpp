@@ -145,7 +145,9 @@ TEST_F(top, needs_a_terminal) {
   const auto run = holdfast({"top"});
   EXPECT_EQ(run.status, 64);
   EXPECT_THAT(run.err, HasSubstr("needs a terminal"));
-  EXPECT_EQ(holdfast({"top", "--json"}).status, 64);
+  const auto as_json = holdfast({"top", "--json"});
+  EXPECT_EQ(as_json.status, 64);
+  EXPECT_THAT(as_json.err, HasSubstr("use 'holdfast ls --json'"));
 }
 
 TEST_F(top, shows_the_locks_and_follows_them) {

@@ -96,7 +96,6 @@ INSTANTIATE_TEST_SUITE_P(
         bad_line{{"run", "x\ny", "--", "true"}, ""}, bad_line{{"run", "", "--", "true"}, ""},
         bad_line{{"run", "job", "--and", "job", "--", "true"}, "--and: the name 'job' is given twice"},
         bad_line{{"elect", "x", "--value", "", "--", "true"}, "--value: the value is empty"},
-        bad_line{{"top", "--json"}, "use 'holdfast ls --json'"},
         bad_line{{"show", std::string(600, 'n')}, ""}, bad_line{{"show", "\xff\xfe"}, ""},
         bad_line{{"show"}, "NAME"}, bad_line{{"ls", "--store", "gopher://x"}, "gopher"},
         bad_line{{"ls", "--store", "memory:", "--store", "memory:"}, "--store is given more than once"},

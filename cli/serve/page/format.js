@@ -17,8 +17,9 @@ export function printable(text) {
 
 const two = (number) => String(number).padStart(2, '0');
 
-/** 12s, 4m05s, 3h07m, 2d04h. */
+/** 12s, 4m05s, 3h07m, 2d04h; a dash for what a store does not know of the lock of another library. */
 export function duration(seconds) {
+  if (seconds === null) return '–';
   const all = Math.max(0, Math.floor(seconds));
   if (all < 60) return `${all}s`;
   if (all < 3600) return `${Math.floor(all / 60)}m${two(all % 60)}s`;
@@ -35,11 +36,12 @@ export const plural = (number, one, many = `${one}s`) => `${count(number)} ${num
 export const rate = (number) => (number ? number.toFixed(number < 10 ? 1 : 0) : '0');
 
 export const programOf = (process) => printable(process.program) || '?';
-export const placeOf = (process) => `${printable(process.host) || '?'}, pid ${process.pid}`;
+export const placeOf = (process) => `${printable(process.host) || '?'}, pid ${process.pid ?? '?'}`;
 
 /** nightly-report on web-1, pid 812 (shard 3) */
 export function processText(process) {
   const label = process.label ? ` (${printable(process.label)})` : '';
+  if (!process.program && !process.host && !process.pid) return `a client of another library${label}`;
   return `${programOf(process)} on ${placeOf(process)}${label}`;
 }
 
