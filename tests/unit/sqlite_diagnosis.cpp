@@ -69,7 +69,7 @@ TEST(sqlite_diagnosis, tells_a_clock_whose_offset_cannot_be_read) {
 
 TEST(sqlite_diagnosis, tells_a_file_that_was_too_large_to_be_examined) {
   file_facts facts = in_order();
-  facts.database.emplace();
+  facts.database = file_facts::content{};
   facts.database->has_tables = true;
   facts.database->journal_mode = "wal";
   facts.database->newest_token = 0;
@@ -79,7 +79,7 @@ TEST(sqlite_diagnosis, tells_a_file_that_was_too_large_to_be_examined) {
 
 TEST(sqlite_diagnosis, says_nothing_of_the_wall_clock_without_a_token) {
   file_facts facts = in_order();
-  facts.database.emplace();
+  facts.database = file_facts::content{};
   facts.database->has_tables = true;
   facts.database->journal_mode = "wal";
   facts.database->damage = "ok";

@@ -30,7 +30,7 @@ ensemble_facts in_order() {
   }
   facts.requested = 30s;
   facts.is_local = true;
-  facts.seen.emplace();
+  facts.seen = ensemble_facts::session{};
   facts.seen->timeout = 30s;
   facts.seen->members = three;
   facts.seen->root = "/app";
