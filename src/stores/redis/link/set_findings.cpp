@@ -90,6 +90,7 @@ void examination::examine_majority() {
 /// One server that keeps another set refuses the client as a whole: see server_set, which the clients use.
 void examination::examine_names() {
   std::vector<std::string> places;
+  places.reserve(in_.quorum.size());
   for (const server_address& each : in_.quorum) places.push_back(each.place());
   quorum::server_set set{places};
   bool are_kept = true;
