@@ -1,6 +1,8 @@
 #include "lease/keeper.hpp"
 
 #include <algorithm>
+#include <memory>
+#include <utility>
 
 #include "lease/reports.hpp"
 
@@ -72,6 +74,16 @@ void keeper::confirm_end(const lease_record_ptr& lease) {
     lease->confirming = false;
     if (std::exchange(lease->confirm_again, false)) confirm_end(lease);
   });
+}
+
+void keeper::after_renewals(const lease_record_ptr& lease, std::function<void()> then) {
+  if (lease->renewals_under_way == 0) return then();
+  lease->after_renewals = std::move(then);
+}
+
+void keeper::count_answered(const lease_record_ptr& lease) {
+  if (--lease->renewals_under_way > 0 || !lease->after_renewals) return;
+  std::exchange(lease->after_renewals, nullptr)();
 }
 
 std::vector<lease_record_ptr> keeper::all() const {
@@ -171,14 +183,21 @@ void keeper::send(batch leases, cause reason, std::function<void(renewal)> done)
     holds.push_back(lease->hold);
     last_deadline = std::max(last_deadline, lease->deadline());
   }
-  port_.renew(
-      std::move(holds), last_deadline,
-      [this, leases = std::move(leases), reason, done = std::move(done)](const store::renewals& answer) {
-        for (std::size_t i = 0; i < leases.size(); ++i) {
-          const renewal outcome = settle(leases[i], answer.each[i], answer.sent, reason);
-          if (done) done(outcome);
-        }
-      });
+  const auto sent = std::make_shared<const batch>(std::move(leases));
+  for (const lease_record_ptr& lease : *sent) ++lease->renewals_under_way;
+  try {
+    port_.renew(std::move(holds), last_deadline,
+                [this, sent, reason, done = std::move(done)](const store::renewals& answer) {
+                  for (std::size_t i = 0; i < sent->size(); ++i) {
+                    const renewal outcome = settle(sent->at(i), answer.each[i], answer.sent, reason);
+                    if (done) done(outcome);
+                    count_answered(sent->at(i));
+                  }
+                });
+  } catch (...) {
+    for (const lease_record_ptr& lease : *sent) count_answered(lease);
+    throw;
+  }
 }
 
 renewal keeper::settle(const lease_record_ptr& lease, store::renewed outcome, time_point sent, cause reason) {

@@ -43,6 +43,9 @@ class keeper {
   /// request is in flight and at most one more follows it, however many notifications come. The deadline of a
   /// lease that does not renew by itself stays where it is.
   void confirm_end(const lease_record_ptr& lease);
+  /// Runs `then` once no renewal of the lease is under way: at once, or with the answer to the last one.
+  /// Stores may carry out requests in another order than they were sent in. One lease has one such function.
+  static void after_renewals(const lease_record_ptr& lease, std::function<void()> then);
 
   /// All leases that are kept now.
   [[nodiscard]] std::vector<lease_record_ptr> all() const;
@@ -64,6 +67,7 @@ class keeper {
   /// The reason of a renewal.
   enum class cause : std::uint8_t { time, user, notification };
   void send(batch leases, cause reason, std::function<void(renewal)> done);
+  static void count_answered(const lease_record_ptr& lease);
   renewal settle(const lease_record_ptr& lease, store::renewed outcome, store::time_point sent, cause reason);
   /// The store keeps the lease for one more ttl, counted from `valid_from`.
   void confirm(const lease_record_ptr& lease, store::time_point valid_from);

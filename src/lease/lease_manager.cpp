@@ -241,10 +241,14 @@ void lease_manager::end(const lease_record_ptr& lease, std::function<void(store:
   rest(lease, lease->rests_until, std::move(done));
 }
 
+/// The last renewal has a shorter time than the others: one that were carried out after it would lengthen the
+/// rest by a whole ttl.
 void lease_manager::rest(const lease_record_ptr& lease, time_point until,
                          std::function<void(store::released)> done) {
-  port_.rest(lease->hold, until, ended_by(lease), [done = std::move(done)](store::released outcome) {
-    if (done) done(outcome);
+  keeper::after_renewals(lease, [this, lease, until, done = std::move(done)]() mutable {
+    port_.rest(lease->hold, until, ended_by(lease), [done = std::move(done)](store::released outcome) {
+      if (done) done(outcome);
+    });
   });
 }
 

@@ -178,7 +178,9 @@ std::optional<failure> driver::last_error(const owner_id& owner) const {
 void driver::renew(std::vector<store::hold> holds, store::time_point answer_by,
                    store::handler<store::renewals> done) {
   const std::size_t n = holds.size();
-  send_until_answered<store::renewals>({tickets::renew_request(std::move(holds)),
+  request renewal = tickets::renew_request(std::move(holds));
+  renewal.send_by = answer_by;
+  send_until_answered<store::renewals>({std::move(renewal),
                                         retry_policy{},
                                         {time_.now(), answer_by},
                                         [](const reply& r, store::time_point sent, bool) {

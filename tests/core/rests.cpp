@@ -122,6 +122,32 @@ TEST_F(rests, a_release_before_the_least_time_is_a_last_renewal) {
   EXPECT_TRUE(losses.empty());
 }
 
+TEST_F(rests, the_last_renewal_waits_for_the_answer_to_those_before) {
+  const lease_record_ptr lease = hold(with_least(60s));
+  it.time.run_for(10s);
+  ASSERT_EQ(it.pending_tasks(), tasks{task::renew});
+  it.time.turn([&] { all.renew(lease, [](renewal) {}); });
+  release(lease);
+  ASSERT_EQ(it.pending_tasks(), (tasks{task::renew, task::renew, task::annotate}))
+      << "a store that carried it out first would keep the name for a whole ttl";
+  it.answer(retryable_maybe_executed);
+  ASSERT_EQ(it.pending_tasks(), (tasks{task::renew, task::annotate}));
+  it.answer(tickets::kept{{true}});
+  ASSERT_EQ(it.pending_tasks(), (tasks{task::annotate, task::renew}));
+  EXPECT_TRUE(it.link.request(1).is_last);
+  EXPECT_EQ(renewed_ttl(1), 50s);
+  it.answer(tickets::kept{{true}}, 1);
+  EXPECT_EQ(released, std::vector{std::error_code{}});
+}
+
+TEST_F(rests, a_renewal_says_until_when_it_may_be_sent) {
+  const lease_record_ptr lease = hold(with_grace(15s));
+  const store::time_point deadline = lease->deadline();
+  it.time.run_for(10s);
+  ASSERT_EQ(it.pending_tasks(), tasks{task::renew});
+  EXPECT_EQ(it.link.request().send_by, deadline);
+}
+
 TEST_F(rests, a_release_after_the_least_time_is_a_usual_one) {
   lease_core::wish wish = with_least(5s);
   const lease_record_ptr lease = hold(wish);

@@ -194,7 +194,7 @@ void ledger::acquired(const tickets::request& request, bool late, const tickets:
 }
 
 void ledger::kept(fact* f, std::size_t name, std::uint64_t token, duration ttl, bool yes) {
-  in_.note("kept", name, token, yes ? 1 : 0);
+  in_.note("kept", name, token, yes ? static_cast<std::uint64_t>(ttl / std::chrono::milliseconds{1}) : 0);
   if (yes && f == nullptr) return violated("what had ended lives again", name, token);
   if (yes) return begin_ttl(*f, ttl);
   if (f == nullptr) return;

@@ -109,6 +109,7 @@ void redis_link::arrival::account(const redis::value& reply) const {
 void redis_link::arrival::answer() const {
   way->to_client(connection, [link = link, p = p] {
     auto& t = static_cast<talk&>(*p);
+    if (!t.heard) t.heard = t.request_fsm.give_up(link->from_.now());
     if (t.heard) {
       link->deliver(p, std::move(*t.heard));
     } else if (!p->given_up) {

@@ -165,6 +165,7 @@ void user::downgrade() {
 }
 
 void user::renew() {
+  around_.in.note("renews", host_.number(), lease_->hold.token.value());
   book_.renew(lease_, [this](renewal outcome) {
     around_.in.note("renewed", host_.number(), static_cast<std::uint64_t>(outcome));
   });

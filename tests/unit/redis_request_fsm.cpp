@@ -91,6 +91,19 @@ TEST_F(redis_request_fsm, names_a_script_and_sends_it_only_where_it_is_not_known
   EXPECT_NO_THROW((void)reply_in<tickets::done>(talk.hear(one(number(1)))));
 }
 
+TEST_F(redis_request_fsm, sends_no_renewal_again_after_its_time) {
+  tickets::request renewal = request_for(tickets::task::renew);
+  renewal.send_by = store::time_point{10s};
+  request_fsm talk{renewal, in, client};
+  static_cast<void>(said(talk));
+  EXPECT_FALSE(talk.give_up(store::time_point{10s})) << "it waits for its reply";
+  ASSERT_FALSE(talk.hear(one(error_of("NOSCRIPT No matching script. Please use EVAL."))));
+  EXPECT_FALSE(talk.give_up(store::time_point{9s}));
+  const auto outcome = talk.give_up(store::time_point{10s});
+  EXPECT_EQ(request_error_in(outcome).reason.code, errc::unavailable);
+  EXPECT_FALSE(request_error_in(outcome).maybe_executed);
+}
+
 TEST_F(redis_request_fsm, has_the_server_remember_no_shorter_than_two_ttls) {
   in.keep = 1s;
   request_fsm talk{request_for(tickets::task::acquire), in, client};

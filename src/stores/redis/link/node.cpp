@@ -180,6 +180,7 @@ bool node::interpret_replies() {
     if (c.fsm) {
       demoted = demoted || std::any_of(c.replies.begin(), c.replies.end(), is_from_replica);
       c.outcome = c.fsm->hear(std::exchange(c.replies, {}));
+      if (!c.outcome) c.outcome = c.fsm->give_up(loop_.now());
       if (!c.outcome) {
         connection_.restart(i);
         continue;

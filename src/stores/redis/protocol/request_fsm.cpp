@@ -103,6 +103,11 @@ std::optional<request_fsm::outcome> request_fsm::hear(std::vector<value> replies
   }
 }
 
+std::optional<request_fsm::outcome> request_fsm::give_up(store::time_point now) const {
+  if (stage_ != stage::text || now < request_.send_by) return std::nullopt;
+  return store::request_error{{errc::unavailable, "the server did not know the script in time"}, true, false};
+}
+
 /// A server does not say which key is of a wrong type: TYPE finds it, so that the message can name it.
 std::optional<request_fsm::outcome> request_fsm::refusal(const std::string& error) {
   store::request_error t = request_error_of(error);

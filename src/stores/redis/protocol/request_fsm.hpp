@@ -38,6 +38,9 @@ class request_fsm {
                                 shard_channels* channels = nullptr);
   /// Takes all replies to the commands that `say` appended last. Without an outcome, call `say` again.
   [[nodiscard]] std::optional<outcome> hear(std::vector<value> replies);
+  /// Without an outcome: the one of a request that is not sent again, as its time is over. Nothing has been
+  /// carried out then.
+  [[nodiscard]] std::optional<outcome> give_up(store::time_point now) const;
   /// Which server has to be asked instead, once `hear` has returned. The outcome is an error for whoever does
   /// not follow it.
   [[nodiscard]] const std::optional<redis::redirection>& redirection() const { return redirection_; }

@@ -122,7 +122,8 @@ void cluster_link::on_redirection(pending_command& refused, const redirection& t
     topology_.refresh();
   }
   // The error is worth another try.
-  if (!is_known || ++refused.redirections > most_redirections) return refused.complete();
+  const bool is_late = refused.fsm->request().send_by <= loop().now();
+  if (!is_known || is_late || ++refused.redirections > most_redirections) return refused.complete();
   command_ptr again = command_for(refused.fsm->take_request(), std::exchange(refused.handler, nullptr));
   again->redirections = refused.redirections;
   again->is_asking = !to.for_good;
