@@ -85,8 +85,6 @@ TEST_F(quorum_coordinator, claims_a_hold_at_servers_that_miss_it) {
   EXPECT_EQ(addressees(task::acquire, ballot_step::claim), (servers{3, 4})) << "its answer came later";
 }
 
-// Each server notifies the holder, and a renewal after the first of these comes before the others have ended
-// it.
 // Renewals go out together. What one hold is missing is not to wait until it is known of all the others.
 TEST_F(quorum_coordinator, claims_a_hold_at_servers_that_miss_it_beside_one_that_too_few_servers_know_of) {
   hold_at(everywhere);
@@ -103,6 +101,48 @@ TEST_F(quorum_coordinator, claims_a_hold_at_servers_that_miss_it_beside_one_that
   EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{3});
 }
 
+// The limit ends a round before a majority has answered. The answer that completes it may come later, and be
+// the same one in each round.
+TEST_F(quorum_coordinator, claims_a_hold_at_servers_that_miss_it_when_the_majority_answers_late) {
+  hold_at(everywhere);
+  const auto got = send(renewal());
+  reply({0, 1}, kept(true));
+  reply(2, kept(false));
+  time_.run_for(silence);
+  ASSERT_TRUE(*got);
+  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{}) << "it may be lost";
+  reply(3, kept(true));
+  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{2});
+  reply(4, kept(false));
+  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), (servers{2, 4}));
+}
+
+TEST_F(quorum_coordinator, claims_each_hold_once_at_a_server_that_misses_it) {
+  hold_at(everywhere);
+  const auto other = send(claim(true, 2));
+  reply(everywhere, grant());
+  ASSERT_TRUE(*other);
+  auto both = renewal();
+  both.batch.push_back({"another", claim(true, 2).owner, fencing_token{number}, 30s});
+  const auto got = send(both);
+  const auto kept_of_both = [](bool first, bool second) { return of(tickets::kept{{first, second}, {}}); };
+  reply({0, 1}, kept_of_both(true, true));
+  reply(2, kept_of_both(false, false));
+  reply(3, kept_of_both(true, false));
+  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{2});
+  ASSERT_EQ(in_flight_[2].size(), 1U);
+  EXPECT_EQ(first_at(2).owner, claim(true).owner);
+  time_.run_for(silence);
+  ASSERT_TRUE(*got);
+  reply(4, kept_of_both(true, true));
+  ASSERT_EQ(in_flight_[2].size(), 2U) << "the other one alone is claimed now";
+  EXPECT_EQ(in_flight_[2].back().request.owner, claim(true, 2).owner);
+  ASSERT_EQ(in_flight_[3].size(), 1U);
+  EXPECT_EQ(first_at(3).owner, claim(true, 2).owner);
+}
+
+// Each server notifies the holder, and a renewal after the first of these comes before the others have ended
+// it.
 TEST_F(quorum_coordinator, claims_nothing_for_a_hold_that_is_being_ended_by_force) {
   hold_at(everywhere);
   time_.turn([&] {

@@ -129,12 +129,13 @@ void coordinator::renew(const request& batch, on_reply done) {
           std::move(done));
 }
 
-/// What a majority says of a renewal. \param at_server called for each hold of a majority and each server
-/// that has answered; may be null.
+/// What a majority says of a renewal. \param at_server called once for each hold of a majority and each server
+/// that has answered, also behind the end of the round; may be null.
 coordinator::decision coordinator::renewal_of(
     std::vector<store::hold> holds,
     std::function<void(const owner_id&, std::size_t server, bool has_it)> at_server) const {
-  const auto seen = std::make_shared<std::vector<char>>(settings_.servers, false);  // done for that server
+  // By server and hold, as a late answer may complete the majority of a hold after others are done.
+  const auto seen = std::make_shared<std::vector<char>>(settings_.servers * holds.size(), false);
   return [this, holds = std::move(holds), at_server = std::move(at_server), seen](
              const outcomes& all, bool is_last) -> std::optional<outcome> {
     tickets::kept answer;
@@ -156,10 +157,10 @@ coordinator::decision coordinator::renewal_of(
     }
     for (std::size_t i = 0; i < all.size(); ++i) {
       const auto* const k = reply_in<tickets::kept>(all[i]);
-      const bool is_time = is_decided || is_last;  // each hold has its answer, or no more answers come
-      if (!at_server || k == nullptr || !is_time || std::exchange(seen->at(i), true)) continue;
+      if (!at_server || k == nullptr) continue;
       for (std::size_t h = 0; h < holds.size(); ++h)
-        if (answer.each[h]) at_server(holds[h].owner, i, k->each.at(h));
+        if (answer.each[h] && !std::exchange(seen->at(i * holds.size() + h), true))
+          at_server(holds[h].owner, i, k->each.at(h));
     }
     if (failures_in(all) > spare && is_last) return outcome{too_few(all)};
     if (!is_decided && !is_last) return std::nullopt;
