@@ -227,6 +227,8 @@ TEST(quorum_view, is_paused_where_a_majority_is) {
   EXPECT_EQ(view_of("stock", views({paused, view({}), view({})}), 2)->pause_reason, "");
   EXPECT_EQ(view_of("stock", views({paused, paused, view({})}), 2)->paused_for, duration{5s});
   EXPECT_EQ(view_of("stock", views({paused, paused, view({})}), 2)->pause_reason, "lock-0:6379: started");
+  paused.pause_reason = "lock-0:6379: started";
+  EXPECT_EQ(view_of("stock", views({paused, paused, view({})}), 2)->pause_reason, "lock-0:6379: started");
 }
 
 lock_summary summary(const std::string& name, std::uint64_t holders, std::uint64_t waiters = 0,

@@ -4,6 +4,7 @@
 #include <variant>
 
 #include "base/hold_token.hpp"
+#include "stores/quorum/protocol/problem_list.hpp"
 
 namespace holdfast::quorum {
 
@@ -12,8 +13,7 @@ using tickets::place;
 
 void name_place(failure& reason, std::span<const std::string> places, std::size_t server) {
   if (server >= places.size()) return;
-  const std::string& place = places[server];
-  if (reason.message.find(place) == std::string::npos) reason.message.insert(0, place + ": ");
+  reason.message = with_place(places[server], std::move(reason.message));
 }
 
 store::request_error no_answer_of(std::span<const std::string> places, std::size_t server) {

@@ -18,7 +18,7 @@ using store::time_point;
 /// The smallest number of servers that is more than half of them.
 [[nodiscard]] constexpr std::size_t majority_of(std::size_t servers) { return servers / 2 + 1; }
 
-/// Adds the place of a server to a reason that does not name it. Without `places` it stays as it is.
+/// Begins a reason with the place of its server. Without `places` it stays as it is.
 void name_place(failure& reason, std::span<const std::string> places, std::size_t server);
 /// The server has not answered within the time limit.
 [[nodiscard]] store::request_error no_answer_of(std::span<const std::string> places, std::size_t server);

@@ -22,9 +22,7 @@ answer_of<Answer> answer_in(const std::optional<tickets::link::outcome>& o, cons
   if (const auto* said = reply_in<Answer>(o)) return {server, *said, {}};
   const auto* const failed = o ? std::get_if<store::request_error>(&*o) : nullptr;
   if (failed == nullptr) return {server, std::nullopt, "does not answer"};
-  const std::string& text = failed->reason.message;
-  const std::string named = server + ": ";
-  return {server, std::nullopt, text.starts_with(named) ? text.substr(named.size()) : text};
+  return {server, std::nullopt, without_place(server, failed->reason.message)};
 }
 
 template <class Answer>
@@ -129,8 +127,8 @@ void coordinator::renew(const request& batch, on_reply done) {
           std::move(done));
 }
 
-/// What a majority says of a renewal. \param at_server called once for each hold of a majority and each server
-/// that has answered, also behind the end of the round; may be null.
+/// What a majority says of a renewal. \param at_server called once for each hold of a majority and each
+/// server that has answered, also behind the end of the round; may be null.
 coordinator::decision coordinator::renewal_of(
     std::vector<store::hold> holds,
     std::function<void(const owner_id&, std::size_t server, bool has_it)> at_server) const {

@@ -10,6 +10,9 @@ namespace {
 
 constexpr std::size_t most_reasons = 3;  // in a message
 
+/// Behind it the text of a server begins. "a:63790: gone" is none of "a:6379".
+std::string prefix_of(std::string_view place) { return std::string{place} + ": "; }
+
 /// "a:1", "a:1 and b:1", "a:1, b:1 and c:1"
 std::string listed(const std::vector<std::string>& places) {
   std::string text;
@@ -22,10 +25,21 @@ std::string listed(const std::vector<std::string>& places) {
 
 }  // namespace
 
+std::string with_place(std::string_view place, std::string text) {
+  const std::string prefix = prefix_of(place);
+  if (!place.empty() && !text.starts_with(prefix)) text.insert(0, prefix);
+  return text;
+}
+
+std::string without_place(std::string_view place, std::string text) {
+  const std::string prefix = prefix_of(place);
+  if (!place.empty() && text.starts_with(prefix)) text.erase(0, prefix.size());
+  return text;
+}
+
 void problem_list::add(const std::string& place, const std::string& message) {
-  const std::string prefix = place + ": ";
-  if (place.empty() || !message.starts_with(prefix)) return reasons_.push_back({{}, message});
-  std::string text = message.substr(prefix.size());
+  std::string text = without_place(place, message);
+  if (text.size() == message.size()) return reasons_.push_back({{}, message});
   const auto same = std::find_if(reasons_.begin(), reasons_.end(), [&](const reason& each) {
     return !each.places.empty() && each.text == text;
   });

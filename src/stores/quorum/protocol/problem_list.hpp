@@ -1,9 +1,16 @@
 #pragma once
 
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace holdfast::quorum {
+
+/// A text about a server with its place before it, "a:6379: gone", unless it begins so. \param place empty:
+/// not known, and the text stays.
+[[nodiscard]] std::string with_place(std::string_view place, std::string text);
+/// The text without the place of the server with which it may begin.
+[[nodiscard]] std::string without_place(std::string_view place, std::string text);
 
 /// What several servers have said, for people. Servers that say the same are named together.
 class problem_list {

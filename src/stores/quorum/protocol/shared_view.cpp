@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "base/owner_id.hpp"
+#include "stores/quorum/protocol/problem_list.hpp"
 
 namespace holdfast::quorum {
 
@@ -100,7 +101,8 @@ void add_differences(lock_state& all, const std::string& server, const lock_stat
     if (!has_hold_of(state, each.owner)) note("does not have the hold of " + text_of(each));
   for (const claim_state& each : state.holders)
     if (!has_hold_of(all, each.owner)) note("has a hold of " + text_of(each) + ", which has no majority");
-  if (!state.pause_reason.empty() && all.pause_reason.empty()) note(state.pause_reason);
+  if (!state.pause_reason.empty() && all.pause_reason.empty())
+    note(without_place(server, state.pause_reason));
 }
 
 }  // namespace
@@ -121,7 +123,7 @@ std::optional<lock_state> view_of(const std::string& name, const state_answers& 
     pauses.push_back(static_cast<std::uint64_t>(view.paused_for.count()));
     if (view.paused_for > all.paused_for) {
       all.paused_for = view.paused_for;
-      all.pause_reason = from.server + ": " + view.pause_reason;
+      all.pause_reason = with_place(from.server, view.pause_reason);
     }
     for (const claim_state& each : view.holders) see(seen, each, true, view.last_token);
     for (const claim_state& each : view.waiters) see(seen, each, false, view.last_token);

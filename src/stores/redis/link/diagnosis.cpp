@@ -6,11 +6,13 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <thread>
 #include <utility>
 
 #include "runtime/signals.hpp"
 #include "runtime/wakeup_fd.hpp"
+#include "stores/quorum/protocol/problem_list.hpp"
 #include "stores/redis/link/conversation.hpp"
 #include "stores/redis/link/server_questions.hpp"
 #include "stores/redis/link/set_findings.hpp"
@@ -268,7 +270,7 @@ std::vector<survey::answer> survey::ask_at_once() const {
 void survey::examine_quorum() {
   std::vector<server_facts> answers;
   std::vector<failure> problems;
-  std::string text;
+  quorum::problem_list reasons;
   std::vector<answer> all = ask_at_once();
   for (std::size_t i = 0; i < all.size(); ++i) {
     const server_address& at = in_.quorum[i];
@@ -279,13 +281,13 @@ void survey::examine_quorum() {
     }
     last_problem_ = all[i].problem;
     add_silent(at, grade::warning, "it has no vote; the others have to be a majority");
-    const bool is_named = last_problem_.message.find(at.place()) != std::string::npos;
-    text += (text.empty() ? "" : "; ") + (is_named ? "" : at.place() + ": ") + last_problem_.message;
+    reasons.add(at.place(), quorum::with_place(at.place(), last_problem_.message));
     problems.push_back(last_problem_);
   }
   if (answers.empty()) {
     const bool is_common = std::ranges::all_of(
         problems, [&](const failure& each) { return each.code == problems.front().code; });
+    const std::string text = reasons.text().substr(std::string_view{"; "}.size());
     throw connection_error{{is_common ? problems.front().code : errc::unavailable, text}};
   }
   std::ranges::move(findings_of_set(in_, answers), std::back_inserter(found_));
