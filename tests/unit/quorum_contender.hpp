@@ -14,7 +14,8 @@ namespace holdfast::quorum {
 /// A claim and its servers. What it sends is kept until the test answers.
 class quorum_contender : public testing::Test, protected votes {
  protected:
-  explicit quorum_contender(bool wait = true) : claim_{claim(wait), {.servers = 5, .silence = silence}} {}
+  explicit quorum_contender(bool wait = true)
+      : claim_{claim(wait), {.servers = 5, .silence = silence, .furthest = furthest}} {}
 
   contender::step take(contender::step s) {
     for (const contender::order& each : s.send) {

@@ -60,7 +60,7 @@ TEST_F(quorum_coordinator, names_the_servers_that_do_not_answer_a_claim) {
 TEST_F(quorum_coordinator, waits_for_the_first_answers_as_long_as_connecting_may_take) {
   std::vector<coordinator::on_reply> under_way;
   coordinator newcomer{time_,
-                       {5, silence, {}, 5s},
+                       {.servers = 5, .silence = silence, .connecting = 5s, .furthest = furthest},
                        {[&](std::size_t, tickets::request, coordinator::on_reply done) {
                           under_way.push_back(std::move(done));
                         },

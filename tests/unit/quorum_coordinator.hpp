@@ -113,14 +113,16 @@ class quorum_coordinator : public testing::Test, protected votes {
   test::virtual_time time_;
   std::deque<sent> in_flight_[5];
   std::vector<store::notification> notified_;
-  coordinator coordinator_{
-      time_,
-      {5, silence, {"host0:6379", "host1:6379", "host2:6379", "host3:6379", "host4:6379"}},
-      {[this](std::size_t to, tickets::request r, coordinator::on_reply done) {
-         in_flight_[to].push_back({std::move(r), std::move(done)});
-       },
-       [this](std::function<void()> action) { time_.defer_callback(std::move(action)); },
-       [this](const store::notification& n) { notified_.push_back(n); }}};
+  coordinator coordinator_{time_,
+                           {.servers = 5,
+                            .silence = silence,
+                            .places = {"host0:6379", "host1:6379", "host2:6379", "host3:6379", "host4:6379"},
+                            .furthest = furthest},
+                           {[this](std::size_t to, tickets::request r, coordinator::on_reply done) {
+                              in_flight_[to].push_back({std::move(r), std::move(done)});
+                            },
+                            [this](std::function<void()> action) { time_.defer_callback(std::move(action)); },
+                            [this](const store::notification& n) { notified_.push_back(n); }}};
 };
 
 }  // namespace holdfast::quorum

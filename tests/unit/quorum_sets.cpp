@@ -191,7 +191,10 @@ class quorum_client_of_a_set : public quorum_coordinator {
   servers joining_;
   servers left_;
   coordinator locks_{time_,
-                     {5, silence, {"host0:6379", "host1:6379", "host2:6379", "host3:6379", "host4:6379"}},
+                     {.servers = 5,
+                      .silence = silence,
+                      .places = {"host0:6379", "host1:6379", "host2:6379", "host3:6379", "host4:6379"},
+                      .furthest = furthest},
                      {[this](std::size_t to, tickets::request r, coordinator::on_reply done) {
                         in_flight_[to].push_back({std::move(r), std::move(done)});
                       },

@@ -86,7 +86,7 @@ TEST_F(quorum_try, says_that_a_majority_grants_nothing_to_anybody) {
 
 TEST_F(quorum_try, says_which_server_grants_nothing_to_anybody) {
   const std::vector<std::string> places{"a:1", "b:2", "c:3"};
-  contender one{claim(false), {.servers = 3, .silence = silence, .places = places}};
+  contender one{claim(false), {.servers = 3, .silence = silence, .furthest = furthest, .places = places}};
   static_cast<void>(one.ask(now_));
   const tickets::reply pause = tickets::paused{{errc::unavailable, "the server was started 0 s ago"}};
   static_cast<void>(one.hear(now_, 1, of(pause)));

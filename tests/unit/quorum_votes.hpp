@@ -17,6 +17,7 @@ struct votes {
   static constexpr std::chrono::microseconds clock{number};  // of the servers
 
   static constexpr duration silence = std::chrono::milliseconds{500};
+  static constexpr duration furthest = std::chrono::seconds{1};  // a number ahead of a server's clock
 
   static tickets::request claim(bool wait, std::uint8_t owner = 1) {
     tickets::request r;

@@ -32,7 +32,7 @@ tickets::link::outcome waits(bool is_head, bool is_silent) {
 
 // A foreign holder notifies nobody. The caller would look again only after a third of the ttl.
 TEST(quorum_waiting, says_that_it_is_first_behind_a_foreign_holder_when_that_is_learnt_after_the_answer) {
-  contender machine{claim_that_waits(), {.servers = 5, .silence = 500ms}};
+  contender machine{claim_that_waits(), {.servers = 5, .silence = 500ms, .furthest = votes::furthest}};
   const store::time_point begin{1h};
   EXPECT_EQ(machine.ask(begin).send.size(), 5U);
   EXPECT_FALSE(machine.hear(begin, 0, waits(false, false)).answer);
@@ -47,7 +47,7 @@ TEST(quorum_waiting, says_that_it_is_first_behind_a_foreign_holder_when_that_is_
 }
 
 TEST(quorum_waiting, says_that_a_majority_is_foreign_when_a_hint_has_shown_it) {
-  contender machine{claim_that_waits(), {.servers = 5, .silence = 500ms}};
+  contender machine{claim_that_waits(), {.servers = 5, .silence = 500ms, .furthest = votes::furthest}};
   const store::time_point begin{1h};
   (void)machine.ask(begin);
   for (std::size_t server = 0; server < 5; ++server)
@@ -68,7 +68,8 @@ bool is_error(const contender::step& s) {
 // Two of three have granted, and one of them does not hear of the token that both can accept. The third
 // grants nothing to anybody.
 TEST(quorum_waiting, of_a_try_ends_though_a_proposal_was_lost) {
-  contender machine{votes::claim(false), {.servers = 3, .silence = votes::silence}};
+  contender machine{votes::claim(false),
+                    {.servers = 3, .silence = votes::silence, .furthest = votes::furthest}};
   const store::time_point begin{1h};
   (void)machine.ask(begin);
   (void)machine.hear(begin, 0, votes::of(votes::granted()));
@@ -84,7 +85,8 @@ TEST(quorum_waiting, of_a_try_ends_though_a_proposal_was_lost) {
 }
 
 TEST(quorum_waiting, of_a_try_ends_though_a_vote_is_being_given_back_to_a_server_that_is_dead) {
-  contender machine{votes::claim(false), {.servers = 3, .silence = votes::silence}};
+  contender machine{votes::claim(false),
+                    {.servers = 3, .silence = votes::silence, .furthest = votes::furthest}};
   const store::time_point begin{1h};
   (void)machine.ask(begin);
   EXPECT_EQ(machine.hear(begin, 0, votes::of(votes::overtaken(1))).send.size(), 1U);
@@ -97,7 +99,8 @@ TEST(quorum_waiting, of_a_try_ends_though_a_vote_is_being_given_back_to_a_server
 
 // A server whose clock is far behind grants, and accepts no token.
 TEST(quorum_waiting, does_not_rely_on_a_majority_that_accepts_no_token) {
-  contender machine{votes::claim(true), {.servers = 3, .silence = votes::silence}};
+  contender machine{votes::claim(true),
+                    {.servers = 3, .silence = votes::silence, .furthest = votes::furthest}};
   const store::time_point begin{1h};
   (void)machine.ask(begin);
   auto behind = votes::granted(0, 0);
@@ -112,7 +115,8 @@ TEST(quorum_waiting, does_not_rely_on_a_majority_that_accepts_no_token) {
 // ---- an end by force
 
 TEST(quorum_waiting, does_not_count_a_vote_that_may_have_been_ended_by_force) {
-  contender machine{votes::claim(true), {.servers = 3, .silence = votes::silence}};
+  contender machine{votes::claim(true),
+                    {.servers = 3, .silence = votes::silence, .furthest = votes::furthest}};
   const store::time_point begin{1h};
   (void)machine.ask(begin);
   (void)machine.hear(begin, 0, votes::of(votes::granted()));

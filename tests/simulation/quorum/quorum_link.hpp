@@ -31,6 +31,7 @@ class quorum_link final : public tickets::link {
   struct terms {
     duration silence{};
     duration oldest{};
+    duration furthest{};
     duration grain{};
     bool keeps_sets = false;
   };
@@ -77,7 +78,8 @@ class quorum_link final : public tickets::link {
   using uses = typename Coordinator::uses;
 
   [[nodiscard]] settings settings_of(const terms& of) const {
-    settings all{.servers = servers_.size(), .silence = of.silence, .oldest = of.oldest};
+    settings all{
+        .servers = servers_.size(), .silence = of.silence, .oldest = of.oldest, .furthest = of.furthest};
     if (!of.keeps_sets) return all;
     for (const quorum_server& each : servers_) all.places.push_back(each.place);
     return all;

@@ -57,15 +57,16 @@ std::unique_ptr<tickets::link> quorum_store::connect(host& from, line& /*over*/,
   }
   bent_with() = with_;
   const duration oldest = nodes_.front().server.oldest_number();
+  const duration furthest = redis::dialect::furthest_number;
   const bool keeps_sets = named != named_.end();
   if (bends_protocol(with_)) {
     using link = quorum_link<bent_quorum::coordinator>;
-    return std::make_unique<link>(from, std::move(servers), link::terms{silence_, oldest, grain_, keeps_sets},
-                                  with_);
+    return std::make_unique<link>(from, std::move(servers),
+                                  link::terms{silence_, oldest, furthest, grain_, keeps_sets}, with_);
   }
   using link = quorum_link<quorum::coordinator>;
-  return std::make_unique<link>(from, std::move(servers), link::terms{silence_, oldest, grain_, keeps_sets},
-                                with_);
+  return std::make_unique<link>(from, std::move(servers),
+                                link::terms{silence_, oldest, furthest, grain_, keeps_sets}, with_);
 }
 
 std::size_t quorum_store::count_of_grants(std::size_t name, const owner_id& owner) {

@@ -108,21 +108,22 @@ class quorum_link::server final : private redis::node::parent {
 quorum_link::quorum_link(runtime::event_loop& loop, redis::settings s)
     : notifying_link{loop},
       settings_{std::move(s)},
-      coordinator_{loop,
-                   {settings_.quorum.size(), settings_.node_timeout, places_of(settings_.quorum),
-                    settings_.connect_limit, settings_.speech.oldest_number()},
-                   {[this](std::size_t to, tickets::request r, on_reply handler) {
-                      send_to(to, std::move(r), std::move(handler));
-                    },
-                    [this](const std::function<void()>& action) {
-                      this->loop().defer([this, action] {
-                        const runtime::core_lock now{this->loop()};
-                        action();
-                      });
-                    },
-                    [this](const store::notification& n) { pass_on({n}); },
-                    [this](std::size_t to, const std::string& set) { servers_.at(to)->join(set); },
-                    [this](std::size_t to, const std::string& set) { servers_.at(to)->leave(set); }}} {
+      coordinator_{
+          loop,
+          {settings_.quorum.size(), settings_.node_timeout, places_of(settings_.quorum),
+           settings_.connect_limit, settings_.speech.oldest_number(), redis::dialect::furthest_number},
+          {[this](std::size_t to, tickets::request r, on_reply handler) {
+             send_to(to, std::move(r), std::move(handler));
+           },
+           [this](const std::function<void()>& action) {
+             this->loop().defer([this, action] {
+               const runtime::core_lock now{this->loop()};
+               action();
+             });
+           },
+           [this](const store::notification& n) { pass_on({n}); },
+           [this](std::size_t to, const std::string& set) { servers_.at(to)->join(set); },
+           [this](std::size_t to, const std::string& set) { servers_.at(to)->leave(set); }}} {
   if (settings_.tls.on) secure_ = std::make_unique<redis::tls_context>(settings_);
   for (std::size_t i = 0; i < settings_.quorum.size(); ++i)
     servers_.push_back(std::make_unique<server>(*this, i, settings_.quorum[i]));

@@ -27,6 +27,7 @@ contender::contender(tickets::request claim, const terms& of)
       majority_{majority_of(of.servers)},
       silence_{of.silence},
       oldest_{of.oldest},
+      furthest_{of.furthest},
       places_{of.places},
       seats_(of.servers) {}
 

@@ -54,8 +54,9 @@ class contender {
   /// What is the same for all claims of a client.
   struct terms {
     std::size_t servers = 0;
-    duration silence{};  // after so long without an answer a server counts as silent
-    duration oldest{};   // a server accepts no number that is so much behind its clock; zero: any
+    duration silence{};   // after so long without an answer a server counts as silent
+    duration oldest{};    // a server accepts no number that is so much behind its clock; zero: any
+    duration furthest{};  // nor one that is further ahead of its clock
     std::span<const std::string> places{};  // of the servers, for errors; longer-lived than the machine
   };
 
@@ -157,6 +158,7 @@ class contender {
   const std::size_t majority_;
   const duration silence_;
   const duration oldest_;
+  const duration furthest_;
   const std::span<const std::string> places_;
   std::vector<seat> seats_;
   fencing_token proposed_;  // zero: the claim's number

@@ -21,8 +21,6 @@ using namespace std::chrono_literals;
 constexpr duration look_again = 10ms;    // while the votes are split
 constexpr duration report_again = 50ms;  // a place in the queue
 
-// Of a token ahead of a server's clock: see lua/quorum/grant.lua.
-constexpr std::chrono::microseconds furthest = 1s;
 constexpr std::chrono::microseconds room = 20ms;  // for the way to a server whose clock is a little ahead
 
 }  // namespace
@@ -79,12 +77,10 @@ bool contender::can_accept(const seat& of, fencing_token token, time_point now) 
   const auto clock = static_cast<std::uint64_t>(clock_of(of, now).count());
   if (oldest_ != duration{} && token.value() + static_cast<std::uint64_t>(oldest_.count()) <= clock)
     return false;
-  auto limit = clock + static_cast<std::uint64_t>(furthest.count());
+  const auto more = static_cast<std::uint64_t>(furthest_.count());
+  auto limit = clock + more;
   // The server's clock was set back.
-  if (of.fence.value() > limit) {
-    constexpr auto more = static_cast<std::uint64_t>(furthest.count());
-    limit = of.fence.value() + std::min(more, ~of.fence.value());
-  }
+  if (of.fence.value() > limit) limit = of.fence.value() + std::min(more, ~of.fence.value());
   return !of.refuses && of.fence < token && token.value() <= limit;
 }
 
@@ -275,7 +271,7 @@ std::string contender::refusal_by_clock(std::size_t server, time_point now) cons
   for (std::size_t i = 0; i < seats_.size(); ++i)
     if (is_heard(seats_[i]) && clock_of(seats_[i], now) > clock_of(seats_[first], now)) first = i;
   const std::chrono::microseconds behind = clock_of(seats_[first], now) - clock_of(seats_[server], now);
-  if (behind <= furthest) return {};
+  if (behind <= furthest_) return {};
   const auto name = [&](std::size_t i) { return i < places_.size() ? places_[i] : std::string{"a server"}; };
   return "; " + name(server) + " refuses the numbers of " + name(first) + ": its clock is " +
          std::to_string(std::chrono::round<std::chrono::seconds>(behind).count()) +

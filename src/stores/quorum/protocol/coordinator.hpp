@@ -34,6 +34,7 @@ class coordinator {
     std::vector<std::string> places{};  // of the servers, for errors
     duration connecting{};              // so much longer may the first answers take
     duration oldest{};                  // see contender::terms
+    duration furthest{};                // as well
   };
   /// What it needs of the link.
   struct uses {

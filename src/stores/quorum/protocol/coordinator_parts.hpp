@@ -38,7 +38,7 @@ template <class Reply>
 /// A claim and its machine.
 struct coordinator::claimed {
   claimed(tickets::request r, const settings& of)
-      : machine{std::move(r), {of.servers, of.silence, of.oldest, of.places}} {}
+      : machine{std::move(r), {of.servers, of.silence, of.oldest, of.furthest, of.places}} {}
   contender machine;
   on_reply done;  // of the caller's request; null: none is under way
   store::scheduler::timer timer = 0;

@@ -25,7 +25,8 @@ struct dialect {
   std::chrono::milliseconds former_primary{0};
 
   /// Where the server is one of several: it accepts no number as token that is further ahead of its clock,
-  /// so one whose clock is behind the others by more refuses theirs. See `furthest` in lua/quorum/grant.lua.
+  /// so one whose clock is behind the others by more refuses theirs. The scripts have it in
+  /// lua/quorum/furthest.lua.
   static constexpr std::chrono::milliseconds furthest_number{1000};
   /// Where the server is one of several: it accepts no number as token that is so much behind its clock;
   /// zero: any. See lua/quorum/grant.lua.

@@ -9,7 +9,7 @@ local found = redis.call('MGET', KEYS[1], KEYS[2])
 local clock = redis.call('TIME')
 --@include claims.lua
 local owner, lowest, highest, request = ARGV[1], ARGV[2], ARGV[3], ARGV[4]
-local mark = ',"release_request":'
+--@include request_mark.lua
 
 local value = found[1] or redis.call('GET', lock) -- which fails for a key of another type
 local alone = value and parts_of(value)

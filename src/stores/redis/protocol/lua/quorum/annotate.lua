@@ -3,14 +3,14 @@
 -- release that stands there stays: nothing but the token has changed.
 --
 -- KEYS: lock fence waiters holders (see claims.lua)
--- ARGV: owner, metadata, keep
+-- ARGV: owner, metadata; keep is not read
 -- Returns 1, or 0: the hold had ended.
 
 local found = redis.call('MGET', KEYS[1], KEYS[2])
 local clock = redis.call('TIME')
 --@include claims.lua
 local owner, metadata = ARGV[1], ARGV[2]
-local mark = ',"release_request":'
+--@include request_mark.lua
 
 local value = found[1] or redis.call('GET', lock) -- which fails for a key of another type
 local alone = value and parts_of(value)

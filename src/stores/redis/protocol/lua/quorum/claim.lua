@@ -14,16 +14,17 @@ local clock = redis.call('TIME')
 local token = ARGV[6]
 if token == ('0'):rep(20) then return { 2, '', clock[1] .. ('00000' .. clock[2]):sub(-6) } end -- asks for the clock
 
+--@include furthest.lua
 -- Usually nobody holds or waits, and the number is above the fence (see grant.lua). Then a claim is four calls.
 if not found[1] and not ARGV[7] then
   local last = found[2]
   if last and #last == 20 or not last and redis.call('EXISTS', KEYS[2], KEYS[3], KEYS[4]) == 0 then
     local micros = clock[1] .. ('00000' .. clock[2]):sub(-6)
-    local furthest = string.format('%020.0f', micros + 1000000)
+    local limit = string.format('%020.0f', micros + furthest)
     local rest, accepted = ARGV[5], ARGV[5]:find('=', 1, true)
     local oldest = rest:match('^/(%d+) ', accepted + 21)
     local is_old = oldest ~= '0' and token <= string.format('%020.0f', micros - oldest * 1000)
-    if token > (last or ('0000' .. micros):sub(-20)) and token <= furthest and not is_old then
+    if token > (last or ('0000' .. micros):sub(-20)) and token <= limit and not is_old then
       rest = rest:sub(1, accepted) .. token .. rest:sub(accepted + 21)
       if redis.call('SET', KEYS[1], token .. ' ' .. ARGV[1] .. ' ' .. micros .. ' ' .. rest, 'NX', 'PX', ARGV[2]) then
         redis.call('SET', KEYS[2], token, 'PX', ARGV[3])

@@ -11,7 +11,7 @@
 -- =accepted/oldest metadata". `since` numbers the grants of a claim: no two are the same.
 
 local none = '=' .. string.rep('0', 20)
-local furthest = 1000000 -- microseconds by which a number may be ahead of the clock: less than any guard
+--@include furthest.lua
 
 local slot = 400 -- see fairness.lua
 local looks_around = now % 60000 < 100 -- once a minute, on all servers at once
