@@ -130,6 +130,50 @@ TEST_F(quorum_try, says_which_server_refuses_the_token_by_its_clock) {
             "server refuses the numbers of a server: its clock is 5 s behind (holdfast doctor says more)");
 }
 
+// The servers whose clocks agree are a majority, and have accepted no token for another reason.
+TEST_F(quorum_try, blames_no_clock_where_a_majority_of_them_agrees) {
+  auto behind = granted(0, 0);
+  behind.vote->clock = clock - 5s;
+  auto ahead = granted(0, 0);
+  ahead.vote->clock = clock + 5s;
+  ask();
+  hear(0, behind);
+  for (const std::size_t server : {1, 2, 3}) hear(server, granted(0, number));
+  ASSERT_EQ(addressees(ballot_step::accept), (std::set<std::size_t>{1, 2, 3})) << "their fence is the number";
+  hear(4, ahead);
+  const auto late = wake_after(silence);
+  ASSERT_NE(error_in(late), nullptr);
+  EXPECT_EQ(error_in(late)->reason.message, "no majority has granted and accepted one token in time");
+}
+
+// Where a vote is missing no server has refused a token.
+TEST_F(quorum_try, blames_no_clock_where_no_majority_has_granted) {
+  auto behind = granted(0, 0);
+  behind.vote->clock = clock - 5s;
+  auto r = claim(false);
+  r.ttl = 400ms;
+  contender one{r, {.servers = 5, .silence = silence, .furthest = furthest}};
+  const auto tell = [&](std::size_t server, const auto& answer) {
+    return one.hear(now_, server, of(answer));
+  };
+  static_cast<void>(one.ask(now_));
+  tell(0, failed(0));
+  tell(1, failed(1));
+  tell(2, granted());
+  tell(3, granted());
+  EXPECT_FALSE(tell(4, behind).answer);
+  now_ += 300ms;  // two of the grants are renewed, and the third one ends
+  static_cast<void>(one.hint(now_, 3));
+  static_cast<void>(one.hint(now_, 4));
+  tell(3, granted());
+  EXPECT_FALSE(tell(4, behind).answer);
+  now_ += 150ms;
+  const auto lost = one.wake(now_);
+  ASSERT_NE(error_in(lost), nullptr);
+  EXPECT_EQ(error_in(lost)->reason.message,
+            "no majority has granted and accepted one token in time; server 0 is gone; server 1 is gone");
+}
+
 TEST_F(quorum_try, is_granted_beside_two_that_grant_nothing_to_anybody) {
   ask();
   hear(0, tickets::paused{{errc::unavailable, "started"}});

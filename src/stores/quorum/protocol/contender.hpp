@@ -143,7 +143,7 @@ class contender {
   [[nodiscard]] bool has_common_blocker() const;
   [[nodiscard]] tickets::place standing_at(time_point now) const;
   [[nodiscard]] bool is_refused_for_good() const;
-  [[nodiscard]] std::string refusal_by_clock(std::size_t server, time_point now) const;
+  [[nodiscard]] std::string refusals_by_clock(time_point now) const;
   [[nodiscard]] store::request_error problem(time_point now) const;
   [[nodiscard]] std::optional<time_point> next_wake(time_point now) const;
 

@@ -262,20 +262,36 @@ bool contender::is_refused_for_good() const {
          }) > seats_.size() - majority_;
 }
 
-/// For people: a server that has granted accepts no number that is above the fence of another one, because
-/// its clock is too far behind; empty: it is not.
-std::string contender::refusal_by_clock(std::size_t server, time_point now) const {
+/// For people: a majority has granted, but there is none whose clocks are near enough to each other for one
+/// number. Says which servers accept no number that is above the fence of the first one. Empty: the clocks
+/// are not to blame.
+std::string contender::refusals_by_clock(time_point now) const {
+  if (votes(now) < majority_) return {};
   const auto is_heard = [&](const seat& each) { return is_valid(each, now) && !each.problem; };
-  if (!is_heard(seats_.at(server))) return {};
-  std::size_t first = server;
-  for (std::size_t i = 0; i < seats_.size(); ++i)
-    if (is_heard(seats_[i]) && clock_of(seats_[i], now) > clock_of(seats_[first], now)) first = i;
-  const std::chrono::microseconds behind = clock_of(seats_[first], now) - clock_of(seats_[server], now);
-  if (behind <= furthest_) return {};
-  const auto name = [&](std::size_t i) { return i < places_.size() ? places_[i] : std::string{"a server"}; };
-  return "; " + name(server) + " refuses the numbers of " + name(first) + ": its clock is " +
-         std::to_string(std::chrono::round<std::chrono::seconds>(behind).count()) +
-         " s behind (holdfast doctor says more)";
+  const auto behind = [&](const seat& one, const seat& other) {
+    return clock_of(other, now) - clock_of(one, now);
+  };
+  const seat* first = nullptr;
+  for (const seat& each : seats_) {
+    if (!is_heard(each)) continue;
+    const auto is_near = [&](const seat& other) {
+      return is_heard(other) && behind(other, each) >= duration{} && behind(other, each) <= furthest_;
+    };
+    if (count(is_near) >= majority_) return {};
+    if (first == nullptr || behind(*first, each) > duration{}) first = &each;
+  }
+  std::string text;
+  const auto name = [&](const seat& of) {
+    const auto server = static_cast<std::size_t>(&of - seats_.data());
+    return server < places_.size() ? places_[server] : std::string{"a server"};
+  };
+  for (const seat& each : seats_) {
+    if (!is_heard(each) || behind(each, *first) <= furthest_) continue;
+    text += "; " + name(each) + " refuses the numbers of " + name(*first) + ": its clock is " +
+            std::to_string(std::chrono::round<std::chrono::seconds>(behind(each, *first)).count()) +
+            " s behind (holdfast doctor says more)";
+  }
+  return text;
 }
 
 /// Too many servers have not answered, or no token has been accepted by enough. What no try would change
@@ -305,8 +321,8 @@ store::request_error contender::problem(time_point now) const {
     all.reason.message = std::to_string(problems) + " of " + std::to_string(seats_.size()) +
                          " servers do not answer or refuse, and a majority is needed" + list.text();
   } else {
-    all.reason.message = "no majority has granted and accepted one token in time" + list.text();
-    for (std::size_t i = 0; i < seats_.size(); ++i) all.reason.message += refusal_by_clock(i, now);
+    all.reason.message =
+        "no majority has granted and accepted one token in time" + list.text() + refusals_by_clock(now);
   }
   return all;
 }
