@@ -113,6 +113,24 @@ TEST(redis_server_findings, count_what_may_be_promoted_and_not_only_what_is_conn
   EXPECT_EQ(condition(cut_off, "replicas", longer).result, grade::warning);
 }
 
+TEST(redis_server_findings, name_the_keys_of_a_prefix_as_redis_cli_reads_them) {
+  server_facts blind = facts();
+  blind.denials.push_back({{{"GET", "x"}, "+get", ""}, "NOPERM no permissions to access a key"});
+  EXPECT_EQ(condition(blind, "rights").remedy, "ACL SETUSER locks ~holdfast:* ~{holdfast:* ~{*}holdfast:*");
+  dialect other;
+  other.prefix = "a b*\\";
+  EXPECT_EQ(condition(blind, "rights", other).remedy,
+            R"(ACL SETUSER locks ~a?b\*\\* ~{a?b\*\\* ~{*}a?b\*\\*)");
+  other.prefix = R"(it's "a")";
+  EXPECT_EQ(condition(blind, "rights", other).remedy,
+            R"(ACL SETUSER locks "~it's?\"a\"*" "~{it's?\"a\"*" "~{*}it's?\"a\"*")");
+  for (const right& each : needed_rights(other, "probe", false)) {
+    if (each.grant.starts_with("\"~") || each.grant.starts_with("~")) {
+      EXPECT_EQ(each.grant, R"("~{*}it's?\"a\"*")");
+    }
+  }
+}
+
 TEST(redis_server_findings, tell_how_long_nothing_is_granted) {
   server_facts young = facts();
   young.has_guard = true;

@@ -127,21 +127,27 @@ std::optional<failure> server_set::conflict_at(std::size_t server) const {
           "and start this client again"};
 }
 
+/// Addresses may move from one server to another: what was said before a server was missed counts no more.
+std::optional<std::size_t> server_set::twin_of(std::size_t server) const {
+  const member& of = members_.at(server);
+  const auto end = members_.begin() + static_cast<std::ptrdiff_t>(server);
+  const auto twin = std::find_if(members_.begin(), end, [&](const member& each) {
+    return each.is_heard && of.is_heard && !of.run.empty() && each.run == of.run;
+  });
+  if (twin == end) return std::nullopt;
+  return static_cast<std::size_t>(twin - members_.begin());
+}
+
 std::optional<failure> server_set::conflict() const {
   for (std::size_t i = 0; i < members_.size(); ++i) {
     if (auto refusal = conflict_at(i)) {
       refusal->message.insert(0, places_[i] + ": ");
       return refusal;
     }
-    const member& of = members_[i];
-    const auto end = members_.begin() + static_cast<std::ptrdiff_t>(i);
-    // Addresses may move from one server to another: what was said before a server was missed counts no more.
-    const auto twin = std::find_if(members_.begin(), end, [&](const member& each) {
-      return each.is_heard && of.is_heard && !of.run.empty() && each.run == of.run;
-    });
-    if (twin == end) continue;
+    const auto twin = twin_of(i);
+    if (!twin) continue;
     return failure{errc::invalid_argument,
-                   places_[static_cast<std::size_t>(twin - members_.begin())] + " and " + places_[i] +
+                   places_[*twin] + " and " + places_[i] +
                        " are the same server, which has one vote; name each server once in the store's URL"};
   }
   return std::nullopt;

@@ -58,6 +58,8 @@ class server_set {
   [[nodiscard]] std::optional<failure> conflict() const;
   /// The other set that a server keeps, for people; empty: it keeps none, or this one.
   [[nodiscard]] std::optional<std::string> other_at(std::size_t server) const;
+  /// Another one of the servers that is the same process; empty: none before it in the order of the places.
+  [[nodiscard]] std::optional<std::size_t> twin_of(std::size_t server) const;
   /// Why one server is not used.
   [[nodiscard]] std::optional<failure> conflict_at(std::size_t server) const;
 

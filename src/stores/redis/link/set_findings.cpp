@@ -3,10 +3,11 @@
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
-#include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
+#include <vector>
 
 #include "stores/redis/link/self_description.hpp"
 #include "stores/redis/protocol/keys.hpp"
@@ -41,6 +42,8 @@ std::string deletion_of_set(const settings& in, const server_address& at) {
   std::string command = "redis-cli -h " + word_of(at.host) + " -p " + word_of(at.port);
   if (in.database != 0) command += " -n " + std::to_string(in.database);
   if (in.tls.on) command += in.tls.ca.empty() ? " --tls" : " --tls --cacert " + word_of(in.tls.ca);
+  if (in.tls.on && !in.tls.verify) command += " --insecure";
+  if (in.tls.on && !in.tls.name.empty()) command += " --sni " + word_of(in.tls.name);
   if (in.tls.on && !in.tls.cert.empty()) {
     command += " --cert " + word_of(in.tls.cert);
     if (!in.tls.key.empty()) command += " --key " + word_of(in.tls.key);
@@ -50,9 +53,29 @@ std::string deletion_of_set(const settings& in, const server_address& at) {
          word_of(key.substr(separator + 1)) + ")\"";
 }
 
+std::vector<std::string> places_of(const settings& in) {
+  std::vector<std::string> places;
+  places.reserve(in.quorum.size());
+  for (const server_address& each : in.quorum) places.push_back(each.place());
+  return places;
+}
+
+bool is_wrong_type(const value& reply) {
+  return reply.is(value::kind::error) && reply.text.starts_with("WRONGTYPE");
+}
+
 class examination {
  public:
-  examination(const settings& in, const std::vector<server_facts>& of) : in_{in}, of_{of} {}
+  examination(const settings& in, const std::vector<server_facts>& of)
+      : in_{in}, places_{places_of(in)}, set_{places_} {
+    for (const server_facts& each : of) {
+      const auto place = std::ranges::find(places_, each.place);
+      if (place == places_.end()) continue;
+      const auto index = static_cast<std::size_t>(place - places_.begin());
+      set_.hear(index, description_of(each.set.value_or(value{}), std::string{each.field("run_id")}));
+      of_.push_back({index, each});
+    }
+  }
 
   std::vector<finding> run() && {
     examine_majority();
@@ -63,6 +86,12 @@ class examination {
   }
 
  private:
+  /// A server that answers.
+  struct voter {
+    std::size_t index;
+    const server_facts& said;
+  };
+
   void add(std::string subject, std::string condition, grade result, std::string observed,
            std::string meaning = {}, std::string remedy = {}) {
     found_.push_back({std::move(subject), std::move(condition), result, std::move(observed),
@@ -71,67 +100,76 @@ class examination {
 
   void examine_majority();
   void examine_names();
+  bool examine_names_at(const voter& one);
   void examine_votes();
   void examine_clocks();
 
   const settings& in_;
-  const std::vector<server_facts>& of_;
+  const std::vector<std::string> places_;
+  quorum::server_set set_;  // which the clients use, too
+  std::vector<voter> of_;
   std::vector<finding> found_;
 };
 
 void examination::examine_majority() {
   const std::string observed =
-      std::to_string(of_.size()) + " of " + std::to_string(in_.quorum.size()) + " servers answer";
-  if (2 * of_.size() > in_.quorum.size()) return add("the set", "majority", grade::kept, observed);
+      std::to_string(of_.size()) + " of " + std::to_string(places_.size()) + " servers answer";
+  if (2 * of_.size() > places_.size()) return add("the set", "majority", grade::kept, observed);
   add("the set", "majority", grade::broken, observed, "no lock can be acquired or renewed",
       "start the servers that do not answer");
 }
 
-/// One server that keeps another set refuses the client as a whole: see server_set, which the clients use.
+/// One server that keeps another set refuses the client as a whole.
 void examination::examine_names() {
-  std::vector<std::string> places;
-  places.reserve(in_.quorum.size());
-  for (const server_address& each : in_.quorum) places.push_back(each.place());
-  quorum::server_set set{places};
   bool are_kept = true;
-  for (const server_facts& each : of_) {
-    const auto index = static_cast<std::size_t>(std::ranges::find(places, each.place) - places.begin());
-    if (index == places.size() || !each.set) continue;
-    const std::string deletion = deletion_of_set(in_, in_.quorum[index]);
-    if (each.set->is(value::kind::error)) {
-      are_kept = false;
-      const bool is_denied = is_denial(*each.set);
-      add(each.place, "set", is_denied ? grade::unknown : grade::warning,
-          "which servers its clients name is answered with " + each.set->text,
-          "clients of another set of servers are not refused there, and a lock may be held twice",
-          is_denied ? "ACL SETUSER " + each.user + " +get ~{" + in_.speech.prefix + "*" : deletion);
-      continue;
-    }
-    set.hear(index, description_of(*each.set, std::string{each.field("run_id")}));
-    const auto other = set.other_at(index);
-    if (!other) continue;
-    are_kept = false;
-    add(each.place, "set", grade::broken,
-        "it keeps '" + *other + "' as the servers of its clients, and this URL names '" + set.text() + "'",
+  for (const voter& each : of_) are_kept = examine_names_at(each) && are_kept;
+  if (!are_kept) return;
+  add("the set", "set", grade::kept,
+      std::string{of_.size() == places_.size() ? "no server" : "no server that answers"} +
+          " keeps another set of servers for its clients");
+}
+
+/// \return whether it is known that it keeps no other set.
+bool examination::examine_names_at(const voter& one) {
+  const server_facts& said = one.said;
+  if (!said.set) return true;
+  if (const auto other = set_.other_at(one.index)) {
+    add(said.place, "set", grade::broken,
+        "it keeps '" + *other + "' as the servers of its clients, and this URL names '" + set_.text() + "'",
         "it refuses each client of this URL as a whole (errc::foreign_store): nothing is acquired",
         "if this URL is wrong, name those servers; if it is right, end all clients of the other set, and: " +
-            deletion);
+            deletion_of_set(in_, in_.quorum[one.index]));
+    return false;
   }
-  if (are_kept) add("the set", "set", grade::kept, "no server keeps another set of servers for its clients");
+  if (said.set->is(value::kind::text) || said.set->is(value::kind::null)) return true;
+
+  const bool is_error = said.set->is(value::kind::error);
+  const std::string observed =
+      "which servers its clients name is answered with " + (is_error ? said.set->text : "what is no text");
+  const std::string meaning =
+      "clients of another set of servers are not refused there, and a lock may be held twice";
+  if (is_wrong_type(*said.set)) {
+    add(said.place, "set", grade::warning, observed, meaning, deletion_of_set(in_, in_.quorum[one.index]));
+  } else if (is_denial(*said.set)) {
+    add(said.place, "set", grade::unknown, observed, meaning,
+        "ACL SETUSER " + said.user + " +get " + key_grant("{", in_.speech.prefix));
+  } else {
+    add(said.place, "set", grade::unknown, observed, "whether it keeps another set was not examined",
+        is_obstacle(*said.set) ? "run holdfast doctor again when that is over"
+                               : "look at the server by hand");
+  }
+  return false;
 }
 
 /// A server that may have forgotten its votes has none for a while; one that is named twice has two.
 void examination::examine_votes() {
-  std::map<std::string, std::string> processes;
-  for (const server_facts& each : of_) {
-    const std::string run{each.field("run_id")};
-    const auto [known, is_new] = processes.emplace(run, each.place);
-    if (!run.empty() && !is_new) {
-      add(each.place, "vote", grade::broken, "it is the same server as " + known->second,
+  for (const auto& [index, each] : of_) {
+    if (const auto twin = set_.twin_of(index)) {
+      add(each.place, "vote", grade::broken, "it is the same server as " + places_[*twin],
           "it would vote twice: clients refuse this URL (errc::invalid_argument)", "name each server once");
     }
     const milliseconds up{1000 * each.number("uptime_in_seconds")};
-    if (keep_each_write(each.settings) || in_.speech.guard.count() == 0 || run.empty() ||
+    if (keep_each_write(each.settings) || in_.speech.guard.count() == 0 || each.field("run_id").empty() ||
         up >= in_.speech.guard)
       continue;
     add(each.place, "vote", grade::warning,
@@ -143,27 +181,35 @@ void examination::examine_votes() {
   }
 }
 
-/// Tokens rise over forgetting as long as clocks differ by less than the guard. The number of a claim is the
-/// time of the servers, so one that is far behind the others refuses it until its clock has come there.
+/// A server accepts a number as token only near its clock: see lua/quorum/grant.lua. That keeps the order of
+/// the tokens whatever the clocks are, so clocks that are far apart cost votes alone.
 void examination::examine_clocks() {
-  const auto ahead = [](const server_facts& one) { return one.clock_ahead.value_or(microseconds{}); };
-  const auto [least, most] = std::ranges::minmax(of_, {}, ahead);
-  const auto apart = std::chrono::duration_cast<milliseconds>(ahead(most) - ahead(least));
+  if (of_.empty()) return;
+  const auto ahead = [](const voter& one) { return one.said.clock_ahead.value_or(microseconds{}); };
+  const auto [least, most] = std::ranges::minmax_element(of_, {}, ahead);
+  const auto apart = std::chrono::duration_cast<milliseconds>(ahead(*most) - ahead(*least));
   if (apart < dialect::furthest_number)
     return add("the set", "clocks", grade::kept, "the servers' clocks agree");
 
-  const std::string observed = "the clocks of " + most.place + " and " + least.place + " are " +
+  const std::string observed = "the clocks of " + most->said.place + " and " + least->said.place + " are " +
                                std::to_string(apart.count()) + " ms apart";
   const std::string remedy = "timedatectl set-ntp true on each host (NTP)";
-  if (apart < in_.speech.guard) {
-    return add("the set", "clocks", grade::warning, observed,
-               "a server that is more than a second behind the others refuses the token of a name that was "
-               "free for as long: while another server is away, a free lock waits for that long, and a try "
-               "fails",
-               remedy);
+  const milliseconds guard = in_.speech.guard;  // without one a server accepts old numbers, too
+  if (guard.count() == 0 || apart < guard) {
+    return add(
+        "the set", "clocks", grade::warning, observed,
+        "the number of a new claim is the time, and becomes its fencing token: a server whose clock is "
+        "more than a second behind the others grants the claim, but does not accept the number until "
+        "its clock has come there, and its vote does not count before; where the servers whose clocks "
+        "agree are no majority any more, a free lock waits for as long as that clock is behind, and a "
+        "try fails",
+        remedy);
   }
   add("the set", "clocks", grade::broken, observed,
-      "tokens may fall after a server has forgotten, and a server far behind refuses claims", remedy);
+      "a server accepts a number as fencing token only near its clock, and these two accept none in common: "
+      "a claim has the vote of one of them at most; where the servers whose clocks agree are no majority "
+      "any more, nothing is acquired; tokens rise all the same",
+      remedy);
 }
 
 }  // namespace

@@ -81,6 +81,24 @@ std::string guard_key(std::string_view prefix) { return stem_of(std::string{pref
 
 std::string quorum_key(std::string_view prefix) { return stem_of(std::string{prefix}) + "quorum"; }
 
+/// A pattern of an ACL contains no blank, whatever the quotes: there any character is meant.
+std::string key_grant(std::string_view before, std::string_view prefix) {
+  std::string pattern{'~'};
+  pattern += before;
+  for (const char c : prefix) {
+    if (std::string_view{"*?[]^\\"}.find(c) != std::string_view::npos) pattern += '\\';
+    pattern += c == ' ' ? '?' : c;
+  }
+  pattern += '*';
+  if (pattern.find_first_of("\"'") == std::string::npos) return pattern;
+  std::string quoted{'"'};
+  for (const char c : pattern) {
+    if (c == '"' || c == '\\') quoted += '\\';
+    quoted += c;
+  }
+  return quoted += '"';
+}
+
 std::string guard_key(std::string_view prefix, std::uint16_t slot) {
   std::string key{'{'};  // not "{" + ...: g++ 12 with -O3 warns of that by mistake (-Wrestrict)
   key += tag_in(slot);

@@ -33,6 +33,10 @@ struct keys {
 /// The key in which one of several servers keeps which these are.
 [[nodiscard]] std::string quorum_key(std::string_view prefix);
 
+/// The word of ACL SETUSER, as a line of redis-cli has it, for all keys that begin so: "~holdfast:*".
+/// \param before the prefix stands in the keys: a pattern, which may be empty.
+[[nodiscard]] std::string key_grant(std::string_view before, std::string_view prefix);
+
 /// A hash tag of a slot, without its braces.
 [[nodiscard]] std::string tag_in(std::uint16_t slot);
 

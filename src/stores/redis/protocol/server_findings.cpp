@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "holdfast/options.hpp"
+#include "stores/redis/protocol/keys.hpp"
 #include "stores/redis/protocol/server_facts.hpp"
 
 namespace holdfast::redis {
@@ -336,7 +337,8 @@ class examination {
       has_channels = has_channels && !is_channel;
       if (!is_key && !is_channel) add_missing(denied.missing.grant);
     }
-    if (!has_keys) add_missing("~" + in_.prefix + "* ~{" + in_.prefix + "* ~{*}" + in_.prefix + "*");
+    if (!has_keys)
+      for (const char* before : {"", "{", "{*}"}) add_missing(key_grant(before, in_.prefix));
     if (!has_channels) add_missing("&holdfast:client:*");
     if (!missing.empty()) {
       add("rights", grade::broken, "the user " + facts_.user + " lacks " + missing,

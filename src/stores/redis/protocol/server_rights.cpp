@@ -28,7 +28,7 @@ std::vector<right> needed_rights(const dialect& in, std::string_view probe, bool
       {{"ZRANGEBYSCORE", of.waiters, "0", "0"}, "+zrangebyscore", ""},
       {{"ZREVRANGE", of.waiters, "0", "0"}, "+zrevrange", ""},
       {{"ZREVRANGEBYSCORE", of.waiters, "0", "0"}, "+zrevrangebyscore", ""},
-      {{"GET", odd.fence}, "~{*}" + in.prefix + "*", "names with a } in them cannot be locked"},
+      {{"GET", odd.fence}, key_grant("{*}", in.prefix), "names with a } in them cannot be locked"},
       {{"CLIENT", "KILL", "ID", nobody},
        "+client|kill",
        "a request of a broken connection may be carried out late"},
