@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <gmock/gmock.h>
+#include <memory>
 #include <string>
 
 #include "holdfast/error.hpp"
@@ -308,6 +309,31 @@ TEST_F(quorum_client_of_a_set, tells_a_server_that_has_forgotten_it) {
   EXPECT_EQ(joining_, servers{1});
   join(1, own_set, true);
   EXPECT_EQ(left_, servers{});
+}
+
+// A renewal does not show a restart: the hold may have come back with the files of the server.
+TEST_F(quorum_client_of_a_set, tells_its_token_again_to_a_server_whose_process_is_another_one) {
+  meet({0, 1, 2, 4}, description(own_set));
+  meet(3, description(own_set, "first"));
+  auto r = claim(true);
+  r.metadata = std::make_shared<const std::string>("{}");
+  const auto got = ask(std::move(r));
+  reply(everywhere, of(refused("")));
+  reply({0, 1, 2, 4}, grant());
+  ASSERT_TRUE(*got);
+  reply(3, of(granted(0, number + 1)));
+  ASSERT_EQ(addressees(task::annotate), servers{3});
+  reply(3, of(tickets::done{}));
+  const auto connect_and_renew = [&](const std::string& run) {
+    time_.turn([&] { locks_.miss(3); });
+    meet(3, description(own_set, run));
+    ask(renewal());
+    reply(everywhere, kept(true));
+  };
+  connect_and_renew("first");
+  EXPECT_EQ(addressees(task::annotate), servers{}) << "it is the same process";
+  connect_and_renew("second");
+  EXPECT_EQ(addressees(task::annotate), servers{3});
 }
 
 // The write on the former connection fails when the next one has been heard, and is not in use yet.
