@@ -9,7 +9,6 @@ namespace holdfast::faults {
 namespace {
 
 using test::redis_quorum;
-using testing::AllOf;
 using testing::HasSubstr;
 
 /// Three servers that have each write on the disk before its reply, so that a restart costs neither hold nor
