@@ -49,9 +49,7 @@ void clock_jumps_in_a_bare_majority(stage& on) {
 void majority_is_emptied_while_it_runs(stage& on) {
   actor& first = on.enter();
   actor& second = on.enter();
-  first.lock(3s);
-  on.run(100ms);
-  on.require(first.holds(), "a free lock is not granted");
+  require_grant(on, first, 3s);
   for (std::size_t i = 0; i < 2; ++i) {
     on.server(i).server.forget();
     on.counts.forgot_all_at(i);
@@ -70,9 +68,7 @@ void majority_is_restored_from_old_copies(stage& on) {
   actor& first = on.enter();
   actor& second = on.enter();
   for (std::size_t i = 0; i < 2; ++i) on.server(i).server.remember();
-  first.lock(3s);
-  on.run(100ms);
-  on.require(first.holds(), "a free lock is not granted");
+  require_grant(on, first, 3s);
   for (std::size_t i = 0; i < 2; ++i) on.store.crash(i);
   for (std::size_t i = 0; i < 2; ++i) {
     on.server(i).server.fall_back();

@@ -26,20 +26,14 @@ void client_pauses_after_its_grant(stage& on) {
   actor& first = on.enter();
   actor& between = on.enter();
   actor& second = on.enter();
-  first.lock(600ms);
-  on.run(100ms);
-  on.require(first.holds(), "a free lock is not granted");
+  require_grant(on, first, 600ms);
   first.at.pause(false);
   on.run(700ms);
-  between.lock(3s);
-  on.run(50ms);
-  on.require(between.holds(), "the lock of a client that is paused is not granted");
+  require_grant(on, between, 3s, 50ms, "the lock of a client that is paused is not granted");
   between.release();
   on.run(20ms);
   for (quorum_store::node& each : on.store.nodes()) each.at.wall.step(on.in.now, -1s);
-  second.lock(3s);
-  on.run(300ms);
-  on.require(second.holds(), "the lock is not granted again");
+  require_grant(on, second, 3s, 300ms, "the lock is not granted again");
   second.write();
   first.write();
   on.require(on.sees.stale_refused() == 1, "the resource took a stale write");
@@ -49,9 +43,7 @@ void client_pauses_after_its_grant(stage& on) {
 void clock_jumps_on_one_server(stage& on) {
   actor& first = on.enter();
   actor& second = on.enter();
-  first.lock(3s);
-  on.run(100ms);
-  on.require(first.holds(), "a free lock is not granted");
+  require_grant(on, first, 3s);
   on.server(0).at.wall.step(on.in.now, 60s);
   second.lock(3s, false);
   on.run(500ms);
@@ -66,9 +58,7 @@ void server_restarts_without_memory(stage& on) {
   actor& first = on.enter();
   actor& second = on.enter();
   on.part(first, 2, 5s);
-  first.lock(3s);
-  on.run(100ms);
-  on.require(first.holds(), "a majority does not grant");
+  require_grant(on, first, 3s, 100ms, "a majority does not grant");
   on.restart(0, true);
   second.lock(3s, false);
   on.run(500ms);
@@ -97,9 +87,7 @@ void answers_slower_than_the_validity(stage& on) {
   actor& next = on.enter();
   wait_and_hear_late(on, holder, slow, 600ms, 2s);
   on.run(1s);
-  next.lock(3s);
-  on.run(500ms);
-  on.require(next.holds(), "grants that nobody keeps do not end");
+  require_grant(on, next, 3s, 500ms, "grants that nobody keeps do not end");
   on.run(1s);
   on.require(!slow.holds(), "a lock is granted that is not valid any more");
 }
@@ -128,9 +116,7 @@ void claim_comes_after_its_release(stage& on) {
   on.run(100ms);
   (void)late.claim(first.owner(), fencing_token{static_cast<std::uint64_t>(on.server(0).at.wall_now())});
   on.require(on.store.count_of_grants(0, first.owner()) == 1, "the late claim was not carried out");
-  second.lock(3s);
-  on.run(300ms);
-  on.require(second.holds(), "a claim of nobody at one server is in the way");
+  require_grant(on, second, 3s, 300ms, "a claim of nobody at one server is in the way");
   on.run(3s);
   on.require(on.store.count_of_grants(0, first.owner()) == 0, "a claim of nobody does not end");
   on.require(on.store.count_of_grants(0, second.owner()) == 3, "the next claim does not take its place");
@@ -168,10 +154,7 @@ void notify(stage& on, std::size_t server, const actor& client) {
 void number_counts_again_after_a_yield(stage& on) {
   actor& first = on.enter();
   former_connection other{on, 0};
-  first.lock(3s);  // which also tells it the time
-  on.run(100ms);
-  first.release();
-  on.run(100ms);
+  hold_once(on, first);
   on.part(first, 1, 600ms);
   on.part(first, 2, 20s);
   first.lock(6s);
@@ -194,10 +177,7 @@ void number_counts_again_after_a_yield(stage& on) {
 void vote_ends_while_its_server_is_out_of_reach(stage& on) {
   actor& first = on.enter();
   actor& second = on.enter();
-  first.lock(3s);  // which also tells it the time
-  on.run(100ms);
-  first.release();
-  on.run(100ms);
+  hold_once(on, first);
   on.part(first, 1, 10s);
   on.part(first, 2, 500ms);
   first.lock(1s);
@@ -205,9 +185,7 @@ void vote_ends_while_its_server_is_out_of_reach(stage& on) {
   on.part(first, 0, 10s);
   on.part(second, 2, 10s);
   on.run(1s);
-  second.lock(6s);
-  on.run(100ms);
-  on.require(second.holds(), "a vote that nobody keeps does not end");
+  require_grant(on, second, 6s, 100ms, "a vote that nobody keeps does not end");
   notify(on, 2, first);
   on.run(100ms);
   on.require(on.store.count_of_grants(0, first.owner()) == 1, "the third server is not reached again");
@@ -219,10 +197,7 @@ void vote_ends_while_its_server_is_out_of_reach(stage& on) {
 void server_restarts_without_its_last_writes(stage& on) {
   actor& former = on.enter();
   actor& holder = on.enter();
-  former.lock(3s);  // which also tells it the time
-  on.run(100ms);
-  former.release();
-  on.run(100ms);
+  hold_once(on, former);
   on.part(former, 1, 10s);
   on.part(former, 2, 1s);
   former.lock(6s);
@@ -245,9 +220,7 @@ void hold_survives_the_loss_of_a_server(stage& on) {
   actor& first = on.enter();
   actor& second = on.enter();
   on.part(first, 2, 500ms);
-  first.lock(3s);
-  on.run(3s);  // a renewal
-  on.require(first.holds(), "a majority does not grant");
+  require_grant(on, first, 3s, 3s, "a majority does not grant");  // a renewal
   on.store.crash(0);
   second.lock(3s);
   on.run(6s);
@@ -258,9 +231,7 @@ void hold_survives_the_loss_of_a_server(stage& on) {
 /// accepts its token no more.
 void hold_is_shown_after_each_server_forgot_it(stage& on) {
   actor& first = on.enter();
-  first.lock(3s);
-  on.run(100ms);
-  on.require(first.holds(), "a majority does not grant");
+  require_grant(on, first, 3s, 100ms, "a majority does not grant");
   for (std::size_t i = 0; i < 3; ++i) {
     on.restart(i, true);
     on.run(on.store.guard() + 3s);  // a renewal behind the guard

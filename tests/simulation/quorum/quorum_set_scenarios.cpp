@@ -13,9 +13,7 @@ using namespace std::chrono_literals;
 /// The server that both name tells the second client which ones its clients name.
 void clients_name_other_servers(stage& on) {
   actor& first = on.enter({0, 1, 2});
-  first.lock(3s);
-  on.run(1s);  // it tells the servers their set before
-  on.require(first.holds(), "a free lock is not granted");
+  require_grant(on, first, 3s, 1s);  // it tells the servers their set before
   actor& second = on.enter({2, 3, 4});
   second.lock(3s);
   on.run(500ms);
@@ -30,9 +28,7 @@ void clients_name_other_servers(stage& on) {
 /// A server that does not answer can refuse nobody, and the first claim does not wait for it.
 void shared_server_is_silent_to_clients_of_other_servers(stage& on) {
   actor& first = on.enter({0, 1, 2});
-  first.lock(3s);
-  on.run(1s);  // it tells the servers their set before
-  on.require(first.holds(), "a free lock is not granted");
+  require_grant(on, first, 3s, 1s);  // it tells the servers their set before
   on.server(2).at.stop_until(on.in.now + 3s);
   actor& second = on.enter({2, 3, 4});
   on.counts.broken(std::nullopt);

@@ -1,8 +1,27 @@
 #pragma once
 
+#include <chrono>
+#include <string>
+
 #include "simulation/quorum/stage.hpp"
 
 namespace holdfast::sim {
+
+/// The client asks for the lock, which is granted within that time.
+inline void require_grant(stage& on, actor& to, duration ttl,
+                          duration within = std::chrono::milliseconds{100},
+                          const std::string& otherwise = "a free lock is not granted") {
+  to.lock(ttl);
+  on.run(within);
+  on.require(to.holds(), otherwise);
+}
+
+/// The client has held, so that it knows the servers' time, and the lock is free.
+inline void hold_once(stage& on, actor& client) {
+  require_grant(on, client, std::chrono::seconds{3});
+  client.release();
+  on.run(std::chrono::milliseconds{100});
+}
 
 // Scenarios of other files than quorum_scenarios.cpp.
 
