@@ -153,10 +153,12 @@ bool examination::examine_names_at(const voter& one) {
   } else if (is_denial(*said.set)) {
     add(said.place, "set", grade::unknown, observed, meaning,
         "ACL SETUSER " + said.user + " +get " + key_grant("{", in_.speech.prefix));
-  } else {
+  } else if (is_obstacle(*said.set)) {
     add(said.place, "set", grade::unknown, observed, "whether it keeps another set was not examined",
-        is_obstacle(*said.set) ? "run holdfast doctor again when that is over"
-                               : "look at the server by hand");
+        "run holdfast doctor again when that is over");
+  } else {
+    add(said.place, "set", grade::unknown, observed, meaning,
+        "let the server answer GET as Redis does, and run holdfast doctor again");
   }
   return false;
 }
