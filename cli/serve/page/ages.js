@@ -20,16 +20,18 @@ const show = (element) => {
   setText(element, duration(element.isDown ? -seconds : seconds));
 };
 
-/** An element that counts up from so many seconds. */
+/** An element that counts up from so many seconds; for null, which is not known, a dash. */
 export function age(seconds) {
+  if (seconds === null) return el('span', {}, duration(seconds));
   const element = el('span', {class: 'age'});
   element.moment = since(seconds);
   show(element);
   return element;
 }
 
-/** An element that counts down from so many seconds. */
+/** An element that counts down from so many seconds; null is without an end. */
 export function remaining(seconds) {
+  if (seconds === null) return el('span', {}, 'does not expire');
   const element = el('span', {class: 'age'});
   element.isDown = true;
   element.moment = since(-seconds);

@@ -1,12 +1,20 @@
 // Draws why a lock is not free: its holders, the locks that these wait for, and so on to the processes that wait for none.
 import {el, fit, svg} from './dom.js';
-import {duration, plural, printable, processText, programOf} from './format.js';
+import {duration, isOfAnotherLibrary, plural, printable, processText, programOf} from './format.js';
 
 const INDENT = 22;
 const HEIGHT = 46;
 const GAP = 12;
 const NARROWEST = 160;
 const MOST_LINES = 60;
+
+function holdText(holder) {
+  if (holder.released) return 'has released it, it rests';
+  if (holder.age_s !== null) return `holds it for ${duration(holder.age_s)}`;
+  // The lock of another library says no more than when it ends.
+  const end = holder.expires_in_s;
+  return `holds it; ${end === null ? 'does not expire' : `expires in ${duration(end)}`}`;
+}
 
 /** The tree as lines from top to bottom; a lock that stands above already is only named, which shows a cycle. */
 function linesOf({name, chain}) {
@@ -43,7 +51,8 @@ function linesOf({name, chain}) {
   };
   const addHolder = (holder, depth, parent) => {
     const waits = holder.waits_for ?? [];
-    const held = `${holder.released ? 'has released it, it rests' : `holds it for ${duration(holder.age_s)}`}`;
+    const held = holdText(holder);
+    const is_end = !waits.length && !isOfAnotherLibrary(holder); // of whose process nobody knows what it waits for
     const index =
       lines.push({
         kind: waits.length ? 'process' : 'root',
@@ -51,7 +60,7 @@ function linesOf({name, chain}) {
         parent,
         title: processText(holder),
         short: programOf(holder),
-        text: waits.length ? held : `${held}; waits for no lock`,
+        text: is_end ? `${held}; waits for no lock` : held,
       }) - 1;
     for (const wait of waits) addLock(wait.name, depth + 1, index, wait);
   };

@@ -94,8 +94,8 @@ function drawRing(into, members) {
 }
 
 /** Of the holds that can be ended by their token, the one that was granted last: it has done the least. */
-function youngestHold(members) {
-  const holds = members.flatMap((member) => member.holds).filter((hold) => hold.token !== undefined);
+export function youngestHold(members) {
+  const holds = members.flatMap((member) => member.holds).filter((hold) => hold.token != null);
   return holds.reduce((young, hold) => (young && young.age_s <= hold.age_s ? young : hold), null);
 }
 

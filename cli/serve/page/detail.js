@@ -14,7 +14,8 @@ const LEAST_PAUSE_MS = 400;
 const CHAIN_PAUSE_MS = 3_000;
 const CHAIN_STALE_MS = 10_000;
 
-const withoutTimes = (value) => JSON.stringify(value, (key, member) => (key.endsWith('_s') ? undefined : member));
+/** A time that is not known, or has no end, is no time. */
+const withoutTimes = (value) => JSON.stringify(value, (key, member) => (key.endsWith('_s') && member !== null ? undefined : member));
 
 /** A part of the panel that is built anew only if something but its times has changed. */
 class Part {
@@ -273,7 +274,7 @@ export class Detail {
                 'Asked to release',
                 claim.release_request && [': ', el('bdi', {}, printable(claim.release_request))],
               ),
-            this.#on.mayRelease() && claim.token !== undefined && this.#buttons(lock.name, claim),
+            this.#on.mayRelease() && claim.token != null && this.#buttons(lock.name, claim),
           ),
         ),
       ),

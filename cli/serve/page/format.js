@@ -38,10 +38,13 @@ export const rate = (number) => (number ? number.toFixed(number < 10 ? 1 : 0) : 
 export const programOf = (process) => printable(process.program) || '?';
 export const placeOf = (process) => `${printable(process.host) || '?'}, pid ${process.pid ?? '?'}`;
 
+/** Whether a claim is of another library, of which the process is not known. */
+export const isOfAnotherLibrary = (process) => !process.program && !process.host && !process.pid;
+
 /** nightly-report on web-1, pid 812 (shard 3) */
 export function processText(process) {
   const label = process.label ? ` (${printable(process.label)})` : '';
-  if (!process.program && !process.host && !process.pid) return `a client of another library${label}`;
+  if (isOfAnotherLibrary(process)) return `a client of another library${label}`;
   return `${programOf(process)} on ${placeOf(process)}${label}`;
 }
 

@@ -33,7 +33,7 @@ function rowOf(lock, answeredAgo, former) {
     mode: modeText(lock, lock.capacity),
     state: stateOf(lock),
     more: Math.max(0, lock.holders - 1),
-    heldSince: lock.holders ? since((lock.held_for_s ?? 0) + answeredAgo) : null,
+    heldSince: !lock.holders || lock.held_for_s == null ? null : since(lock.held_for_s + answeredAgo),
     waitSince: !lock.waiters || lock.longest_wait_s == null ? null : since(lock.longest_wait_s + answeredAgo),
     changedAt: former && former.lock.last_token !== lock.last_token ? performance.now() : former?.changedAt,
   };
