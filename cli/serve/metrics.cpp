@@ -52,7 +52,8 @@ void metrics_board::count(const std::vector<lock_summary>& all, boot_clock::time
     values.waiters += lock.waiters;
     if (lock.holders == 0) continue;
     ++values.held;
-    keep_earlier(values.held_since, when - lock.held_for);
+    // Of another library's hold the age is not known.
+    if (lock.holder_token) keep_earlier(values.held_since, when - lock.held_for);
   }
 }
 

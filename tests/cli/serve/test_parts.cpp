@@ -163,6 +163,20 @@ TEST(serve_metrics, have_a_bounded_number_of_prefixes) {
   EXPECT_THAT(text, HasSubstr("holdfast_waiters{store=\"store\",prefix=\"other\"} 400\n"));
 }
 
+TEST(serve_metrics, invent_no_age_for_a_hold_of_another_library) {
+  metrics_board board{"store"};
+  auto foreign = lock_of("a/x", 1);
+  foreign.holder_token = fencing_token{};
+  foreign.held_for = 0s;
+  board.count({foreign}, start_of_time);
+  const auto text = board.text(true, start_of_time + 1h, false);
+  EXPECT_THAT(text, HasSubstr("holdfast_locks_held{store=\"store\",prefix=\"a\"} 1\n"));
+  EXPECT_THAT(text, HasSubstr("holdfast_longest_hold_seconds{store=\"store\",prefix=\"a\"} 0\n"));
+  board.count({foreign, lock_of("a/y", 2)}, start_of_time);
+  EXPECT_THAT(board.text(true, start_of_time + 1h, false),
+              HasSubstr("holdfast_longest_hold_seconds{store=\"store\",prefix=\"a\"} 3601\n"));
+}
+
 TEST(serve_metrics, say_nothing_of_what_a_store_has_that_is_away) {
   metrics_board board{"store"};
   snapshot_keeper keeper;
