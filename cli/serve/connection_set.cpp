@@ -4,16 +4,31 @@
 
 namespace holdfast::cli {
 
-bool connection_set::make_room() {
-  if (all_.size() < most) return true;
+std::shared_ptr<connection> connection_set::longest_idle() const {
   std::shared_ptr<connection> oldest;
   for (const auto& each : all_) {
     const auto since = each->idle_since();
     if (since && (!oldest || *since < *oldest->idle_since())) oldest = each;
   }
-  if (!oldest) return false;
-  oldest->close();
-  remove(oldest);
+  return oldest;
+}
+
+std::shared_ptr<connection> connection_set::longest_sending(boot_clock::time_point now) const {
+  std::shared_ptr<connection> oldest;
+  for (const auto& each : all_) {
+    if (each->is_stream() || each->unsent().empty() || now - each->sending_since() < least_time) continue;
+    if (!oldest || each->sending_since() < oldest->sending_since()) oldest = each;
+  }
+  return oldest;
+}
+
+bool connection_set::make_room(boot_clock::time_point now) {
+  if (all_.size() < most) return true;
+  auto given_up = longest_idle();
+  if (!given_up) given_up = longest_sending(now);
+  if (!given_up) return false;
+  given_up->close();
+  remove(given_up);
   return true;
 }
 

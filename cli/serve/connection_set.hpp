@@ -48,9 +48,10 @@ class connection_set {
   /// Within this time a client may take a text, and keeps its connection, however short memory is.
   static constexpr std::chrono::seconds least_time{10};
 
-  /// Makes room for one more, by ending the one that has waited for its client for the longest.
+  /// Makes room for one more, by ending the one that has waited for its client for the longest. Where none
+  /// waits, the one that has been sending a reply for the longest: slow readers must not take all places.
   /// \return whether there is room.
-  [[nodiscard]] bool make_room();
+  [[nodiscard]] bool make_room(boot_clock::time_point now);
   /// Makes room for these texts, by ending those connections that have been sending another one for the
   /// longest.
   /// \return whether there is room.
@@ -66,6 +67,9 @@ class connection_set {
     boot_clock::time_point last_began{};
     std::set<std::shared_ptr<connection>> all;
   };
+  /// Null: there is none.
+  [[nodiscard]] std::shared_ptr<connection> longest_idle() const;
+  [[nodiscard]] std::shared_ptr<connection> longest_sending(boot_clock::time_point now) const;
   using texts = std::map<const std::string*, senders>;
   [[nodiscard]] texts large_texts() const;
 

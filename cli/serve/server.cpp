@@ -128,7 +128,7 @@ class server {
 
   void accept() {
     acceptor_.async_accept([this](error_code problem, tcp::socket socket) {
-      if (!problem && connections_.make_room()) {
+      if (!problem && connections_.make_room(boot_clock::now())) {
         error_code ignored;
         socket.set_option(tcp::no_delay{true}, ignored);
         socket.set_option(tcp::socket::send_buffer_size{send_buffer}, ignored);

@@ -2,6 +2,7 @@
 // are.
 
 #include <chrono>
+#include <cstdint>
 #include <fmt/format.h>
 #include <gmock/gmock.h>
 #include <memory>
@@ -141,12 +142,17 @@ TEST(serve_listing, is_an_older_one_while_slow_readers_keep_many) {
 
 class fake_connection final : public cli::connection {
  public:
-  fake_connection(text_parts texts, duration since)
-      : texts_{std::move(texts)}, since_{start_of_time + since} {}
+  /// asking: the answer to its request is not there yet.
+  enum class kind : std::uint8_t { reply, stream, idle, asking };
+
+  fake_connection(text_parts texts, duration since, kind is = kind::reply)
+      : texts_{std::move(texts)}, since_{start_of_time + since}, kind_{is} {}
   void close() override { is_closed = true; }
   void wake() override {}
-  [[nodiscard]] std::optional<boot_clock::time_point> idle_since() const override { return std::nullopt; }
-  [[nodiscard]] bool is_stream() const override { return false; }
+  [[nodiscard]] std::optional<boot_clock::time_point> idle_since() const override {
+    return kind_ == kind::idle ? std::optional{since_} : std::nullopt;
+  }
+  [[nodiscard]] bool is_stream() const override { return kind_ == kind::stream; }
   [[nodiscard]] const text_parts& unsent() const override { return texts_; }
   [[nodiscard]] boot_clock::time_point sending_since() const override { return since_; }
 
@@ -155,6 +161,7 @@ class fake_connection final : public cli::connection {
  private:
   text_parts texts_;
   boot_clock::time_point since_;
+  kind kind_;
 };
 
 class serve_connections : public testing::Test {
@@ -170,6 +177,54 @@ class serve_connections : public testing::Test {
 
   cli::connection_set all_;
 };
+
+class serve_places : public serve_connections {
+ protected:
+  using kind = fake_connection::kind;
+
+  /// Takes one of the places. \param since when it began to send, or to be idle.
+  std::shared_ptr<fake_connection> take(kind is, duration since) {
+    auto one = std::make_shared<fake_connection>(
+        is == kind::reply || is == kind::stream ? text_parts{cli::share("listing")} : text_parts{}, since, is);
+    all_.add(one);
+    ++taken_;
+    return one;
+  }
+  void take_the_rest(kind is, duration since) {
+    while (taken_ < cli::connection_set::most) take(is, since);
+  }
+  [[nodiscard]] bool has_place(duration at) { return all_.make_room(start_of_time + at); }
+
+ private:
+  std::size_t taken_ = 0;
+};
+
+TEST_F(serve_places, are_those_of_the_readers_that_are_slowest_where_nobody_is_idle) {
+  const auto first = take(kind::reply, 1s);
+  const auto second = take(kind::reply, 2s);
+  const auto stream = take(kind::stream, 0s);
+  const auto asking = take(kind::asking, 0s);
+  take_the_rest(kind::reply, 3s);
+  EXPECT_FALSE(has_place(1s + cli::connection_set::least_time - 1us)) << "each has its time";
+  EXPECT_FALSE(first->is_closed);
+  EXPECT_TRUE(has_place(1s + cli::connection_set::least_time));
+  EXPECT_TRUE(first->is_closed);
+  EXPECT_FALSE(second->is_closed) << "one is enough";
+  take(kind::asking, 0s);
+  EXPECT_TRUE(has_place(1h));
+  EXPECT_TRUE(second->is_closed);
+  EXPECT_FALSE(stream->is_closed);
+  EXPECT_FALSE(asking->is_closed);
+}
+
+TEST_F(serve_places, are_those_of_idle_connections_first) {
+  const auto slow = take(kind::reply, 0s);
+  const auto idle = take(kind::idle, 50s);
+  take_the_rest(kind::reply, 0s);
+  EXPECT_TRUE(has_place(1h));
+  EXPECT_TRUE(idle->is_closed);
+  EXPECT_FALSE(slow->is_closed);
+}
 
 TEST_F(serve_connections, count_a_text_once_however_many_send_it) {
   const auto listing = text_of_size(20 * mib);
