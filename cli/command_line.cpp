@@ -145,10 +145,19 @@ class parser {
       std::rotate(arguments.begin(), each, std::next(each));
   }
 
-  /// Whether the next argument is the value of this one.
-  [[nodiscard]] static bool takes_next(const CLI::App& command, const std::string& argument) {
-    const auto* option = argument.starts_with('-') ? command.get_option_no_throw(argument) : nullptr;
+  [[nodiscard]] static bool takes_value(const CLI::App& command, const std::string& option_name) {
+    const auto* option = command.get_option_no_throw(option_name);
     return option != nullptr && option->get_items_expected_max() > 0;
+  }
+
+  /// Whether the next argument is the value of this one. Of grouped short options, as in `-qE`, only the last
+  /// may take it: after any other that takes a value, the rest of the argument is that value.
+  [[nodiscard]] static bool takes_next(const CLI::App& command, const std::string& argument) {
+    if (!argument.starts_with('-')) return false;
+    if (argument.starts_with("--")) return takes_value(command, argument);
+    const auto first = std::find_if(argument.begin() + 1, argument.end(),
+                                    [&](char each) { return takes_value(command, {'-', each}); });
+    return first != argument.end() && std::next(first) == argument.end();
   }
 
   /// Whether a name, or whatever is taken for one, is among the arguments between the subcommand and `end`.
@@ -165,14 +174,20 @@ class parser {
     return false;
   }
 
+  /// Whether a name that begins with a dash stands between these dashes and others.
+  [[nodiscard]] static bool is_before_name(std::vector<std::string>::const_iterator dashes,
+                                           std::vector<std::string>::const_iterator end) {
+    return end - dashes > 2 && (dashes + 1)->starts_with('-') && *(dashes + 2) == "--";
+  }
+
   /// Arguments after `--` belong to another program and are not parsed. Before a name that begins with a
-  /// dash, another `--` ends the options, as it does for all programs: `run -- -name -- command`.
+  /// dash, another `--` ends the options, as it does for all programs: `run -- -name -- command`. Any other
+  /// name needs none: in `run -- nice -- command` it is missing.
   void take_command_to_run(std::vector<std::string>& arguments) {
     if (arguments.empty() || !runs_a_command(arguments.front())) return;
     auto dashes = std::ranges::find(arguments, "--");
     if (dashes == arguments.end()) return;
-    const auto second = std::find(dashes + 1, arguments.end(), "--");
-    if (second != arguments.end() && !has_positional(arguments, dashes)) dashes = second;
+    if (is_before_name(dashes, arguments.end()) && !has_positional(arguments, dashes)) dashes += 2;
     auto& command = arguments.front() == "run" ? commands_.run.command : commands_.elect.command;
     command.assign(dashes + 1, arguments.end());
     arguments.erase(dashes, arguments.end());

@@ -113,7 +113,8 @@ INSTANTIATE_TEST_SUITE_P(
         bad_line{{"completion", "tcsh"}, "bash, zsh or fish"}, bad_line{{"help", "frob"}, "frob"}));
 
 TEST_F(usage, a_name_with_a_dash_comes_after_dashes_of_its_own) {
-  for (const strings& options : {strings{}, strings{"--ttl", "20s"}, strings{"-q", "-E", "5", "--label=x"}}) {
+  for (const strings& options : {strings{}, strings{"--ttl", "20s"}, strings{"-q", "-E", "5", "--label=x"},
+                                 strings{"-qE", "5"}, strings{"-qE5"}}) {
     strings line{"run"};
     line.insert(line.end(), options.begin(), options.end());
     line.insert(line.end(), {"--", "-dash", "--", "sh", "-c", "echo \"$HOLDFAST_NAME $*\"", "sh", "--", "x"});
@@ -124,6 +125,18 @@ TEST_F(usage, a_name_with_a_dash_comes_after_dashes_of_its_own) {
   EXPECT_EQ(holdfast({"elect", "--once", "--", "-dash", "--", "true"}).status, 0);
   // Behind a name, all after the first dashes is the command's.
   EXPECT_EQ(holdfast({"run", "--wait", "5s", "x", "--", "echo", "--", "true"}).out, "-- true\n");
+}
+
+TEST_F(usage, a_name_is_missing_where_the_command_has_dashes_of_its_own) {
+  for (const strings& line :
+       {strings{"run", "--", "echo", "--", "backup"}, strings{"run", "-qE", "5", "--", "echo", "--", "x"},
+        strings{"run", "--", "-n", "echo", "--", "x"},
+        strings{"elect", "--once", "--", "echo", "--", "backup"}}) {
+    const auto said = holdfast(line);
+    EXPECT_EQ(said.status, 64);
+    EXPECT_EQ(said.out, "");
+    EXPECT_THAT(said.err, HasSubstr("NAME is required"));
+  }
 }
 
 TEST_F(usage, durations_are_written_alike_in_options_and_in_urls) {
