@@ -52,10 +52,10 @@ obstacle inspect_in_time(client& locks, const claim& wish) {
   return answer.get();
 }
 
-/// Why a store grants a lock that nobody holds to nobody: it is in its guard, or servers of a set do not
-/// answer. Empty: it does not say so.
-std::string hindrance_of(const lock_state& lock) {
-  std::string text = printable(lock.pause_reason);
+/// Servers of a set that do not answer. A majority does, or there would be an error: the lock may just have
+/// been released by others.
+std::string silent_servers(const lock_state& lock) {
+  std::string text;
   for (const auto& note : lock.notes)
     if (!note.answers) text += (text.empty() ? "" : "; ") + to_text(note);
   return text;
@@ -76,13 +76,14 @@ failure denial_of(client& locks, const claim& wish) {
                           locks_text(wish), was, was, once ? " in time" : within)};
     }
     is_held = !lock.holders.empty();
-    if (const auto hindrance = hindrance_of(lock); !is_held && !hindrance.empty()) {
+    if (!is_held && !lock.pause_reason.empty()) {
       return {store_unavailable,
               fmt::format("{} {} not granted{}, though nobody holds {}: {}", locks_text(wish), was, within,
-                          wish.others.empty() ? "it" : "them", hindrance)};
+                          wish.others.empty() ? "it" : "them", printable(lock.pause_reason))};
     }
     holders = wish.others.empty() ? std::string{": it is "} : fmt::format(": '{}' is ", printable(name));
     holders += holders_text(lock);
+    if (const auto silent = silent_servers(lock); !is_held && !silent.empty()) holders += "; " + silent;
   } catch (const error& failed) {
     // The holder is optional information, which the user may not be allowed to read. A store that does not
     // answer is the message.

@@ -2,9 +2,13 @@
 
 #include <csignal>
 #include <gmock/gmock.h>
+#include <stop_token>
+#include <thread>
 
 #include "fixture.hpp"
 #include "support/redis_quorum.hpp"
+#include <holdfast/client.hpp>
+#include <holdfast/mutex.hpp>
 
 namespace holdfast::test {
 namespace {
@@ -91,7 +95,8 @@ class redlock_hindrances : public command_test {
   redis_quorum servers_{{.servers = 3, .own_clock = true}};
 };
 
-// With one server away, the other two have to accept one number.
+// With one server away, the other two have to accept one number. Only an attempt that does not wait has an
+// answer of its own.
 TEST_F(redlock_hindrances, are_named_where_a_clock_keeps_a_free_lock_from_all) {
   servers_.server(0).kill();
   servers_.server(1).set_clock(std::chrono::seconds{-60});
@@ -102,8 +107,9 @@ TEST_F(redlock_hindrances, are_named_where_a_clock_keeps_a_free_lock_from_all) {
                     testing::ContainsRegex(place(1) + " refuses the numbers of " + place(2) +
                                            ": its clock is 60 s behind")));
   const auto waited = run("1s");
-  EXPECT_EQ(waited.status, 69) << waited.err;
-  EXPECT_THAT(waited.err, AllOf(HasSubstr(place(0)), Not(HasSubstr("longer --wait"))));
+  EXPECT_EQ(waited.status, 75) << waited.err;
+  EXPECT_THAT(waited.err, AllOf(HasSubstr("held by nobody now; " + place(0) + ": does not answer"),
+                                Not(HasSubstr("longer --wait"))));
 }
 
 TEST_F(redlock_hindrances, are_the_servers_that_are_silent) {
@@ -116,6 +122,39 @@ TEST_F(redlock_hindrances, are_the_servers_that_are_silent) {
   }
   servers_.server(0).go_on();
   servers_.server(2).go_on();
+}
+
+/// A lock that changes hands all the time.
+class busy_lock {
+ public:
+  busy_lock(const std::string& url, const std::string& name)
+      : thread_{[url, name](const std::stop_token& stop) {
+          client locks{url};
+          mutex lock{locks, name};
+          while (!stop.stop_requested()) lock.acquire().release();
+        }} {}
+
+ private:
+  std::jthread thread_;
+};
+
+class redlock_contention : public command_test {
+ protected:
+  redis_quorum servers_{{.servers = 5}};
+};
+
+// Of one whose holder has just released it, the look that follows a refusal finds nobody.
+TEST_F(redlock_contention, is_none_of_a_silent_minority) {
+  servers_.server(0).kill();
+  const busy_lock others{servers_.url(), "stock"};
+  const auto note =
+      "held by nobody now; 127.0.0.1:" + std::to_string(servers_.server(0).port()) + ": does not answer";
+  EXPECT_TRUE(eventually([&] {
+    const auto said =
+        holdfast({"run", "stock", "--wait", "0", "-E", "9", "--store", servers_.url(), "--", "true"});
+    EXPECT_THAT(said.status, testing::AnyOf(0, 9)) << said.err;
+    return said.err.find(note) != std::string::npos;
+  }));
 }
 
 // Its key has no token, no time of its grant, and here no time to live.
