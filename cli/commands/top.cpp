@@ -16,6 +16,7 @@
 #include "live/reader.hpp"
 #include "output/terminal.hpp"
 #include "output/text.hpp"
+#include "release_request.hpp"
 #include "signal_inbox.hpp"
 #include "top/board.hpp"
 #include "top/screen.hpp"
@@ -79,6 +80,15 @@ std::optional<hold_of> oldest_hold(const lock_state& lock) {
     if (holder.token) return hold_of{lock.name, holder.token, to_text(holder.claimant)};
   }
   return std::nullopt;
+}
+
+/// What the line at the bottom says then.
+std::string told(const request_outcome& outcome) {
+  if (outcome.rest) return "the holder has released it; it rests for " + to_text(*outcome.rest) + " more";
+  if (outcome.asked == 0) return "that hold has ended meanwhile";
+  return outcome.asked_before.value_or(0) == 0
+             ? "the holder was asked to release"
+             : "the holder was asked to release; it was asked before, and hears of the first request only";
 }
 
 std::vector<std::string> lines_of(const lock_state& lock) {
@@ -247,8 +257,7 @@ class session {
       tell("nobody holds it whose hold has a token");
     } else if (typed.letter == 'a') {
       reader_.perform([hold = *hold](const client& locks) {
-        return locks.request_release(hold.name, hold.token) ? "the holder was asked to release"
-                                                            : "that hold has ended meanwhile";
+        return told(ask_to_release(locks, hold.name, hold.token, {}));
       });
     } else {
       question_ = hold;

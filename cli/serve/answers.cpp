@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "output/text.hpp"
+#include "release_request.hpp"
 #include <holdfast/error.hpp>
 
 namespace holdfast::cli {
@@ -146,14 +147,20 @@ http_reply answer_deadlocks(const investigation_cache::dated& last) {
   return dated_reply(last.taken_at, describe_deadlocks(last.found));
 }
 
-http_reply ask_holders(const client& locks, const std::string& name, const std::string& body) {
+http_reply answer_ask(const client& locks, const std::string& name, const std::string& body) {
   const auto object = parsed(body);
   const auto reason = reason_in(object);
-  const auto token = token_in(object);
-  const std::size_t count =
-      token ? (locks.request_release(name, *token, reason) ? 1 : 0) : locks.request_release(name, reason);
-  if (count == 0) return no_such_hold();
-  return json_reply({{"name", name}, {"asked", count}});
+  const auto outcome = ask_to_release(locks, name, token_in(object), reason);
+  if (outcome.rest) {
+    return error_reply(409, "not_held",
+                       fmt::format("the holder has released it, and the store keeps it for {} more; a forced "
+                                   "release ends that",
+                                   to_text(*outcome.rest)));
+  }
+  if (outcome.asked == 0) return no_such_hold();
+  json reply{{"name", name}, {"asked", outcome.asked}};
+  if (outcome.asked_before) reply["asked_before"] = *outcome.asked_before;
+  return json_reply(reply);
 }
 
 http_reply end_hold(const client& locks, const std::string& name, const std::string& body) {

@@ -30,7 +30,7 @@ namespace holdfast::cli {
 [[nodiscard]] http_reply answer_deadlocks(const investigation_cache::dated& last);
 
 /// `release --ask`. \param body `{"reason": "…"}`; a token may name one hold.
-[[nodiscard]] http_reply ask_holders(const client& locks, const std::string& name, const std::string& body);
+[[nodiscard]] http_reply answer_ask(const client& locks, const std::string& name, const std::string& body);
 /// `release --force --token`. \param body `{"token": 7}`
 [[nodiscard]] http_reply end_hold(const client& locks, const std::string& name, const std::string& body);
 

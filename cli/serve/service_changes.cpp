@@ -78,7 +78,7 @@ void service::note_wrong_secret(const http_request& request, const route& where)
 
 void service::change(const http_request& request, const route& where, const handler& done) {
   if (auto refusal = refuse_change(request, where)) return done(*std::move(refusal));
-  const auto act = where.to == endpoint::ask ? ask_holders : end_hold;
+  const auto act = where.to == endpoint::ask ? answer_ask : end_hold;
   ask_store(
       changes_,
       [act, where, body = request.body](const client& locks) { return act(locks, where.name, body); },

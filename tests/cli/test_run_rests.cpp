@@ -37,6 +37,10 @@ TEST_F(run_rests, at_least_keeps_the_lock_without_a_process) {
   const auto in_json = parse_lines(holdfast({"release", "--ask", "job", "--json"}).out).at(0);
   EXPECT_EQ(in_json["released"], true);
   EXPECT_EQ(in_json["asked"], 0);
+  const auto token = std::to_string(holders[0]["token"].get<std::uint64_t>());
+  const auto by_token = holdfast({"release", "--ask", "job", "--token", token});
+  EXPECT_EQ(by_token.status, 1) << by_token.out;
+  EXPECT_THAT(by_token.out, HasSubstr("has released it, and the store keeps it for"));
   EXPECT_EQ(holdfast({"release", "--force", "job"}).status, 0);
   EXPECT_EQ(holdfast({"run", "job", "--wait", "0", "--", "true"}).status, 0);
 }

@@ -169,6 +169,28 @@ TEST_F(top, shows_the_locks_and_follows_them) {
   EXPECT_EQ(screen.wait(), 0);
 }
 
+TEST_F(top, asks_a_holder_again_and_keeps_the_reason) {
+  const auto holder = start_holder("job");
+  EXPECT_EQ(holdfast({"release", "--ask", "job", "--reason", "deploy"}).status, 0);
+  auto screen = open();
+  EXPECT_TRUE(screen.shows("1 lock, by waiters"));
+  screen.type("\r");
+  EXPECT_TRUE(screen.shows("asked to release: deploy"));
+  screen.type("a");
+  EXPECT_TRUE(screen.shows("it was asked before, and hears of the first request only"));
+  EXPECT_EQ(show("job")["holders"][0]["release_request"], "deploy");
+}
+
+TEST_F(top, asks_nobody_for_a_lock_that_rests) {
+  EXPECT_EQ(holdfast({"run", "job", "--at-least", "1h", "--", "true"}).status, 0);
+  auto screen = open();
+  EXPECT_TRUE(screen.shows("1 lock, by waiters"));
+  screen.type("\r");
+  EXPECT_TRUE(screen.shows(", released"));
+  screen.type("a");
+  EXPECT_TRUE(screen.shows("the holder has released it; it rests for 59m"));
+}
+
 TEST_F(top, asks_a_holder_and_ends_a_hold_by_force_after_a_question) {
   const auto holder = start_holder("job", {"--on-request", "USR1", "--lost-exit-code", "9"},
                                    "trap 'touch \"$D/asked\"' USR1\nwhile :; do sleep 0.01; done");

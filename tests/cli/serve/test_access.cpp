@@ -182,6 +182,25 @@ TEST_F(serve_access, asks_a_holder_with_the_reason) {
   EXPECT_TRUE(eventually([&] { return holder->err().find("deploy") != std::string::npos; })) << holder->err();
 }
 
+TEST_F(serve_access, keeps_the_reason_of_a_request_that_comes_again_without_one) {
+  const auto holder = start_holder("x");
+  serve_with_secret();
+  const auto asked = [&](const std::string& body) {
+    return json::parse(ask("POST", "/api/locks/x/ask", of_the_page(), body).body, nullptr, false);
+  };
+  EXPECT_EQ(asked(R"({"reason": "deploy"})"), (json{{"name", "x"}, {"asked", 1}, {"asked_before", 0}}));
+  EXPECT_EQ(asked("{}"), (json{{"name", "x"}, {"asked", 1}, {"asked_before", 1}}));
+  EXPECT_EQ(show("x")["holders"][0]["release_request"], "deploy");
+}
+
+TEST_F(serve_access, asks_nobody_for_a_lock_that_rests) {
+  EXPECT_EQ(holdfast({"run", "x", "--at-least", "1h", "--", "true"}).status, 0);
+  serve_with_secret();
+  const auto reply = ask("POST", "/api/locks/x/ask", of_the_page(), "{}");
+  EXPECT_EQ(reply.status, 409) << reply.body;
+  EXPECT_THAT(reply.body, HasSubstr("the holder has released it, and the store keeps it for 59m"));
+}
+
 TEST_F(serve_access, outlives_whoever_reads_its_standard_error) {
   ASSERT_EQ(::mkfifo(file("log").c_str(), 0600), 0);
   const int reader = ::open(file("log").c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);

@@ -185,7 +185,8 @@ class serve_places : public serve_connections {
   /// Takes one of the places. \param since when it began to send, or to be idle.
   std::shared_ptr<fake_connection> take(kind is, duration since) {
     auto one = std::make_shared<fake_connection>(
-        is == kind::reply || is == kind::stream ? text_parts{cli::share("listing")} : text_parts{}, since, is);
+        is == kind::reply || is == kind::stream ? text_parts{cli::share("listing")} : text_parts{}, since,
+        is);
     all_.add(one);
     ++taken_;
     return one;
