@@ -115,7 +115,8 @@ void subcommands::add_leader(CLI::App& app) {
                     "Print it again after each change; an empty line means that nobody leads");
   add_store(command, leader.store);
   command->footer(
-      "The exit status is 0 if there is a leader, 1 if nobody leads; of --watch 0 when SIGINT ends it.");
+      "The exit status is 0 if there is a leader, 1 if nobody leads. With --watch it is 0 when SIGINT,\n"
+      "SIGTERM or SIGHUP ends it.");
 }
 
 void subcommands::add_ls(CLI::App& app) {
