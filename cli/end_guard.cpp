@@ -3,6 +3,7 @@
 #include <unistd.h>
 
 #include "exit_status.hpp"
+#include <holdfast/boot_clock.hpp>
 
 namespace holdfast::cli {
 
@@ -17,9 +18,14 @@ void obey_further_signal(signal_inbox& signals) {
 end_guard::end_guard(signal_inbox& signals, std::chrono::milliseconds limit) {
   obey_further_signal(signals);
   thread_ = std::jthread{[this, &signals, limit] {
-    await_any({signals.get(), ended_.get()}, limit);
-    if (ended_.take()) return;
-    obey_further_signal(signals);
+    const auto end = boot_clock::now() + limit;
+    // A signal with a handler ends a wait before its time.
+    for (auto left = end - boot_clock::now(); left > boot_clock::duration::zero();
+         left = end - boot_clock::now()) {
+      await_any({signals.get(), ended_.get()}, std::chrono::ceil<std::chrono::milliseconds>(left));
+      if (ended_.take()) return;
+      obey_further_signal(signals);
+    }
     ::_exit(success);
   }};
 }

@@ -3,6 +3,7 @@
 #include <chrono>
 #include <csignal>
 #include <gtest/gtest.h>
+#include <thread>
 #include <unistd.h>
 
 #include "end_guard.hpp"
@@ -43,6 +44,31 @@ TEST(end_guard, ends_the_process_at_its_limit) { EXPECT_EXIT(end_in({.limit = 1m
 TEST(end_guard, ends_the_process_with_a_further_signal) {
   EXPECT_EXIT(end_in({.during = SIGTERM}), ExitedWithCode(128 + SIGTERM), "");
   EXPECT_EXIT(end_in({.before = SIGINT}), ExitedWithCode(128 + SIGINT), "");
+}
+
+volatile std::sig_atomic_t interruptions = 0;
+
+/// The guard's thread alone takes a signal that has a handler, again and again, then a further one.
+[[noreturn]] void end_after_interruptions() {
+  signal_inbox signals{SIGTERM};
+  struct sigaction noted{};
+  noted.sa_handler = [](int) { interruptions = interruptions + 1; };
+  ::sigaction(SIGUSR1, &noted, nullptr);
+  const end_guard guard{signals, 1h};
+  sigset_t interrupting;
+  ::sigemptyset(&interrupting);
+  ::sigaddset(&interrupting, SIGUSR1);
+  ::pthread_sigmask(SIG_BLOCK, &interrupting, nullptr);
+  for (int each = 1; each <= 100; ++each) {
+    ::kill(::getpid(), SIGUSR1);
+    while (interruptions < each) std::this_thread::yield();
+  }
+  ::kill(::getpid(), SIGTERM);
+  while (true) ::pause();
+}
+
+TEST(end_guard, takes_no_interruption_for_its_limit) {
+  EXPECT_EXIT(end_after_interruptions(), ExitedWithCode(128 + SIGTERM), "");
 }
 
 TEST(end_guard, waits_for_nothing_when_all_has_ended) {
