@@ -125,7 +125,7 @@ class candidacy {
     tell(end, ended, token, reason, waited, lasted);
     // A command on the keyboard's side of the terminal gets Ctrl-C alone.
     const bool interrupted = end.interrupted_by || end.status == killed_by_signal + SIGINT ||
-                             end.status == killed_by_signal + SIGQUIT || is_hung_up();
+                             end.status == killed_by_signal + SIGQUIT || has_lost_terminal();
     if (interrupted) return end.status;
     if (request_.once) return end.lost ? request_.lost_status : end.status;
     pauses_ = lasted < short_run;
@@ -173,9 +173,10 @@ class candidacy {
   /// Services are sent SIGHUP to make them read their configuration again. It ends a candidate only with the
   /// terminal.
   [[nodiscard]] bool ends(int number) const {
-    return number == SIGINT || number == SIGQUIT || number == SIGTERM || (number == SIGHUP && is_hung_up());
+    return number == SIGINT || number == SIGQUIT || number == SIGTERM ||
+           (number == SIGHUP && has_lost_terminal());
   }
-  [[nodiscard]] bool is_hung_up() const { return had_terminal_ && !has_terminal(); }
+  [[nodiscard]] bool has_lost_terminal() const { return had_terminal_ && !has_terminal(); }
 
   const elect_command& request_;
   void (*pipe_signal_)(int) = take_over_signals();

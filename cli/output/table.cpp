@@ -15,24 +15,24 @@ constexpr std::size_t gap = 2;
 
 /// Once for all lines: measured again for each, a table of thousands of rows would take minutes.
 table::widths table::measured() const {
-  widths of;
-  for (const auto& each : columns_) of.push_back(cli::columns(each.title));
+  widths result;
+  for (const auto& each : columns_) result.push_back(cli::columns(each.title));
   for (const auto& row : rows_) {
-    for (std::size_t i = 0; i < of.size(); ++i) of[i] = std::max(of[i], cli::columns(row[i]));
+    for (std::size_t i = 0; i < result.size(); ++i) result[i] = std::max(result[i], cli::columns(row[i]));
   }
-  if (!width_ || of.empty()) return of;
-  const std::size_t all = std::accumulate(of.begin(), of.end(), gap * (of.size() - 1));
+  if (!width_ || result.empty()) return result;
+  const std::size_t all = std::accumulate(result.begin(), result.end(), gap * (result.size() - 1));
   const std::size_t excess = all - std::min(all, *width_);
-  const std::size_t shortest = std::min(of.front(), shortest_cut);
-  of.front() = std::max(of.front() - std::min(of.front(), excess), shortest);
-  return of;
+  const std::size_t shortest = std::min(result.front(), shortest_cut);
+  result.front() = std::max(result.front() - std::min(result.front(), excess), shortest);
+  return result;
 }
 
-std::string table::line(const std::vector<std::string>& cells, const widths& of) const {
+std::string table::line(const std::vector<std::string>& cells, const widths& wide) const {
   std::string text;
   for (std::size_t i = 0; i < columns_.size(); ++i) {
-    const std::string cell = i == 0 ? shortened(cells[i], of[i]) : cells[i];
-    const std::string padding(of[i] - cli::columns(cell), ' ');
+    const std::string cell = i == 0 ? shortened(cells[i], wide[i]) : cells[i];
+    const std::string padding(wide[i] - cli::columns(cell), ' ');
     if (i > 0) text.append(gap, ' ');
     text += columns_[i].aligned == column::side::right ? padding + cell : cell + padding;
   }
@@ -43,9 +43,9 @@ std::string table::line(const std::vector<std::string>& cells, const widths& of)
 std::string table::text(const palette& colours) const {
   std::vector<std::string> titles;
   for (const auto& each : columns_) titles.push_back(each.title);
-  const auto of = measured();
-  std::string all = colours.bold(line(titles, of)) + '\n';
-  for (const auto& row : rows_) all += line(row, of) + '\n';
+  const auto wide = measured();
+  std::string all = colours.bold(line(titles, wide)) + '\n';
+  for (const auto& row : rows_) all += line(row, wide) + '\n';
   return all;
 }
 

@@ -33,7 +33,7 @@ class table {
  private:
   using widths = std::vector<std::size_t>;
   [[nodiscard]] widths measured() const;
-  [[nodiscard]] std::string line(const std::vector<std::string>& cells, const widths& of) const;
+  [[nodiscard]] std::string line(const std::vector<std::string>& cells, const widths& wide) const;
 
   std::vector<column> columns_;
   std::vector<std::vector<std::string>> rows_;

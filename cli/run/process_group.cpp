@@ -34,9 +34,9 @@ bool runs_in(pid_t group, pid_t pid) {
   // After the state the parent, then the group.
   rest.remove_prefix(rest.find(' ') + 1);
   rest.remove_prefix(rest.find(' ') + 1);
-  pid_t its_group = 0;
-  std::from_chars(rest.data(), rest.data() + rest.size(), its_group);
-  return !has_ended && its_group == group;
+  pid_t group_of_process = 0;
+  std::from_chars(rest.data(), rest.data() + rest.size(), group_of_process);
+  return !has_ended && group_of_process == group;
 }
 
 }  // namespace

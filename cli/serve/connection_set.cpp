@@ -37,9 +37,9 @@ connection_set::texts connection_set::large_texts() const {
   for (const auto& each : all_) {
     for (const auto& text : each->unsent()) {
       if (text->size() <= small_text) continue;
-      senders& of = result[text.get()];
-      of.last_began = std::max(of.last_began, each->sending_since());
-      of.all.insert(each);
+      senders& readers = result[text.get()];
+      readers.last_began = std::max(readers.last_began, each->sending_since());
+      readers.all.insert(each);
     }
   }
   return result;
@@ -49,7 +49,7 @@ bool connection_set::make_room_for(const text_parts& parts, boot_clock::time_poi
   auto kept = large_texts();
   std::size_t bytes = 0;
   bool is_more = false;
-  for (const auto& [text, of] : kept) bytes += text->size();
+  for (const auto& [text, readers] : kept) bytes += text->size();
   for (const auto& text : parts) {
     if (text->size() <= small_text || kept.erase(text.get()) != 0) continue;
     is_more = true;

@@ -5,6 +5,7 @@
 #include <functional>
 #include <mutex>
 #include <optional>
+#include <utility>
 
 #include "why/investigation.hpp"
 #include <holdfast/boot_clock.hpp>
@@ -31,7 +32,7 @@ class investigation_cache {
   };
   /// Called by one thread. \param read reads the queues.
   /// \throws what `read` throws, or has thrown since it was asked for.
-  [[nodiscard]] dated get(const need& of, const std::function<investigation()>& read);
+  [[nodiscard]] dated get(const need& asked, const std::function<investigation()>& read);
   /// Forgets what is too old for everybody. On any thread.
   void expire();
 
@@ -41,7 +42,7 @@ class investigation_cache {
     boot_clock::time_point ended;
     std::exception_ptr problem;  // in place of what was found
   };
-  [[nodiscard]] bool is_of_use(const need& of) const;
+  [[nodiscard]] bool is_of_use(const need& asked) const;
 
   clock now_;
   std::mutex mutex_;

@@ -36,9 +36,9 @@ std::size_t listing_cache::bytes_kept() {
   std::size_t bytes = 0;
   for (const auto& each : texts_) {
     const auto text = each.lock();
-    const bool is_ours_alone =
+    const bool is_kept_here_alone =
         text == last_.rows && last_.rows.use_count() == 2;  // with the one of this line
-    if (!is_ours_alone) bytes += text->size();
+    if (!is_kept_here_alone) bytes += text->size();
   }
   return bytes;
 }

@@ -80,21 +80,21 @@ std::string metrics_board::text(bool is_up, boot_clock::time_point now, bool is_
   // What was read last is no news of a store that is away: ages would grow, of holds that may be over.
   if (is_up) {
     begin("holdfast_locks_held", "gauge", "Names that somebody holds.");
-    add_all("holdfast_locks_held", [](const figures& of) { return of.held; });
+    add_all("holdfast_locks_held", [](const figures& each) { return each.held; });
     begin("holdfast_waiters", "gauge", "Claims that wait.");
-    add_all("holdfast_waiters", [](const figures& of) { return of.waiters; });
+    add_all("holdfast_waiters", [](const figures& each) { return each.waiters; });
     begin("holdfast_longest_wait_seconds", "gauge",
           "How long the first waiter waits, of the name where it is longest.");
     add_all("holdfast_longest_wait_seconds",
-            [&](const figures& of) { return seconds_since(of.waited_since, now); });
+            [&](const figures& each) { return seconds_since(each.waited_since, now); });
     begin("holdfast_longest_hold_seconds", "gauge", "The age of the oldest hold.");
     add_all("holdfast_longest_hold_seconds",
-            [&](const figures& of) { return seconds_since(of.held_since, now); });
+            [&](const figures& each) { return seconds_since(each.held_since, now); });
   }
   // OpenMetrics names the family, whose sample has the suffix.
   begin(is_open_metrics ? "holdfast_handovers" : "holdfast_handovers_total", "counter",
         "Grants that were seen; several between two readings of the store count as one.");
-  add_all("holdfast_handovers_total", [](const figures& of) { return of.hand_overs; });
+  add_all("holdfast_handovers_total", [](const figures& each) { return each.hand_overs; });
   if (is_open_metrics) result += "# EOF\n";
   return result;
 }
