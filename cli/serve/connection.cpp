@@ -174,7 +174,7 @@ class http_connection final : public connection,
   void send(http_reply reply) {
     if (is_closed_) return;
     if (reply.is_event_stream && !is_head_) return begin_stream(reply);
-    if (!is_head_ && !connections_.make_room_for(reply.body, boot_clock::now()))
+    if (!is_head_ && !reply.is_always_sent && !connections_.make_room_for(reply.body, boot_clock::now()))
       reply = busy_reply("too many clients are slow to take large replies");
     text_parts parts{share(head_of(reply, keeps_alive_))};
     if (!is_head_) parts.insert(parts.end(), reply.body.begin(), reply.body.end());

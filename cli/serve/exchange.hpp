@@ -32,6 +32,8 @@ struct http_reply {
   text_parts body{};
   std::vector<std::pair<std::string, std::string>> headers{};  ///< further ones
   bool is_event_stream = false;                                ///< the events follow instead of a body
+  /// Never refused for want of room: each connection may have one of that size.
+  bool is_always_sent = false;
 };
 
 [[nodiscard]] http_reply text_reply(unsigned status, std::string text);

@@ -183,6 +183,7 @@ http_reply service::metrics_reply(const http_request& request) const {
   reply.content_type = is_open_metrics ? "application/openmetrics-text; version=1.0.0; charset=utf-8"
                                        : "text/plain; version=0.0.4; charset=utf-8";
   reply.body = {share(metrics_.text(is_up(), boot_clock::now(), is_open_metrics))};
+  reply.is_always_sent = true;  // while slow readers keep much, somebody has to see it
   return reply;
 }
 

@@ -5,7 +5,9 @@
 #include <functional>
 #include <gmock/gmock.h>
 #include <memory>
+#include <string>
 #include <thread>
+#include <vector>
 
 #include <boost/asio/io_context.hpp>
 #include <boost/asio/ip/tcp.hpp>
@@ -24,13 +26,15 @@ using boost::asio::ip::tcp;
 
 /// More than the kernel takes for a client that does not read.
 constexpr std::size_t large = 16 << 20;
+constexpr std::size_t middle = 2 * cli::connection_set::small_text;
 
 class serve_limits : public testing::Test, public cli::request_handler {
  public:
   void handle(const cli::http_request& request, const handler& done) override {
     cli::http_reply reply;
     reply.is_event_stream = request.target == "/events";
-    if (!reply.is_event_stream) reply.body = {made(request.target == "/large" ? large : 2)};
+    reply.is_always_sent = request.target == "/always";
+    if (!reply.is_event_stream) reply.body = {made(size_at(request.target))};
     done(std::move(reply));
   }
   [[nodiscard]] cli::text_parts next_event(cli::event_cursor& reader) override {
@@ -69,6 +73,9 @@ class serve_limits : public testing::Test, public cli::request_handler {
       cli::serve_connection(std::move(socket), tls, *this, connections_, limits);
       accept(limits, tls);
     });
+  }
+  static std::size_t size_at(const std::string& path) {
+    return path == "/large" ? large : path == "/middle" || path == "/always" ? middle : 2;
   }
   cli::shared_text made(std::size_t size) {
     auto text = cli::share(std::string(size, 'x'));
@@ -152,6 +159,23 @@ TEST_F(serve_limits, end_no_client_that_takes_one_piece_after_the_other) {
   const auto reply = read_reply(slow);
   EXPECT_EQ(reply.status, 200);
   EXPECT_EQ(reply.body.size(), large);
+}
+
+TEST_F(serve_limits, of_all_texts_leave_room_for_what_is_always_sent) {
+  serve(none);
+  std::vector<connection> stalled;
+  for (int i = 0; i < 2; ++i) {
+    stalled.push_back(connect(1));
+    stalled.back().send(request_for("/large"));
+    EXPECT_NE(stalled.back().read_until("\r\n\r\n"), "") << "its text is being sent";
+  }
+  const auto status_of = [&](const std::string& path) {
+    auto one = connect();
+    one.send(request_for(path));
+    return read_reply(one).status;
+  };
+  EXPECT_EQ(status_of("/middle"), 503);
+  EXPECT_EQ(status_of("/always"), 200);
 }
 
 }  // namespace
