@@ -1,7 +1,5 @@
 // A standby of `elect` while its server is away.
 
-#include <algorithm>
-#include <csignal>
 #include <gmock/gmock.h>
 
 #include "fixture.hpp"
@@ -10,7 +8,6 @@
 namespace holdfast::test {
 namespace {
 
-using testing::HasSubstr;
 using testing::StartsWith;
 
 class elect_at_redis : public command_test {};

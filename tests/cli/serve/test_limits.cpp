@@ -55,6 +55,16 @@ class serve_limits : public testing::Test, public cli::request_handler {
   [[nodiscard]] connection connect(int receive_buffer = 0) const {
     return connection{acceptor_.local_endpoint().port(), receive_buffer};
   }
+  /// A client that asks for this and reads no more of it than the kernel takes, until it is given up.
+  [[nodiscard]] connection stall(const std::string& path) {
+    auto limits = none;
+    limits.piece = 1ms;
+    serve(limits);
+    auto stalled = connect(1);
+    stalled.send(request_for(path));
+    EXPECT_TRUE(eventually([&] { return is_given_up(); }));
+    return stalled;
+  }
   [[nodiscard]] static std::string request_for(const std::string& path) {
     return "GET " + path + " HTTP/1.1\r\nHost: x\r\n\r\n";
   }
@@ -129,27 +139,16 @@ TEST_F(serve_limits, end_a_handshake_that_does_not_come_to_its_end) {
 }
 
 TEST_F(serve_limits, end_a_client_that_does_not_take_its_reply_and_free_the_text) {
-  auto limits = none;
-  limits.piece = 1ms;
-  serve(limits);
-  auto stalled = connect(1);
-  stalled.send(request_for("/large"));
-  EXPECT_TRUE(eventually([&] { return is_given_up(); }));
+  auto stalled = stall("/large");
   EXPECT_LT(read_reply(stalled).body.size(), large);
   EXPECT_TRUE(stalled.is_ended());
 }
 
 TEST_F(serve_limits, end_the_reader_of_a_stream_that_does_not_take_its_events) {
-  auto limits = none;
-  limits.piece = 1ms;
-  serve(limits);
-  auto stalled = connect(1);
-  stalled.send(request_for("/events"));
-  EXPECT_TRUE(eventually([&] { return is_given_up(); }));
-  EXPECT_TRUE(stalled.is_ended());
+  EXPECT_TRUE(stall("/events").is_ended());
 }
 
-TEST_F(serve_limits, end_no_client_that_takes_one_piece_after_the_other) {
+TEST_F(serve_limits, end_no_reply_by_the_time_that_a_connection_may_be_idle) {
   auto limits = none;
   limits.idle = limits.shutdown = 1ms;
   serve(limits);
