@@ -44,8 +44,8 @@ bool has_terminal() {
   return static_cast<bool>(descriptor{::open("/dev/tty", O_RDONLY | O_CLOEXEC | O_NOCTTY)});
 }
 
-/// Tells that a campaign waits for the store: each error once, until the store has answered. On a terminal
-/// the line of the wait says so.
+/// Tells that a campaign waits for the store: each change of the error, until the store has answered. On a
+/// terminal the line of the wait says so.
 void tell_of_trouble(const holdfast::event& seen, bool in_json) {
   if (seen.kind != event_kind::trouble || (!in_json && is_terminal(stderr))) return;
   report({cli::status_of(seen.code),
