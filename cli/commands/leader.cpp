@@ -29,9 +29,7 @@ json describe(const std::string& name, const std::optional<candidate>& leader) {
   if (leader->token) object["token"] = leader->token.value();
   object["age_s"] = to_seconds(leader->age);
   object["expires_in_s"] = to_seconds(leader->expires_in);
-  object["host"] = leader->process.host;
-  object["pid"] = leader->process.pid;
-  object["program"] = leader->process.program;
+  object.update(describe_process(leader->process));
   object["label"] = leader->process.label;
   return object;
 }

@@ -22,11 +22,10 @@ void print_holders(const lock_state& lock, const palette& colours) {
       {{"HOLDER", left}, {"MODE", left}, {"TOKEN", right}, {"HELD FOR", right}, {"EXPIRES IN", right}}};
   for (const auto& claim : lock.holders) {
     const auto* const state = claim.claimant.released ? ", released" : "";
-    const bool has_end = claim.token || claim.expires_in != duration::zero();  // another library's may not
     lines.add({to_text(claim.claimant) + state, mode_text(claim, lock.capacity),
                claim.token ? std::to_string(claim.token.value()) : "-",
                claim.token ? to_text(claim.age) : "-",
-               has_end ? to_text(claim.expires_in) : "does not expire"});
+               has_end(claim) ? to_text(claim.expires_in) : "does not expire"});
   }
   fmt::print("\n{}", lines.text(colours));
 }

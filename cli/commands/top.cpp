@@ -91,13 +91,18 @@ std::string told(const request_outcome& outcome) {
              : "the holder was asked to release; it was asked before, and hears of the first request only";
 }
 
+/// The hold of another library has no token, and its age is not known.
+std::string times_of_hold(const claim_state& holder) {
+  if (holder.token) return "for " + to_text(holder.age);
+  return has_end(holder) ? "expires in " + to_text(holder.expires_in) : "does not expire";
+}
+
 std::vector<std::string> lines_of(const lock_state& lock) {
   std::vector<std::string> all;
-  const auto add = [&](std::string_view title, const claim_state& claim, std::string_view since) {
+  const auto add = [&](std::string_view title, const claim_state& claim, const std::string& times) {
     const auto token = claim.token ? fmt::format(", token {}", claim.token.value()) : std::string{};
     const auto* const end = claim.claimant.released ? ", released" : "";
-    all.push_back(fmt::format("{:<8} {}  {} {}{}{}", title, to_text(claim.claimant), since,
-                              to_text(claim.age), token, end));
+    all.push_back(fmt::format("{:<8} {}  {}{}{}", title, to_text(claim.claimant), times, token, end));
     if (claim.claimant.release_request)
       all.push_back(fmt::format("         asked to release{}{}",
                                 claim.claimant.release_request->empty() ? "" : ": ",
@@ -105,9 +110,9 @@ std::vector<std::string> lines_of(const lock_state& lock) {
   };
   if (lock.holders.empty() && lock.waiters.empty()) all.emplace_back("free");
   if (!lock.pause_reason.empty()) all.push_back("nothing is granted now: " + printable(lock.pause_reason));
-  for (const auto& holder : lock.holders) add("held by", holder, "for");
+  for (const auto& holder : lock.holders) add("held by", holder, times_of_hold(holder));
   for (std::size_t i = 0; i < lock.waiters.size(); ++i)
-    add(fmt::format("{}.", i + 1), lock.waiters[i], "waiting for");
+    add(fmt::format("{}.", i + 1), lock.waiters[i], "waiting for " + to_text(lock.waiters[i].age));
   for (const auto& note : lock.notes) all.push_back("note: " + to_text(note));
   return all;
 }

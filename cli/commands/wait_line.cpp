@@ -121,8 +121,7 @@ std::string holders_text(const lock_state& lock) {
   const auto& first = lock.holders.front();
   const auto others = lock.holders.size() - 1;
   const auto more = others == 0 ? "" : fmt::format(", and {} more", others);
-  if (!first.token)
-    return fmt::format("held by a client of another library ({}){}", printable(first.owner), more);
+  if (!first.token) return fmt::format("held by {}{}", to_text(first.claimant), more);
   if (first.claimant.released) {
     return fmt::format("released by {}, and kept for {} more{}", to_text(first.claimant),
                        to_text(first.expires_in), more);

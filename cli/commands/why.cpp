@@ -18,8 +18,7 @@ namespace {
 void print_holder(const wait_graph& graph, const claim_state& holder) {
   if (!holder.token) {
     fmt::print("  held by {}; {}\n", to_text(holder.claimant),
-               holder.expires_in == duration::zero() ? "it does not expire"
-                                                     : "it expires in " + to_text(holder.expires_in));
+               has_end(holder) ? "it expires in " + to_text(holder.expires_in) : "it does not expire");
     return;  // what it waits for is not known
   }
   if (holder.claimant.released) {  // what its process waits for holds up nobody

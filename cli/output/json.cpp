@@ -1,8 +1,6 @@
 #include "output/json.hpp"
 
 #include <fmt/core.h>
-#include <string>
-#include <vector>
 
 #include "output/terminal.hpp"
 #include "output/text.hpp"
@@ -12,9 +10,8 @@ namespace holdfast::cli {
 namespace {
 
 json describe_claimant(const claimant& process) {
-  json object{
-      {"host", process.host}, {"pid", process.pid}, {"program", process.program}, {"label", process.label}};
-  if (is_of_another_library(process)) object["pid"] = nullptr;
+  json object = describe_process(process);
+  object["label"] = process.label;
   if (!process.job.empty()) object["job"] = process.job;
   if (process.release_request) object["release_request"] = *process.release_request;
   if (process.released) object["released"] = true;
@@ -37,6 +34,12 @@ void add_notes(json& object, const std::vector<server_note>& notes) {
 
 }  // namespace
 
+json describe_process(const claimant& process) {
+  json object{{"host", process.host}, {"pid", process.pid}, {"program", process.program}};
+  if (is_of_another_library(process)) object["pid"] = nullptr;
+  return object;
+}
+
 json describe(const claim_state& claim) {
   json object{{"owner", claim.owner}, {"mode", to_string(claim.mode)}};
   if (claim.mode == mode::permits) object["permits"] = claim.permits;
@@ -46,7 +49,7 @@ json describe(const claim_state& claim) {
   if (!claim.token && is_of_another_library(claim.claimant)) {
     object["token"] = nullptr;
     object["age_s"] = nullptr;
-    if (claim.expires_in == duration::zero()) object["expires_in_s"] = nullptr;  // it does not expire
+    if (!has_end(claim)) object["expires_in_s"] = nullptr;
   }
   object.update(describe_claimant(claim.claimant));
   return object;
@@ -82,10 +85,24 @@ json describe(const lock_summary& lock) {
   return object;
 }
 
-void print_line(const json& object, std::FILE* where) {
+std::string dumped(const json& object) {
   constexpr int on_one_line = -1;
   constexpr bool ascii_only = true;
-  const std::string line = object.dump(on_one_line, ' ', ascii_only, json::error_handler_t::replace) + '\n';
+  return object.dump(on_one_line, ' ', ascii_only, json::error_handler_t::replace);
+}
+
+std::optional<std::string> dumped(const std::vector<std::string>& texts, std::size_t most_bytes) {
+  std::string list = "[";
+  for (const auto& each : texts) {
+    if (list.size() > 1) list += ',';
+    list += dumped(json(each));
+    if (list.size() >= most_bytes) return std::nullopt;  // with its end
+  }
+  return list + ']';
+}
+
+void print_line(const json& object, std::FILE* where) {
+  const std::string line = dumped(object) + '\n';
   if (where == stderr) return complain(line);
   std::fwrite(line.data(), 1, line.size(), where);
   flush_output();

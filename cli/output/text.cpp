@@ -90,6 +90,10 @@ bool is_of_another_library(const claimant& process) noexcept {
   return process.host.empty() && process.program.empty() && process.pid == 0;
 }
 
+bool has_end(const claim_state& claim) noexcept {
+  return claim.token || claim.expires_in != duration::zero();
+}
+
 std::string to_text(const claimant& process) {
   auto text =
       is_of_another_library(process)

@@ -28,6 +28,8 @@ namespace holdfast::cli {
 
 /// Whether a claim is of another library, of which the process is not known.
 [[nodiscard]] bool is_of_another_library(const claimant& process) noexcept;
+/// False: it stays until somebody ends it, as a hold that another library has set without a time to live.
+[[nodiscard]] bool has_end(const claim_state& claim) noexcept;
 /// `backup on alpha, pid 4711 (nightly)`, or `a client of another library (its text)`; printable.
 [[nodiscard]] std::string to_text(const claimant& process);
 /// `lock-2:6379: does not answer`, printable.

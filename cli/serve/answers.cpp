@@ -79,19 +79,7 @@ http_reply with_status(unsigned status, http_reply reply) {
   return reply;
 }
 
-http_reply dated_reply(boot_clock::time_point taken_at, const json& found) {
-  json object{{"taken_ago_s", to_seconds(boot_clock::now() - taken_at)}};
-  object.update(found);
-  return json_reply(object);
-}
-
 }  // namespace
-
-std::string dumped(const json& object) {
-  constexpr int on_one_line = -1;
-  constexpr bool ascii_only = true;
-  return object.dump(on_one_line, ' ', ascii_only, json::error_handler_t::replace);
-}
 
 http_reply text_reply(unsigned status, std::string text) {
   http_reply reply;
@@ -105,6 +93,12 @@ http_reply json_reply(const json& object) {
   http_reply reply;
   reply.body = {share(dumped(object) + '\n')};
   return reply;
+}
+
+http_reply dated_reply(boot_clock::time_point taken_at, const json& found) {
+  json object{{"taken_ago_s", to_seconds(boot_clock::now() - taken_at)}};
+  object.update(found);
+  return json_reply(object);
 }
 
 http_reply error_reply(unsigned status, const std::string& code, const std::string& message) {

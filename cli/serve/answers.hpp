@@ -10,9 +10,9 @@
 
 namespace holdfast::cli {
 
-/// As `--json` prints it: ASCII, on one line.
-[[nodiscard]] std::string dumped(const json& object);
 [[nodiscard]] http_reply json_reply(const json& object);
+/// With how long ago it was read.
+[[nodiscard]] http_reply dated_reply(boot_clock::time_point taken_at, const json& found);
 /// For an exception of the library, or another one.
 [[nodiscard]] http_reply failure_reply(const std::exception& problem);
 

@@ -148,6 +148,8 @@ json service::status() const {
 
 /// Null: it is too large, and is not made to its end.
 shared_text service::change_event(const snapshot& now, const snapshot_change& change) const {
+  const auto removed = dumped(change.removed, event_feed::most_bytes);
+  if (!removed) return nullptr;
   std::string changed;
   for (const auto* const row : change.changed) {
     if (!changed.empty()) changed += ',';
@@ -156,7 +158,7 @@ shared_text service::change_event(const snapshot& now, const snapshot_change& ch
   }
   return event_text(
       "change", fmt::format(R"({{"revision":{},"taken_ago_s":{},"total":{},"changed":[{}],"removed":{}}})",
-                            now.revision, ago(now.taken_at), now.total, changed, dumped(change.removed)));
+                            now.revision, ago(now.taken_at), now.total, changed, *removed));
 }
 
 text_parts service::next_event(event_cursor& reader) {

@@ -90,11 +90,8 @@ void service::change(const http_request& request, const route& where, const hand
 }
 
 void service::diagnose_store(bool is_fresh, const handler& done) {
-  const auto answer = [](const diagnosis& of) {
-    if (!of.report) return of.failure;
-    json object{{"taken_ago_s", to_seconds(boot_clock::now() - of.taken_at)}};
-    object.update(*of.report);
-    return json_reply(object);
+  const auto answer = [](const diagnosis& last) {
+    return last.report ? dated_reply(last.taken_at, *last.report) : last.failure;
   };
   // A failed one is not kept for long: the store may be there again.
   const bool is_short = is_fresh || (diagnosis_ && !diagnosis_->report);
@@ -104,20 +101,20 @@ void service::diagnose_store(bool is_fresh, const handler& done) {
     return done(busy_reply("too many wait for the doctor"));
   awaiting_diagnosis_.push_back(done);
   if (std::exchange(is_diagnosing_, true)) return;
-  const auto finish = [this, answer](diagnosis of) {
-    diagnosis_ = std::move(of);
+  const auto finish = [this, answer](diagnosis last) {
+    diagnosis_ = std::move(last);
     is_diagnosing_ = false;
     for (const auto& each : std::exchange(awaiting_diagnosis_, {})) each(answer(*diagnosis_));
   };
   const bool is_accepted = doctor_.add({.run = [this, finish] {
-    diagnosis of;
+    diagnosis last;
     try {
-      of.report = describe(diagnose(doctor_url_, doctor_options_));
+      last.report = describe(diagnose(doctor_url_, doctor_options_));
     } catch (const std::exception& problem) {
-      of.failure = failure_reply(problem);
+      last.failure = failure_reply(problem);
     }
-    of.taken_at = boot_clock::now();
-    post_([finish, of = std::move(of)] { finish(of); });
+    last.taken_at = boot_clock::now();
+    post_([finish, last = std::move(last)] { finish(last); });
   }});
   if (!is_accepted) finish({boot_clock::now(), std::nullopt, error_reply(503, "closed", "this server ends")});
 }

@@ -56,12 +56,11 @@ json deadlocks_of(const investigation& found) {
     for (const party* member : each) {
       json runs = json::array();
       for (const auto command : member->commands) runs.push_back(found.confirmed->at(command).process.pid);
-      members.push_back({{"host", member->process.host},
-                         {"pid", member->process.pid},
-                         {"program", member->process.program},
-                         {"holds", describe_claims(member->holds)},
-                         {"waits_for", describe_claims(member->waits)},
-                         {"runs", runs}});
+      json object = describe_process(member->process);
+      object["holds"] = describe_claims(member->holds);
+      object["waits_for"] = describe_claims(member->waits);
+      object["runs"] = runs;
+      members.push_back(object);
     }
     list.push_back(members);
   }

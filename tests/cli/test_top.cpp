@@ -191,6 +191,15 @@ TEST_F(top, asks_nobody_for_a_lock_that_rests) {
   EXPECT_TRUE(screen.shows("the holder has released it; it rests for 59m"));
 }
 
+TEST_F(top, shows_a_lock_of_another_library_without_invented_figures) {
+  redis_server server;
+  server.ask({"SET", "holdfast:job", "theirs"});
+  auto screen = open({"--store", server.url()});
+  EXPECT_TRUE(screen.shows("1 lock, by waiters"));
+  screen.type("\r");
+  EXPECT_TRUE(screen.shows("held by  a client of another library (theirs)  does not expire"));
+}
+
 TEST_F(top, asks_a_holder_and_ends_a_hold_by_force_after_a_question) {
   const auto holder = start_holder("job", {"--on-request", "USR1", "--lost-exit-code", "9"},
                                    "trap 'touch \"$D/asked\"' USR1\nwhile :; do sleep 0.01; done");
