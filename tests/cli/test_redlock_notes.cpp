@@ -108,7 +108,7 @@ TEST_F(redlock_hindrances, are_named_where_a_clock_keeps_a_free_lock_from_all) {
                                            ": its clock is 60 s behind")));
   const auto waited = run("1s");
   EXPECT_EQ(waited.status, 75) << waited.err;
-  EXPECT_THAT(waited.err, AllOf(HasSubstr("held by nobody now; " + place(0) + ": does not answer"),
+  EXPECT_THAT(waited.err, AllOf(HasSubstr("held by nobody now; " + place(0) + ": cannot connect"),
                                 Not(HasSubstr("longer --wait"))));
 }
 
@@ -148,7 +148,7 @@ TEST_F(redlock_contention, is_none_of_a_silent_minority) {
   servers_.server(0).kill();
   const busy_lock others{servers_.url(), "stock"};
   const auto note =
-      "held by nobody now; 127.0.0.1:" + std::to_string(servers_.server(0).port()) + ": does not answer";
+      "held by nobody now; 127.0.0.1:" + std::to_string(servers_.server(0).port()) + ": cannot connect";
   EXPECT_TRUE(eventually([&] {
     const auto said =
         holdfast({"run", "stock", "--wait", "0", "-E", "9", "--store", servers_.url(), "--", "true"});
