@@ -63,7 +63,7 @@ void leave_out_resting(request_outcome& outcome, const std::vector<claim_state>&
     if (!each.claimant.released) return;
     left = std::max(left, each.expires_in);
   }
-  outcome.asked = 0;
+  outcome.holders = 0;
   outcome.rest = left;
 }
 
@@ -73,14 +73,14 @@ request_outcome ask_to_release(const client& locks, const std::string& name,
                                std::optional<fencing_token> token, const std::string& reason) {
   const auto before = holds_before(locks, name, token);
   request_outcome outcome;
-  outcome.asked = send_request(locks, name, token, reason, before.value_or(std::vector<claim_state>{}));
+  outcome.holders = send_request(locks, name, token, reason, before.value_or(std::vector<claim_state>{}));
   if (before) {
     outcome.asked_before =
         static_cast<std::size_t>(std::ranges::count_if(*before, [](const claim_state& each) {
           return !each.claimant.released && each.claimant.release_request;
         }));
   }
-  if (outcome.asked == 0) return outcome;
+  if (outcome.holders == 0) return outcome;
   try {
     leave_out_resting(outcome, holds_meant(locks, name, token));
   } catch (const error&) {  // the request is out, and that was the task

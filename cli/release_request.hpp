@@ -13,7 +13,7 @@ struct request_outcome {
   /// So many holders were asked. A hold that was released and rests (see lock_options::at_least) counts at
   /// the store, but nobody hears the request, so it does not count here. Of shared holds and permits the
   /// store does not know that they rest (see claimant::released): they count.
-  std::size_t asked = 0;
+  std::size_t holders = 0;
   /// Of the holders, so many had been asked before; empty where the user may not look.
   std::optional<std::size_t> asked_before;
   /// All that were meant have been released: how long the last of them still rests.

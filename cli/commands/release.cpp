@@ -49,10 +49,10 @@ void print_nobody(const release_command& request) {
 
 /// \return the exit status.
 int ask(const release_command& request) {
-  const auto [asked, before, rest] =
+  const auto [count, before, rest] =
       ask_to_release(open_client(request.store), request.name, token_of(request), request.reason);
   if (request.store.json) {
-    json line{{"name", request.name}, {"asked", asked}};
+    json line{{"name", request.name}, {"asked", count}};
     if (before) line["asked_before"] = *before;
     if (rest) line["released"] = true;
     print_line(line);
@@ -61,14 +61,14 @@ int ask(const release_command& request) {
         "the holder of the lock '{}' has released it, and the store keeps it for {} more; "
         "release --force ends that\n",
         printable(request.name), to_text(*rest));
-  } else if (asked == 0) {
+  } else if (count == 0) {
     print_nobody(request);
   } else {
     fmt::print("asked {} of the lock '{}' to release it{}\n",
-               asked == 1 ? "the holder" : fmt::format("{} holders", asked), printable(request.name),
-               note_on_former(before.value_or(0), asked));
+               count == 1 ? "the holder" : fmt::format("{} holders", count), printable(request.name),
+               note_on_former(before.value_or(0), count));
   }
-  return asked == 0 ? no_match : success;
+  return count == 0 ? no_match : success;
 }
 
 }  // namespace

@@ -83,9 +83,9 @@ std::optional<hold_of> oldest_hold(const lock_state& lock) {
 }
 
 /// What the line at the bottom says then.
-std::string told(const request_outcome& outcome) {
+std::string outcome_text(const request_outcome& outcome) {
   if (outcome.rest) return "the holder has released it; it rests for " + to_text(*outcome.rest) + " more";
-  if (outcome.asked == 0) return "that hold has ended meanwhile";
+  if (outcome.holders == 0) return "that hold has ended meanwhile";
   return outcome.asked_before.value_or(0) == 0
              ? "the holder was asked to release"
              : "the holder was asked to release; it was asked before, and hears of the first request only";
@@ -262,7 +262,7 @@ class session {
       tell("nobody holds it whose hold has a token");
     } else if (typed.letter == 'a') {
       reader_.perform([hold = *hold](const client& locks) {
-        return told(ask_to_release(locks, hold.name, hold.token, {}));
+        return outcome_text(ask_to_release(locks, hold.name, hold.token, {}));
       });
     } else {
       question_ = hold;

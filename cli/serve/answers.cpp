@@ -151,8 +151,8 @@ http_reply answer_ask(const client& locks, const std::string& name, const std::s
                                    "release ends that",
                                    to_text(*outcome.rest)));
   }
-  if (outcome.asked == 0) return no_such_hold();
-  json reply{{"name", name}, {"asked", outcome.asked}};
+  if (outcome.holders == 0) return no_such_hold();
+  json reply{{"name", name}, {"asked", outcome.holders}};
   if (outcome.asked_before) reply["asked_before"] = *outcome.asked_before;
   return json_reply(reply);
 }

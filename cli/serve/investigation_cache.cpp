@@ -4,16 +4,16 @@
 
 namespace holdfast::cli {
 
-bool investigation_cache::is_of_use(const need& asked) const {
-  if (!last_ || last_->outcome.taken_at < asked.changed_at) return false;
-  return asked.asked_at <= last_->ended || (!last_->problem && now_() - last_->ended < kept_for);
+bool investigation_cache::is_of_use(const need& request) const {
+  if (!last_ || last_->outcome.taken_at < request.changed_at) return false;
+  return request.asked_at <= last_->ended || (!last_->problem && now_() - last_->ended < kept_for);
 }
 
-investigation_cache::dated investigation_cache::get(const need& asked,
+investigation_cache::dated investigation_cache::get(const need& request,
                                                     const std::function<investigation()>& read) {
   {
     const std::scoped_lock lock{mutex_};
-    if (is_of_use(asked)) {
+    if (is_of_use(request)) {
       if (last_->problem) std::rethrow_exception(last_->problem);
       return last_->outcome;
     }

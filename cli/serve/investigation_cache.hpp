@@ -32,7 +32,7 @@ class investigation_cache {
   };
   /// Called by one thread. \param read reads the queues.
   /// \throws what `read` throws, or has thrown since it was asked for.
-  [[nodiscard]] dated get(const need& asked, const std::function<investigation()>& read);
+  [[nodiscard]] dated get(const need& request, const std::function<investigation()>& read);
   /// Forgets what is too old for everybody. On any thread.
   void expire();
 
@@ -42,7 +42,7 @@ class investigation_cache {
     boot_clock::time_point ended;
     std::exception_ptr problem;  // in place of what was found
   };
-  [[nodiscard]] bool is_of_use(const need& asked) const;
+  [[nodiscard]] bool is_of_use(const need& request) const;
 
   clock now_;
   std::mutex mutex_;

@@ -185,11 +185,11 @@ TEST_F(serve_access, asks_a_holder_with_the_reason) {
 TEST_F(serve_access, keeps_the_reason_of_a_request_that_comes_again_without_one) {
   const auto holder = start_holder("x");
   serve_with_secret();
-  const auto asked = [&](const std::string& body) {
+  const auto reply_to = [&](const std::string& body) {
     return json::parse(ask("POST", "/api/locks/x/ask", of_the_page(), body).body, nullptr, false);
   };
-  EXPECT_EQ(asked(R"({"reason": "deploy"})"), (json{{"name", "x"}, {"asked", 1}, {"asked_before", 0}}));
-  EXPECT_EQ(asked("{}"), (json{{"name", "x"}, {"asked", 1}, {"asked_before", 1}}));
+  EXPECT_EQ(reply_to(R"({"reason": "deploy"})"), (json{{"name", "x"}, {"asked", 1}, {"asked_before", 0}}));
+  EXPECT_EQ(reply_to("{}"), (json{{"name", "x"}, {"asked", 1}, {"asked_before", 1}}));
   EXPECT_EQ(show("x")["holders"][0]["release_request"], "deploy");
 }
 

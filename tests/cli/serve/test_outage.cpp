@@ -123,8 +123,8 @@ TEST_F(serve_outage, fills_no_queue_but_that_of_questions_and_none_for_long) {
       ask("POST", "/api/locks/x/ask",
           "Origin: http://" + authority() + "\r\nContent-Type: application/json\r\nAuthorization: Bearer " +
               secret + "\r\n");
-  EXPECT_EQ(change.status, 502);
-  EXPECT_THAT(change.body, HasSubstr("\"unknown_outcome\"")) << "it was sent";
+  EXPECT_EQ(change.status, 503);
+  EXPECT_THAT(change.body, HasSubstr("cannot inspect 'x'")) << "the store was asked";
   asking.pop_back();
   std::size_t late = 0;
   for (auto& each : asking) {
