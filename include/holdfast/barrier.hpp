@@ -35,7 +35,8 @@ namespace holdfast {
 /// that dies after it has arrived counts as arrived until its ttl ends. Wait one ttl before you restart a
 /// party that may have arrived: the dead one and the new one are two parties, so the phase would be complete
 /// although another party is missing. After a crash of all, wait one ttl, or take another name. On ZooKeeper
-/// the arrival of a dead party ends with its session: wait for `session_timeout`. One whose arrival is lost
+/// the arrival of a dead party ends with its session: wait for `session_timeout`, and give all parties the
+/// same one, or a slower party may miss that a faster one has gone on. One whose arrival is lost
 /// while it waits (its ttl was not renewed, or it was ended by force) gets errc::lost, and arrives anew with
 /// its next call; others may have counted the lost arrival, and may have passed the phase.
 ///

@@ -31,7 +31,7 @@ namespace holdfast {
 /// same latch: give each event a name of its own, and a ttl of twice what the slowest waiter may take.
 ///
 /// *Counts.* The store refuses a count beyond `expected`. A call whose count was not confirmed fails: with
-/// errc::unknown_outcome where its limit or the retry limit is over, else with what hindered it. The count
+/// errc::unknown_outcome where it may have counted, else with what hindered it. The count
 /// may then stand until it is withdrawn in the background. The next call of the same object with the same
 /// number replaces it, and both count once. A count that was confirmed may be lost later, as any lease. Then
 /// the waits of its object fail with errc::lost unless the latch is open, until the object counts down
@@ -39,7 +39,10 @@ namespace holdfast {
 ///
 /// *Stores.* All but Redlock, because a majority cannot count permits, and `mode=session`, because there a
 /// count would end with the session of the client that made it: all calls but `inspect()` fail with
-/// errc::invalid_argument. On ZooKeeper each one that is counted is a node: count hundreds, not thousands.
+/// errc::invalid_argument. On ZooKeeper each one that is counted is a node: count hundreds, not thousands. A
+/// count lines up there with other claims of its name, and a process that is killed or stopped while it is
+/// first holds up those behind it until its session ends. The count of a killed process stays at least until
+/// then, also where its ttl is shorter.
 ///
 /// *Options.* A latch has no `grace` and no `at_least`: the constructor refuses them, also as options of the
 /// client.

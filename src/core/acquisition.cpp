@@ -88,16 +88,26 @@ acquisition::step acquisition::resume(time_point now, std::uint64_t random, cons
   return on_woken(now);
 }
 
+/// The store's last word on a claim that it does not grant: to the request that made it, or, where the store
+/// had to decide on others before, to a look. Nothing of the claim is there.
+std::optional<acquisition::step> acquisition::denial_in(time_point now, const reply& r) {
+  if (const auto* other = std::get_if<other_capacity>(&r)) {
+    const bool semaphore = other->capacity != store::full_capacity;
+    maybe_there_ = false;
+    return fail(now, {errc::wrong_type, semaphore ? "the name is in use as a semaphore of " +
+                                                        std::to_string(other->capacity) + " permits"
+                                                  : "the name is in use as a mutex"});
+  }
+  if (!std::holds_alternative<refused>(r)) return std::nullopt;
+  step s = over();
+  s.answer = store::refused{};
+  return s;
+}
+
 acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, const reply& r) {
   switch (state_) {
     case state::asking:
-      if (const auto* other = std::get_if<other_capacity>(&r)) {
-        const bool semaphore = other->capacity != store::full_capacity;
-        maybe_there_ = false;
-        return fail(now, {errc::wrong_type, semaphore ? "the name is in use as a semaphore of " +
-                                                            std::to_string(other->capacity) + " permits"
-                                                      : "the name is in use as a mutex"});
-      }
+      if (auto denied = denial_in(now, r)) return *std::move(denied);
       if (const auto* pause = std::get_if<paused>(&r)) {
         maybe_there_ = false;
         if (stands_by() || claim_.insists) {
@@ -106,11 +116,6 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
           return wake(now + pause_.next(random));
         }
         return fail(now, pause->reason);
-      }
-      if (std::holds_alternative<refused>(r)) {
-        step s = over();
-        s.answer = store::refused{};
-        return s;
       }
       kept_ = sent_;
       return take_place(now, random, std::get<place>(r));
@@ -123,6 +128,7 @@ acquisition::step acquisition::on_reply(time_point now, std::uint64_t random, co
     case state::looking:
       // The ticket expired before it could be kept (this process was paused, or cut off): queue anew.
       if (std::holds_alternative<nothing>(r)) return ask(now);
+      if (auto denied = denial_in(now, r)) return *std::move(denied);
       kept_ = sent_;
       return take_place(now, random, std::get<place>(r));
     case state::leaving: return withdrawing_ ? over() : leave(now);

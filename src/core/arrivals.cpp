@@ -32,28 +32,28 @@ claimant process_of(const claim_state& claim) {
 
 /// Calls `with` for each claim of a latch or a barrier that holds.
 template <class Function>
-void for_each_mark(const std::optional<lock_state>& of, Function with) {
+void for_each_attendance(const std::optional<lock_state>& of, Function with) {
   if (!of) return;
   for (const claim_state& each : of->holders) {
     if (each.mode != mode::permits || !each.claimant.value) continue;
-    if (const auto found = mark_in(*each.claimant.value)) with(*found, each);
+    if (const auto found = attendance_in(*each.claimant.value)) with(*found, each);
   }
 }
 
 }  // namespace
 
-std::string to_value(const mark& of) {
+std::string to_value(const attendance& of) {
   std::string text{verbs.at(static_cast<std::size_t>(of.stands_for))};
-  if (of.stands_for != mark::kind::counted) text += ' ' + std::to_string(of.phase);
+  if (of.stands_for != attendance::kind::counted) text += ' ' + std::to_string(of.phase);
   return text + ' ' + of.party.hex();
 }
 
-std::optional<mark> mark_in(std::string_view value) {
+std::optional<attendance> attendance_in(std::string_view value) {
   const auto* const verb = std::find(verbs.begin(), verbs.end(), next_word(value));
   if (verb == verbs.end()) return std::nullopt;
-  mark found;
-  found.stands_for = static_cast<mark::kind>(verb - verbs.begin());
-  if (found.stands_for != mark::kind::counted) {
+  attendance found;
+  found.stands_for = static_cast<attendance::kind>(verb - verbs.begin());
+  if (found.stands_for != attendance::kind::counted) {
     const auto number = next_word(value);
     const auto parsed = std::from_chars(number.data(), number.data() + number.size(), found.phase);
     // Anybody may have written it. The phase after it has to be a number, too.
@@ -70,8 +70,8 @@ arrivals counted_in(const std::optional<lock_state>& of, std::ptrdiff_t expected
   arrivals seen;
   seen.expected = expected;
   std::map<owner_id, std::int64_t> counts;
-  for_each_mark(of, [&](const mark& each, const claim_state& claim) {
-    if (each.stands_for != mark::kind::counted) return;
+  for_each_attendance(of, [&](const attendance& each, const claim_state& claim) {
+    if (each.stands_for != attendance::kind::counted) return;
     const auto [place, is_first] = counts.emplace(each.party, claim.permits);
     if (is_first) {
       seen.parties.push_back(process_of(claim));
@@ -85,8 +85,8 @@ arrivals counted_in(const std::optional<lock_state>& of, std::ptrdiff_t expected
 
 bool is_counted(const std::optional<lock_state>& of, const owner_id& id) {
   bool found = false;
-  for_each_mark(of, [&](const mark& each, const claim_state&) {
-    found = found || (each.stands_for == mark::kind::counted && each.party == id);
+  for_each_attendance(of, [&](const attendance& each, const claim_state&) {
+    found = found || (each.stands_for == attendance::kind::counted && each.party == id);
   });
   return found;
 }
@@ -94,8 +94,8 @@ bool is_counted(const std::optional<lock_state>& of, const owner_id& id) {
 barrier_view::barrier_view(const std::optional<lock_state>& of, std::ptrdiff_t expected)
     : expected_{expected} {
   std::set<owner_id> parties;
-  for_each_mark(of, [&](const mark& each, const claim_state& claim) {
-    if (each.stands_for == mark::kind::counted) return;
+  for_each_attendance(of, [&](const attendance& each, const claim_state& claim) {
+    if (each.stands_for == attendance::kind::counted) return;
     if (!newest_ || each.phase > *newest_) {
       newest_ = each.phase;
       newest_passed_ = false;
@@ -103,7 +103,7 @@ barrier_view::barrier_view(const std::optional<lock_state>& of, std::ptrdiff_t e
       parties.clear();
     }
     if (each.phase < *newest_) return;
-    if (each.stands_for == mark::kind::passed) {
+    if (each.stands_for == attendance::kind::passed) {
       newest_passed_ = true;
     } else if (parties.insert(each.party).second) {
       newest_arrived_.push_back(process_of(claim));

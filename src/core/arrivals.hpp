@@ -17,21 +17,21 @@
 namespace holdfast::store {
 
 /// What one claim stands for.
-struct mark {
+struct attendance {
   enum class kind : std::uint8_t {
     counted,  // counts of a latch, as many as the claim has permits
     arrived,  // a party of a barrier waits at the end of a phase
     passed,   // a party knows that all had arrived there
   };
-  mark::kind stands_for = kind::counted;
+  attendance::kind stands_for = kind::counted;
   std::uint64_t phase = 0;
   /// A party, or one call that counts down. Two claims of one party count once: an earlier claim whose
   /// outcome was unknown may still be there.
   owner_id party;
 };
-[[nodiscard]] std::string to_value(const mark& of);
+[[nodiscard]] std::string to_value(const attendance& of);
 /// Empty for a claim of no latch and no barrier.
-[[nodiscard]] std::optional<mark> mark_in(std::string_view value);
+[[nodiscard]] std::optional<attendance> attendance_in(std::string_view value);
 
 /// The counts of a latch.
 [[nodiscard]] arrivals counted_in(const std::optional<lock_state>& of, std::ptrdiff_t expected);

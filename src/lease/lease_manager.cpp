@@ -212,8 +212,8 @@ void lease_manager::leave(const lease_record_ptr& lease) {
   leave_to_store(lease);
 }
 
-/// A store with a ttl of each claim ends it by itself. Where a claim lives as long as a session, that has to
-/// be told when the ttl, counted from the last renewal, ends.
+/// A store with a ttl of each claim ends it by itself. Where a claim lives as long as its session, the store
+/// is told when it is to end: one ttl after its last renewal.
 void lease_manager::leave_to_store(const lease_record_ptr& lease) {
   if (!port_.session_until()) return;
   const time_point until = lease->valid_until + lease->margin;

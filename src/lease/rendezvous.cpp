@@ -11,7 +11,7 @@
 
 namespace holdfast::lease_core {
 
-using step = store::mark::kind;
+using step = store::attendance::kind;
 
 namespace {
 
@@ -99,19 +99,19 @@ void rendezvous_calls::go_on(call_id id) {
 void rendezvous_calls::claim(call_id id, step next) {
   operation& call = calls_.at(id);
   rendezvous& at = *call.at;
-  store::mark mark{next, at.phase, at.party};
+  store::attendance attendance{next, at.phase, at.party};
   wish request = at.terms;
   request.claim.owner = owner_id::random();
   request.claim.stays = next != step::arrived;
   if (next == step::counted) {
     call.unconfirmed = take_count(at, call.call.count);
-    mark.party = call.unconfirmed->id;
+    attendance.party = call.unconfirmed->id;
     request.claim.permits = call.call.count;
     request.claim.wait = false;  // it fails where too few are left
     request.claim.insists = true;
   }
   claimant self = at.self;
-  self.value = store::to_value(mark);
+  self.value = store::to_value(attendance);
   request.claim.metadata = std::make_shared<const std::string>(to_metadata(self));
   if (call.call.until) {
     call.claim_limit = std::max<store::time_point>(*call.call.until, time_.now() + patience_of(at));
@@ -149,7 +149,9 @@ failure rendezvous_calls::refusal_of(const operation& of, const std::optional<lo
   const std::int64_t number = of.unconfirmed->number;
   if (store::is_counted(state, of.unconfirmed->id) || of.seen.arrived + number <= of.seen.expected) {
     return {errc::unavailable,
-            "a count whose outcome was unknown takes its place until it is withdrawn; try again"};
+            "a former count, whose outcome was unknown or which was lost, takes its place until it is "
+            "withdrawn or "
+            "its ttl ends; try again"};
   }
   return {errc::invalid_argument, "it counts down from " + std::to_string(of.at->expected) +
                                       ", and fewer than " + std::to_string(number) +

@@ -109,10 +109,10 @@ class rendezvous_calls {
   };
 
   void go_on(call_id id);
-  void claim(call_id id, store::mark::kind next);
-  void on_claimed(call_id id, store::mark::kind next, taken result);
+  void claim(call_id id, store::attendance::kind next);
+  void on_claimed(call_id id, store::attendance::kind next, taken result);
   void on_count(call_id id, const lease_record_ptr& lease);
-  void on_step(call_id id, store::mark::kind next, const lease_record_ptr& lease);
+  void on_step(call_id id, store::attendance::kind next, const lease_record_ptr& lease);
   static failure refusal_of(const operation& of, const std::optional<lock_state>& state);
   void look(call_id id);
   store::time_point on_seen(call_id id, const store::inspected& answer);

@@ -48,6 +48,26 @@ TEST(acquisition, is_granted_at_once_and_counts_from_the_sending) {
   expect_grant(it.reply(granted_at(ticket)), ticket, epoch);
 }
 
+// A store that decides on one claim after the other lets a try wait for that.
+TEST(acquisition, is_denied_by_the_look_after_it_has_lined_up) {
+  for (const tickets::reply& denial :
+       {tickets::reply{tickets::refused{}}, tickets::reply{tickets::other_capacity{3}}}) {
+    store::claim count = a_claim(1);
+    count.wait = false;
+    count.insists = true;
+    stepper it{count};
+    it.queue(waiting_at(ticket));
+    it.wake();
+    const auto s = it.reply(denial);
+    EXPECT_TRUE(s.finished) << "nothing of it is there";
+    const bool is_refused = std::holds_alternative<tickets::refused>(denial);
+    EXPECT_EQ(std::holds_alternative<store::refused>(*s.answer), is_refused);
+    if (!is_refused) {
+      EXPECT_EQ(failure_of(s), errc::wrong_type);
+    }
+  }
+}
+
 TEST(acquisition, is_refused_without_a_trace) {
   stepper it;
   it.start();

@@ -11,7 +11,7 @@ namespace {
 using namespace test;
 using lease_core::rendezvous;
 using tickets::task;
-using kind = store::mark::kind;
+using kind = store::attendance::kind;
 
 class barrier_calls : public rendezvous_fixture {
  protected:
@@ -31,16 +31,16 @@ TEST_F(barrier_calls, arrive_look_and_pass) {
   ASSERT_EQ(it.pending_tasks(), tasks{task::inspect}) << "which phase do the others wait for?";
   it.answer(seen(2, {{kind::passed, 4, id(8)}}));
   ASSERT_EQ(it.pending_tasks(), tasks{task::acquire});
-  EXPECT_EQ(mark_at().stands_for, kind::arrived);
-  EXPECT_EQ(mark_at().phase, 5U);
+  EXPECT_EQ(attendance_at().stands_for, kind::arrived);
+  EXPECT_EQ(attendance_at().phase, 5U);
   it.answer(granted_at(7));
   ASSERT_EQ(it.pending_tasks(), tasks{task::inspect});
   it.answer(seen(2, {{kind::arrived, 5, party->party}}));
   it.time.run_for(1s);
   it.answer(seen(2, {{kind::arrived, 5, party->party}, {kind::arrived, 5, id(8)}}));
   ASSERT_EQ(it.pending_tasks(), tasks{task::acquire});
-  EXPECT_EQ(mark_at().stands_for, kind::passed);
-  EXPECT_EQ(mark_at().phase, 5U);
+  EXPECT_EQ(attendance_at().stands_for, kind::passed);
+  EXPECT_EQ(attendance_at().phase, 5U);
   EXPECT_TRUE(results.empty()) << "it returns when others can see that it has passed";
   it.answer(granted_at(9));
   EXPECT_TRUE(is_complete());
@@ -51,7 +51,7 @@ TEST_F(barrier_calls, arrive_look_and_pass) {
 
   start(party);
   ASSERT_EQ(it.pending_tasks(), tasks{task::acquire}) << "it knows its phase";
-  EXPECT_EQ(mark_at().phase, 6U);
+  EXPECT_EQ(attendance_at().phase, 6U);
   it.answer(granted_at(10));
   EXPECT_EQ(it.pending_tasks(), (tasks{task::release, task::inspect}));
   EXPECT_EQ(it.link.request().token, fencing_token{9}) << "that it had passed";
@@ -87,7 +87,7 @@ TEST_F(barrier_calls, go_on_waiting_with_the_next_call) {
   start(party);
   ASSERT_EQ(it.pending_tasks(), tasks{task::inspect}) << "it has arrived";
   it.answer(seen(2, {{kind::arrived, 0, party->party}, {kind::arrived, 0, id(8)}}));
-  EXPECT_EQ(mark_at().stands_for, kind::passed);
+  EXPECT_EQ(attendance_at().stands_for, kind::passed);
 }
 
 TEST_F(barrier_calls, tell_the_loss_of_an_arrival_and_join_anew) {
@@ -106,7 +106,7 @@ TEST_F(barrier_calls, tell_the_loss_of_an_arrival_and_join_anew) {
   start(party);
   ASSERT_EQ(it.pending_tasks(), tasks{task::inspect});
   it.answer(tickets::reply{std::optional<lock_state>{}});
-  EXPECT_EQ(mark_at().phase, 3U) << "the store may have forgotten; the party has not";
+  EXPECT_EQ(attendance_at().phase, 3U) << "the store may have forgotten; the party has not";
 }
 
 // It was replaced, or came when the store had forgotten the others: they have not waited for it.
@@ -116,8 +116,8 @@ TEST_F(barrier_calls, join_again_where_the_others_are_two_phases_ahead) {
   it.answer(seen(2, {{kind::arrived, 0, party->party}, {kind::arrived, 2, id(8)}}));
   EXPECT_TRUE(results.empty());
   ASSERT_EQ(it.pending_tasks(), tasks{task::acquire});
-  EXPECT_EQ(mark_at().stands_for, kind::arrived);
-  EXPECT_EQ(mark_at().phase, 2U);
+  EXPECT_EQ(attendance_at().stands_for, kind::arrived);
+  EXPECT_EQ(attendance_at().phase, 2U);
 }
 
 TEST_F(barrier_calls, arrive_again_where_that_has_failed) {
@@ -128,7 +128,7 @@ TEST_F(barrier_calls, arrive_again_where_that_has_failed) {
   EXPECT_EQ(code(), errc::unavailable);
   start(party);
   ASSERT_EQ(it.pending_tasks().back(), task::acquire) << "the arrival that it has is of an earlier phase";
-  EXPECT_EQ(mark_at(it.link.open() - 1).phase, 2U);
+  EXPECT_EQ(attendance_at(it.link.open() - 1).phase, 2U);
 }
 
 TEST_F(barrier_calls, pass_with_the_next_call_where_the_store_did_not_confirm_it_in_time) {
@@ -138,7 +138,7 @@ TEST_F(barrier_calls, pass_with_the_next_call_where_the_store_did_not_confirm_it
   const tickets::reply both = seen(2, {{kind::arrived, 0, party->party}, {kind::arrived, 0, id(8)}});
   it.answer(both);
   ASSERT_EQ(it.pending_tasks(), tasks{task::acquire});
-  EXPECT_EQ(mark_at().stands_for, kind::passed);
+  EXPECT_EQ(attendance_at().stands_for, kind::passed);
   it.time.run_for(8s);
   EXPECT_TRUE(results.empty()) << "an answer has as long as the retry policy says";
   it.time.run_for(2s);
@@ -146,7 +146,7 @@ TEST_F(barrier_calls, pass_with_the_next_call_where_the_store_did_not_confirm_it
   start(party, 0, true, 5s);
   while (it.pending_tasks().back() != task::inspect) it.answer(tickets::reply{tickets::kept{{true}}});
   it.answer(both, it.link.open() - 1);
-  EXPECT_EQ(mark_at(it.link.open() - 1).stands_for, kind::passed);
+  EXPECT_EQ(attendance_at(it.link.open() - 1).stands_for, kind::passed);
   it.answer(granted_at(9), it.link.open() - 1);
   ASSERT_TRUE(is_complete());
   EXPECT_EQ(std::get<arrivals>(results.back()).phase, 0U);

@@ -68,11 +68,12 @@ class observed_link final : public store::link<tickets::request, tickets::reply>
  private:
   void observe(tickets::request& request) {
     claimant self = from_metadata(*request.metadata);
-    auto mark = store::mark_in(self.value.value()).value();
-    if (mark.stands_for == store::mark::kind::arrived) sees_.arrived[mark.phase].insert(party_);
-    if (sees_.with == mutant::claims_for_parties) mark.party = owner_id::random();
-    if (sees_.with == mutant::no_phases) mark.phase = 0;
-    self.value = store::to_value(mark);
+    auto attendance = store::attendance_in(self.value.value()).value();
+    if (attendance.stands_for == store::attendance::kind::arrived)
+      sees_.arrived[attendance.phase].insert(party_);
+    if (sees_.with == mutant::claims_for_parties) attendance.party = owner_id::random();
+    if (sees_.with == mutant::no_phases) attendance.phase = 0;
+    self.value = store::to_value(attendance);
     request.metadata = std::make_shared<const std::string>(to_metadata(self));
   }
 

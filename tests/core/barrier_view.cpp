@@ -12,7 +12,7 @@ namespace holdfast {
 namespace {
 
 using test::id;
-using kind = store::mark::kind;
+using kind = store::attendance::kind;
 
 claim_state a_holder(std::string value, std::int64_t permits = 1) {
   claim_state c;
@@ -22,8 +22,8 @@ claim_state a_holder(std::string value, std::int64_t permits = 1) {
   c.claimant.value = std::move(value);
   return c;
 }
-claim_state a_holder(const store::mark& mark, std::int64_t permits = 1) {
-  return a_holder(store::to_value(mark), permits);
+claim_state a_holder(const store::attendance& attendance, std::int64_t permits = 1) {
+  return a_holder(store::to_value(attendance), permits);
 }
 
 std::optional<lock_state> held_by(std::vector<claim_state> holders) {
@@ -31,16 +31,17 @@ std::optional<lock_state> held_by(std::vector<claim_state> holders) {
   s.holders = std::move(holders);
   return s;
 }
-std::optional<lock_state> held_by(const std::vector<store::mark>& marks) {
+std::optional<lock_state> held_by(const std::vector<store::attendance>& attendances) {
   std::vector<claim_state> holders;
-  for (const store::mark& each : marks) holders.push_back(a_holder(each));
+  for (const store::attendance& each : attendances) holders.push_back(a_holder(each));
   return held_by(std::move(holders));
 }
 
-TEST(marks, come_back_as_they_were_written) {
-  for (const store::mark& each : {store::mark{kind::counted, 0, id(1)}, store::mark{kind::arrived, 7, id(2)},
-                                  store::mark{kind::passed, 1ULL << 63U, id(3)}}) {
-    const auto back = store::mark_in(store::to_value(each));
+TEST(attendances, come_back_as_they_were_written) {
+  for (const store::attendance& each :
+       {store::attendance{kind::counted, 0, id(1)}, store::attendance{kind::arrived, 7, id(2)},
+        store::attendance{kind::passed, 1ULL << 63U, id(3)}}) {
+    const auto back = store::attendance_in(store::to_value(each));
     ASSERT_TRUE(back);
     EXPECT_EQ(back->stands_for, each.stands_for);
     EXPECT_EQ(back->phase, each.phase);
@@ -48,14 +49,14 @@ TEST(marks, come_back_as_they_were_written) {
   }
 }
 
-TEST(marks, are_not_seen_in_other_values) {
+TEST(attendances, are_not_seen_in_other_values) {
   const std::string party = id(1).hex();
   for (const std::string& each : std::vector<std::string>{
            std::string{}, std::string{" "}, std::string{"counted"}, "counted " + party + "0",
            "arrived " + party, "arrived 1", "arrived x " + party, "arrived -1 " + party,
            "arrived  1 " + party, "passed 1x " + party, "arrived 18446744073709551615 " + party,
            "arrived 99999999999999999999 " + party, "left 1 " + party, std::string{"10.0.0.7:8080"}}) {
-    EXPECT_FALSE(store::mark_in(each)) << each;
+    EXPECT_FALSE(store::attendance_in(each)) << each;
   }
 }
 

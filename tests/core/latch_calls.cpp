@@ -11,7 +11,7 @@ namespace {
 using namespace test;
 using lease_core::rendezvous;
 using tickets::task;
-using kind = store::mark::kind;
+using kind = store::attendance::kind;
 
 class latch_calls : public rendezvous_fixture {
  protected:
@@ -19,11 +19,11 @@ class latch_calls : public rendezvous_fixture {
   template <class Function>
   void expect_same_count_after(Function fails) {
     start(latch, 1, false);
-    const auto first = mark_at(it.link.open() - 1).party;
+    const auto first = attendance_at(it.link.open() - 1).party;
     fails();
     EXPECT_TRUE(code());
     start(latch, 1, false);
-    EXPECT_EQ(mark_at(it.link.open() - 1).party, first);
+    EXPECT_EQ(attendance_at(it.link.open() - 1).party, first);
     it.answer(granted_at(8), it.link.open() - 1);
     EXPECT_FALSE(code());
   }
@@ -37,7 +37,7 @@ TEST_F(latch_calls, claim_permits_without_a_place_in_the_queue) {
   EXPECT_EQ(it.link.request().weight, 2);
   EXPECT_EQ(it.link.request().capacity, 3);
   EXPECT_FALSE(it.link.request().wait);
-  EXPECT_EQ(mark_at().stands_for, kind::counted);
+  EXPECT_EQ(attendance_at().stands_for, kind::counted);
   it.answer(granted_at(7));
   ASSERT_EQ(results.size(), 1U);
   EXPECT_FALSE(code());
@@ -160,26 +160,26 @@ TEST_F(latch_calls, try_a_count_again_like_a_claim_that_waits) {
 
 TEST_F(latch_calls, count_once_after_an_unknown_outcome) {
   start(latch, 1, false);
-  const auto first = mark_at().party;
+  const auto first = attendance_at().party;
   it.answer(permanent_maybe_executed);
   EXPECT_EQ(code(), errc::unknown_outcome);
   it.answer(tickets::reply{tickets::done{}});  // withdrawn
   start(latch, 1, false);
-  EXPECT_EQ(mark_at().party, first);
+  EXPECT_EQ(attendance_at().party, first);
   it.answer(granted_at(8));
   start(latch, 1, false);
-  EXPECT_NE(mark_at().party, first) << "the next count is another one";
+  EXPECT_NE(attendance_at().party, first) << "the next count is another one";
 }
 
 TEST_F(latch_calls, count_once_after_a_limit_without_an_answer) {
   start(latch, 1, false, 2s);
-  const auto first = mark_at().party;
+  const auto first = attendance_at().party;
   it.time.run_for(9s);
   EXPECT_TRUE(results.empty()) << "an answer has as long as the retry policy says";
   it.time.run_for(1s);
   EXPECT_EQ(code(), errc::unknown_outcome);
   start(latch, 1, false, 2s);
-  EXPECT_EQ(mark_at(1).party, first);
+  EXPECT_EQ(attendance_at(1).party, first);
 }
 
 TEST_F(latch_calls, count_once_after_each_failure_that_may_have_counted) {
@@ -221,19 +221,19 @@ TEST_F(latch_calls, count_once_after_each_failure_that_may_have_counted) {
 TEST_F(latch_calls, count_once_after_failures_of_several_calls) {
   start(latch, 1, false);
   start(latch, 1, false);
-  const std::set both{mark_at(0).party, mark_at(1).party};
+  const std::set both{attendance_at(0).party, attendance_at(1).party};
   it.answer(permanent_maybe_executed);
   it.answer(permanent_maybe_executed);
   while (it.link.open() != 0) it.answer(tickets::reply{tickets::done{}});  // withdrawn
   start(latch, 1, false);
   start(latch, 1, false);
-  EXPECT_EQ((std::set{mark_at(0).party, mark_at(1).party}), both);
+  EXPECT_EQ((std::set{attendance_at(0).party, attendance_at(1).party}), both);
 }
 
 TEST_F(latch_calls, tell_the_loss_of_a_count_until_the_object_counts_anew) {
   latch->terms.renews = false;
   start(latch, 1, false);
-  const auto first = mark_at().party;
+  const auto first = attendance_at().party;
   it.answer(granted_at(7));
   start(latch);
   for (int each = 0; each < 31 && losses.empty(); ++each) {
@@ -251,7 +251,7 @@ TEST_F(latch_calls, tell_the_loss_of_a_count_until_the_object_counts_anew) {
   it.answer(seen(3, {{kind::counted, 0, id(8)}, {kind::counted, 0, id(9)}, {kind::counted, 0, id(10)}}));
   EXPECT_TRUE(is_complete()) << "others have counted in its place";
   start(latch, 1);
-  EXPECT_EQ(mark_at().party, first);
+  EXPECT_EQ(attendance_at().party, first);
   it.answer(granted_at(8));
   it.answer(tickets::reply{std::optional<lock_state>{}});
   EXPECT_EQ(results.size(), 4U) << "it waits";
@@ -272,11 +272,11 @@ TEST_F(latch_calls, say_why_a_count_is_refused) {
 TEST_F(latch_calls, know_an_earlier_claim_of_a_count_that_is_refused) {
   for (const bool is_there : {true, false}) {
     start(latch, 1, false);
-    const auto same = mark_at().party;
+    const auto same = attendance_at().party;
     it.answer(permanent_maybe_executed);
     it.answer(tickets::reply{tickets::done{}});
     start(latch, 1, false);
-    EXPECT_EQ(mark_at().party, same);
+    EXPECT_EQ(attendance_at().party, same);
     it.answer(tickets::reply{tickets::refused{}});
     const auto third = is_there ? same : id(10);
     it.answer(seen(3, {{kind::counted, 0, id(8)}, {kind::counted, 0, id(9)}, {kind::counted, 0, third}}));

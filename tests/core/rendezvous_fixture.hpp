@@ -40,14 +40,15 @@ class rendezvous_fixture : public managed_leases {
           calls.start(at, call, [this](lease_core::arrived result) { results.push_back(std::move(result)); });
     });
   }
-  /// The mark of a claim that is asked for.
-  [[nodiscard]] store::mark mark_at(std::size_t which = 0) const {
-    return store::mark_in(from_metadata(*it.link.request(which).metadata).value.value()).value();
+  /// What a claim that is asked for stands for.
+  [[nodiscard]] store::attendance attendance_at(std::size_t which = 0) const {
+    return store::attendance_in(from_metadata(*it.link.request(which).metadata).value.value()).value();
   }
-  [[nodiscard]] static tickets::reply seen(std::ptrdiff_t capacity, const std::vector<store::mark>& marks) {
+  [[nodiscard]] static tickets::reply seen(std::ptrdiff_t capacity,
+                                           const std::vector<store::attendance>& attendances) {
     lock_state s;
     s.capacity = capacity;
-    for (const store::mark& each : marks) {
+    for (const store::attendance& each : attendances) {
       claim_state c;
       c.mode = mode::permits;
       c.permits = 1;

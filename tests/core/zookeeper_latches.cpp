@@ -22,9 +22,9 @@ class zookeeper_latches : public zookeeper_rests {
     stays_ = true;
     insists_ = true;
     waits_ = false;
-    stand_for(store::mark::kind::counted, 0);
+    stand_for(store::attendance::kind::counted, 0);
   }
-  void stand_for(store::mark::kind kind, std::uint64_t phase) {
+  void stand_for(store::attendance::kind kind, std::uint64_t phase) {
     claimant self;
     self.value = store::to_value({kind, phase, owner(9)});
     metadata_ = std::make_shared<const std::string>(to_metadata(self));
@@ -64,7 +64,7 @@ TEST_F(zookeeper_latches, keep_a_count_for_its_ttl_after_the_session_though_nobo
   EXPECT_EQ(permits_shown(), 1);
   const auto seen = inspect();
   ASSERT_TRUE(seen.holders[0].claimant.value);
-  EXPECT_TRUE(store::mark_in(*seen.holders[0].claimant.value)) << "it says what it stands for";
+  EXPECT_TRUE(store::attendance_in(*seen.holders[0].claimant.value)) << "it says what it stands for";
   let_pass(29900ms);
   EXPECT_EQ(permits_shown(), 1);
   let_pass(200ms);
@@ -91,10 +91,38 @@ TEST_F(zookeeper_latches, count_the_ttl_by_the_clock_of_the_servers) {
 }
 
 TEST_F(zookeeper_latches, count_the_ttl_by_their_own_clock_where_they_may_not_write) {
+  wire_.now_ms -= 3'600'000;
   count(0);
   session_ends();
   wire_.unwritable.insert("/stock/rests%");
-  EXPECT_EQ(permits_shown(), 1);
+  EXPECT_EQ(permits_shown(), 0) << "by this computer's clock it was over long ago";
+}
+
+TEST_F(zookeeper_latches, whose_mark_cannot_be_written_leave_other_holds_renewed) {
+  count(0);
+  const std::string mark = "/stock/rests%/" + *wire_.all.at("/stock/rests%").children.begin();
+  count(1);
+  wire_.unwritable.insert(mark);
+  tickets::request r;
+  r.kind = tickets::task::renew;
+  for (const std::size_t each : {0, 1}) r.batch.push_back({"stock", owner(each), fencing_token{1}, 30s});
+  session_.send(r, [this](outcome o) { renewed_ = std::move(o); });
+  wire_.serve(session_);
+  EXPECT_EQ(kept(), (std::vector{true, true}));
+  EXPECT_EQ(std::get<tickets::kept>(std::get<tickets::reply>(*renewed_)).unsure, std::vector<std::size_t>{0});
+}
+
+TEST_F(zookeeper_latches, of_another_number_are_refused_while_what_the_dead_have_counted_rests) {
+  count(0);
+  session_ends();
+  want_permits(1, 5);
+  count(1);
+  const auto* const other = std::get_if<tickets::other_capacity>(&std::get<tickets::reply>(got_.at(1)));
+  ASSERT_NE(other, nullptr);
+  EXPECT_EQ(other->capacity, 3);
+  let_pass(31s);
+  count(2);
+  EXPECT_TRUE(is_granted(2)) << "nothing is left of the former";
 }
 
 TEST_F(zookeeper_latches, refuse_a_count_beyond_what_the_dead_have_left) {
@@ -159,28 +187,32 @@ TEST_F(zookeeper_latches, line_up_for_the_decision_on_a_count) {
   claim(0, 0s, true);
   while (!wire_.all.contains("/stock/locks") || wire_.all.at("/stock/locks").children.empty())
     wire_.serve_next(session_);
-  outcome seen;
-  begin_to_inspect(seen);
   claim(1, 0s, true);
   wire_.serve(session_);
   EXPECT_FALSE(is_refused(1)) << "the other one is not decided yet";
   EXPECT_EQ(permits_shown(), 2);
-  for (const claim_state& each : inspect().holders) EXPECT_EQ(each.mode, mode::permits);
 }
 
-TEST_F(zookeeper_latches, ask_again_for_the_refusal_of_a_count_that_has_lined_up) {
+// All line up behind the first, and none of them fits beside it.
+TEST_F(zookeeper_latches, get_the_refusal_of_a_count_that_has_lined_up_with_the_next_look) {
   want_permits(2, 3);
-  claim(0, 0s, true);
-  claim(1, 0s, true);
+  for (const std::size_t each : {0, 1, 2}) claim(each, 0s, true);
   wire_.serve(session_);
-  EXPECT_EQ(permits_shown(), 2);
-  const std::size_t refused = is_granted(0) ? 1 : 0;
-  if (!is_refused(refused)) {
-    EXPECT_EQ(received_.at(owner(refused)).back(), store::notification_kind::look);
-    count(refused);
-    EXPECT_TRUE(is_refused(refused));
+  ASSERT_TRUE(is_granted(0));
+  for (const std::size_t each : {1, 2}) {
+    ASSERT_FALSE(is_refused(each)) << "it has lined up";
+    ASSERT_EQ(received_.at(owner(each)).back(), store::notification_kind::look);
+    EXPECT_FALSE(received_tokens_.at(owner(each)).back()) << "its owner does not know that of its leases";
+    tickets::request look;
+    look.kind = tickets::task::look;
+    look.name = "stock";
+    look.owner = owner(each);
+    session_.send(look, [this, each](outcome o) { got_[each] = std::move(o); });
+    pass(50ms);
+    EXPECT_TRUE(is_refused(each)) << "without coming anew";
   }
-  EXPECT_EQ(leases(), 2U) << "it leaves nothing";
+  EXPECT_EQ(leases(), 2U) << "they leave nothing";
+  EXPECT_TRUE(wire_.all.at("/stock/locks").children.empty());
 }
 
 TEST_F(zookeeper_latches, show_no_place_in_the_line_as_a_holder) {
@@ -193,7 +225,7 @@ TEST_F(zookeeper_latches, show_no_place_in_the_line_as_a_holder) {
 // A party of a barrier has two claims while it goes on to the next. Who looks sees one of them at least.
 TEST_F(zookeeper_latches, look_again_where_a_claim_went_between_two_reads) {
   stays_ = false;
-  stand_for(store::mark::kind::passed, 0);
+  stand_for(store::attendance::kind::passed, 0);
   count(0);
   count(1);
   const std::string former = lease();
@@ -211,12 +243,26 @@ TEST_F(zookeeper_latches, look_again_where_a_claim_went_between_two_reads) {
 TEST_F(zookeeper_latches, show_a_claim_that_is_left_to_its_mark_between_two_reads) {
   count(0);
   count(1);
+  const std::size_t lists = wire_.counts[operation_kind::list];
+  EXPECT_EQ(inspect().holders.size(), 2U);
+  const std::size_t lists_of_a_look = wire_.counts[operation_kind::list] - lists;
   outcome seen;
   begin_to_inspect(seen);
   wire_.serve_until(session_, lease());
   wire_.remove(lease());
   wire_.serve(session_);
   EXPECT_EQ(state_in(seen).holders.size(), 2U);
+  EXPECT_EQ(wire_.counts[operation_kind::list], lists + 2 * lists_of_a_look) << "the mark tells of the claim";
+}
+
+TEST_F(zookeeper_latches, leave_nothing_where_a_hold_ends_by_force_whose_process_was_killed_in_the_line) {
+  claim(0, 0s, true);
+  while (!got_.contains(0)) wire_.serve_next(session_);
+  wire_.lose_all();
+  EXPECT_EQ(force_release(), 1U);
+  wire_.serve(session_);
+  EXPECT_TRUE(wire_.all.at("/stock/locks").children.empty());
+  EXPECT_EQ(marks(), 0U);
 }
 
 TEST_F(zookeeper_latches, leave_nothing_of_a_count_that_is_ended_by_force) {

@@ -189,7 +189,10 @@ class zookeeper_contention : public testing::Test {
 
   zookeeper_contention() {
     session_.connected(session_id, 10s, time_.now());
-    session_.on_notifications([this](const store::notification& n) { received_[n.owner].push_back(n.kind); });
+    session_.on_notifications([this](const store::notification& n) {
+      received_[n.owner].push_back(n.kind);
+      received_tokens_[n.owner].push_back(n.token);
+    });
   }
 
   static owner_id owner(std::size_t number) {
@@ -256,6 +259,7 @@ class zookeeper_contention : public testing::Test {
   session session_{time_, wire_, {}};
   std::map<std::size_t, outcome> got_;
   std::map<owner_id, std::vector<store::notification_kind>> received_;
+  std::map<owner_id, std::vector<fencing_token>> received_tokens_;
   std::optional<outcome> renewed_;
 };
 

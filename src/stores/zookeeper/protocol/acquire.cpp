@@ -133,11 +133,15 @@ void claim_queue::fail_entry(claim& c, const on_reply& handler, tickets::link::o
   remove(c, [handler, reply = std::move(reply)](const tickets::link::outcome&) { handler(reply); });
 }
 
-/// Refuses a claim that does not wait. One that insists may have been queued, so that no request waits for
-/// the refusal: it asks again, and is first in line by now.
-void claim_queue::refuse(claim& c, const on_reply& handler) {
-  if (!handler) return come_anew(c);
-  fail_entry(c, handler, tickets::reply{tickets::refused{}});
+/// Ends a claim that is not granted. Where it has been queued, no request waits for the answer: the next look
+/// gets it. If the claim came anew instead, those that are refused could overtake each other for ever.
+void claim_queue::refuse(claim& c, const on_reply& handler, tickets::reply verdict) {
+  if (handler) return fail_entry(c, handler, std::move(verdict));
+  const owner_id owner = c.request.owner;
+  remove(c, [this, owner, verdict = std::move(verdict)](const tickets::link::outcome&) {
+    verdicts_.insert_or_assign(owner, verdict);
+    if (on_notification_) on_notification_({owner, store::notification_kind::look, {}});
+  });
 }
 
 /// The numbers of its queue are used up. It comes again later, and removes the parent, so that counting
@@ -145,7 +149,7 @@ void claim_queue::refuse(claim& c, const on_reply& handler) {
 void claim_queue::make_room(claim& c, const on_reply& handler) {
   const std::string queue = c.queue;
   if (!may_queue(c)) {
-    refuse(c, handler);
+    refuse(c, handler, tickets::refused{});
   } else {
     fail_entry(c, handler, no_numbers_below(queue));
   }
@@ -158,7 +162,7 @@ void claim_queue::settle(claim& c, const on_reply& handler) {
     if (is_semaphore(c.request)) return choose(c, handler, 0);
     return admit(c, handler);
   }
-  if (!may_queue(c)) return refuse(c, handler);
+  if (!may_queue(c)) return refuse(c, handler, tickets::refused{});
   c.now = claim::phase::waiting;
   wait_behind(c, extent::fresh);
   handler(tickets::reply{place_of(c.token, false)});

@@ -102,7 +102,7 @@ class claim_queue final : private arrivals::host {
   listing read_queue(const std::string& queue, std::vector<result> lists, bool is_current) override;
   void entered(const arrival& a, const listing& l) override;
   [[nodiscard]] static bool may_queue(const claim& c) { return c.request.wait || c.request.insists; }
-  void refuse(claim& c, const on_reply& handler);
+  void refuse(claim& c, const on_reply& handler, tickets::reply verdict);
   void fail_entry(claim& c, const on_reply& handler, tickets::link::outcome reply);
   void make_room(claim& c, const on_reply& handler);
   void settle(claim& c, const on_reply& handler);
@@ -177,6 +177,8 @@ class claim_queue final : private arrivals::host {
   std::map<owner_id, std::string> unended_marks_;
   /// Of early releases whose request was not answered: whether the name is known to rest since.
   std::map<owner_id, bool> unsure_rests_;
+  /// Of claims that were refused while they were queued, until they look.
+  std::map<owner_id, tickets::reply> verdicts_;
   arrivals arrivals_;
   polling polling_;
   name_rests rests_;

@@ -16,9 +16,10 @@
 
 namespace holdfast::zookeeper {
 
-/// The mark of a hold: the data of a node of its own, which outlives the session. While the hold's node is
-/// there the mark means nothing. Afterwards the name rests, for the length of the mark, counted from when the
-/// mark was last written as `is_stamped`.
+/// The mark of a hold: the data of a node of its own, which outlives the session. While all nodes of the hold
+/// are there the mark says no more than that the claim was decided. Afterwards the name rests, for the length
+/// of the mark, counted from when the mark was last written as `is_stamped`. Permits, whose nodes go one by
+/// one, count by the mark until the last of them is gone.
 struct mark {
   holdfast::mode mode = holdfast::mode::exclusive;
   std::int64_t permits = 0;  // of a semaphore

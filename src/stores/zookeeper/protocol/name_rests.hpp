@@ -23,7 +23,9 @@ struct former_hold {
   holdfast::mode mode{};
   std::int64_t permits = 0;
   store::time_point until;
-  bool has_begun = true;    // the rest; otherwise the claim holds, as far as is known
+  /// The rest; otherwise the claim holds, as far as is known. A claim that stays may have begun and hold: its
+  /// leases are counted, and the permits of its mark only beyond them.
+  bool has_begun = true;
   std::int64_t leases = 0;  // that are there still
 };
 
@@ -37,7 +39,8 @@ struct rests_seen {
 /// Looks at the marks of former holds, for the claims that have to heed them.
 ///
 /// One look of a client at a name serves all claims that asked before it began. A look begins the rests that
-/// nobody has begun, and removes the marks of those that are over. Marks are read once. What nobody can read
+/// nobody has begun, and removes the marks of those that are over. A mark is read once, and
+/// again after leases of its hold have gone. What nobody can read
 /// as a mark, or remove when it is over, is passed over.
 class name_rests {
  public:

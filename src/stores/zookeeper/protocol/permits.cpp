@@ -99,18 +99,11 @@ void claim_queue::chosen(const claim_ref& ref, const on_reply& handler, int trie
   const std::vector<std::string>& beside = results[count + 2].children;
   c->heeds = c->heeds || has_resting(*c, present) ||
              std::find(beside.begin(), beside.end(), rests_node) != beside.end();
-  const std::string leases = c->leases_path();
-  if (agreed != c->request.capacity) {
-    if (present.size() > count && agreed) {
-      const tickets::reply other = tickets::other_capacity{*agreed};
-      if (handler) return fail_entry(*c, handler, other);
-      return come_anew(*c);
-    }
-    nodes_.submit({.kind = kind::set, .path = leases, .data = capacity_note(c->request.capacity)},
-                  [](const result&) {});
-  }
+  c->written_capacity = agreed;
+  if (present.size() > count && agreed && agreed != c->request.capacity)
+    return refuse(*c, handler, tickets::other_capacity{*agreed});
   if (present.size() <= static_cast<std::size_t>(c->request.capacity)) return have_permits(*c, handler);
-  if (!c->request.wait) return refuse(*c, handler);
+  if (!c->request.wait) return refuse(*c, handler, tickets::refused{});
   count_leases(*c);
   if (handler) {
     handler(tickets::reply{place_of(c->token, false)});
@@ -177,6 +170,10 @@ void claim_queue::have_permits(claim& c, const on_reply& handler) {
 /// Grants the permits, and lets the next claim of the queue come.
 void claim_queue::grant_permits(claim& c, const on_reply& handler) {
   const std::string gate = c.place_path();
+  if (c.written_capacity != c.request.capacity) {
+    nodes_.submit({.kind = kind::set, .path = c.leases_path(), .data = capacity_note(c.request.capacity)},
+                  [](const result&) {});
+  }
   hold(c);
   claims_.disown(gate);
   c.place.reset();

@@ -26,8 +26,9 @@ holdfast::mode mode_of(const claim& c) {
   return c.place && c.place->wants == role::reader ? mode::shared : mode::exclusive;
 }
 
-/// The rest after a session that ends without a release; zero: none.
-duration rest_after_session(const claim& c) { return c.request.stays ? c.request.ttl : c.request.grace; }
+/// Of the mark that a claim has while it holds: how long the name rests after a session that ends without a
+/// release. Zero: it has none.
+duration length_of_mark(const claim& c) { return c.request.stays ? c.request.ttl : c.request.grace; }
 
 mark mark_of(const claim& c, duration length, bool is_stamped) {
   mark m;
@@ -76,6 +77,15 @@ bool is_delayed(const claim& c, const rests_seen& seen, store::time_point now) {
   return wanted == mode::permits && taken > c.request.capacity;
 }
 
+/// Whether permits of another capacity rest. Holders of some are found out before, by their leases.
+bool has_other_capacity(const claim& c, const rests_seen& seen, store::time_point now) {
+  if (!is_semaphore(c.request) || !c.written_capacity || c.written_capacity == c.request.capacity)
+    return false;
+  return std::any_of(seen.formers.begin(), seen.formers.end(), [&](const former_hold& former) {
+    return former.mode == mode::permits && former.has_begun && former.until > now;
+  });
+}
+
 /// When the first of the rests ends, and no later than one that is ended by force has to be noticed.
 store::time_point next_look(const rests_seen& seen, store::time_point now) {
   store::time_point next = now + longest_pause;
@@ -92,7 +102,7 @@ store::time_point next_look(const rests_seen& seen, store::time_point now) {
 operation claim_queue::write_of_mark(const claim& c) {
   return {.kind = kind::set,
           .path = mark_path(c.base, c.guid),
-          .data = to_text(mark_of(c, rest_after_session(c), c.request.stays))};
+          .data = to_text(mark_of(c, length_of_mark(c), c.request.stays))};
 }
 
 claim* claim_queue::find_checking(const claim_ref& ref) {
@@ -129,8 +139,10 @@ void claim_queue::look_at_rests(claim& c, const on_reply& handler, store::time_p
 void claim_queue::decide(claim& c, const on_reply& handler, const rests_seen& seen) {
   const bool is_crowded =
       is_semaphore(c.request) && seen.leases.size() > static_cast<std::size_t>(c.request.capacity);
+  if (has_other_capacity(c, seen, time_.now()))
+    return refuse(c, handler, tickets::other_capacity{*c.written_capacity});
   if (!is_crowded && !is_delayed(c, seen, time_.now())) return make_mark(c, handler, 0);
-  if (!c.request.wait) return refuse(c, handler);
+  if (!c.request.wait) return refuse(c, handler, tickets::refused{});
   if (is_crowded) {  // others have made leases since, out of turn: it waits for their end
     c.now = claim::phase::choosing;
     count_leases(c);
@@ -143,7 +155,7 @@ void claim_queue::decide(claim& c, const on_reply& handler, const rests_seen& se
 
 /// Makes the mark of a claim that has a grace or stays, and grants the claim.
 void claim_queue::make_mark(claim& c, const on_reply& handler, int tries) {
-  if (rest_after_session(c) == duration::zero()) return grant(c, handler);
+  if (length_of_mark(c) == duration::zero()) return grant(c, handler);
   c.settled = false;
   c.is_answering = handler != nullptr;
   c.marked = true;

@@ -71,11 +71,16 @@ void append(std::vector<claimed>& to, layout style, const result& list, const st
 void sort_out_permits(survey& all, std::vector<claimed> queue, std::vector<claimed> leases,
                       const std::vector<std::string>& marks) {
   const std::unordered_set<std::string> marked{marks.begin(), marks.end()};
-  std::unordered_set<owner_id> decided;
+  std::unordered_map<owner_id, std::string> gates;  // of decided claims: their places
   for (const claimed& lease : leases) {
-    if (lease.place.guid && marked.contains(lease.place.guid->hex())) decided.insert(*lease.place.guid);
+    if (lease.place.guid && marked.contains(lease.place.guid->hex())) gates[*lease.place.guid];
   }
-  std::erase_if(queue, [&](const claimed& c) { return c.place.guid && decided.contains(*c.place.guid); });
+  std::erase_if(queue, [&](const claimed& c) {
+    const auto decided = c.place.guid ? gates.find(*c.place.guid) : gates.end();
+    if (decided == gates.end()) return false;
+    decided->second = c.nodes.front();
+    return true;
+  });
   std::unordered_set<owner_id> queued;
   for (claimed& c : queue) {
     if (c.place.guid) queued.insert(*c.place.guid);
@@ -91,6 +96,10 @@ void sort_out_permits(survey& all, std::vector<claimed> queue, std::vector<claim
         all.holders[at->second].nodes.push_back(std::move(lease.nodes.front()));
         continue;
       }
+    }
+    if (const auto decided = lease.place.guid ? gates.find(*lease.place.guid) : gates.end();
+        decided != gates.end()) {
+      lease.gate = decided->second;
     }
     all.holders.push_back(std::move(lease));
   }
@@ -338,7 +347,7 @@ bool has_rendezvous(const survey& name) {
   return std::any_of(name.holders.begin(), name.holders.end(), [](const claimed& c) {
     const auto n = c.rest ? std::nullopt : read_note(c.data);
     const auto value = from_metadata(c.rest ? c.rest->metadata : n ? n->metadata : std::string{}).value;
-    return value && store::mark_in(*value);
+    return value && store::attendance_in(*value);
   });
 }
 
@@ -346,6 +355,7 @@ std::vector<std::string> all_nodes_of(const claimed& c) {
   std::vector<std::string> all;
   if (!c.mark.empty()) all.push_back(c.mark);
   all.insert(all.end(), c.nodes.begin(), c.nodes.end());
+  if (!c.gate.empty()) all.push_back(c.gate);
   return all;
 }
 

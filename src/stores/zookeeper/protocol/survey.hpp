@@ -20,6 +20,7 @@ struct claimed {
   status about;
   std::string data;
   std::string mark{};                     // the path of its mark, if it has one
+  std::string gate{};                     // of permits: its place in the line, if that is still there
   std::int64_t permits = 0;               // by its mark, once that counts: some of its nodes may have gone
   std::optional<zookeeper::mark> rest{};  // of a hold that has ended: its mark, which is its only node
   duration left{};                        // of its rest

@@ -237,9 +237,9 @@ void claim_queue::come_in(claim& c) {
 /// Leaves the queue and asks again at once. The answer to that request reports the failure.
 void claim_queue::come_anew(claim& c) {
   const owner_id owner = c.request.owner;
-  const fencing_token token = c.token;
-  remove(c, [this, owner, token](const tickets::link::outcome&) {
-    if (on_notification_) on_notification_({owner, store::notification_kind::look, token});
+  remove(c, [this, owner](const tickets::link::outcome&) {
+    // Without a token: that of the claim may have risen with its leases, which the owner does not know.
+    if (on_notification_) on_notification_({owner, store::notification_kind::look, {}});
   });
 }
 
@@ -267,6 +267,7 @@ void claim_queue::unwatch(const std::string& path, watch_kind kind) {
 /// connection the look fails, so that the waiter notices it.
 void claim_queue::look(const tickets::request& request, const on_reply& handler) {
   const auto place_now = [this, owner = request.owner, handler] {
+    if (const auto verdict = verdicts_.extract(owner)) return handler(verdict.mapped());
     const claim* const found = claims_.find(owner);
     if (found == nullptr) return handler(tickets::reply{tickets::nothing{}});
     handler(tickets::reply{place_of(found->token, found->now == claim::phase::holding)});
