@@ -25,7 +25,7 @@ namespace holdfast::tickets {
 enum class task : std::uint8_t {
   acquire,        // name owner weight capacity shareable ttl wait metadata -> place, refused, other_capacity
   find,           // name owner -> place, nothing                  where a claim stands whose reply was lost
-  look,           // name owner token ttl -> place, nothing, refused, other_capacity  keep a waiting claim, and serve
+  look,           // name owner token ttl -> nothing, or as `acquire`  keep a waiting claim, and serve
   renew,          // batch of (name owner token ttl) -> kept
   release,        // name owner token -> done, nothing
   withdraw,       // name owner -> done, nothing                   as release, for a token not known
