@@ -51,7 +51,7 @@ enum class ballot_step : std::uint8_t {
   claim,   // acquire: name owner token weight ... -> ballot       or keep what it has
   yield,   // look: name owner grant ttl -> ballot, nothing        give way to a claim that goes first
   accept,  // look: name owner token ttl -> ballot, nothing        propose another token
-  end,     // force_release: name owner -> count                   end the hold of that owner
+  end,     // force_release: name owner last -> count              end the hold of that owner
 };
 
 /// What one of several servers says of a claim, beside its place there.
@@ -77,7 +77,8 @@ struct request {
   std::string name;
   owner_id owner;
   fencing_token token;
-  fencing_token last{std::numeric_limits<std::int64_t>::max()};  // of those to end by force
+  /// Of those to end by force. One of several servers ends no claim with a larger number, however it is ended.
+  fencing_token last{std::numeric_limits<std::int64_t>::max()};
   std::int64_t weight = 0;
   std::int64_t capacity = 0;
   bool shareable = false;

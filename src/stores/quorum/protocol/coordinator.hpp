@@ -112,6 +112,7 @@ class coordinator {
 
   void renew(const tickets::request& batch, on_reply done);
   void rest(const tickets::request& last, on_reply done);
+  [[nodiscard]] bool is_followed(const farewell& f) const;
   void withdraw_at(std::size_t server, const std::shared_ptr<farewell>& f);
   void spread(const owner_id& owner, std::size_t server, bool has_it);
   void release(tickets::request request, on_reply done);

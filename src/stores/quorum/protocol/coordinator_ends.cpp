@@ -1,4 +1,5 @@
-// How claims end: a release goes to all servers, until each has confirmed it.
+// How claims end: a release goes to all servers, until each has confirmed it. It names the largest number that
+// has been drawn: the same owner may claim again while the release is still on its way to a server.
 
 #include <algorithm>
 #include <chrono>
@@ -29,6 +30,7 @@ void coordinator::release(request r, on_reply done) {
   }
   r.metadata.reset();
   r.step = tickets::ballot_step::none;
+  r.last = places_.last();
   const auto f = std::make_shared<farewell>(farewell{r, scheduler_.now() + r.ttl});
   const auto d = begin_delivery();
   ask_all(
@@ -60,6 +62,7 @@ void coordinator::rest(const request& last, on_reply done) {
   r.name = hold.name;
   r.owner = hold.owner;
   r.ttl = hold.ttl;
+  r.last = places_.last();
   const auto f = std::make_shared<farewell>(farewell{r, scheduler_.now() + r.ttl});
   const auto d = begin_delivery();
   const auto withdrawn = std::make_shared<std::vector<char>>(settings_.servers, false);
@@ -79,7 +82,11 @@ void coordinator::rest(const request& last, on_reply done) {
       std::move(done));
 }
 
+/// The owner has claimed again. That claim ends the former one wherever it comes, and is withdrawn itself later.
+bool coordinator::is_followed(const farewell& f) const { return claims_.contains(f.withdrawal.owner); }
+
 void coordinator::withdraw_at(std::size_t server, const std::shared_ptr<farewell>& f) {
+  if (is_followed(*f)) return;
   const auto d = begin_delivery();
   send_to(server, f->withdrawal, [this, server, f, d, alive = alive_](const outcome& o) {
     if (!*alive) return;
@@ -123,7 +130,7 @@ void coordinator::when_delivered(const std::function<void()>& action) {
 void coordinator::release_again(const std::shared_ptr<farewell>& f, std::size_t server, duration pause) {
   if (scheduler_.now() + pause > f->give_up) return;
   scheduler_.at(scheduler_.now() + pause, [this, f, server, pause, alive = alive_] {
-    if (!*alive) return;
+    if (!*alive || is_followed(*f)) return;
     send_to(server, f->withdrawal, [this, f, server, pause, alive](const outcome& o) {
       if (*alive && std::holds_alternative<store::request_error>(o))
         release_again(f, server, std::min(2 * pause, longest_pause));

@@ -27,6 +27,8 @@ class place_in_time {
   /// Above all numbers before. A minority of clocks that are wrong moves it no further than the others are
   /// apart. \pre is_known.
   [[nodiscard]] fencing_token next(store::time_point now);
+  /// What `next` has returned last; zero: nothing yet.
+  [[nodiscard]] fencing_token last() const { return fencing_token{last_}; }
 
  private:
   struct sample {

@@ -271,11 +271,16 @@ void request_fsm::say_script(std::string& out, bool in_full) const {
       break;
     case task::release:
     case task::withdraw:
-    case task::downgrade:
-      begin_with_keys(request_.met_foreign ? 3 : 2);
+      begin_with_keys(2 + (in_->votes ? 1 : 0) + (request_.met_foreign ? 1 : 0));
       append_bulk_string(out, request_.owner.hex());
       append_number(out, keep);
+      if (in_->votes) append_bulk_string(out, text_of(request_.last));
       if (request_.met_foreign) append_bulk_string(out, "foreign");
+      break;
+    case task::downgrade:
+      begin_with_keys(2);
+      append_bulk_string(out, request_.owner.hex());
+      append_number(out, keep);
       break;
     case task::annotate:
       begin_with_keys(3);
@@ -293,9 +298,10 @@ void request_fsm::say_script(std::string& out, bool in_full) const {
       break;
     case task::force_release:
       if (in_->votes) {
-        begin_with_keys(2);
+        begin_with_keys(3);
         append_bulk_string(out, request_.owner.hex());
         append_number(out, keep);
+        append_bulk_string(out, text_of(request_.last));
         break;
       }
       begin_with_keys(3);

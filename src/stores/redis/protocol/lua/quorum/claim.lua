@@ -7,7 +7,8 @@
 -- Returns a vote (see vote.lua), or {2, blocker, clock}: refused, {3, capacity}: in use with that capacity, or
 -- {4}: paused. Then nothing was written.
 --
--- Carried out twice for one owner it gives the same place again.
+-- Carried out twice for one owner it gives the same place again. A claim of the owner with a smaller number ends: its
+-- client has withdrawn it, and does not know yet that this server has heard of that.
 
 local found = redis.call('MGET', KEYS[1], KEYS[2])
 local clock = redis.call('TIME')
@@ -48,14 +49,15 @@ local holder = is_usual and parts_of(found[1])
 local front = holder and #found[2] > 20 and first_in(waiters)
 if holder and not is_end(front) then
   local first_waiter = front and parts_of(front)
-  if holder.owner == owner then
+  if holder.owner == owner and holder.token >= token then
     redis.call('PEXPIRE', lock, ttl)
     outlive(fence, keep, keep)
     return { 1, holder.token, accepted_of(holder) or none:sub(2), found[2]:sub(1, 20), holder.since,
       first_waiter and goes_before(first_waiter, holder) and 1 or 0, micros }
   end
   local c = new_claim()
-  local is_behind = goes_before(holder, c) and (not front or first_waiter and goes_before(first_waiter, c))
+  local is_behind = holder.owner ~= owner and goes_before(holder, c)
+    and (not front or first_waiter and goes_before(first_waiter, c))
   if is_behind and not (front and redis.call('ZSCORE', waiters, owner)) then
     if not wait then return { 2, holder.owner, micros } end
     know(found[2]:sub(1, 20) .. others, keep)
@@ -69,6 +71,21 @@ end
 --@include fairness.lua
 --@include queue.lua
 --@include vote.lua
+local function end_former()
+  local waiting = head() and claim_in(waiters, owner)
+  if waiting and waiting.token < token then strike_waiter(waiting) end
+  local holding = own_hold(owner)
+  if not holding or holding.token >= token then return end
+  if alone then
+    redis.call('DEL', lock)
+    value, alone = false, nil
+    if first_in(holders) then count_holders() end
+  else
+    leave(holding)
+  end
+  know(last .. others, keep)
+end
+end_former()
 local mine = look_again(owner, '', ttl, keep)
 if mine then
   if mine[1] == 0 and mine[3] == 1 then inquire(head()) end

@@ -1,8 +1,8 @@
 -- End the hold of an owner at one of several servers, and notify it.
 --
 -- KEYS: lock fence waiters holders (see claims.lua)
--- ARGV: owner, keep; behind them "paused": see claims.lua
--- Returns 1, or 0: it holds nothing here.
+-- ARGV: owner, keep, the largest number of a claim that is meant; behind them "paused": see claims.lua
+-- Returns 1, or 0: it holds nothing here that is meant.
 
 local found = redis.call('MGET', KEYS[1], KEYS[2])
 local clock = redis.call('TIME')
@@ -11,9 +11,10 @@ local clock = redis.call('TIME')
 --@include fairness.lua
 --@include queue.lua
 --@include vote.lua
-local owner, keep = ARGV[1], ARGV[2]
+local owner, keep, last_meant = ARGV[1], ARGV[2], ARGV[3]
 
 local c = own_hold(owner)
+if c and c.token > last_meant then c = nil end -- its client has claimed anew
 if c then
   if alone then
     redis.call('DEL', lock)
