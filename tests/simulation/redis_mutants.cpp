@@ -29,6 +29,8 @@ constexpr auto queueing = std::to_array<script>({{text::acquire_sha1, text::acqu
                                                  {text::release_sha1, text::release}});
 
 namespace votes = redis::quorum_text;
+constexpr auto vote_release = std::to_array<script>({{votes::release_sha1, votes::release}});
+constexpr auto end_hold = std::to_array<script>({{votes::end_hold_sha1, votes::end_hold}});
 constexpr auto yield = std::to_array<script>({{votes::yield_sha1, votes::yield}});
 constexpr auto claim = std::to_array<script>({{votes::claim_sha1, votes::claim}});
 /// Those that include quorum/grant.lua.
@@ -168,6 +170,15 @@ lua_mutation::lua_mutation(mutant which) {
       break;
     case mutant::yield_not_renumbered:
       change_all(yield, {{"c.since = string.format('%.0f', c.since + 1)\n    rewrite(c)", ""}}, texts_);
+      break;
+    case mutant::withdrawal_ends_later_claims:
+      change_all(vote_release, {{"return not last_meant or number <= last_meant", "return true"}}, texts_);
+      break;
+    case mutant::force_ends_later_claims:
+      change_all(end_hold, {{"if c and c.token > last_meant then c = nil end", ""}}, texts_);
+      break;
+    case mutant::former_claim_stays:
+      change_all(claim, {{"\nend_former()", ""}}, texts_);
       break;
     case mutant::ties_without_owner:
       change_all(granting, {{" or c.token == other.token and c.owner < other.owner", ""}}, texts_);

@@ -272,6 +272,13 @@ void redis_store::refuse_until(instant when) {
   in_->log.line(in_->now, refusal_.error);
 }
 
+void redis_store::refuse_for_rights_until(instant when) {
+  refusal_ = {redis_model::refusal::of::commands,
+              "NOPERM this user has no permissions to run the 'evalsha' command"};
+  refuses_one_in_ = 1;
+  refuses_until_ = when;
+}
+
 /// A push, in the middle of a command.
 void redis_store::hear(std::uint64_t connection, const redis::value& push) {
   if (push.items.size() != 3 || push.items[0].text != "message") return;

@@ -32,6 +32,8 @@ class redis_store final : public simulated_store, private switchboard, private f
   [[nodiscard]] foreign_commands* commands_for_foreign_clients() override { return this; }
   [[nodiscard]] bool is_a_server() const override { return true; }
   void refuse_until(instant when) override;
+  /// All commands until then, as a server does that has lost the client's rights.
+  void refuse_for_rights_until(instant when);
   [[nodiscard]] bool has_replicas() const override { return true; }
   void hold_back_replicas_until(instant when) override { replicas_.hold_back_until(in_->now, when); }
   /// Of every world from now on, instead of what its seed says.

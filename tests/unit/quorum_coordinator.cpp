@@ -280,6 +280,39 @@ TEST_F(quorum_coordinator, hears_nothing_of_a_claim_that_has_ended) {
   EXPECT_EQ(in_flight_[0].size(), 1U);
 }
 
+/// What the owner claims again is another claim, with a larger number.
+TEST_F(quorum_coordinator, ends_no_claim_that_its_owner_makes_later) {
+  begin(claim(false));
+  const fencing_token former = first_at(0).token;
+  reply({0, 1}, grant());
+  reply({2, 3, 4}, of(refused("a")));
+  ASSERT_EQ(addressees(task::withdraw), everywhere);
+  for (std::size_t i = 0; i < 5; ++i) EXPECT_EQ(first_at(i).last, former);
+  reply({0, 1, 2, 3}, of(tickets::done{}));
+  send(claim(false));
+  EXPECT_GT(first_at(0).token, former);
+}
+
+TEST_F(quorum_coordinator, repeats_no_withdrawal_of_an_owner_that_has_claimed_again) {
+  begin(claim(false));
+  reply({0, 1}, grant());
+  reply({2, 3, 4}, of(refused("a")));
+  reply({0, 1, 2}, of(tickets::done{}));
+  reply(3, failed(3));
+  const auto again = send(claim(false));
+  const fencing_token later = first_at(0).token;
+  reply(4, failed(4));  // the withdrawal
+  reply({0, 1, 2}, grant());
+  ASSERT_NE(in<tickets::place>(again), nullptr);
+  time_.run_for(1s);
+  EXPECT_TRUE(addressees(task::withdraw).empty());
+  send(request(task::release));
+  reply({0, 1, 2}, of(tickets::done{}));
+  reply({3, 4}, failed(3));  // the claim
+  ASSERT_EQ(addressees(task::release), (servers{3, 4}));
+  EXPECT_EQ(first_at(3).last, later);
+}
+
 TEST_F(quorum_coordinator, lowers_a_hold_by_a_majority) {
   hold_at(everywhere);
   const auto got = send(request(task::downgrade));

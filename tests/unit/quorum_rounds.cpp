@@ -241,6 +241,7 @@ TEST_F(quorum_coordinator, forces_the_end_of_holds_by_their_owners) {
   reply(everywhere, held);
   ASSERT_EQ(addressees(task::force_release, ballot_step::end), everywhere);
   EXPECT_EQ(first_at(0).owner, claim(true).owner);
+  EXPECT_EQ(first_at(0).last, fencing_token{number}) << "a later claim of that owner is not meant";
   reply({0, 1, 2}, of(tickets::count{1}));
   reply(3, of(tickets::count{0}));
   reply(4, failed(4));

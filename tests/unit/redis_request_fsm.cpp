@@ -91,6 +91,29 @@ TEST_F(redis_request_fsm, names_a_script_and_sends_it_only_where_it_is_not_known
   EXPECT_NO_THROW((void)reply_in<tickets::done>(talk.hear(one(number(1)))));
 }
 
+// At one of several servers the same owner may have claimed anew when the end of its former claim comes.
+TEST_F(redis_request_fsm, says_which_claim_ends_at_one_of_several_servers) {
+  in.votes = true;
+  const std::string last = "00000000000000000007";
+  const auto arguments_of = [this](const tickets::request& r) {
+    request_fsm talk{r, in, client};
+    auto call = said(talk)[0];
+    call.erase(call.begin(), call.begin() + 7);  // EVALSHA, the script and its keys
+    return call;
+  };
+  for (const auto kind : {tickets::task::release, tickets::task::withdraw}) {
+    auto ends = request_for(kind);
+    ends.last = fencing_token{7};
+    EXPECT_THAT(arguments_of(ends), ElementsAre(owner.hex(), "3600000", last));
+    ends.met_foreign = true;
+    EXPECT_THAT(arguments_of(ends), ElementsAre(owner.hex(), "3600000", last, "foreign"));
+  }
+  auto forced = request_for(tickets::task::force_release);
+  forced.step = tickets::ballot_step::end;
+  forced.last = fencing_token{7};
+  EXPECT_THAT(arguments_of(forced), ElementsAre(owner.hex(), "3600000", last));
+}
+
 TEST_F(redis_request_fsm, sends_no_renewal_again_after_its_time) {
   tickets::request renewal = request_for(tickets::task::renew);
   renewal.send_by = store::time_point{10s};

@@ -44,6 +44,16 @@ class former_connection {
     r.grant = grant;
     (void)ask(std::move(r));
   }
+  void withdraw(const owner_id& owner, fencing_token last) {
+    tickets::request r = of(owner, tickets::task::withdraw, tickets::ballot_step::none);
+    r.last = last;
+    (void)ask(std::move(r));
+  }
+  void end_by_force(const owner_id& owner, fencing_token last) {
+    tickets::request r = of(owner, tickets::task::force_release, tickets::ballot_step::end);
+    r.last = last;
+    (void)ask(std::move(r));
+  }
 
  private:
   static tickets::request of(const owner_id& owner, tickets::task kind, tickets::ballot_step step) {

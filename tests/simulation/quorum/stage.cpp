@@ -24,16 +24,33 @@ actor::actor(surroundings& around, std::uint8_t number)
 actor::~actor() = default;
 
 void actor::lock(duration ttl, bool wait, bool renews) {
+  lease_core::wish w = wish_for(ttl);
+  w.claim.wait = wait;
+  if (!wait) w.claim.retry.limit(0s);
+  w.renews = renews;
+  ask(std::move(w));
+}
+
+void actor::stand(duration ttl) {
+  lease_core::wish w = wish_for(ttl);
+  w.claim.election = true;
+  ask(std::move(w));
+}
+
+lease_core::wish actor::wish_for(duration ttl) {
   lease_core::wish w;
   w.claim.name = name_of(0);
   w.claim.owner = owner_ = drawn(around_.in.chance);
   w.claim.ttl = ttl;
   w.claim.shareable = true;
-  w.claim.wait = wait;
-  if (!wait) w.claim.retry.limit(0s);
+  w.claim.wait = true;
   w.claim.metadata = std::make_shared<const std::string>("{}");
   w.margin = lock_options{}.ttl(ttl).drift_margin();
-  w.renews = renews;
+  w.renews = true;
+  return w;
+}
+
+void actor::ask(lease_core::wish w) {
   is_answered_ = false;
   lease_ = nullptr;
   at.turn([&] {

@@ -30,6 +30,8 @@ class actor {
 
   /// Asks for the lock of a scenario.
   void lock(duration ttl, bool wait = true, bool renews = true);
+  /// Waits for it as the candidate of an election does: whatever the store refuses for a while.
+  void stand(duration ttl);
   void release();
   /// To the resource that the lock guards, whether or not it still holds.
   void write() {
@@ -59,6 +61,9 @@ class actor {
   line way;
 
  private:
+  [[nodiscard]] lease_core::wish wish_for(duration ttl);
+  void ask(lease_core::wish w);
+
   surroundings& around_;
   std::unique_ptr<tickets::link> link_;
   std::unique_ptr<store::port> driver_;
