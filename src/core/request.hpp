@@ -77,7 +77,7 @@ struct request {
   std::string name;
   owner_id owner;
   fencing_token token;
-  /// Of those to end by force. One of several servers ends no claim with a larger number, however it is ended.
+  /// Of those to end by force; at one of several servers of all ends: no claim with a larger number.
   fencing_token last{std::numeric_limits<std::int64_t>::max()};
   std::int64_t weight = 0;
   std::int64_t capacity = 0;

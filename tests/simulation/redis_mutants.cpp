@@ -177,9 +177,7 @@ lua_mutation::lua_mutation(mutant which) {
     case mutant::force_ends_later_claims:
       change_all(end_hold, {{"if c and c.token > last_meant then c = nil end", ""}}, texts_);
       break;
-    case mutant::former_claim_stays:
-      change_all(claim, {{"\nend_former()", ""}}, texts_);
-      break;
+    case mutant::former_claim_stays: change_all(claim, {{"\nend_former()", ""}}, texts_); break;
     case mutant::ties_without_owner:
       change_all(granting, {{" or c.token == other.token and c.owner < other.owner", ""}}, texts_);
       break;

@@ -30,11 +30,14 @@ class former_connection {
   former_connection& operator=(const former_connection&) = delete;
 
   /// A claim, or what the server still has of it.
-  tickets::ballot claim(const owner_id& owner, fencing_token number, duration ttl = std::chrono::seconds{2}) {
+  tickets::ballot claim(const owner_id& owner, fencing_token number, duration ttl = std::chrono::seconds{2},
+                        std::int64_t weight = store::full_capacity) {
     tickets::request r = of(owner, tickets::task::acquire, tickets::ballot_step::claim);
     r.token = number;
     r.ttl = ttl;
-    r.weight = r.capacity = store::full_capacity;
+    r.weight = weight;
+    r.capacity = store::full_capacity;
+    r.shareable = weight == 1;
     r.wait = true;
     r.metadata = std::make_shared<const std::string>("{}");
     return ask(std::move(r));

@@ -31,6 +31,26 @@ fencing_token claim_again(stage& on, actor& candidate) {
   return between;
 }
 
+/// The server accepts no number that is behind its clock.
+std::uint64_t number_ahead(stage& on) {
+  return static_cast<std::uint64_t>(on.server(0).at.wall_now()) + 500'000;
+}
+
+/// The former claim holds beside another reader.
+void share_is_in_the_way_of_none(stage& on, former_connection& link) {
+  const owner_id owner = drawn(on.in.chance);
+  const owner_id reader = drawn(on.in.chance);
+  const std::uint64_t number = number_ahead(on);
+  (void)link.claim(owner, fencing_token{number}, 2s, 1);
+  (void)link.claim(reader, fencing_token{number + 1}, 2s, 1);
+  on.require(on.store.count_of_grants(0, owner) == 1 && on.store.count_of_grants(0, reader) == 1,
+             "two do not read together");
+  (void)link.claim(owner, fencing_token{number + 2});
+  on.require(on.store.count_of_grants(0, owner) == 0, "a later claim has the hold of its owner's former one");
+  link.withdraw(reader, fencing_token{number + 1});
+  on.require(on.store.count_of_grants(0, owner) == 1, "a reader that has ended keeps a writer waiting");
+}
+
 }  // namespace
 
 void former_claim_is_withdrawn_late(stage& on) {
@@ -59,7 +79,7 @@ void former_hold_is_in_the_way_of_none(stage& on) {
   former_connection link{on, 0};
   const owner_id owner = drawn(on.in.chance);
   const owner_id other = drawn(on.in.chance);
-  const auto number = static_cast<std::uint64_t>(on.server(0).at.wall_now());
+  const std::uint64_t number = number_ahead(on);
   const fencing_token former{number};
   const fencing_token waiting{number + 1};
   const fencing_token later{number + 2};
@@ -76,6 +96,7 @@ void former_hold_is_in_the_way_of_none(stage& on) {
   on.require(on.store.count_of_grants(0, owner) == 1, "a late copy of a former claim takes the lock along");
   link.withdraw(owner, later);
   on.require(on.store.count_of_grants(0, owner) == 0, "a claim is not withdrawn");
+  share_is_in_the_way_of_none(on, link);
 }
 
 }  // namespace holdfast::sim

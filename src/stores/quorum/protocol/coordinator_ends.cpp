@@ -1,5 +1,5 @@
-// How claims end: a release goes to all servers, until each has confirmed it. It names the largest number that
-// has been drawn: the same owner may claim again while the release is still on its way to a server.
+// How claims end: a release goes to all servers, until each has confirmed it. It names the largest number
+// that was drawn: the owner may claim again while the release is still on its way.
 
 #include <algorithm>
 #include <chrono>
@@ -82,7 +82,7 @@ void coordinator::rest(const request& last, on_reply done) {
       std::move(done));
 }
 
-/// The owner has claimed again. That claim ends the former one wherever it comes, and is withdrawn itself later.
+/// The owner has claimed again. That claim ends the former one wherever it comes, and is withdrawn itself.
 bool coordinator::is_followed(const farewell& f) const { return claims_.contains(f.withdrawal.owner); }
 
 void coordinator::withdraw_at(std::size_t server, const std::shared_ptr<farewell>& f) {

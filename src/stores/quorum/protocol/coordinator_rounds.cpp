@@ -285,7 +285,8 @@ void coordinator::send_for_each(const request& of, const std::vector<claim_state
     request r = of;
     if (r.kind == task::force_release) r.step = tickets::ballot_step::end;
     r.token = {};
-    r.last = r.kind == task::force_release ? each.token : request{}.last;  // no claim's number is above its token
+    // No claim's number is above its token.
+    r.last = r.kind == task::force_release ? each.token : request{}.last;
     r.owner = *owner_id::from_hex(each.owner);
     ask_all(
         r,
