@@ -145,13 +145,25 @@ TEST_F(quorum_coordinator, counts_no_vote_that_may_have_been_ended_by_force) {
   const auto vote = grant();
   reply({0, 1}, vote);
   time_.turn([&] {
-    coordinator_.hear(0, {claim(true).owner, store::notification_kind::revoked, fencing_token{number}});
+    coordinator_.hear(0, {claim(true).owner, store::notification_kind::revoked, number_of_claim_});
   });
   reply(2, vote);
   ASSERT_NE(in<tickets::place>(got), nullptr);
   EXPECT_FALSE(in<tickets::place>(got)->granted);
   reply(0, vote);
   EXPECT_EQ(notified_.back().kind, store::notification_kind::granted);
+}
+
+TEST_F(quorum_coordinator, takes_the_end_of_a_former_claim_for_none_of_a_later_one) {
+  hold_at(everywhere);
+  const fencing_token former{number_of_claim_.value() - 1};
+  time_.turn([&] { coordinator_.hear(0, {claim(true).owner, store::notification_kind::revoked, former}); });
+  EXPECT_TRUE(notified_.empty());
+  time_.turn([&] {
+    coordinator_.hear(0, {claim(true).owner, store::notification_kind::revoked, number_of_claim_});
+  });
+  ASSERT_FALSE(notified_.empty());
+  EXPECT_EQ(notified_.back().kind, store::notification_kind::revoked);
 }
 
 TEST_F(quorum_coordinator, passes_a_request_to_release_on_with_the_token_of_the_claim) {
@@ -283,7 +295,7 @@ TEST_F(quorum_coordinator, hears_nothing_of_a_claim_that_has_ended) {
 /// What the owner claims again is another claim, with a larger number.
 TEST_F(quorum_coordinator, ends_no_claim_that_its_owner_makes_later) {
   begin(claim(false));
-  const fencing_token former = first_at(0).token;
+  const fencing_token former = number_of_claim_;
   reply({0, 1}, grant());
   reply({2, 3, 4}, of(refused("a")));
   ASSERT_EQ(addressees(task::withdraw), everywhere);

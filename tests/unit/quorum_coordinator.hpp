@@ -69,6 +69,7 @@ class quorum_coordinator : public testing::Test, protected votes {
     auto got = send(std::move(r));
     reply(everywhere, of(refused("")));
     EXPECT_EQ(addressees(tickets::task::acquire, tickets::ballot_step::claim), everywhere);
+    number_of_claim_ = first_at(0).token;
     return got;
   }
   /// A claim that holds by some servers; the others have not answered.
@@ -111,6 +112,7 @@ class quorum_coordinator : public testing::Test, protected votes {
   }
 
   test::virtual_time time_;
+  fencing_token number_of_claim_;  // that began last
   std::deque<sent> in_flight_[5];
   std::vector<store::notification> notified_;
   coordinator coordinator_{time_,

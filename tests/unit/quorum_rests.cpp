@@ -20,9 +20,7 @@ class quorum_rests : public quorum_coordinator {
 };
 
 TEST_F(quorum_rests, is_withdrawn_where_the_claim_still_waits) {
-  begin(claim(true));
-  const fencing_token number_of_the_claim = first_at(0).token;
-  reply({0, 1, 2}, grant());
+  hold_at({0, 1, 2});
   reply({3, 4}, of(queued()));
   const auto got = send(last_renewal());
   EXPECT_EQ(addressees(task::renew), everywhere);
@@ -31,7 +29,7 @@ TEST_F(quorum_rests, is_withdrawn_where_the_claim_still_waits) {
   reply(3, kept(false));
   EXPECT_FALSE(*got);
   EXPECT_EQ(addressees(task::withdraw), servers{3});
-  EXPECT_EQ(first_at(3).last, number_of_the_claim) << "a later claim of that owner is not meant";
+  EXPECT_EQ(first_at(3).last, number_of_claim_) << "a later claim of that owner is not meant";
   reply(2, kept(true));
   ASSERT_NE(in<tickets::kept>(got), nullptr);
   EXPECT_TRUE(in<tickets::kept>(got)->each.front());

@@ -146,7 +146,7 @@ TEST_F(quorum_coordinator, claims_each_hold_once_at_a_server_that_misses_it) {
 TEST_F(quorum_coordinator, claims_nothing_for_a_hold_that_is_being_ended_by_force) {
   hold_at(everywhere);
   time_.turn([&] {
-    coordinator_.hear(0, {claim(true).owner, store::notification_kind::revoked, fencing_token{number}});
+    coordinator_.hear(0, {claim(true).owner, store::notification_kind::revoked, number_of_claim_});
   });
   const auto got = send(renewal());
   reply(0, kept(false));
@@ -159,7 +159,7 @@ TEST_F(quorum_coordinator, claims_nothing_for_a_hold_that_is_being_ended_by_forc
 TEST_F(quorum_coordinator, claims_a_hold_again_some_time_after_a_notification_that_was_false) {
   hold_at(everywhere);
   time_.turn([&] {
-    coordinator_.hear(0, {claim(true).owner, store::notification_kind::revoked, fencing_token{number}});
+    coordinator_.hear(0, {claim(true).owner, store::notification_kind::revoked, number_of_claim_});
   });
   time_.run_for(claim(true).ttl);
   send(renewal());

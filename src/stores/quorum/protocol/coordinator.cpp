@@ -93,6 +93,7 @@ void coordinator::hear(std::size_t server, const store::notification& n) {
   if (found == claims_.end()) return;
   const claim_ptr c = found->second;
   if (n.kind == store::notification_kind::revoked) {
+    if (n.token && n.token < c->machine.claim().token) return;  // a former claim of that owner
     c->revoked_until = scheduler_.now() + c->machine.claim().ttl;
     if (!c->machine.holds()) carry_out(c, c->machine.doubt(scheduler_.now(), server));
     store::notification revoked = n;
