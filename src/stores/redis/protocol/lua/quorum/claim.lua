@@ -73,8 +73,8 @@ end
 --@include vote.lua
 local function end_former()
   local waiting = head() and claim_in(waiters, owner)
+  local holding = own_hold(owner) -- a clock that was set back may have revived it
   if waiting and waiting.token < token then strike_waiter(waiting) end
-  local holding = own_hold(owner)
   if not holding or holding.token >= token then return end
   if alone then
     redis.call('DEL', lock)
