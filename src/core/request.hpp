@@ -96,8 +96,8 @@ struct request {
   std::shared_ptr<const std::string> metadata;
   std::vector<store::hold> batch;
   std::shared_ptr<listing_state> listed;  // by the requests before, if it takes several
-  /// Of a renewal: no link sends it from then on, also where a server has refused an earlier try. Its client
-  /// may have given up the holds.
+  /// Of a renewal: where a server has refused it, no link sends it again from then on. Its client may have
+  /// given up the holds.
   store::time_point send_by = store::time_point::max();
   bool is_last = false;  // of a renewal of one hold: nobody keeps it any more, and it ends with its ttl
   ballot_step step = ballot_step::none;

@@ -39,6 +39,7 @@ keeper::keeper(store::scheduler& time, store::port& port, on_loss lost)
 keeper::~keeper() {
   port_.on_session(nullptr);
   time_.cancel(timer_);
+  for (const auto& [lease, each] : postponed_) time_.cancel(each.limit);
 }
 
 void keeper::add(const lease_record_ptr& lease, time_point valid_from) {
@@ -77,13 +78,17 @@ void keeper::confirm_end(const lease_record_ptr& lease) {
 }
 
 void keeper::after_renewals(const lease_record_ptr& lease, std::function<void()> then) {
-  if (lease->renewals_under_way == 0) return then();
-  lease->after_renewals = std::move(then);
+  const time_point now = time_.now();
+  if (lease->renewals_under_way == 0 || lease->deadline() <= now) return then();
+  const auto limit = time_.at(now + (lease->deadline() - now) / 2, [this, lease] { run_postponed(lease); });
+  postponed_.emplace(lease, postponed{std::move(then), limit});
 }
 
-void keeper::count_answered(const lease_record_ptr& lease) {
-  if (--lease->renewals_under_way > 0 || !lease->after_renewals) return;
-  std::exchange(lease->after_renewals, nullptr)();
+void keeper::run_postponed(const lease_record_ptr& lease) {
+  auto found = postponed_.extract(lease);
+  if (!found) return;
+  time_.cancel(found.mapped().limit);
+  found.mapped().action();
 }
 
 std::vector<lease_record_ptr> keeper::all() const {
@@ -185,17 +190,22 @@ void keeper::send(batch leases, cause reason, std::function<void(renewal)> done)
   }
   const auto sent = std::make_shared<const batch>(std::move(leases));
   for (const lease_record_ptr& lease : *sent) ++lease->renewals_under_way;
+  const auto count_down = [sent] {
+    for (const lease_record_ptr& lease : *sent) --lease->renewals_under_way;
+  };
   try {
     port_.renew(std::move(holds), last_deadline,
-                [this, sent, reason, done = std::move(done)](const store::renewals& answer) {
+                [this, sent, count_down, reason, done = std::move(done)](const store::renewals& answer) {
+                  count_down();
                   for (std::size_t i = 0; i < sent->size(); ++i) {
-                    const renewal outcome = settle(sent->at(i), answer.each[i], answer.sent, reason);
+                    const lease_record_ptr& lease = sent->at(i);
+                    const renewal outcome = settle(lease, answer.each[i], answer.sent, reason);
                     if (done) done(outcome);
-                    count_answered(sent->at(i));
+                    if (lease->renewals_under_way == 0) run_postponed(lease);
                   }
                 });
   } catch (...) {
-    for (const lease_record_ptr& lease : *sent) count_answered(lease);
+    count_down();  // what was postponed runs at its limit
     throw;
   }
 }

@@ -2,6 +2,7 @@
 
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <set>
 #include <utility>
 #include <vector>
@@ -43,9 +44,11 @@ class keeper {
   /// request is in flight and at most one more follows it, however many notifications come. The deadline of a
   /// lease that does not renew by itself stays where it is.
   void confirm_end(const lease_record_ptr& lease);
-  /// Runs `then` once no renewal of the lease is under way: at once, or with the answer to the last one.
-  /// Stores may carry out requests in another order than they were sent in. One lease has one such function.
-  static void after_renewals(const lease_record_ptr& lease, std::function<void()> then);
+  /// Runs `then` once no renewal of the lease is under way, as a store may carry out requests in another
+  /// order than they were sent in: at once, or with the answer to the last one. It is not waited for beyond
+  /// the middle of what is left to the lease's deadline, since `then` needs a hold. One lease has one such
+  /// function.
+  void after_renewals(const lease_record_ptr& lease, std::function<void()> then);
 
   /// All leases that are kept now.
   [[nodiscard]] std::vector<lease_record_ptr> all() const;
@@ -67,7 +70,7 @@ class keeper {
   /// The reason of a renewal.
   enum class cause : std::uint8_t { time, user, notification };
   void send(batch leases, cause reason, std::function<void(renewal)> done);
-  static void count_answered(const lease_record_ptr& lease);
+  void run_postponed(const lease_record_ptr& lease);
   renewal settle(const lease_record_ptr& lease, store::renewed outcome, store::time_point sent, cause reason);
   /// The store keeps the lease for one more ttl, counted from `valid_from`.
   void confirm(const lease_record_ptr& lease, store::time_point valid_from);
@@ -77,11 +80,18 @@ class keeper {
   /// Decides when to look at the lease next.
   void plan(const lease_record_ptr& lease, store::time_point renew_at);
 
+  /// What waits for the answers to renewals.
+  struct postponed {
+    std::function<void()> action;
+    store::scheduler::timer limit;
+  };
+
   store::scheduler& time_;
   store::port& port_;
   on_loss lost_;
   events::journal* journal_ = nullptr;
   std::set<appointment, sooner> agenda_;  // ordered by the time of the next look
+  std::map<lease_record_ptr, postponed> postponed_;
   std::uint64_t last_number_ = 0;
   store::scheduler::timer timer_ = 0;
   store::time_point armed_ = store::time_point::max();

@@ -245,8 +245,9 @@ void lease_manager::end(const lease_record_ptr& lease, std::function<void(store:
 /// rest by a whole ttl.
 void lease_manager::rest(const lease_record_ptr& lease, time_point until,
                          std::function<void(store::released)> done) {
-  keeper::after_renewals(lease, [this, lease, until, done = std::move(done)]() mutable {
-    port_.rest(lease->hold, until, ended_by(lease), [done = std::move(done)](store::released outcome) {
+  const time_point give_up = ended_by(lease);
+  keeper_.after_renewals(lease, [this, lease, until, give_up, done = std::move(done)]() mutable {
+    port_.rest(lease->hold, until, give_up, [done = std::move(done)](store::released outcome) {
       if (done) done(outcome);
     });
   });

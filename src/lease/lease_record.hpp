@@ -81,8 +81,7 @@ class lease_record {
   bool confirming = false;     // a renewal is under way that was sent because of a notification
   bool confirm_again = false;  // another notification has come meanwhile
   int renewals_under_way = 0;
-  std::function<void()> after_renewals;  // to be run when none is
-  std::uint64_t number = 0;              // in the order in which leases are added
+  std::uint64_t number = 0;  // in the order in which leases are added
   store::backoff pause;
   store::time_point valid_until;  // by its own ttl, without regard to its session
   store::time_point attention;    // when to look at it next

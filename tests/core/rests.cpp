@@ -140,6 +140,24 @@ TEST_F(rests, the_last_renewal_waits_for_the_answer_to_those_before) {
   EXPECT_EQ(released, std::vector{std::error_code{}});
 }
 
+TEST_F(rests, the_last_renewal_does_not_wait_until_the_hold_has_ended) {
+  const lease_record_ptr lease = hold(with_least(60s));
+  it.time.run_for(10s);
+  ASSERT_EQ(it.pending_tasks(), tasks{task::renew}) << "which is not answered";
+  const store::time_point deadline = lease->deadline();
+  const store::time_point middle = it.time.now() + (deadline - it.time.now()) / 2;
+  release(lease);
+  it.time.run_until(middle - 1ms);
+  ASSERT_EQ(it.pending_tasks(), (tasks{task::renew, task::annotate}));
+  it.time.run_until(middle);
+  ASSERT_EQ(it.pending_tasks(), (tasks{task::renew, task::annotate, task::renew}));
+  EXPECT_TRUE(it.link.request(2).is_last);
+  it.answer(tickets::kept{{true}});
+  EXPECT_EQ(it.link.sent(), 4U) << "once";
+  it.answer(tickets::kept{{true}}, 1);
+  EXPECT_EQ(released, std::vector{std::error_code{}});
+}
+
 TEST_F(rests, a_renewal_says_until_when_it_may_be_sent) {
   const lease_record_ptr lease = hold(with_grace(15s));
   const store::time_point deadline = lease->deadline();

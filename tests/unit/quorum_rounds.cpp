@@ -85,6 +85,21 @@ TEST_F(quorum_coordinator, claims_a_hold_at_servers_that_miss_it) {
   EXPECT_EQ(addressees(task::acquire, ballot_step::claim), (servers{3, 4})) << "its answer came later";
 }
 
+// What a server keeps may be a former claim of the owner, whose withdrawal has not come there yet, and may.
+TEST_F(quorum_coordinator, claims_a_hold_at_servers_that_have_not_granted_it_to_this_claim) {
+  hold_at({0, 1, 2});
+  reply({3, 4}, failed(3));
+  const auto got = send(renewal());
+  reply(everywhere, kept(true));
+  ASSERT_TRUE(*got);
+  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), (servers{3, 4}));
+  reply({3, 4}, grant());
+  const auto next = send(renewal());
+  reply(everywhere, kept(true));
+  ASSERT_TRUE(*next);
+  EXPECT_EQ(addressees(task::acquire, ballot_step::claim), servers{}) << "they have granted it since";
+}
+
 // Renewals go out together. What one hold is missing is not to wait until it is known of all the others.
 TEST_F(quorum_coordinator, claims_a_hold_at_servers_that_miss_it_beside_one_that_too_few_servers_know_of) {
   hold_at(everywhere);

@@ -305,6 +305,7 @@ class redis_split_renewal : public testing::Test {
   static tickets::request renewal_of(const std::vector<std::string>& names) {
     tickets::request whole;
     whole.kind = tickets::task::renew;
+    whole.send_by = store::time_point{20s};
     for (const std::string& name : names) whole.batch.push_back({name, owner_id::random(), {}, 30s});
     return whole;
   }
@@ -328,6 +329,7 @@ TEST_F(redis_split_renewal, has_a_part_for_each_slot) {
   EXPECT_THAT(batch_.parts()[1].indices, ElementsAre(1, 2, 3)) << "of one hash tag";
   EXPECT_THAT(batch_.parts()[2].indices, ElementsAre(4));
   for (const auto& part : batch_.parts()) {
+    EXPECT_EQ(part.request.send_by, store::time_point{20s});
     EXPECT_EQ(part.request.kind, tickets::task::renew);
     ASSERT_EQ(part.request.batch.size(), part.indices.size());
     std::set<std::uint16_t> slots;

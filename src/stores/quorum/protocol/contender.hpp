@@ -75,6 +75,8 @@ class contender {
 
   /// Whether the caller knows that it holds.
   [[nodiscard]] bool holds() const { return holds_; }
+  /// Whether the server has granted this claim, as far as is known.
+  [[nodiscard]] bool has_granted(std::size_t server) const { return seats_.at(server).granted; }
   /// The claim holds, and a server does not have it: claims it there.
   [[nodiscard]] step spread(time_point now, std::size_t server);
   /// The claim holds, and a server has kept it. Where that server has accepted another number than the token,

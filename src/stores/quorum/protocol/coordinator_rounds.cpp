@@ -166,7 +166,9 @@ coordinator::decision coordinator::renewal_of(
   };
 }
 
-/// A server that does not have a hold is claimed, so that the hold survives the loss of another one.
+/// A server that does not have a hold is claimed, so that the hold survives the loss of another one. So is
+/// one that has something of the owner and has not granted this claim: that may be a former claim, whose
+/// withdrawal is still on its way. The claim takes its place.
 void coordinator::spread(const owner_id& owner, std::size_t server, bool has_it) {
   const auto found = claims_.find(owner);
   if (found == claims_.end() || !found->second->machine.holds()) return;
@@ -175,7 +177,8 @@ void coordinator::spread(const owner_id& owner, std::size_t server, bool has_it)
   if (scheduler_.now() < found->second->revoked_until) return;
   contender& machine = found->second->machine;
   const time_point now = scheduler_.now();
-  carry_out(found->second, has_it ? machine.tell_token(now, server) : machine.spread(now, server));
+  const bool is_there = has_it && machine.has_granted(server);
+  carry_out(found->second, is_there ? machine.tell_token(now, server) : machine.spread(now, server));
 }
 
 void coordinator::downgrade(const request& r, on_reply done) {

@@ -16,6 +16,7 @@ split_renewal::split_renewal(const tickets::request& whole, const std::string& p
     if (is_new) {
       parts_.emplace_back();
       parts_.back().request.kind = tickets::task::renew;
+      parts_.back().request.send_by = whole.send_by;
     }
     part& p = parts_[place->second];
     p.request.batch.push_back(whole.batch[i]);

@@ -138,8 +138,8 @@ void claim_queue::fail_entry(claim& c, const on_reply& handler, tickets::link::o
 void claim_queue::refuse(claim& c, const on_reply& handler, tickets::reply verdict) {
   if (handler) return fail_entry(c, handler, std::move(verdict));
   const owner_id owner = c.request.owner;
-  remove(c, [this, owner, verdict = std::move(verdict)](const tickets::link::outcome&) {
-    verdicts_.insert_or_assign(owner, verdict);
+  verdicts_.insert_or_assign(owner, std::move(verdict));  // a claim that leaves meanwhile forgets it
+  remove(c, [this, owner](const tickets::link::outcome&) {
     if (on_notification_) on_notification_({owner, store::notification_kind::look, {}});
   });
 }

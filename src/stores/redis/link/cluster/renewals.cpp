@@ -34,6 +34,7 @@ void cluster_link::send_split(const tickets::request& whole, on_reply handler) {
 
 /// The holds are renewed one key at a time.
 void cluster_link::on_slot_between_servers(pending_command& refused) {
+  if (refused.fsm->request().send_by <= loop().now()) return refused.complete();
   const auto all = std::make_shared<moving_holds>(
       moving_holds{moving_renewal{refused.fsm->take_request(), settings_.speech},
                    std::exchange(refused.handler, nullptr)});

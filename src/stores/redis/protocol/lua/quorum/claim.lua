@@ -5,7 +5,7 @@
 --       metadata", the proposed token (zeros: only the clock is asked for); and for readers: capacity, weight.
 --       Times in milliseconds. Behind them "paused" and the guard: see claims.lua.
 -- Returns a vote (see vote.lua), or {2, blocker, clock}: refused, {3, capacity}: in use with that capacity, or
--- {4}: paused. Then nothing was written.
+-- {4}: paused. Then nothing of this claim was written.
 --
 -- Carried out twice for one owner it gives the same place again. A claim of the owner with a smaller number ends: its
 -- client has withdrawn it, and does not know yet that this server has heard of that.
